@@ -1,2 +1,80 @@
-//! Placeholder.
-fn main() {}
+//! `cargo xtask`: the chores of this repository, as Rust, so that a fresh machine needs only cargo.
+//!
+//! This file turns arguments into one of the verbs and the verb's result into an exit code. Nothing here ever asks a
+//! question: what cannot be done is said, with what to do about it.
+#![allow(clippy::disallowed_macros, reason = "xtask is a tool for the terminal; it has no report module")]
+
+mod bench;
+mod require;
+mod scratch;
+mod server;
+mod shell;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask: the chores of this repository
+
+  cargo xtask test              everything that must hold before a commit: what is needed from outside is
+                                installed, then format, clippy, tidy rules, docs and all tests
+  cargo xtask test <filter>…    only the tests whose name contains a filter (with a PostgreSQL of their own);
+                                format, clippy, tidy and docs are left out
+  cargo xtask tidy              the repository's own rules; each finding says its reason
+  cargo xtask tidy --list       the rules themselves
+  cargo xtask bench leg         a whole leg, beside a shell doing the same with `git worktree add`
+  cargo xtask bench handoff     from one agent's exit to the next agent's exec, beside two spawns and three commits
+  cargo xtask bench ingest      a burst of stream JSON: no line lost, bounded memory
+                                  --json   one JSON object instead of a table
+  cargo xtask help              this text
+
+A test whose requirement is missing fails under `cargo xtask test` and skips, with a line that says so, under plain
+`cargo test`. The last line of `cargo xtask test` is always `N passed, N failed, N skipped`; a check that failed
+before the tests could run counts as one failure. Exit code 0 means that everything held.
+";
+
+/// Why a chore ended early, in words for the person at the terminal.
+#[derive(Debug)]
+pub(crate) struct Stop(pub(crate) String);
+
+impl Stop {
+    /// For `map_err`: what was being done when the system said no.
+    pub(crate) fn doing<E: std::fmt::Display>(what: &str) -> impl FnOnce(E) -> Self {
+        let what = what.to_owned();
+        move |error| Self(format!("failed to {what}: {error}"))
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["test", rest @ ..] if rest.iter().any(|word| word.starts_with('-')) => {
+            Err(Stop(format!("`test` takes filters, not options\n\n{HELP}")))
+        }
+        ["test", filters @ ..] => test::run(filters),
+        ["tidy"] => tidy::run(),
+        ["tidy", "--list"] => {
+            tidy::list();
+            Ok(())
+        }
+        ["bench", name] => bench::run(name, bench::Format::Table),
+        ["bench", name, "--json"] | ["bench", "--json", name] => bench::run(name, bench::Format::Json),
+        ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        [] => Err(Stop(format!("no chore was named\n\n{HELP}"))),
+        _ => Err(Stop(format!("unknown chore: {}\n\n{HELP}", words.join(" ")))),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Stop(why)) => {
+            if !why.is_empty() {
+                eprintln!("xtask: {why}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}

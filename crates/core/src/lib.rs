@@ -1,1 +1,29 @@
-//! Placeholder.
+//! What acquit's things are and what follows from what.
+//!
+//! This crate is pure: no clock, no files, no environment, no processes, nothing to await. A [`task::Task`] moves only
+//! by [`decide::decide`], which takes the task, its pinned [`definition::Definition`] and something that happened, and
+//! returns the [`change::Change`]s that follow. A store applies them in one transaction; folding the changes of a
+//! task's history again gives the same task.
+//!
+//! Reading order: [`ids`] → [`workflow`] → [`task`] → [`change`] → [`decide`] → [`store`] (the trait that databases
+//! implement). [`context`] builds the prompt of a leg; [`outcome`] reads what the agent answered.
+
+pub mod agent;
+pub mod artifact;
+pub mod change;
+pub mod config;
+pub mod context;
+pub mod decide;
+pub mod definition;
+pub mod event;
+pub mod failure;
+pub mod gate;
+pub mod ids;
+pub mod leg;
+pub mod outcome;
+pub mod request;
+pub mod store;
+pub mod task;
+pub mod template;
+pub mod time;
+pub mod workflow;

@@ -1,1 +1,7 @@
-//! Placeholder.
+//! What the tests of all crates share: things the machine must have, databases, scratch repositories.
+//!
+//! Nothing here is part of the product. A test that needs something from outside asks [`need`] (or a module that asks
+//! it) and so fails under `cargo xtask test` and skips aloud under plain `cargo test`.
+
+pub mod need;
+pub mod postgres;

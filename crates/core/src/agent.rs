@@ -1,0 +1,151 @@
+//! One language for what every agent prints, and what it used.
+//!
+//! An adapter turns its agent's own output into these. Texts in them are bounded ([`TEXT_LIMIT`]); the whole of it
+//! stays in the leg's output file, found again by [`Item::offset`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Timestamp;
+
+/// The longest text that an item carries. Enough to show what the agent is doing; the file has the rest.
+pub const TEXT_LIMIT: usize = 4 * 1024;
+
+/// Something that an agent did, as far as it told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Said {
+    /// Words to the reader.
+    Text {
+        /// What it said.
+        text: String,
+    },
+    /// Words to itself.
+    Thinking {
+        /// What it thought.
+        text: String,
+    },
+    /// It began to use a tool.
+    ToolUse {
+        /// The tool's name.
+        name: String,
+        /// What it was called with, in short.
+        #[serde(default)]
+        input: String,
+    },
+    /// A tool answered.
+    ToolResult {
+        /// Whether the tool reports success.
+        ok: bool,
+        /// The answer, in short.
+        #[serde(default)]
+        text: String,
+    },
+    /// Tokens were used.
+    Usage(Usage),
+    /// The id by which the agent can continue this conversation.
+    Session {
+        /// The agent's own id.
+        id: String,
+    },
+    /// The model's provider refuses more work for now.
+    Limit {
+        /// When it will accept work again, if it said so.
+        until: Option<Timestamp>,
+        /// Its words.
+        #[serde(default)]
+        text: String,
+    },
+    /// The agent says that its turn is over.
+    End {
+        /// Whether it reports success. Never taken as proof of anything.
+        ok: bool,
+        /// Its last words.
+        #[serde(default)]
+        text: String,
+    },
+    /// A line that the adapter does not know: kept, shown as it is.
+    Raw {
+        /// The line, made printable.
+        text: String,
+    },
+}
+
+/// What was used, and what it cost by the agent's own figure.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// The model that was asked, if the agent says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Tokens read that were not cached.
+    pub input: u64,
+    /// Tokens written.
+    pub output: u64,
+    /// Tokens read from a cache.
+    pub cache_read: u64,
+    /// Tokens written to a cache that lasts five minutes.
+    pub cache_write_5m: u64,
+    /// Tokens written to a cache that lasts an hour.
+    pub cache_write_1h: u64,
+    /// Millionths of a dollar. `None` says that nobody told a price, which is not the same as nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
+}
+
+impl Usage {
+    /// Adds what was used later. A price on one side only is still that price.
+    pub fn add(&mut self, other: &Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write_5m = self.cache_write_5m.saturating_add(other.cache_write_5m);
+        self.cache_write_1h = self.cache_write_1h.saturating_add(other.cache_write_1h);
+        self.cost_micros = match (self.cost_micros, other.cost_micros) {
+            (None, None) => None,
+            (mine, theirs) => Some(mine.unwrap_or(0).saturating_add(theirs.unwrap_or(0))),
+        };
+        if other.model.is_some() {
+            self.model.clone_from(&other.model);
+        }
+    }
+
+    /// Whether anything was used at all.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// One thing said, with its place in the leg's output file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    /// Where its line begins in the file.
+    pub offset: u64,
+    /// What was said.
+    pub said: Said,
+}
+
+/// Consecutive lines of a leg's output, normalised. Chunks follow each other without a gap: the `to` of one is the
+/// `from` of the next, so a missing line would show.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Chunk {
+    /// The first byte of the output file that the chunk covers.
+    pub from: u64,
+    /// The byte after the last one.
+    pub to: u64,
+    /// How many lines it covers, with those that gave no item.
+    pub lines: u64,
+    /// What was said in them.
+    pub items: Vec<Item>,
+}
+
+/// Cuts a text to `limit` bytes at a character's border, marking the cut.
+pub fn shorten(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let mut end = limit;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}… ({} bytes more)", &text[..end], text.len() - end)
+}

@@ -1,0 +1,219 @@
+//! Changes: the only way a task moves. Each is stored as an event; folding them again gives the task.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::Name;
+use crate::leg::{Entry, Past, Report};
+use crate::request::{Answer, Request};
+use crate::task::{Actor, End, Remark, Seed, State, Task, Tried};
+use crate::time::{Span, Timestamp};
+
+/// Something that is different from now on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum Change {
+    /// The task exists.
+    Created {
+        /// What never changes about it.
+        seed: Box<Seed>,
+    },
+    /// A new leg waits for a harness.
+    LegReadied {
+        /// Its number.
+        leg: u32,
+        /// What it is to do.
+        entry: Box<Entry>,
+        /// How long it waits before it may be claimed.
+        delay: Span,
+    },
+    /// A running leg went back to wait: the model's provider accepts no work until then.
+    LegHeld {
+        /// Its number.
+        leg: u32,
+        /// Not before this moment.
+        until: Timestamp,
+    },
+    /// A leg is over.
+    LegEnded {
+        /// Its number.
+        leg: u32,
+        /// All it hands over.
+        report: Box<Report>,
+    },
+    /// Something was tried again that has a budget.
+    BudgetSpent {
+        /// Which.
+        budget: Name,
+        /// How much of it is spent now.
+        spent: u32,
+        /// How much there is.
+        limit: u32,
+    },
+    /// A person gave the task all its budgets anew.
+    BudgetsReset,
+    /// A value of the variation led nowhere; the work starts from the base again.
+    VariationTried {
+        /// Which value, and why.
+        tried: Tried,
+    },
+    /// A person is asked.
+    RequestOpened {
+        /// What.
+        request: Box<Request>,
+    },
+    /// A person answered.
+    RequestAnswered {
+        /// Which request.
+        request: u32,
+        /// Who.
+        by: Actor,
+        /// What they said.
+        answer: Answer,
+    },
+    /// A person said something for the agents to read.
+    Remarked {
+        /// Who and what.
+        remark: Remark,
+    },
+    /// A person wants the task to end.
+    CancelAsked {
+        /// Who.
+        by: Actor,
+    },
+    /// The task is over.
+    Ended {
+        /// How.
+        end: End,
+    },
+}
+
+impl Change {
+    /// A leg that waits for nothing but a harness.
+    pub fn readied(leg: u32, entry: Entry) -> Self {
+        Self::LegReadied { leg, entry: Box::new(entry), delay: Span::from(0) }
+    }
+
+    /// How long a readied leg waits.
+    pub fn delay(&self) -> Duration {
+        match self {
+            Self::LegReadied { delay, .. } => delay.duration(),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// The change's name in the event log.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Created { .. } => "task_created",
+            Self::LegReadied { .. } => "leg_readied",
+            Self::LegHeld { .. } => "leg_held",
+            Self::LegEnded { .. } => "leg_ended",
+            Self::BudgetSpent { .. } => "budget_spent",
+            Self::BudgetsReset => "budgets_reset",
+            Self::VariationTried { .. } => "variation_tried",
+            Self::RequestOpened { .. } => "request_opened",
+            Self::RequestAnswered { .. } => "request_answered",
+            Self::Remarked { .. } => "remarked",
+            Self::CancelAsked { .. } => "cancel_asked",
+            Self::Ended { .. } => "task_ended",
+        }
+    }
+
+    /// The leg that it is about.
+    pub fn leg(&self) -> Option<u32> {
+        match self {
+            Self::LegReadied { leg, .. } | Self::LegHeld { leg, .. } | Self::LegEnded { leg, .. } => Some(*leg),
+            Self::Created { .. }
+            | Self::BudgetSpent { .. }
+            | Self::BudgetsReset
+            | Self::VariationTried { .. }
+            | Self::RequestOpened { .. }
+            | Self::RequestAnswered { .. }
+            | Self::Remarked { .. }
+            | Self::CancelAsked { .. }
+            | Self::Ended { .. } => None,
+        }
+    }
+}
+
+impl Task {
+    /// Makes a task of its history. `None` if the history does not begin with the task's creation.
+    pub fn replay<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Option<Self> {
+        let mut changes = changes.into_iter();
+        let Some(Change::Created { seed }) = changes.next() else { return None };
+        let mut task = Self::new((**seed).clone());
+        for change in changes {
+            task.apply(change);
+        }
+        Some(task)
+    }
+
+    /// Makes one change. Changes come from [`crate::decide::decide`], which has seen that they fit; this only carries
+    /// them out, so it never fails, and on a history from elsewhere it does nothing worse than describe it.
+    pub fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Created { .. } | Change::LegHeld { .. } => {}
+            Change::LegReadied { leg, entry, .. } => {
+                self.legs = *leg;
+                self.state = State::Working { leg: *leg, entry: (**entry).clone(), cancel: None };
+            }
+            Change::LegEnded { leg, report } => self.end_leg(*leg, report),
+            Change::BudgetSpent { budget, spent, .. } => {
+                self.spent.insert(budget.clone(), *spent);
+            }
+            Change::BudgetsReset => self.spent.clear(),
+            Change::VariationTried { tried } => {
+                self.tried.push(tried.clone());
+                self.tip.clone_from(&self.seed.base.commit);
+            }
+            Change::RequestOpened { request } => {
+                self.requests = request.number;
+                self.state = State::Waiting { request: (**request).clone() };
+            }
+            Change::RequestAnswered { by, answer, .. } => self.hear(by, answer),
+            Change::Remarked { remark } => self.conversation.push(remark.clone()),
+            Change::CancelAsked { by } => {
+                if let State::Working { cancel, .. } = &mut self.state {
+                    *cancel = Some(by.clone());
+                }
+            }
+            Change::Ended { end } => self.state = State::Ended { end: end.clone() },
+        }
+    }
+
+    fn end_leg(&mut self, leg: u32, report: &Report) {
+        if let State::Working { entry, .. } = &self.state {
+            self.past.push(Past {
+                number: leg,
+                entry: entry.clone(),
+                ending: report.ending.clone(),
+                usage: report.usage.clone(),
+            });
+        }
+        if let Some(tip) = &report.tip {
+            self.tip.clone_from(tip);
+        }
+        for artifact in &report.artifacts {
+            let key = artifact.key();
+            self.artifacts.retain(|old| old.key() != key);
+            self.artifacts.push(artifact.clone());
+        }
+        self.learnings.extend(report.learning.clone());
+    }
+
+    fn hear(&mut self, by: &Actor, answer: &Answer) {
+        let text = match answer {
+            Answer::Approve => "approved".to_owned(),
+            Answer::Reject { reason } => format!("rejected: {reason}"),
+            Answer::Choose { option } => option.clone(),
+            Answer::Text { text } => text.clone(),
+        };
+        let question = match &self.state {
+            State::Waiting { request } => Some(request.question.clone()),
+            State::New | State::Working { .. } | State::Ended { .. } => None,
+        };
+        self.conversation.push(Remark { by: by.clone(), question, text });
+    }
+}

@@ -1,0 +1,95 @@
+//! A project's configuration: `.acquit/acquit.toml`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::gate::Command;
+use crate::ids::Name;
+use crate::time::Span;
+
+mod read;
+pub mod toml;
+
+pub use read::read;
+
+/// The checked configuration of a project.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Config {
+    /// The workflow that `acquit run` takes when none is named.
+    pub workflow: Option<Name>,
+    /// The agent that takes the stages which name none.
+    pub agent: Option<Name>,
+    /// The branch that tasks start from; `None` for the one that is checked out.
+    pub base: Option<String>,
+    /// What task branches begin with.
+    pub branch_prefix: String,
+    /// How dependencies get into a fresh workspace.
+    pub setup: Option<Setup>,
+    /// The agents that stages can name.
+    pub agents: BTreeMap<Name, Agent>,
+    /// The project's own variables for templates.
+    pub variables: BTreeMap<String, String>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            workflow: None,
+            agent: None,
+            base: None,
+            branch_prefix: "acquit/".to_owned(),
+            setup: None,
+            agents: BTreeMap::new(),
+            variables: BTreeMap::new(),
+        }
+    }
+}
+
+/// A command that is run in a workspace before its first agent, and again only when a lock file changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setup {
+    /// What is run.
+    pub run: Command,
+    /// Files whose contents decide whether it must run again.
+    pub lock_files: Vec<String>,
+    /// How long it may take.
+    pub timeout: Span,
+}
+
+/// An agent: a program that acquit knows how to talk to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agent {
+    /// How it is talked to.
+    pub adapter: Adapter,
+    /// Variables that it gets beside the short common list, by value.
+    pub env: BTreeMap<String, String>,
+    /// Variables that it gets from the environment of acquit, by name.
+    pub pass_env: Vec<String>,
+}
+
+/// The ways to talk to an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "adapter", rename_all = "snake_case")]
+pub enum Adapter {
+    /// Any program: the prompt on its standard input, text on its standard output.
+    Command {
+        /// The program and its arguments.
+        run: Command,
+    },
+    /// Replays a script: for the demo, for tests, and for trying a workflow without a model.
+    Scripted {
+        /// The script's path, relative to `.acquit/`, made absolute when it was read.
+        script: String,
+    },
+}
+
+impl Adapter {
+    /// Its name in configuration and listings.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Command { .. } => "command",
+            Self::Scripted { .. } => "scripted",
+        }
+    }
+}

@@ -1,0 +1,473 @@
+//! What follows from what: the one function by which tasks move.
+//!
+//! [`decide`] looks at a task, at what it runs by and at something that happened, and returns the changes that follow, or
+//! says that this cannot happen to a task in that state. It is total and pure; `tests/decide.rs` shows that no sequence
+//! of inputs leads to an illegal state, that the number of legs without a person in between is bounded by the budgets,
+//! and that replaying the changes gives the same task.
+
+use crate::change::Change;
+use crate::failure::kind;
+use crate::ids::Name;
+use crate::leg::{Ending, Entry, Purpose, Report};
+use crate::outcome::{self, Outcome, Source};
+use crate::request::{Answer, Ask, Request};
+use crate::task::{Actor, End, Remark, State, Task, Tried};
+use crate::time::{Span, Timestamp};
+use crate::workflow::{Consent, Stage, Target, Transition, Work, Workflow};
+
+/// A leg that failed is tried again after this, doubled with every failure of the same kind: what failed just now because
+/// something is busy or restarting would fail again at once.
+const RETRY_DELAY: Span = Span::secs(2);
+
+/// Something that happened to a task.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// It was created.
+    Begin,
+    /// The harness of a leg finished it.
+    LegEnded {
+        /// The leg's number.
+        leg: u32,
+        /// What it hands over.
+        report: Report,
+    },
+    /// The model's provider accepts no work until then.
+    LegHeld {
+        /// The leg's number.
+        leg: u32,
+        /// When to go on.
+        until: Timestamp,
+    },
+    /// A person wants it to end.
+    Cancel {
+        /// Who.
+        by: Actor,
+    },
+    /// A person wants it to be tried again, with all budgets anew.
+    Retry {
+        /// Who.
+        by: Actor,
+        /// At which stage; `None` where it stands, or at the start.
+        stage: Option<Name>,
+        /// Words for the agent.
+        note: Option<String>,
+    },
+    /// A person answered an open request.
+    Answer {
+        /// Which.
+        request: u32,
+        /// Who.
+        by: Actor,
+        /// What they said.
+        answer: Answer,
+    },
+}
+
+/// Something that cannot happen to a task as it stands.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Illegal {
+    /// The task is in a state in which this has no meaning.
+    #[error("{what} is not possible while the task is {state}")]
+    State {
+        /// What was to happen.
+        what: &'static str,
+        /// [`State::word`].
+        state: &'static str,
+    },
+    /// About a leg that is not the task's current one.
+    #[error("leg {leg} is not the task's current leg")]
+    NotCurrent {
+        /// The leg's number.
+        leg: u32,
+    },
+    /// About a request that is not open.
+    #[error("request {0} is not open")]
+    NotOpen(u32),
+    /// An answer that the request does not take.
+    #[error("this request takes {takes}")]
+    Answer {
+        /// What it takes.
+        takes: String,
+    },
+    /// A stage that the workflow does not have.
+    #[error("the workflow has no stage `{0}`")]
+    NoStage(Name),
+}
+
+/// What follows.
+pub fn decide(task: &Task, workflow: &Workflow, input: Input) -> Result<Vec<Change>, Illegal> {
+    let mut next = Next { task: task.clone(), workflow, changes: Vec::new() };
+    next.take(input)?;
+    Ok(next.changes)
+}
+
+/// The changes so far, and the task as they have made it.
+struct Next<'a> {
+    task: Task,
+    workflow: &'a Workflow,
+    changes: Vec<Change>,
+}
+
+impl Next<'_> {
+    fn push(&mut self, change: Change) {
+        self.task.apply(&change);
+        self.changes.push(change);
+    }
+
+    fn take(&mut self, input: Input) -> Result<(), Illegal> {
+        match (input, self.task.state.clone()) {
+            (Input::Begin, State::New) => {
+                self.enter(Entry { stage: self.workflow.start.clone(), purpose: Purpose::Work });
+                Ok(())
+            }
+            (Input::LegEnded { leg, report }, State::Working { leg: current, entry, cancel }) => {
+                current_leg(leg, current)?;
+                self.push(Change::LegEnded { leg, report: Box::new(report.clone()) });
+                match cancel {
+                    Some(by) => self.push(Change::Ended { end: End::Cancelled { by } }),
+                    None => self.after_leg(&entry, report.ending),
+                }
+                Ok(())
+            }
+            (Input::LegHeld { leg, until }, State::Working { leg: current, .. }) => {
+                current_leg(leg, current)?;
+                self.push(Change::LegHeld { leg, until });
+                Ok(())
+            }
+            (Input::Cancel { .. }, State::Working { cancel: Some(_), .. }) => Ok(()),
+            (Input::Cancel { by }, State::Working { .. }) => {
+                self.push(Change::CancelAsked { by });
+                Ok(())
+            }
+            (Input::Cancel { by }, State::Waiting { .. }) => {
+                self.push(Change::Ended { end: End::Cancelled { by } });
+                Ok(())
+            }
+            (Input::Retry { by, stage, note }, State::Waiting { .. } | State::Ended { .. })
+                if self.task.state != (State::Ended { end: End::Done }) =>
+            {
+                self.retry(by, stage, note)
+            }
+            (Input::Answer { request, by, answer }, State::Waiting { request: open }) => {
+                if request != open.number {
+                    return Err(Illegal::NotOpen(request));
+                }
+                self.answer(&open, by, answer)
+            }
+            (input, state) => Err(Illegal::State { what: input.what(), state: state.word() }),
+        }
+    }
+
+    /// What follows from the way a leg ended.
+    fn after_leg(&mut self, entry: &Entry, ending: Ending) {
+        match ending {
+            Ending::Passed { outcome } => self.passed(entry, &outcome),
+            Ending::Rejected { outcome, failures } => {
+                let mut kinds: Vec<Name> = failures.iter().map(|failure| failure.kind.clone()).collect();
+                kinds.sort();
+                kinds.dedup();
+                let again = match (&entry.purpose, self.fix_stage(entry)) {
+                    // A fix that is itself rejected by gates mends on, for the same stage.
+                    (Purpose::Fix { of, outcome, .. }, _) => Entry {
+                        stage: entry.stage.clone(),
+                        purpose: Purpose::Fix { of: of.clone(), outcome: outcome.clone(), failures },
+                    },
+                    (Purpose::Work | Purpose::Recheck { .. }, Some(fix)) => Entry {
+                        stage: fix,
+                        purpose: Purpose::Fix { of: entry.stage.clone(), outcome, failures },
+                    },
+                    // The agent has another try; its context shows what was rejected.
+                    (Purpose::Work | Purpose::Recheck { .. }, None) => {
+                        Entry { stage: entry.stage.clone(), purpose: Purpose::Work }
+                    }
+                };
+                for kind in &kinds {
+                    if !self.spend(kind, entry, &again) {
+                        return;
+                    }
+                }
+                self.ready(again, Span::from(0));
+            }
+            Ending::Failed { kind, reason } => self.failed(entry, &kind, &reason),
+            Ending::TimedOut { reason } => self.failed(entry, &Name::literal(kind::LIMIT), &reason),
+            Ending::Lost { why } => self.failed(entry, &Name::literal(kind::LOST), &why),
+            Ending::Cancelled => {
+                self.push(Change::Ended { end: End::Cancelled { by: Actor::Supervisor } });
+            }
+        }
+    }
+
+    fn passed(&mut self, entry: &Entry, outcome: &Outcome) {
+        if let Some(transition) = self.transition(entry, &outcome.name) {
+            self.follow(entry, &transition, outcome);
+        } else if outcome.name == *outcome::NEEDS_INPUT {
+            let question = outcome.payload.get("question").and_then(|text| text.as_str());
+            let question = question.unwrap_or("the agent needs input, but did not say which").to_owned();
+            self.ask(entry, Ask::Question, question, entry.clone());
+        } else {
+            let question = format!("stage {} ended `{}`, which leads nowhere", entry.stage, outcome.name);
+            self.ask(entry, Ask::Stuck, question, entry.clone());
+        }
+    }
+
+    /// A leg without a result: again while the budget lasts, then the `failed` transition, then a person.
+    fn failed(&mut self, entry: &Entry, kind: &Name, reason: &str) {
+        let spent = self.task.spent.get(kind).copied().unwrap_or(0);
+        let limit = self.workflow.budgets.get(kind).copied().unwrap_or(0);
+        if spent < limit {
+            self.push(Change::BudgetSpent { budget: kind.clone(), spent: spent + 1, limit });
+            // A lost harness says nothing about the work, so there is nothing to wait for.
+            let patience = if *kind == *kind::LOST { 0 } else { u64::from(RETRY_DELAY) << spent.min(8) };
+            return self.ready(entry.clone(), Span::from(patience));
+        }
+        match self.transition(entry, &Name::literal(outcome::FAILED)) {
+            Some(transition) => {
+                let outcome = Outcome {
+                    name: Name::literal(outcome::FAILED),
+                    payload: serde_json::json!({ "kind": kind, "summary": reason }),
+                    source: Source::Harness,
+                };
+                self.follow(entry, &transition, &outcome);
+            }
+            None => {
+                let question = format!("stage {} failed ({kind}): {reason}", entry.stage);
+                self.ask(entry, Ask::Budget { budget: kind.clone() }, question, entry.clone());
+            }
+        }
+    }
+
+    /// Takes a transition: exactly one target by itself, else a person.
+    fn follow(&mut self, entry: &Entry, transition: &Transition, outcome: &Outcome) {
+        let [target] = transition.to.as_slice() else {
+            let question = format!("stage {} ended `{}`: where to?", entry.stage, outcome.name);
+            let ask = match transition.to.as_slice() {
+                [] => Ask::Stuck,
+                options => Ask::Choice { options: options.to_vec() },
+            };
+            return self.ask(entry, ask, question, entry.clone());
+        };
+        if let Some(budget) = &transition.budget {
+            let resume = match target {
+                Target::Stage(stage) => Entry { stage: stage.clone(), purpose: Purpose::Work },
+                Target::Done | Target::Failed | Target::Person | Target::Back | Target::NextVariation => entry.clone(),
+            };
+            if !self.spend(budget, entry, &resume) {
+                return;
+            }
+        }
+        let consent = self.workflow.stage(entry.stage.as_str()).map_or(Consent::NotNeeded, |stage| stage.consent);
+        if consent == Consent::AfterIt {
+            let question = format!("stage {} ended `{}`: go on to {target}?", entry.stage, outcome.name);
+            return self.ask(entry, Ask::Approval { to: target.clone() }, question, entry.clone());
+        }
+        self.go(entry, target, outcome);
+    }
+
+    /// Goes to a target for which nothing more is asked.
+    fn go(&mut self, entry: &Entry, target: &Target, outcome: &Outcome) {
+        let reason = || outcome.summary().unwrap_or_else(|| format!("stage {} ended `{}`", entry.stage, outcome.name));
+        match target {
+            Target::Stage(stage) => self.enter(Entry { stage: stage.clone(), purpose: Purpose::Work }),
+            Target::Done => self.push(Change::Ended { end: End::Done }),
+            Target::Failed => self.push(Change::Ended { end: End::Failed { reason: reason() } }),
+            Target::Person => {
+                let question = format!("stage {} ended `{}`: {}", entry.stage, outcome.name, reason());
+                self.ask(entry, Ask::Stuck, question, entry.clone());
+            }
+            Target::Back => match &entry.purpose {
+                Purpose::Fix { of, outcome, .. } => {
+                    let purpose = Purpose::Recheck { outcome: outcome.clone() };
+                    self.ready(Entry { stage: of.clone(), purpose }, Span::from(0));
+                }
+                Purpose::Work | Purpose::Recheck { .. } => {
+                    let question = format!("stage {} leads back, but nothing was rejected before it", entry.stage);
+                    self.ask(entry, Ask::Stuck, question, entry.clone());
+                }
+            },
+            Target::NextVariation => self.next_variation(entry, reason()),
+        }
+    }
+
+    fn next_variation(&mut self, entry: &Entry, reason: String) {
+        let Some(variation) = &self.workflow.variation else {
+            let question = format!("stage {} leads to the next variation, and there is none", entry.stage);
+            return self.ask(entry, Ask::Stuck, question, entry.clone());
+        };
+        let value = self.task.variation_value(self.workflow).unwrap_or_default();
+        let over = self.task.tried.len() + 1 >= variation.values.len();
+        self.push(Change::VariationTried { tried: Tried { value, reason } });
+        if over {
+            self.push(Change::Ended { end: End::NoImprovement });
+        } else {
+            self.enter(Entry { stage: self.workflow.start.clone(), purpose: Purpose::Work });
+        }
+    }
+
+    /// Begins a stage: asks first where a person must agree, asks only where a person does the work, else readies a leg.
+    fn enter(&mut self, entry: Entry) {
+        let stage = self.workflow.stage(entry.stage.as_str());
+        match stage.map(|stage| (&stage.work, stage.consent)) {
+            Some((Work::Human { question }, _)) => {
+                let outcomes = stage.map(|stage| stage.on.keys().cloned().collect()).unwrap_or_default();
+                let question = question.clone();
+                self.ask(&entry.clone(), Ask::Stage { outcomes }, question, entry);
+            }
+            Some((_, Consent::BeforeIt)) => {
+                let question = format!("stage {} cannot be undone: begin it?", entry.stage);
+                let to = Target::Stage(entry.stage.clone());
+                self.ask(&entry.clone(), Ask::Approval { to }, question, entry);
+            }
+            _ => self.ready(entry, Span::from(0)),
+        }
+    }
+
+    fn ready(&mut self, entry: Entry, delay: Span) {
+        let leg = self.task.legs + 1;
+        self.push(Change::LegReadied { leg, entry: Box::new(entry), delay });
+    }
+
+    /// Spends one of a budget. If it is empty, asks a person instead and says `false`.
+    fn spend(&mut self, budget: &Name, entry: &Entry, resume: &Entry) -> bool {
+        let spent = self.task.spent.get(budget).copied().unwrap_or(0);
+        let limit = self.workflow.budgets.get(budget).copied().unwrap_or(0);
+        if spent >= limit {
+            let question = format!("stage {}: the budget for {budget} ({limit}) is spent", entry.stage);
+            self.ask(entry, Ask::Budget { budget: budget.clone() }, question, resume.clone());
+            return false;
+        }
+        self.push(Change::BudgetSpent { budget: budget.clone(), spent: spent + 1, limit });
+        true
+    }
+
+    fn ask(&mut self, entry: &Entry, ask: Ask, question: String, resume: Entry) {
+        let number = self.task.requests + 1;
+        let request = Request { number, stage: entry.stage.clone(), ask, question, resume };
+        self.push(Change::RequestOpened { request: Box::new(request) });
+    }
+
+    fn retry(&mut self, by: Actor, stage: Option<Name>, note: Option<String>) -> Result<(), Illegal> {
+        let entry = match (stage, &self.task.state, self.task.past.last()) {
+            (Some(stage), _, _) => match self.workflow.stage(stage.as_str()) {
+                Some(_) => Entry { stage, purpose: Purpose::Work },
+                None => return Err(Illegal::NoStage(stage)),
+            },
+            (None, State::Waiting { request }, _) => request.resume.clone(),
+            (None, _, Some(past)) => past.entry.clone(),
+            (None, _, None) => Entry { stage: self.workflow.start.clone(), purpose: Purpose::Work },
+        };
+        if let Some(text) = note {
+            self.push(Change::Remarked { remark: Remark { by, question: None, text } });
+        }
+        self.push(Change::BudgetsReset);
+        self.enter(entry);
+        Ok(())
+    }
+
+    fn answer(&mut self, open: &Request, by: Actor, answer: Answer) -> Result<(), Illegal> {
+        let takes = |takes: &str| Err(Illegal::Answer { takes: takes.to_owned() });
+        let entry = open.resume.clone();
+        let said = Change::RequestAnswered { request: open.number, by, answer: answer.clone() };
+        match (&open.ask, answer) {
+            (Ask::Approval { to }, Answer::Approve) => {
+                self.push(said);
+                match to {
+                    // Consent was given: not asked again on entering.
+                    Target::Stage(stage) if *stage == entry.stage => self.ready(entry, Span::from(0)),
+                    other => self.go(&entry, other, &by_person("approved", None)),
+                }
+            }
+            (Ask::Stage { outcomes }, Answer::Choose { option }) => {
+                let Some(name) = outcomes.iter().find(|name| name.as_str() == option).cloned() else {
+                    return takes(&format!("one of {}", join(outcomes)));
+                };
+                self.push(said);
+                self.passed(&entry, &Outcome { name, payload: serde_json::json!({}), source: Source::Harness });
+            }
+            (Ask::Stage { outcomes }, answer @ (Answer::Approve | Answer::Reject { .. })) => {
+                let (word, reason) = match &answer {
+                    Answer::Reject { reason } => ("rejected", Some(reason.as_str())),
+                    Answer::Approve | Answer::Choose { .. } | Answer::Text { .. } => ("approved", None),
+                };
+                if !outcomes.iter().any(|name| name.as_str() == word) {
+                    return takes(&format!("one of {}", join(outcomes)));
+                }
+                self.push(said);
+                self.passed(&entry, &by_person(word, reason));
+            }
+            (Ask::Choice { options }, Answer::Choose { option }) => {
+                let Some(target) = options.iter().find(|target| target.to_string() == option) else {
+                    return takes(&format!("one of {}", join(options)));
+                };
+                self.push(said);
+                self.go(&entry, target, &by_person("chosen", None));
+            }
+            (Ask::Question, Answer::Text { .. }) => {
+                self.push(said);
+                self.ready(entry, Span::from(0));
+            }
+            (Ask::Budget { .. } | Ask::Stuck, Answer::Approve | Answer::Text { .. }) => {
+                self.push(said);
+                self.push(Change::BudgetsReset);
+                self.enter(entry);
+            }
+            (
+                Ask::Approval { .. } | Ask::Choice { .. } | Ask::Question | Ask::Budget { .. } | Ask::Stuck,
+                Answer::Reject { reason },
+            ) => {
+                self.push(said);
+                self.push(Change::Ended { end: End::Failed { reason: format!("rejected: {reason}") } });
+            }
+            (Ask::Approval { .. }, Answer::Choose { .. } | Answer::Text { .. }) => return takes("approve or reject"),
+            (Ask::Stage { outcomes }, Answer::Text { .. }) => return takes(&format!("one of {}", join(outcomes))),
+            (Ask::Choice { options }, Answer::Approve | Answer::Text { .. }) => {
+                return takes(&format!("one of {}", join(options)));
+            }
+            (Ask::Question, Answer::Approve | Answer::Choose { .. }) => return takes("an answer in words"),
+            (Ask::Budget { .. } | Ask::Stuck, Answer::Choose { .. }) => return takes("approve, reject or words"),
+        }
+        Ok(())
+    }
+
+    fn transition(&self, entry: &Entry, outcome: &Name) -> Option<Transition> {
+        self.workflow.stage(entry.stage.as_str())?.on.get(outcome).cloned()
+    }
+
+    fn fix_stage(&self, entry: &Entry) -> Option<Name> {
+        self.workflow.stage(entry.stage.as_str()).and_then(|stage: &Stage| stage.fix.clone())
+    }
+}
+
+impl Task {
+    /// The value that the workflow's variation has for this task now.
+    pub fn variation_value(&self, workflow: &Workflow) -> Option<String> {
+        let variation = workflow.variation.as_ref()?;
+        let index = (variation.first + self.tried.len()) % variation.values.len().max(1);
+        variation.values.get(index).cloned()
+    }
+}
+
+impl Input {
+    fn what(&self) -> &'static str {
+        match self {
+            Self::Begin => "beginning it",
+            Self::LegEnded { .. } => "ending a leg",
+            Self::LegHeld { .. } => "holding a leg",
+            Self::Cancel { .. } => "cancelling",
+            Self::Retry { .. } => "trying again",
+            Self::Answer { .. } => "answering",
+        }
+    }
+}
+
+fn current_leg(leg: u32, current: u32) -> Result<(), Illegal> {
+    if leg == current { Ok(()) } else { Err(Illegal::NotCurrent { leg }) }
+}
+
+fn by_person(name: &'static str, reason: Option<&str>) -> Outcome {
+    let payload = reason.map_or_else(|| serde_json::json!({}), |text| serde_json::json!({ "summary": text }));
+    Outcome { name: Name::literal(name), payload, source: Source::Harness }
+}
+
+fn join<T: ToString>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,243 @@
+//! Events: the append-only history. A change of a task is an event, and so is everything that a leg lets see of itself.
+
+use serde::{Deserialize, Serialize};
+
+use crate::change::Change;
+use crate::gate::Verdict;
+use crate::ids::TaskId;
+use crate::leg::Ending;
+use crate::task::{Actor, End};
+use crate::time::{Span, Timestamp};
+
+/// The ten steps of a leg, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Take the leg from the queue.
+    Claim,
+    /// Make or reset the private clone.
+    Workspace,
+    /// Build the prompt.
+    Context,
+    /// Find the agent and how it is started.
+    Agent,
+    /// Let it work, and watch.
+    Run,
+    /// Read what it reported.
+    Outcome,
+    /// Check what it left.
+    Gates,
+    /// Collect what it left.
+    Artifacts,
+    /// End the leg, move the task, ready the next: one transaction.
+    Handoff,
+    /// Become the harness of the next leg, or stop.
+    PassOn,
+}
+
+impl Step {
+    /// All of them, in order, with their names.
+    pub const ALL: [(&str, Self); 10] = [
+        ("claim", Self::Claim),
+        ("workspace", Self::Workspace),
+        ("context", Self::Context),
+        ("agent", Self::Agent),
+        ("run", Self::Run),
+        ("outcome", Self::Outcome),
+        ("gates", Self::Gates),
+        ("artifacts", Self::Artifacts),
+        ("handoff", Self::Handoff),
+        ("pass_on", Self::PassOn),
+    ];
+
+    /// The step's name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, step)| *step == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// What an event tells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Body {
+    /// The task changed.
+    Change {
+        /// How.
+        change: Change,
+    },
+    /// A step of a leg is over.
+    Step {
+        /// Which.
+        step: Step,
+        /// How long it took.
+        took: Span,
+    },
+    /// An attempt's work was put aside before the workspace was reset.
+    WorkSaved {
+        /// The private ref that keeps it.
+        reference: String,
+        /// The commit.
+        commit: String,
+    },
+    /// The agent was started.
+    AgentStarted {
+        /// The agent's name in the configuration.
+        agent: String,
+        /// Its adapter.
+        adapter: String,
+        /// How surely it can be ended, in words.
+        containment: String,
+    },
+    /// The agent is gone.
+    AgentEnded {
+        /// How, in words.
+        exit: String,
+        /// How long it ran.
+        took: Span,
+        /// How much it printed.
+        output: u64,
+    },
+    /// A gate was run.
+    Gate {
+        /// What it found.
+        verdict: Verdict,
+    },
+    /// Anything else worth knowing.
+    Notice {
+        /// How much it matters.
+        level: Level,
+        /// What.
+        text: String,
+    },
+}
+
+/// How much an event matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// For those who look closely.
+    Debug,
+    /// What one expects.
+    Info,
+    /// Not what one hoped for.
+    Warning,
+    /// Something a person should see.
+    Error,
+}
+
+/// An entry of the history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Increases with every event of the store.
+    pub seq: i64,
+    /// The task.
+    pub task: TaskId,
+    /// The leg, if it belongs to one.
+    pub leg: Option<u32>,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub actor: Actor,
+    /// What.
+    pub body: Body,
+}
+
+impl Body {
+    /// Which part of the program it comes from: `task`, `leg`, `agent`, `gate`.
+    pub fn category(&self) -> &'static str {
+        match self {
+            Self::Change { change } if change.leg().is_none() => "task",
+            Self::Change { .. } | Self::Step { .. } | Self::WorkSaved { .. } | Self::Notice { .. } => "leg",
+            Self::AgentStarted { .. } | Self::AgentEnded { .. } => "agent",
+            Self::Gate { .. } => "gate",
+        }
+    }
+
+    /// What happened, as one word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Change { change } => change.kind(),
+            Self::Step { .. } => "step",
+            Self::WorkSaved { .. } => "work_saved",
+            Self::AgentStarted { .. } => "agent_started",
+            Self::AgentEnded { .. } => "agent_ended",
+            Self::Gate { .. } => "gate_ended",
+            Self::Notice { .. } => "notice",
+        }
+    }
+
+    /// How much it matters.
+    pub fn level(&self) -> Level {
+        match self {
+            Self::Step { .. } => Level::Debug,
+            Self::Notice { level, .. } => *level,
+            Self::Gate { verdict } if !verdict.passed => Level::Warning,
+            Self::Change { change } => change_level(change),
+            Self::WorkSaved { .. }
+            | Self::AgentStarted { .. }
+            | Self::AgentEnded { .. }
+            | Self::Gate { .. } => Level::Info,
+        }
+    }
+
+    /// What happened, as a sentence for people. Texts of agents in it are bounded, not escaped: whoever shows it does that.
+    pub fn summary(&self) -> String {
+        match self {
+            Self::Change { change } => change_summary(change),
+            Self::Step { step, took } => format!("{} took {took}", step.name()),
+            Self::WorkSaved { reference, .. } => format!("earlier work saved to {reference}"),
+            Self::AgentStarted { agent, adapter, .. } => format!("agent {agent} started ({adapter})"),
+            Self::AgentEnded { exit, took, .. } => format!("agent ended: {exit} after {took}"),
+            Self::Gate { verdict } => {
+                let word = if verdict.passed { "passed" } else { "failed" };
+                format!("gate {} {word} ({}, {})", verdict.gate, verdict.ended, verdict.took)
+            }
+            Self::Notice { text, .. } => text.clone(),
+        }
+    }
+}
+
+fn change_level(change: &Change) -> Level {
+    match change {
+        Change::LegEnded { report, .. } => match report.ending {
+            Ending::Passed { .. } => Level::Info,
+            Ending::Rejected { .. } | Ending::Cancelled | Ending::Lost { .. } => Level::Warning,
+            Ending::Failed { .. } | Ending::TimedOut { .. } => Level::Error,
+        },
+        Change::Ended { end: End::Failed { .. } } => Level::Error,
+        Change::RequestOpened { .. } | Change::CancelAsked { .. } | Change::LegHeld { .. } => Level::Warning,
+        Change::Created { .. }
+        | Change::LegReadied { .. }
+        | Change::BudgetSpent { .. }
+        | Change::BudgetsReset
+        | Change::VariationTried { .. }
+        | Change::RequestAnswered { .. }
+        | Change::Remarked { .. }
+        | Change::Ended { .. } => Level::Info,
+    }
+}
+
+fn change_summary(change: &Change) -> String {
+    match change {
+        Change::Created { seed } => format!("created: {}", seed.wish.title),
+        Change::LegReadied { leg, entry, .. } => format!("leg {leg} ready: {}", entry.stage),
+        Change::LegHeld { leg, .. } => format!("leg {leg} waits for the model's provider"),
+        Change::LegEnded { leg, report } => match (&report.ending, report.ending.trouble()) {
+            (Ending::Passed { outcome }, _) => format!("leg {leg} passed: {}", outcome.name),
+            (_, trouble) => format!("leg {leg} {}", trouble.unwrap_or_default()),
+        },
+        Change::BudgetSpent { budget, spent, limit } => format!("budget {budget}: {spent} of {limit} spent"),
+        Change::BudgetsReset => "budgets renewed".to_owned(),
+        Change::VariationTried { tried } => format!("{} led nowhere: {}", tried.value, tried.reason),
+        Change::RequestOpened { request } => format!("needs a person: {}", request.question),
+        Change::RequestAnswered { by, .. } => format!("answered by {by}"),
+        Change::Remarked { remark } => format!("{} said: {}", remark.by, remark.text),
+        Change::CancelAsked { by } => format!("{by} asked to cancel"),
+        Change::Ended { end } => match end {
+            End::Done => "done".to_owned(),
+            End::Failed { reason } => format!("failed: {reason}"),
+            End::NoImprovement => "no improvement found".to_owned(),
+            End::Cancelled { by } => format!("cancelled by {by}"),
+        },
+    }
+}

@@ -1,0 +1,68 @@
+//! Why a leg did not pass: the kind, which has a budget, and the distilled words for the next attempt.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::Name;
+
+/// Kinds of failure that acquit itself finds; a gate names its own. A kind is also the name of the budget it spends.
+/// Each comes with how often it is tried again by default, and why that often.
+pub mod kind {
+    /// The agent crashed or gave up.
+    pub const AGENT: &str = "agent";
+    /// What the agent reported is not an outcome of its stage.
+    pub const OUTCOME: &str = "outcome";
+    /// A time, idle or output limit was reached.
+    pub const LIMIT: &str = "limit";
+    /// The agent ended without having done anything.
+    pub const NOTHING: &str = "nothing";
+    /// The agent tried what it must not.
+    pub const GUARDRAIL: &str = "guardrail";
+    /// The harness could not do its part: disk, git, setup.
+    pub const HARNESS: &str = "harness";
+    /// The harness died. Nobody's fault, so it spends no retry of the others; bounded all the same, because a leg that kills
+    /// its harness every time would go on all night.
+    pub const LOST: &str = "lost";
+
+    /// Every kind that has a budget without being written in a workflow, with its default.
+    pub const DEFAULTS: [(&str, u32); 15] = [
+        ("build", 2),
+        ("lint", 3),
+        ("types", 3),
+        ("test", 3),
+        ("format", 3),
+        ("security", 1),
+        ("review", 3),
+        ("gate", 2),
+        (AGENT, 2),
+        (OUTCOME, 2),
+        (LIMIT, 1),
+        (NOTHING, 1),
+        (GUARDRAIL, 0),
+        (HARNESS, 2),
+        (LOST, 5),
+    ];
+}
+
+/// A place in the repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Location {
+    /// The file, relative to the repository's root.
+    pub path: String,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+/// A failed check, distilled: what the next agent needs, and no more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The gate that found it.
+    pub gate: Name,
+    /// Which budget it spends.
+    pub kind: Name,
+    /// The essential lines of what the gate printed, bounded.
+    pub message: String,
+    /// Where it is, as far as the output tells.
+    pub location: Option<Location>,
+    /// About twenty lines around the location, numbered.
+    pub excerpt: Option<String>,
+}

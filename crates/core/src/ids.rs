@@ -1,0 +1,175 @@
+//! Names for things: short, readable, checked once when they are made.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest name of a stage, outcome, gate, agent or budget: long enough to read, short enough for a table column.
+pub const NAME_LIMIT: usize = 48;
+
+/// A task's id, shown as `T-42`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct TaskId(pub u64);
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "T-{}", self.0)
+    }
+}
+
+impl FromStr for TaskId {
+    type Err = BadId;
+
+    /// Accepts `T-42`, `t-42` and `42`: people type ids by hand.
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let digits = text.strip_prefix("T-").or_else(|| text.strip_prefix("t-")).unwrap_or(text);
+        match digits.parse() {
+            Ok(number) if number > 0 && digits.bytes().all(|b| b.is_ascii_digit()) => Ok(Self(number)),
+            _ => Err(BadId { text: text.to_owned(), form: "a task id such as T-42" }),
+        }
+    }
+}
+
+/// A leg's id: the task and the leg's number within it, shown as `T-42.3`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct LegId {
+    /// The task that the leg works on.
+    pub task: TaskId,
+    /// Counts from 1 within the task.
+    pub number: u32,
+}
+
+impl fmt::Display for LegId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.task, self.number)
+    }
+}
+
+impl FromStr for LegId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let bad = || BadId { text: text.to_owned(), form: "a leg id such as T-42.3" };
+        let (task, number) = text.split_once('.').ok_or_else(bad)?;
+        let task = task.parse().map_err(|_| bad())?;
+        match number.parse() {
+            Ok(number) if number > 0 => Ok(Self { task, number }),
+            _ => Err(bad()),
+        }
+    }
+}
+
+/// Increases with every claim of any leg. A write that carries an older fence than the leg's row is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Fence(pub i64);
+
+/// The name of a stage, outcome, gate, agent, budget or workflow: lowercase letters, digits, `_` and `-`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Name(String);
+
+impl Name {
+    /// A name that is written in this program's own source, and known to be well formed.
+    ///
+    /// # Panics
+    /// If it is not: a mistake in the source that the first test of that line shows.
+    #[expect(clippy::expect_used, reason = "only called with literals")]
+    pub fn literal(text: &'static str) -> Self {
+        text.parse().expect("a literal name is well formed")
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Name {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
+        let begins = text.bytes().next().is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        if begins && text.len() <= NAME_LIMIT && text.bytes().all(allowed) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(BadId { text: text.chars().take(NAME_LIMIT).collect(), form: NAME_FORM })
+        }
+    }
+}
+
+const NAME_FORM: &str = "a name of lowercase letters, digits, `_` and `-`, at most 48 long";
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl std::borrow::Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<str> for Name {
+    fn eq(&self, other: &str) -> bool {
+        self.0 == other
+    }
+}
+
+/// Text that is not an id of the kind wanted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is not {form}", text.escape_debug())]
+pub struct BadId {
+    text: String,
+    form: &'static str,
+}
+
+/// Lets serde read and write an id by its text form.
+macro_rules! by_text {
+    ($($type:ty),*) => {$(
+        impl From<$type> for String {
+            fn from(id: $type) -> Self {
+                id.to_string()
+            }
+        }
+        impl TryFrom<String> for $type {
+            type Error = BadId;
+            fn try_from(text: String) -> Result<Self, BadId> {
+                text.parse()
+            }
+        }
+    )*};
+}
+by_text!(TaskId, LegId, Name);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_read_as_people_type_them_and_shown_in_one_form() {
+        for text in ["T-42", "t-42", "42"] {
+            assert_eq!(text.parse::<TaskId>().unwrap().to_string(), "T-42");
+        }
+        assert_eq!("T-42.3".parse::<LegId>().unwrap(), LegId { task: TaskId(42), number: 3 });
+        for bad in ["", "T-", "T-0", "T--1", "+3", "T-1.", "x"] {
+            assert!(bad.parse::<TaskId>().is_err(), "{bad:?}");
+            assert!(bad.parse::<LegId>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_lowercase_and_bounded() {
+        for good in ["a", "plan_complete", "next-variation", "2nd"] {
+            assert!(good.parse::<Name>().is_ok(), "{good:?}");
+        }
+        for bad in ["", "-a", "A", "a b", "ä", "a\n", &"x".repeat(NAME_LIMIT + 1)] {
+            assert!(bad.parse::<Name>().is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Legs: one attempt at one stage of one task, by one harness process.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Usage;
+use crate::artifact::Artifact;
+use crate::failure::Failure;
+use crate::ids::{Fence, LegId, Name};
+use crate::outcome::Outcome;
+use crate::time::Timestamp;
+
+/// What a leg is to do: the stage, why it is entered, and which attempt this is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The stage.
+    pub stage: Name,
+    /// Why.
+    pub purpose: Purpose,
+}
+
+/// Why a leg is run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Purpose {
+    /// The stage's own work.
+    Work,
+    /// Mend what gates rejected at another stage.
+    Fix {
+        /// The stage that was rejected.
+        of: Name,
+        /// What that stage had reported.
+        outcome: Outcome,
+        /// What the gates found.
+        failures: Vec<Failure>,
+    },
+    /// After a fix: the stage's gates once more, without its agent.
+    Recheck {
+        /// What the stage had reported.
+        outcome: Outcome,
+    },
+}
+
+/// The states of a leg.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Waits for a harness.
+    Ready,
+    /// A harness holds it.
+    Running,
+    /// Its outcome stood the gates.
+    Passed,
+    /// A gate overruled it.
+    Rejected,
+    /// It came to no acceptable outcome.
+    Failed,
+    /// A limit ended it.
+    TimedOut,
+    /// A person ended it.
+    Cancelled,
+    /// Its harness died.
+    Lost,
+}
+
+impl State {
+    /// All of them with their names, as stores and listings write them.
+    pub const ALL: [(&str, Self); 8] = [
+        ("ready", Self::Ready),
+        ("running", Self::Running),
+        ("passed", Self::Passed),
+        ("rejected", Self::Rejected),
+        ("failed", Self::Failed),
+        ("timed_out", Self::TimedOut),
+        ("cancelled", Self::Cancelled),
+        ("lost", Self::Lost),
+    ];
+
+    /// The state's name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, state)| *state == self).map_or("", |(name, _)| name)
+    }
+
+    /// The state of that name.
+    pub fn from_name(text: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(name, _)| *name == text).map(|(_, state)| *state)
+    }
+}
+
+/// How a leg ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Ending {
+    /// The outcome counts.
+    Passed {
+        /// What was reported.
+        outcome: Outcome,
+    },
+    /// Gates overruled the outcome. Both are kept.
+    Rejected {
+        /// What was reported.
+        outcome: Outcome,
+        /// What the gates found.
+        failures: Vec<Failure>,
+    },
+    /// No acceptable outcome.
+    Failed {
+        /// Which budget it spends; one of [`crate::failure::kind`].
+        kind: Name,
+        /// Why, in words for a person and for the next attempt.
+        reason: String,
+    },
+    /// A time, idle or output limit ended it.
+    TimedOut {
+        /// Which limit, in words.
+        reason: String,
+    },
+    /// A person ended it.
+    Cancelled,
+    /// Its harness died.
+    Lost {
+        /// How that was seen.
+        why: String,
+    },
+}
+
+impl Ending {
+    /// The state that a leg is in after it.
+    pub fn state(&self) -> State {
+        match self {
+            Self::Passed { .. } => State::Passed,
+            Self::Rejected { .. } => State::Rejected,
+            Self::Failed { .. } => State::Failed,
+            Self::TimedOut { .. } => State::TimedOut,
+            Self::Cancelled => State::Cancelled,
+            Self::Lost { .. } => State::Lost,
+        }
+    }
+
+    /// Why it did not pass, in a line; `None` if it did.
+    pub fn trouble(&self) -> Option<String> {
+        match self {
+            Self::Passed { .. } => None,
+            Self::Rejected { failures, .. } => {
+                let gates: Vec<&str> = failures.iter().map(|failure| failure.gate.as_str()).collect();
+                Some(format!("rejected by {}", gates.join(", ")))
+            }
+            Self::Failed { kind, reason } => Some(format!("{kind}: {reason}")),
+            Self::TimedOut { reason } => Some(reason.clone()),
+            Self::Cancelled => Some("cancelled".to_owned()),
+            Self::Lost { why } => Some(format!("harness lost: {why}")),
+        }
+    }
+}
+
+/// Everything a leg hands over when it ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// How it ended.
+    pub ending: Ending,
+    /// Where the task's work stands from now on, if this leg moved it.
+    pub tip: Option<String>,
+    /// What it left.
+    pub artifacts: Vec<Artifact>,
+    /// What later legs should know.
+    pub learning: Option<String>,
+    /// What it used.
+    pub usage: Usage,
+}
+
+impl Report {
+    /// A report that carries nothing but its ending.
+    pub fn bare(ending: Ending) -> Self {
+        Self { ending, tip: None, artifacts: Vec::new(), learning: None, usage: Usage::default() }
+    }
+}
+
+/// A leg that has ended, as its task remembers it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Past {
+    /// The leg's number.
+    pub number: u32,
+    /// What it was to do.
+    pub entry: Entry,
+    /// How it ended.
+    pub ending: Ending,
+    /// What it used.
+    pub usage: Usage,
+}
+
+/// Which process holds a leg. A pid alone may be reused; together with boot and start time it is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The machine's name.
+    pub host: String,
+    /// The boot of that machine.
+    pub boot: String,
+    /// The process.
+    pub pid: u32,
+    /// When that process began, in the kernel's ticks since boot.
+    pub started: u64,
+}
+
+/// The right to write for a leg, as long as nobody else claimed it since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hold {
+    /// The leg.
+    pub leg: LegId,
+    /// The fence of the claim.
+    pub fence: Fence,
+}
+
+/// A leg as the store has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Leg {
+    /// Its id.
+    pub id: LegId,
+    /// What it is to do.
+    pub entry: Entry,
+    /// Where it stands.
+    pub state: State,
+    /// Not to be claimed before this moment.
+    pub not_before: Timestamp,
+    /// Whether a person asked for its end.
+    pub cancel: bool,
+    /// The newest claim's fence, if it was ever claimed.
+    pub fence: Option<Fence>,
+    /// Who holds it, or held it last.
+    pub owner: Option<Owner>,
+    /// Until when the holder may be silent.
+    pub lease_until: Option<Timestamp>,
+    /// When it was claimed first.
+    pub started: Option<Timestamp>,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// What it used so far.
+    pub usage: Usage,
+}

@@ -1,0 +1,236 @@
+//! Outcomes: how a stage ends, as far as the agent says. Data from an untrusted process, so every way in is bounded and
+//! checked, and every way to be wrong has its own words.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ids::Name;
+use crate::workflow::{Mode, Transition};
+
+/// The largest payload: findings of a long review fit, a pasted log does not.
+pub const PAYLOAD_LIMIT: usize = 256 * 1024;
+
+/// The outcome by which any agent can ask a person something.
+pub const NEEDS_INPUT: &str = "needs_input";
+/// The outcome by which any agent can say that it cannot do it.
+pub const FAILED: &str = "failed";
+/// How a check stage ends when its gates pass.
+pub const PASSED: &str = "passed";
+/// How an action stage ends.
+pub const DONE: &str = "done";
+
+const MARKER_BEGIN: &str = "<<<OUTCOME:";
+const MARKER_NAME_END: &str = ">>>";
+const MARKER_END: &str = "<<<END_PAYLOAD>>>";
+
+/// What a stage ended with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Which of the stage's outcomes.
+    pub name: Name,
+    /// What goes with it. Always a JSON object.
+    pub payload: Value,
+    /// How it was reported.
+    pub source: Source,
+}
+
+impl Outcome {
+    /// The payload's `summary`, which every shipped schema has, shortened for one line.
+    pub fn summary(&self) -> Option<String> {
+        let text = self.payload.get("summary")?.as_str()?;
+        Some(crate::agent::shorten(text.lines().next().unwrap_or(""), 200))
+    }
+}
+
+/// The ways an outcome reaches us, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// Written to the handoff file.
+    HandoffFile,
+    /// Between markers in the last message.
+    Marker,
+    /// Nobody said it: it follows from the mode and what is there.
+    Inferred,
+    /// The harness's own, for stages without an agent.
+    Harness,
+}
+
+/// Why a report cannot be taken as an outcome. The texts go to the next agent, so they say how to do it right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Wrong {
+    /// Not JSON, or cut off.
+    #[error("the {place} is not valid JSON: {reason}")]
+    Json {
+        /// Where it was.
+        place: &'static str,
+        /// The parser's words.
+        reason: String,
+    },
+    /// JSON, but not `{"outcome": …, "payload": {…}}`.
+    #[error("the {place} must be a JSON object with `outcome` (a name) and `payload` (an object): {reason}")]
+    Shape {
+        /// Where it was.
+        place: &'static str,
+        /// What is off.
+        reason: String,
+    },
+    /// A name that the stage does not have.
+    #[error("`{name}` is not an outcome of this stage; it can be: {allowed}")]
+    Unknown {
+        /// What was said, bounded.
+        name: String,
+        /// What may be said.
+        allowed: String,
+    },
+    /// A payload that does not fit its schema.
+    #[error("the payload of `{name}` does not fit its schema: {reasons}")]
+    Schema {
+        /// The outcome.
+        name: Name,
+        /// Each mistake with its place.
+        reasons: String,
+    },
+    /// Too large to be a report.
+    #[error("the {place} has {size} bytes; {PAYLOAD_LIMIT} are allowed")]
+    TooLarge {
+        /// Where it was.
+        place: &'static str,
+        /// How large it is.
+        size: u64,
+    },
+    /// A marker that never ends.
+    #[error("the last message has {MARKER_BEGIN}…{MARKER_NAME_END} without {MARKER_END}")]
+    Unclosed,
+    /// A review, a plan, an investigation that ended without saying how.
+    #[error("the agent ended without an outcome; silence is not an answer here")]
+    Silence,
+}
+
+/// The form of the handoff file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Handoff {
+    outcome: Option<String>,
+    #[serde(default)]
+    payload: Option<Value>,
+}
+
+/// The handoff file as it is before the agent starts: a stub that says how to fill it in.
+pub fn stub(outcomes: &BTreeMap<Name, Transition>) -> String {
+    let names: Vec<&str> = outcomes.keys().map(Name::as_str).collect();
+    let hint = format!("set outcome to one of: {}", names.join(", "));
+    format!("{:#}\n", serde_json::json!({ "outcome": null, "payload": { "summary": hint } }))
+}
+
+/// Reads a handoff file. `None` if the agent left the stub alone or emptied it.
+pub fn from_handoff(text: &str) -> Result<Option<Outcome>, Wrong> {
+    const PLACE: &str = "handoff file";
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    check_size(PLACE, text)?;
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| Wrong::Json { place: PLACE, reason: error.to_string() })?;
+    let handoff: Handoff = serde_json::from_value(value)
+        .map_err(|error| Wrong::Shape { place: PLACE, reason: error.to_string() })?;
+    let Some(name) = handoff.outcome else { return Ok(None) };
+    build(PLACE, &name, handoff.payload, Source::HandoffFile).map(Some)
+}
+
+/// Reads `<<<OUTCOME:name>>>` JSON `<<<END_PAYLOAD>>>` from a message; the last one counts. `None` if there is none.
+pub fn from_markers(message: &str) -> Result<Option<Outcome>, Wrong> {
+    const PLACE: &str = "payload between the outcome markers";
+    let Some(begin) = message.rfind(MARKER_BEGIN) else { return Ok(None) };
+    let rest = &message[begin + MARKER_BEGIN.len()..];
+    let (name, rest) = rest.split_once(MARKER_NAME_END).ok_or(Wrong::Unclosed)?;
+    let (payload, _) = rest.split_once(MARKER_END).ok_or(Wrong::Unclosed)?;
+    check_size(PLACE, payload)?;
+    let payload = match payload.trim() {
+        "" => None,
+        json => Some(
+            serde_json::from_str(json)
+                .map_err(|error| Wrong::Json { place: PLACE, reason: error.to_string() })?,
+        ),
+    };
+    build(PLACE, name.trim(), payload, Source::Marker).map(Some)
+}
+
+/// What can be told from the mode and from what is there. A review is never inferred: silence is not an approval.
+pub fn infer(mode: Mode, left: &Left, outcomes: &BTreeMap<Name, Transition>) -> Option<Outcome> {
+    let name = match mode {
+        Mode::Plan if left.plan => "plan_complete",
+        Mode::Implement if left.commits => "pr_ready",
+        Mode::Fix if left.commits => "fixed",
+        Mode::Resolve if left.commits => "resolved",
+        Mode::Plan
+        | Mode::Implement
+        | Mode::Fix
+        | Mode::Resolve
+        | Mode::Review
+        | Mode::Investigate
+        | Mode::Design => return None,
+    };
+    let (name, _) = outcomes.get_key_value(name)?;
+    Some(Outcome { name: name.clone(), payload: Value::Object(serde_json::Map::new()), source: Source::Inferred })
+}
+
+/// What an agent left behind, as far as inference cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// There is a plan in its output folder.
+    pub plan: bool,
+    /// It changed the repository.
+    pub commits: bool,
+}
+
+/// Checks an outcome against what its stage allows. [`NEEDS_INPUT`] and [`FAILED`] are allowed everywhere.
+pub fn check(outcome: &Outcome, allowed: &BTreeMap<Name, Transition>) -> Result<(), Wrong> {
+    let everywhere = [NEEDS_INPUT, FAILED].contains(&outcome.name.as_str());
+    match allowed.get(&outcome.name) {
+        Some(Transition { schema: Some(schema), .. }) => fits(schema, outcome),
+        Some(Transition { schema: None, .. }) => Ok(()),
+        None if everywhere => Ok(()),
+        None => Err(unknown(outcome.name.as_str(), allowed)),
+    }
+}
+
+fn unknown(name: &str, allowed: &BTreeMap<Name, Transition>) -> Wrong {
+    let names: Vec<&str> = allowed.keys().map(Name::as_str).chain([NEEDS_INPUT]).collect();
+    Wrong::Unknown { name: crate::agent::shorten(name, 60), allowed: names.join(", ") }
+}
+
+fn fits(schema: &Value, outcome: &Outcome) -> Result<(), Wrong> {
+    /// Enough mistakes to mend them in one go, few enough to read.
+    const SHOWN: usize = 5;
+    let wrong = |reasons: String| Wrong::Schema { name: outcome.name.clone(), reasons };
+    let validator = jsonschema::validator_for(schema).map_err(|error| wrong(error.to_string()))?;
+    let reasons: Vec<String> = validator
+        .iter_errors(&outcome.payload)
+        .take(SHOWN)
+        .map(|error| match error.instance_path().as_str() {
+            "" => error.to_string(),
+            path => format!("at {path}: {error}"),
+        })
+        .map(|text| crate::agent::shorten(&text, 300))
+        .collect();
+    if reasons.is_empty() { Ok(()) } else { Err(wrong(reasons.join("; "))) }
+}
+
+fn check_size(place: &'static str, text: &str) -> Result<(), Wrong> {
+    if text.len() > PAYLOAD_LIMIT {
+        return Err(Wrong::TooLarge { place, size: text.len() as u64 });
+    }
+    Ok(())
+}
+
+fn build(place: &'static str, name: &str, payload: Option<Value>, source: Source) -> Result<Outcome, Wrong> {
+    let name = name.parse::<Name>().map_err(|error| Wrong::Shape { place, reason: error.to_string() })?;
+    let payload = payload.unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+    if !payload.is_object() {
+        return Err(Wrong::Shape { place, reason: "`payload` is not an object".to_owned() });
+    }
+    Ok(Outcome { name, payload, source })
+}

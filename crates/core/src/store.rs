@@ -1,0 +1,189 @@
+//! What acquit needs of a database. Two implement it, SQLite and PostgreSQL, and one suite of tests holds both to it.
+//!
+//! The store is the only meeting place: harnesses, command line and dashboard never talk to each other. Every method is
+//! one transaction. A harness writes only with its [`Hold`]: once another claim has raised the leg's fence, or the leg
+//! has ended, each of its writes fails with [`Error::Fenced`], and it must stop its agent.
+
+use std::time::Duration;
+
+use crate::agent::{Chunk, Usage};
+use crate::change::Change;
+use crate::definition::Definition;
+use crate::event::{Body, Event};
+use crate::ids::{LegId, TaskId};
+use crate::leg::{Hold, Leg, Owner};
+use crate::task::{Actor, Summary, Task};
+use crate::time::Timestamp;
+
+/// A result of the store.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why the store did not do it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Somebody else changed the task since it was read: read again, decide again.
+    #[error("task {0} has changed meanwhile")]
+    Conflict(TaskId),
+    /// The leg is not this harness's any more.
+    #[error("leg {0} is no longer held by this harness")]
+    Fenced(LegId),
+    /// There is no such task.
+    #[error("there is no task {0}")]
+    NoTask(TaskId),
+    /// A newer acquit wrote this store.
+    #[error("the store has version {found}, and this acquit knows only {known}")]
+    Newer {
+        /// The store's version.
+        found: i64,
+        /// The newest that this program knows.
+        known: i64,
+    },
+    /// What is stored cannot be read back.
+    #[error("the stored {what} cannot be read")]
+    Corrupt {
+        /// Which record.
+        what: String,
+        /// The reader's words.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The database refused, or cannot be reached.
+    #[error("the database does not {doing}")]
+    Database {
+        /// What was asked of it, to fit after "does not".
+        doing: &'static str,
+        /// The database's own words.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// A decided step of a task, ready to be written: all of it or nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Commit<'a> {
+    /// The task as it was when the step was decided. Its version guards the write.
+    pub before: &'a Task,
+    /// The changes.
+    pub changes: &'a [Change],
+    /// Who made them.
+    pub by: &'a Actor,
+    /// The claim under which they are made, where they end or hold a leg.
+    pub hold: Option<Hold>,
+    /// Events to append before those of the changes: what the leg saw since it last wrote.
+    pub notes: &'a [Note],
+}
+
+/// An event that does not change its task, on its way to the store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Note {
+    /// When it happened.
+    pub at: Timestamp,
+    /// What happened.
+    pub body: Body,
+}
+
+/// A claimed leg with all that a harness needs to run it.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// The right to write.
+    pub hold: Hold,
+    /// The leg.
+    pub leg: Leg,
+    /// Its task.
+    pub task: Task,
+    /// What the task runs by.
+    pub definition: Definition,
+}
+
+/// Which legs a harness would take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Any that is due, highest priority first, then oldest.
+    Any,
+    /// The one of this task.
+    Of(TaskId),
+}
+
+/// The answer to a heartbeat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pulse {
+    /// Go on.
+    Beating,
+    /// A person asked for the end.
+    Cancel,
+}
+
+/// Which tasks a list shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only those of the repository at this path.
+    pub project: Option<String>,
+    /// Only those whose [`crate::task::State::word`] is this.
+    pub state: Option<String>,
+    /// Whether those that are over are shown as well.
+    pub ended: bool,
+    /// At most so many, newest first.
+    pub limit: u32,
+}
+
+/// The database of acquit.
+pub trait Store {
+    /// A task id that nobody else gets. Unused ones are not given out again.
+    fn reserve(&mut self) -> Result<TaskId>;
+
+    /// Puts a new task into the store. `changes` begin with [`Change::Created`]; the task is what they fold to.
+    fn create(&mut self, definition: &Definition, changes: &[Change], by: &Actor) -> Result<Task>;
+
+    /// The task as it is now.
+    fn task(&mut self, id: TaskId) -> Result<Task>;
+
+    /// What the task runs by.
+    fn definition(&mut self, id: TaskId) -> Result<Definition>;
+
+    /// Tasks in short.
+    fn list(&mut self, filter: &Filter) -> Result<Vec<Summary>>;
+
+    /// Writes a decided step: applies the changes to the task and to its legs, appends their events, raises the version.
+    /// Fails with [`Error::Conflict`] if the task's version is not that of `before`, with [`Error::Fenced`] if the hold is stale.
+    fn commit(&mut self, commit: Commit<'_>) -> Result<Task>;
+
+    /// Takes a ready leg whose time has come: makes it running, gives it a fence higher than any before, and a lease.
+    fn claim(&mut self, wanted: Wanted, owner: &Owner, lease: Duration) -> Result<Option<Claim>>;
+
+    /// Renews the lease.
+    fn heartbeat(&mut self, hold: Hold, lease: Duration) -> Result<Pulse>;
+
+    /// Appends events of a leg.
+    fn note(&mut self, hold: Hold, notes: &[Note]) -> Result<()>;
+
+    /// Appends to a leg's transcript and sets what it has used so far, with the notes that arrived together, in one commit.
+    /// A chunk that is already there (same `from`) is left alone, so that repeating is harmless.
+    fn transcribe(&mut self, hold: Hold, chunk: &Chunk, usage: &Usage, notes: &[Note]) -> Result<()>;
+
+    /// A leg's transcript from a byte of its output on, in order, at most `limit` chunks.
+    fn transcript(&mut self, leg: LegId, from: u64, limit: u32) -> Result<Vec<Chunk>>;
+
+    /// Events after `after`, in order, of one task or of all.
+    fn events(&mut self, task: Option<TaskId>, after: i64, limit: u32) -> Result<Vec<Event>>;
+
+    /// The legs of a task, oldest first.
+    fn legs(&mut self, task: TaskId) -> Result<Vec<Leg>>;
+
+    /// Legs that are running now, of all tasks, with whether their lease is over.
+    fn running(&mut self) -> Result<Vec<(Leg, Lease)>>;
+
+    /// The moment by the store's clock. Leases are measured by it, on whatever machine.
+    fn now(&mut self) -> Result<Timestamp>;
+
+    /// Returns when something may have been written by somebody else, or after `at_most`.
+    fn wait(&mut self, at_most: Duration) -> Result<()>;
+}
+
+/// Whether a running leg's holder has been heard of in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lease {
+    /// It has.
+    Valid,
+    /// It has not: whoever finds it may declare the leg lost.
+    Expired,
+}

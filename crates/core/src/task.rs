@@ -1,0 +1,287 @@
+//! Tasks: what is to be done, where it stands, and what has happened. Folded from changes, see [`Task::apply`].
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Usage;
+use crate::artifact::Artifact;
+use crate::ids::{LegId, Name, TaskId};
+use crate::leg::{Entry, Past};
+use crate::request::Request;
+use crate::time::Timestamp;
+
+/// What a person wants done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wish {
+    /// One line.
+    pub title: String,
+    /// The rest. Untrusted text: it may come from an issue tracker.
+    pub description: String,
+    /// Higher is claimed first.
+    pub priority: i32,
+    /// How large, by the author's guess.
+    pub size: Option<String>,
+    /// How hard, by the author's guess.
+    pub complexity: Option<String>,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// Variables for templates, over the workflow's and the project's.
+    pub variables: BTreeMap<String, String>,
+    /// Anything else, for tools around acquit.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// What never changes about a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seed {
+    /// Its id.
+    pub id: TaskId,
+    /// What is wanted.
+    pub wish: Wish,
+    /// The repository.
+    pub project: Project,
+    /// The workflow's name; the workflow itself is pinned in the definition.
+    pub workflow: Name,
+    /// Where it starts.
+    pub base: Base,
+    /// The branch it works on.
+    pub branch: String,
+    /// When it was created.
+    pub created: Timestamp,
+}
+
+/// A git repository known to acquit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Project {
+    /// Short name for listings.
+    pub name: String,
+    /// The repository's path.
+    pub path: String,
+}
+
+/// The commit that a task starts from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Base {
+    /// The branch it was the tip of, if it was one.
+    pub branch: Option<String>,
+    /// The commit.
+    pub commit: String,
+}
+
+/// A task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// What never changes.
+    pub seed: Seed,
+    /// Where it stands.
+    pub state: State,
+    /// The commit that the next leg starts from: the base, or what the last leg that counted left.
+    pub tip: String,
+    /// How much of each budget is spent.
+    pub spent: BTreeMap<Name, u32>,
+    /// Values of the workflow's variation that were tried in vain.
+    pub tried: Vec<Tried>,
+    /// Legs that have ended, oldest first.
+    pub past: Vec<Past>,
+    /// What was left behind.
+    pub artifacts: Vec<Artifact>,
+    /// What was learned.
+    pub learnings: Vec<String>,
+    /// What people said, oldest first.
+    pub conversation: Vec<Remark>,
+    /// The number of the newest leg, 0 before the first.
+    pub legs: u32,
+    /// The number of the newest request, 0 before the first.
+    pub requests: u32,
+    /// Counts the transactions that changed it. A write that expects another version is refused.
+    pub version: u64,
+}
+
+/// Where a task stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum State {
+    /// Just made; nothing was decided yet. Never committed in this state.
+    New,
+    /// A leg is ready or running.
+    Working {
+        /// The leg's number.
+        leg: u32,
+        /// What it is to do.
+        entry: Entry,
+        /// Who asked for the task's end, if somebody did.
+        cancel: Option<Actor>,
+    },
+    /// A person must answer.
+    Waiting {
+        /// What.
+        request: Request,
+    },
+    /// It is over.
+    Ended {
+        /// How.
+        end: End,
+    },
+}
+
+/// How a task is over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum End {
+    /// The workflow came to its end.
+    Done,
+    /// It came to a bad end.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+    /// Every value of the variation was tried in vain.
+    NoImprovement,
+    /// A person ended it.
+    Cancelled {
+        /// Who.
+        by: Actor,
+    },
+}
+
+/// A variation's value that led nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tried {
+    /// The value.
+    pub value: String,
+    /// Why it led nowhere.
+    pub reason: String,
+}
+
+/// Something a person said about the task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remark {
+    /// Who.
+    pub by: Actor,
+    /// What they were asked, if they were.
+    pub question: Option<String>,
+    /// What they said.
+    pub text: String,
+}
+
+/// Who did something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "name", rename_all = "snake_case")]
+pub enum Actor {
+    /// The harness of a leg.
+    Harness(LegId),
+    /// The supervisor, which finds what died.
+    Supervisor,
+    /// A person, by the name that the system knows.
+    Person(String),
+}
+
+impl std::fmt::Display for Actor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Harness(leg) => write!(f, "harness {leg}"),
+            Self::Supervisor => f.pad("supervisor"),
+            Self::Person(name) => f.pad(name),
+        }
+    }
+}
+
+impl State {
+    /// One word for listings: the stage's progress for people.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Working { cancel: None, .. } => "working",
+            Self::Working { cancel: Some(_), .. } => "cancelling",
+            Self::Waiting { .. } => "waiting",
+            Self::Ended { end } => match end {
+                End::Done => "done",
+                End::Failed { .. } => "failed",
+                End::NoImprovement => "no_improvement",
+                End::Cancelled { .. } => "cancelled",
+            },
+        }
+    }
+
+    /// The stage it stands at, as long as it stands at one.
+    pub fn stage(&self) -> Option<&Name> {
+        match self {
+            Self::Working { entry, .. } => Some(&entry.stage),
+            Self::Waiting { request } => Some(&request.stage),
+            Self::New | Self::Ended { .. } => None,
+        }
+    }
+}
+
+impl Task {
+    /// A task that nothing has happened to yet.
+    pub fn new(seed: Seed) -> Self {
+        Self {
+            tip: seed.base.commit.clone(),
+            seed,
+            state: State::New,
+            spent: BTreeMap::new(),
+            tried: Vec::new(),
+            past: Vec::new(),
+            artifacts: Vec::new(),
+            learnings: Vec::new(),
+            conversation: Vec::new(),
+            legs: 0,
+            requests: 0,
+            version: 0,
+        }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> TaskId {
+        self.seed.id
+    }
+
+    /// The plan, if a stage left one.
+    pub fn plan(&self) -> Option<&str> {
+        self.artifacts.iter().find_map(|artifact| match artifact {
+            Artifact::Plan { text } => Some(text.as_str()),
+            Artifact::Branch { .. }
+            | Artifact::Commits { .. }
+            | Artifact::Diff(_)
+            | Artifact::File { .. } => None,
+        })
+    }
+
+    /// What all its ended legs used.
+    pub fn usage(&self) -> Usage {
+        let mut total = Usage::default();
+        for past in &self.past {
+            total.add(&past.usage);
+        }
+        total
+    }
+}
+
+/// A task in a line: what lists show, kept up to date with the task so that a list costs the same at any age.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Its id.
+    pub id: TaskId,
+    /// What is wanted.
+    pub title: String,
+    /// The repository's short name.
+    pub project: String,
+    /// The workflow.
+    pub workflow: Name,
+    /// [`State::word`].
+    pub state: String,
+    /// The stage it stands at.
+    pub stage: Option<Name>,
+    /// Higher is claimed first.
+    pub priority: i32,
+    /// How many legs it had.
+    pub legs: u32,
+    /// What its ended legs cost, if anybody told.
+    pub cost_micros: Option<u64>,
+    /// When it was created.
+    pub created: Timestamp,
+    /// When it changed last.
+    pub updated: Timestamp,
+}

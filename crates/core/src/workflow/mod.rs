@@ -1,0 +1,244 @@
+//! A workflow: a declarative state machine of stages, read from TOML, checked as a whole, and from then on known to be
+//! sound: every name resolves, every stage can be reached, every cycle spends a budget.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::gate::Gate;
+use crate::ids::Name;
+use crate::time::Span;
+
+mod check;
+mod graph;
+mod read;
+
+pub use graph::mermaid;
+pub use read::read;
+
+/// A checked workflow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workflow {
+    /// Its name: the file's name without `.toml`.
+    pub name: Name,
+    /// One line for listings.
+    pub description: String,
+    /// The stage that a task begins with.
+    pub start: Name,
+    /// The stages in the order in which they are written.
+    pub stages: Vec<Stage>,
+    /// The gates that stages name.
+    pub gates: Vec<Gate>,
+    /// How often each kind of failure (or named loop) may happen, defaults included.
+    pub budgets: BTreeMap<Name, u32>,
+    /// A list of values to try one after another.
+    pub variation: Option<Variation>,
+    /// The workflow's own variables for templates.
+    pub variables: BTreeMap<String, String>,
+}
+
+impl Workflow {
+    /// The stage of that name. Every name that a checked workflow mentions has one.
+    pub fn stage(&self, name: &str) -> Option<&Stage> {
+        self.stages.iter().find(|stage| stage.name == *name)
+    }
+
+    /// The gate of that name.
+    pub fn gate(&self, name: &str) -> Option<&Gate> {
+        self.gates.iter().find(|gate| gate.name == *name)
+    }
+}
+
+/// One step of a workflow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Its name.
+    pub name: Name,
+    /// What happens in it.
+    pub work: Work,
+    /// The gates that its work must stand, in this order.
+    pub gates: Vec<Name>,
+    /// The stage that mends what a gate rejects. Without one the stage itself is tried again.
+    pub fix: Option<Name>,
+    /// Where each outcome leads.
+    pub on: BTreeMap<Name, Transition>,
+    /// Limits on the time and output of a leg.
+    pub limits: Limits,
+    /// Whether a person must agree before the task leaves this stage, or before it begins.
+    pub consent: Consent,
+}
+
+/// When a stage needs a person's word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Consent {
+    /// Never.
+    NotNeeded,
+    /// Before the task moves on from it.
+    AfterIt,
+    /// Before it begins, because what it does cannot be undone.
+    BeforeIt,
+}
+
+/// What a stage does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Work {
+    /// An agent takes a turn.
+    Agent(AgentWork),
+    /// Gates only, no model. Ends `passed`, or is rejected.
+    Check,
+    /// Code of acquit's own, no model. Ends `done`.
+    Action {
+        /// Which.
+        action: Action,
+    },
+    /// A person answers. Ends with the answer: `approved`, `rejected`, or one of the stage's outcomes.
+    Human {
+        /// What the person is asked.
+        question: String,
+    },
+}
+
+/// An agent's part in a stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentWork {
+    /// What kind of turn it is.
+    pub mode: Mode,
+    /// The agent of the configuration that takes it; `None` for the project's default.
+    pub agent: Option<Name>,
+    /// What the workflow tells the agent beyond the mode's own instructions. A template.
+    pub instructions: String,
+    /// Which files of its output folder are kept.
+    pub outputs: Vec<String>,
+}
+
+/// The kinds of turn, each with its own instructions and its own idea of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Think first, write a plan, change nothing.
+    Plan,
+    /// Write the change.
+    Implement,
+    /// Judge the change.
+    Review,
+    /// Find out what is wrong.
+    Investigate,
+    /// Decide on a structure.
+    Design,
+    /// Mend what a gate rejected.
+    Fix,
+    /// Bring two changes together.
+    Resolve,
+}
+
+impl Mode {
+    /// All of them, with the names by which workflows call them.
+    pub const ALL: [(&str, Self); 7] = [
+        ("plan", Self::Plan),
+        ("implement", Self::Implement),
+        ("review", Self::Review),
+        ("investigate", Self::Investigate),
+        ("design", Self::Design),
+        ("fix", Self::Fix),
+        ("resolve", Self::Resolve),
+    ];
+
+    /// Whether the turn is meant to change the repository. What the others leave in the tree is put aside.
+    pub fn writes(self) -> bool {
+        match self {
+            Self::Implement | Self::Fix | Self::Resolve => true,
+            Self::Plan | Self::Review | Self::Investigate | Self::Design => false,
+        }
+    }
+}
+
+/// What acquit can do by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Make one commit of the task's work and bring it to the user's repository as a branch.
+    Squash,
+}
+
+/// Where an outcome leads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Transition {
+    /// Exactly one is taken by itself; none or several ask a person.
+    pub to: Vec<Target>,
+    /// A budget that taking it spends.
+    pub budget: Option<Name>,
+    /// What the outcome's payload must look like, as a JSON Schema.
+    pub schema: Option<serde_json::Value>,
+    /// What the outcome means, for the agent that may choose it.
+    pub description: Option<String>,
+}
+
+/// A place to go.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// Another stage.
+    Stage(Name),
+    /// The task is done.
+    Done,
+    /// The task has failed.
+    Failed,
+    /// A person says how to go on.
+    Person,
+    /// From a fix: the gates of the stage that was rejected are run again.
+    Back,
+    /// Start again with the variation's next value.
+    NextVariation,
+}
+
+impl Target {
+    /// The words that are not stages, and what they mean.
+    pub const WORDS: [(&str, Self); 5] = [
+        ("done", Self::Done),
+        ("failed", Self::Failed),
+        ("person", Self::Person),
+        ("back", Self::Back),
+        ("next-variation", Self::NextVariation),
+    ];
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Stage(name) => f.pad(name.as_str()),
+            other => f.pad(Self::WORDS.iter().find(|(_, word)| word == other).map_or("", |(text, _)| text)),
+        }
+    }
+}
+
+/// Limits on a leg.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// How long the agent may run.
+    pub time: Span,
+    /// How long it may be silent; `None` for as long as it likes.
+    pub idle: Option<Span>,
+    /// How many bytes it may print.
+    pub output: u64,
+}
+
+impl Default for Limits {
+    /// Half an hour is longer than most turns take and short enough to lose; a quarter of a gigabyte is far more than
+    /// any agent prints that is not in a loop.
+    fn default() -> Self {
+        Self { time: Span::mins(30), idle: None, output: 256 * 1024 * 1024 }
+    }
+}
+
+/// A variable with values to try one after another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variation {
+    /// The template variable that carries the value.
+    pub variable: String,
+    /// The values, in order, each once.
+    pub values: Vec<String>,
+    /// The one to begin with; the order goes round from there.
+    pub first: usize,
+}

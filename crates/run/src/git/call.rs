@@ -1,0 +1,267 @@
+//! One hardened call of git: the environment, the overrides, the limits.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{CommitId, Error, Identity, spawn};
+
+/// Enough for a checkout of a very large tree on a slow disk; nobody waits longer for a helper that has hung.
+const TIME_LIMIT: Duration = Duration::from_mins(10);
+/// Listings of a few hundred thousand paths fit; more is not something a person or a gate could look at.
+const OUTPUT_LIMIT: usize = 32 << 20;
+/// What is kept of stderr: git's reason stands in its first lines.
+pub(super) const STDERR_KEPT: usize = 4 << 10;
+
+/// Settings that stand above any configuration a repository carries. Each of them names a program, opens a way out of
+/// the machine, or starts work in the background.
+const OVERRIDES: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.sshCommand=false",
+    "core.askPass=false",
+    "core.editor=false",
+    "core.pager=cat",
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "core.alternateRefsCommand=true",
+    "credential.helper=",
+    "commit.gpgSign=false",
+    "tag.gpgSign=false",
+    "gpg.program=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "fetch.recurseSubmodules=false",
+    "diff.ignoreSubmodules=all",
+    "protocol.allow=never",
+    "advice.detachedHead=false",
+    "core.quotePath=false",
+];
+
+/// Where the program is and which search path it gets. A plain value: cheap to clone, holds nothing open.
+#[derive(Clone, Debug)]
+pub struct Git {
+    program: OsString,
+    path: OsString,
+}
+
+impl Git {
+    /// Git as found on `path`, which the caller takes from its configuration.
+    pub fn new(path: impl Into<OsString>) -> Self {
+        Self { program: "git".into(), path: path.into() }
+    }
+
+    /// A call of `verb` in no repository in particular.
+    pub fn call(&self, verb: &str) -> Call {
+        Call {
+            git: self.clone(),
+            verb: verb.to_owned(),
+            overrides: Vec::new(),
+            place: Vec::new(),
+            args: Vec::new(),
+            env: Vec::new(),
+            input: Vec::new(),
+            time_limit: TIME_LIMIT,
+            output_limit: OUTPUT_LIMIT,
+            directory: PathBuf::from("/"),
+        }
+    }
+}
+
+impl Default for Git {
+    /// The usual system folders.
+    fn default() -> Self {
+        Self::new("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+    }
+}
+
+/// A call being put together.
+#[derive(Clone, Debug)]
+pub struct Call {
+    git: Git,
+    verb: String,
+    overrides: Vec<OsString>,
+    place: Vec<OsString>,
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    input: Vec<u8>,
+    time_limit: Duration,
+    output_limit: usize,
+    directory: PathBuf,
+}
+
+/// What a call left behind.
+#[derive(Debug)]
+pub struct Output {
+    /// The exit code; none when a signal ended it.
+    pub code: Option<i32>,
+    /// Everything it printed.
+    pub stdout: Vec<u8>,
+    /// The beginning of what it complained about.
+    pub stderr: String,
+}
+
+impl Call {
+    /// Runs in this folder, letting git find the repository from there.
+    #[must_use]
+    pub fn inside(mut self, directory: &Path) -> Self {
+        directory.clone_into(&mut self.directory);
+        self
+    }
+
+    /// Uses exactly this git directory, without looking for one.
+    #[must_use]
+    pub fn git_dir(mut self, path: &Path) -> Self {
+        self.place.push(joined("--git-dir=", path.as_os_str()));
+        self
+    }
+
+    /// Uses this tree, and runs in it.
+    #[must_use]
+    pub fn work_tree(mut self, path: &Path) -> Self {
+        self.place.push(joined("--work-tree=", path.as_os_str()));
+        self.inside(path)
+    }
+
+    /// Reads attributes from nowhere, so that none in the tree has a say in how files are read.
+    #[must_use]
+    pub fn without_attributes(mut self, empty_tree: &str) -> Self {
+        self.place.push(joined("--attr-source=", OsStr::new(empty_tree)));
+        self
+    }
+
+    /// Sets one configuration value for this call.
+    #[must_use]
+    pub fn set(mut self, setting: impl Into<OsString>) -> Self {
+        self.overrides.push(setting.into());
+        self
+    }
+
+    /// Lets this call read another repository on this machine.
+    #[must_use]
+    pub fn allowing_local_transport(self) -> Self {
+        self.set("protocol.file.allow=always")
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Adds several.
+    #[must_use]
+    pub fn args<I: IntoIterator<Item: AsRef<OsStr>>>(mut self, args: I) -> Self {
+        self.args.extend(args.into_iter().map(|a| a.as_ref().to_owned()));
+        self
+    }
+
+    /// Signs what is made as `author`, at `seconds` since 1970 in UTC, so that the same input gives the same commit.
+    #[must_use]
+    pub fn signed(mut self, author: &Identity, committer: &Identity, seconds: i64) -> Self {
+        for (role, who) in [("AUTHOR", author), ("COMMITTER", committer)] {
+            self.env.push((format!("GIT_{role}_NAME").into(), who.name().into()));
+            self.env.push((format!("GIT_{role}_EMAIL").into(), who.email().into()));
+            self.env.push((format!("GIT_{role}_DATE").into(), format!("@{seconds} +0000").into()));
+        }
+        self
+    }
+
+    /// Adds one variable to the otherwise empty environment.
+    #[must_use]
+    pub(super) fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Gives it something to read; without this its input is empty.
+    #[must_use]
+    pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = bytes.into();
+        self
+    }
+
+    /// Runs it, and calls any exit code but zero a failure.
+    pub fn run(self) -> Result<Output, Error> {
+        let verb = self.verb.clone();
+        let output = self.run_any()?;
+        if output.code == Some(0) { Ok(output) } else { Err(output.failed(&verb)) }
+    }
+
+    /// Runs it, and expects one commit id.
+    pub fn run_for_id(self) -> Result<CommitId, Error> {
+        let verb = self.verb.clone();
+        let output = self.run()?;
+        output.line().parse().map_err(|_| Error::Unexpected { verb })
+    }
+
+    /// Runs it, and leaves the exit code to the caller.
+    pub fn run_any(self) -> Result<Output, Error> {
+        let mut args: Vec<OsString> = vec!["--no-pager".into(), "--literal-pathspecs".into()];
+        for setting in OVERRIDES.iter().map(OsString::from).chain(self.overrides) {
+            args.push("-c".into());
+            args.push(setting);
+        }
+        args.extend(self.place);
+        args.push(self.verb.clone().into());
+        args.extend(self.args);
+
+        let mut env: Vec<(OsString, OsString)> = vec![("PATH".into(), self.git.path.clone())];
+        for (name, value) in ENVIRONMENT {
+            // What a call sets for itself replaces the default, and is not given twice.
+            if !self.env.iter().any(|(own, _)| own == name) {
+                env.push((name.into(), value.into()));
+            }
+        }
+        env.extend(self.env);
+
+        spawn::run(&spawn::Request {
+            program: &self.git.program,
+            verb: &self.verb,
+            args: &args,
+            env: &env,
+            directory: &self.directory,
+            input: &self.input,
+            time_limit: self.time_limit,
+            output_limit: self.output_limit,
+        })
+    }
+}
+
+/// The whole environment of a call, apart from the search path.
+const ENVIRONMENT: [(&str, &str); 12] = [
+    ("HOME", "/nonexistent"),
+    ("XDG_CONFIG_HOME", "/nonexistent"),
+    ("LC_ALL", "C"),
+    ("TZ", "UTC"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ADVICE", "0"),
+];
+
+impl Output {
+    /// The first line of what it printed, as text.
+    pub fn line(&self) -> String {
+        let end = self.stdout.iter().position(|b| *b == b'\n').unwrap_or(self.stdout.len());
+        String::from_utf8_lossy(&self.stdout[..end]).into_owned()
+    }
+
+    /// This output as a failure of `verb`.
+    pub fn failed(self, verb: &str) -> Error {
+        Error::Failed { verb: verb.to_owned(), code: self.code, stderr: self.stderr.trim().to_owned() }
+    }
+}
+
+fn joined(prefix: &str, value: &OsStr) -> OsString {
+    let mut whole = OsString::from(prefix);
+    whole.push(value);
+    whole
+}

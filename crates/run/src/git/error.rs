@@ -1,0 +1,99 @@
+//! Why a call of git, or a look at the user's repository, did not work.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What went wrong. Messages continue a sentence that begins with "failed to".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The program could not be started at all.
+    #[error("start git: is it installed and on the path?")]
+    Start(#[source] io::Error),
+    /// Git ran and said no.
+    #[error("run git {verb} (exit code {code}): {stderr}", code = code.map_or("none".into(), |c| c.to_string()))]
+    Failed {
+        /// The subcommand.
+        verb: String,
+        /// Its exit code; none when a signal ended it.
+        code: Option<i32>,
+        /// What it said, bounded, with invalid UTF-8 replaced.
+        stderr: String,
+    },
+    /// It took longer than it may.
+    #[error("run git {verb}: it did not finish within {limit:?}")]
+    TimedOut {
+        /// The subcommand.
+        verb: String,
+        /// The limit that was reached.
+        limit: Duration,
+    },
+    /// It printed more than it may.
+    #[error("run git {verb}: it printed more than {limit} bytes")]
+    TooMuchOutput {
+        /// The subcommand.
+        verb: String,
+        /// The limit that was reached.
+        limit: usize,
+    },
+    /// It printed something else than its format promises.
+    #[error("understand what git {verb} printed")]
+    Unexpected {
+        /// The subcommand.
+        verb: String,
+    },
+    /// The path does not exist or cannot be entered.
+    #[error("open {path}", path = path.display())]
+    Path {
+        /// The path as given.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// There is no repository at the path or above it.
+    #[error("find a git repository at {path}: run `git init` there, or name another folder", path = path.display())]
+    NotARepository {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// Git does not trust a repository that belongs to somebody else.
+    #[error(
+        "use the repository at {path}: it belongs to another user. If you trust it, run acquit as its owner or change \
+         the owner of the folder",
+        path = path.display()
+    )]
+    ForeignOwner {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// The repository's format is one this version cannot lend objects from.
+    #[error("use the repository at {path}: {what}", path = path.display())]
+    Unsupported {
+        /// The path as given.
+        path: PathBuf,
+        /// Which property.
+        what: String,
+    },
+    /// There is nothing to start from.
+    #[error("find a commit to start from in {path}: the repository has no commits yet; make a first one", path = path.display())]
+    NoCommits {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// The named base is not there.
+    #[error("find the branch or commit {name:?} in {path}", path = path.display())]
+    UnknownBase {
+        /// As named by the user.
+        name: String,
+        /// The repository.
+        path: PathBuf,
+    },
+    /// A name that cannot be part of a ref.
+    #[error("use {name:?} as part of a ref name")]
+    BadName {
+        /// The name as given.
+        name: String,
+    },
+}

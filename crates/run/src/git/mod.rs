@@ -1,0 +1,20 @@
+//! The only module that runs git, and always the same guarded way.
+//!
+//! A repository is input. Its configuration, hooks, attributes and file names may have been written by somebody who
+//! wants them to run, so every call made here starts from an empty environment, overrides each setting that names a
+//! program, may not ask questions, and is bounded in time and output. What a call may still read is the repository
+//! that was named, and nothing of the user's own settings, except in [`Source::identity`], which exists to read them.
+
+mod call;
+mod error;
+mod id;
+mod identity;
+mod source;
+mod spawn;
+
+pub use call::{Call, Git, Output};
+pub use error::Error;
+pub use id::{CommitId, InvalidCommitId, ObjectFormat};
+pub use identity::Identity;
+pub use source::{Base, Source};
+pub(crate) use source::is_ref_component;

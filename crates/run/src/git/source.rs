@@ -1,0 +1,272 @@
+//! The user's repository: found, understood, read from, and kept as it is.
+//!
+//! Nothing here writes to it except [`Source::pin`], which adds a private ref below `refs/acquit/`, so that a clean-up
+//! by the user's own git cannot remove objects that a workspace borrows.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Call, CommitId, Error, Git, Identity, ObjectFormat};
+
+/// A user's repository. A plain value that can be stored with a task, so that later legs need not look for it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    path: PathBuf,
+    common_dir: PathBuf,
+    git_dir: PathBuf,
+    objects: PathBuf,
+    format: ObjectFormat,
+    work_tree: Option<PathBuf>,
+}
+
+/// Where work starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Base {
+    /// The branch, unless a commit was named or HEAD is detached.
+    pub branch: Option<String>,
+    /// The commit.
+    pub commit: CommitId,
+}
+
+impl Source {
+    /// Finds the repository that `path` is in: a checkout or a folder of it, a linked worktree, or a bare repository.
+    pub fn discover(git: &Git, path: &Path) -> Result<Self, Error> {
+        let found = std::fs::canonicalize(path).map_err(|source| Error::Path { path: path.to_owned(), source })?;
+        let output = git
+            .call("rev-parse")
+            .inside(&found)
+            .args(["--path-format=absolute", "--show-object-format", "--is-bare-repository", "--is-shallow-repository"])
+            .args(["--git-dir", "--git-common-dir", "--git-path", "objects"])
+            .run_any()?;
+        if output.code != Some(0) {
+            return Err(discovery_error(output.failed("rev-parse"), &found));
+        }
+        let unexpected = || Error::Unexpected { verb: "rev-parse".into() };
+        let lines: Vec<&[u8]> = output.stdout.split(|b| *b == b'\n').collect();
+        let [format, bare, shallow, git_dir, common_dir, objects, b""] = lines[..] else {
+            // The only way to more lines is a line break in the path.
+            return Err(Error::Unsupported { path: found, what: "its path contains a line break".into() });
+        };
+        let format = match format {
+            b"sha1" => ObjectFormat::Sha1,
+            b"sha256" => ObjectFormat::Sha256,
+            other => {
+                let what = format!("its object format {} is not known", String::from_utf8_lossy(other));
+                return Err(Error::Unsupported { path: found, what });
+            }
+        };
+        let to_path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
+        let source = Self {
+            common_dir: to_path(common_dir),
+            git_dir: to_path(git_dir),
+            objects: to_path(objects),
+            format,
+            work_tree: match bare {
+                b"true" => None,
+                b"false" => Some(found.clone()),
+                _ => return Err(unexpected()),
+            },
+            path: found,
+        };
+        if shallow == b"true" {
+            let what = "it is a shallow clone, so its history ends early; run `git fetch --unshallow`".into();
+            return Err(Error::Unsupported { path: source.path, what });
+        }
+        if source.is_partial(git)? {
+            let what = "it is a partial clone, so objects may be missing; clone it without --filter".into();
+            return Err(Error::Unsupported { path: source.path, what });
+        }
+        Ok(source)
+    }
+
+    /// The path it was found from.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder of objects that workspaces borrow from.
+    pub fn objects(&self) -> &Path {
+        &self.objects
+    }
+
+    /// The hash function of its objects.
+    pub fn format(&self) -> ObjectFormat {
+        self.format
+    }
+
+    /// Whether it has no checkout.
+    pub fn is_bare(&self) -> bool {
+        self.work_tree.is_none()
+    }
+
+    /// Resolves where work starts: the named branch, else the named commit, else what HEAD is on.
+    pub fn base(&self, git: &Git, name: Option<&str>) -> Result<Base, Error> {
+        let Some(name) = name else { return self.head(git) };
+        let unknown = || Error::UnknownBase { name: name.to_owned(), path: self.path.clone() };
+        // A name that begins with a dash would be an option, and an empty one would be HEAD.
+        if name.is_empty() || name.starts_with('-') || name.contains(['\0', '\n']) {
+            return Err(unknown());
+        }
+        let short = name.strip_prefix("refs/heads/").unwrap_or(name);
+        if is_ref_name(short)
+            && let Some(commit) = self.resolve(git, &format!("refs/heads/{short}"))?
+        {
+            return Ok(Base { branch: Some(short.to_owned()), commit });
+        }
+        match self.resolve(git, name)? {
+            Some(commit) => Ok(Base { branch: None, commit }),
+            None if self.has_no_commits(git)? => Err(Error::NoCommits { path: self.path.clone() }),
+            None => Err(unknown()),
+        }
+    }
+
+    /// The author that the user's own settings name. The one call that reads the user's configuration, from `home`.
+    pub fn identity(&self, git: &Git, home: Option<&Path>) -> Identity {
+        let read = |key: &str| {
+            let mut call = self.call(git, "config").args(["--includes", "--get", key]);
+            if let Some(home) = home {
+                // An empty value would mean "no file", so git is left to find the usual ones below this home.
+                call = call.env("HOME", home).env("XDG_CONFIG_HOME", home.join(".config"));
+                call = call.env("GIT_CONFIG_GLOBAL", global_config(home)).env("GIT_CONFIG_NOSYSTEM", "0");
+            }
+            call.run().map(|output| output.line()).unwrap_or_default()
+        };
+        Identity::new(&read("user.name"), &read("user.email"))
+    }
+
+    /// Whether the checkout has changes that are in no commit, and that a task therefore does not begin with.
+    pub fn is_dirty(&self, git: &Git) -> Result<bool, Error> {
+        let Some(tree) = &self.work_tree else { return Ok(false) };
+        let output = git
+            .call("status")
+            .inside(tree)
+            .args(["--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all"])
+            .run()?;
+        Ok(!output.stdout.is_empty())
+    }
+
+    /// Keeps `commit` from being pruned while `task` may need it.
+    pub fn pin(&self, git: &Git, task: &str, commit: &CommitId) -> Result<(), Error> {
+        let name = pin_name(task)?;
+        self.call(git, "update-ref").args(["--create-reflog", "--no-deref"]).args([&name, commit.as_str()]).run()?;
+        Ok(())
+    }
+
+    /// Gives up the pin. Nothing happens when there is none.
+    pub fn unpin(&self, git: &Git, task: &str) -> Result<(), Error> {
+        self.call(git, "update-ref").args(["--no-deref", "-d", &pin_name(task)?]).run().map(drop)
+    }
+
+    /// A call in this repository, whatever folder the process is in.
+    pub(crate) fn call(&self, git: &Git, verb: &str) -> Call {
+        git.call(verb).git_dir(&self.git_dir)
+    }
+
+    fn head(&self, git: &Git) -> Result<Base, Error> {
+        let Some(commit) = self.resolve(git, "HEAD")? else {
+            return Err(Error::NoCommits { path: self.path.clone() });
+        };
+        let name = self.call(git, "symbolic-ref").args(["--quiet", "HEAD"]).run_any()?.line();
+        let branch = name.strip_prefix("refs/heads/").map(str::to_owned);
+        Ok(Base { branch, commit })
+    }
+
+    fn resolve(&self, git: &Git, name: &str) -> Result<Option<CommitId>, Error> {
+        let commit = format!("{name}^{{commit}}");
+        let output = self
+            .call(git, "rev-parse")
+            .args(["--quiet", "--verify", "--end-of-options", &commit])
+            .run_any()?;
+        match output.code {
+            Some(0) => Ok(Some(output.line().parse().map_err(|_| Error::Unexpected { verb: "rev-parse".into() })?)),
+            // Anything from git's own "not found" to an expression that it cannot read.
+            Some(1 | 128) => Ok(None),
+            _ => Err(output.failed("rev-parse")),
+        }
+    }
+
+    fn has_no_commits(&self, git: &Git) -> Result<bool, Error> {
+        let output = self.call(git, "rev-list").args(["--all", "--max-count=1"]).run()?;
+        Ok(output.stdout.is_empty())
+    }
+
+    fn is_partial(&self, git: &Git) -> Result<bool, Error> {
+        // Spares a process in the usual case: packs of a partial clone are marked by a file beside them.
+        let Ok(packs) = std::fs::read_dir(self.objects.join("pack")) else { return Ok(false) };
+        if !packs.flatten().any(|entry| entry.path().extension().is_some_and(|e| e == "promisor")) {
+            return Ok(false);
+        }
+        let output = self.call(git, "config").args(["--get", "extensions.partialClone"]).run_any()?;
+        Ok(output.code == Some(0))
+    }
+}
+
+/// Whether `name` may stand as one component of a ref (`refs/acquit/base/<name>`).
+pub(crate) fn is_ref_component(name: &str) -> bool {
+    !name.contains('/') && is_ref_name(name)
+}
+
+/// A stricter rule than git's own: what passes here is never refused there, and never read as an option or a pattern.
+pub(crate) fn is_ref_name(name: &str) -> bool {
+    // Leaves room for the folders before it in a file name of at most 255 bytes.
+    const LONGEST: usize = 200;
+    let plain = |c: char| !c.is_control() && !c.is_whitespace() && !"~^:?*[\\\"".contains(c);
+    !name.is_empty()
+        && name.len() <= LONGEST
+        && name != "@"
+        && !name.starts_with('-')
+        && !name.contains("..")
+        && !name.contains("@{")
+        && name.chars().all(plain)
+        && name.split('/').all(|part| {
+            let lock = Path::new(part).extension().is_some_and(|e| e.eq_ignore_ascii_case("lock"));
+            !part.is_empty() && !part.starts_with('.') && !part.ends_with('.') && !lock
+        })
+}
+
+fn pin_name(task: &str) -> Result<String, Error> {
+    if !is_ref_component(task) {
+        return Err(Error::BadName { name: task.to_owned() });
+    }
+    Ok(format!("refs/acquit/base/{task}"))
+}
+
+fn global_config(home: &Path) -> PathBuf {
+    let own = home.join(".gitconfig");
+    if own.exists() { own } else { home.join(".config/git/config") }
+}
+
+fn discovery_error(error: Error, path: &Path) -> Error {
+    let Error::Failed { stderr, .. } = &error else { return error };
+    let path = path.to_owned();
+    if stderr.contains("dubious ownership") {
+        Error::ForeignOwner { path }
+    } else if stderr.contains("not a git repository") {
+        Error::NotARepository { path }
+    } else if stderr.contains("repository version") || stderr.contains("repository extension") {
+        Error::Unsupported { path, what: stderr.clone() }
+    } else {
+        error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ref_names_that_git_would_refuse_or_misread_are_refused() {
+        for good in ["main", "acquit/add-json-T-1", "grüße/ünïcode", "v1.2"] {
+            assert!(is_ref_name(good), "{good}");
+        }
+        for bad in [
+            "", "@", "-x", "a..b", "a b", "a~1", "a^", "a:b", "a?", "a*", "a[", "a\\b", "/a", "a/", "a//b", ".a", "a/.b", "a.",
+            "a.lock", "a/b.lock", "a@{1}", "a\nb", "a\0", &"x".repeat(201),
+        ] {
+            assert!(!is_ref_name(bad), "{bad:?}");
+        }
+    }
+}

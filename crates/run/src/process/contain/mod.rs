@@ -1,0 +1,87 @@
+//! The helper: what `acquit sandbox …` does after the executable was started again.
+//!
+//! ```text
+//! harness ── helper ──┬─ init (pid 1 of the namespace) ── program (own session) ── whatever it starts
+//!                     └─ dies with the harness; init dies with it; with init, by the kernel, everything
+//! ```
+//!
+//! The helper stays outside the namespace, so that it can map users and be signalled as any process. It ends exactly as
+//! the program did. Signals are its orders: SIGTERM and SIGINT are passed on to the program's process group, SIGQUIT
+//! kills the namespace and waits until it is empty. Where namespaces are refused it becomes the subreaper of the
+//! program's tree instead and kills what it finds, which a determined process can escape; the harness is told.
+//!
+//! It must start fast: it runs once per program, before anything of the command line is looked at. What else a sandbox
+//! is made of (a read-only root, Landlock, seccomp, the network) belongs into [`init`]'s preparation, which runs inside
+//! the namespaces and before the program exists.
+
+mod idmap;
+mod init;
+mod namespace;
+mod plan;
+mod program;
+mod subreaper;
+pub(super) mod sys;
+
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+
+use super::exit::Refusal;
+use super::spawn::Isolation;
+use super::status::{self, Failure, Step};
+pub(super) use plan::Plan;
+
+/// Orders and news that the helper waits for; held back until it looks.
+const HELD: [Signal; 4] = [Signal::TERM, Signal::INT, Signal::QUIT, Signal::CHILD];
+
+/// The exit code when the program was not started. Only for people: the harness reads the reason from the pipe.
+const NOT_STARTED: i32 = 125;
+
+/// Runs the program that the arguments after `sandbox` describe, and ends as it does.
+pub fn main(args: impl Iterator<Item = OsString>) -> ! {
+    let mut pipe = sys::take_stdin();
+    let failure = match Plan::parse(args) {
+        Ok(plan) => run(&plan, &mut pipe),
+        Err(failure) => failure,
+    };
+    if let Some(pipe) = pipe {
+        status::report_failure(pipe, failure);
+    }
+    sys::exit(NOT_STARTED)
+}
+
+/// Comes back only if the program was not started.
+fn run(plan: &Plan, pipe: &mut Option<OwnedFd>) -> Failure {
+    if let Err(failure) = die_with_parent(plan, Signal::KILL) {
+        return failure;
+    }
+    if let Err(errno) = sys::open_stdin(&plan.stdin) {
+        return Failure::new(Step::Stdin, errno);
+    }
+    sys::reset_signals();
+    sys::hold(&HELD);
+
+    let why = match plan.isolation {
+        Isolation::Subreaper => Refusal::NotWanted,
+        Isolation::Best => match namespace::start(plan, pipe) {
+            Ok(namespace) => {
+                drop(pipe.take());
+                namespace.supervise()
+            }
+            Err(Failure { step, errno }) => Refusal::Refused { step, errno },
+        },
+    };
+    subreaper::run(plan, pipe, why)
+}
+
+/// Asks for `signal` when the harness dies, and then looks whether it has not died before.
+fn die_with_parent(plan: &Plan, signal: Signal) -> Result<(), Failure> {
+    set_parent_process_death_signal(Some(signal)).map_err(|errno| Failure::new(Step::Parent, errno))?;
+    if getppid().map(|pid| pid.as_raw_nonzero().get()) == Some(plan.parent) {
+        Ok(())
+    } else {
+        Err(Failure::new(Step::Parent, Errno::SRCH))
+    }
+}

@@ -1,0 +1,112 @@
+//! The helper's arguments: written by the harness, read by the helper, in one place so that they agree.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::io::Errno;
+
+use super::super::spawn::Isolation;
+use super::super::status::{Failure, Step};
+
+/// The word by which the executable knows that it is the helper.
+const COMMAND: &str = "sandbox";
+const PARENT: &str = "--parent";
+const CWD: &str = "--cwd";
+const STDIN: &str = "--stdin";
+const SUBREAPER: &str = "--subreaper";
+const END: &str = "--";
+
+/// What the helper is to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::process) struct Plan {
+    /// The harness, with which the helper dies.
+    pub(in crate::process) parent: i32,
+    /// Where the program starts; entered last, because it may exist only inside the namespaces.
+    pub(in crate::process) cwd: PathBuf,
+    /// What the program reads; opened first, because it may exist only outside.
+    pub(in crate::process) stdin: PathBuf,
+    pub(in crate::process) isolation: Isolation,
+    pub(in crate::process) program: OsString,
+    /// With the program's name as the first.
+    pub(in crate::process) argv: Vec<CString>,
+}
+
+impl Plan {
+    /// Puts the plan's options, up to the program, on a command line. The program's own arguments follow them.
+    pub(in crate::process) fn write(
+        command: &mut Command,
+        parent: u32,
+        isolation: Isolation,
+        cwd: &Path,
+        stdin: &Path,
+        program: &OsStr,
+    ) {
+        command.arg(COMMAND).arg(PARENT).arg(parent.to_string());
+        match isolation {
+            Isolation::Best => {}
+            Isolation::Subreaper => {
+                command.arg(SUBREAPER);
+            }
+        }
+        command.arg(CWD).arg(cwd).arg(STDIN).arg(stdin).arg(END).arg(program);
+    }
+
+    /// Reads the arguments after the helper's own name.
+    pub(super) fn parse(mut args: impl Iterator<Item = OsString>) -> Result<Self, Failure> {
+        let wrong = || Failure::new(Step::Arguments, Errno::INVAL);
+        let mut parent = None;
+        let mut cwd = None;
+        let mut stdin = PathBuf::from("/dev/null");
+        let mut isolation = Isolation::Best;
+        loop {
+            let option = args.next().ok_or_else(wrong)?;
+            match option.to_str().ok_or_else(wrong)? {
+                PARENT => parent = args.next().and_then(|pid| pid.to_str()?.parse().ok()),
+                CWD => cwd = args.next().map(PathBuf::from),
+                STDIN => stdin = args.next().ok_or_else(wrong)?.into(),
+                SUBREAPER => isolation = Isolation::Subreaper,
+                END => break,
+                _unknown => return Err(wrong()),
+            }
+        }
+        let program = args.next().ok_or_else(wrong)?;
+        let argv = std::iter::once(program.clone())
+            .chain(args)
+            .map(|arg| CString::new(arg.into_vec()).map_err(|_| wrong()))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { parent: parent.ok_or_else(wrong)?, cwd: cwd.ok_or_else(wrong)?, stdin, isolation, program, argv })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(args: &[&str]) -> Result<Plan, Failure> {
+        Plan::parse(args.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn what_follows_the_dashes_is_the_program_s_alone() {
+        let plan = parse(&["--parent", "7", "--cwd", "/d", "--", "p", "--parent", "--", ""]).unwrap();
+        assert_eq!((plan.parent, plan.program), (7, "p".into()));
+        assert_eq!(plan.argv, [c"p", c"--parent", c"--", c""].map(CString::from));
+    }
+
+    #[test]
+    fn incomplete_arguments_are_refused() {
+        for args in [
+            &[][..],
+            &["--"],
+            &["--parent", "7", "--cwd", "/d", "--"],
+            &["--parent", "x", "--cwd", "/d", "--", "p"],
+            &["--parent", "7", "--", "p"],
+            &["--cwd", "/d", "--", "p"],
+            &["--unknown", "--parent", "7", "--cwd", "/d", "--", "p"],
+        ] {
+            assert_eq!(parse(args).unwrap_err().step, Step::Arguments, "{args:?}");
+        }
+    }
+}

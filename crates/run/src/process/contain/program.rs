@@ -1,0 +1,54 @@
+//! The last steps before the program: its own session, nothing inherited, its directory, `exec`.
+
+use std::ffi::CString;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+use rustix::process::{chdir, setsid};
+
+use super::super::lookup;
+use super::super::status::{self, Failure, Step};
+use super::plan::Plan;
+use super::{NOT_STARTED, sys};
+
+/// Becomes the program, or says why not.
+pub(super) fn run(plan: &Plan, pipe: Option<OwnedFd>) -> ! {
+    let failure = become_program(plan);
+    if let Some(pipe) = pipe {
+        status::report_failure(pipe, failure);
+    }
+    sys::exit(NOT_STARTED)
+}
+
+fn become_program(plan: &Plan) -> Failure {
+    if let Err(errno) = setsid() {
+        return Failure::new(Step::Session, errno);
+    }
+    if let Err(errno) = sys::close_on_exec_from(3) {
+        return Failure::new(Step::Files, errno);
+    }
+    if let Err(errno) = chdir(&plan.cwd) {
+        return Failure::new(Step::Cwd, errno);
+    }
+    sys::reset_signals();
+    execute(plan)
+}
+
+/// Tries every file that the name can mean. A file that cannot be executed is the reason given only if no later one can.
+fn execute(plan: &Plan) -> Failure {
+    let path = sys::environment_path();
+    let mut failure = Failure::new(Step::Exec, Errno::NOENT);
+    for candidate in lookup::candidates(&plan.program, path.as_deref()) {
+        let Ok(file) = CString::new(candidate.as_os_str().as_bytes()) else { continue };
+        match sys::exec(&file, &plan.argv) {
+            Errno::NOENT if access(&candidate, Access::EXISTS).is_ok() => {
+                failure = Failure::new(Step::Interpreter, Errno::NOENT);
+            }
+            Errno::NOENT | Errno::NOTDIR => {}
+            errno => failure = Failure::new(Step::Exec, errno),
+        }
+    }
+    failure
+}

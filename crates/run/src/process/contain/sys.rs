@@ -1,0 +1,217 @@
+//! The few calls to the kernel that no safe library offers. Everything unsafe of this crate is in this file.
+//!
+//! The helper has one thread from its start to its end, so a copy of it made by `clone` is whole: no lock is held by a
+//! thread that is not there.
+#![allow(unsafe_code, reason = "the helper forks, waits for signals and executes: no safe interface exists for these")]
+
+use std::ffi::{CStr, CString, OsString, c_char, c_int};
+use std::fs::File;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+use std::ptr;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::{DumpableBehavior, Pid, Signal, set_dumpable_behavior};
+
+use super::super::exit::Exit;
+
+/// The namespaces of a new process.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Namespaces {
+    /// New ones: user, pid, mount and ipc.
+    Own,
+    /// Those of its parent.
+    Inherited,
+}
+
+/// Which side of a fork this is.
+pub(super) enum Forked {
+    Parent(Pid),
+    Child,
+}
+
+fn last_error() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
+
+/// Forks, as `fork` does.
+pub(super) fn clone(namespaces: Namespaces) -> Result<Forked, Errno> {
+    let own = match namespaces {
+        Namespaces::Own => libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC,
+        Namespaces::Inherited => 0,
+    };
+    let flags = libc::c_long::from(own | libc::SIGCHLD);
+    let none: libc::c_long = 0;
+    // SAFETY: without CLONE_VM and without a stack of its own the child is a copy of this single-threaded process.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, none, none, none, none) };
+    match i32::try_from(pid) {
+        Ok(0) => Ok(Forked::Child),
+        Ok(pid) => Pid::from_raw(pid).filter(|_| pid > 0).map(Forked::Parent).ok_or_else(last_error),
+        Err(_) => Err(Errno::IO),
+    }
+}
+
+fn set_of(signals: &[Signal]) -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: sigemptyset makes the set whole before anything reads it.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in signals {
+            libc::sigaddset(set.as_mut_ptr(), signal.as_raw());
+        }
+        set.assume_init()
+    }
+}
+
+/// Keeps signals back until they are waited for.
+pub(super) fn hold(signals: &[Signal]) {
+    // SAFETY: the set is whole, and nobody wants the old one.
+    unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const *&set_of(signals), ptr::null_mut()) };
+}
+
+/// Waits for one of the held signals.
+pub(super) fn wait_signal(signals: &[Signal]) -> Signal {
+    let set = set_of(signals);
+    loop {
+        // SAFETY: the set is whole; no information is asked for.
+        let raw = unsafe { libc::sigwaitinfo(&raw const set, ptr::null_mut()) };
+        if let Some(signal) = signals.iter().find(|signal| signal.as_raw() == raw) {
+            return *signal;
+        }
+    }
+}
+
+/// Waits for one of the held signals, or until the time is up.
+pub(super) fn wait_signal_for(signals: &[Signal], limit: Duration) {
+    let set = set_of(signals);
+    let timeout = libc::timespec {
+        tv_sec: libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: libc::c_long::from(limit.subsec_nanos().cast_signed()),
+    };
+    // SAFETY: the set and the time are whole; no information is asked for.
+    unsafe { libc::sigtimedwait(&raw const set, ptr::null_mut(), &raw const timeout) };
+}
+
+/// Gives every signal its default meaning and holds none: `exec` would pass ignored and held ones on, and both the
+/// standard library (SIGPIPE) and whoever started the harness may have changed some.
+pub(super) fn reset_signals() {
+    for signal in 1..=libc::SIGRTMAX() {
+        // SAFETY: the default is no code of ours. The kernel refuses for those that cannot change, which is right.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    // SAFETY: the set is whole, and nobody wants the old one.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const *&set_of(&[]), ptr::null_mut()) };
+}
+
+/// Takes the status pipe from its place as standard input. When that is something else, nobody waits for a report.
+pub(super) fn take_stdin() -> Option<OwnedFd> {
+    let stdin = std::io::stdin();
+    let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(stdin.as_fd()).ok()?.st_mode);
+    if kind != rustix::fs::FileType::Fifo {
+        return None;
+    }
+    rustix::io::fcntl_dupfd_cloexec(stdin.as_fd(), 3).ok()
+}
+
+/// Makes `path` the standard input of this process and those that it starts.
+pub(super) fn open_stdin(path: &Path) -> Result<(), Errno> {
+    let file = File::open(path).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    // SAFETY: 0 is the standard input, which no owned descriptor stands for; after this it still is.
+    if unsafe { libc::dup2(file.as_raw_fd(), 0) } == 0 { Ok(()) } else { Err(last_error()) }
+}
+
+/// Lets no descriptor from `first` on pass through `exec`.
+pub(super) fn close_on_exec_from(first: c_int) -> Result<(), Errno> {
+    let flags = libc::CLOSE_RANGE_CLOEXEC;
+    // SAFETY: only a flag of descriptors changes; none is closed.
+    let done = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, flags) };
+    if done == 0 {
+        return Ok(());
+    }
+    // Filters of containers refuse the call with one error or another: then one by one.
+    let directory = std::fs::read_dir("/proc/self/fd").map_err(|_| last_error())?;
+    let open = directory.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<c_int>().ok());
+    for descriptor in open.filter(|descriptor| *descriptor >= first) {
+        // SAFETY: as above. One that was closed meanwhile is refused.
+        unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
+    Ok(())
+}
+
+/// The `PATH` that the program will have.
+pub(super) fn environment_path() -> Option<OsString> {
+    // SAFETY: one thread, and nobody changes the environment: what getenv points to stays as it is while it is copied.
+    unsafe {
+        let value = libc::getenv(c"PATH".as_ptr());
+        if value.is_null() { None } else { Some(OsString::from_vec(CStr::from_ptr(value).to_bytes().to_vec())) }
+    }
+}
+
+/// Becomes another program with the same environment; comes back with the reason if not.
+pub(super) fn exec(file: &CStr, argv: &[CString]) -> Errno {
+    let mut pointers: Vec<*const c_char> = argv.iter().map(|arg| arg.as_ptr()).collect();
+    pointers.push(ptr::null());
+    // SAFETY: the list ends with null, and its strings outlive the call.
+    unsafe { libc::execv(file.as_ptr(), pointers.as_ptr()) };
+    last_error()
+}
+
+/// Ends this process without running anything on the way.
+pub(super) fn exit(code: c_int) -> ! {
+    // SAFETY: always sound; nothing of a copied process needs to be cleaned up.
+    unsafe { libc::_exit(code) }
+}
+
+/// Ends as a process with this wait status did.
+pub(super) fn end_as(status: c_int) -> ! {
+    if libc::WIFSIGNALED(status) { end_by(libc::WTERMSIG(status)) } else { exit(libc::WEXITSTATUS(status)) }
+}
+
+/// Ends by a signal, so that the parent sees what it would have seen without a helper; but without a core of the helper.
+pub(super) fn end_by(signal: c_int) -> ! {
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    reset_signals();
+    // SAFETY: a signal to oneself.
+    unsafe { libc::kill(libc::getpid(), signal) };
+    // Some signals of a program do not end a process that gets them by kill; shells use this number then.
+    exit(128 + signal)
+}
+
+/// A process that ended and what it used, with everything that it had waited for.
+pub(in crate::process) struct Reaped {
+    pub(in crate::process) exit: Exit,
+    pub(in crate::process) user: Duration,
+    pub(in crate::process) system: Duration,
+}
+
+/// Reaps a child that is known to have ended.
+pub(in crate::process) fn reap(pid: Pid) -> Result<Reaped, Errno> {
+    let mut status = 0;
+    let mut usage = MaybeUninit::zeroed();
+    loop {
+        // SAFETY: both places are valid for what is written to them.
+        let got = unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, usage.as_mut_ptr()) };
+        if got > 0 {
+            break;
+        }
+        match last_error() {
+            Errno::INTR => {}
+            errno => return Err(errno),
+        }
+    }
+    // SAFETY: all zeros are a value of it, and wait4 has written the real one.
+    let usage: libc::rusage = unsafe { usage.assume_init() };
+    let exit = if libc::WIFSIGNALED(status) {
+        Exit::Signal(libc::WTERMSIG(status))
+    } else {
+        Exit::Code(libc::WEXITSTATUS(status))
+    };
+    Ok(Reaped { exit, user: duration(usage.ru_utime), system: duration(usage.ru_stime) })
+}
+
+fn duration(time: libc::timeval) -> Duration {
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_usec).unwrap_or(0) * 1000)
+}

@@ -1,0 +1,108 @@
+//! How a run ended: closed enums, so that whoever decides what follows has to look at every way.
+
+use std::time::Duration;
+
+use super::status::Step;
+
+/// Why a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// It exited by itself.
+    Code(i32),
+    /// A signal ended it that was not the harness's.
+    Signal(i32),
+    /// It was stopped because it ran too long.
+    TimedOut {
+        /// The time that it had.
+        limit: Duration,
+    },
+    /// It was stopped because it wrote nothing for too long.
+    Idle {
+        /// The silence that it was allowed.
+        limit: Duration,
+    },
+    /// It was stopped because its watcher said so.
+    Cancelled,
+    /// It wrote more than it might; what is beyond the limit was not reported.
+    OutputLimit {
+        /// The bytes that it was allowed.
+        limit: u64,
+    },
+}
+
+/// Why the harness stops a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopReason {
+    /// It ran too long.
+    TimedOut {
+        /// The time that it had.
+        limit: Duration,
+    },
+    /// It wrote nothing for too long.
+    Idle {
+        /// The silence that it was allowed.
+        limit: Duration,
+    },
+    /// Its result is no longer wanted.
+    Cancelled,
+    /// It wrote too much.
+    OutputLimit {
+        /// The bytes that it was allowed.
+        limit: u64,
+    },
+}
+
+impl From<StopReason> for Exit {
+    fn from(reason: StopReason) -> Self {
+        match reason {
+            StopReason::TimedOut { limit } => Self::TimedOut { limit },
+            StopReason::Idle { limit } => Self::Idle { limit },
+            StopReason::Cancelled => Self::Cancelled,
+            StopReason::OutputLimit { limit } => Self::OutputLimit { limit },
+        }
+    }
+}
+
+/// What holds a program's processes together, so that all of them can be ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Containment {
+    /// A pid namespace: the kernel ends everything in it, without exception.
+    PidNamespace,
+    /// Orphans are inherited by the helper, which looks for them and kills them. A process that forks faster than it
+    /// is found can escape.
+    Subreaper {
+        /// Why it is not a namespace.
+        why: Refusal,
+    },
+}
+
+/// Why there is no pid namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// Nobody wanted one.
+    NotWanted,
+    /// The machine refused.
+    Refused {
+        /// What it refused.
+        step: Step,
+        /// The error number that it gave.
+        errno: i32,
+    },
+}
+
+/// A run that is over: no process of it is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// Why.
+    pub exit: Exit,
+    /// The bytes of output that were reported to the watcher.
+    pub output_bytes: u64,
+    /// From before the start until the end was seen.
+    pub duration: Duration,
+    /// Processor time in user mode of the program, what it waited for, and the helper.
+    pub user: Duration,
+    /// Processor time in the kernel, likewise.
+    pub system: Duration,
+    /// How its processes were held together.
+    pub containment: Containment,
+}

@@ -1,0 +1,70 @@
+//! Who a process is, in a form that can be stored and asked again after a crash or a restart of the machine.
+//!
+//! A pid alone is reused. Together with the time at which the process started, and the boot in which that time was
+//! counted, it never means another.
+
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+
+use super::procfs::Stat;
+
+/// A process of this machine that can be recognised later.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    boot: String,
+    pid: i32,
+    start: u64,
+}
+
+impl Identity {
+    /// Of the process that asks.
+    pub fn of_self() -> io::Result<Self> {
+        Self::of(rustix::process::getpid().as_raw_nonzero().get())?.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Of another process; `None` when there is none of that number.
+    pub fn of(pid: i32) -> io::Result<Option<Self>> {
+        let Some(stat) = Stat::of(pid)? else { return Ok(None) };
+        Ok(Some(Self { boot: boot()?, pid, start: stat.start }))
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Whether it still runs *on this machine, in this boot*. A process of another machine is never alive here: whoever
+    /// shares a store between machines compares their names first.
+    pub fn is_alive(&self) -> io::Result<bool> {
+        if self.boot != boot()? {
+            return Ok(false);
+        }
+        Ok(Stat::of(self.pid)?.is_some_and(|stat| stat.start == self.start && stat.lives()))
+    }
+}
+
+fn boot() -> io::Result<String> {
+    Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_lives_and_its_like_of_another_time_does_not() {
+        let own = Identity::of_self().unwrap();
+        assert!(own.is_alive().unwrap());
+        assert!(!Identity { start: own.start + 1, ..own.clone() }.is_alive().unwrap());
+        assert!(!Identity { boot: "another".into(), ..own }.is_alive().unwrap());
+    }
+
+    #[test]
+    fn a_stored_identity_is_the_same_when_read_again() {
+        let own = Identity::of_self().unwrap();
+        let text = serde_json::to_string(&own).unwrap();
+        assert_eq!(serde_json::from_str::<Identity>(&text).unwrap(), own);
+    }
+}

@@ -1,0 +1,198 @@
+//! The words between the helper and the harness: one pipe, which the helper gets as its standard input.
+//!
+//! The helper first writes how it contains the program, then starts it. If that fails, a failure follows. The pipe is
+//! closed on `exec`, so its end is the sign that the program runs. A failure to start can therefore never look like an
+//! exit code, and a helper that died without a word is known as such.
+
+use std::fmt;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+
+use super::exit::{Containment, Refusal};
+
+/// What the helper was doing when something was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Reading its own arguments.
+    Arguments,
+    /// Seeing that the harness still lives.
+    Parent,
+    /// Opening the standard input.
+    Stdin,
+    /// Making a process, or the namespaces with it.
+    Clone,
+    /// Mapping users and groups into the namespace.
+    IdMap,
+    /// Making a session for the program.
+    Session,
+    /// Closing descriptors that are not the program's.
+    Files,
+    /// Entering the directory.
+    Cwd,
+    /// Executing the program.
+    Exec,
+    /// Executing the interpreter or loader that the program names: the program exists, that does not.
+    Interpreter,
+}
+
+const STEPS: [Step; 10] = [
+    Step::Arguments,
+    Step::Parent,
+    Step::Stdin,
+    Step::Clone,
+    Step::IdMap,
+    Step::Session,
+    Step::Files,
+    Step::Cwd,
+    Step::Exec,
+    Step::Interpreter,
+];
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Arguments => "read the helper's arguments",
+            Self::Parent => "find the harness alive",
+            Self::Stdin => "open the input",
+            Self::Clone => "make a process in namespaces of its own",
+            Self::IdMap => "map users and groups",
+            Self::Session => "make a session",
+            Self::Files => "close inherited files",
+            Self::Cwd => "enter the directory",
+            Self::Exec => "execute the program",
+            Self::Interpreter => "execute the interpreter that the program names",
+        })
+    }
+}
+
+/// A step that failed, and the kernel's reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Failure {
+    pub(super) step: Step,
+    pub(super) errno: i32,
+}
+
+impl Failure {
+    pub(super) fn new(step: Step, errno: Errno) -> Self {
+        Self { step, errno: errno.raw_os_error() }
+    }
+}
+
+/// A tag, a step and an error number; small enough that a pipe never splits it.
+const RECORD: usize = 6;
+
+const NAMESPACE: u8 = b'N';
+const NOT_WANTED: u8 = b'W';
+const REFUSED: u8 = b'R';
+const FAILED: u8 = b'F';
+
+fn encode(tag: u8, failure: Option<Failure>) -> [u8; RECORD] {
+    let mut record = [tag, 0, 0, 0, 0, 0];
+    if let Some(Failure { step, errno }) = failure {
+        record[1] = step as u8;
+        record[2..].copy_from_slice(&errno.to_le_bytes());
+    }
+    record
+}
+
+fn decode(record: &[u8]) -> Option<(u8, Failure)> {
+    let [tag, step, errno @ ..] = record else { return None };
+    let step = *STEPS.get(usize::from(*step))?;
+    Some((*tag, Failure { step, errno: i32::from_le_bytes(errno.try_into().ok()?) }))
+}
+
+/// Tells the harness how the program is contained. A harness that no longer listens needs no answer.
+pub(super) fn report_containment(pipe: impl AsFd, containment: Containment) {
+    let record = match containment {
+        Containment::PidNamespace => encode(NAMESPACE, None),
+        Containment::Subreaper { why: Refusal::NotWanted } => encode(NOT_WANTED, None),
+        Containment::Subreaper { why: Refusal::Refused { step, errno } } => {
+            encode(REFUSED, Some(Failure { step, errno }))
+        }
+    };
+    let _ = rustix::io::write(pipe, &record);
+}
+
+/// Tells the harness that the program could not be started.
+pub(super) fn report_failure(pipe: impl AsFd, failure: Failure) {
+    let _ = rustix::io::write(pipe, &encode(FAILED, Some(failure)));
+}
+
+/// What the harness heard.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Started(Containment),
+    Failed(Failure),
+    Silent,
+    Late,
+}
+
+/// Reads until the helper's side is closed, but not past `deadline`.
+pub(super) fn read(pipe: &OwnedFd, deadline: Instant) -> Result<Answer, Errno> {
+    let mut heard = [0; 2 * RECORD];
+    let mut length = 0;
+    while length < heard.len() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = Timespec::try_from(left).map_err(|_| Errno::INVAL)?;
+        let mut fds = [PollFd::new(pipe, PollFlags::IN)];
+        match rustix::event::poll(&mut fds, Some(&timeout)) {
+            Ok(0) => return Ok(Answer::Late),
+            Ok(_) => {}
+            Err(Errno::INTR) => continue,
+            Err(errno) => return Err(errno),
+        }
+        match rustix::io::read(pipe, &mut heard[length..]) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(understand(&heard[..length]))
+}
+
+fn understand(heard: &[u8]) -> Answer {
+    let mut answer = Answer::Silent;
+    for record in heard.chunks(RECORD) {
+        answer = match decode(record) {
+            Some((NAMESPACE, _)) => Answer::Started(Containment::PidNamespace),
+            Some((NOT_WANTED, _)) => Answer::Started(Containment::Subreaper { why: Refusal::NotWanted }),
+            Some((REFUSED, Failure { step, errno })) => {
+                Answer::Started(Containment::Subreaper { why: Refusal::Refused { step, errno } })
+            }
+            Some((FAILED, failure)) => return Answer::Failed(failure),
+            Some(_) | None => return Answer::Silent,
+        };
+    }
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_survives_the_pipe() {
+        for step in STEPS {
+            let failure = Failure { step, errno: 13 };
+            assert_eq!(understand(&encode(FAILED, Some(failure))), Answer::Failed(failure));
+        }
+    }
+
+    #[test]
+    fn a_failure_outweighs_the_start_before_it() {
+        let failure = Failure { step: Step::Exec, errno: 2 };
+        let heard = [encode(NAMESPACE, None), encode(FAILED, Some(failure))].concat();
+        assert_eq!(understand(&heard), Answer::Failed(failure));
+    }
+
+    #[test]
+    fn nothing_and_nonsense_are_silence() {
+        assert_eq!(understand(b""), Answer::Silent);
+        assert_eq!(understand(b"N"), Answer::Silent);
+        assert_eq!(understand(b"??????"), Answer::Silent);
+    }
+}

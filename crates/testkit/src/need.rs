@@ -1,0 +1,96 @@
+//! What a test needs from outside and may not find: skipped aloud by default, a failure when strict.
+//!
+//! `cargo xtask test` installs what tests need and sets [`STRICT`], so that there nothing is skipped unseen. A plain
+//! `cargo test` on a machine without, say, PostgreSQL says in a line of its own which test was left out and why.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "how strict a run is stands in the environment, like all test settings"
+)]
+
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Set to `1`, a missing requirement is a failure.
+pub const STRICT: &str = "ACQUIT_TEST_STRICT";
+
+/// What to do about a requirement that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// Fail the test.
+    Fails,
+    /// Leave the test out, and say so.
+    Skips,
+}
+
+impl Missing {
+    /// As the environment asks.
+    pub fn from_environment() -> Self {
+        if std::env::var_os(STRICT).is_some_and(|value| value == "1") { Self::Fails } else { Self::Skips }
+    }
+}
+
+/// Gives what was found; otherwise fails the test when strict, else says that it is skipped.
+///
+/// ```no_run
+/// let Some(git) = acquit_testkit::need::program("git", "scratch repositories") else { return };
+/// # drop(git);
+/// ```
+#[track_caller]
+pub fn or_skip<T>(found: Option<T>, requirement: &str, reason: &str) -> Option<T> {
+    decide(found, requirement, reason, Missing::from_environment())
+}
+
+/// A program in `PATH`, or the test fails or is skipped.
+#[track_caller]
+pub fn program(name: &str, reason: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|candidate| candidate.is_file());
+    or_skip(found, &format!("the program `{name}`"), reason)
+}
+
+#[track_caller]
+fn decide<T>(found: Option<T>, requirement: &str, reason: &str, missing: Missing) -> Option<T> {
+    if found.is_none() {
+        let thread = std::thread::current();
+        let test = thread.name().unwrap_or("a test").to_owned();
+        match missing {
+            Missing::Fails => panic!("{requirement} is missing, needed for: {reason}"),
+            // Written past the test harness, which shows what a test prints only when it fails.
+            Missing::Skips => {
+                let line = format!("skipped: {test}: {requirement} is missing, needed for: {reason}\n");
+                let _ = std::io::stderr().write_all(line.as_bytes());
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_found_is_given_either_way() {
+        assert_eq!(decide(Some(1), "one", "counting", Missing::Fails), Some(1));
+        assert_eq!(decide(Some(1), "one", "counting", Missing::Skips), Some(1));
+    }
+
+    #[test]
+    fn what_is_missing_skips() {
+        assert_eq!(
+            decide(None::<u8>, "nothing (an example, nothing was skipped)", "testing", Missing::Skips),
+            None
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "a unicorn is missing, needed for: riding")]
+    fn what_is_missing_fails_when_strict() {
+        decide(None::<u8>, "a unicorn", "riding", Missing::Fails);
+    }
+
+    #[test]
+    fn programs_are_found_in_path() {
+        assert!(program("sh", "a shell").is_some());
+    }
+}

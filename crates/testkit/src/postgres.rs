@@ -1,0 +1,123 @@
+//! A fresh PostgreSQL database for each test, on the server that [`SERVER`] names.
+//!
+//! `cargo xtask test` starts a private server and names it. Each database has a name of its own, so tests run side by
+//! side, and goes away with its [`Database`], whoever is still connected to it.
+#![allow(clippy::disallowed_methods, reason = "which server the tests have stands in the environment")]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use postgres::error::SqlState;
+use postgres::{Client, NoTls};
+
+use crate::need;
+
+/// Names the server: a URL of a database on it, as a user who may create others.
+pub const SERVER: &str = "ACQUIT_TEST_POSTGRES";
+
+/// Numbers the databases of this process.
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// A database that exists as long as this value.
+#[derive(Debug)]
+pub struct Database {
+    /// Where to connect.
+    pub url: String,
+    name: String,
+    server: String,
+}
+
+impl Database {
+    /// A fresh, empty database on the server at this URL.
+    pub fn on(server: &str) -> Result<Self, postgres::Error> {
+        let mut client = Client::connect(server, NoTls)?;
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("acquit_test_{}_{number}", std::process::id());
+            // template0, because nobody can be connected to it: a connected template cannot be copied.
+            match client.batch_execute(&format!("create database {name} template template0")) {
+                Ok(()) => {
+                    return Ok(Self { url: with_database(server, &name), name, server: server.to_owned() });
+                }
+                // Left by a killed process that had our number, or made by one in another pid namespace.
+                Err(error) if error.code() == Some(&SqlState::DUPLICATE_DATABASE) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // A server that is gone took its databases along, and a test that panics must not panic again.
+        if let Ok(mut client) = Client::connect(&self.server, NoTls) {
+            let _ = client.batch_execute(&format!("drop database if exists {} with (force)", self.name));
+        }
+    }
+}
+
+/// The server's URL; without one the test fails when strict, else it is skipped with a line that says so.
+#[track_caller]
+pub fn url_or_skip(reason: &str) -> Option<String> {
+    need::or_skip(std::env::var(SERVER).ok(), "a PostgreSQL server (`cargo xtask test` starts one)", reason)
+}
+
+/// A fresh database; without a server as [`url_or_skip`].
+#[track_caller]
+pub fn database_or_skip(reason: &str) -> Option<Database> {
+    let server = url_or_skip(reason)?;
+    Some(Database::on(&server).unwrap_or_else(|error| panic!("failed to create a database: {error:?}")))
+}
+
+/// A fresh database.
+///
+/// # Panics
+///
+/// When there is no server, strict or not: for tests that asked [`url_or_skip`] before.
+#[track_caller]
+pub fn database() -> Database {
+    let server =
+        std::env::var(SERVER).unwrap_or_else(|_| panic!("{SERVER} is not set: ask `url_or_skip` first"));
+    Database::on(&server).unwrap_or_else(|error| panic!("failed to create a database: {error:?}"))
+}
+
+/// The same URL with another database: what stands between the first `/` after the host and the `?`.
+fn with_database(url: &str, name: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
+    let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
+    let host = place.split('/').next().unwrap_or_default();
+    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+    format!("{scheme}://{host}/{name}{query}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_database_in_a_url_is_replaced() {
+        let cases = [
+            ("postgres:///postgres?host=/tmp/x&user=a", "postgres:///new?host=/tmp/x&user=a"),
+            ("postgres://a:b@localhost:5432/postgres", "postgres://a:b@localhost:5432/new"),
+            ("postgresql://localhost", "postgresql://localhost/new"),
+        ];
+        for (url, expected) in cases {
+            assert_eq!(with_database(url, "new"), expected);
+        }
+    }
+
+    #[test]
+    fn databases_are_apart_and_go_away_also_while_in_use() {
+        let Some(server) = url_or_skip("databases of their own for tests") else { return };
+        let (one, other) = (database(), database());
+        let mut client = Client::connect(&one.url, NoTls).expect("a connection");
+        client.batch_execute("create table only_here (id int)").expect("a table");
+        let mut second = Client::connect(&other.url, NoTls).expect("a connection");
+        assert!(second.batch_execute("select * from only_here").is_err(), "databases share a table");
+
+        let url = one.url.clone();
+        drop(one);
+        assert!(client.batch_execute("select 1").is_err(), "the connection survived its database");
+        assert!(Client::connect(&url, NoTls).is_err(), "the database survived its value");
+        assert!(Client::connect(&server, NoTls).is_ok(), "the server is gone too");
+    }
+}

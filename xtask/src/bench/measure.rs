@@ -1,0 +1,259 @@
+//! What the benchmarks share: wall and CPU time of work that spawns, medians, and the table of figures and targets.
+#![allow(
+    unsafe_code,
+    reason = "the CPU time of ended children is told by getrusage(2) alone, which has no safe form"
+)]
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::Stop;
+use crate::scratch::Medium;
+
+/// Repetitions of everything measured: odd, so that the median is a run that happened.
+pub(super) const ROUNDS: usize = 5;
+
+/// What some work took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cost {
+    pub(super) wall: Duration,
+    /// User and system time of this process and of every descendant that ended and was waited for.
+    pub(super) cpu: Duration,
+}
+
+impl Cost {
+    /// The share of one of `count` equal pieces.
+    pub(super) fn per(self, count: u32) -> Self {
+        Self { wall: self.wall / count, cpu: self.cpu / count }
+    }
+}
+
+/// Does the work and says what it took. What it spawns must be waited for, or its CPU time is not seen.
+pub(super) fn cost<T>(work: impl FnOnce() -> Result<T, Stop>) -> Result<(T, Cost), Stop> {
+    let before = cpu();
+    let begun = Instant::now();
+    let result = work()?;
+    let wall = begun.elapsed();
+    Ok((result, Cost { wall, cpu: cpu().saturating_sub(before) }))
+}
+
+/// The median cost of [`ROUNDS`] rounds of each of two things, taken in turns so that a slow minute slows both.
+pub(super) fn side_by_side(
+    mut one: impl FnMut() -> Result<Cost, Stop>,
+    mut other: impl FnMut() -> Result<Cost, Stop>,
+) -> Result<(Cost, Cost), Stop> {
+    let (mut ones, mut others) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        ones.push(one()?);
+        others.push(other()?);
+    }
+    Ok((median(&ones), median(&others)))
+}
+
+/// The median of wall and of CPU, each by itself.
+pub(super) fn median(costs: &[Cost]) -> Cost {
+    let middle = |mut times: Vec<Duration>| {
+        times.sort_unstable();
+        times.get(times.len() / 2).copied().unwrap_or_default()
+    };
+    Cost {
+        wall: middle(costs.iter().map(|cost| cost.wall).collect()),
+        cpu: middle(costs.iter().map(|cost| cost.cpu).collect()),
+    }
+}
+
+fn cpu() -> Duration {
+    [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].into_iter().map(rusage).sum()
+}
+
+fn rusage(who: libc::c_int) -> Duration {
+    // SAFETY: an all-zero `rusage` is valid, it is plain numbers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live `rusage` of ours, and `who` is one of the two constants above.
+    let answer = unsafe { libc::getrusage(who, &raw mut usage) };
+    if answer != 0 {
+        return Duration::ZERO;
+    }
+    let time = |time: libc::timeval| {
+        let seconds = Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or_default());
+        seconds + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or_default())
+    };
+    time(usage.ru_utime) + time(usage.ru_stime)
+}
+
+/// A figure with its unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Quantity {
+    Time(Duration),
+    Bytes(u64),
+    Count(u64),
+}
+
+impl Quantity {
+    /// In seconds, bytes or pieces.
+    #[allow(clippy::cast_precision_loss, reason = "figures for people; 52 bits are plenty")]
+    fn number(self) -> f64 {
+        match self {
+            Self::Time(time) => time.as_secs_f64(),
+            Self::Bytes(number) | Self::Count(number) => number as f64,
+        }
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Time(time) => format!("{:.2} ms", time.as_secs_f64() * 1e3),
+            Self::Bytes(_) => format!("{:.1} MB", self.number() / 1e6),
+            Self::Count(count) => count.to_string(),
+        };
+        f.pad(&text)
+    }
+}
+
+/// One line of a report: ours, the limit, and how many times the limit ours may be.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) thing: String,
+    /// `None` if it could not be measured: that is never a pass.
+    pub(super) ours: Option<Quantity>,
+    pub(super) limit: Quantity,
+    pub(super) target: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Pass,
+    Fail,
+    Unmeasured,
+}
+
+impl Verdict {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "FAIL",
+            Self::Unmeasured => "UNMEASURED",
+        }
+    }
+}
+
+impl Row {
+    /// Ours in limits. Nothing is within every limit, also within none at all.
+    fn ratio(&self) -> Option<f64> {
+        let ours = self.ours?.number();
+        Some(if ours == 0.0 { 0.0 } else { ours / self.limit.number() })
+    }
+
+    fn verdict(&self) -> Verdict {
+        match self.ratio() {
+            None => Verdict::Unmeasured,
+            Some(ratio) if ratio <= self.target => Verdict::Pass,
+            Some(_) => Verdict::Fail,
+        }
+    }
+}
+
+/// A benchmark's figures and where they were taken.
+pub(super) struct Report {
+    pub(super) name: String,
+    pub(super) medium: Medium,
+    pub(super) rows: Vec<Row>,
+}
+
+impl Report {
+    pub(super) fn holds(&self) -> bool {
+        self.rows.iter().all(|row| row.verdict() == Verdict::Pass)
+    }
+
+    pub(super) fn json(&self) -> serde_json::Value {
+        let rows: Vec<_> = self
+            .rows
+            .iter()
+            .map(|row| {
+                json!({
+                    "thing": row.thing,
+                    "ours": row.ours.map(Quantity::number),
+                    "limit": row.limit.number(),
+                    "ratio": row.ratio(),
+                    "target": row.target,
+                    "verdict": row.verdict().name().to_lowercase(),
+                })
+            })
+            .collect();
+        json!({ "bench": self.name, "on": self.medium.name(), "median_of": ROUNDS, "rows": rows })
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "bench {}, on {}, median of {ROUNDS}", self.name, self.medium.name())?;
+        let wide = self.rows.iter().map(|row| row.thing.chars().count()).max().unwrap_or(0).max(5);
+        writeln!(
+            f,
+            "{:<wide$} | {:>11} | {:>11} | {:>6} | {:>6} |",
+            "thing", "ours", "limit", "ratio", "target"
+        )?;
+        for row in &self.rows {
+            let ours = row.ours.map_or_else(|| "-".to_owned(), |ours| ours.to_string());
+            let ratio = row.ratio().map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
+            let (limit, target, verdict) = (row.limit, row.target, row.verdict().name());
+            writeln!(
+                f,
+                "{:<wide$} | {ours:>11} | {limit:>11} | {ratio:>6} | {target:>6.2} | {verdict}",
+                row.thing
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(ours: Option<Quantity>, limit: Quantity, target: f64) -> Row {
+        Row { thing: "a thing".to_owned(), ours, limit, target }
+    }
+
+    #[test]
+    fn the_median_ignores_one_slow_round() {
+        let costs = [9, 1, 500, 2, 3].map(|ms| Cost { wall: Duration::from_millis(ms), cpu: Duration::ZERO });
+        assert_eq!(median(&costs).wall, Duration::from_millis(3));
+    }
+
+    #[test]
+    fn cpu_time_of_children_is_seen() {
+        let work = || {
+            crate::shell::succeeds(
+                crate::shell::program("sh").args(["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"]),
+            )
+        };
+        let (_, cost) = cost(work).expect("sh runs");
+        assert!(cost.cpu > Duration::from_millis(5), "{cost:?}");
+    }
+
+    #[test]
+    fn a_target_is_met_missed_or_unmeasured_and_only_the_first_is_a_pass() {
+        let (one, two) = (Quantity::Count(1), Quantity::Count(2));
+        assert_eq!(row(Some(one), two, 0.5).verdict(), Verdict::Pass);
+        assert_eq!(row(Some(two), one, 1.5).verdict(), Verdict::Fail);
+        assert_eq!(row(None, one, 1.0).verdict(), Verdict::Unmeasured);
+        assert_eq!(row(Some(Quantity::Count(0)), Quantity::Count(0), 0.0).verdict(), Verdict::Pass);
+        assert_eq!(row(Some(one), Quantity::Count(0), 0.0).verdict(), Verdict::Fail);
+    }
+
+    #[test]
+    fn the_table_says_where_it_ran_and_what_held() {
+        let ours = Quantity::Time(Duration::from_millis(5));
+        let limit = Quantity::Time(Duration::from_millis(20));
+        let report =
+            Report { name: "leg".to_owned(), medium: Medium::Disk, rows: vec![row(Some(ours), limit, 0.5)] };
+        let text = report.to_string();
+        assert!(text.contains("on disk"), "{text}");
+        assert!(text.contains("a thing |     5.00 ms |    20.00 ms |   0.25 |   0.50 | pass"), "{text}");
+        assert!(report.holds());
+    }
+}

@@ -1,0 +1,203 @@
+//! What the tests need from outside, as a table: how each thing is found and how it is installed when it is absent.
+//!
+//! Adding a requirement is one entry. Nothing is installed that is already there, packages are named by name only, and
+//! no installer may ask a question.
+#![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
+
+use std::path::PathBuf;
+
+use crate::{Stop, shell};
+
+/// Lowest git whose options the harness relies on.
+const GIT_AT_LEAST: (u32, u32) = (2, 30);
+
+/// Something that must be on the machine.
+struct Requirement {
+    name: &'static str,
+    /// Says where or which, if it is there.
+    find: fn() -> Option<String>,
+    /// Ways to get it; the first whose tool is on the machine is taken. Empty: a person must.
+    ways: &'static [Way],
+    /// For the person, when no way worked.
+    hint: &'static str,
+}
+
+/// One package manager's way to install one thing.
+struct Way {
+    tool: &'static str,
+    /// Run before installing, where a fresh image has no package lists.
+    refresh: &'static [&'static str],
+    install: &'static [&'static str],
+    package: &'static str,
+    rights: Rights,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rights {
+    /// Changes the system: root, or `sudo -n`.
+    System,
+    /// Installs for the user who asks.
+    User,
+}
+
+const fn apt(package: &'static str) -> Way {
+    let install = &["install", "--yes", "--no-install-recommends"];
+    Way { tool: "apt-get", refresh: &["update"], install, package, rights: Rights::System }
+}
+
+const fn dnf(package: &'static str) -> Way {
+    let install = &["install", "--assumeyes"];
+    Way { tool: "dnf", refresh: &[], install, package, rights: Rights::System }
+}
+
+const fn apk(package: &'static str) -> Way {
+    let install = &["add", "--no-cache"];
+    Way { tool: "apk", refresh: &[], install, package, rights: Rights::System }
+}
+
+const fn brew(package: &'static str) -> Way {
+    Way { tool: "brew", refresh: &[], install: &["install"], package, rights: Rights::User }
+}
+
+const fn rustup(package: &'static str) -> Way {
+    Way { tool: "rustup", refresh: &[], install: &["component", "add"], package, rights: Rights::User }
+}
+
+const REQUIREMENTS: &[Requirement] = &[
+    Requirement {
+        name: "git 2.30 or newer",
+        find: git,
+        ways: &[apt("git"), dnf("git"), apk("git"), brew("git")],
+        hint: "install git 2.30 or newer and put it into PATH",
+    },
+    Requirement {
+        name: "rustfmt",
+        find: || shell::first_line(&mut shell::cargo(&["fmt", "--version"])),
+        ways: &[rustup("rustfmt"), apt("rustfmt"), dnf("rustfmt")],
+        hint: "install rustfmt for the toolchain in use",
+    },
+    Requirement {
+        name: "clippy",
+        find: || shell::first_line(&mut shell::cargo(&["clippy", "--version"])),
+        ways: &[rustup("clippy"), apt("rust-clippy"), dnf("clippy")],
+        hint: "install clippy for the toolchain in use",
+    },
+    Requirement {
+        name: "PostgreSQL server",
+        find: || postgres_bin().map(|dir| dir.display().to_string()),
+        ways: &[apt("postgresql"), dnf("postgresql-server"), apk("postgresql"), brew("postgresql@17")],
+        hint: "install a PostgreSQL server (13 or newer), so that `initdb` and `pg_ctl` are found",
+    },
+];
+
+/// Finds or installs everything in the table.
+pub(crate) fn all() -> Result<(), Stop> {
+    for requirement in REQUIREMENTS {
+        let found = match (requirement.find)() {
+            Some(found) => found,
+            None => install(requirement)?,
+        };
+        println!("    {}: {found}", requirement.name);
+    }
+    Ok(())
+}
+
+fn install(requirement: &Requirement) -> Result<String, Stop> {
+    let missing =
+        |why: &str| Stop(format!("{} is missing and {why}\n       {}", requirement.name, requirement.hint));
+    let Some(way) = requirement.ways.iter().find(|way| shell::in_path(way.tool).is_some()) else {
+        return Err(missing("no package manager that could install it was found"));
+    };
+    if !way.refresh.is_empty() && !call(way, way.refresh)? {
+        // Old lists may still know the package: let the install decide.
+        println!("    {} {} failed; going on with the lists at hand", way.tool, way.refresh.join(" "));
+    }
+    let mut arguments = way.install.to_vec();
+    arguments.push(way.package);
+    if !call(way, &arguments)? {
+        return Err(missing(&format!("`{} {}` failed", way.tool, arguments.join(" "))));
+    }
+    (requirement.find)().ok_or_else(|| missing(&format!("not found after {} installed it", way.tool)))
+}
+
+fn call(way: &Way, arguments: &[&str]) -> Result<bool, Stop> {
+    let mut command = if way.rights == Rights::System && !rustix::process::geteuid().is_root() {
+        let mut sudo = shell::program("sudo");
+        // `-n`: fail instead of asking for a password. `sudo` drops the environment, so it is given inside.
+        sudo.args(["-n", "env", "DEBIAN_FRONTEND=noninteractive", way.tool]);
+        sudo
+    } else {
+        shell::program(way.tool)
+    };
+    command.env("DEBIAN_FRONTEND", "noninteractive").args(arguments);
+    println!("    {} {}", way.tool, arguments.join(" "));
+    // A machine without sudo is answered by the hint, not by the error of starting it.
+    Ok(shell::succeeds(&mut command).unwrap_or(false))
+}
+
+fn git() -> Option<String> {
+    let line = shell::first_line(shell::program("git").arg("--version"))?;
+    new_enough(&line).then_some(line)
+}
+
+fn new_enough(line: &str) -> bool {
+    let mut numbers = line.trim_start_matches("git version ").split('.').map_while(|part| part.parse().ok());
+    numbers.next().zip(numbers.next()).is_some_and(|version: (u32, u32)| version >= GIT_AT_LEAST)
+}
+
+/// The folder with `initdb`, `pg_ctl` and `postgres`. Distributions keep them out of `PATH`, one folder per version;
+/// of several versions the newest is taken.
+pub(crate) fn postgres_bin() -> Option<PathBuf> {
+    const PARENTS: &[(&str, &str, &str)] = &[
+        ("/usr/lib/postgresql", "", "bin"),
+        ("/usr", "pgsql-", "bin"),
+        ("/usr/libexec", "postgresql", ""),
+        ("/opt/homebrew/opt", "postgresql@", "bin"),
+        ("/usr/local/opt", "postgresql@", "bin"),
+    ];
+    let complete =
+        |dir: &PathBuf| ["initdb", "pg_ctl", "postgres"].iter().all(|name| dir.join(name).is_file());
+    let in_path = shell::in_path("initdb").and_then(|initdb| {
+        // A link in PATH may stand alone; its siblings lie where it points.
+        let real = initdb.canonicalize().ok()?;
+        real.parent().map(PathBuf::from)
+    });
+    if let Some(dir) = in_path.filter(complete) {
+        return Some(dir);
+    }
+    let mut versions: Vec<(u32, PathBuf)> = PARENTS
+        .iter()
+        .filter_map(|(parent, prefix, below)| Some((std::fs::read_dir(parent).ok()?, prefix, below)))
+        .flat_map(|(entries, prefix, below)| {
+            entries.flatten().filter_map(move |entry| {
+                let version = entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok()?;
+                Some((version, entry.path().join(below)))
+            })
+        })
+        .filter(|(_, dir)| complete(dir))
+        .collect();
+    versions.sort();
+    versions.pop().map(|(_, dir)| dir)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn git_versions_are_compared_as_numbers() {
+        assert!(new_enough("git version 2.47.3"));
+        assert!(new_enough("git version 2.30.0 (Apple Git-1)"));
+        assert!(new_enough("git version 3.0"));
+        assert!(!new_enough("git version 2.9.5"));
+        assert!(!new_enough("git version 2.29.2.windows.1"));
+        assert!(!new_enough("something else"));
+    }
+
+    #[test]
+    fn every_requirement_says_what_a_person_can_do() {
+        for requirement in REQUIREMENTS {
+            assert!(!requirement.hint.is_empty(), "{}", requirement.name);
+        }
+    }
+}

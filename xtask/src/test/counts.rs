@@ -1,0 +1,120 @@
+//! Reads how many tests passed, failed and were skipped from what the runners print themselves.
+
+use std::fmt;
+
+/// Tests by result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) passed: u64,
+    pub(super) failed: u64,
+    pub(super) skipped: u64,
+}
+
+impl Counts {
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            passed: self.passed + other.passed,
+            failed: self.failed + other.failed,
+            skipped: self.skipped + other.skipped,
+        }
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
+}
+
+/// The counts in a line, if it is the summary of nextest (one for all) or of cargo test (one per binary).
+pub(super) fn in_line(line: &str) -> Option<Counts> {
+    let plain = without_colour(line);
+    let plain = plain.trim();
+    let rest = if let Some(rest) = plain.strip_prefix("Summary [") {
+        rest.split_once(" run:")?.1
+    } else {
+        plain.strip_prefix("test result: ")?.split_once(". ")?.1
+    };
+    let mut counts = Counts::default();
+    // "3 passed (1 slow), 1 timed out, 2 skipped" and "3 passed; 0 failed; 2 ignored; …".
+    for part in outside_parentheses(rest).split([',', ';']) {
+        let Some((number, kind)) = part.trim().split_once(' ') else { continue };
+        let Ok(number) = number.parse::<u64>() else { continue };
+        match kind.trim() {
+            "passed" => counts.passed += number,
+            "skipped" | "ignored" | "filtered out" => counts.skipped += number,
+            "failed" | "timed out" | "exec failed" => counts.failed += number,
+            // "measured" and the time taken.
+            _ => {}
+        }
+    }
+    Some(counts)
+}
+
+fn without_colour(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        if character == '\u{1b}' {
+            // A colour is ESC [ … m.
+            characters.by_ref().find(|&end| end == 'm');
+        } else {
+            plain.push(character);
+        }
+    }
+    plain
+}
+
+fn outside_parentheses(text: &str) -> String {
+    let mut depth = 0_u32;
+    text.chars()
+        .filter(|&character| {
+            match character {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => return depth == 0,
+            }
+            false
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, expected: Option<(u64, u64, u64)>) {
+        let expected = expected.map(|(passed, failed, skipped)| Counts { passed, failed, skipped });
+        assert_eq!(in_line(line), expected, "{line}");
+    }
+
+    #[test]
+    fn the_runners_summaries_are_understood() {
+        check("     Summary [   0.012s] 3 tests run: 3 passed, 0 skipped\n", Some((3, 0, 0)));
+        check("     Summary [   1.5s] 1 test run: 0 passed, 1 failed, 7 skipped", Some((0, 1, 7)));
+        check(
+            "     Summary [ 2s] 9 tests run: 6 passed (2 slow, 1 leaky), 1 failed, 2 timed out, 1 skipped",
+            Some((6, 3, 1)),
+        );
+        check("     Summary [ 2s] 2/5 tests run: 1 passed, 1 exec failed, 0 skipped", Some((1, 1, 0)));
+        check(
+            "\u{1b}[32;1m     Summary\u{1b}[0m [   0.1s] \u{1b}[1m4\u{1b}[0m tests run: \u{1b}[1m4\u{1b}[0m \u{1b}[32;1mpassed\u{1b}[0m, \u{1b}[1m0\u{1b}[0m \u{1b}[33;1mskipped\u{1b}[0m",
+            Some((4, 0, 0)),
+        );
+        check(
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.01s",
+            Some((3, 0, 3)),
+        );
+        check(
+            "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out",
+            Some((1, 2, 0)),
+        );
+    }
+
+    #[test]
+    fn other_lines_are_no_summary() {
+        check("        PASS [   0.010s] xtask tests::three_passed", None);
+        check("test a::b ... ok", None);
+        check("Summary of the changes: 3 passed", None);
+    }
+}

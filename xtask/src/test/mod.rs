@@ -1,0 +1,221 @@
+//! `cargo xtask test`: every check and every test, in an order where the cheap ones fail first.
+//!
+//! Each step has a heading, its duration, and when it fails the command that shows more. The first failure ends the
+//! run. The very last line is always `N passed, N failed, N skipped`.
+#![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
+
+mod counts;
+
+use std::cell::Cell;
+use std::io::IsTerminal;
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use crate::server::Server;
+use crate::tidy::{self, source::Tree};
+use crate::{Stop, require, shell};
+use counts::Counts;
+
+/// Makes a missing requirement a failure; see `acquit_testkit::need`.
+const STRICT: &str = "ACQUIT_TEST_STRICT";
+/// Tells the tests where their PostgreSQL is; see `acquit_testkit::postgres`.
+const POSTGRES: &str = "ACQUIT_TEST_POSTGRES";
+
+/// How one step ended.
+enum Ended {
+    Held,
+    /// There was nothing to do, and why.
+    Empty(&'static str),
+    Failed,
+}
+
+struct Step<'a> {
+    name: &'static str,
+    /// What the reader can run alone to see more.
+    command: &'static str,
+    run: Box<dyn Fn() -> Result<Ended, Stop> + 'a>,
+}
+
+/// Runs everything, or with `filters` only the tests whose names contain one of them.
+pub(crate) fn run(filters: &[&str]) -> Result<(), Stop> {
+    let counts = Cell::new(Counts::default());
+    let mut steps = vec![Step {
+        name: "requirements",
+        command: "cargo xtask test",
+        run: Box::new(|| require::all().map(|()| Ended::Held)),
+    }];
+    if filters.is_empty() {
+        steps.extend(checks());
+    }
+    steps.push(Step {
+        name: "tests",
+        command: "cargo xtask test <the name of a failed test>",
+        run: Box::new(|| tests(filters, &counts)),
+    });
+    if filters.is_empty() {
+        steps.push(Step {
+            name: "doc examples",
+            command: "cargo test --doc --workspace",
+            run: Box::new(|| examples(&counts)),
+        });
+    }
+
+    let mut lines = Vec::new();
+    let mut failed = None;
+    for step in &steps {
+        if failed.is_some() {
+            lines.push(format!("    {:<14} not run", step.name));
+            continue;
+        }
+        let (line, held) = perform(step);
+        lines.push(line);
+        if !held {
+            failed = Some(step);
+        }
+    }
+
+    println!("\n==> summary");
+    lines.iter().for_each(|line| println!("{line}"));
+    let mut counts = counts.get();
+    if let Some(step) = failed {
+        println!("    {} failed; to see more: {}", step.name, step.command);
+        // A failed check or a build that broke is a failure even where no test could be counted.
+        counts.failed = counts.failed.max(1);
+    }
+    println!("{counts}");
+    if failed.is_some() { Err(Stop(String::new())) } else { Ok(()) }
+}
+
+/// Runs one step with its heading; gives its line for the summary and whether it held.
+fn perform(step: &Step<'_>) -> (String, bool) {
+    println!("\n==> {} ({})", step.name, step.command);
+    let begun = Instant::now();
+    let ended = (step.run)();
+    let took = seconds(begun.elapsed());
+    let (word, held) = match ended {
+        Ok(Ended::Held) => ("ok".to_owned(), true),
+        Ok(Ended::Empty(why)) => (why.to_owned(), true),
+        Ok(Ended::Failed) => ("FAILED".to_owned(), false),
+        Err(Stop(why)) => {
+            println!("    {why}");
+            ("FAILED".to_owned(), false)
+        }
+    };
+    println!("    {word} in {took}");
+    if !held {
+        println!("    to see more: {}", step.command);
+    }
+    (format!("    {:<14} {took:>8}  {word}", step.name), held)
+}
+
+/// The steps that look at the code without running it.
+fn checks() -> Vec<Step<'static>> {
+    let held = |command: &mut Command| {
+        shell::succeeds(command).map(|success| if success { Ended::Held } else { Ended::Failed })
+    };
+    vec![
+        Step {
+            name: "format",
+            command: "cargo fmt --all",
+            run: Box::new(move || held(&mut shell::cargo(&["fmt", "--all", "--check"]))),
+        },
+        Step {
+            name: "clippy",
+            command: "cargo clippy --workspace --all-targets --all-features -- -D warnings",
+            run: Box::new(move || {
+                let lints =
+                    ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
+                held(&mut shell::cargo(&lints))
+            }),
+        },
+        Step {
+            name: "tidy",
+            command: "cargo xtask tidy",
+            run: Box::new(|| tidy::run().map(|()| Ended::Held)),
+        },
+        Step {
+            name: "docs",
+            command: "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps",
+            run: Box::new(move || {
+                let mut command = shell::cargo(&["doc", "--workspace", "--no-deps"]);
+                held(command.env("RUSTDOCFLAGS", "-D warnings"))
+            }),
+        },
+    ]
+}
+
+fn tests(filters: &[&str], total: &Cell<Counts>) -> Result<Ended, Stop> {
+    let server = Server::start()?;
+    println!("    PostgreSQL for this run, on {}: {}", server.medium.name(), server.url);
+    let mut command = if shell::first_line(&mut shell::cargo(&["nextest", "--version"])).is_some() {
+        let colour = if std::io::stderr().is_terminal() { "always" } else { "auto" };
+        let mut command = shell::cargo(&["nextest", "run", "--workspace", "--color", colour]);
+        command.args(filters);
+        command
+    } else {
+        println!("    cargo-nextest is not here: `cargo test` runs them, without limits on their time");
+        let mut command = shell::cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast", "--"]);
+        command.args(filters);
+        command
+    };
+    command.env(POSTGRES, &server.url);
+    counted(&mut command, total)
+}
+
+fn examples(total: &Cell<Counts>) -> Result<Ended, Stop> {
+    // Rustdoc takes seconds per crate to find that there is nothing.
+    let tree = Tree::read(&shell::root())?;
+    if !tree.files.iter().any(|file| has_example(&file.text)) {
+        return Ok(Ended::Empty("none in the tree"));
+    }
+    counted(&mut shell::cargo(&["test", "--doc", "--workspace", "--no-fail-fast"]), total)
+}
+
+/// Whether a file has a block in a doc comment that rustdoc would compile.
+fn has_example(text: &str) -> bool {
+    let mut inside = false;
+    for line in text.lines().map(str::trim_start) {
+        let doc = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+        let Some(kind) = doc.and_then(|doc| doc.trim().strip_prefix("```")) else { continue };
+        if !inside && (kind.is_empty() || kind.starts_with("rust")) {
+            return true;
+        }
+        inside = !inside;
+    }
+    false
+}
+
+fn counted(command: &mut Command, total: &Cell<Counts>) -> Result<Ended, Stop> {
+    // A snapshot that differs is a failure, never a new file.
+    command.env(STRICT, "1").env("INSTA_UPDATE", "no").env_remove("INSTA_FORCE_PASS");
+    let seen = Mutex::new(Counts::default());
+    let success = shell::watched(command, |line| {
+        if let Some(more) = counts::in_line(line)
+            && let Ok(mut seen) = seen.lock()
+        {
+            *seen = seen.plus(more);
+        }
+    })?;
+    let seen = seen.into_inner().unwrap_or_default();
+    total.set(total.get().plus(seen));
+    Ok(if success { Ended::Held } else { Ended::Failed })
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_blocks_that_rustdoc_compiles_are_examples() {
+        assert!(has_example("/// ```\n/// 1;\n/// ```"));
+        assert!(has_example("    //! ```rust,no_run"));
+        assert!(!has_example("/// ```text\n/// a drawing\n/// ```"));
+        assert!(!has_example("// ```"));
+        assert!(!has_example("let fence = \"```\";"));
+    }
+}

@@ -1,0 +1,149 @@
+//! The files that the rules look at: the repository's own text, with Rust files taken apart.
+
+use std::path::Path;
+
+use super::lexer::{Class, classify};
+use crate::Stop;
+
+/// Larger than any text of ours; beyond it a file is data.
+const LARGEST: u64 = 1024 * 1024;
+
+/// Every text file of the repository that a person wrote.
+pub(crate) struct Tree {
+    pub(crate) files: Vec<File>,
+}
+
+/// One file, by its path from the root with `/` between the parts.
+pub(crate) struct File {
+    pub(crate) path: String,
+    pub(crate) text: String,
+    /// For a Rust file; empty for others.
+    classes: Vec<Class>,
+    /// Byte ranges of items under `#[cfg(test)]`.
+    tests: Vec<(usize, usize)>,
+}
+
+impl Tree {
+    /// Reads the tree below `root`. Build output (folders with a `CACHEDIR.TAG`), `.git` and `fixtures` are not ours
+    /// to judge: what tests feed to the program may be as bad as it likes.
+    pub(crate) fn read(root: &Path) -> Result<Self, Stop> {
+        let mut files = Vec::new();
+        walk(root, "", &mut files).map_err(Stop::doing("read the repository"))?;
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Self { files })
+    }
+
+    /// The Rust files.
+    pub(super) fn rust(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(|file| file.is_rust())
+    }
+
+    pub(super) fn get(&self, path: &str) -> Option<&File> {
+        self.files.iter().find(|file| file.path == path)
+    }
+}
+
+fn walk(root: &Path, below: &str, files: &mut Vec<File>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(root.join(below))? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            let foreign = [".git", "fixtures", "target", "node_modules"].contains(&name.as_str())
+                || entry.path().join("CACHEDIR.TAG").exists();
+            if !foreign {
+                walk(root, &path, files)?;
+            }
+        } else if kind.is_file() && entry.metadata()?.len() <= LARGEST {
+            // What is not UTF-8 is no text of ours.
+            if let Ok(text) = std::fs::read_to_string(entry.path()) {
+                files.push(File::new(path, text));
+            }
+        }
+    }
+    Ok(())
+}
+
+impl File {
+    pub(super) fn new(path: String, text: String) -> Self {
+        let classes = if path.ends_with(".rs") { classify(&text) } else { Vec::new() };
+        let mut file = Self { path, text, classes, tests: Vec::new() };
+        file.tests = test_items(&file.code());
+        file
+    }
+
+    pub(super) fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
+    /// The code alone: comments and literals are blanks, so that offsets and lines stay.
+    pub(super) fn code(&self) -> String {
+        self.only(&[Class::Code])
+    }
+
+    /// Code and literals, without comments.
+    pub(super) fn code_and_literals(&self) -> String {
+        self.only(&[Class::Code, Class::Literal])
+    }
+
+    /// The comments alone.
+    pub(super) fn comments(&self) -> String {
+        self.only(&[Class::Comment])
+    }
+
+    fn only(&self, kept: &[Class]) -> String {
+        let mut bytes = self.text.clone().into_bytes();
+        for (byte, class) in bytes.iter_mut().zip(&self.classes) {
+            if !kept.contains(class) && *byte != b'\n' {
+                *byte = b' ';
+            }
+        }
+        // A class covers whole characters; were it not so, a lossy view still finds what it looks for.
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The line of a byte offset, counted from 1.
+    pub(super) fn line_of(&self, offset: usize) -> usize {
+        1 + self.text.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count()
+    }
+
+    /// Whether this place is test code: a test's file, the testkit, or an item under `#[cfg(test)]`.
+    pub(super) fn is_test_at(&self, offset: usize) -> bool {
+        let parts: Vec<&str> = self.path.split('/').collect();
+        let name = parts.last().copied().unwrap_or_default();
+        parts.contains(&"tests")
+            || parts.contains(&"testkit")
+            || name == "tests.rs"
+            || name.ends_with("_tests.rs")
+            || self.tests.iter().any(|&(from, to)| (from..to).contains(&offset))
+    }
+}
+
+/// Where the items under `#[cfg(test)]` begin and end.
+fn test_items(code: &str) -> Vec<(usize, usize)> {
+    if code.contains("#![cfg(test)]") {
+        return vec![(0, code.len())];
+    }
+    let starts = code.match_indices("#[cfg(test)]").map(|(at, _)| at);
+    starts.map(|at| (at, item_end(code, at))).collect()
+}
+
+/// The end of the item that begins at `at`: its closing brace, or a semicolon before any brace.
+fn item_end(code: &str, at: usize) -> usize {
+    let mut depth = 0_usize;
+    for (offset, byte) in code.bytes().enumerate().skip(at) {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return offset + 1;
+                }
+            }
+            b';' if depth == 0 => return offset + 1,
+            _ => {}
+        }
+    }
+    code.len()
+}

@@ -1,0 +1,215 @@
+//! For every rule a tree that breaks it, where, and one beside it that does not.
+
+use super::rules::ALL;
+use super::source::{File, Tree};
+
+/// A rule, a file that breaks it, the lines where, and a file that keeps it though it looks alike.
+struct Example {
+    rule: &'static str,
+    broken: (&'static str, &'static str),
+    lines: &'static [usize],
+    kept: (&'static str, &'static str),
+}
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        rule: "module-docs",
+        broken: ("crates/run/src/a.rs", "use std::io;\n//! late"),
+        lines: &[1],
+        kept: ("crates/run/src/a.rs", "//! Says what it is.\nuse std::io;"),
+    },
+    Example {
+        rule: "unfinished",
+        broken: (
+            "crates/run/src/a.rs",
+            "//! A.\nfn a() { todo!() }\nfn b() { unimplemented!() }\n#[ignore = \"slow\"]",
+        ),
+        lines: &[2, 3, 4],
+        kept: ("crates/run/src/a.rs", "//! No todo!() is left.\nconst A: &str = \"#[ignore]\";"),
+    },
+    Example {
+        rule: "notes-to-self",
+        broken: ("crates/run/src/a.rs", "//! A.\n// TODO: later\nfn a() {} /* FIXME */"),
+        lines: &[2, 3],
+        kept: ("crates/run/src/a.rs", "//! Counts TODOs.\nconst A: &str = \"TODO\";"),
+    },
+    Example {
+        rule: "machine-paths",
+        broken: ("docs/a.md", "see `/home/ada/x`\n\n(/root/.cargo) and /work/main\n"),
+        lines: &[1, 3, 3],
+        kept: (
+            "docs/a.md",
+            "https://example.org/home/ada, ~/work/x, $DIR/work/x, `/home` and /home/<name>\n",
+        ),
+    },
+    Example {
+        rule: "one-spawner",
+        broken: (
+            "crates/run/src/gate.rs",
+            "//! G.\nfn a() { Command::new(\"sh\"); }\n#[cfg(test)]\nmod tests { fn b() { Command::new(\"sh\"); } }",
+        ),
+        lines: &[2],
+        kept: ("crates/run/src/process/spawn.rs", "//! P.\nfn a() { Command::new(\"sh\"); }"),
+    },
+    Example {
+        rule: "one-spawner",
+        broken: (
+            "crates/run/src/processes.rs",
+            "//! P.\n#[cfg(test)]\nmod tests;\nfn a() { Command::new(\"sh\"); }",
+        ),
+        lines: &[4],
+        kept: ("xtask/src/a.rs", "//! X.\nfn a() { Command::new(\"sh\"); }"),
+    },
+    Example {
+        rule: "one-git",
+        broken: ("crates/run/src/workspace.rs", "//! Uses \"git\".\nfn a() { program(\"git\"); }"),
+        lines: &[2],
+        kept: ("crates/run/src/git/mod.rs", "//! G.\nfn a() { program(\"git\"); }"),
+    },
+    Example {
+        rule: "one-git",
+        broken: ("crates/cli/src/a.rs", "//! A.\nconst A: &str = \"git\";"),
+        lines: &[2],
+        kept: ("crates/cli/tests/a.rs", "//! A.\nfn a() { Command::new(\"git\"); }"),
+    },
+    Example {
+        rule: "pure-core",
+        broken: (
+            "crates/core/src/a.rs",
+            "//! A.\nuse std::fs;\nuse std::{collections::HashMap, env};\nuse std::time::{Duration, Instant};\nasync fn a() {}",
+        ),
+        lines: &[2, 3, 4, 5],
+        kept: (
+            "crates/core/src/a.rs",
+            "//! No std::fs here, no Instant.\nuse std::time::Duration;\nuse std::{fmt, collections::BTreeMap};\n#[cfg(test)]\nmod tests { use std::fs; }",
+        ),
+    },
+    Example {
+        rule: "pure-core",
+        broken: (
+            "crates/core/src/a.rs",
+            "//! A.\nfn a() -> std::time::SystemTime { std::process::exit(std::net::x) }",
+        ),
+        lines: &[2, 2, 2],
+        kept: ("crates/run/src/a.rs", "//! A.\nfn a() -> std::time::SystemTime { std::process::exit(1) }"),
+    },
+    Example {
+        rule: "one-printer",
+        broken: (
+            "crates/cli/src/verbs.rs",
+            "//! V.\nfn a() { println!(); }\nfn b() { eprintln!(); print!(); }",
+        ),
+        lines: &[2, 3, 3],
+        kept: ("crates/cli/src/report.rs", "//! R.\nfn a() { println!(); }"),
+    },
+    Example {
+        rule: "crate-directions",
+        broken: (
+            "crates/run/Cargo.toml",
+            "[dependencies]\nacquit-core.workspace = true\nacquit-store.workspace = true\n",
+        ),
+        lines: &[3],
+        kept: (
+            "crates/run/Cargo.toml",
+            "[dependencies]\nacquit-core.workspace = true\n[dev-dependencies]\nacquit-testkit.workspace = true\n",
+        ),
+    },
+    Example {
+        rule: "crate-directions",
+        broken: (
+            "crates/store/Cargo.toml",
+            "[target.'cfg(unix)'.dependencies]\nr = { package = \"acquit-run\", path = \"../run\" }\n",
+        ),
+        lines: &[2],
+        kept: ("crates/web/Cargo.toml", "[dependencies]\nacquit-store.workspace = true\n"),
+    },
+    Example {
+        rule: "crate-directions",
+        broken: ("crates/cli/Cargo.toml", "[dependencies]\nacquit-testkit.workspace = true\n"),
+        lines: &[2],
+        kept: (
+            "crates/cli/Cargo.toml",
+            "[dependencies]\nacquit-run.workspace = true\nacquit-store.workspace = true\n",
+        ),
+    },
+    Example {
+        rule: "crate-directions",
+        broken: ("crates/core/Cargo.toml", "[dev-dependencies]\nacquit-store.workspace = true\n"),
+        lines: &[2],
+        kept: ("crates/core/Cargo.toml", "[dependencies]\nserde.workspace = true\n"),
+    },
+    Example {
+        rule: "one-test-command",
+        broken: (".ci/run", "#!/usr/bin/env bash\nset -euo pipefail\nnpm ci\nexec cargo xtask test\n"),
+        lines: &[3],
+        kept: (
+            ".ci/run",
+            "#!/usr/bin/env bash\n# Why.\nset -euo pipefail\ncd \"$(dirname \"$0\")/..\"\nexec cargo xtask test\n",
+        ),
+    },
+    Example {
+        rule: "one-test-command",
+        broken: (".ci/run", "set -euo pipefail\n"),
+        lines: &[1],
+        kept: (".ci/run", "exec cargo xtask test\n"),
+    },
+    Example {
+        rule: "reasoned-exceptions",
+        broken: (
+            "crates/run/src/a.rs",
+            "//! A.\n#![allow(clippy::disallowed_methods)]\n#[expect(\n    clippy::disallowed_macros,\n)]\nfn a() {}",
+        ),
+        lines: &[2, 4],
+        kept: (
+            "crates/run/src/a.rs",
+            "//! A.\n#![allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = \"the one place\")]",
+        ),
+    },
+];
+
+fn lines(rule: &str, (path, text): (&str, &str)) -> Vec<usize> {
+    let rule = ALL.iter().find(|it| it.name == rule).expect("a rule of that name");
+    let tree = Tree { files: vec![File::new(path.to_owned(), text.to_owned())] };
+    let mut lines: Vec<usize> = (rule.check)(&tree)
+        .into_iter()
+        .filter(|finding| finding.path == path)
+        .map(|finding| finding.line)
+        .collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn what_breaks_a_rule_is_found_in_its_line_and_what_looks_alike_is_not() {
+    for example in EXAMPLES {
+        assert_eq!(
+            lines(example.rule, example.broken),
+            example.lines,
+            "{}: {:?}",
+            example.rule,
+            example.broken
+        );
+        assert_eq!(lines(example.rule, example.kept), [0; 0], "{}: {:?}", example.rule, example.kept);
+    }
+}
+
+#[test]
+fn a_file_over_the_limit_is_found() {
+    let text = |lines: usize| "//! Long.\n".to_owned() + &"\n".repeat(lines - 1);
+    assert_eq!(lines("file-length", ("crates/run/src/a.rs", &text(601))), [601]);
+    assert_eq!(lines("file-length", ("crates/run/src/a.rs", &text(600))), [0; 0]);
+}
+
+#[test]
+fn a_missing_ci_script_is_found() {
+    let tree = Tree { files: Vec::new() };
+    let rule = ALL.iter().find(|it| it.name == "one-test-command").expect("the rule");
+    assert_eq!((rule.check)(&tree).len(), 1);
+}
+
+#[test]
+fn every_rule_has_an_example_that_breaks_it() {
+    for rule in ALL.iter().filter(|rule| rule.name != "file-length") {
+        assert!(EXAMPLES.iter().any(|example| example.rule == rule.name), "{}", rule.name);
+    }
+}
