@@ -61,6 +61,8 @@ fn main() -> ExitCode {
         }
         ["bench", name] => bench::run(name, bench::Format::Table),
         ["bench", name, "--json"] | ["bench", "--json", name] => bench::run(name, bench::Format::Json),
+        // Not in the help: the agent of `bench ingest`, which must be a process of its own.
+        ["burst", size] => bench::ingest::agent(size),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(())

@@ -108,31 +108,43 @@ fn install(requirement: &Requirement) -> Result<String, Stop> {
     let Some(way) = requirement.ways.iter().find(|way| shell::in_path(way.tool).is_some()) else {
         return Err(missing("no package manager that could install it was found"));
     };
-    if !way.refresh.is_empty() && !call(way, way.refresh)? {
+    if way.rights == Rights::System && !is_root() && !call_as_root(&["true"]) {
+        return Err(missing(&format!(
+            "installing it with {} needs root, which `sudo -n` does not give",
+            way.tool
+        )));
+    }
+    if !way.refresh.is_empty() && !call(way, way.refresh) {
         // Old lists may still know the package: let the install decide.
         println!("    {} {} failed; going on with the lists at hand", way.tool, way.refresh.join(" "));
     }
     let mut arguments = way.install.to_vec();
     arguments.push(way.package);
-    if !call(way, &arguments)? {
+    if !call(way, &arguments) {
         return Err(missing(&format!("`{} {}` failed", way.tool, arguments.join(" "))));
     }
     (requirement.find)().ok_or_else(|| missing(&format!("not found after {} installed it", way.tool)))
 }
 
-fn call(way: &Way, arguments: &[&str]) -> Result<bool, Stop> {
-    let mut command = if way.rights == Rights::System && !rustix::process::geteuid().is_root() {
-        let mut sudo = shell::program("sudo");
-        // `-n`: fail instead of asking for a password. `sudo` drops the environment, so it is given inside.
-        sudo.args(["-n", "env", "DEBIAN_FRONTEND=noninteractive", way.tool]);
-        sudo
-    } else {
-        shell::program(way.tool)
-    };
-    command.env("DEBIAN_FRONTEND", "noninteractive").args(arguments);
+fn call(way: &Way, arguments: &[&str]) -> bool {
     println!("    {} {}", way.tool, arguments.join(" "));
-    // A machine without sudo is answered by the hint, not by the error of starting it.
-    Ok(shell::succeeds(&mut command).unwrap_or(false))
+    if way.rights == Rights::System && !is_root() {
+        // `sudo` drops the environment, so it is given inside.
+        return call_as_root(&[&["env", QUIET.0, way.tool], arguments].concat());
+    }
+    shell::succeeds(shell::program(way.tool).env(QUIET.1, QUIET.2).args(arguments)).unwrap_or(false)
+}
+
+/// Keeps Debian's installer from asking: as one word for `env`, and as name and value.
+const QUIET: (&str, &str, &str) = ("DEBIAN_FRONTEND=noninteractive", "DEBIAN_FRONTEND", "noninteractive");
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// `-n`: fails instead of asking for a password. A machine without sudo is answered by the hint, not by an error.
+fn call_as_root(words: &[&str]) -> bool {
+    shell::succeeds(shell::program("sudo").arg("-n").args(words)).unwrap_or(false)
 }
 
 fn git() -> Option<String> {

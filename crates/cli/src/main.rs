@@ -1,2 +1,88 @@
-//! Placeholder.
-fn main() {}
+//! The `acquit` binary: arguments, configuration, words for people, and the wiring of the rest.
+
+mod args;
+mod desk;
+mod environment;
+mod error;
+mod exit;
+mod init;
+mod interrupt;
+mod project;
+mod relay;
+mod report;
+mod verbs;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use acquit_core::event::Level;
+use acquit_core::ids::LegId;
+use clap::{CommandFactory, Parser};
+
+use args::{Args, Verb};
+use desk::Desk;
+use environment::Surroundings;
+use error::Error;
+use exit::Exit;
+use report::Printer;
+
+fn main() -> ExitCode {
+    // These two start once per agent and gate, so they go before everything that costs time.
+    let mut words = std::env::args_os().skip(1);
+    match words.next() {
+        Some(verb) if verb == "sandbox" => acquit_run::process::contain::main(words),
+        Some(verb) if verb == acquit_run::agent::SCRIPTED_VERB => {
+            let script = words.next().unwrap_or_default();
+            let code = environment::for_agent()
+                .map_or(1, |(exe, variables)| verbs::scripted::scripted(Path::new(&script), &exe, variables));
+            return ExitCode::from(u8::try_from(code).unwrap_or(1));
+        }
+        _ => {}
+    }
+    let args = Args::parse();
+    let (surroundings, no_color) = match Surroundings::read() {
+        Ok(surroundings) => {
+            let no_color = surroundings.no_color;
+            (Ok(surroundings), no_color)
+        }
+        Err(error) => (Err(error), true),
+    };
+    let printer = Printer::new(args.json, args.color, no_color);
+    match surroundings.and_then(|surroundings| run(Desk::new(surroundings, printer), args.verb)) {
+        Ok(exit) => ExitCode::from(exit.code()),
+        Err(error) => {
+            printer.error(&error);
+            ExitCode::from(error.exit().code())
+        }
+    }
+}
+
+fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
+    match verb {
+        Verb::Init { force } => {
+            let overwrite = if force { init::Overwrite::Allowed } else { init::Overwrite::Never };
+            verbs::init::init(&desk, overwrite)
+        }
+        Verb::Run { task } => verbs::run::run(&desk, &task),
+        Verb::Task(verb) => verbs::task::task(&desk, verb),
+        Verb::Logs { task, follow, leg: Some(number), .. } => {
+            verbs::logs::output(&desk, LegId { task, number }, follow)
+        }
+        Verb::Logs { task, follow, leg: None, all } => {
+            let level = if all { Level::Debug } else { Level::Info };
+            verbs::logs::logs(&desk, task, level, follow)
+        }
+        Verb::Workflow(verb) => verbs::workflow::workflow(&desk, verb),
+        Verb::Demo { keep } => verbs::demo::demo(desk, keep),
+        Verb::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "acquit", &mut script);
+            desk.printer.raw(&script);
+            Ok(Exit::Done)
+        }
+        Verb::Leg { task, once } => {
+            let then = if once { verbs::leg::Then::Stop } else { verbs::leg::Then::GoOn };
+            verbs::leg::leg(&desk, task, then)
+        }
+    }
+}

@@ -134,8 +134,11 @@ pub struct Chunk {
     pub to: u64,
     /// How many lines it covers, with those that gave no item.
     pub lines: u64,
-    /// What was said in them.
+    /// What was said in them, as far as it fits; see `omitted`.
     pub items: Vec<Item>,
+    /// How many more things were said. In a burst the store keeps the first of a chunk and the file keeps all.
+    #[serde(default)]
+    pub omitted: u64,
 }
 
 /// Cuts a text to `limit` bytes at a character's border, marking the cut.

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::artifact::Artifact;
 use crate::ids::Name;
 use crate::leg::{Entry, Past, Report};
 use crate::request::{Answer, Request};
 use crate::task::{Actor, End, Remark, Seed, State, Task, Tried};
 use crate::time::{Span, Timestamp};
+use crate::workflow::Workflow;
 
 /// Something that is different from now on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -124,7 +126,9 @@ impl Change {
     /// The leg that it is about.
     pub fn leg(&self) -> Option<u32> {
         match self {
-            Self::LegReadied { leg, .. } | Self::LegHeld { leg, .. } | Self::LegEnded { leg, .. } => Some(*leg),
+            Self::LegReadied { leg, .. } | Self::LegHeld { leg, .. } | Self::LegEnded { leg, .. } => {
+                Some(*leg)
+            }
             Self::Created { .. }
             | Self::BudgetSpent { .. }
             | Self::BudgetsReset
@@ -150,6 +154,13 @@ impl Task {
         Some(task)
     }
 
+    /// The value that the workflow's variation has for this task now.
+    pub fn variation_value(&self, workflow: &Workflow) -> Option<String> {
+        let variation = workflow.variation.as_ref()?;
+        let index = (variation.first + self.tried.len()) % variation.values.len().max(1);
+        variation.values.get(index).cloned()
+    }
+
     /// Makes one change. Changes come from [`crate::decide::decide`], which has seen that they fit; this only carries
     /// them out, so it never fails, and on a history from elsewhere it does nothing worse than describe it.
     pub fn apply(&mut self, change: &Change) {
@@ -163,10 +174,19 @@ impl Task {
             Change::BudgetSpent { budget, spent, .. } => {
                 self.spent.insert(budget.clone(), *spent);
             }
-            Change::BudgetsReset => self.spent.clear(),
+            Change::BudgetsReset => {
+                self.spent.clear();
+                // After all values were tried in vain, trying again means trying all of them again.
+                if self.state == (State::Ended { end: End::NoImprovement }) {
+                    self.tried.clear();
+                }
+            }
             Change::VariationTried { tried } => {
                 self.tried.push(tried.clone());
                 self.tip.clone_from(&self.seed.base.commit);
+                // The next value follows a plan of its own, and nothing of the work is left to measure.
+                self.artifacts
+                    .retain(|artifact| !matches!(artifact, Artifact::Plan { .. } | Artifact::Diff(_)));
             }
             Change::RequestOpened { request } => {
                 self.requests = request.number;

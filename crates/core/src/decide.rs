@@ -1,7 +1,7 @@
 //! What follows from what: the one function by which tasks move.
 //!
 //! [`decide`] looks at a task, at what it runs by and at something that happened, and returns the changes that follow, or
-//! says that this cannot happen to a task in that state. It is total and pure; `tests/decide.rs` shows that no sequence
+//! says that this cannot happen to a task in that state. It is total and pure; `tests/decide` shows that no sequence
 //! of inputs leads to an illegal state, that the number of legs without a person in between is bounded by the budgets,
 //! and that replaying the changes gives the same task.
 
@@ -11,13 +11,18 @@ use crate::ids::Name;
 use crate::leg::{Ending, Entry, Purpose, Report};
 use crate::outcome::{self, Outcome, Source};
 use crate::request::{Answer, Ask, Request};
-use crate::task::{Actor, End, Remark, State, Task, Tried};
+use crate::task::{Actor, End, State, Task, Tried};
 use crate::time::{Span, Timestamp};
 use crate::workflow::{Consent, Stage, Target, Transition, Work, Workflow};
+
+mod person;
 
 /// A leg that failed is tried again after this, doubled with every failure of the same kind: what failed just now because
 /// something is busy or restarting would fail again at once.
 const RETRY_DELAY: Span = Span::secs(2);
+
+/// The budget that a rejection spends which names no failure.
+const UNNAMED: &str = "gate";
 
 /// Something that happened to a task.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,9 +134,17 @@ impl Next<'_> {
                 }
                 Ok(())
             }
-            (Input::LegHeld { leg, until }, State::Working { leg: current, .. }) => {
+            (Input::LegHeld { leg, until }, State::Working { leg: current, cancel, .. }) => {
                 current_leg(leg, current)?;
-                self.push(Change::LegHeld { leg, until });
+                match cancel {
+                    None => self.push(Change::LegHeld { leg, until }),
+                    // Whoever wants the end does not wait for the provider.
+                    Some(by) => {
+                        let report = Box::new(Report::bare(Ending::Cancelled));
+                        self.push(Change::LegEnded { leg, report });
+                        self.push(Change::Ended { end: End::Cancelled { by } });
+                    }
+                }
                 Ok(())
             }
             (Input::Cancel { .. }, State::Working { cancel: Some(_), .. }) => Ok(()),
@@ -166,6 +179,10 @@ impl Next<'_> {
                 let mut kinds: Vec<Name> = failures.iter().map(|failure| failure.kind.clone()).collect();
                 kinds.sort();
                 kinds.dedup();
+                if kinds.is_empty() {
+                    // A rejection that names nothing must not be free, or it could go on for ever.
+                    kinds.push(Name::literal(UNNAMED));
+                }
                 let again = match (&entry.purpose, self.fix_stage(entry)) {
                     // A fix that is itself rejected by gates mends on, for the same stage.
                     (Purpose::Fix { of, outcome, .. }, _) => Entry {
@@ -181,12 +198,9 @@ impl Next<'_> {
                         Entry { stage: entry.stage.clone(), purpose: Purpose::Work }
                     }
                 };
-                for kind in &kinds {
-                    if !self.spend(kind, entry, &again) {
-                        return;
-                    }
+                if self.spend(&kinds, entry, &again) {
+                    self.enter(again);
                 }
-                self.ready(again, Span::from(0));
             }
             Ending::Failed { kind, reason } => self.failed(entry, &kind, &reason),
             Ending::TimedOut { reason } => self.failed(entry, &Name::literal(kind::LIMIT), &reason),
@@ -198,6 +212,9 @@ impl Next<'_> {
     }
 
     fn passed(&mut self, entry: &Entry, outcome: &Outcome) {
+        // A recheck that passed has done its part: whoever goes on from here goes on with the stage's own work.
+        let worked = Entry { stage: entry.stage.clone(), purpose: Purpose::Work };
+        let entry = if matches!(entry.purpose, Purpose::Recheck { .. }) { &worked } else { entry };
         if let Some(transition) = self.transition(entry, &outcome.name) {
             self.follow(entry, &transition, outcome);
         } else if outcome.name == *outcome::NEEDS_INPUT {
@@ -212,27 +229,23 @@ impl Next<'_> {
 
     /// A leg without a result: again while the budget lasts, then the `failed` transition, then a person.
     fn failed(&mut self, entry: &Entry, kind: &Name, reason: &str) {
-        let spent = self.task.spent.get(kind).copied().unwrap_or(0);
-        let limit = self.workflow.budgets.get(kind).copied().unwrap_or(0);
+        let (spent, limit) = self.used(kind);
         if spent < limit {
             self.push(Change::BudgetSpent { budget: kind.clone(), spent: spent + 1, limit });
             // A lost harness says nothing about the work, so there is nothing to wait for.
             let patience = if *kind == *kind::LOST { 0 } else { u64::from(RETRY_DELAY) << spent.min(8) };
             return self.ready(entry.clone(), Span::from(patience));
         }
-        match self.transition(entry, &Name::literal(outcome::FAILED)) {
-            Some(transition) => {
-                let outcome = Outcome {
-                    name: Name::literal(outcome::FAILED),
-                    payload: serde_json::json!({ "kind": kind, "summary": reason }),
-                    source: Source::Harness,
-                };
-                self.follow(entry, &transition, &outcome);
-            }
-            None => {
-                let question = format!("stage {} failed ({kind}): {reason}", entry.stage);
-                self.ask(entry, Ask::Budget { budget: kind.clone() }, question, entry.clone());
-            }
+        if let Some(transition) = self.transition(entry, &Name::literal(outcome::FAILED)) {
+            let outcome = Outcome {
+                name: Name::literal(outcome::FAILED),
+                payload: serde_json::json!({ "kind": kind, "summary": reason }),
+                source: Source::Harness,
+            };
+            self.follow(entry, &transition, &outcome);
+        } else {
+            let question = format!("stage {} failed ({kind}): {reason}", entry.stage);
+            self.ask(entry, Ask::Budget { budget: kind.clone() }, question, entry.clone());
         }
     }
 
@@ -249,14 +262,15 @@ impl Next<'_> {
         if let Some(budget) = &transition.budget {
             let resume = match target {
                 Target::Stage(stage) => Entry { stage: stage.clone(), purpose: Purpose::Work },
-                Target::Done | Target::Failed | Target::Person | Target::Back | Target::NextVariation => entry.clone(),
+                Target::Done | Target::Failed | Target::Person | Target::Back | Target::NextVariation => {
+                    entry.clone()
+                }
             };
-            if !self.spend(budget, entry, &resume) {
+            if !self.spend(std::slice::from_ref(budget), entry, &resume) {
                 return;
             }
         }
-        let consent = self.workflow.stage(entry.stage.as_str()).map_or(Consent::NotNeeded, |stage| stage.consent);
-        if consent == Consent::AfterIt {
+        if self.consent(entry) == Consent::AfterIt {
             let question = format!("stage {} ended `{}`: go on to {target}?", entry.stage, outcome.name);
             return self.ask(entry, Ask::Approval { to: target.clone() }, question, entry.clone());
         }
@@ -265,7 +279,8 @@ impl Next<'_> {
 
     /// Goes to a target for which nothing more is asked.
     fn go(&mut self, entry: &Entry, target: &Target, outcome: &Outcome) {
-        let reason = || outcome.summary().unwrap_or_else(|| format!("stage {} ended `{}`", entry.stage, outcome.name));
+        let reason =
+            || outcome.summary().unwrap_or_else(|| format!("stage {} ended `{}`", entry.stage, outcome.name));
         match target {
             Target::Stage(stage) => self.enter(Entry { stage: stage.clone(), purpose: Purpose::Work }),
             Target::Done => self.push(Change::Ended { end: End::Done }),
@@ -280,7 +295,8 @@ impl Next<'_> {
                     self.ready(Entry { stage: of.clone(), purpose }, Span::from(0));
                 }
                 Purpose::Work | Purpose::Recheck { .. } => {
-                    let question = format!("stage {} leads back, but nothing was rejected before it", entry.stage);
+                    let question =
+                        format!("stage {} leads back, but nothing was rejected before it", entry.stage);
                     self.ask(entry, Ask::Stuck, question, entry.clone());
                 }
             },
@@ -326,17 +342,25 @@ impl Next<'_> {
         self.push(Change::LegReadied { leg, entry: Box::new(entry), delay });
     }
 
-    /// Spends one of a budget. If it is empty, asks a person instead and says `false`.
-    fn spend(&mut self, budget: &Name, entry: &Entry, resume: &Entry) -> bool {
-        let spent = self.task.spent.get(budget).copied().unwrap_or(0);
-        let limit = self.workflow.budgets.get(budget).copied().unwrap_or(0);
-        if spent >= limit {
-            let question = format!("stage {}: the budget for {budget} ({limit}) is spent", entry.stage);
-            self.ask(entry, Ask::Budget { budget: budget.clone() }, question, resume.clone());
+    /// Spends one of each budget. If one of them is empty, spends nothing, asks a person instead and says `false`.
+    fn spend(&mut self, budgets: &[Name], entry: &Entry, resume: &Entry) -> bool {
+        if let Some(empty) = budgets.iter().find(|budget| self.used(budget).0 >= self.used(budget).1) {
+            let limit = self.used(empty).1;
+            let question = format!("stage {}: the budget for {empty} ({limit}) is spent", entry.stage);
+            self.ask(entry, Ask::Budget { budget: empty.clone() }, question, resume.clone());
             return false;
         }
-        self.push(Change::BudgetSpent { budget: budget.clone(), spent: spent + 1, limit });
+        for budget in budgets {
+            let (spent, limit) = self.used(budget);
+            self.push(Change::BudgetSpent { budget: budget.clone(), spent: spent + 1, limit });
+        }
         true
+    }
+
+    /// How much of a budget is spent, and how much there is.
+    fn used(&self, budget: &Name) -> (u32, u32) {
+        let spent = self.task.spent.get(budget).copied().unwrap_or(0);
+        (spent, self.workflow.budgets.get(budget).copied().unwrap_or(0))
     }
 
     fn ask(&mut self, entry: &Entry, ask: Ask, question: String, resume: Entry) {
@@ -345,104 +369,16 @@ impl Next<'_> {
         self.push(Change::RequestOpened { request: Box::new(request) });
     }
 
-    fn retry(&mut self, by: Actor, stage: Option<Name>, note: Option<String>) -> Result<(), Illegal> {
-        let entry = match (stage, &self.task.state, self.task.past.last()) {
-            (Some(stage), _, _) => match self.workflow.stage(stage.as_str()) {
-                Some(_) => Entry { stage, purpose: Purpose::Work },
-                None => return Err(Illegal::NoStage(stage)),
-            },
-            (None, State::Waiting { request }, _) => request.resume.clone(),
-            (None, _, Some(past)) => past.entry.clone(),
-            (None, _, None) => Entry { stage: self.workflow.start.clone(), purpose: Purpose::Work },
-        };
-        if let Some(text) = note {
-            self.push(Change::Remarked { remark: Remark { by, question: None, text } });
-        }
-        self.push(Change::BudgetsReset);
-        self.enter(entry);
-        Ok(())
-    }
-
-    fn answer(&mut self, open: &Request, by: Actor, answer: Answer) -> Result<(), Illegal> {
-        let takes = |takes: &str| Err(Illegal::Answer { takes: takes.to_owned() });
-        let entry = open.resume.clone();
-        let said = Change::RequestAnswered { request: open.number, by, answer: answer.clone() };
-        match (&open.ask, answer) {
-            (Ask::Approval { to }, Answer::Approve) => {
-                self.push(said);
-                match to {
-                    // Consent was given: not asked again on entering.
-                    Target::Stage(stage) if *stage == entry.stage => self.ready(entry, Span::from(0)),
-                    other => self.go(&entry, other, &by_person("approved", None)),
-                }
-            }
-            (Ask::Stage { outcomes }, Answer::Choose { option }) => {
-                let Some(name) = outcomes.iter().find(|name| name.as_str() == option).cloned() else {
-                    return takes(&format!("one of {}", join(outcomes)));
-                };
-                self.push(said);
-                self.passed(&entry, &Outcome { name, payload: serde_json::json!({}), source: Source::Harness });
-            }
-            (Ask::Stage { outcomes }, answer @ (Answer::Approve | Answer::Reject { .. })) => {
-                let (word, reason) = match &answer {
-                    Answer::Reject { reason } => ("rejected", Some(reason.as_str())),
-                    Answer::Approve | Answer::Choose { .. } | Answer::Text { .. } => ("approved", None),
-                };
-                if !outcomes.iter().any(|name| name.as_str() == word) {
-                    return takes(&format!("one of {}", join(outcomes)));
-                }
-                self.push(said);
-                self.passed(&entry, &by_person(word, reason));
-            }
-            (Ask::Choice { options }, Answer::Choose { option }) => {
-                let Some(target) = options.iter().find(|target| target.to_string() == option) else {
-                    return takes(&format!("one of {}", join(options)));
-                };
-                self.push(said);
-                self.go(&entry, target, &by_person("chosen", None));
-            }
-            (Ask::Question, Answer::Text { .. }) => {
-                self.push(said);
-                self.ready(entry, Span::from(0));
-            }
-            (Ask::Budget { .. } | Ask::Stuck, Answer::Approve | Answer::Text { .. }) => {
-                self.push(said);
-                self.push(Change::BudgetsReset);
-                self.enter(entry);
-            }
-            (
-                Ask::Approval { .. } | Ask::Choice { .. } | Ask::Question | Ask::Budget { .. } | Ask::Stuck,
-                Answer::Reject { reason },
-            ) => {
-                self.push(said);
-                self.push(Change::Ended { end: End::Failed { reason: format!("rejected: {reason}") } });
-            }
-            (Ask::Approval { .. }, Answer::Choose { .. } | Answer::Text { .. }) => return takes("approve or reject"),
-            (Ask::Stage { outcomes }, Answer::Text { .. }) => return takes(&format!("one of {}", join(outcomes))),
-            (Ask::Choice { options }, Answer::Approve | Answer::Text { .. }) => {
-                return takes(&format!("one of {}", join(options)));
-            }
-            (Ask::Question, Answer::Approve | Answer::Choose { .. }) => return takes("an answer in words"),
-            (Ask::Budget { .. } | Ask::Stuck, Answer::Choose { .. }) => return takes("approve, reject or words"),
-        }
-        Ok(())
-    }
-
     fn transition(&self, entry: &Entry, outcome: &Name) -> Option<Transition> {
         self.workflow.stage(entry.stage.as_str())?.on.get(outcome).cloned()
     }
 
+    fn consent(&self, entry: &Entry) -> Consent {
+        self.workflow.stage(entry.stage.as_str()).map_or(Consent::NotNeeded, |stage| stage.consent)
+    }
+
     fn fix_stage(&self, entry: &Entry) -> Option<Name> {
         self.workflow.stage(entry.stage.as_str()).and_then(|stage: &Stage| stage.fix.clone())
-    }
-}
-
-impl Task {
-    /// The value that the workflow's variation has for this task now.
-    pub fn variation_value(&self, workflow: &Workflow) -> Option<String> {
-        let variation = workflow.variation.as_ref()?;
-        let index = (variation.first + self.tried.len()) % variation.values.len().max(1);
-        variation.values.get(index).cloned()
     }
 }
 
@@ -461,13 +397,4 @@ impl Input {
 
 fn current_leg(leg: u32, current: u32) -> Result<(), Illegal> {
     if leg == current { Ok(()) } else { Err(Illegal::NotCurrent { leg }) }
-}
-
-fn by_person(name: &'static str, reason: Option<&str>) -> Outcome {
-    let payload = reason.map_or_else(|| serde_json::json!({}), |text| serde_json::json!({ "summary": text }));
-    Outcome { name: Name::literal(name), payload, source: Source::Harness }
-}
-
-fn join<T: ToString>(items: &[T]) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

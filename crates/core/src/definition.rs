@@ -17,6 +17,19 @@ pub struct Definition {
     pub config: Config,
     /// The project's own instructions for agents.
     pub instructions: String,
+    /// Who the work is committed as: the user, as git knows them.
+    pub author: Author,
+    /// The repository, in the form by which the harness finds it again without looking for it.
+    pub source: serde_json::Value,
+}
+
+/// A name for commits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Author {
+    /// The person's name.
+    pub name: String,
+    /// The person's address.
+    pub email: String,
 }
 
 impl Definition {

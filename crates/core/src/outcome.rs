@@ -134,47 +134,75 @@ pub fn from_handoff(text: &str) -> Result<Option<Outcome>, Wrong> {
     check_size(PLACE, text)?;
     let value: Value = serde_json::from_str(text)
         .map_err(|error| Wrong::Json { place: PLACE, reason: error.to_string() })?;
+    if !value.is_object() {
+        // Said here because serde would take an array for a struct.
+        return Err(Wrong::Shape { place: PLACE, reason: "it is not an object".to_owned() });
+    }
     let handoff: Handoff = serde_json::from_value(value)
         .map_err(|error| Wrong::Shape { place: PLACE, reason: error.to_string() })?;
     let Some(name) = handoff.outcome else { return Ok(None) };
     build(PLACE, &name, handoff.payload, Source::HandoffFile).map(Some)
 }
 
-/// Reads `<<<OUTCOME:name>>>` JSON `<<<END_PAYLOAD>>>` from a message; the last one counts. `None` if there is none.
+/// Reads `<<<OUTCOME:name>>>` JSON `<<<END_PAYLOAD>>>` from a message; the last one counts, even if it is broken. `None`
+/// if there is none.
+///
+/// Markers inside a payload are part of that payload: a review that quotes a hostile file must not report what the file
+/// says.
 pub fn from_markers(message: &str) -> Result<Option<Outcome>, Wrong> {
+    let mut last = Ok(None);
+    let mut rest = message;
+    while let Some((_, after)) = rest.split_once(MARKER_BEGIN) {
+        let found;
+        (found, rest) = marked(after);
+        last = found.map(Some);
+    }
+    last
+}
+
+/// Reads what follows the beginning of a marker, and says where to look for the next one.
+fn marked(text: &str) -> (Result<Outcome, Wrong>, &str) {
     const PLACE: &str = "payload between the outcome markers";
-    let Some(begin) = message.rfind(MARKER_BEGIN) else { return Ok(None) };
-    let rest = &message[begin + MARKER_BEGIN.len()..];
-    let (name, rest) = rest.split_once(MARKER_NAME_END).ok_or(Wrong::Unclosed)?;
-    let (payload, _) = rest.split_once(MARKER_END).ok_or(Wrong::Unclosed)?;
-    check_size(PLACE, payload)?;
-    let payload = match payload.trim() {
-        "" => None,
-        json => Some(
-            serde_json::from_str(json)
-                .map_err(|error| Wrong::Json { place: PLACE, reason: error.to_string() })?,
-        ),
+    let Some((name, body)) = text.split_once(MARKER_NAME_END) else { return (Err(Wrong::Unclosed), "") };
+    let body = body.trim_start();
+    if let Some(rest) = body.strip_prefix(MARKER_END) {
+        return (build(PLACE, name.trim(), None, Source::Marker), rest);
+    }
+    let mut values = serde_json::Deserializer::from_str(body).into_iter::<Value>();
+    let value = values.next();
+    let (json, after) = body.split_at(values.byte_offset());
+    let reason = match value {
+        Some(Ok(payload)) => match after.trim_start().strip_prefix(MARKER_END) {
+            Some(rest) => {
+                let payload = check_size(PLACE, json).map(|()| payload);
+                let outcome =
+                    payload.and_then(|payload| build(PLACE, name.trim(), Some(payload), Source::Marker));
+                return (outcome, rest);
+            }
+            None => "something else follows the payload".to_owned(),
+        },
+        Some(Err(error)) => error.to_string(),
+        None => "it is empty".to_owned(),
     };
-    build(PLACE, name.trim(), payload, Source::Marker).map(Some)
+    // What was meant as a payload is skipped as a whole; a marker that is only mentioned in a sentence is not.
+    let meant = body.starts_with(['{', '[']);
+    let reach = if meant { body } else { body.split(MARKER_BEGIN).next().unwrap_or(body) };
+    match reach.split_once(MARKER_END) {
+        Some((_, rest)) => (Err(Wrong::Json { place: PLACE, reason }), if meant { rest } else { body }),
+        None => (Err(Wrong::Unclosed), if meant { "" } else { body }),
+    }
 }
 
 /// What can be told from the mode and from what is there. A review is never inferred: silence is not an approval.
 pub fn infer(mode: Mode, left: &Left, outcomes: &BTreeMap<Name, Transition>) -> Option<Outcome> {
-    let name = match mode {
-        Mode::Plan if left.plan => "plan_complete",
-        Mode::Implement if left.commits => "pr_ready",
-        Mode::Fix if left.commits => "fixed",
-        Mode::Resolve if left.commits => "resolved",
-        Mode::Plan
-        | Mode::Implement
-        | Mode::Fix
-        | Mode::Resolve
-        | Mode::Review
-        | Mode::Investigate
-        | Mode::Design => return None,
-    };
+    let there = if mode.writes() { left.commits } else { left.plan };
+    let name = mode.success().filter(|_| there)?;
     let (name, _) = outcomes.get_key_value(name)?;
-    Some(Outcome { name: name.clone(), payload: Value::Object(serde_json::Map::new()), source: Source::Inferred })
+    Some(Outcome {
+        name: name.clone(),
+        payload: Value::Object(serde_json::Map::new()),
+        source: Source::Inferred,
+    })
 }
 
 /// What an agent left behind, as far as inference cares.
@@ -198,7 +226,8 @@ pub fn check(outcome: &Outcome, allowed: &BTreeMap<Name, Transition>) -> Result<
 }
 
 fn unknown(name: &str, allowed: &BTreeMap<Name, Transition>) -> Wrong {
-    let names: Vec<&str> = allowed.keys().map(Name::as_str).chain([NEEDS_INPUT]).collect();
+    let everywhere = [NEEDS_INPUT, FAILED].into_iter().filter(|name| !allowed.contains_key(*name));
+    let names: Vec<&str> = allowed.keys().map(Name::as_str).chain(everywhere).collect();
     Wrong::Unknown { name: crate::agent::shorten(name, 60), allowed: names.join(", ") }
 }
 

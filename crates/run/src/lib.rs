@@ -1,1 +1,16 @@
-//! Placeholder.
+//! Touches the world: processes, git, workspaces, agents, gates. One leg from claim to handoff.
+//!
+//! The way of a leg is in [`harness`]; everything else here is what it uses. [`process`] is the only module that starts
+//! programs, [`git`] the only one that runs git. The store is seen through the trait of `acquit-core` alone, so that a leg can
+//! be run on any implementation of it.
+
+pub mod agent;
+mod fault;
+pub mod gate;
+pub mod git;
+pub mod harness;
+pub mod process;
+pub mod supervise;
+pub mod transcript;
+pub mod workspace;
+pub mod world;

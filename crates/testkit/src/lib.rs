@@ -5,3 +5,4 @@
 
 pub mod need;
 pub mod postgres;
+pub mod repo;

@@ -30,11 +30,7 @@ impl Missing {
 }
 
 /// Gives what was found; otherwise fails the test when strict, else says that it is skipped.
-///
-/// ```no_run
-/// let Some(git) = acquit_testkit::need::program("git", "scratch repositories") else { return };
-/// # drop(git);
-/// ```
+/// A test begins with `let Some(thing) = need::or_skip(find(), "a thing", "what for") else { return };`.
 #[track_caller]
 pub fn or_skip<T>(found: Option<T>, requirement: &str, reason: &str) -> Option<T> {
     decide(found, requirement, reason, Missing::from_environment())

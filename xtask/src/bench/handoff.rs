@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::measure::{Cost, Quantity, Row, cost, median};
+use super::measure::{Cost, Quantity, Row, cost, in_turns};
 use crate::{Stop, shell};
 
 /// Ours may take this many times the limit.
@@ -19,8 +19,7 @@ const BODY: usize = 700;
 
 pub(super) fn run(_acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
     let connection = database(&dir.join("limit.db")).map_err(Stop::doing("open a database"))?;
-    let costs = (0..super::measure::ROUNDS).map(|_| plain(&connection)).collect::<Result<Vec<_>, _>>()?;
-    let limit = median(&costs).per(HANDOFFS);
+    let [limit] = in_turns([&mut || plain(&connection)])?.map(|cost| cost.per(HANDOFFS));
     let row = |what: &str, limit| Row {
         thing: format!("handoff, {what}"),
         ours: None,

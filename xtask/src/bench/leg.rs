@@ -7,7 +7,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::measure::{Cost, Quantity, ROUNDS, Row, cost, median};
+use super::measure::{Cost, Quantity, Row, cost, in_turns};
 use crate::{Stop, shell};
 
 /// Files in the repository of every leg.
@@ -38,13 +38,15 @@ pub(super) fn run(_acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
     repository(&template)?;
     let mut rows = Vec::new();
     for &at_once in AT_ONCE {
-        let (mut costs, mut failed) = (Vec::new(), 0);
-        for round in 0..ROUNDS {
-            let batch = by_shell(&template, &dir.join(format!("shell-{at_once}-{round}")), at_once)?;
-            costs.push(batch.0);
-            failed += batch.1;
-        }
-        let limit = median(&costs).per(at_once);
+        let (mut round, mut failed) = (0, 0);
+        let mut shell = || {
+            round += 1;
+            let (cost, failures) =
+                by_shell(&template, &dir.join(format!("shell-{at_once}-{round}")), at_once)?;
+            failed += failures;
+            Ok(cost)
+        };
+        let [limit] = in_turns([&mut shell])?.map(|cost| cost.per(at_once));
         let row = |what: &str, limit| Row {
             thing: format!("one of {at_once} legs, {what} (shell: {failed} failed)"),
             ours: None,

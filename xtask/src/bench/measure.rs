@@ -39,21 +39,22 @@ pub(super) fn cost<T>(work: impl FnOnce() -> Result<T, Stop>) -> Result<(T, Cost
     Ok((result, Cost { wall, cpu: cpu().saturating_sub(before) }))
 }
 
-/// The median cost of [`ROUNDS`] rounds of each of two things, taken in turns so that a slow minute slows both.
-pub(super) fn side_by_side(
-    mut one: impl FnMut() -> Result<Cost, Stop>,
-    mut other: impl FnMut() -> Result<Cost, Stop>,
-) -> Result<(Cost, Cost), Stop> {
-    let (mut ones, mut others) = (Vec::new(), Vec::new());
+/// One thing to measure: does it once and says what it took.
+pub(super) type Round<'a> = &'a mut dyn FnMut() -> Result<Cost, Stop>;
+
+/// The median cost of [`ROUNDS`] rounds of each thing, taken in turns so that a slow minute slows all of them.
+pub(super) fn in_turns<const THINGS: usize>(mut things: [Round<'_>; THINGS]) -> Result<[Cost; THINGS], Stop> {
+    let mut costs = [const { Vec::new() }; THINGS];
     for _ in 0..ROUNDS {
-        ones.push(one()?);
-        others.push(other()?);
+        for (thing, costs) in things.iter_mut().zip(&mut costs) {
+            costs.push(thing()?);
+        }
     }
-    Ok((median(&ones), median(&others)))
+    Ok(costs.map(|costs| median(&costs)))
 }
 
 /// The median of wall and of CPU, each by itself.
-pub(super) fn median(costs: &[Cost]) -> Cost {
+fn median(costs: &[Cost]) -> Cost {
     let middle = |mut times: Vec<Duration>| {
         times.sort_unstable();
         times.get(times.len() / 2).copied().unwrap_or_default()
@@ -222,6 +223,17 @@ mod tests {
     fn the_median_ignores_one_slow_round() {
         let costs = [9, 1, 500, 2, 3].map(|ms| Cost { wall: Duration::from_millis(ms), cpu: Duration::ZERO });
         assert_eq!(median(&costs).wall, Duration::from_millis(3));
+    }
+
+    #[test]
+    fn things_are_measured_in_turns() {
+        let order = std::cell::RefCell::new(String::new());
+        let round = |name: char| {
+            order.borrow_mut().push(name);
+            Ok(Cost::default())
+        };
+        in_turns([&mut || round('a'), &mut || round('b')]).expect("costs");
+        assert_eq!(order.into_inner(), "ab".repeat(ROUNDS));
     }
 
     #[test]

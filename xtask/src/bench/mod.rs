@@ -5,7 +5,7 @@
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
 mod handoff;
-mod ingest;
+pub(crate) mod ingest;
 mod leg;
 mod measure;
 
@@ -48,6 +48,7 @@ fn build() -> Result<std::path::PathBuf, Stop> {
     String::from_utf8_lossy(&output.stdout)
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|message| message.pointer("/target/name").is_some_and(|name| name == "acquit"))
         .find_map(|message| message.get("executable")?.as_str().map(std::path::PathBuf::from))
         .ok_or_else(|| Stop("cargo built no program".to_owned()))
 }

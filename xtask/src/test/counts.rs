@@ -26,14 +26,21 @@ impl fmt::Display for Counts {
     }
 }
 
-/// The counts in a line, if it is the summary of nextest (one for all) or of cargo test (one per binary).
-pub(super) fn in_line(line: &str) -> Option<Counts> {
+/// Whose summary is read. A failed test's own output, which nextest shows, contains that of cargo test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Runner {
+    /// One summary for all tests.
+    Nextest,
+    /// One summary for each binary.
+    CargoTest,
+}
+
+/// The counts in a line, if it is a summary of this runner.
+pub(super) fn in_line(line: &str, runner: Runner) -> Option<Counts> {
     let plain = without_colour(line);
-    let plain = plain.trim();
-    let rest = if let Some(rest) = plain.strip_prefix("Summary [") {
-        rest.split_once(" run:")?.1
-    } else {
-        plain.strip_prefix("test result: ")?.split_once(". ")?.1
+    let rest = match runner {
+        Runner::Nextest => plain.trim_start().strip_prefix("Summary [")?.split_once(" run:")?.1,
+        Runner::CargoTest => plain.strip_prefix("test result: ")?.split_once(". ")?.1,
     };
     let mut counts = Counts::default();
     // "3 passed (1 slow), 1 timed out, 2 skipped" and "3 passed; 0 failed; 2 ignored; …".
@@ -83,29 +90,45 @@ fn outside_parentheses(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn check(line: &str, expected: Option<(u64, u64, u64)>) {
+    fn check(runner: Runner, line: &str, expected: Option<(u64, u64, u64)>) {
         let expected = expected.map(|(passed, failed, skipped)| Counts { passed, failed, skipped });
-        assert_eq!(in_line(line), expected, "{line}");
+        assert_eq!(in_line(line, runner), expected, "{line}");
     }
 
     #[test]
     fn the_runners_summaries_are_understood() {
-        check("     Summary [   0.012s] 3 tests run: 3 passed, 0 skipped\n", Some((3, 0, 0)));
-        check("     Summary [   1.5s] 1 test run: 0 passed, 1 failed, 7 skipped", Some((0, 1, 7)));
         check(
+            Runner::Nextest,
+            "     Summary [   0.012s] 3 tests run: 3 passed, 0 skipped\n",
+            Some((3, 0, 0)),
+        );
+        check(
+            Runner::Nextest,
+            "     Summary [   1.5s] 1 test run: 0 passed, 1 failed, 7 skipped",
+            Some((0, 1, 7)),
+        );
+        check(
+            Runner::Nextest,
             "     Summary [ 2s] 9 tests run: 6 passed (2 slow, 1 leaky), 1 failed, 2 timed out, 1 skipped",
             Some((6, 3, 1)),
         );
-        check("     Summary [ 2s] 2/5 tests run: 1 passed, 1 exec failed, 0 skipped", Some((1, 1, 0)));
         check(
+            Runner::Nextest,
+            "     Summary [ 2s] 2/5 tests run: 1 passed, 1 exec failed, 0 skipped",
+            Some((1, 1, 0)),
+        );
+        check(
+            Runner::Nextest,
             "\u{1b}[32;1m     Summary\u{1b}[0m [   0.1s] \u{1b}[1m4\u{1b}[0m tests run: \u{1b}[1m4\u{1b}[0m \u{1b}[32;1mpassed\u{1b}[0m, \u{1b}[1m0\u{1b}[0m \u{1b}[33;1mskipped\u{1b}[0m",
             Some((4, 0, 0)),
         );
         check(
+            Runner::CargoTest,
             "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.01s",
             Some((3, 0, 3)),
         );
         check(
+            Runner::CargoTest,
             "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out",
             Some((1, 2, 0)),
         );
@@ -113,8 +136,10 @@ mod tests {
 
     #[test]
     fn other_lines_are_no_summary() {
-        check("        PASS [   0.010s] xtask tests::three_passed", None);
-        check("test a::b ... ok", None);
-        check("Summary of the changes: 3 passed", None);
+        check(Runner::Nextest, "        PASS [   0.010s] xtask tests::three_passed", None);
+        check(Runner::Nextest, "    test result: FAILED. 0 passed; 1 failed; 0 ignored", None);
+        check(Runner::CargoTest, "    test result: FAILED. 0 passed; 1 failed; 0 ignored", None);
+        check(Runner::CargoTest, "test a::b ... ok", None);
+        check(Runner::Nextest, "Summary of the changes: 3 passed", None);
     }
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use crate::server::Server;
 use crate::tidy::{self, source::Tree};
 use crate::{Stop, require, shell};
-use counts::Counts;
+use counts::{Counts, Runner};
 
 /// Makes a missing requirement a failure; see `acquit_testkit::need`.
 const STRICT: &str = "ACQUIT_TEST_STRICT";
@@ -65,7 +65,7 @@ pub(crate) fn run(filters: &[&str]) -> Result<(), Stop> {
     let mut failed = None;
     for step in &steps {
         if failed.is_some() {
-            lines.push(format!("    {:<14} not run", step.name));
+            lines.push(format!("    {:<14} {:>8}  not run", step.name, "-"));
             continue;
         }
         let (line, held) = perform(step);
@@ -76,7 +76,9 @@ pub(crate) fn run(filters: &[&str]) -> Result<(), Stop> {
     }
 
     println!("\n==> summary");
-    lines.iter().for_each(|line| println!("{line}"));
+    for line in &lines {
+        println!("{line}");
+    }
     let mut counts = counts.get();
     if let Some(step) = failed {
         println!("    {} failed; to see more: {}", step.name, step.command);
@@ -148,19 +150,17 @@ fn checks() -> Vec<Step<'static>> {
 fn tests(filters: &[&str], total: &Cell<Counts>) -> Result<Ended, Stop> {
     let server = Server::start()?;
     println!("    PostgreSQL for this run, on {}: {}", server.medium.name(), server.url);
-    let mut command = if shell::first_line(&mut shell::cargo(&["nextest", "--version"])).is_some() {
+    let nextest = shell::first_line(&mut shell::cargo(&["nextest", "--version"])).is_some();
+    let (mut command, runner) = if nextest {
         let colour = if std::io::stderr().is_terminal() { "always" } else { "auto" };
-        let mut command = shell::cargo(&["nextest", "run", "--workspace", "--color", colour]);
-        command.args(filters);
-        command
+        (shell::cargo(&["nextest", "run", "--workspace", "--color", colour]), Runner::Nextest)
     } else {
         println!("    cargo-nextest is not here: `cargo test` runs them, without limits on their time");
-        let mut command = shell::cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast", "--"]);
-        command.args(filters);
-        command
+        (shell::cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast", "--"]), Runner::CargoTest)
     };
+    command.args(filters);
     command.env(POSTGRES, &server.url);
-    counted(&mut command, total)
+    counted(&mut command, runner, total)
 }
 
 fn examples(total: &Cell<Counts>) -> Result<Ended, Stop> {
@@ -169,16 +169,19 @@ fn examples(total: &Cell<Counts>) -> Result<Ended, Stop> {
     if !tree.files.iter().any(|file| has_example(&file.text)) {
         return Ok(Ended::Empty("none in the tree"));
     }
-    counted(&mut shell::cargo(&["test", "--doc", "--workspace", "--no-fail-fast"]), total)
+    let mut command = shell::cargo(&["test", "--doc", "--workspace", "--no-fail-fast"]);
+    counted(&mut command, Runner::CargoTest, total)
 }
 
 /// Whether a file has a block in a doc comment that rustdoc would compile.
 fn has_example(text: &str) -> bool {
+    const COMPILED: &[&str] = &["rust", "no_run", "should_panic", "compile_fail", "edition"];
     let mut inside = false;
     for line in text.lines().map(str::trim_start) {
         let doc = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
         let Some(kind) = doc.and_then(|doc| doc.trim().strip_prefix("```")) else { continue };
-        if !inside && (kind.is_empty() || kind.starts_with("rust")) {
+        let compiled = |tag: &str| COMPILED.iter().any(|start| tag.trim().starts_with(start));
+        if !inside && (kind.is_empty() || kind.split(',').all(compiled)) {
             return true;
         }
         inside = !inside;
@@ -186,12 +189,12 @@ fn has_example(text: &str) -> bool {
     false
 }
 
-fn counted(command: &mut Command, total: &Cell<Counts>) -> Result<Ended, Stop> {
+fn counted(command: &mut Command, runner: Runner, total: &Cell<Counts>) -> Result<Ended, Stop> {
     // A snapshot that differs is a failure, never a new file.
     command.env(STRICT, "1").env("INSTA_UPDATE", "no").env_remove("INSTA_FORCE_PASS");
     let seen = Mutex::new(Counts::default());
     let success = shell::watched(command, |line| {
-        if let Some(more) = counts::in_line(line)
+        if let Some(more) = counts::in_line(line, runner)
             && let Ok(mut seen) = seen.lock()
         {
             *seen = seen.plus(more);
@@ -214,6 +217,8 @@ mod tests {
     fn only_blocks_that_rustdoc_compiles_are_examples() {
         assert!(has_example("/// ```\n/// 1;\n/// ```"));
         assert!(has_example("    //! ```rust,no_run"));
+        assert!(has_example("/// ```no_run"));
+        assert!(!has_example("/// ```rust,ignore"));
         assert!(!has_example("/// ```text\n/// a drawing\n/// ```"));
         assert!(!has_example("// ```"));
         assert!(!has_example("let fence = \"```\";"));

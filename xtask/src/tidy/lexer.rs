@@ -97,7 +97,7 @@ fn character(rest: &[u8]) -> Option<usize> {
 
 /// `r"…"`, `r#"…"#`, and the same with a `b` or `c` before.
 fn raw_string(rest: &[u8]) -> Option<usize> {
-    let after_kind = if rest[0] == b'b' || rest[0] == b'c' { 1 } else { 0 };
+    let after_kind = usize::from(rest[0] == b'b' || rest[0] == b'c');
     if rest.get(after_kind) != Some(&b'r') {
         return None;
     }

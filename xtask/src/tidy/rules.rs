@@ -166,15 +166,20 @@ fn machine_paths(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// The literal `"git"` in a line about a program. A folder may be called so too, and core starts nothing.
 fn one_git(tree: &Tree) -> Vec<Finding> {
+    const ABOUT: &[&str] = &["program", "command", "spawn", "exec", "new(", "which"];
     let mut findings = Vec::new();
-    // Core starts nothing, so a word there is only a word.
-    let may_spawn =
+    let may_not =
         |file: &&File| !within(file, "crates/run/src/git") && !file.path.starts_with("crates/core/");
-    for file in tree.rust().filter(may_spawn) {
+    for file in tree.rust().filter(may_not) {
         let text = file.code_and_literals();
-        let places = text.match_indices("\"git\"").map(|(at, _)| at).filter(|&at| product(file, at));
-        findings.extend(places.map(|offset| finding(file, offset, "names the program \"git\"")));
+        for (offset, _) in text.match_indices("\"git\"").filter(|&(offset, _)| product(file, offset)) {
+            let line = text.lines().nth(file.line_of(offset) - 1).unwrap_or_default().to_lowercase();
+            if ABOUT.iter().any(|word| line.contains(word)) {
+                findings.push(finding(file, offset, "names the program \"git\""));
+            }
+        }
     }
     findings
 }

@@ -67,14 +67,14 @@ fn walk(root: &Path, below: &str, files: &mut Vec<File>) -> std::io::Result<()> 
 
 impl File {
     pub(super) fn new(path: String, text: String) -> Self {
-        let classes = if path.ends_with(".rs") { classify(&text) } else { Vec::new() };
+        let classes = if is_rust(&path) { classify(&text) } else { Vec::new() };
         let mut file = Self { path, text, classes, tests: Vec::new() };
         file.tests = test_items(&file.code());
         file
     }
 
     pub(super) fn is_rust(&self) -> bool {
-        self.path.ends_with(".rs")
+        is_rust(&self.path)
     }
 
     /// The code alone: comments and literals are blanks, so that offsets and lines stay.
@@ -105,7 +105,7 @@ impl File {
 
     /// The line of a byte offset, counted from 1.
     pub(super) fn line_of(&self, offset: usize) -> usize {
-        1 + self.text.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count()
+        1 + self.text[..offset].matches('\n').count()
     }
 
     /// Whether this place is test code: a test's file, the testkit, or an item under `#[cfg(test)]`.
@@ -118,6 +118,10 @@ impl File {
             || name.ends_with("_tests.rs")
             || self.tests.iter().any(|&(from, to)| (from..to).contains(&offset))
     }
+}
+
+fn is_rust(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|extension| extension == "rs")
 }
 
 /// Where the items under `#[cfg(test)]` begin and end.

@@ -68,9 +68,15 @@ const EXAMPLES: &[Example] = &[
     },
     Example {
         rule: "one-git",
-        broken: ("crates/cli/src/a.rs", "//! A.\nconst A: &str = \"git\";"),
+        broken: ("crates/cli/src/a.rs", "//! A.\nconst PROGRAM: &str = \"git\";"),
         lines: &[2],
         kept: ("crates/cli/tests/a.rs", "//! A.\nfn a() { Command::new(\"git\"); }"),
+    },
+    Example {
+        rule: "one-git",
+        broken: ("crates/store/src/a.rs", "//! A.\nfn a() { Command::new(\"git\"); }"),
+        lines: &[2],
+        kept: ("crates/run/src/workspace.rs", "//! A folder.\nfn a(dir: &Path) { dir.join(\"git\"); }"),
     },
     Example {
         rule: "pure-core",

@@ -11,7 +11,7 @@ use crate::time::Span;
 mod read;
 pub mod toml;
 
-pub use read::read;
+pub use read::{NoAgent, check_agents, read};
 
 /// The checked configuration of a project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,3 +1,236 @@
-//! Placeholder.
-/// Placeholder.
-pub fn read() {}
+//! Reads a project's `.acquit/acquit.toml`. Every mistake is reported, with its place and what can be done about it.
+//!
+//! ```toml
+//! workflow = "feature"          # what `acquit run` takes when none is named
+//! agent = "coder"               # takes the stages that name none; default: the only one there is
+//! base = "main"                 # where tasks start; default: what is checked out
+//! branch_prefix = "acquit/"
+//!
+//! [setup]                       # before the first agent, and again when a lock file changed
+//! run = "npm ci"
+//! lock_files = ["package-lock.json"]
+//! timeout = "10m"
+//!
+//! [agents.coder]
+//! adapter = "command"           # the prompt on its standard input
+//! run = ["my-agent", "--print"] # or a line for sh -c
+//! env = { AGENT_QUIET = "1" }
+//! pass_env = ["MY_AGENT_KEY"]   # from acquit's own environment
+//!
+//! [agents.demo]
+//! adapter = "scripted"
+//! script = "demo.json"          # relative to .acquit/
+//!
+//! [variables]                   # {{ reviewer }} in instructions
+//! reviewer = "the platform team"
+//! ```
+
+use std::collections::BTreeMap;
+
+use super::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
+use super::{Adapter, Agent, Config, Setup};
+use crate::ids::Name;
+use crate::time::Span;
+use crate::workflow::{Work, Workflow};
+
+/// How long setup may take if it does not say: dependencies may have to be fetched and compiled.
+const SETUP_TIMEOUT: Span = Span::mins(15);
+
+/// The longest part of a branch's name that is the user's: file systems end a name at 255 bytes, and ours comes after it.
+const REF_LIMIT: usize = 120;
+
+/// Reads and checks the configuration. `file` is what mistakes call it.
+pub fn read(file: &str, text: &str) -> Result<Config, Mistakes> {
+    let (source, root) = Source::parse(file, text)?;
+    let config = config(Table::root(&source, &root));
+    source.end(Some(config))
+}
+
+fn config(mut root: Table<'_, '_>) -> Config {
+    let source = root.source;
+    let workflow = root.name("workflow").map(|name| name.value);
+    let agent = root.name("agent");
+    let base = root.string("base").map(|base| {
+        check_ref(source, &base, &base.value);
+        base.value
+    });
+    let branch_prefix = root.string("branch_prefix").map(|prefix| {
+        check_ref(source, &prefix, &format!("{}task", prefix.value));
+        prefix.value
+    });
+    let setup = root.table("setup").and_then(setup);
+    let mut agents = BTreeMap::new();
+    let mut declared = Vec::new();
+    for (name, value) in root.table("agents").map(Table::named_entries).unwrap_or_default() {
+        declared.push(name.value.clone());
+        let agent =
+            value.table().and_then(|table| read_agent(table.named(format!("agent `{}`", name.value))));
+        agents.extend(agent.map(|agent| (name.value, agent)));
+    }
+    if let Some(agent) = &agent
+        && !declared.contains(&agent.value)
+    {
+        let hint = did_you_mean(agent.value.as_str(), "agents are", declared.iter().map(Name::as_str));
+        let hint =
+            hint.unwrap_or_else(|| format!("declare it: [agents.{}] with adapter and run", agent.value));
+        source.report(agent.place, format!("unknown agent `{}`", agent.value), Some(hint));
+    }
+    let only = if let [only] = declared.as_slice() { Some(only.clone()) } else { None };
+    let variables = root.table("variables").map(crate::workflow::variables).unwrap_or_default();
+    root.finish();
+    let usual = Config::default();
+    Config {
+        workflow,
+        agent: agent.map(|agent| agent.value).or(only),
+        base,
+        branch_prefix: branch_prefix.unwrap_or(usual.branch_prefix),
+        setup,
+        agents,
+        variables,
+    }
+}
+
+fn setup(mut table: Table<'_, '_>) -> Option<Setup> {
+    let run = table.value("run").and_then(|value| value.command());
+    table.require("run", "say what is run: run = \"npm ci\"");
+    let mut lock_files = Vec::new();
+    for path in table.strings("lock_files").unwrap_or_default() {
+        let outside = path.value.starts_with('/') || path.value.split('/').any(|part| part == "..");
+        if outside || path.value.is_empty() {
+            let what = format!("{} is not a file of the repository", quoted(&path.value));
+            table.source.report(
+                path.place,
+                what,
+                Some("write it relative to the repository's top".to_owned()),
+            );
+        }
+        lock_files.push(path.value);
+    }
+    let timeout = table.span("timeout").unwrap_or(SETUP_TIMEOUT);
+    table.finish();
+    Some(Setup { run: run?, lock_files, timeout })
+}
+
+fn read_agent(mut table: Table<'_, '_>) -> Option<Agent> {
+    #[derive(Clone, Copy)]
+    enum Kind {
+        Command,
+        Scripted,
+    }
+    let kind = table.word("adapter", &[("command", Kind::Command), ("scripted", Kind::Scripted)]);
+    table.require("adapter", "say how it is talked to: adapter = \"command\"");
+    let adapter = match kind.map(|kind| kind.value) {
+        Some(Kind::Command) => {
+            table.refuse(&["script"], "only the adapter \"scripted\" has a script");
+            table.require("run", "name the program: run = [\"my-agent\", \"--print\"]");
+            table.value("run").and_then(|value| value.command()).map(|run| Adapter::Command { run })
+        }
+        Some(Kind::Scripted) => {
+            table.refuse(&["run"], "only the adapter \"command\" runs a program");
+            table.require("script", "name the script: script = \"demo.json\"");
+            let script = table.string("script");
+            if let Some(script) = script.as_ref().filter(|script| script.value.trim().is_empty()) {
+                table.source.report(script.place, "`script` is empty", None);
+            }
+            script.map(|script| Adapter::Scripted { script: script.value })
+        }
+        None => {
+            table.value("run");
+            table.value("script");
+            None
+        }
+    };
+    let mut env = BTreeMap::new();
+    for (key, value) in table.table("env").map(Table::entries).unwrap_or_default() {
+        check_variable(table.source, &key);
+        env.extend(value.string().map(|text| (key.value.to_owned(), text.value)));
+    }
+    let mut pass_env = Vec::new();
+    for name in table.strings("pass_env").unwrap_or_default() {
+        check_variable(table.source, &At { value: name.value.as_str(), place: name.place });
+        if env.contains_key(&name.value) {
+            let what = format!("{} is in both `env` and `pass_env`", quoted(&name.value));
+            table.source.report(name.place, what, Some("it can have only one value; remove one".to_owned()));
+        }
+        pass_env.push(name.value);
+    }
+    table.finish();
+    Some(Agent { adapter: adapter?, env, pass_env })
+}
+
+fn check_variable(source: &Source<'_>, name: &At<&str>) {
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    if !name.value.bytes().all(letter)
+        || !name.value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+    {
+        let what = format!("{} cannot be the name of an environment variable", quoted(name.value));
+        source.report(name.place, what, Some("use letters, digits and `_`".to_owned()));
+    }
+}
+
+/// Notes what git would refuse as a branch.
+fn check_ref(source: &Source<'_>, written: &At<String>, name: &str) {
+    let bad_part = |part: &str| {
+        let lock = part.len() >= 5 && part.as_bytes()[part.len() - 5..].eq_ignore_ascii_case(b".lock");
+        part.is_empty() || part.starts_with('.') || part.ends_with('.') || lock
+    };
+    let bad_character = |c: char| c.is_control() || c == ' ' || "~^:?*[\\".contains(c);
+    let bad = name.len() > REF_LIMIT
+        || name.starts_with('-')
+        || name == "@"
+        || name == "HEAD"
+        || name.contains("..")
+        || name.contains("@{")
+        || name.contains(bad_character)
+        || name.split('/').any(bad_part);
+    if bad {
+        let what = format!("{} does not make a branch that git accepts", quoted(&written.value));
+        let hint = "letters, digits, `-`, `_` and single `/` are safe".to_owned();
+        source.report(written.place, what, Some(hint));
+    }
+}
+
+/// A stage whose agent the configuration does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("workflow `{workflow}`, stage `{stage}`: {}", what(.agent.as_ref()))]
+pub struct NoAgent {
+    /// The workflow.
+    pub workflow: Name,
+    /// The stage.
+    pub stage: Name,
+    /// The agent that it names; `None` if it names none and the project has no default.
+    pub agent: Option<Name>,
+    /// What could be done about it.
+    pub hint: Option<String>,
+}
+
+fn what(agent: Option<&Name>) -> String {
+    agent.map_or_else(
+        || "no agent, and there is no default".to_owned(),
+        |agent| format!("unknown agent `{agent}`"),
+    )
+}
+
+/// Every stage of the workflow that this configuration has no agent for.
+pub fn check_agents(workflow: &Workflow, config: &Config) -> Vec<NoAgent> {
+    let mut missing = Vec::new();
+    for stage in &workflow.stages {
+        let Work::Agent(work) = &stage.work else { continue };
+        let hint = match work.agent.as_ref().or(config.agent.as_ref()) {
+            Some(agent) if config.agents.contains_key(agent) => continue,
+            Some(agent) => {
+                let names = config.agents.keys().map(Name::as_str);
+                did_you_mean(agent.as_str(), "agents are", names)
+                    .or_else(|| Some(format!("declare it in acquit.toml: [agents.{agent}]")))
+            }
+            None => Some("set `agent` in acquit.toml".to_owned()),
+        };
+        missing.push(NoAgent {
+            workflow: workflow.name.clone(),
+            stage: stage.name.clone(),
+            agent: work.agent.clone().or_else(|| config.agent.clone()),
+            hint,
+        });
+    }
+    missing
+}

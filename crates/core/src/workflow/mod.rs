@@ -10,11 +10,16 @@ use crate::ids::Name;
 use crate::time::Span;
 
 mod check;
+mod draft;
+mod flow;
 mod graph;
+mod placeholders;
 mod read;
+mod stage;
 
 pub use graph::mermaid;
 pub use read::read;
+pub(crate) use read::variables;
 
 /// A checked workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -144,6 +149,17 @@ impl Mode {
         ("fix", Self::Fix),
         ("resolve", Self::Resolve),
     ];
+
+    /// The outcome by which the mode says that its work is there, where that can be seen in the repository or the output.
+    pub fn success(self) -> Option<&'static str> {
+        match self {
+            Self::Plan => Some("plan_complete"),
+            Self::Implement => Some("pr_ready"),
+            Self::Fix => Some("fixed"),
+            Self::Resolve => Some("resolved"),
+            Self::Review | Self::Investigate | Self::Design => None,
+        }
+    }
 
     /// Whether the turn is meant to change the repository. What the others leave in the tree is put aside.
     pub fn writes(self) -> bool {

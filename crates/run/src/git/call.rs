@@ -4,14 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{CommitId, Error, Identity, spawn};
+use super::{CommitId, Error, Identity};
+use crate::process::{self, Exit, Guard, Spawner};
 
 /// Enough for a checkout of a very large tree on a slow disk; nobody waits longer for a helper that has hung.
 const TIME_LIMIT: Duration = Duration::from_mins(10);
-/// Listings of a few hundred thousand paths fit; more is not something a person or a gate could look at.
-const OUTPUT_LIMIT: usize = 32 << 20;
 /// What is kept of stderr: git's reason stands in its first lines.
-pub(super) const STDERR_KEPT: usize = 4 << 10;
+const STDERR_KEPT: usize = 4 << 10;
 
 /// Settings that stand above any configuration a repository carries. Each of them names a program, opens a way out of
 /// the machine, or starts work in the background.
@@ -40,17 +39,17 @@ const OVERRIDES: &[&str] = &[
     "core.quotePath=false",
 ];
 
-/// Where the program is and which search path it gets. A plain value: cheap to clone, holds nothing open.
+/// How git is started and which search path it gets. A plain value: cheap to clone, holds nothing open.
 #[derive(Clone, Debug)]
 pub struct Git {
-    program: OsString,
+    spawner: Spawner,
     path: OsString,
 }
 
 impl Git {
     /// Git as found on `path`, which the caller takes from its configuration.
-    pub fn new(path: impl Into<OsString>) -> Self {
-        Self { program: "git".into(), path: path.into() }
+    pub fn new(spawner: Spawner, path: impl Into<OsString>) -> Self {
+        Self { spawner, path: path.into() }
     }
 
     /// A call of `verb` in no repository in particular.
@@ -62,18 +61,10 @@ impl Git {
             place: Vec::new(),
             args: Vec::new(),
             env: Vec::new(),
-            input: Vec::new(),
+            input: None,
             time_limit: TIME_LIMIT,
-            output_limit: OUTPUT_LIMIT,
             directory: PathBuf::from("/"),
         }
-    }
-}
-
-impl Default for Git {
-    /// The usual system folders.
-    fn default() -> Self {
-        Self::new("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     }
 }
 
@@ -86,9 +77,8 @@ pub struct Call {
     place: Vec<OsString>,
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
-    input: Vec<u8>,
+    input: Option<Vec<u8>>,
     time_limit: Duration,
-    output_limit: usize,
     directory: PathBuf,
 }
 
@@ -180,7 +170,7 @@ impl Call {
     /// Gives it something to read; without this its input is empty.
     #[must_use]
     pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
-        self.input = bytes.into();
+        self.input = Some(bytes.into());
         self
     }
 
@@ -200,7 +190,7 @@ impl Call {
 
     /// Runs it, and leaves the exit code to the caller.
     pub fn run_any(self) -> Result<Output, Error> {
-        let mut args: Vec<OsString> = vec!["--no-pager".into(), "--literal-pathspecs".into()];
+        let mut args: Vec<OsString> = vec!["--no-pager".into()];
         for setting in OVERRIDES.iter().map(OsString::from).chain(self.overrides) {
             args.push("-c".into());
             args.push(setting);
@@ -218,16 +208,25 @@ impl Call {
         }
         env.extend(self.env);
 
-        spawn::run(&spawn::Request {
-            program: &self.git.program,
-            verb: &self.verb,
-            args: &args,
-            env: &env,
-            directory: &self.directory,
-            input: &self.input,
-            time_limit: self.time_limit,
-            output_limit: self.output_limit,
-        })
+        let call = process::Call {
+            program: "git".into(),
+            args,
+            cwd: self.directory,
+            env,
+            input: self.input,
+            limit: self.time_limit,
+            guard: Guard::Trusted,
+        };
+        let captured = self.git.spawner.capture(&call).map_err(Error::Start)?;
+        let verb = self.verb;
+        let code = match captured.exit {
+            Exit::Code(code) => Some(code),
+            Exit::Signal(_) | Exit::Cancelled => None,
+            Exit::TimedOut { limit } | Exit::Idle { limit } => return Err(Error::TimedOut { verb, limit }),
+            Exit::OutputLimit { limit } => return Err(Error::TooMuchOutput { verb, limit }),
+        };
+        let said = &captured.stderr[..captured.stderr.len().min(STDERR_KEPT)];
+        Ok(Output { code, stdout: captured.stdout, stderr: String::from_utf8_lossy(said).into_owned() })
     }
 }
 

@@ -4,13 +4,15 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::process;
+
 /// What went wrong. Messages continue a sentence that begins with "failed to".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The program could not be started at all.
-    #[error("start git: is it installed and on the path?")]
-    Start(#[source] io::Error),
+    #[error("run git: is it installed and on the path?")]
+    Start(#[source] process::Error),
     /// Git ran and said no.
     #[error("run git {verb} (exit code {code}): {stderr}", code = code.map_or("none".into(), |c| c.to_string()))]
     Failed {
@@ -35,7 +37,7 @@ pub enum Error {
         /// The subcommand.
         verb: String,
         /// The limit that was reached.
-        limit: usize,
+        limit: u64,
     },
     /// It printed something else than its format promises.
     #[error("understand what git {verb} printed")]

@@ -92,7 +92,9 @@ mod tests {
         for good in ["a".repeat(40), "0123456789abcdef".repeat(4)] {
             assert_eq!(good.parse::<CommitId>().unwrap().as_str(), good);
         }
-        for bad in ["", "HEAD", &"A".repeat(40), &"a".repeat(39), &"a".repeat(41), &"0".repeat(40), &"g".repeat(40)] {
+        for bad in
+            ["", "HEAD", &"A".repeat(40), &"a".repeat(39), &"a".repeat(41), &"0".repeat(40), &"g".repeat(40)]
+        {
             assert_eq!(bad.parse::<CommitId>(), Err(InvalidCommitId), "{bad}");
         }
     }

@@ -10,11 +10,10 @@ mod error;
 mod id;
 mod identity;
 mod source;
-mod spawn;
 
 pub use call::{Call, Git, Output};
 pub use error::Error;
 pub use id::{CommitId, InvalidCommitId, ObjectFormat};
 pub use identity::Identity;
 pub use source::{Base, Source};
-pub(crate) use source::is_ref_component;
+pub(crate) use source::{is_ref_component, is_ref_name};

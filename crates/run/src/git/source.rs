@@ -15,7 +15,6 @@ use super::{Call, CommitId, Error, Git, Identity, ObjectFormat};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     path: PathBuf,
-    common_dir: PathBuf,
     git_dir: PathBuf,
     objects: PathBuf,
     format: ObjectFormat,
@@ -34,19 +33,25 @@ pub struct Base {
 impl Source {
     /// Finds the repository that `path` is in: a checkout or a folder of it, a linked worktree, or a bare repository.
     pub fn discover(git: &Git, path: &Path) -> Result<Self, Error> {
-        let found = std::fs::canonicalize(path).map_err(|source| Error::Path { path: path.to_owned(), source })?;
+        let found =
+            std::fs::canonicalize(path).map_err(|source| Error::Path { path: path.to_owned(), source })?;
         let output = git
             .call("rev-parse")
             .inside(&found)
-            .args(["--path-format=absolute", "--show-object-format", "--is-bare-repository", "--is-shallow-repository"])
-            .args(["--git-dir", "--git-common-dir", "--git-path", "objects"])
+            .args([
+                "--path-format=absolute",
+                "--show-object-format",
+                "--is-bare-repository",
+                "--is-shallow-repository",
+            ])
+            .args(["--git-dir", "--git-path", "objects"])
             .run_any()?;
         if output.code != Some(0) {
             return Err(discovery_error(output.failed("rev-parse"), &found));
         }
         let unexpected = || Error::Unexpected { verb: "rev-parse".into() };
         let lines: Vec<&[u8]> = output.stdout.split(|b| *b == b'\n').collect();
-        let [format, bare, shallow, git_dir, common_dir, objects, b""] = lines[..] else {
+        let [format, bare, shallow, git_dir, objects, b""] = lines[..] else {
             // The only way to more lines is a line break in the path.
             return Err(Error::Unsupported { path: found, what: "its path contains a line break".into() });
         };
@@ -60,13 +65,12 @@ impl Source {
         };
         let to_path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
         let source = Self {
-            common_dir: to_path(common_dir),
             git_dir: to_path(git_dir),
             objects: to_path(objects),
             format,
             work_tree: match bare {
                 b"true" => None,
-                b"false" => Some(found.clone()),
+                b"false" => Some(top_of(git, &found)?),
                 _ => return Err(unexpected()),
             },
             path: found,
@@ -75,7 +79,7 @@ impl Source {
             let what = "it is a shallow clone, so its history ends early; run `git fetch --unshallow`".into();
             return Err(Error::Unsupported { path: source.path, what });
         }
-        if source.is_partial(git)? {
+        if source.is_partial() {
             let what = "it is a partial clone, so objects may be missing; clone it without --filter".into();
             return Err(Error::Unsupported { path: source.path, what });
         }
@@ -85,6 +89,11 @@ impl Source {
     /// The path it was found from.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The folder that the project's own files are in: the top of the checkout, or the bare repository itself.
+    pub fn top(&self) -> &Path {
+        self.work_tree.as_deref().unwrap_or(&self.git_dir)
     }
 
     /// The folder of objects that workspaces borrow from.
@@ -151,7 +160,10 @@ impl Source {
     /// Keeps `commit` from being pruned while `task` may need it.
     pub fn pin(&self, git: &Git, task: &str, commit: &CommitId) -> Result<(), Error> {
         let name = pin_name(task)?;
-        self.call(git, "update-ref").args(["--create-reflog", "--no-deref"]).args([&name, commit.as_str()]).run()?;
+        self.call(git, "update-ref")
+            .args(["--create-reflog", "--no-deref"])
+            .args([&name, commit.as_str()])
+            .run()?;
         Ok(())
     }
 
@@ -181,7 +193,9 @@ impl Source {
             .args(["--quiet", "--verify", "--end-of-options", &commit])
             .run_any()?;
         match output.code {
-            Some(0) => Ok(Some(output.line().parse().map_err(|_| Error::Unexpected { verb: "rev-parse".into() })?)),
+            Some(0) => {
+                Ok(Some(output.line().parse().map_err(|_| Error::Unexpected { verb: "rev-parse".into() })?))
+            }
             // Anything from git's own "not found" to an expression that it cannot read.
             Some(1 | 128) => Ok(None),
             _ => Err(output.failed("rev-parse")),
@@ -193,14 +207,10 @@ impl Source {
         Ok(output.stdout.is_empty())
     }
 
-    fn is_partial(&self, git: &Git) -> Result<bool, Error> {
-        // Spares a process in the usual case: packs of a partial clone are marked by a file beside them.
-        let Ok(packs) = std::fs::read_dir(self.objects.join("pack")) else { return Ok(false) };
-        if !packs.flatten().any(|entry| entry.path().extension().is_some_and(|e| e == "promisor")) {
-            return Ok(false);
-        }
-        let output = self.call(git, "config").args(["--get", "extensions.partialClone"]).run_any()?;
-        Ok(output.code == Some(0))
+    /// Packs of a partial clone are marked by a file beside them.
+    fn is_partial(&self) -> bool {
+        let packs = std::fs::read_dir(self.objects.join("pack")).into_iter().flatten().flatten();
+        packs.into_iter().any(|entry| entry.path().extension().is_some_and(|e| e == "promisor"))
     }
 }
 
@@ -234,6 +244,18 @@ fn pin_name(task: &str) -> Result<String, Error> {
     Ok(format!("refs/acquit/base/{task}"))
 }
 
+/// The top folder of the checkout that `path` is in.
+fn top_of(git: &Git, path: &Path) -> Result<PathBuf, Error> {
+    let output =
+        git.call("rev-parse").inside(path).args(["--path-format=absolute", "--show-toplevel"]).run_any()?;
+    if output.code != Some(0) {
+        let what = "this folder is inside its .git; go to the checkout".into();
+        return Err(Error::Unsupported { path: path.to_owned(), what });
+    }
+    let line = output.stdout.strip_suffix(b"\n").unwrap_or(&output.stdout);
+    Ok(PathBuf::from(OsString::from_vec(line.to_vec())))
+}
+
 fn global_config(home: &Path) -> PathBuf {
     let own = home.join(".gitconfig");
     if own.exists() { own } else { home.join(".config/git/config") }
@@ -263,8 +285,30 @@ mod tests {
             assert!(is_ref_name(good), "{good}");
         }
         for bad in [
-            "", "@", "-x", "a..b", "a b", "a~1", "a^", "a:b", "a?", "a*", "a[", "a\\b", "/a", "a/", "a//b", ".a", "a/.b", "a.",
-            "a.lock", "a/b.lock", "a@{1}", "a\nb", "a\0", &"x".repeat(201),
+            "",
+            "@",
+            "-x",
+            "a..b",
+            "a b",
+            "a~1",
+            "a^",
+            "a:b",
+            "a?",
+            "a*",
+            "a[",
+            "a\\b",
+            "/a",
+            "a/",
+            "a//b",
+            ".a",
+            "a/.b",
+            "a.",
+            "a.lock",
+            "a/b.lock",
+            "a@{1}",
+            "a\nb",
+            "a\0",
+            &"x".repeat(201),
         ] {
             assert!(!is_ref_name(bad), "{bad:?}");
         }

@@ -117,9 +117,12 @@ impl Error {
             Step::Exec | Step::Interpreter => Self::ProgramNotExecutable { program, source },
             Step::Cwd => Self::Cwd { path: cwd, source },
             Step::Stdin => Self::Stdin { program, source },
-            step @ (Step::Arguments | Step::Parent | Step::Clone | Step::IdMap | Step::Session | Step::Files) => {
-                Self::Setup { program, step, source }
-            }
+            step @ (Step::Arguments
+            | Step::Parent
+            | Step::Clone
+            | Step::IdMap
+            | Step::Session
+            | Step::Files) => Self::Setup { program, step, source },
         }
     }
 }

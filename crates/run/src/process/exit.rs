@@ -1,5 +1,6 @@
 //! How a run ended: closed enums, so that whoever decides what follows has to look at every way.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::status::Step;
@@ -28,6 +29,19 @@ pub enum Exit {
         /// The bytes that it was allowed.
         limit: u64,
     },
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit {code}"),
+            Self::Signal(signal) => write!(f, "ended by signal {signal}"),
+            Self::TimedOut { limit } => write!(f, "timed out after {limit:?}"),
+            Self::Idle { limit } => write!(f, "silent for {limit:?}"),
+            Self::Cancelled => f.write_str("cancelled"),
+            Self::OutputLimit { limit } => write!(f, "printed more than {limit} bytes"),
+        }
+    }
 }
 
 /// Why the harness stops a program.
@@ -74,6 +88,18 @@ pub enum Containment {
         /// Why it is not a namespace.
         why: Refusal,
     },
+}
+
+impl fmt::Display for Containment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PidNamespace => f.write_str("pid namespace"),
+            Self::Subreaper { why: Refusal::NotWanted } => f.write_str("subreaper, as asked for"),
+            Self::Subreaper { why: Refusal::Refused { step, errno } } => {
+                write!(f, "subreaper, because the machine refused a pid namespace ({step}: error {errno})")
+            }
+        }
+    }
 }
 
 /// Why there is no pid namespace.

@@ -21,13 +21,30 @@ pub struct Identity {
 impl Identity {
     /// Of the process that asks.
     pub fn of_self() -> io::Result<Self> {
-        Self::of(rustix::process::getpid().as_raw_nonzero().get())?.ok_or_else(|| io::ErrorKind::NotFound.into())
+        Self::of(rustix::process::getpid().as_raw_nonzero().get())?
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// Of another process; `None` when there is none of that number.
     pub fn of(pid: i32) -> io::Result<Option<Self>> {
         let Some(stat) = Stat::of(pid)? else { return Ok(None) };
         Ok(Some(Self { boot: boot()?, pid, start: stat.start }))
+    }
+
+    /// Of a process that was recognised earlier, from what was stored of it.
+    pub fn from_parts(boot: &str, pid: u32, start: u64) -> Self {
+        // A number that no process can have belongs to a process that is gone.
+        Self { boot: boot.to_owned(), pid: i32::try_from(pid).unwrap_or(i32::MAX), start }
+    }
+
+    /// The boot in which it started.
+    pub fn boot(&self) -> &str {
+        &self.boot
+    }
+
+    /// When it started, in the kernel's ticks since boot.
+    pub fn start(&self) -> u64 {
+        self.start
     }
 
     /// Its number.

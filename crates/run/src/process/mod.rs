@@ -18,15 +18,17 @@
 //!
 //! The harness starts its own executable again as `acquit sandbox …` ([`contain`]), by `posix_spawn`, because
 //! forking a large process costs a hundred times as much. That helper makes the namespace, starts the program, and
-//! ends as the program did. The harness then sleeps in one `poll` on the helper's pidfd and the output file.
+//! ends as the program did. The harness sleeps in one `poll` on the helper's pidfd and reads the file in between.
 //!
 //! The helper dies with the *thread* that started it, not only with the process: start and watch on the same thread.
 
 mod capture;
 pub mod contain;
+mod detached;
 mod error;
 mod exit;
 mod identity;
+mod ladder;
 mod lookup;
 mod output;
 mod procfs;
@@ -37,6 +39,7 @@ mod tree;
 mod watch;
 
 pub use capture::{CAPTURE_OUTPUT, Call, Captured, Guard};
+pub use detached::Detached;
 pub use error::Error;
 pub use exit::{Containment, Ended, Exit, Refusal, StopReason};
 pub use identity::Identity;

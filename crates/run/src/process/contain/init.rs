@@ -4,9 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::mount::{MountFlags, mount};
-use rustix::process::{
-    Pid, Signal, WaitOptions, kill_process_group, set_parent_process_death_signal, wait,
-};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, set_parent_process_death_signal, wait};
 
 use super::super::status::{self, Failure, Step};
 use super::plan::Plan;

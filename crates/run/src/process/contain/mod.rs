@@ -11,8 +11,8 @@
 //! program's tree instead and kills what it finds, which a determined process can escape; the harness is told.
 //!
 //! It must start fast: it runs once per program, before anything of the command line is looked at. What else a sandbox
-//! is made of (a read-only root, Landlock, seccomp, the network) belongs into [`init`]'s preparation, which runs inside
-//! the namespaces and before the program exists.
+//! is made of (a read-only root, Landlock, seccomp, the network) belongs into the preparation in `init.rs`, which runs
+//! inside the namespaces and before the program exists.
 
 mod idmap;
 mod init;

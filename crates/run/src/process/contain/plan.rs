@@ -76,7 +76,14 @@ impl Plan {
             .chain(args)
             .map(|arg| CString::new(arg.into_vec()).map_err(|_| wrong()))
             .collect::<Result<_, _>>()?;
-        Ok(Self { parent: parent.ok_or_else(wrong)?, cwd: cwd.ok_or_else(wrong)?, stdin, isolation, program, argv })
+        Ok(Self {
+            parent: parent.ok_or_else(wrong)?,
+            cwd: cwd.ok_or_else(wrong)?,
+            stdin,
+            isolation,
+            program,
+            argv,
+        })
     }
 }
 

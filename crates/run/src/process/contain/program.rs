@@ -36,7 +36,7 @@ fn become_program(plan: &Plan) -> Failure {
     execute(plan)
 }
 
-/// Tries every file that the name can mean. A file that cannot be executed is the reason given only if no later one can.
+/// Tries every file that the name can mean. One that cannot be executed is the reason given only if no later one can.
 fn execute(plan: &Plan) -> Failure {
     let path = sys::environment_path();
     let mut failure = Failure::new(Step::Exec, Errno::NOENT);

@@ -59,8 +59,12 @@ fn supervise(program: Pid) -> ! {
     loop {
         match sys::wait_signal(&HELD) {
             Signal::CHILD => {
-                if let Some(status) = reap(program).status {
-                    hunt(program);
+                let reaped = reap(program);
+                if let Some(status) = reaped.status {
+                    // Orphans become children of this process: without children there is nothing to hunt.
+                    if reaped.left {
+                        hunt(program);
+                    }
                     sys::end_as(status)
                 }
             }
@@ -122,7 +126,9 @@ fn hunt(program: Pid) -> Option<i32> {
 fn descendants() -> Vec<Pid> {
     let mut all = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
+            continue;
+        };
         if let Ok(Some(stat)) = Stat::of(pid)
             && stat.lives()
         {

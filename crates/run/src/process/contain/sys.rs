@@ -2,7 +2,10 @@
 //!
 //! The helper has one thread from its start to its end, so a copy of it made by `clone` is whole: no lock is held by a
 //! thread that is not there.
-#![allow(unsafe_code, reason = "the helper forks, waits for signals and executes: no safe interface exists for these")]
+#![allow(
+    unsafe_code,
+    reason = "the helper forks, waits for signals and executes: no safe interface exists for these"
+)]
 
 use std::ffi::{CStr, CString, OsString, c_char, c_int};
 use std::fs::File;
@@ -47,10 +50,11 @@ pub(super) fn clone(namespaces: Namespaces) -> Result<Forked, Errno> {
     let none: libc::c_long = 0;
     // SAFETY: without CLONE_VM and without a stack of its own the child is a copy of this single-threaded process.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, none, none, none, none) };
+    let refusal = last_error();
     match i32::try_from(pid) {
         Ok(0) => Ok(Forked::Child),
-        Ok(pid) => Pid::from_raw(pid).filter(|_| pid > 0).map(Forked::Parent).ok_or_else(last_error),
-        Err(_) => Err(Errno::IO),
+        Ok(pid) if pid > 0 => Pid::from_raw(pid).map(Forked::Parent).ok_or(refusal),
+        Ok(_) | Err(_) => Err(refusal),
     }
 }
 
@@ -68,8 +72,9 @@ fn set_of(signals: &[Signal]) -> libc::sigset_t {
 
 /// Keeps signals back until they are waited for.
 pub(super) fn hold(signals: &[Signal]) {
+    let set = set_of(signals);
     // SAFETY: the set is whole, and nobody wants the old one.
-    unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const *&set_of(signals), ptr::null_mut()) };
+    unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut()) };
 }
 
 /// Waits for one of the held signals.
@@ -98,12 +103,18 @@ pub(super) fn wait_signal_for(signals: &[Signal], limit: Duration) {
 /// Gives every signal its default meaning and holds none: `exec` would pass ignored and held ones on, and both the
 /// standard library (SIGPIPE) and whoever started the harness may have changed some.
 pub(super) fn reset_signals() {
+    // All zeros are the default, with no flag and no mask, on every architecture. The kernel is called directly because
+    // the C library refuses to touch two signals of its own, which a careless parent may have left ignored.
+    let default = [0_u64; 8];
     for signal in 1..=libc::SIGRTMAX() {
-        // SAFETY: the default is no code of ours. The kernel refuses for those that cannot change, which is right.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        let (none, set_size) = (ptr::null_mut::<u64>(), size_of::<u64>());
+        // SAFETY: the default is no code of ours, and the array is longer than what is read. The kernel refuses for
+        // those signals that cannot change, which is right.
+        unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), none, set_size) };
     }
+    let none = set_of(&[]);
     // SAFETY: the set is whole, and nobody wants the old one.
-    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const *&set_of(&[]), ptr::null_mut()) };
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut()) };
 }
 
 /// Takes the status pipe from its place as standard input. When that is something else, nobody waits for a report.
@@ -146,7 +157,11 @@ pub(super) fn environment_path() -> Option<OsString> {
     // SAFETY: one thread, and nobody changes the environment: what getenv points to stays as it is while it is copied.
     unsafe {
         let value = libc::getenv(c"PATH".as_ptr());
-        if value.is_null() { None } else { Some(OsString::from_vec(CStr::from_ptr(value).to_bytes().to_vec())) }
+        if value.is_null() {
+            None
+        } else {
+            Some(OsString::from_vec(CStr::from_ptr(value).to_bytes().to_vec()))
+        }
     }
 }
 
@@ -170,7 +185,7 @@ pub(super) fn end_as(status: c_int) -> ! {
     if libc::WIFSIGNALED(status) { end_by(libc::WTERMSIG(status)) } else { exit(libc::WEXITSTATUS(status)) }
 }
 
-/// Ends by a signal, so that the parent sees what it would have seen without a helper; but without a core of the helper.
+/// Ends by a signal, so that the parent sees what it would have seen without a helper; but leaves no core of it.
 pub(super) fn end_by(signal: c_int) -> ! {
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     reset_signals();

@@ -1,0 +1,202 @@
+//! The command line. The doc comments are the help.
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use acquit_core::ids::{Name, TaskId};
+
+/// Gives tasks to AI coding agents and accepts nothing from them that has not been proven.
+#[derive(Parser, Debug)]
+#[command(name = "acquit", version, after_help = crate::exit::HELP, max_term_width = 100)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+    /// Print JSON instead of words: one document, or one event per line while something runs.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto)]
+    pub color: Colour,
+}
+
+/// When to use colours.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What acquit can do.
+#[derive(Subcommand, Debug)]
+pub enum Verb {
+    /// Write `.acquit/` with a workflow and gates that fit this repository.
+    Init {
+        /// Write anew what is already there.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Run a task through its workflow, here and now, and show how it goes.
+    ///
+    /// The task works in a private clone: your checkout, branches, hooks and index are not touched. When it is done, its work
+    /// is one commit on a branch of its own. Ctrl-C cancels it; what was done so far is kept.
+    #[command(after_help = "Examples:\n  acquit run \"Add a --json flag\"\n  acquit run \"Fix the crash on empty input\" --workflow feature --base main\n  acquit run T-7          # go on with a task that exists")]
+    Run {
+        #[command(flatten)]
+        task: NewTask,
+    },
+    /// Look at tasks, add them, try them again, end them.
+    #[command(subcommand)]
+    Task(TaskVerb),
+    /// Show what happened in a task: its events and what its agents said.
+    Logs {
+        /// The task, such as T-1.
+        task: TaskId,
+        /// Go on showing until the task ends or waits for a person.
+        #[arg(short, long)]
+        follow: bool,
+        /// Only this leg's own output, as the agent printed it.
+        #[arg(long, value_name = "NUMBER")]
+        leg: Option<u32>,
+        /// Events of every level, with the steps and their times.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Look at workflows and find their mistakes.
+    #[command(subcommand)]
+    Workflow(WorkflowVerb),
+    /// Show the whole relay on a sample repository: no model, no key, no network.
+    Demo {
+        /// Keep the sample repository and acquit's files, and say where they are.
+        #[arg(long)]
+        keep: bool,
+    },
+    /// Print a completion script for your shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Run one leg: claim it, run it to its handoff, become the next one.
+    #[command(hide = true)]
+    Leg {
+        /// Only a leg of this task.
+        #[arg(long)]
+        task: Option<TaskId>,
+        /// Stop after the handoff instead of going on with the next leg.
+        #[arg(long)]
+        once: bool,
+    },
+}
+
+/// A task to be made.
+#[derive(clap::Args, Debug)]
+pub struct NewTask {
+    /// What is wanted, in a line; or the id of a task that exists.
+    pub title: String,
+    /// The rest of what is wanted; `-` reads it from standard input.
+    #[arg(short, long)]
+    pub description: Option<String>,
+    /// The workflow to follow.
+    #[arg(short, long)]
+    pub workflow: Option<Name>,
+    /// The branch or commit to start from, instead of what is checked out.
+    #[arg(short, long)]
+    pub base: Option<String>,
+    /// Higher goes first.
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
+    pub priority: i32,
+    /// A word to find it by; can be given several times.
+    #[arg(long = "tag")]
+    pub tags: Vec<String>,
+    /// A variable for templates, as NAME=VALUE; can be given several times.
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = key_value)]
+    pub variables: Vec<(String, String)>,
+}
+
+/// What can be done with tasks.
+#[derive(Subcommand, Debug)]
+pub enum TaskVerb {
+    /// List the tasks of this repository.
+    List {
+        /// Those of all repositories.
+        #[arg(long)]
+        all_projects: bool,
+        /// Only those in this state: working, waiting, done, failed, cancelled, no_improvement.
+        #[arg(long)]
+        state: Option<String>,
+        /// At most so many, newest first.
+        #[arg(long, default_value_t = 50)]
+        limit: u32,
+    },
+    /// Show one task: where it stands, its legs, gates, artifacts and cost.
+    Show {
+        /// The task, such as T-1.
+        task: TaskId,
+    },
+    /// Add a task without running it. `acquit run T-1` runs it later.
+    Add {
+        #[command(flatten)]
+        task: NewTask,
+    },
+    /// Try a task again that waits, failed or was cancelled, with all its budgets anew. `acquit run` then runs it.
+    Retry {
+        /// The task, such as T-1.
+        task: TaskId,
+        /// Begin at this stage instead of where it stopped.
+        #[arg(long)]
+        stage: Option<Name>,
+        /// Words for the agent.
+        #[arg(long)]
+        note: Option<String>,
+    },
+    /// Answer the question of a task that waits for a person. `acquit run` then goes on with it.
+    #[command(group = clap::ArgGroup::new("answer").required(true))]
+    Answer {
+        /// The task, such as T-1.
+        task: TaskId,
+        /// Agree.
+        #[arg(long, group = "answer")]
+        approve: bool,
+        /// Refuse, with the reason.
+        #[arg(long, group = "answer", value_name = "REASON")]
+        reject: Option<String>,
+        /// Choose one of the options.
+        #[arg(long, group = "answer", value_name = "OPTION")]
+        choose: Option<String>,
+        /// Answer in words.
+        #[arg(long, group = "answer", value_name = "WORDS")]
+        text: Option<String>,
+    },
+    /// End a task. What it did so far is kept.
+    Cancel {
+        /// The task, such as T-1.
+        task: TaskId,
+    },
+}
+
+/// What can be done with workflows.
+#[derive(Subcommand, Debug)]
+pub enum WorkflowVerb {
+    /// List the workflows of this repository.
+    List,
+    /// Report every mistake in the configuration and the workflows, with file, line and hint.
+    Check {
+        /// Only this one.
+        workflow: Option<Name>,
+    },
+    /// Draw a workflow as a Mermaid flowchart.
+    Graph {
+        /// Which; the default one if none is named.
+        workflow: Option<Name>,
+    },
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("must be NAME=VALUE".to_owned()),
+    }
+}

@@ -1,0 +1,164 @@
+//! What every command stands on: the surroundings, the world of the harness, the store, the printer.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Instant;
+
+use acquit_core::decide::{Input, decide};
+use acquit_core::definition::{Author, Definition};
+use acquit_core::change::Change;
+use acquit_core::ids::TaskId;
+use acquit_core::store::{self, Commit, Store};
+use acquit_core::task::{Actor, Base, Project as Known, Seed, Task, Wish};
+use acquit_run::git::{Git, Source};
+use acquit_run::process::Spawner;
+use acquit_run::world::World;
+use acquit_run::workspace::branch_name;
+use acquit_store::{Clock, Location};
+
+use crate::args::NewTask;
+use crate::environment::Surroundings;
+use crate::error::Error;
+use crate::project::{Files, Project};
+use crate::report::Printer;
+
+/// A decision is tried again so often when somebody else changed the task in between.
+const TRIES: u32 = 8;
+
+/// A command's desk.
+pub struct Desk {
+    /// Where it was called.
+    pub surroundings: Surroundings,
+    /// What the harness has around it.
+    pub world: World,
+    /// What it says.
+    pub printer: Printer,
+}
+
+impl Desk {
+    /// Sets it up.
+    pub fn new(surroundings: Surroundings, printer: Printer) -> Self {
+        let path = surroundings.environment.get("PATH").map(std::ffi::OsStr::to_owned).unwrap_or_default();
+        let spawner = Spawner::new(&surroundings.exe);
+        let world = World {
+            home: surroundings.home.clone(),
+            git: Git::new(spawner.clone(), path),
+            spawner,
+            environment: surroundings.environment.clone(),
+            host: surroundings.host.clone(),
+            now: || Clock::System.now(),
+        };
+        Self { surroundings, world, printer }
+    }
+
+    /// What a harness is started with: what this process was, and the places as this process understood them.
+    pub fn harness_environment(&self) -> Vec<(OsString, OsString)> {
+        let mut variables = self.surroundings.environment.all();
+        variables.push(("ACQUIT_HOME".into(), self.surroundings.home.clone().into()));
+        variables.push(("ACQUIT_STORE".into(), self.surroundings.store.clone().into()));
+        variables
+    }
+
+    /// Opens the store.
+    pub fn store(&self) -> Result<Box<dyn Store>, Error> {
+        let location = Location::parse(&self.surroundings.store);
+        acquit_store::open(&location, Clock::System)
+            .map_err(|source| Error::OpenStore { location: location.to_string(), source })
+    }
+
+    /// Who sits at it.
+    pub fn person(&self) -> Actor {
+        Actor::Person(self.surroundings.user.clone())
+    }
+
+    /// The repository that the command was called in.
+    pub fn source(&self) -> Result<Source, Error> {
+        Ok(Source::discover(&self.world.git, &self.surroundings.here)?)
+    }
+
+    /// The files of the project that the command was called in.
+    pub fn project(&self, source: &Source) -> Result<Project, Error> {
+        Files::find(source.top())?.read()
+    }
+
+    /// Makes a task and its first leg.
+    pub fn create(&self, store: &mut dyn Store, new: &NewTask, description: String) -> Result<Task, Error> {
+        if new.title.trim().is_empty() {
+            return Err(Error::EmptyTitle);
+        }
+        let source = self.source()?;
+        let project = self.project(&source)?;
+        let workflow = project.workflow(new.workflow.as_ref())?.clone();
+        project.check_agents(&workflow)?;
+        let base = source.base(&self.world.git, new.base.as_deref().or(project.config.base.as_deref()))?;
+        if source.is_dirty(&self.world.git)? {
+            self.printer.warn("your checkout has uncommitted changes; the task starts from the commit, without them");
+        }
+        let author = source.identity(&self.world.git, self.surroundings.user_home.as_deref());
+        let id = store.reserve()?;
+        source.pin(&self.world.git, &id.to_string(), &base.commit)?;
+        let seed = Seed {
+            id,
+            wish: Wish {
+                title: new.title.trim().to_owned(),
+                description,
+                priority: new.priority,
+                size: None,
+                complexity: None,
+                tags: new.tags.clone(),
+                variables: new.variables.iter().cloned().collect(),
+                metadata: std::collections::BTreeMap::new(),
+            },
+            project: Known { name: folder_name(source.top()), path: source.top().to_string_lossy().into_owned() },
+            workflow: workflow.name.clone(),
+            base: Base { branch: base.branch, commit: base.commit.to_string() },
+            branch: branch_name(&project.config.branch_prefix, &new.title, &id.to_string()),
+            created: (self.world.now)(),
+        };
+        let definition = Definition {
+            form: Definition::FORM,
+            workflow,
+            config: project.config,
+            instructions: project.instructions,
+            author: Author { name: author.name().to_owned(), email: author.email().to_owned() },
+            source: serde_json::to_value(&source).unwrap_or_default(),
+        };
+        let task = Task::new(seed.clone());
+        let mut changes = vec![Change::Created { seed: Box::new(seed) }];
+        let next = decide(&task, &definition.workflow, Input::Begin);
+        changes.extend(next.map_err(|source| Error::Illegal { task: id, source })?);
+        Ok(store.create(&definition, &changes, &self.person())?)
+    }
+
+    /// Lets something happen to a task: reads it, decides, writes, and begins anew if somebody else was faster.
+    pub fn decide(&self, store: &mut dyn Store, id: TaskId, input: &Input) -> Result<Task, Error> {
+        let definition = store.definition(id)?;
+        for attempt in 1.. {
+            let task = store.task(id)?;
+            let changes = decide(&task, &definition.workflow, input.clone())
+                .map_err(|source| Error::Illegal { task: id, source })?;
+            let by = self.person();
+            let commit = Commit { before: &task, changes: &changes, by: &by, hold: None, notes: &[] };
+            match store.commit(commit) {
+                Err(store::Error::Conflict(_)) if attempt < TRIES => {}
+                done => return Ok(done?),
+            }
+        }
+        unreachable!("the loop returns at its last try")
+    }
+
+    /// Asks for a task's end, and ends it here and now where no harness would.
+    pub fn cancel(&self, store: &mut dyn Store, id: TaskId) -> Result<Task, Error> {
+        self.decide(store, id, &Input::Cancel { by: self.person() })?;
+        acquit_run::supervise::bury(&self.world, store)?;
+        let wanted = acquit_core::store::Wanted::Of(id);
+        if let Some(claim) = acquit_run::harness::claim(&self.world, store, wanted)? {
+            return Ok(acquit_run::harness::run(&self.world, store, claim, Instant::now())?);
+        }
+        Ok(store.task(id)?)
+    }
+}
+
+fn folder_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}

@@ -1,0 +1,60 @@
+//! Exit codes: how a command ended, for scripts. Documented in `acquit help` and the README; they do not change.
+
+use acquit_core::task::{End, State};
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Done,
+    /// The task failed, or found nothing to improve.
+    Failed,
+    /// The command was not understood, or what it was given cannot be used.
+    Usage,
+    /// A person must answer before it goes on.
+    NeedsPerson,
+    /// It was cancelled.
+    Cancelled,
+    /// acquit itself, its store or its disk failed.
+    Internal,
+}
+
+impl Exit {
+    /// The number.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::NeedsPerson => 3,
+            Self::Cancelled => 4,
+            Self::Internal => 5,
+        }
+    }
+
+    /// How a task stands, as an exit.
+    pub fn of(state: &State) -> Self {
+        match state {
+            State::Ended { end: End::Done } => Self::Done,
+            State::Ended { end: End::Failed { .. } | End::NoImprovement } => Self::Failed,
+            State::Ended { end: End::Cancelled { .. } } => Self::Cancelled,
+            State::Waiting { .. } => Self::NeedsPerson,
+            State::New | State::Working { .. } => Self::Internal,
+        }
+    }
+}
+
+/// What `acquit help` says about them.
+pub const HELP: &str = "\
+Exit codes:
+  0  done
+  1  the task failed, or found nothing to improve
+  2  the command was not understood, or what it was given cannot be used
+  3  a person must answer before the task goes on
+  4  cancelled
+  5  acquit itself, its store or its disk failed
+
+Environment:
+  ACQUIT_HOME   where acquit keeps workspaces, outputs and its store (default: the user's data folder)
+  ACQUIT_STORE  the store: a path, or postgres://…  (default: acquit.db in ACQUIT_HOME)
+  NO_COLOR      no colours";

@@ -1,0 +1,59 @@
+//! A makefile that knows how to test, for what no language's own tools are known.
+
+use super::{Finding, Gate, Language};
+use crate::init::look::Folder;
+
+pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
+    // In the order in which make itself looks.
+    let found =
+        ["GNUmakefile", "makefile", "Makefile"].into_iter().find_map(|file| Some((file, folder.text(file)?)));
+    let (file, text) = found?;
+    let has = |target: &str| text.lines().any(|line| declares(line, target));
+    if !has("test") {
+        let shown = folder.shown(file);
+        folder.note(format!("{shown} has no target `test`, so it was not used"));
+        return None;
+    }
+    let gates = ["build", "lint", "test"].into_iter().filter(|target| has(target));
+    Some(Finding {
+        language: Language::Make,
+        folder: folder.name(),
+        by: file.to_owned(),
+        gates: gates.map(|target| Gate::new(target, format!("make {target}"))).collect(),
+        setup: None,
+        leaves: Vec::new(),
+    })
+}
+
+/// Whether a line of a makefile begins a rule for that target.
+fn declares(line: &str, target: &str) -> bool {
+    // A recipe's line begins with a tab, and `:=`, `::=` and `:::=` assign.
+    let Some((names, rest)) = line.split_once(':') else { return false };
+    let assigns = rest.trim_start_matches(':').starts_with('=');
+    !line.starts_with(['\t', '#']) && !assigns && names.split_whitespace().any(|name| name == target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::declares;
+
+    #[test]
+    fn a_rule_is_told_from_everything_that_looks_like_one() {
+        for line in ["test:", "test : build", "test::", "lint test: x", "test: # words"] {
+            assert!(declares(line, "test"), "{line}");
+        }
+        for line in [
+            "test := 1",
+            "test:=1",
+            "test ::= 1",
+            "\ttest: x",
+            "# test: x",
+            "tests:",
+            ".PHONY: test",
+            "test",
+            "",
+        ] {
+            assert!(!declares(line, "test"), "{line}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Recognises what a repository is made of, and which commands prove that a change of it is sound.
+//!
+//! Each language has a file that looks at a [`Folder`] and gives a [`Finding`]. The commands are spelled out there; what
+//! the repository's files say only chooses among them.
+
+use std::path::Path;
+
+use super::look::Folder;
+
+mod go;
+mod ignored;
+mod java;
+mod make;
+mod node;
+mod python;
+mod rust;
+
+/// Folders in which a part of a repository in another language often lives. What is deeper is a person's to write.
+const PARTS: [&str; 8] = ["frontend", "backend", "web", "client", "server", "api", "app", "ui"];
+
+/// What something is written in, or built by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Language {
+    Rust,
+    Node,
+    Python,
+    Go,
+    Java,
+    Make,
+}
+
+impl Language {
+    /// A prefix for the names of gates.
+    pub(super) fn short(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+            Self::Node => "js",
+            Self::Python => "python",
+            Self::Go => "go",
+            Self::Java => "java",
+            Self::Make => "make",
+        }
+    }
+}
+
+/// Something that was recognised, and what follows from it.
+pub(super) struct Finding {
+    pub(super) language: Language,
+    /// The folder below the top that it is in; `None` for the top itself.
+    pub(super) folder: Option<&'static str>,
+    /// By what it was recognised, and what is used.
+    pub(super) by: String,
+    /// What must hold, the quickest first.
+    pub(super) gates: Vec<Gate>,
+    /// How its dependencies get into a fresh workspace.
+    pub(super) setup: Option<Setup>,
+    /// What building and testing leave in the tree, and git must therefore ignore.
+    leaves: Vec<&'static str>,
+}
+
+impl Finding {
+    /// What was recognised, in words.
+    pub(super) fn words(&self) -> String {
+        let name = match self.language {
+            Language::Rust => "Rust",
+            Language::Node => "JavaScript or TypeScript",
+            Language::Python => "Python",
+            Language::Go => "Go",
+            Language::Java => "Java",
+            Language::Make => "make",
+        };
+        let folder = self.folder.map_or_else(String::new, |folder| format!(" in {folder}/"));
+        format!("{name}{folder} ({})", self.by)
+    }
+}
+
+/// A check.
+#[derive(Clone, Debug)]
+pub(super) struct Gate {
+    pub(super) name: &'static str,
+    /// The budget that a failure spends.
+    pub(super) kind: &'static str,
+    /// A line for sh.
+    pub(super) run: String,
+    pub(super) severity: Severity,
+    /// How long it may take, where the usual ten minutes are too short.
+    pub(super) timeout: Option<&'static str>,
+    /// What a reader of the file may wonder about.
+    pub(super) why: Option<&'static str>,
+}
+
+/// Whether a failure rejects the work.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Severity {
+    Error,
+    Warning,
+}
+
+impl Gate {
+    /// A gate whose name is also its kind.
+    fn new(kind: &'static str, run: impl Into<String>) -> Self {
+        Self { name: kind, kind, run: run.into(), severity: Severity::Error, timeout: None, why: None }
+    }
+
+    fn timeout(self, timeout: &'static str) -> Self {
+        Self { timeout: Some(timeout), ..self }
+    }
+
+    fn warning(self, why: &'static str) -> Self {
+        Self { severity: Severity::Warning, why: Some(why), ..self }
+    }
+
+    /// What stands where nothing was recognised: it fails, and says what to do.
+    pub(super) fn unknown() -> Self {
+        const RUN: &str = "echo 'edit .acquit/workflows/feature.toml: the gate test has to say how this repository is \
+                           tested' && exit 1";
+        Self {
+            why: Some(
+                "How this repository is tested was not recognised, so nothing passes until `run` says it.",
+            ),
+            ..Self::new("test", RUN)
+        }
+    }
+}
+
+/// How dependencies are installed.
+pub(super) struct Setup {
+    /// A line for sh.
+    pub(super) run: String,
+    /// What decides whether it must run again.
+    pub(super) lock_files: Vec<&'static str>,
+}
+
+/// Looks at the repository's top and at well-known folders in it. Notes what the user should know.
+pub(super) fn detect(repository: &Path, notes: &mut Vec<String>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    look_into(&mut Folder::top(repository, notes), &mut found);
+    for part in PARTS {
+        if let Some(mut folder) = Folder::below(repository, part, notes) {
+            look_into(&mut folder, &mut found);
+        }
+    }
+    if found.is_empty() {
+        let mut top = Folder::top(repository, notes);
+        found.extend(make::look(&mut top));
+    }
+    for finding in &found {
+        if finding.gates.iter().all(|gate| gate.kind != "test") {
+            notes.push(format!("nothing tests this yet: {}; add a gate for it", finding.words()));
+        }
+    }
+    // A language without any gate proves nothing; it stays in the notes.
+    found.retain(|finding| !finding.gates.is_empty());
+    ignored::check(repository, &found, notes);
+    found
+}
+
+/// Adds what is in a folder. A language that is already known is left out: its tools know the parts of a whole by
+/// themselves, and running them twice would prove nothing more.
+fn look_into(folder: &mut Folder<'_>, found: &mut Vec<Finding>) {
+    const EACH: [(Language, fn(&mut Folder<'_>) -> Option<Finding>); 5] = [
+        (Language::Rust, rust::look),
+        (Language::Node, node::look),
+        (Language::Python, python::look),
+        (Language::Go, go::look),
+        (Language::Java, java::look),
+    ];
+    for (language, look) in EACH {
+        let known_at_top = found.iter().any(|it| it.language == language && it.folder.is_none());
+        if !known_at_top {
+            found.extend(look(folder));
+        }
+    }
+}
+
+/// A TOML file as far as it can be read; what is wrong with it is noted.
+fn toml_of(folder: &mut Folder<'_>, file: &str) -> Option<toml::Table> {
+    let text = folder.text(file)?;
+    match text.parse::<toml::Table>() {
+        Ok(table) => Some(table),
+        Err(error) => {
+            folder.unusable(file, &format!("it is not valid TOML: {}", one_line(error.message())));
+            None
+        }
+    }
+}
+
+/// Looks up a value by the keys that lead to it.
+fn at<'t>(table: &'t toml::Table, path: &[&str]) -> Option<&'t toml::Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter().try_fold(table.get(*first)?, |value, key| value.get(key))
+}
+
+/// A parser's words, which may quote the file, as one short line without control characters.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(160).collect()
+}

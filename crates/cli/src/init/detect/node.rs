@@ -1,0 +1,136 @@
+//! JavaScript and TypeScript, by `package.json`. Only scripts that exist become gates.
+
+use serde_json::Value;
+
+use super::{Finding, Gate, Language, Setup, one_line};
+use crate::init::look::Folder;
+
+const MANIFEST: &str = "package.json";
+
+/// What installs packages and runs scripts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manager {
+    Npm,
+    Pnpm,
+    Yarn,
+    Bun,
+}
+
+/// The lock files, by the manager that writes them.
+const LOCK_FILES: [(&str, Manager); 6] = [
+    ("pnpm-lock.yaml", Manager::Pnpm),
+    ("yarn.lock", Manager::Yarn),
+    ("bun.lock", Manager::Bun),
+    ("bun.lockb", Manager::Bun),
+    ("package-lock.json", Manager::Npm),
+    ("npm-shrinkwrap.json", Manager::Npm),
+];
+
+impl Manager {
+    const ALL: [(&str, Self); 4] =
+        [("npm", Self::Npm), ("pnpm", Self::Pnpm), ("yarn", Self::Yarn), ("bun", Self::Bun)];
+
+    fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, manager)| *manager == self).map_or("npm", |(name, _)| name)
+    }
+
+    /// How the TypeScript compiler of the repository is run. Never one from the network: there is a package by the name of
+    /// its program that is something else.
+    fn tsc(self) -> &'static str {
+        match self {
+            Self::Npm => "npx --no-install tsc --noEmit",
+            Self::Pnpm => "pnpm exec tsc --noEmit",
+            Self::Yarn => "yarn tsc --noEmit",
+            Self::Bun => "bun x --no-install tsc --noEmit",
+        }
+    }
+}
+
+pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
+    let text = folder.text(MANIFEST)?;
+    let manifest = match serde_json::from_str::<Value>(&text) {
+        Ok(manifest) if manifest.is_object() => manifest,
+        Ok(_) => {
+            folder.unusable(MANIFEST, "it is not a JSON object");
+            return None;
+        }
+        Err(error) => {
+            folder.unusable(MANIFEST, &format!("it is not valid JSON: {}", one_line(&error.to_string())));
+            return None;
+        }
+    };
+    let lock = LOCK_FILES.into_iter().find(|(file, _)| folder.has(file));
+    let declared = manifest["packageManager"].as_str().and_then(|text| text.split('@').next());
+    let declared = declared.and_then(|name| Manager::ALL.iter().find(|(known, _)| *known == name));
+    let manager = declared.map_or_else(|| lock.map_or(Manager::Npm, |(_, manager)| manager), |(_, it)| *it);
+    // The lock file of another manager says nothing to this one.
+    let lock = lock.map(|(file, _)| file).filter(|file| LOCK_FILES.contains(&(file, manager)));
+
+    let mut gates = Vec::new();
+    let script = |names: &[&'static str]| names.iter().copied().find(|name| is_script(&manifest, name));
+    let run = |script: &str| format!("{} run {script}", manager.name());
+    let mut add = |kind, names: &[&'static str]| {
+        let found = script(names);
+        gates.extend(found.map(|name| Gate::new(kind, run(name))));
+        found
+    };
+    add("format", &["format:check", "check:format", "prettier:check"]);
+    add("lint", &["lint"]);
+    let types = add("types", &["typecheck", "type-check", "check-types", "tsc"]);
+    add("build", &["build"]);
+    add("test", &["test"]);
+    if types.is_none() && folder.has("tsconfig.json") && depends_on(&manifest, "typescript") {
+        let place = gates.iter().take_while(|gate| gate.kind == "format" || gate.kind == "lint").count();
+        gates.insert(place, Gate::new("types", manager.tsc()));
+    }
+    Some(Finding {
+        language: Language::Node,
+        folder: folder.name(),
+        by: format!("{MANIFEST}, {}", manager.name()),
+        gates,
+        setup: setup(folder, &manifest, manager, lock),
+        leaves: if has_dependencies(&manifest) { vec!["node_modules"] } else { Vec::new() },
+    })
+}
+
+/// Whether there is a script of that name that does something: what `npm init` writes only says that there is no test.
+fn is_script(manifest: &Value, name: &str) -> bool {
+    manifest["scripts"][name]
+        .as_str()
+        .is_some_and(|line| !line.trim().is_empty() && !line.contains("Error: no test specified"))
+}
+
+const DEPENDENCIES: [&str; 3] = ["dependencies", "devDependencies", "optionalDependencies"];
+
+fn depends_on(manifest: &Value, name: &str) -> bool {
+    DEPENDENCIES.iter().any(|list| manifest[list].get(name).is_some())
+}
+
+fn has_dependencies(manifest: &Value) -> bool {
+    let some = |list: &&str| manifest[list].as_object().is_some_and(|list| !list.is_empty());
+    DEPENDENCIES.iter().any(|list| some(&list)) || manifest.get("workspaces").is_some()
+}
+
+fn setup(
+    folder: &Folder<'_>,
+    manifest: &Value,
+    manager: Manager,
+    lock: Option<&'static str>,
+) -> Option<Setup> {
+    let run = match (manager, lock) {
+        (_, None) if !has_dependencies(manifest) => return None,
+        (Manager::Npm, Some(_)) => "npm ci --no-audit --no-fund",
+        // Without a lock file none must appear: it would be delivered with the work.
+        (Manager::Npm, None) => "npm install --no-package-lock --no-audit --no-fund",
+        (Manager::Pnpm, Some(_)) => "pnpm install --frozen-lockfile",
+        (Manager::Pnpm, None) => "pnpm install --no-lockfile",
+        // Yarn's second generation, told by its settings, took the old flag away.
+        (Manager::Yarn, Some(_)) if folder.has(".yarnrc.yml") => "yarn install --immutable",
+        (Manager::Yarn, None) if folder.has(".yarnrc.yml") => "yarn install",
+        (Manager::Yarn, Some(_)) => "yarn install --frozen-lockfile",
+        (Manager::Yarn, None) => "yarn install --no-lockfile",
+        (Manager::Bun, Some(_)) => "bun install --frozen-lockfile",
+        (Manager::Bun, None) => "bun install --no-save",
+    };
+    Some(Setup { run: run.to_owned(), lock_files: vec![lock.unwrap_or(MANIFEST)] })
+}

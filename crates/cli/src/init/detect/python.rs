@@ -1,0 +1,116 @@
+//! Python, by `pyproject.toml`, `requirements.txt` or `setup.py`. With uv and poetry their own environments are used, otherwise
+//! one in `.venv` that setup makes.
+
+use super::{Finding, Gate, Language, Setup, at, toml_of};
+use crate::init::look::Folder;
+
+const PROJECT: &str = "pyproject.toml";
+const REQUIREMENTS: &str = "requirements.txt";
+const SETUP: &str = "setup.py";
+/// Further lists that tests may need.
+const MORE_REQUIREMENTS: [&str; 3] =
+    ["requirements-dev.txt", "requirements-test.txt", "dev-requirements.txt"];
+
+/// Where dependencies come from.
+enum Source {
+    Uv,
+    Poetry,
+    /// Installed with pip into `.venv`: these arguments, and these files decide whether it must be done again.
+    Pip {
+        install: Vec<String>,
+        files: Vec<&'static str>,
+    },
+    /// From nowhere: there are none.
+    None,
+}
+
+pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
+    let by = [PROJECT, REQUIREMENTS, SETUP].into_iter().find(|file| folder.text(file).is_some())?;
+    let project =
+        if folder.has(PROJECT) { toml_of(folder, PROJECT).unwrap_or_default() } else { toml::Table::new() };
+    let source = source(folder, &project);
+    let python = match &source {
+        Source::Uv => "uv run python",
+        Source::Poetry => "poetry run python",
+        Source::Pip { .. } => ".venv/bin/python",
+        Source::None => "python3",
+    };
+    let mut gates = Vec::new();
+    let mut tools = vec!["pytest"];
+    if at(&project, &["tool", "ruff", "format"]).is_some() {
+        gates.push(Gate::new("format", format!("{python} -m ruff format --check .")));
+    }
+    if at(&project, &["tool", "ruff"]).is_some() || folder.first(&["ruff.toml", ".ruff.toml"]).is_some() {
+        tools.push("ruff");
+        gates.push(Gate::new("lint", format!("{python} -m ruff check .")));
+    }
+    let mypy = at(&project, &["tool", "mypy"]);
+    if mypy.is_some() || folder.first(&["mypy.ini", ".mypy.ini"]).is_some() {
+        tools.push("mypy");
+        // Where the settings say what is checked, an argument would overrule them.
+        let says =
+            mypy.is_some_and(|it| ["files", "packages", "modules"].iter().any(|key| it.get(key).is_some()));
+        let what = if says { "" } else { " ." };
+        gates.push(Gate::new("types", format!("{python} -m mypy{what}")));
+    }
+    gates.push(Gate::new("test", format!("{python} -m pytest -q")));
+    let leaves = match &source {
+        Source::Pip { install, .. } if install.iter().any(|word| word == "-e") => {
+            vec!["__pycache__", "egg-info"]
+        }
+        Source::Uv | Source::Poetry | Source::Pip { .. } | Source::None => vec!["__pycache__"],
+    };
+    Some(Finding {
+        language: Language::Python,
+        folder: folder.name(),
+        by: by.to_owned(),
+        gates,
+        setup: setup(source, &tools),
+        // What git ignores of Python is mostly written as *.py[cod]; the folder's name stands beside it.
+        leaves,
+    })
+}
+
+fn source(folder: &Folder<'_>, project: &toml::Table) -> Source {
+    if folder.has("uv.lock") {
+        return Source::Uv;
+    }
+    if folder.has("poetry.lock") {
+        return Source::Poetry;
+    }
+    let (mut install, mut files) = (Vec::new(), Vec::new());
+    for file in [REQUIREMENTS].into_iter().chain(MORE_REQUIREMENTS).filter(|file| folder.has(file)) {
+        install.extend(["-r".to_owned(), file.to_owned()]);
+        files.push(file);
+    }
+    let is_package =
+        folder.has(SETUP) || project.contains_key("project") || project.contains_key("build-system");
+    if is_package {
+        let extras = at(project, &["project", "optional-dependencies"]);
+        let extras = ["dev", "test", "tests"]
+            .into_iter()
+            .filter(|name| extras.is_some_and(|it| it.get(name).is_some()));
+        let extras: Vec<&str> = extras.collect();
+        let what = if extras.is_empty() { ".".to_owned() } else { format!("'.[{}]'", extras.join(",")) };
+        install.extend(["-e".to_owned(), what]);
+        files.extend([PROJECT, SETUP].into_iter().filter(|file| folder.has(file)));
+    }
+    if install.is_empty() { Source::None } else { Source::Pip { install, files } }
+}
+
+fn setup(source: Source, tools: &[&str]) -> Option<Setup> {
+    let (run, lock_files) = match source {
+        Source::Uv => ("uv sync --locked".to_owned(), vec!["uv.lock"]),
+        Source::Poetry => ("poetry install --no-interaction".to_owned(), vec!["poetry.lock"]),
+        Source::Pip { install, files } => {
+            // The environment ignores itself, so that it is never taken for work. The gates' own tools come with it.
+            let words = [install.join(" "), tools.join(" ")].join(" ");
+            let run = format!(
+                "python3 -m venv .venv && echo '*' > .venv/.gitignore && .venv/bin/python -m pip install -q {words}"
+            );
+            (run, files)
+        }
+        Source::None => return None,
+    };
+    Some(Setup { run, lock_files })
+}

@@ -1,0 +1,198 @@
+//! Fills the templates of the files. A template is a readable example with lines `#> name`, each of which is replaced by a
+//! block; what is put in is never looked at again.
+
+use std::path::PathBuf;
+
+use super::agents::{Agent, Run};
+use super::detect::{Finding, Gate, Severity};
+use acquit_core::failure::kind;
+
+/// The configuration.
+pub(super) const CONFIG: &str = ".acquit/acquit.toml";
+/// The workflow.
+pub(super) const WORKFLOW: &str = ".acquit/workflows/feature.toml";
+/// What agents are told.
+const INSTRUCTIONS: &str = ".acquit/instructions.md";
+
+const CONFIG_TEMPLATE: &str = include_str!("../../templates/acquit.toml");
+const WORKFLOW_TEMPLATE: &str = include_str!("../../templates/feature.toml");
+const INSTRUCTIONS_TEXT: &str = include_str!("../../templates/instructions.md");
+
+/// What a line begins with that is to be replaced.
+const MARK: &str = "#> ";
+
+/// How wide a line may be: as wide as the templates.
+const WIDTH: usize = 120;
+
+/// All files, the configuration last.
+pub(super) fn files(found: &[Finding], agents: &[&Agent]) -> Vec<(PathBuf, String)> {
+    vec![
+        (INSTRUCTIONS.into(), INSTRUCTIONS_TEXT.to_owned()),
+        (WORKFLOW.into(), workflow(found)),
+        (CONFIG.into(), config(found, agents)),
+    ]
+}
+
+fn fill(template: &str, blocks: &[(&str, String)]) -> String {
+    let line = |line: &str| {
+        let block = line.strip_prefix(MARK).and_then(|name| blocks.iter().find(|(known, _)| *known == name));
+        block.map_or_else(|| format!("{line}\n"), |(_, text)| format!("{}\n", text.trim_end()))
+    };
+    template.lines().map(line).collect()
+}
+
+fn workflow(found: &[Finding]) -> String {
+    let unknown = [(String::from("test"), Gate::unknown())];
+    let named: Vec<(String, Gate)> = if found.is_empty() { unknown.to_vec() } else { names(found) };
+    let list: Vec<String> = named.iter().map(|(name, _)| quoted(name)).collect();
+    let gates: Vec<String> = named.iter().map(|(name, gate)| gate_table(name, gate)).collect();
+    let blocks = [
+        ("budgets", budgets(&named, found.is_empty())),
+        ("gates", gates.join("\n\n")),
+        ("code-gates", format!("gates = {}", wrapped(&list))),
+    ];
+    fill(WORKFLOW_TEMPLATE, &blocks)
+}
+
+/// The gates of all that was found, with names that differ: where several things were found, each has its own prefix.
+fn names(found: &[Finding]) -> Vec<(String, Gate)> {
+    let mut named = Vec::new();
+    for finding in found {
+        let alone_there = found.iter().filter(|other| other.folder == finding.folder).count() == 1;
+        let prefix = match finding.folder {
+            None if found.len() == 1 => String::new(),
+            None => format!("{}-", finding.language.short()),
+            Some(folder) if alone_there => format!("{folder}-"),
+            Some(folder) => format!("{folder}-{}-", finding.language.short()),
+        };
+        let inside = |line: &str| in_folder(finding.folder, line);
+        named.extend(finding.gates.iter().map(|gate| {
+            let gate = Gate { run: inside(&gate.run), ..gate.clone() };
+            (format!("{prefix}{}", gate.name), gate)
+        }));
+    }
+    named
+}
+
+/// A line for sh that is run in a folder.
+fn in_folder(folder: Option<&str>, line: &str) -> String {
+    folder.map_or_else(|| line.to_owned(), |folder| format!("cd {folder} && {line}"))
+}
+
+fn gate_table(name: &str, gate: &Gate) -> String {
+    let mut text = gate.why.map_or_else(String::new, |why| format!("# {why}\n"));
+    text += &format!("[gates.{name}]\nrun = {}\nkind = {}\n", quoted(&gate.run), quoted(gate.kind));
+    match gate.severity {
+        Severity::Error => {}
+        Severity::Warning => text += "severity = \"warning\"\n",
+    }
+    if let Some(timeout) = gate.timeout {
+        text += &format!("timeout = {}\n", quoted(timeout));
+    }
+    text.trim_end().to_owned()
+}
+
+/// A budget for each kind that can fail here, at its default; none for a gate that cannot pass yet, so that no agent is paid
+/// to try.
+fn budgets(gates: &[(String, Gate)], nothing_found: bool) -> String {
+    let mut text = "[budgets]\n".to_owned();
+    for (name, usual) in kind::DEFAULTS {
+        let used = gates.iter().any(|(_, gate)| gate.kind == name);
+        if used && nothing_found {
+            text += &format!(
+                "{name} = 0                        # raise it once the gate below says how to test\n"
+            );
+        } else if used || name == "review" {
+            text += &format!("{name} = {usual}\n");
+        }
+    }
+    text
+}
+
+fn config(found: &[Finding], agents: &[&Agent]) -> String {
+    let agent = match agents.first() {
+        Some(first) => {
+            format!("{:<31} # takes the stages that name none", format!("agent = {}", quoted(first.name)))
+        }
+        None => "# agent = \"my-agent\"            # takes the stages that name none".to_owned(),
+    };
+    let list = if agents.is_empty() {
+        "#\n# None was found in PATH. Without one no task can run; describe yours:\n#\n# [agents.my-agent]\n\
+         # adapter = \"command\"\n# run = [\"my-agent\", \"--print\"]\n# pass_env = [\"MY_AGENT_KEY\"]"
+            .to_owned()
+    } else {
+        let tables: Vec<String> = agents.iter().map(|agent| agent_table(agent)).collect();
+        format!("\n{}", tables.join("\n\n"))
+    };
+    fill(CONFIG_TEMPLATE, &[("agent", agent), ("setup", setup(found)), ("agents", list)])
+}
+
+fn setup(found: &[Finding]) -> String {
+    const WHY: &str =
+        "# Run in a fresh workspace before the first agent, and again when one of the lock files changed.\n";
+    let all: Vec<_> = found.iter().filter_map(|it| Some((it.folder, it.setup.as_ref()?))).collect();
+    let line = match all.as_slice() {
+        [] => {
+            return format!(
+                "{WHY}# [setup]\n# run = \"make deps\"\n# lock_files = [\"deps.lock\"]\n# timeout = \"15m\""
+            );
+        }
+        [(folder, only)] => in_folder(*folder, &only.run),
+        // Each in a shell of its own, so that no `cd` reaches the next.
+        several => {
+            let each: Vec<String> = several
+                .iter()
+                .map(|(folder, setup)| format!("({})", in_folder(*folder, &setup.run)))
+                .collect();
+            each.join(" && ")
+        }
+    };
+    let files =
+        all.iter().flat_map(|(folder, setup)| setup.lock_files.iter().map(move |file| (folder, file)));
+    let files: Vec<String> = files
+        .map(|(folder, file)| {
+            folder.map_or_else(|| quoted(file), |folder| quoted(&format!("{folder}/{file}")))
+        })
+        .collect();
+    format!("{WHY}[setup]\nrun = {}\nlock_files = {}\n", quoted(&line), wrapped(&files))
+}
+
+fn agent_table(agent: &Agent) -> String {
+    let run = match &agent.run {
+        Run::Shell(line) => quoted(line),
+        Run::Program(words) => wrapped(&words.iter().map(|word| quoted(word)).collect::<Vec<_>>()),
+    };
+    let mut text =
+        format!("# {}\n[agents.{}]\nadapter = \"command\"\nrun = {run}\n", agent.about, agent.name);
+    if !agent.env.is_empty() {
+        let pairs: Vec<String> =
+            agent.env.iter().map(|(name, value)| format!("{name} = {}", quoted(value))).collect();
+        text += &format!("env = {{ {} }}\n", pairs.join(", "));
+    }
+    text + &format!("# pass_env = [{}]   # if you are not logged in, but use a key", quoted(agent.key))
+}
+
+/// A TOML list, over several lines where one would be too long.
+fn wrapped(items: &[String]) -> String {
+    const INDENT: &str = "    ";
+    let one_line = format!("[{}]", items.join(", "));
+    if one_line.len() < WIDTH - "lock_files = ".len() {
+        return one_line;
+    }
+    let mut lines = vec![INDENT.to_owned()];
+    for item in items {
+        if lines.last().is_some_and(|line| line.len() + item.len() + 1 > WIDTH) {
+            lines.push(INDENT.to_owned());
+        }
+        if let Some(line) = lines.last_mut() {
+            let gap = if line.len() > INDENT.len() { " " } else { "" };
+            *line += &format!("{gap}{item},");
+        }
+    }
+    format!("[\n{}\n]", lines.join("\n"))
+}
+
+/// A TOML string.
+fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}

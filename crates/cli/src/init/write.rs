@@ -1,0 +1,166 @@
+//! Writes the planned files. Every step goes through the descriptor of a folder that was opened without following links,
+//! so nothing is ever written outside of the repository, whatever is changed meanwhile; and every file appears as a whole or
+//! not at all.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{self, AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{Plan, render};
+
+/// Whether files that are already there may be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overwrite {
+    /// What is there stays.
+    Never,
+    /// What is there is replaced.
+    Allowed,
+}
+
+/// Why the files could not be written. Texts continue "failed to …".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Something is there already.
+    #[error("write {}: it is already there", .0.display())]
+    Exists(PathBuf),
+    /// A folder that is a link, or no folder at all.
+    #[error("write into {}: it is a link or not a folder, and what is outside of the repository is left alone", .0.display())]
+    NotAFolder(PathBuf),
+    /// The file system said no.
+    #[error("{doing} {}", path.display())]
+    File {
+        /// What was done.
+        doing: &'static str,
+        /// With which.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Exists(_) => {
+                Some("use --force to write it anew; your changes to those files would be lost")
+            }
+            Self::NotAFolder(_) => Some("make it a folder of the repository, or move it away"),
+            Self::File { source, .. } => match source.kind() {
+                io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+                    Some("acquit needs to write into the repository's folder")
+                }
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    Some("free some space and try again; nothing that was there is lost")
+                }
+                _ => None,
+            },
+        }
+    }
+
+    fn file(doing: &'static str, path: &Path) -> impl Fn(Errno) -> Self {
+        move |errno| Self::File { doing, path: path.to_owned(), source: errno.into() }
+    }
+}
+
+/// Writes what was planned. After a failure the configuration is as it was, so that one can simply try again.
+pub fn write(repository: &Path, plan: &Plan, overwrite: Overwrite) -> Result<(), Error> {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let top = fs::open(repository, flags, Mode::empty()).map_err(Error::file("open", repository))?;
+    if overwrite == Overwrite::Never {
+        refuse_existing(repository, plan)?;
+    }
+    for (path, text) in &plan.files {
+        let shown = repository.join(path);
+        let (folder, name) = open_parent(&top, repository, path)?;
+        replace(&folder, &name, text).map_err(|source| Error::File {
+            doing: "write",
+            path: shown,
+            source,
+        })?;
+    }
+    Ok(())
+}
+
+/// Refuses where a configuration is, whatever it says, and where another file would be replaced by something else. Files
+/// that say the same are what an interrupted run has left.
+fn refuse_existing(repository: &Path, plan: &Plan) -> Result<(), Error> {
+    for (path, text) in &plan.files {
+        let full = repository.join(path);
+        match full.symlink_metadata() {
+            Ok(_) if path == Path::new(render::CONFIG) => return Err(Error::Exists(full)),
+            Ok(meta) if meta.is_file() && same(&full, text) => {}
+            Ok(_) => return Err(Error::Exists(full)),
+            // What else is wrong shows when it is written.
+            Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn same(path: &Path, text: &str) -> bool {
+    let mut found = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(text.len() as u64 + 1).read_to_end(&mut found));
+    read.is_ok() && found == text.as_bytes()
+}
+
+/// Opens the folder of a relative path, making what is missing, without following a link. Gives the file's name with it.
+fn open_parent(top: &OwnedFd, repository: &Path, path: &Path) -> Result<(OwnedFd, String), Error> {
+    let mut shown = repository.to_owned();
+    let mut folder =
+        top.try_clone().map_err(|source| Error::File { doing: "open", path: shown.clone(), source })?;
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) if name.to_str().is_some() => parts.extend(name.to_str()),
+            Component::Normal(_)
+            | Component::Prefix(_)
+            | Component::RootDir
+            | Component::CurDir
+            | Component::ParentDir => {
+                return Err(Error::NotAFolder(path.to_owned()));
+            }
+        }
+    }
+    let Some((name, folders)) = parts.split_last() else { return Err(Error::NotAFolder(path.to_owned())) };
+    for part in folders {
+        shown.push(part);
+        match fs::mkdirat(&folder, *part, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(Error::file("make the folder", &shown)(errno)),
+        }
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        folder = match fs::openat(&folder, *part, flags, Mode::empty()) {
+            Ok(folder) => folder,
+            Err(Errno::LOOP | Errno::NOTDIR) => return Err(Error::NotAFolder(shown)),
+            Err(errno) => return Err(Error::file("open", &shown)(errno)),
+        };
+    }
+    Ok((folder, (*name).to_owned()))
+}
+
+/// Puts a file in its place when it is complete and on the disk.
+fn replace(folder: &OwnedFd, name: &str, text: &str) -> io::Result<()> {
+    // One name per process, so that two at once do not mix; what a process of that number left is rubbish.
+    let fresh = format!(".{name}.{}.new", std::process::id());
+    match fs::unlinkat(folder, &fresh, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(fs::openat(folder, &fresh, flags, Mode::from_raw_mode(0o666))?);
+    let written = file
+        .write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .and_then(|()| Ok(fs::renameat(folder, &fresh, folder, name)?));
+    if written.is_err() {
+        // The first failure is the one to tell of.
+        let _ = fs::unlinkat(folder, &fresh, AtFlags::empty());
+    }
+    written
+}

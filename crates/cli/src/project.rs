@@ -1,0 +1,128 @@
+//! A project's own files: `.acquit/acquit.toml`, `workflows/*.toml`, `instructions.md`, read as a whole.
+
+use std::path::{Path, PathBuf};
+
+use acquit_core::config::toml::Mistakes;
+use acquit_core::config::{self, Adapter, Config};
+use acquit_core::ids::Name;
+use acquit_core::workflow::{self, Workflow};
+
+use crate::error::Error;
+
+/// The folder of acquit's files in a repository.
+pub const FOLDER: &str = ".acquit";
+const CONFIG: &str = "acquit.toml";
+const WORKFLOWS: &str = "workflows";
+const INSTRUCTIONS: &str = "instructions.md";
+
+/// A project's files, found but not yet read.
+pub struct Files {
+    folder: PathBuf,
+}
+
+/// A project's files, read and checked.
+pub struct Project {
+    /// The configuration.
+    pub config: Config,
+    /// Instructions for every agent.
+    pub instructions: String,
+    /// The workflows, by name.
+    pub workflows: Vec<Workflow>,
+}
+
+impl Files {
+    /// Finds `.acquit/` at the top of a repository.
+    pub fn find(repository: &Path) -> Result<Self, Error> {
+        let folder = repository.join(FOLDER);
+        if !folder.join(CONFIG).is_file() {
+            return Err(Error::NotInitialised(repository.to_owned()));
+        }
+        Ok(Self { folder })
+    }
+
+    /// Reads and checks everything; all mistakes of all files come together.
+    pub fn read(&self) -> Result<Project, Error> {
+        let mut mistakes = Vec::new();
+        let config = match config::read(&shown(CONFIG), &self.text(CONFIG)?) {
+            Ok(config) => config,
+            Err(Mistakes(list)) => {
+                mistakes.extend(list);
+                Config::default()
+            }
+        };
+        let known: Vec<String> = config.variables.keys().cloned().collect();
+        let mut workflows = Vec::new();
+        for name in self.workflow_names()? {
+            let file = format!("{WORKFLOWS}/{name}.toml");
+            match workflow::read(&shown(&file), &name, &self.text(&file)?, &known) {
+                Ok(workflow) => workflows.push(workflow),
+                Err(Mistakes(list)) => mistakes.extend(list),
+            }
+        }
+        if !mistakes.is_empty() {
+            return Err(Mistakes(mistakes).into());
+        }
+        let instructions = match self.text(INSTRUCTIONS) {
+            Ok(text) => text,
+            Err(Error::File { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error),
+        };
+        Ok(Project { config: self.with_absolute_scripts(config), instructions, workflows })
+    }
+
+    /// Names of the workflow files, in order.
+    fn workflow_names(&self) -> Result<Vec<Name>, Error> {
+        let path = self.folder.join(WORKFLOWS);
+        let file = |source| Error::File { doing: "read", path: path.clone(), source };
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&path).map_err(file)? {
+            let name = entry.map_err(file)?.file_name();
+            let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(".toml")) else { continue };
+            let bad = |error| file(std::io::Error::new(std::io::ErrorKind::InvalidInput, error));
+            names.push(stem.parse::<Name>().map_err(bad)?);
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn text(&self, file: &str) -> Result<String, Error> {
+        let path = self.folder.join(file);
+        std::fs::read_to_string(&path).map_err(|source| Error::File { doing: "read", path, source })
+    }
+
+    /// Scripts are named relative to `.acquit/`, and used by processes that run elsewhere.
+    fn with_absolute_scripts(&self, mut config: Config) -> Config {
+        for agent in config.agents.values_mut() {
+            if let Adapter::Scripted { script } = &mut agent.adapter {
+                *script = self.folder.join(&*script).to_string_lossy().into_owned();
+            }
+        }
+        config
+    }
+}
+
+impl Project {
+    /// Says which of a workflow's stages have no agent, if any.
+    pub fn check_agents(&self, workflow: &Workflow) -> Result<(), Error> {
+        let missing = config::check_agents(workflow, &self.config);
+        if missing.is_empty() { Ok(()) } else { Err(Error::NoAgents(missing)) }
+    }
+
+    /// The workflow of that name, or the default one.
+    pub fn workflow(&self, name: Option<&Name>) -> Result<&Workflow, Error> {
+        let known = || self.workflows.iter().map(|w| w.name.as_str()).collect::<Vec<_>>().join(", ");
+        match (name.or(self.config.workflow.as_ref()), self.workflows.as_slice()) {
+            (Some(name), all) => all
+                .iter()
+                .find(|workflow| workflow.name == *name)
+                .ok_or_else(|| Error::NoWorkflow { name: name.clone(), known: known() }),
+            (None, [only]) => Ok(only),
+            (None, _) => Err(Error::WhichWorkflow(known())),
+        }
+    }
+}
+
+/// How a file is called in messages.
+fn shown(file: &str) -> String {
+    format!("{FOLDER}/{file}")
+}

@@ -1,0 +1,189 @@
+//! A task as it happens: its events, one after another, in words for people or as lines of JSON.
+
+use acquit_core::agent::{Item, Said, Usage};
+use acquit_core::change::Change;
+use acquit_core::event::{Body, Event, Level};
+use acquit_core::gate::Verdict;
+use acquit_core::leg::{Ending, Entry, Purpose};
+
+use super::status::Status;
+use super::{Look, Printer, money, text};
+
+/// So much of a text is shown in one line.
+const WIDTH: usize = 110;
+/// So many lines of a failure are shown; the log has the rest.
+const FAILURE_LINES: usize = 8;
+
+/// Prints events and what agents say.
+pub struct Follower {
+    printer: Printer,
+    status: Status,
+    /// From which level on events are shown.
+    level: Level,
+    stage: String,
+    doing: String,
+    cost: Usage,
+}
+
+impl Follower {
+    /// A follower that shows events from `level` on.
+    pub fn new(printer: Printer, level: Level) -> Self {
+        let status = Status::new(printer);
+        Self { printer, status, level, stage: String::new(), doing: String::new(), cost: Usage::default() }
+    }
+
+    /// Shows an event.
+    pub fn event(&mut self, event: &Event) {
+        if let Body::Change { change: Change::LegEnded { report, .. } } = &event.body {
+            self.cost.add(&report.usage);
+        }
+        if event.body.level() < self.level {
+            return;
+        }
+        if self.printer.json {
+            return self.printer.json_line(event);
+        }
+        let lines = match &event.body {
+            Body::Change { change } => self.change(change),
+            Body::Gate { verdict } => self.gate(verdict),
+            Body::AgentStarted { agent, .. } => {
+                self.doing = format!("agent {agent}");
+                vec![self.faint(&format!("agent {agent} works"))]
+            }
+            Body::AgentEnded { exit, .. } if exit == "exit 0" => Vec::new(),
+            Body::AgentEnded { .. } | Body::Step { .. } | Body::WorkSaved { .. } => {
+                vec![self.faint(&event.body.summary())]
+            }
+            Body::Notice { level, text } => {
+                let look = if *level >= Level::Warning { Look::Notable } else { Look::Faint };
+                vec![format!("  {}", self.printer.paint(look, &text::line(text, WIDTH)))]
+            }
+        };
+        self.lines(&lines);
+    }
+
+    /// Shows something that an agent said.
+    pub fn item(&mut self, item: &Item) {
+        if self.printer.json {
+            return;
+        }
+        let shown = match &item.said {
+            Said::Text { text } | Said::Raw { text } => text::line(text, WIDTH),
+            Said::ToolUse { name, input } => {
+                self.doing = text::line(&format!("{name} {input}"), WIDTH);
+                format!("→ {}", self.doing)
+            }
+            Said::Limit { text, .. } => text::line(&format!("usage limit: {text}"), WIDTH),
+            Said::Thinking { .. }
+            | Said::ToolResult { .. }
+            | Said::Usage(_)
+            | Said::Session { .. }
+            | Said::End { .. } => return,
+        };
+        if !shown.is_empty() {
+            let line = self.faint(&format!("│ {shown}"));
+            self.lines(&[line]);
+        }
+    }
+
+    /// Renews the live line. `running` is what the current leg has used so far.
+    pub fn tick(&mut self, running: &Usage) {
+        let mut cost = self.cost.clone();
+        cost.add(running);
+        let cost = money::usage_cost(&cost);
+        let parts = [self.stage.as_str(), self.doing.as_str(), cost.as_str()];
+        let what: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        self.status.show(&what.join(" · "));
+    }
+
+    fn change(&mut self, change: &Change) -> Vec<String> {
+        match change {
+            Change::LegReadied { leg, entry, delay } => {
+                self.stage = entry.stage.to_string();
+                self.doing = "waits for a harness".to_owned();
+                self.status.restart();
+                let mut head = format!("{} {}", self.printer.paint(Look::Strong, &heading(entry)), self.dim(&format!("leg {leg}")));
+                if u64::from(*delay) > 0 {
+                    head.push_str(&self.dim(&format!(" in {delay}")));
+                }
+                vec![format!("● {head}")]
+            }
+            Change::LegEnded { report, .. } => self.ending(&report.ending, &report.usage),
+            Change::BudgetSpent { budget, spent, limit } => vec![self.faint(&format!("{budget}: {spent} of {limit} tries spent"))],
+            Change::RequestOpened { request } => {
+                vec![format!("{} {}", self.printer.paint(Look::Notable, "? needs a person:"), text::visible(&request.question))]
+            }
+            Change::Created { .. } | Change::Ended { .. } => Vec::new(),
+            Change::LegHeld { .. }
+            | Change::BudgetsReset
+            | Change::VariationTried { .. }
+            | Change::RequestAnswered { .. }
+            | Change::Remarked { .. }
+            | Change::CancelAsked { .. } => {
+                let body = Body::Change { change: change.clone() };
+                vec![format!("  {}", self.printer.paint(Look::Notable, &text::line(&body.summary(), WIDTH)))]
+            }
+        }
+    }
+
+    fn ending(&self, ending: &Ending, usage: &Usage) -> Vec<String> {
+        let cost = self.dim(&money::usage_cost(usage));
+        match ending {
+            Ending::Passed { outcome } => {
+                let summary = outcome.summary().map(|text| format!(": {}", text::line(&text, WIDTH))).unwrap_or_default();
+                vec![format!("  {} {}{summary} {cost}", self.printer.paint(Look::Good, "✓"), outcome.name).trim_end().to_owned()]
+            }
+            Ending::Rejected { .. } | Ending::Failed { .. } | Ending::TimedOut { .. } | Ending::Cancelled | Ending::Lost { .. } => {
+                let trouble = ending.trouble().unwrap_or_default();
+                let mut lines = trouble.lines();
+                let first = text::line(lines.next().unwrap_or_default(), WIDTH);
+                let head = format!("  {} {first} {cost}", self.printer.paint(Look::Bad, "✗")).trim_end().to_owned();
+                let rest = lines.take(FAILURE_LINES).map(|line| self.faint(&format!("  {}", text::line(line, WIDTH))));
+                std::iter::once(head).chain(rest).collect()
+            }
+        }
+    }
+
+    fn gate(&self, verdict: &Verdict) -> Vec<String> {
+        let (mark, look) = match (verdict.passed, verdict.rejects()) {
+            (true, _) => ("✓", Look::Good),
+            (false, true) => ("✗", Look::Bad),
+            (false, false) => ("!", Look::Notable),
+        };
+        let detail = self.dim(&format!("{} · {}", verdict.ended, verdict.took));
+        let mut lines = vec![format!("  {} gate {} {detail}", self.printer.paint(look, mark), verdict.gate)];
+        if let Some(failure) = &verdict.failure {
+            let place = failure.location.as_ref().map(|place| format!("at {}:{}", place.path, place.line));
+            let message = failure.message.lines().take(FAILURE_LINES).map(str::to_owned);
+            lines.extend(message.chain(place).map(|line| self.faint(&format!("    {}", text::line(&line, WIDTH)))));
+        }
+        lines
+    }
+
+    fn lines(&mut self, lines: &[String]) {
+        self.status.clear();
+        for line in lines {
+            self.printer.say(line);
+        }
+    }
+
+    fn faint(&self, text: &str) -> String {
+        self.printer.paint(Look::Faint, &format!("  {}", text::visible(text)))
+    }
+
+    fn dim(&self, text: &str) -> String {
+        self.printer.paint(Look::Faint, text)
+    }
+}
+
+/// What a leg is about, in a few words.
+pub fn heading(entry: &Entry) -> String {
+    match &entry.purpose {
+        Purpose::Work => entry.stage.to_string(),
+        Purpose::Fix { of, failures, .. } => {
+            let gates: Vec<&str> = failures.iter().map(|failure| failure.gate.as_str()).collect();
+            format!("{} (for {of}: {})", entry.stage, gates.join(", "))
+        }
+        Purpose::Recheck { .. } => format!("{} (gates again)", entry.stage),
+    }
+}

@@ -1,0 +1,141 @@
+//! The only module that prints. Data goes to standard output, everything said beside it to standard error.
+#![allow(clippy::disallowed_macros, reason = "this is the one place")]
+
+use std::io::{IsTerminal, Write};
+
+use acquit_core::config::toml::Mistakes;
+
+use crate::args::Colour;
+use crate::error::Error;
+
+pub mod follow;
+pub mod money;
+mod status;
+pub mod table;
+pub mod task;
+pub mod text;
+
+/// Says things, in words or as JSON, with or without colours.
+#[derive(Clone, Copy, Debug)]
+pub struct Printer {
+    /// JSON instead of words.
+    pub json: bool,
+    colour: bool,
+    /// Whether standard error is a terminal, on which a line can be written over.
+    pub live: bool,
+}
+
+/// How a piece of text looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// As it is.
+    Plain,
+    /// A heading.
+    Strong,
+    /// Beside the point.
+    Faint,
+    /// Good.
+    Good,
+    /// Not good.
+    Bad,
+    /// To be looked at.
+    Notable,
+}
+
+impl Printer {
+    /// A printer for what was asked and what there is.
+    pub fn new(json: bool, colour: Colour, no_color: bool) -> Self {
+        let live = std::io::stderr().is_terminal();
+        let colour = match colour {
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => live && std::io::stdout().is_terminal() && !no_color,
+        };
+        Self { json, colour, live: live && !json }
+    }
+
+    /// Text with a look.
+    pub fn paint(self, look: Look, text: &str) -> String {
+        let code = match look {
+            _ if !self.colour => return text.to_owned(),
+            Look::Plain => return text.to_owned(),
+            Look::Strong => "1",
+            Look::Faint => "2",
+            Look::Good => "32",
+            Look::Bad => "31",
+            Look::Notable => "33",
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// A line of data. A reader that has gone away is no error: `acquit logs | head` is fine.
+    pub fn data(self, line: &str) {
+        let _ = writeln!(std::io::stdout(), "{line}");
+    }
+
+    /// A document of data as JSON.
+    pub fn json<T: serde::Serialize>(self, value: &T) {
+        if let Ok(text) = serde_json::to_string_pretty(value) {
+            self.data(&text);
+        }
+    }
+
+    /// One line of JSON.
+    pub fn json_line<T: serde::Serialize>(self, value: &T) {
+        if let Ok(text) = serde_json::to_string(value) {
+            self.data(&text);
+        }
+    }
+
+    /// A line beside the data.
+    pub fn say(self, line: &str) {
+        if !self.json {
+            let _ = writeln!(std::io::stderr(), "{line}");
+        }
+    }
+
+    /// A warning.
+    pub fn warn(self, line: &str) {
+        let _ = writeln!(std::io::stderr(), "{}: {line}", self.paint(Look::Notable, "warning"));
+    }
+
+    /// Bytes as they are, such as an agent's own output.
+    pub fn raw(self, bytes: &[u8]) {
+        let _ = std::io::stdout().write_all(bytes);
+    }
+
+    /// An error with its causes and its hint.
+    pub fn error(self, error: &Error) {
+        let mut err = std::io::stderr();
+        let word = self.paint(Look::Bad, "error");
+        if let Error::Mistakes(mistakes) = error {
+            let _ = writeln!(err, "{}", self.mistakes(mistakes));
+            let count = mistakes.0.len();
+            let _ = writeln!(err, "{word}: {count} {} in the project's files", if count == 1 { "mistake" } else { "mistakes" });
+            return;
+        }
+        let text = text::visible(&acquit_run::harness::chain(error));
+        let _ = writeln!(err, "{word}: failed to {text}");
+        if let Some(hint) = error.hint() {
+            let _ = writeln!(err, "\n{}: {hint}", self.paint(Look::Strong, "hint"));
+        }
+    }
+
+    /// Mistakes with the line that each is in.
+    fn mistakes(self, mistakes: &Mistakes) -> String {
+        let mut out = String::new();
+        for mistake in &mistakes.0 {
+            let place = format!("{}:{}:{}", mistake.file, mistake.line, mistake.column);
+            out.push_str(&format!("{}: {}\n", self.paint(Look::Strong, &place), text::visible(&mistake.what)));
+            if !mistake.source_line.is_empty() {
+                let shown = text::visible(&mistake.source_line.replace('\t', " "));
+                let caret = " ".repeat(mistake.column.saturating_sub(1));
+                out.push_str(&format!("  | {shown}\n  | {caret}{}\n", self.paint(Look::Bad, "^")));
+            }
+            if let Some(hint) = &mistake.hint {
+                out.push_str(&format!("  {}: {}\n", self.paint(Look::Good, "hint"), text::visible(hint)));
+            }
+        }
+        out
+    }
+}

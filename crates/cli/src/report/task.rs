@@ -1,0 +1,213 @@
+//! Tasks for people: a list, one in full, and the bill.
+
+use acquit_core::artifact::Artifact;
+use acquit_core::leg::Leg;
+use acquit_core::request::Ask;
+use acquit_core::task::{End, State, Summary, Task};
+use acquit_core::time::{Span, Timestamp};
+
+use super::follow::heading;
+use super::{Look, Printer, money, table, text};
+
+/// A title is cut at this width in lists.
+const TITLE: usize = 60;
+
+impl Printer {
+    /// A list of tasks.
+    pub fn tasks(self, tasks: &[Summary]) {
+        if self.json {
+            return self.json(&tasks);
+        }
+        if tasks.is_empty() {
+            return self.say("no tasks yet; `acquit run \"…\"` makes one");
+        }
+        let rows: Vec<Vec<String>> = tasks.iter().map(row).collect();
+        let lines = table::lines(&["TASK", "STATE", "STAGE", "LEGS", "COST", "UPDATED", "TITLE"], &rows, &[3, 4]);
+        for (index, line) in lines.iter().enumerate() {
+            self.data(&self.paint(if index == 0 { Look::Faint } else { Look::Plain }, line));
+        }
+    }
+
+    /// One task in full.
+    pub fn task(self, task: &Task, legs: &[Leg]) {
+        if self.json {
+            return self.json(&serde_json::json!({ "task": task, "legs": legs }));
+        }
+        let seed = &task.seed;
+        self.data(&format!("{} {}", self.paint(Look::Strong, &seed.id.to_string()), text::visible(&seed.wish.title)));
+        if !seed.wish.description.is_empty() {
+            self.data(&text::visible(&seed.wish.description));
+        }
+        let base = seed.base.branch.as_deref().unwrap_or("a commit");
+        self.data("");
+        self.field("state", &self.state(&task.state));
+        self.field("workflow", seed.workflow.as_str());
+        self.field("project", &text::visible(&seed.project.path));
+        self.field("base", &format!("{base} at {}", short(&seed.base.commit)));
+        self.field("branch", &text::visible(&seed.branch));
+        self.artifacts(task);
+        if let State::Waiting { request } = &task.state {
+            self.data("");
+            self.data(&self.paint(Look::Notable, &text::visible(&request.question)));
+            self.data(&answers(task, &request.ask));
+        }
+        self.bill(task, legs);
+    }
+
+    fn field(self, name: &str, value: &str) {
+        self.data(&format!("{} {value}", self.paint(Look::Faint, &format!("{name:<9}"))));
+    }
+
+    fn state(self, state: &State) -> String {
+        match state {
+            State::Ended { end: End::Done } => self.paint(Look::Good, "done"),
+            State::Ended { end: End::Failed { reason } } => {
+                self.paint(Look::Bad, &format!("failed: {}", text::line(reason, 200)))
+            }
+            State::Ended { end: End::Cancelled { by } } => self.paint(Look::Notable, &format!("cancelled by {by}")),
+            State::Ended { end: End::NoImprovement } => self.paint(Look::Notable, "no improvement found"),
+            State::Working { entry, .. } => format!("{} at {}", state.word(), heading(entry)),
+            State::Waiting { request } => self.paint(Look::Notable, &format!("waits for a person at {}", request.stage)),
+            State::New => state.word().to_owned(),
+        }
+    }
+
+    fn artifacts(self, task: &Task) {
+        for artifact in &task.artifacts {
+            match artifact {
+                Artifact::Plan { text } => self.field("plan", &format!("{} lines", text.lines().count())),
+                Artifact::Branch { commit, published, .. } => {
+                    let place = if *published { "in your repository" } else { "in the workspace" };
+                    self.field("work", &format!("{} {place}", short(commit)));
+                }
+                Artifact::Commits { leg, commits } => self.field("commits", &format!("{} by leg {leg}", commits.len())),
+                Artifact::Diff(stats) => {
+                    let words = format!("{} files, +{} −{}", stats.files, stats.insertions, stats.deletions);
+                    self.field("diff", &words);
+                }
+                Artifact::File { stage, path, bytes, .. } => {
+                    self.field("file", &format!("{} ({bytes} bytes, from {stage})", text::visible(path)));
+                }
+            }
+        }
+    }
+
+    /// The legs of a task and what they cost.
+    pub fn bill(self, task: &Task, legs: &[Leg]) {
+        let mut rows: Vec<Vec<String>> = legs.iter().map(|leg| leg_row(task, leg)).collect();
+        let total = task.usage();
+        let time: Span = legs.iter().map(|leg| u64::from(took(leg))).sum::<u64>().into();
+        rows.push(vec![
+            String::new(),
+            "total".to_owned(),
+            String::new(),
+            time.to_string(),
+            money::tokens(total.input + total.cache_read + total.cache_write_5m + total.cache_write_1h),
+            money::tokens(total.output),
+            money::usage_cost(&total),
+        ]);
+        self.data("");
+        let headings = ["LEG", "STAGE", "RESULT", "TIME", "TOKENS IN", "OUT", "COST"];
+        let lines = table::lines(&headings, &rows, &[0, 3, 4, 5, 6]);
+        let last = lines.len() - 1;
+        for (index, line) in lines.iter().enumerate() {
+            let look = match index {
+                0 => Look::Faint,
+                index if index == last => Look::Strong,
+                _ => Look::Plain,
+            };
+            self.data(&self.paint(look, line));
+        }
+    }
+
+    /// How a task ended, as the last word of `acquit run`.
+    pub fn verdict(self, task: &Task, legs: &[Leg]) {
+        if self.json {
+            return self.json_line(&serde_json::json!({ "task": task }));
+        }
+        self.bill(task, legs);
+        self.data("");
+        let id = task.id();
+        match &task.state {
+            State::Ended { end: End::Done } => {
+                let branch = text::visible(&task.seed.branch);
+                let base = task.seed.base.branch.as_deref().unwrap_or(&task.seed.base.commit);
+                self.data(&format!("{} {id} is done: branch {branch}", self.paint(Look::Good, "✓")));
+                self.data(&format!("  look at it:  git diff {base}...{branch}"));
+                self.data(&format!("  take it:     git merge {branch}"));
+            }
+            State::Waiting { request } => {
+                let mark = self.paint(Look::Notable, "?");
+                self.data(&format!("{mark} {id} waits for a person: {}", text::visible(&request.question)));
+                self.data(&answers(task, &request.ask));
+            }
+            state @ (State::Ended { .. } | State::Working { .. } | State::New) => {
+                self.data(&format!("{} {id} {}", self.paint(Look::Bad, "✗"), self.state(state)));
+                self.data(&format!("  what happened:  acquit logs {id}\n  once more:      acquit task retry {id} && acquit run {id}"));
+            }
+        }
+    }
+}
+
+fn row(task: &Summary) -> Vec<String> {
+    vec![
+        task.id.to_string(),
+        task.state.clone(),
+        task.stage.as_ref().map(ToString::to_string).unwrap_or_default(),
+        task.legs.to_string(),
+        task.cost_micros.map(|cost| money::cost(Some(cost))).unwrap_or_default(),
+        when(task.updated),
+        text::line(&task.title, TITLE),
+    ]
+}
+
+fn leg_row(task: &Task, leg: &Leg) -> Vec<String> {
+    let past = task.past.iter().find(|past| past.number == leg.id.number);
+    let result = match past.map(|past| &past.ending) {
+        Some(acquit_core::leg::Ending::Passed { outcome }) => outcome.name.to_string(),
+        Some(ending) => text::line(&ending.trouble().unwrap_or_default(), 40),
+        None => leg.state.name().to_owned(),
+    };
+    let usage = &leg.usage;
+    vec![
+        leg.id.number.to_string(),
+        heading(&leg.entry),
+        result,
+        took(leg).to_string(),
+        money::tokens(usage.input + usage.cache_read + usage.cache_write_5m + usage.cache_write_1h),
+        money::tokens(usage.output),
+        money::usage_cost(usage),
+    ]
+}
+
+fn took(leg: &Leg) -> Span {
+    let length = leg.started.zip(leg.ended).map_or(std::time::Duration::ZERO, |(from, to)| to.since(from));
+    Span::from(u64::try_from(length.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn answers(task: &Task, ask: &Ask) -> String {
+    let id = task.id();
+    let how = match ask {
+        Ask::Question => "--text \"…\"".to_owned(),
+        Ask::Choice { options } => format!("--choose {}", alternatives(options)),
+        Ask::Approval { .. } => "--approve, or --reject \"…\"".to_owned(),
+        Ask::Stage { outcomes } => format!("--choose {}", alternatives(outcomes)),
+        Ask::Budget { .. } | Ask::Stuck => "--approve (once more), --text \"…\", or --reject \"…\"".to_owned(),
+    };
+    format!("  answer it:  acquit task answer {id} {how}\n  go on:      acquit run {id}")
+}
+
+fn alternatives<T: ToString>(options: &[T]) -> String {
+    options.iter().map(ToString::to_string).collect::<Vec<_>>().join("|")
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
+}
+
+/// A moment in the user's own time.
+pub fn when(at: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.0)
+        .map(|at| at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string())
+        .unwrap_or_default()
+}

@@ -1,0 +1,94 @@
+//! `acquit demo`: the whole relay on a sample repository, with scripted agents. No model, no key, no network.
+
+use std::path::{Path, PathBuf};
+
+use acquit_core::store::Store;
+use acquit_run::git::Git;
+
+use crate::args::NewTask;
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::report::Look;
+use crate::verbs::run;
+
+/// The sample repository and its `.acquit/`.
+const FILES: [(&str, &str); 6] = [
+    ("greet.sh", include_str!("../../demo/repository/greet.sh")),
+    ("README.md", include_str!("../../demo/repository/README.md")),
+    ("tests/run.sh", include_str!("../../demo/repository/tests/run.sh")),
+    (".acquit/acquit.toml", include_str!("../../demo/acquit.toml")),
+    (".acquit/script.toml", include_str!("../../demo/script.toml")),
+    (".acquit/workflows/feature.toml", include_str!("../../demo/feature.toml")),
+];
+
+const INTRODUCTION: &str = "\
+A sample repository, and a task for it: greet.sh is to have a --json flag. The agents are scripts. The first attempt has a
+bug, the agent says that everything works, and the gates find out.";
+
+/// Shows it.
+pub fn demo(mut desk: Desk, keep: bool) -> Result<Exit, Error> {
+    let folder = scratch(&desk)?;
+    let repository = folder.join("greet");
+    sample(&desk.world.git, &repository)?;
+    desk.surroundings.home = folder.join("home");
+    desk.surroundings.store = folder.join("home/acquit.db").to_string_lossy().into_owned();
+    desk.surroundings.here.clone_from(&repository);
+    let desk = Desk::new(desk.surroundings, desk.printer);
+    let shown = show(&desk, &repository);
+    if keep {
+        desk.printer.say(&format!("\nkept: {}", folder.display()));
+    } else {
+        std::fs::remove_dir_all(&folder).map_err(|source| Error::File { doing: "remove", path: folder, source })?;
+    }
+    shown
+}
+
+fn show(desk: &Desk, repository: &Path) -> Result<Exit, Error> {
+    let printer = desk.printer;
+    printer.say(&format!("{}\n", printer.paint(Look::Faint, INTRODUCTION)));
+    let mut store = desk.store()?;
+    let store: &mut dyn Store = store.as_mut();
+    let wish = NewTask {
+        title: "Add a --json flag".to_owned(),
+        description: None,
+        workflow: None,
+        base: None,
+        priority: 0,
+        tags: Vec::new(),
+        variables: Vec::new(),
+    };
+    let task = desk.create(store, &wish, "greet.sh --json NAME prints the greeting as one line of JSON.".to_owned())?;
+    let exit = run::run_task(desk, store, &task, 0)?;
+    if exit == Exit::Done && !printer.json {
+        let range = format!("main..{}", task.seed.branch);
+        let log = desk.world.git.call("log").inside(repository).args(["--stat", "--format=%h %s%n%n%b", &range]).run()?;
+        printer.data(&format!("\n{}", printer.paint(Look::Strong, "What is in the repository now:")));
+        printer.data(&crate::report::text::visible(String::from_utf8_lossy(&log.stdout).trim_end()));
+    }
+    Ok(exit)
+}
+
+/// A folder that nobody else has.
+fn scratch(desk: &Desk) -> Result<PathBuf, Error> {
+    let base = desk.surroundings.environment.get("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    let path = base.join(format!("acquit-demo-{}", std::process::id()));
+    std::fs::create_dir(&path).map_err(|source| Error::File { doing: "create", path: path.clone(), source })?;
+    Ok(path)
+}
+
+/// Writes the sample repository with one commit.
+fn sample(git: &Git, repository: &Path) -> Result<(), Error> {
+    for (name, text) in FILES {
+        let path = repository.join(name);
+        let file = |source| Error::File { doing: "write", path: path.clone(), source };
+        std::fs::create_dir_all(path.parent().unwrap_or(repository)).map_err(file)?;
+        std::fs::write(&path, text).map_err(file)?;
+    }
+    let author = acquit_run::git::Identity::neutral();
+    git.call("init").inside(repository).args(["--quiet", "--initial-branch=main"]).run()?;
+    git.call("add").inside(repository).arg("--all").run()?;
+    let message = ["--quiet", "--message=Say hello"];
+    git.call("commit").inside(repository).signed(&author, &author, 1_700_000_000).args(message).run()?;
+    Ok(())
+}

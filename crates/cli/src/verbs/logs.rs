@@ -1,0 +1,60 @@
+//! `acquit logs`: what happened in a task.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::time::Duration;
+
+use acquit_core::event::Level;
+use acquit_core::ids::{LegId, TaskId};
+use acquit_core::task::State;
+
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::relay::{self, Part};
+use crate::report::follow::Follower;
+
+/// How often a followed output is looked at again.
+const BEAT: Duration = Duration::from_millis(100);
+
+/// Shows a task's events and what its agents said.
+pub fn logs(desk: &Desk, task: TaskId, level: Level, follow: bool) -> Result<Exit, Error> {
+    let mut store = desk.store()?;
+    let store = store.as_mut();
+    let known = store.task(task)?;
+    if follow && matches!(known.state, State::Working { .. }) {
+        relay::follow(desk, store, task, Part::Watches, level, 0)?;
+        return Ok(Exit::Done);
+    }
+    relay::show_all(store, task, Follower::new(desk.printer, level))?;
+    Ok(Exit::Done)
+}
+
+/// Shows a leg's own output, byte by byte as the agent printed it.
+pub fn output(desk: &Desk, leg: LegId, follow: bool) -> Result<Exit, Error> {
+    let mut store = desk.store()?;
+    let store = store.as_mut();
+    store.task(leg.task)?;
+    let path = desk.world.leg_folder(leg).output();
+    let file = |source| Error::File { doing: "read", path: path.clone(), source };
+    let mut output = File::open(&path).map_err(|_| Error::NoLeg { task: leg.task, leg: leg.number })?;
+    let mut buffer = vec![0; 64 * 1024];
+    let mut at = 0;
+    loop {
+        // Asked before the reading: what is written after the answer is read in the next round.
+        let over = store.legs(leg.task)?.iter().any(|known| known.id == leg && known.ended.is_some());
+        output.seek(SeekFrom::Start(at)).map_err(file)?;
+        loop {
+            let count = output.read(&mut buffer).map_err(file)?;
+            if count == 0 {
+                break;
+            }
+            at += count as u64;
+            desk.printer.raw(&buffer[..count]);
+        }
+        if over || !follow {
+            return Ok(Exit::Done);
+        }
+        store.wait(BEAT)?;
+    }
+}

@@ -1,0 +1,10 @@
+//! The verbs of the command line, a file each.
+
+pub mod demo;
+pub mod init;
+pub mod leg;
+pub mod logs;
+pub mod run;
+pub mod scripted;
+pub mod task;
+pub mod workflow;

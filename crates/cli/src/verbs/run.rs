@@ -1,0 +1,81 @@
+//! `acquit run`: a task from its wish to its end, with live progress.
+
+use std::io::Read;
+
+use acquit_core::event::Level;
+use acquit_core::ids::TaskId;
+use acquit_core::store::Store;
+use acquit_core::task::{State, Task};
+
+use crate::args::NewTask;
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::relay::{self, Part};
+use crate::report::{Look, text};
+
+/// A description longer than this is a file, not a wish.
+const DESCRIPTION_LIMIT: u64 = 256 * 1024;
+
+/// Runs a task, new or known.
+pub fn run(desk: &Desk, new: &NewTask) -> Result<Exit, Error> {
+    let mut store = desk.store()?;
+    let store = store.as_mut();
+    let (task, after) = match new.title.parse::<TaskId>() {
+        // Only the form `T-7` means a task that exists: a bare number could be a wish.
+        Ok(id) if new.title.starts_with(['T', 't']) => (store.task(id)?, newest(store, id)?),
+        _ => (desk.create(store, new, description(new)?)?, 0),
+    };
+    run_task(desk, store, &task, after)
+}
+
+/// Runs a task that is in the store, and shows how it goes from an event on.
+pub fn run_task(desk: &Desk, store: &mut dyn Store, task: &Task, after: i64) -> Result<Exit, Error> {
+    let seed = &task.seed;
+    let printer = desk.printer;
+    printer.say(&format!(
+        "{} {}\n{}\n",
+        printer.paint(Look::Strong, &seed.id.to_string()),
+        text::line(&seed.wish.title, 100),
+        printer.paint(Look::Faint, &format!("workflow {} · branch {}", seed.workflow, text::visible(&seed.branch))),
+    ));
+    let task = match task.state {
+        State::Working { .. } => relay::follow(desk, store, seed.id, Part::Runs, Level::Info, after)?,
+        State::New | State::Waiting { .. } | State::Ended { .. } => store.task(seed.id)?,
+    };
+    let legs = store.legs(task.id())?;
+    printer.verdict(&task, &legs);
+    Ok(Exit::of(&task.state))
+}
+
+/// The newest event before the leg that is ready now: going on with a task shows what is new.
+fn newest(store: &mut dyn Store, id: TaskId) -> Result<i64, Error> {
+    /// A page of events; more pages follow.
+    const PAGE: u32 = 1_000;
+    let mut after = 0;
+    loop {
+        let events = store.events(Some(id), after, PAGE)?;
+        let full = events.len() == PAGE as usize;
+        // The event that readied the current leg is shown again, as a heading.
+        let current = if full { events.last() } else { events.iter().rev().find(|event| event.body.kind() == "leg_readied") };
+        after = current.map_or(after, |event| if full { event.seq } else { event.seq - 1 });
+        if !full {
+            return Ok(after);
+        }
+    }
+}
+
+/// The rest of the wish.
+pub fn description(new: &NewTask) -> Result<String, Error> {
+    match new.description.as_deref() {
+        None => Ok(String::new()),
+        Some("-") => {
+            let mut text = String::new();
+            let path = std::path::PathBuf::from("standard input");
+            let file = |source| Error::File { doing: "read", path, source };
+            std::io::stdin().take(DESCRIPTION_LIMIT).read_to_string(&mut text).map_err(file)?;
+            Ok(text)
+        }
+        Some(text) => Ok(text.to_owned()),
+    }
+}

@@ -1,0 +1,72 @@
+//! `acquit task …`: look at tasks, add them, try them again, answer them, end them.
+
+use acquit_core::decide::Input;
+use acquit_core::request::Answer;
+use acquit_core::store::Filter;
+use acquit_core::task::State;
+
+use crate::args::TaskVerb;
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::verbs::run;
+
+/// Does one of them.
+pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
+    let mut store = desk.store()?;
+    let store = store.as_mut();
+    let printer = desk.printer;
+    let task = match verb {
+        TaskVerb::List { all_projects, state, limit } => {
+            let project = if all_projects { None } else { Some(desk.source()?.top().to_string_lossy().into_owned()) };
+            printer.tasks(&store.list(&Filter { project, state, ended: true, limit })?);
+            return Ok(Exit::Done);
+        }
+        TaskVerb::Show { task } => {
+            let task = store.task(task)?;
+            printer.task(&task, &store.legs(task.id())?);
+            return Ok(Exit::Done);
+        }
+        TaskVerb::Add { task } => {
+            let description = run::description(&task)?;
+            let task = desk.create(store, &task, description)?;
+            printer.say(&format!("added; `acquit run {}` runs it", task.id()));
+            task
+        }
+        TaskVerb::Retry { task, stage, note } => {
+            let task = desk.decide(store, task, &Input::Retry { by: desk.person(), stage, note })?;
+            printer.say(&format!("ready again; `acquit run {}` runs it", task.id()));
+            task
+        }
+        TaskVerb::Answer { task, approve, reject, choose, text } => {
+            let answer = match (approve, reject, choose, text) {
+                (_, Some(reason), _, _) => Answer::Reject { reason },
+                (_, _, Some(option), _) => Answer::Choose { option },
+                (_, _, _, Some(text)) => Answer::Text { text },
+                (_, None, None, None) => Answer::Approve,
+            };
+            let request = match store.task(task)?.state {
+                State::Waiting { request } => request.number,
+                State::New | State::Working { .. } | State::Ended { .. } => 0,
+            };
+            let task = desk.decide(store, task, &Input::Answer { request, by: desk.person(), answer })?;
+            if matches!(task.state, State::Working { .. }) {
+                printer.say(&format!("answered; `acquit run {}` goes on with it", task.id()));
+            }
+            task
+        }
+        TaskVerb::Cancel { task } => {
+            let task = desk.cancel(store, task)?;
+            if let State::Working { .. } = task.state {
+                printer.say(&format!("{}: its harness has been asked to stop", task.id()));
+            }
+            task
+        }
+    };
+    if printer.json {
+        printer.json(&task);
+    } else {
+        printer.data(&format!("{} {}", task.id(), task.state.word()));
+    }
+    Ok(Exit::Done)
+}

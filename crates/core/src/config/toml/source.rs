@@ -1,0 +1,161 @@
+//! A file's text, and the list of what was found wrong with it so far.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::DeTable;
+
+use super::{Mistake, Mistakes};
+
+/// The largest file that is read: a hundred times the longest workflow that a person would want to maintain.
+const LARGEST: usize = 256 * 1024;
+
+/// How many mistakes are reported: more than anyone mends before looking again.
+const MOST_MISTAKES: usize = 50;
+
+/// How much of a line is kept to be shown: a wide terminal's width.
+const LINE_SHOWN: usize = 240;
+
+/// How much of a word from the file is repeated in a message.
+const WORD_SHOWN: usize = 60;
+
+/// A place in the text, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+impl From<Range<usize>> for Place {
+    fn from(range: Range<usize>) -> Self {
+        Self { start: range.start, end: range.end }
+    }
+}
+
+/// A value and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At<T> {
+    pub(crate) value: T,
+    pub(crate) place: Place,
+}
+
+/// The text of a file, and its mistakes so far.
+pub(crate) struct Source<'t> {
+    file: &'t str,
+    text: &'t str,
+    found: RefCell<Vec<Found>>,
+}
+
+struct Found {
+    place: Place,
+    what: String,
+    hint: Option<String>,
+}
+
+impl<'t> Source<'t> {
+    /// Reads the text as TOML. If it is not, nothing of it can be trusted, and the reading ends here.
+    pub(crate) fn parse(file: &'t str, text: &'t str) -> Result<(Self, Spanned<DeTable<'t>>), Mistakes> {
+        let source = Self { file, text, found: RefCell::new(Vec::new()) };
+        let nowhere = Place { start: 0, end: 0 };
+        if text.len() > LARGEST {
+            let what = format!("the file has {} bytes; {LARGEST} are allowed", text.len());
+            source.report(nowhere, what, None);
+            return Err(source.mistakes());
+        }
+        let (root, errors) = DeTable::parse_recoverable(text);
+        if errors.is_empty() {
+            return Ok((source, root));
+        }
+        for error in errors {
+            let place = error.span().map_or(nowhere, Place::from);
+            source.report(place, error.message(), hint_for(error.message()).map(str::to_owned));
+        }
+        Err(source.mistakes())
+    }
+
+    /// Notes a mistake; the reading goes on.
+    pub(crate) fn report(&self, place: Place, what: impl Into<String>, hint: Option<String>) {
+        self.found.borrow_mut().push(Found { place, what: what.into(), hint });
+    }
+
+    /// The text at a place, as it is written.
+    pub(crate) fn slice(&self, place: Place) -> &'t str {
+        self.text.get(place.start..place.end).unwrap_or("")
+    }
+
+    /// What was read, if nothing was wrong.
+    pub(crate) fn end<T>(self, read: Option<T>) -> Result<T, Mistakes> {
+        let clean = self.found.borrow().is_empty();
+        match read {
+            Some(read) if clean => Ok(read),
+            None if clean => {
+                self.report(Place { start: 0, end: 0 }, "the file is incomplete", None);
+                Err(self.mistakes())
+            }
+            Some(_) | None => Err(self.mistakes()),
+        }
+    }
+
+    fn mistakes(self) -> Mistakes {
+        let mut found = self.found.take();
+        found.sort_by(|a, b| (a.place.start, &a.what).cmp(&(b.place.start, &b.what)));
+        found.dedup_by(|a, b| a.place.start == b.place.start && a.what == b.what);
+        found.truncate(MOST_MISTAKES);
+        Mistakes(found.into_iter().map(|found| self.mistake(found)).collect())
+    }
+
+    fn mistake(&self, found: Found) -> Mistake {
+        let mut start = found.place.start.min(self.text.len());
+        while !self.text.is_char_boundary(start) {
+            start -= 1;
+        }
+        let (before, after) = self.text.split_at(start);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line_end = after.find('\n').map_or(self.text.len(), |newline| start + newline);
+        let line = self.text.get(line_start..line_end).unwrap_or("");
+        Mistake {
+            file: self.file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            what: found.what,
+            hint: found.hint,
+            source_line: line.trim_end_matches('\r').chars().take(LINE_SHOWN).map(harmless).collect(),
+        }
+    }
+}
+
+/// A character that stands for itself on every terminal.
+fn harmless(character: char) -> char {
+    match character {
+        '\t' => ' ',
+        '"' | '\'' | '\\' => character,
+        other if other.escape_debug().len() > 1 => '\u{fffd}',
+        other => other,
+    }
+}
+
+/// Someone else's sentence for a message: bounded, and nothing in it that a terminal would act on.
+pub(crate) fn sentence(text: &str) -> String {
+    text.chars().take(LINE_SHOWN).map(harmless).collect()
+}
+
+/// A word from the file for a message: in backticks, bounded, with nothing in it that a terminal would act on.
+pub(crate) fn quoted(word: &str) -> String {
+    let shown: String = word.chars().take(WORD_SHOWN).flat_map(char::escape_debug).collect();
+    let more = if word.chars().nth(WORD_SHOWN).is_some() { "…" } else { "" };
+    format!("`{shown}{more}`")
+}
+
+/// What helps with a message of the TOML parser that does not help by itself.
+fn hint_for(message: &str) -> Option<&'static str> {
+    const HINTS: [(&str, &str); 6] = [
+        ("string values must be quoted", "write a value after the `=`, text in quotes: key = \"text\""),
+        ("duplicate key", "every key and every [table] stands only once; merge the two"),
+        ("key with no value", "write key = value, or [name] for a table"),
+        ("multi-line basic string", "a text that begins with \"\"\" must end with \"\"\""),
+        ("escaped value", "write a backslash twice, or put the text in single quotes"),
+        ("recursion limit", "nothing here needs tables that deep"),
+    ];
+    HINTS.iter().find(|(part, _)| message.contains(part)).map(|(_, hint)| *hint)
+}

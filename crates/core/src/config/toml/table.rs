@@ -1,0 +1,157 @@
+//! A table of which keys are asked for one by one; what nobody asked for is a mistake.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{At, Place, Source, Value, did_you_mean, quoted};
+use crate::ids::Name;
+use crate::time::Span;
+
+/// A table that is being read.
+pub(crate) struct Table<'s, 't> {
+    pub(crate) source: &'s Source<'t>,
+    /// Where it begins: its name.
+    pub(crate) place: Place,
+    entries: &'s DeTable<'t>,
+    /// What it is, for messages: `stage `plan``.
+    subject: String,
+    asked: Vec<&'static str>,
+}
+
+impl<'s, 't> Table<'s, 't> {
+    /// The whole file.
+    pub(crate) fn root(source: &'s Source<'t>, root: &'s Spanned<DeTable<'t>>) -> Self {
+        let place = Place { start: 0, end: 0 };
+        Self::new(source, root.get_ref(), place, "this file".to_owned())
+    }
+
+    pub(super) fn new(
+        source: &'s Source<'t>,
+        entries: &'s DeTable<'t>,
+        place: Place,
+        subject: String,
+    ) -> Self {
+        Self { source, place, entries, subject, asked: Vec::new() }
+    }
+
+    /// The same table, called otherwise in messages.
+    pub(crate) fn named(self, subject: String) -> Self {
+        Self { subject, ..self }
+    }
+
+    /// Whether the key is there, whatever its value.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.entries.contains_key(key)
+    }
+
+    /// The value of a key that is known here.
+    pub(crate) fn value(&mut self, key: &'static str) -> Option<Value<'s, 't>> {
+        self.asked.push(key);
+        let (found, value) = self.entries.get_key_value(key)?;
+        Some(self.wrap(found.span().into(), key, value))
+    }
+
+    pub(crate) fn string(&mut self, key: &'static str) -> Option<At<String>> {
+        self.value(key)?.string()
+    }
+
+    pub(crate) fn name(&mut self, key: &'static str) -> Option<At<Name>> {
+        self.value(key)?.name()
+    }
+
+    pub(crate) fn strings(&mut self, key: &'static str) -> Option<Vec<At<String>>> {
+        self.value(key)?.strings()
+    }
+
+    pub(crate) fn span(&mut self, key: &'static str) -> Option<Span> {
+        self.value(key)?.span()
+    }
+
+    pub(crate) fn bytes(&mut self, key: &'static str) -> Option<u64> {
+        self.value(key)?.bytes()
+    }
+
+    pub(crate) fn flag(&mut self, key: &'static str) -> Option<At<bool>> {
+        self.value(key)?.flag()
+    }
+
+    pub(crate) fn table(&mut self, key: &'static str) -> Option<Table<'s, 't>> {
+        self.value(key)?.table()
+    }
+
+    /// One of a few words, each with its meaning.
+    pub(crate) fn word<T: Clone>(&mut self, key: &'static str, words: &[(&str, T)]) -> Option<At<T>> {
+        let text = self.string(key)?;
+        if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == text.value) {
+            return Some(At { value: meaning.clone(), place: text.place });
+        }
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let hint = did_you_mean(&text.value, "it can be", known);
+        self.source.report(text.place, format!("unknown {key} {}", quoted(&text.value)), hint);
+        None
+    }
+
+    /// Every entry of a table whose keys are the user's own, in the order of the file.
+    pub(crate) fn entries(self) -> Vec<(At<&'s str>, Value<'s, 't>)> {
+        let mut entries: Vec<_> = self
+            .entries
+            .iter()
+            .map(|(key, value)| {
+                let place = Place::from(key.span());
+                let name: &'s str = key.get_ref();
+                (At { value: name, place }, self.wrap(place, name, value))
+            })
+            .collect();
+        entries.sort_by_key(|(key, _)| key.place);
+        entries
+    }
+
+    /// Every entry whose key is a name; the other keys are mistakes.
+    pub(crate) fn named_entries(self) -> Vec<(At<Name>, Value<'s, 't>)> {
+        let source = self.source;
+        let mut named = Vec::new();
+        for (key, value) in self.entries() {
+            match key.value.parse::<Name>() {
+                Ok(name) => named.push((At { value: name, place: key.place }, value)),
+                Err(error) => source.report(key.place, error.to_string(), None),
+            }
+        }
+        named
+    }
+
+    /// Notes that a key is missing, unless it is there and was wrong, which is already noted.
+    pub(crate) fn require(&self, key: &str, hint: &str) {
+        if !self.has(key) {
+            self.source.report(
+                self.place,
+                format!("{} has no {}", self.subject, quoted(key)),
+                Some(hint.to_owned()),
+            );
+        }
+    }
+
+    /// Notes that keys are there which have no meaning in this kind of table.
+    pub(crate) fn refuse(&mut self, keys: &[&'static str], why: &str) {
+        for key in keys {
+            self.asked.push(key);
+            if let Some((found, _)) = self.entries.get_key_value(*key) {
+                let what = format!("{} has no meaning in {}", quoted(key), self.subject);
+                self.source.report(found.span().into(), what, Some(why.to_owned()));
+            }
+        }
+    }
+
+    /// Notes the keys that nobody asked for.
+    pub(crate) fn finish(self) {
+        for key in self.entries.keys().filter(|key| !self.asked.contains(&key.get_ref().as_ref())) {
+            let word: &str = key.get_ref();
+            let what = format!("unknown key {} in {}", quoted(word), self.subject);
+            let hint = did_you_mean(word, "known are", self.asked.iter().copied());
+            self.source.report(key.span().into(), what, hint);
+        }
+    }
+
+    fn wrap(&self, key: Place, label: &str, value: &'s Spanned<DeValue<'t>>) -> Value<'s, 't> {
+        Value::new(self.source, key, label, value)
+    }
+}

@@ -1,0 +1,137 @@
+//! The prompt of a leg: what an agent is told, in a fixed order, from values alone.
+//!
+//! What acquit and the project's owner say stands as plain text; what anybody else wrote (the task's author, earlier
+//! agents, the output of commands) stands in labelled fences that it cannot close, bounded, with hidden characters
+//! shown. The rules at the beginning are part of the program: no template, configuration or task can remove them. A
+//! prompt is never logged and never put on a command line; that is for the caller to keep.
+
+use std::collections::BTreeMap;
+
+use crate::definition::Definition;
+use crate::ids::{LegId, Name};
+use crate::leg::Entry;
+use crate::task::Task;
+use crate::template;
+use crate::workflow::{AgentWork, Stage, Work};
+
+mod sections;
+mod text;
+mod words;
+
+/// The names of the variables that acquit sets itself. Nobody else can set them.
+pub const BUILTIN: [&str; 10] =
+    ["base", "branch", "date", "handoff_file", "leg", "output_dir", "stage", "task", "title", "workflow"];
+
+/// The longest title in a prompt: one line to know the task by.
+const TITLE_LIMIT: usize = 200;
+/// The longest instructions of a stage or a project: a dozen pages. Beyond that an agent follows none of them.
+const INSTRUCTIONS_LIMIT: usize = 32 * 1024;
+
+/// What a prompt is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// The task.
+    pub task: &'a Task,
+    /// What it runs by.
+    pub definition: &'a Definition,
+    /// What the leg is to do.
+    pub entry: &'a Entry,
+    /// The leg.
+    pub leg: LegId,
+    /// The day on which it runs, as `2026-01-31`.
+    pub date: &'a str,
+    /// The file into which the agent reports, as the agent sees it.
+    pub handoff_file: &'a str,
+    /// The folder into which the agent writes what is not part of the repository, as the agent sees it.
+    pub output_dir: &'a str,
+}
+
+/// Why there is no prompt.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The stage's instructions are a template that cannot be rendered.
+    #[error("render the instructions of stage `{stage}`")]
+    Template {
+        /// The stage.
+        stage: Name,
+        /// What is wrong with them.
+        #[source]
+        source: template::Error,
+    },
+    /// There is nobody to be told anything.
+    #[error("stage `{0}` has no agent")]
+    NoAgent(Name),
+}
+
+/// Whether a character is one that a person would not see, or that a terminal would act on. Lines and tabs are not.
+pub fn is_hidden(character: char) -> bool {
+    text::hidden(character)
+}
+
+/// The whole prompt.
+pub fn build(parts: &Parts<'_>) -> Result<String, Error> {
+    let (stage, work) = agent_stage(parts)?;
+    let template = |source| Error::Template { stage: stage.name.clone(), source };
+    let instructions = template::render(&work.instructions, &variables(parts)).map_err(template)?;
+    let sections = [
+        words::PREAMBLE.to_owned(),
+        words::mode(work.mode).to_owned(),
+        own_words("Instructions of this stage", &instructions),
+        sections::task(parts),
+        sections::plan(parts),
+        sections::artifacts(parts),
+        sections::conversation(parts),
+        sections::history(parts),
+        sections::failures(parts),
+        sections::learnings(parts),
+        sections::outcomes(stage),
+        sections::report(parts),
+        own_words("Instructions of the project", &parts.definition.instructions),
+    ];
+    let said: Vec<&str> =
+        sections.iter().map(|text| text.trim_end()).filter(|text| !text.is_empty()).collect();
+    Ok(said.join("\n\n") + "\n")
+}
+
+/// Every variable that a template of this leg may use. What the project says is overridden by the workflow, that by the
+/// task; nobody overrides the variation's value, or it would never change, nor [`BUILTIN`].
+pub fn variables(parts: &Parts<'_>) -> BTreeMap<String, String> {
+    let Parts { task, definition, .. } = parts;
+    let Definition { workflow, config, .. } = definition;
+    let mut all = config.variables.clone();
+    all.extend(workflow.variables.clone());
+    all.extend(task.seed.wish.variables.clone());
+    if let (Some(variation), Some(value)) = (&workflow.variation, task.variation_value(workflow)) {
+        all.insert(variation.variable.clone(), value);
+    }
+    let base = &task.seed.base;
+    let builtin = [
+        base.branch.as_ref().unwrap_or(&base.commit).clone(),
+        task.seed.branch.clone(),
+        parts.date.to_owned(),
+        parts.handoff_file.to_owned(),
+        parts.leg.to_string(),
+        parts.output_dir.to_owned(),
+        parts.entry.stage.to_string(),
+        task.id().to_string(),
+        text::line(&task.seed.wish.title, TITLE_LIMIT),
+        workflow.name.to_string(),
+    ];
+    all.extend(BUILTIN.map(str::to_owned).into_iter().zip(builtin));
+    all
+}
+
+fn agent_stage<'a>(parts: &Parts<'a>) -> Result<(&'a Stage, &'a AgentWork), Error> {
+    match parts.definition.workflow.stage(parts.entry.stage.as_str()) {
+        Some(stage @ Stage { work: Work::Agent(work), .. }) => Ok((stage, work)),
+        Some(_) | None => Err(Error::NoAgent(parts.entry.stage.clone())),
+    }
+}
+
+/// Words of the project's owner: no fence, because they are to be followed, but nothing hidden in them either.
+fn own_words(title: &str, words: &str) -> String {
+    match words.trim() {
+        "" => String::new(),
+        words => format!("# {title}\n\n{}", text::shown(words, INSTRUCTIONS_LIMIT)),
+    }
+}

@@ -1,0 +1,262 @@
+//! The sections of a prompt that tell of one task: what is wanted, what is there, what happened, how to report.
+
+#![allow(
+    clippy::format_push_string,
+    reason = "a prompt is built once per leg, and reads better in one form throughout"
+)]
+
+use super::{Parts, TITLE_LIMIT, text};
+use crate::artifact::Artifact;
+use crate::failure::Failure;
+use crate::leg::{Ending, Past, Purpose};
+use crate::outcome::{FAILED, NEEDS_INPUT};
+use crate::workflow::{Stage, Transition};
+
+/// The longest description: a long issue with its discussion. What is longer is a pasted log.
+const DESCRIPTION_LIMIT: usize = 32 * 1024;
+/// The longest plan that is repeated to every later leg; a longer one would crowd out the work.
+const PLAN_LIMIT: usize = 32 * 1024;
+/// The longest thing that a person said, or was asked, in full.
+const REMARK_LIMIT: usize = 8 * 1024;
+/// How much of a conversation: its newest part is what counts now.
+const REMARKS: usize = 20;
+/// How many ended legs, newest last: enough to see a pattern, few enough to read.
+const LEGS: usize = 10;
+/// The longest reason or summary of an ended leg: a paragraph.
+const REASON_LIMIT: usize = 1024;
+/// How many failures at once: whoever mends these mends most of the rest, and the gates are run again anyway.
+const FAILURES: usize = 10;
+/// The longest message of a failure. Gates distil theirs to less; this holds if one does not.
+const MESSAGE_LIMIT: usize = 4 * 1024;
+/// The longest excerpt of a file: about twenty lines, even if they are long.
+const EXCERPT_LIMIT: usize = 4 * 1024;
+/// How many learnings, newest last.
+const LEARNINGS: usize = 20;
+/// The longest learning: a paragraph.
+const LEARNING_LIMIT: usize = 1024;
+/// How many artifacts are listed, newest last.
+const ARTIFACTS: usize = 50;
+/// The longest path, name or subject in a list.
+const ENTRY_LIMIT: usize = 300;
+/// The longest schema of an outcome. A larger one is not followed by heart anyway; the check tells what is off.
+const SCHEMA_LIMIT: usize = 8 * 1024;
+
+pub(super) fn task(parts: &Parts<'_>) -> String {
+    let wish = &parts.task.seed.wish;
+    let mut out = format!("# The task {}\n\n", parts.task.id());
+    out += &text::fenced("untrusted: title", &text::line(&wish.title, TITLE_LIMIT), usize::MAX);
+    if !wish.description.trim().is_empty() {
+        out += "\n";
+        out += &text::fenced("untrusted: description", wish.description.trim(), DESCRIPTION_LIMIT);
+    }
+    if let Some(value) = parts.task.variation_value(&parts.definition.workflow) {
+        let fallback = parts.task.tried.first().map(|tried| text::line(&tried.value, ENTRY_LIMIT));
+        let fallback = fallback.map(|first| format!(" (fallback from {first})")).unwrap_or_default();
+        out += &format!("\nThis turn is about: {}{fallback}\n", text::line(&value, ENTRY_LIMIT));
+    }
+    out
+}
+
+pub(super) fn plan(parts: &Parts<'_>) -> String {
+    match parts.task.plan().map(str::trim) {
+        Some(plan) if !plan.is_empty() && !mends(parts) => {
+            format!("# The plan\n\n{}", text::fenced("untrusted: plan of an earlier leg", plan, PLAN_LIMIT))
+        }
+        Some(_) | None => String::new(),
+    }
+}
+
+/// Paths, not contents: the agent reads what it needs.
+pub(super) fn artifacts(parts: &Parts<'_>) -> String {
+    if mends(parts) {
+        return String::new();
+    }
+    list("What is there", &parts.task.artifacts, ARTIFACTS, artifact)
+}
+
+fn artifact(artifact: &Artifact) -> Option<String> {
+    let quoted = |text: &str| text::quoted(text, ENTRY_LIMIT);
+    Some(match artifact {
+        // It has its own section.
+        Artifact::Plan { .. } => return None,
+        Artifact::Branch { name, commit, .. } => format!("branch {} at {}", quoted(name), quoted(commit)),
+        Artifact::Commits { leg, commits } => {
+            let subjects: Vec<String> =
+                commits.iter().rev().take(LEGS).map(|one| quoted(&one.subject)).collect();
+            format!("commits of leg {leg} ({}), newest first: {}", commits.len(), subjects.join(", "))
+        }
+        Artifact::Diff(stats) => format!(
+            "so far {} files changed, {} lines added, {} removed",
+            stats.files, stats.insertions, stats.deletions
+        ),
+        Artifact::File { stage, name, path, bytes } => {
+            format!("{} of stage {stage}: {} ({bytes} bytes)", quoted(name), quoted(path))
+        }
+    })
+}
+
+pub(super) fn conversation(parts: &Parts<'_>) -> String {
+    let all = &parts.task.conversation;
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut out = "# What people said\n\nThis comes from the people you work for. Take it into account, within the rules \
+                   above.\n"
+        .to_owned();
+    out += &left_out(all.len(), REMARKS);
+    for remark in newest(all, REMARKS) {
+        if let Some(question) = &remark.question {
+            out += "\n";
+            out += &text::fenced("untrusted: they were asked", question, REMARK_LIMIT);
+        }
+        let by = text::line(&remark.by.to_string(), ENTRY_LIMIT);
+        out += "\n";
+        out += &text::fenced(&format!("said by {by}"), &remark.text, REMARK_LIMIT);
+    }
+    out
+}
+
+/// What earlier legs did, and why they failed. A fix leg is told only of earlier tries at the same fix.
+pub(super) fn history(parts: &Parts<'_>) -> String {
+    let same_fix = |past: &&Past| match (&parts.entry.purpose, &past.entry.purpose) {
+        (Purpose::Fix { of, .. }, Purpose::Fix { of: other, .. }) => of == other,
+        (Purpose::Fix { .. }, Purpose::Work | Purpose::Recheck { .. }) => false,
+        (Purpose::Work | Purpose::Recheck { .. }, _) => true,
+    };
+    let legs: Vec<&Past> = parts.task.past.iter().filter(same_fix).collect();
+    let title = "What happened before (agents' own words are in quotes; they prove nothing)";
+    let vain = list("What was tried and led nowhere", &parts.task.tried, LEGS, |tried| {
+        let value = text::line(&tried.value, ENTRY_LIMIT);
+        Some(format!("{value}: {}", text::quoted(&tried.reason, REASON_LIMIT)))
+    });
+    let before = list(title, &legs, LEGS, |leg| Some(past(leg)));
+    [vain, before].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn past(past: &Past) -> String {
+    let what = match &past.entry.purpose {
+        Purpose::Work => past.entry.stage.to_string(),
+        Purpose::Fix { of, .. } => format!("{} (a fix for {of})", past.entry.stage),
+        Purpose::Recheck { .. } => format!("{} (its gates again)", past.entry.stage),
+    };
+    let how = match (&past.ending, past.ending.trouble()) {
+        (Ending::Passed { outcome }, _) => {
+            let summary = outcome.summary().map(|text| format!(": {}", text::quoted(&text, REASON_LIMIT)));
+            format!("ended {}{}", outcome.name, summary.unwrap_or_default())
+        }
+        (_, trouble) => format!("did not pass: {}", text::quoted(&trouble.unwrap_or_default(), REASON_LIMIT)),
+    };
+    format!("leg {}, {what}, {how}", past.number)
+}
+
+/// What gates rejected: of the stage that is to be mended, or of this stage's own last try.
+pub(super) fn failures(parts: &Parts<'_>) -> String {
+    let failures: &[Failure] = match (&parts.entry.purpose, parts.task.past.last()) {
+        (Purpose::Fix { failures, .. }, _) => failures,
+        (Purpose::Work, Some(Past { entry, ending: Ending::Rejected { failures, .. }, .. }))
+            if entry.stage == parts.entry.stage =>
+        {
+            failures
+        }
+        (Purpose::Work | Purpose::Recheck { .. }, _) => &[],
+    };
+    if failures.is_empty() {
+        return String::new();
+    }
+    let mut out = "# What the checks found\n\nThe work was rejected. Mend this:\n".to_owned();
+    for failure in failures.iter().take(FAILURES) {
+        out += &format!("\n## Gate {} ({})\n\n", failure.gate, failure.kind);
+        if let Some(place) = &failure.location {
+            out += &format!("At {} line {}.\n\n", text::quoted(&place.path, ENTRY_LIMIT), place.line);
+        }
+        out += &text::fenced("untrusted: output of the gate", &failure.message, MESSAGE_LIMIT);
+        if let Some(excerpt) = &failure.excerpt {
+            out += "\n";
+            out += &text::fenced("untrusted: the code around it", excerpt, EXCERPT_LIMIT);
+        }
+    }
+    if failures.len() > FAILURES {
+        out += &format!("\nAnd {} more failures.\n", failures.len() - FAILURES);
+    }
+    out
+}
+
+pub(super) fn learnings(parts: &Parts<'_>) -> String {
+    if mends(parts) {
+        return String::new();
+    }
+    let title = "What earlier legs learned (in their own words)";
+    list(title, &parts.task.learnings, LEARNINGS, |text| Some(text::quoted(text, LEARNING_LIMIT)))
+}
+
+pub(super) fn outcomes(stage: &Stage) -> String {
+    let mut out = "# Outcomes\n\nYour turn ends with exactly one of these:\n".to_owned();
+    for (name, transition) in &stage.on {
+        out += &format!("\n- `{name}`");
+        if let Some(description) = &transition.description {
+            out += &format!(": {}", text::line(description, REASON_LIMIT));
+        }
+        out += &schema(transition);
+    }
+    let everywhere = [
+        (NEEDS_INPUT, "only a person can say how to go on. The payload needs `question`."),
+        (FAILED, "it cannot be done. The payload's `summary` says why."),
+    ];
+    for (name, meaning) in everywhere {
+        if !stage.on.contains_key(name) {
+            out += &format!("\n- `{name}`: {meaning}");
+        }
+    }
+    out + "\n"
+}
+
+fn schema(transition: &Transition) -> String {
+    let Some(schema) = &transition.schema else { return String::new() };
+    let json = text::shown(&format!("{schema:#}"), SCHEMA_LIMIT);
+    let indented: Vec<String> = json.lines().map(|line| format!("  {line}")).collect();
+    format!("\n  Its payload must fit this JSON Schema:\n\n{}\n", indented.join("\n"))
+}
+
+pub(super) fn report(parts: &Parts<'_>) -> String {
+    let Parts { handoff_file, output_dir, .. } = parts;
+    format!(
+        "# How to report
+
+As the last thing you do, write a JSON object to `{handoff_file}`. The file is there already, with `outcome` set to null:
+
+    {{\"outcome\": \"<name>\", \"payload\": {{\"summary\": \"<what you did and why, in one or two sentences>\"}}}}
+
+If you cannot write files, end your last message with the same between markers, as JSON and nothing else:
+
+    <<<OUTCOME:name>>>
+    {{\"summary\": \"…\"}}
+    <<<END_PAYLOAD>>>
+
+Files that are not part of the repository (plans, reports, notes) go to the output folder `{output_dir}`."
+    )
+}
+
+/// Whether the leg only mends: then it gets the task and what was found, and nothing that would lead it astray.
+fn mends(parts: &Parts<'_>) -> bool {
+    matches!(parts.entry.purpose, Purpose::Fix { .. })
+}
+
+/// A section with a line for each of the newest items that has one.
+fn list<T>(title: &str, items: &[T], most: usize, line: impl Fn(&T) -> Option<String>) -> String {
+    let lines: Vec<String> = newest(items, most).iter().filter_map(line).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!("# {title}\n{}\n- {}\n", left_out(items.len(), most), lines.join("\n- "))
+}
+
+fn newest<T>(all: &[T], most: usize) -> &[T] {
+    &all[all.len().saturating_sub(most)..]
+}
+
+fn left_out(all: usize, most: usize) -> String {
+    match all.saturating_sub(most) {
+        0 => String::new(),
+        older => format!("\n({older} older ones are left out.)\n"),
+    }
+}

@@ -1,0 +1,123 @@
+//! Text that others wrote, made fit for a prompt: bounded, without hidden characters, and in a fence that it cannot
+//! close. An agent that reads it can be told what is data and what is not.
+
+/// The shortest fence. Markdown knows three; one more stands out among the code blocks that such texts are full of.
+const FENCE_MIN: usize = 4;
+const FENCE: char = '~';
+
+/// A text in a labelled fence, cut to `limit` bytes with a visible note.
+pub(super) fn fenced(label: &str, text: &str, limit: usize) -> String {
+    let shown = shown(text, limit);
+    let fence: String = std::iter::repeat_n(FENCE, FENCE_MIN.max(longest_run(&shown) + 1)).collect();
+    let end = if shown.ends_with('\n') { "" } else { "\n" };
+    format!("{fence} {label}\n{shown}{end}{fence}\n")
+}
+
+/// A text without a fence: bounded, nothing hidden in it.
+pub(super) fn shown(text: &str, limit: usize) -> String {
+    reveal(&cut(text, limit))
+}
+
+/// A text as one bounded line, nothing hidden in it.
+pub(super) fn line(text: &str, limit: usize) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    reveal(&crate::agent::shorten(&words.join(" "), limit))
+}
+
+/// A text of others for the middle of a line, in quotes that it cannot close.
+pub(super) fn quoted(text: &str, limit: usize) -> String {
+    format!("`{}`", line(text, limit).replace('`', "'"))
+}
+
+/// Cuts a text to `limit` bytes, and says so where it does. The beginning is kept: it says what the text is about.
+fn cut(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(limit);
+    format!("{}\n[cut here by acquit: {} more bytes]", &text[..end], text.len() - end)
+}
+
+/// Shows what a reader would not see: characters that change the direction of text, have no width, or control a terminal
+/// become escapes such as `\u{202e}`. Lines and tabs stay.
+fn reveal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.replace("\r\n", "\n").chars() {
+        if hidden(c) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Characters beside the control characters that can carry a message past a person's eyes.
+const HIDDEN: [std::ops::RangeInclusive<char>; 17] = [
+    // Soft hyphen, combining grapheme joiner, Arabic letter mark.
+    '\u{ad}'..='\u{ad}',
+    '\u{34f}'..='\u{34f}',
+    '\u{61c}'..='\u{61c}',
+    // Fillers of Hangul and Khmer, separators of Mongolian.
+    '\u{115f}'..='\u{1160}',
+    '\u{17b4}'..='\u{17b5}',
+    '\u{180b}'..='\u{180f}',
+    '\u{3164}'..='\u{3164}',
+    '\u{ffa0}'..='\u{ffa0}',
+    // Zero width and directional marks.
+    '\u{200b}'..='\u{200f}',
+    // Line and paragraph separators, directional embeddings and overrides.
+    '\u{2028}'..='\u{202e}',
+    // Invisible operators, isolates, deprecated controls.
+    '\u{2060}'..='\u{206f}',
+    // Variation selectors, which can encode bytes. The one that colours an emoji is among them: no harm in seeing it.
+    '\u{fe00}'..='\u{fe0f}',
+    '\u{feff}'..='\u{feff}',
+    '\u{fff0}'..='\u{fffb}',
+    // Format controls of shorthand and of musical notation.
+    '\u{1bca0}'..='\u{1bca3}',
+    '\u{1d173}'..='\u{1d17a}',
+    // Tags, and the supplement of the variation selectors.
+    '\u{e0000}'..='\u{e0fff}',
+];
+
+pub(super) fn hidden(c: char) -> bool {
+    let plain = matches!(c, '\n' | '\t');
+    !plain && (c.is_control() || HIDDEN.iter().any(|range| range.contains(&c)))
+}
+
+/// The longest run of the fence's character.
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != FENCE).map(str::len).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_cannot_close_its_fence() {
+        let text = fenced("x", "a\n~~~~~~\nb", 100);
+        assert_eq!(text, "~~~~~~~ x\na\n~~~~~~\nb\n~~~~~~~\n");
+    }
+
+    #[test]
+    fn hidden_characters_are_shown_and_letters_stay() {
+        assert_eq!(
+            reveal("a\u{202e}b\u{200b}\u{e0041}\u{1b}[0m\r\n\tä🦀"),
+            "a\\u{202e}b\\u{200b}\\u{e0041}\\u{1b}[0m\n\tä🦀"
+        );
+        assert_eq!(reveal("a\rb\0"), "a\\u{d}b\\u{0}");
+    }
+
+    #[test]
+    fn a_cut_is_made_between_characters_and_said() {
+        assert_eq!(cut("äää", 3), "ä\n[cut here by acquit: 4 more bytes]");
+        assert_eq!(cut("äää", 6), "äää");
+    }
+
+    #[test]
+    fn a_quoted_text_stays_in_its_line_and_quotes() {
+        assert_eq!(quoted("a`\n# b\r\n", 100), "`a' # b`");
+    }
+}

@@ -1,0 +1,137 @@
+//! What follows from what a person says: another try, or an answer to what was asked.
+
+use super::{Illegal, Next};
+use crate::change::Change;
+use crate::ids::Name;
+use crate::leg::{Ending, Entry, Purpose};
+use crate::outcome::{self, Outcome, Source};
+use crate::request::{Answer, Ask, Request};
+use crate::task::{Actor, End, Remark, State};
+use crate::time::Span;
+use crate::workflow::{Consent, Target};
+
+impl Next<'_> {
+    pub(super) fn retry(
+        &mut self,
+        by: Actor,
+        stage: Option<Name>,
+        note: Option<String>,
+    ) -> Result<(), Illegal> {
+        let entry = match (stage, &self.task.state, self.task.past.last()) {
+            (Some(stage), _, _) => match self.workflow.stage(stage.as_str()) {
+                Some(_) => Entry { stage, purpose: Purpose::Work },
+                None => return Err(Illegal::NoStage(stage)),
+            },
+            (None, State::Waiting { request }, _) => request.resume.clone(),
+            (None, State::Ended { end: End::NoImprovement }, _) | (None, _, None) => {
+                Entry { stage: self.workflow.start.clone(), purpose: Purpose::Work }
+            }
+            (None, _, Some(past)) => past.entry.clone(),
+        };
+        if let Some(text) = note {
+            self.push(Change::Remarked { remark: Remark { by, question: None, text } });
+        }
+        self.push(Change::BudgetsReset);
+        self.enter(entry);
+        Ok(())
+    }
+
+    pub(super) fn answer(&mut self, open: &Request, by: Actor, answer: Answer) -> Result<(), Illegal> {
+        let takes = |takes: &str| Err(Illegal::Answer { takes: takes.to_owned() });
+        let entry = open.resume.clone();
+        let said = Change::RequestAnswered { request: open.number, by, answer: answer.clone() };
+        match (&open.ask, answer) {
+            (Ask::Approval { to }, Answer::Approve) => {
+                self.push(said);
+                match to {
+                    // Consent was given: not asked again on entering.
+                    Target::Stage(stage)
+                        if *stage == entry.stage && self.consent(&entry) == Consent::BeforeIt =>
+                    {
+                        self.ready(entry, Span::from(0));
+                    }
+                    other => self.go(&entry, other, &self.ended_with(&entry, "approved")),
+                }
+            }
+            (Ask::Stage { outcomes }, Answer::Choose { option }) => {
+                let Some(name) = outcomes.iter().find(|name| name.as_str() == option).cloned() else {
+                    return takes(&format!("one of {}", join(outcomes)));
+                };
+                self.push(said);
+                self.passed(
+                    &entry,
+                    &Outcome { name, payload: serde_json::json!({}), source: Source::Harness },
+                );
+            }
+            (Ask::Stage { outcomes }, answer @ (Answer::Approve | Answer::Reject { .. })) => {
+                let (word, reason) = match &answer {
+                    Answer::Reject { reason } => ("rejected", Some(reason.as_str())),
+                    Answer::Approve | Answer::Choose { .. } | Answer::Text { .. } => ("approved", None),
+                };
+                if !outcomes.iter().any(|name| name.as_str() == word) {
+                    return takes(&format!("one of {}", join(outcomes)));
+                }
+                self.push(said);
+                self.passed(&entry, &by_person(word, reason));
+            }
+            (Ask::Choice { options }, Answer::Choose { option }) => {
+                let Some(target) = options.iter().find(|target| target.to_string() == option) else {
+                    return takes(&format!("one of {}", join(options)));
+                };
+                self.push(said);
+                self.go(&entry, target, &self.ended_with(&entry, "chosen"));
+            }
+            (Ask::Question, Answer::Text { .. }) => {
+                self.push(said);
+                self.ready(entry, Span::from(0));
+            }
+            (Ask::Budget { .. } | Ask::Stuck, Answer::Approve | Answer::Text { .. }) => {
+                self.push(said);
+                self.push(Change::BudgetsReset);
+                self.enter(entry);
+            }
+            (
+                Ask::Approval { .. } | Ask::Choice { .. } | Ask::Question | Ask::Budget { .. } | Ask::Stuck,
+                Answer::Reject { reason },
+            ) => {
+                self.push(said);
+                self.push(Change::Ended { end: End::Failed { reason: format!("rejected: {reason}") } });
+            }
+            (Ask::Approval { .. }, Answer::Choose { .. } | Answer::Text { .. }) => {
+                return takes("approve or reject");
+            }
+            (Ask::Stage { outcomes }, Answer::Text { .. }) => {
+                return takes(&format!("one of {}", join(outcomes)));
+            }
+            (Ask::Choice { options }, Answer::Approve | Answer::Text { .. }) => {
+                return takes(&format!("one of {}", join(options)));
+            }
+            (Ask::Question, Answer::Approve | Answer::Choose { .. }) => return takes("an answer in words"),
+            (Ask::Budget { .. } | Ask::Stuck, Answer::Choose { .. }) => {
+                return takes("approve, reject or words");
+            }
+        }
+        Ok(())
+    }
+
+    /// What the stage had ended with when a person was asked where to go: the reason for going there is the stage's,
+    /// not the person's nod. Where no leg said it, the person's `word` stands for it.
+    fn ended_with(&self, entry: &Entry, word: &'static str) -> Outcome {
+        match self.task.past.last() {
+            Some(past) if past.entry.stage == entry.stage => match &past.ending {
+                Ending::Passed { outcome } => outcome.clone(),
+                other => by_person(outcome::FAILED, other.trouble().as_deref()),
+            },
+            Some(_) | None => by_person(word, None),
+        }
+    }
+}
+
+fn by_person(name: &'static str, reason: Option<&str>) -> Outcome {
+    let payload = reason.map_or_else(|| serde_json::json!({}), |text| serde_json::json!({ "summary": text }));
+    Outcome { name: Name::literal(name), payload, source: Source::Harness }
+}
+
+fn join<T: ToString>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,121 @@
+//! A workflow as it was written: everything in its place, nothing resolved yet. [`super::check`] says what is wrong with it;
+//! if nothing is, [`Draft::build`] makes the [`Workflow`].
+
+use std::collections::BTreeMap;
+
+use super::{Consent, Limits, Stage, Target, Transition, Variation, Work, Workflow};
+use crate::config::toml::{At, Place};
+use crate::failure::kind;
+use crate::gate::Gate;
+use crate::ids::Name;
+
+/// What the file says.
+pub(super) struct Draft {
+    pub(super) description: String,
+    pub(super) start: Option<At<Name>>,
+    pub(super) stages: Vec<StageDraft>,
+    pub(super) gates: Vec<At<Gate>>,
+    /// The budgets that the file declares.
+    pub(super) budgets: Vec<(At<Name>, u32)>,
+    /// `None` also if it could not be read.
+    pub(super) variation: Option<Variation>,
+    /// Whether there is one, readable or not.
+    pub(super) varies: bool,
+    pub(super) variables: BTreeMap<String, String>,
+    /// Whether everything that refers to something else could be read. If not, what seems to be missing may only be
+    /// what could not be read.
+    pub(super) whole: bool,
+    /// The stages that are there but could not be read.
+    pub(super) unread: Vec<String>,
+}
+
+/// What the file says about a stage.
+pub(super) struct StageDraft {
+    pub(super) name: At<Name>,
+    /// `None` if it could not be read.
+    pub(super) work: Option<Work>,
+    pub(super) gates: Vec<At<Name>>,
+    pub(super) fix: Option<At<Name>>,
+    /// Where `on` stands; `None` if there is none.
+    pub(super) on_place: Option<Place>,
+    pub(super) on: Vec<TransitionDraft>,
+    pub(super) limits: Limits,
+    pub(super) consent: Consent,
+}
+
+/// What the file says about an outcome.
+pub(super) struct TransitionDraft {
+    pub(super) outcome: At<Name>,
+    pub(super) to: Vec<At<Target>>,
+    pub(super) budget: Option<At<Name>>,
+    pub(super) schema: Option<serde_json::Value>,
+    pub(super) description: Option<String>,
+}
+
+impl Draft {
+    /// The stage of that name.
+    pub(super) fn stage(&self, name: &Name) -> Option<&StageDraft> {
+        self.stages.iter().find(|stage| stage.name.value == *name)
+    }
+
+    /// The stage that a task begins with: the one named, or the first.
+    pub(super) fn start(&self) -> Option<&StageDraft> {
+        match &self.start {
+            Some(start) => self.stage(&start.value),
+            None => self.stages.first(),
+        }
+    }
+
+    /// Whether any stage names this one as its fix.
+    pub(super) fn mends(&self, stage: &Name) -> bool {
+        self.stages.iter().any(|other| other.fix.as_ref().is_some_and(|fix| fix.value == *stage))
+    }
+
+    /// Every budget that can be spent, the defaults included.
+    pub(super) fn all_budgets(&self) -> BTreeMap<Name, u32> {
+        let mut budgets: BTreeMap<Name, u32> =
+            kind::DEFAULTS.iter().map(|(name, limit)| (Name::literal(name), *limit)).collect();
+        budgets.extend(self.budgets.iter().map(|(name, limit)| (name.value.clone(), *limit)));
+        budgets
+    }
+
+    /// The workflow, if the draft was found sound.
+    pub(super) fn build(self, name: &Name) -> Option<Workflow> {
+        Some(Workflow {
+            name: name.clone(),
+            start: self.start()?.name.value.clone(),
+            budgets: self.all_budgets(),
+            description: self.description,
+            stages: self.stages.into_iter().map(StageDraft::build).collect::<Option<_>>()?,
+            gates: self.gates.into_iter().map(|gate| gate.value).collect(),
+            variation: self.variation,
+            variables: self.variables,
+        })
+    }
+}
+
+impl StageDraft {
+    fn build(self) -> Option<Stage> {
+        Some(Stage {
+            name: self.name.value,
+            work: self.work?,
+            gates: self.gates.into_iter().map(|gate| gate.value).collect(),
+            fix: self.fix.map(|fix| fix.value),
+            on: self.on.into_iter().map(TransitionDraft::build).collect(),
+            limits: self.limits,
+            consent: self.consent,
+        })
+    }
+}
+
+impl TransitionDraft {
+    fn build(self) -> (Name, Transition) {
+        let transition = Transition {
+            to: self.to.into_iter().map(|target| target.value).collect(),
+            budget: self.budget.map(|budget| budget.value),
+            schema: self.schema,
+            description: self.description,
+        };
+        (self.outcome.value, transition)
+    }
+}

@@ -1,0 +1,291 @@
+//! Reads one stage: its kind decides which keys it has.
+
+use super::draft::{StageDraft, TransitionDraft};
+use super::placeholders::Known;
+use super::{Action, AgentWork, Consent, Limits, Mode, Target, Work};
+use crate::config::toml::{At, Source, Table, Value, quoted, sentence};
+use crate::ids::Name;
+
+/// Which files of an output folder are kept if a stage does not say.
+const OUTPUTS: [&str; 5] = ["*.md", "*.json", "*.txt", "*.yaml", "*.yml"];
+
+const ACTIONS: [(&str, Action); 1] = [("squash", Action::Squash)];
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Agent,
+    Check,
+    Action,
+    Human,
+}
+
+const KINDS: [(&str, Kind); 4] =
+    [("agent", Kind::Agent), ("check", Kind::Check), ("action", Kind::Action), ("human", Kind::Human)];
+
+const OF_AGENTS: [&str; 7] = ["mode", "agent", "instructions", "outputs", "timeout", "idle", "output"];
+const OF_GATES: [&str; 2] = ["gates", "fix"];
+const OF_CONSENT: [&str; 2] = ["approval", "irreversible"];
+
+/// Reads a stage. `None` if it is not one at all; `whole` becomes false if a transition could not be read.
+pub(super) fn read(
+    source: &Source<'_>,
+    key: At<&str>,
+    value: &Value<'_, '_>,
+    known: &Known,
+    whole: &mut bool,
+) -> Option<StageDraft> {
+    let name = match key.value.parse::<Name>() {
+        Ok(name) => name,
+        Err(error) => {
+            source.report(key.place, error.to_string(), None);
+            return None;
+        }
+    };
+    if Target::WORDS.iter().any(|(word, _)| name == **word) {
+        let hint = "it is what transitions call an end or a return; choose another name".to_owned();
+        source.report(key.place, format!("a stage cannot be named `{name}`"), Some(hint));
+        return None;
+    }
+    let mut table = value.table()?.named(format!("stage `{name}`"));
+    let kind = table.word("kind", &KINDS).map(|kind| kind.value);
+    if kind.is_none() && !table.has("kind") {
+        table.require("mode", "write mode = \"implement\", or kind = \"check\", \"action\" or \"human\"");
+    }
+    let implied = !table.has("kind") && table.has("mode");
+    let kind = kind.or(implied.then_some(Kind::Agent));
+
+    let mut limits = Limits::default();
+    let work = work(&mut table, kind, known, &mut limits);
+    let gates = gates(&mut table, whole);
+    let fix = table.name("fix");
+    *whole &= fix.is_some() || !table.has("fix");
+    let consent = consent(&mut table);
+    let on_value = table.value("on");
+    let on_place = on_value.as_ref().map(|value| value.key);
+    let on = on_value.and_then(|value| value.table()).map(|table| transitions(table, whole));
+    *whole &= on.is_some();
+    table.require("on", "say where each outcome leads: on = { <outcome> = \"<stage>\" }");
+    table.finish();
+    Some(StageDraft {
+        name: At { value: name, place: key.place },
+        work,
+        gates,
+        fix,
+        on_place,
+        on: on.unwrap_or_default(),
+        limits,
+        consent,
+    })
+}
+
+/// What the stage does. Keys of other kinds are mistakes, because nothing would come of them.
+fn work(table: &mut Table<'_, '_>, kind: Option<Kind>, known: &Known, limits: &mut Limits) -> Option<Work> {
+    match kind {
+        Some(Kind::Agent) => {
+            table.refuse(&["action"], "only a stage of kind \"action\" has an action");
+            table.refuse(&["question"], "only a stage of kind \"human\" has a question");
+            agent(table, known, limits).map(Work::Agent)
+        }
+        Some(Kind::Check) => {
+            table.refuse(&OF_AGENTS, "a check stage runs gates and has no agent");
+            table.refuse(&["action"], "only a stage of kind \"action\" has an action");
+            table.refuse(&["question"], "only a stage of kind \"human\" has a question");
+            let hint = "name the gates that it runs: gates = [\"test\"]";
+            table.require("gates", hint);
+            if let Some(value) = table.value("gates").filter(Value::is_empty_list) {
+                table.source.report(
+                    value.place,
+                    "a check stage without gates checks nothing",
+                    Some(hint.to_owned()),
+                );
+            }
+            Some(Work::Check)
+        }
+        Some(Kind::Action) => {
+            table.refuse(&OF_AGENTS, "an action stage is code of acquit's own and has no agent");
+            table.refuse(&OF_GATES, "put a stage of kind \"check\" before it");
+            table.refuse(&["question"], "only a stage of kind \"human\" has a question");
+            table.require("action", "say what is done: action = \"squash\"");
+            Some(Work::Action { action: table.word("action", &ACTIONS)?.value })
+        }
+        Some(Kind::Human) => {
+            table.refuse(&OF_AGENTS, "a person answers here, not an agent");
+            table.refuse(&OF_GATES, "put a stage of kind \"check\" before it");
+            table.refuse(&OF_CONSENT, "a person already decides here");
+            table.refuse(&["action"], "only a stage of kind \"action\" has an action");
+            table.require("question", "say what the person is asked: question = \"Ship it?\"");
+            Some(Work::Human { question: filled(table, "question")?.value })
+        }
+        // Of a stage whose kind is not known any key may be meant.
+        None => {
+            for key in OF_AGENTS.into_iter().chain(["action", "question"]) {
+                table.value(key);
+            }
+            None
+        }
+    }
+}
+
+fn agent(table: &mut Table<'_, '_>, known: &Known, limits: &mut Limits) -> Option<AgentWork> {
+    let mode = table.word("mode", &Mode::ALL);
+    if table.has("kind") {
+        table.require("mode", "say what kind of turn it is: mode = \"implement\"");
+    }
+    let agent = table.name("agent");
+    let instructions = table.string("instructions");
+    if let Some(template) = &instructions {
+        known.check(table.source, template);
+    }
+    let outputs = match table.strings("outputs") {
+        Some(patterns) => patterns.into_iter().map(|pattern| output(table.source, pattern)).collect(),
+        None => OUTPUTS.map(str::to_owned).to_vec(),
+    };
+    let usual = Limits::default();
+    *limits = Limits {
+        time: table.span("timeout").unwrap_or(usual.time),
+        idle: table.span("idle").or(usual.idle),
+        output: table.bytes("output").unwrap_or(usual.output),
+    };
+    let instructions = instructions.map_or_else(String::new, |text| text.value);
+    Some(AgentWork { mode: mode?.value, agent: agent.map(|agent| agent.value), instructions, outputs })
+}
+
+/// A pattern for files at the top of the output folder: it cannot point anywhere else.
+fn output(source: &Source<'_>, pattern: At<String>) -> String {
+    let text = &pattern.value;
+    let hint = Some("only files at the top of the output folder are kept: \"*.md\"".to_owned());
+    if text.trim().is_empty() {
+        source.report(pattern.place, "an output pattern is empty", hint);
+    } else if text.contains(['/', '\\']) || text.contains("..") {
+        source.report(
+            pattern.place,
+            format!("the output pattern {} leaves the folder's top", quoted(text)),
+            hint,
+        );
+    }
+    pattern.value
+}
+
+fn consent(table: &mut Table<'_, '_>) -> Consent {
+    let approval = table.flag("approval").filter(|flag| flag.value);
+    let irreversible = table.flag("irreversible").filter(|flag| flag.value);
+    match (approval, irreversible) {
+        (None, None) => Consent::NotNeeded,
+        (Some(_), None) => Consent::AfterIt,
+        (None, Some(_)) => Consent::BeforeIt,
+        (Some(_), Some(irreversible)) => {
+            let hint = "`irreversible` asks before the stage, `approval` after it; choose one".to_owned();
+            table.source.report(irreversible.place, "both `approval` and `irreversible`", Some(hint));
+            Consent::BeforeIt
+        }
+    }
+}
+
+fn transitions(table: Table<'_, '_>, whole: &mut bool) -> Vec<TransitionDraft> {
+    let source = table.source;
+    let mut transitions = Vec::new();
+    for (key, value) in table.entries() {
+        match key.value.parse::<Name>() {
+            Ok(name) => {
+                transitions.push(transition(At { value: name, place: key.place }, &value, whole));
+            }
+            Err(error) => {
+                source.report(key.place, error.to_string(), None);
+                *whole = false;
+            }
+        }
+    }
+    transitions
+}
+
+fn transition(outcome: At<Name>, value: &Value<'_, '_>, whole: &mut bool) -> TransitionDraft {
+    let mut draft =
+        TransitionDraft { outcome, to: Vec::new(), budget: None, schema: None, description: None };
+    if !value.is_table() {
+        let wanted = "a stage, a list of stages, or a table with `to`";
+        draft.to = targets(value, wanted, whole);
+        return draft;
+    }
+    let Some(table) = value.table() else { return draft };
+    let mut table = table.named(format!("the transition `{}`", draft.outcome.value));
+    match table.value("to") {
+        Some(value) => draft.to = targets(&value, "a stage or a list of stages", whole),
+        None => *whole = false,
+    }
+    table.require("to", "say where it leads: to = \"done\"");
+    draft.budget = table.name("budget");
+    draft.description = table.string("description").map(|text| text.value);
+    draft.schema = table.value("schema").and_then(|value| schema(table.source, &value));
+    table.finish();
+    draft
+}
+
+fn targets(value: &Value<'_, '_>, wanted: &str, whole: &mut bool) -> Vec<At<Target>> {
+    let named = if value.is_string() {
+        vec![value.name()]
+    } else if value.is_list() {
+        let items = value.items(wanted).unwrap_or_default();
+        items.iter().map(Value::name).collect()
+    } else {
+        vec![value.wrong(wanted)]
+    };
+    *whole &= named.iter().all(Option::is_some);
+    let target = |name: At<Name>| {
+        let word = Target::WORDS.iter().find(|(word, _)| name.value == **word);
+        let value = word.map_or_else(|| Target::Stage(name.value.clone()), |(_, target)| target.clone());
+        At { value, place: name.place }
+    };
+    named.into_iter().flatten().map(target).collect()
+}
+
+/// A JSON Schema for a payload. It must itself be valid, and a payload is always an object.
+fn schema(source: &Source<'_>, value: &Value<'_, '_>) -> Option<serde_json::Value> {
+    value.table()?;
+    let schema = value.json()?;
+    let place = if source.slice(value.place).starts_with('{') { value.place } else { value.key };
+    let wrong = |what: String| source.report(place, what, None);
+    if let Err(error) = jsonschema::validator_for(&schema) {
+        if refers_elsewhere(&schema) {
+            let hint = "nothing is fetched; put it under \"$defs\" and refer to \"#/$defs/…\"".to_owned();
+            source.report(place, "the schema refers to another document", Some(hint));
+            return None;
+        }
+        let at = error.instance_path().to_string();
+        let at = if at.is_empty() { String::new() } else { format!(" at {at}") };
+        wrong(sentence(&format!("not a JSON Schema{at}: {error}")));
+    } else if schema.get("type").is_some_and(|kind| kind.is_string() && kind != "object") {
+        wrong("no payload fits this schema: a payload is always an object".to_owned());
+    }
+    Some(schema)
+}
+
+/// Whether a schema refers to anything but its own parts.
+fn refers_elsewhere(schema: &serde_json::Value) -> bool {
+    use serde_json::Value as Json;
+    match schema {
+        Json::Object(entries) => entries.iter().any(|(key, value)| {
+            let elsewhere = value.as_str().is_some_and(|to| !to.starts_with('#'));
+            (key == "$ref" || key == "$schema") && elsewhere || refers_elsewhere(value)
+        }),
+        Json::Array(items) => items.iter().any(refers_elsewhere),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => false,
+    }
+}
+
+fn gates(table: &mut Table<'_, '_>, whole: &mut bool) -> Vec<At<Name>> {
+    let Some(value) = table.value("gates") else { return Vec::new() };
+    let items = value.items("a list of names");
+    let names: Option<Vec<_>> = items.map(|items| items.iter().map(Value::name).collect());
+    *whole &= names.as_ref().is_some_and(|names| names.iter().all(Option::is_some));
+    names.into_iter().flatten().flatten().collect()
+}
+
+/// A text that says something.
+fn filled(table: &mut Table<'_, '_>, key: &'static str) -> Option<At<String>> {
+    let text = table.string(key)?;
+    if text.value.trim().is_empty() {
+        table.source.report(text.place, format!("{} is empty", quoted(key)), None);
+        return None;
+    }
+    Some(text)
+}

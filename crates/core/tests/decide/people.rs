@@ -1,0 +1,206 @@
+//! What follows from what people say: answers, approvals, another try.
+
+use acquit_core::decide::{Illegal, Input};
+use acquit_core::request::Ask;
+use acquit_core::task::{End, State};
+use acquit_core::workflow::{Consent, Stage, Target};
+
+use crate::kit::*;
+
+fn code() -> Stage {
+    stage("code", agent()).on("ready", &["merge"])
+}
+
+fn merge() -> Stage {
+    stage("merge", action()).on("done", &["done"])
+}
+
+#[test]
+fn a_question_waits_for_words_and_the_same_leg_is_tried_with_them() {
+    let mut way = Way::begun(workflow(vec![code(), merge()], &[]));
+    let mut asking = outcome("needs_input", "");
+    asking.payload = serde_json::json!({ "question": "which one?" });
+    way.end(acquit_core::leg::Ending::Passed { outcome: asking });
+    assert_eq!((way.ask(), way.open().question.as_str()), (&Ask::Question, "which one?"));
+    for wrong in [approve(), choose("code")] {
+        assert_eq!(way.answer(wrong), Err(Illegal::Answer { takes: "an answer in words".to_owned() }));
+    }
+    way.answer(say("the blue one")).unwrap();
+    assert_eq!(way.at(), "code");
+    let remark = &way.task.conversation[0];
+    assert_eq!((remark.question.as_deref(), remark.text.as_str()), (Some("which one?"), "the blue one"));
+}
+
+#[test]
+fn a_question_after_a_recheck_goes_on_with_the_stages_own_work() {
+    let flow = workflow(
+        vec![code().fixed_by("mend"), merge(), stage("mend", agent()).on("fixed", &["back"])],
+        &[("test", 1)],
+    );
+    let mut way = Way::begun(flow);
+    way.ends([rejected("needs_input", &["test"]), passed("fixed"), passed("needs_input")]);
+    way.answer(say("so")).unwrap();
+    assert_eq!(way.at(), "code", "the gates once more would only ask again");
+}
+
+#[test]
+fn approval_after_a_stage_is_asked_before_the_task_moves_on() {
+    let mut way = Way::begun(workflow(vec![code().consent(Consent::AfterIt), merge()], &[]));
+    way.end(passed("ready"));
+    assert_eq!(way.ask(), &Ask::Approval { to: target("merge") });
+    for wrong in [say("hm"), choose("merge")] {
+        assert_eq!(way.answer(wrong), Err(Illegal::Answer { takes: "approve or reject".to_owned() }));
+    }
+    way.answer(approve()).unwrap();
+    assert_eq!(way.at(), "merge");
+}
+
+#[test]
+fn an_irreversible_stage_begins_only_with_a_persons_word_also_after_another_approval() {
+    let flow = workflow(vec![code().consent(Consent::AfterIt), merge().consent(Consent::BeforeIt)], &[]);
+    let mut way = Way::begun(flow);
+    way.end(passed("ready"));
+    way.answer(approve()).unwrap();
+    assert_eq!((way.ask(), way.open().stage.as_str()), (&Ask::Approval { to: target("merge") }, "merge"));
+    way.answer(approve()).unwrap();
+    assert_eq!(way.at(), "merge");
+    way.end(failed("unknown_kind"));
+    way.retry(None).unwrap();
+    assert_eq!(way.ask(), &Ask::Approval { to: target("merge") }, "another try is another deed");
+}
+
+#[test]
+fn approving_a_way_back_to_the_same_stage_is_new_work_not_the_old_entry() {
+    let flow = workflow(
+        vec![
+            stage("code", agent()).on("again", &["code"]).fixed_by("mend").consent(Consent::AfterIt),
+            stage("mend", agent()).on("fixed", &["back"]),
+        ],
+        &[("test", 1)],
+    );
+    let mut way = Way::begun(flow);
+    way.ends([rejected("again", &["test"]), passed("fixed"), passed("again")]);
+    way.answer(approve()).unwrap();
+    assert_eq!(way.at(), "code");
+
+    let ask = stage("ask", human()).on("again", &["ask"]).consent(Consent::AfterIt);
+    let mut way = Way::begun(workflow(vec![ask], &[]));
+    way.answer(choose("again")).unwrap();
+    way.answer(approve()).unwrap();
+    assert_eq!(way.ask(), &Ask::Stage { outcomes: vec![name("again")] }, "no leg for a human stage");
+}
+
+#[test]
+fn the_reason_for_an_approved_end_is_the_stages_own() {
+    let find = stage("find", agent()).on("nothing", &["next-variation"]).consent(Consent::AfterIt);
+    let mut way = Way::begun(varying(workflow(vec![find], &[]), &["tests"], 0));
+    way.end(passed("nothing"));
+    way.answer(approve()).unwrap();
+    assert_eq!(way.task.tried[0].reason, "it is nothing");
+}
+
+#[test]
+fn a_human_stage_takes_its_own_outcomes_and_nothing_else() {
+    let sign = stage("sign", human()).on("approved", &["merge"]).on("later", &["failed"]);
+    let flow = workflow(vec![sign, merge()], &[]);
+    let takes = Err(Illegal::Answer { takes: "one of approved, later".to_owned() });
+    let mut way = Way::begun(flow.clone());
+    assert_eq!(way.task.legs, 0);
+    for wrong in [reject(), say("hm"), choose("merge")] {
+        assert_eq!(way.answer(wrong), takes);
+    }
+    way.answer(approve()).unwrap();
+    assert_eq!(way.at(), "merge");
+    let mut way = Way::begun(flow);
+    way.answer(choose("later")).unwrap();
+    assert_eq!(way.word(), "failed");
+}
+
+#[test]
+fn a_choice_takes_one_of_its_options() {
+    let flow = workflow(vec![stage("code", agent()).on("ready", &["merge", "done"]), merge()], &[]);
+    for (option, word) in [("merge", "working"), ("done", "done")] {
+        let mut way = Way::begun(flow.clone());
+        way.end(passed("ready"));
+        for wrong in [approve(), say("merge"), choose("code")] {
+            assert_eq!(way.answer(wrong), Err(Illegal::Answer { takes: "one of merge, done".to_owned() }));
+        }
+        way.answer(choose(option)).unwrap();
+        assert_eq!(way.word(), word);
+    }
+}
+
+#[test]
+fn a_stuck_task_goes_on_with_all_budgets_anew() {
+    for answer in [approve(), say("try harder")] {
+        let mut way = Way::begun(workflow(vec![code(), merge()], &[("test", 1)]));
+        way.ends([rejected("ready", &["test"]), rejected("ready", &["test"])]);
+        assert!(way.answer(choose("code")).is_err());
+        way.answer(answer).unwrap();
+        assert_eq!((way.at().as_str(), way.spent("test")), ("code", 0));
+    }
+}
+
+#[test]
+fn a_no_to_anything_but_a_human_stage_ends_the_task() {
+    let two = stage("code", agent()).on("two", &["code", "done"]).on("ready", &["done"]);
+    let flow = workflow(vec![two.consent(Consent::AfterIt)], &[]);
+    for ending in [passed("two"), passed("ready"), passed("needs_input"), passed("what"), failed("agent")] {
+        let mut way = Way::begun(flow.clone());
+        way.end(ending);
+        way.answer(reject()).unwrap();
+        let end = End::Failed { reason: "rejected: no".to_owned() };
+        assert_eq!(way.task.state, State::Ended { end });
+    }
+}
+
+#[test]
+fn only_the_open_request_can_be_answered() {
+    let mut way = Way::begun(workflow(vec![code()], &[]));
+    let answer = |request| Input::Answer { request, by: ann(), answer: approve() };
+    assert!(matches!(way.give(answer(0)), Err(Illegal::State { .. })));
+    way.end(passed("nowhere"));
+    assert_eq!(way.give(answer(2)), Err(Illegal::NotOpen(2)));
+    way.give(answer(1)).unwrap();
+    assert_eq!(way.at(), "code");
+}
+
+#[test]
+fn another_try_is_possible_while_waiting_and_after_a_bad_end_but_not_after_a_good_one() {
+    let flow = workflow(vec![code().on("bad", &["failed"]), merge()], &[]);
+    let begun = || Way::begun(flow.clone());
+    let mut waiting = begun();
+    waiting.end(passed("what"));
+    let mut failed_end = begun();
+    failed_end.end(passed("bad"));
+    let mut cancelled = begun();
+    cancelled.give(Input::Cancel { by: ann() }).unwrap();
+    cancelled.end(passed("ready"));
+    for mut way in [waiting, failed_end, cancelled] {
+        assert_eq!(way.retry(Some("nowhere")), Err(Illegal::NoStage(name("nowhere"))));
+        way.retry(None).unwrap();
+        assert_eq!(way.at(), "code");
+        assert!(matches!(way.retry(None), Err(Illegal::State { .. })), "not while it works");
+    }
+    let mut done = begun();
+    done.ends([passed("ready"), passed("done")]);
+    assert_eq!(done.word(), "done");
+    assert!(matches!(done.retry(None), Err(Illegal::State { state: "done", .. })));
+    assert!(matches!(done.retry(Some("code")), Err(Illegal::State { .. })));
+}
+
+#[test]
+fn another_try_can_name_a_stage_and_carry_words() {
+    let mut way = Way::begun(workflow(vec![code(), merge()], &[]));
+    way.end(passed("what"));
+    let note = Some("skip it".to_owned());
+    way.give(Input::Retry { by: ann(), stage: Some(name("merge")), note }).unwrap();
+    assert_eq!((way.at().as_str(), way.task.conversation[0].text.as_str()), ("merge", "skip it"));
+}
+
+#[test]
+fn a_target_is_shown_as_people_choose_it() {
+    for (word, value) in Target::WORDS {
+        assert_eq!(value.to_string(), word);
+    }
+}

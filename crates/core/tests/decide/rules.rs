@@ -1,0 +1,242 @@
+//! What follows from the way a leg ends, rule by rule.
+
+use acquit_core::change::Change;
+use acquit_core::decide::Input;
+use acquit_core::leg::{Ending, Purpose, Report};
+use acquit_core::request::Ask;
+use acquit_core::task::{End, State};
+use acquit_core::time::Timestamp;
+use acquit_core::workflow::{Target, Work};
+
+use crate::kit::*;
+
+#[test]
+fn exactly_one_transition_is_taken_by_itself() {
+    let flow = workflow(
+        vec![
+            stage("code", agent()).on("ready", &["test"]),
+            stage("test", Work::Check).on("passed", &["done"]),
+        ],
+        &[],
+    );
+    let mut way = Way::begun(flow);
+    assert_eq!(way.at(), "code");
+    way.end(passed("ready"));
+    assert_eq!(way.at(), "test");
+    way.end(passed("passed"));
+    assert_eq!(way.task.state, State::Ended { end: End::Done });
+}
+
+#[test]
+fn no_transition_or_several_ask_a_person_and_stay() {
+    let code = stage("code", agent()).on("none", &[]).on("two", &["code", "done"]);
+    let flow = workflow(vec![code], &[]);
+    for (outcome, ask) in [
+        ("none", Ask::Stuck),
+        ("unheard_of", Ask::Stuck),
+        ("two", Ask::Choice { options: vec![target("code"), Target::Done] }),
+    ] {
+        let mut way = Way::begun(flow.clone());
+        way.end(passed(outcome));
+        assert_eq!((way.ask(), way.open().stage.as_str()), (&ask, "code"), "{outcome}");
+        assert!(way.open().question.contains(outcome), "the outcome is shown: {}", way.open().question);
+    }
+}
+
+#[test]
+fn the_words_lead_where_they_say() {
+    for (word, state) in [("done", "done"), ("failed", "failed"), ("person", "waiting"), ("back", "waiting")]
+    {
+        let mut way = Way::begun(workflow(vec![stage("code", agent()).on("ready", &[word])], &[]));
+        way.end(passed("ready"));
+        assert_eq!(way.word(), state, "{word}");
+    }
+}
+
+#[test]
+fn a_failed_task_says_what_its_stage_said() {
+    let mut way = Way::begun(workflow(vec![stage("code", agent()).on("ready", &["failed"])], &[]));
+    way.end(passed("ready"));
+    assert_eq!(way.task.state, State::Ended { end: End::Failed { reason: "it is ready".to_owned() } });
+}
+
+#[test]
+fn a_fix_loop_goes_to_the_fix_stage_and_back_and_on_with_the_first_outcome() {
+    let flow = workflow(
+        vec![
+            stage("code", agent()).on("ready", &["review"]).on("fixed", &["failed"]).fixed_by("mend"),
+            stage("mend", agent()).on("fixed", &["back"]),
+            stage("review", agent()).on("ok", &["done"]),
+        ],
+        &[("test", 2)],
+    );
+    let mut way = Way::begun(flow);
+    way.end(rejected("ready", &["test"]));
+    assert_eq!((way.at().as_str(), way.spent("test")), ("mend fixes code", 1));
+    match &way.entry().purpose {
+        Purpose::Fix { outcome, failures, .. } => {
+            assert_eq!((outcome.name.as_str(), failures.as_slice()), ("ready", &[failure("test")][..]));
+        }
+        other => panic!("{other:?}"),
+    }
+    way.end(passed("fixed"));
+    assert_eq!(way.at(), "code rechecks ready");
+    way.end(rejected("ready", &["test"]));
+    assert_eq!((way.at().as_str(), way.spent("test")), ("mend fixes code", 2));
+    way.ends([passed("fixed"), passed("ready")]);
+    assert_eq!(way.at(), "review");
+}
+
+#[test]
+fn a_fix_that_is_rejected_itself_mends_on_for_the_same_stage() {
+    let flow = workflow(
+        vec![
+            stage("code", agent()).on("ready", &["done"]).fixed_by("mend"),
+            stage("mend", agent()).on("fixed", &["back"]).fixed_by("code"),
+        ],
+        &[("test", 1), ("lint", 1)],
+    );
+    let mut way = Way::begun(flow);
+    way.ends([rejected("ready", &["test"]), rejected("fixed", &["lint"])]);
+    assert_eq!(way.at(), "mend fixes code");
+    way.end(passed("fixed"));
+    assert_eq!(way.at(), "code rechecks ready");
+}
+
+#[test]
+fn without_a_fix_stage_the_stage_itself_is_tried_again() {
+    let mut way = Way::begun(workflow(vec![stage("code", agent()).on("ready", &["done"])], &[("lint", 1)]));
+    way.end(rejected("ready", &["lint"]));
+    assert_eq!(way.at(), "code");
+}
+
+#[test]
+fn a_person_can_be_the_one_who_mends() {
+    let flow = workflow(
+        vec![
+            stage("code", agent()).on("ready", &["done"]).fixed_by("mend"),
+            stage("mend", human()).on("mended", &["back"]),
+        ],
+        &[("test", 1)],
+    );
+    let mut way = Way::begun(flow);
+    way.end(rejected("ready", &["test"]));
+    assert_eq!(way.ask(), &Ask::Stage { outcomes: vec![name("mended")] });
+    way.answer(choose("mended")).unwrap();
+    assert_eq!(way.at(), "code rechecks ready");
+}
+
+#[test]
+fn each_kind_has_its_own_budget_and_an_empty_one_asks_a_person() {
+    let flow = workflow(vec![stage("code", agent()).on("ready", &["done"])], &[("lint", 2), ("test", 1)]);
+    let mut way = Way::begun(flow);
+    way.ends([rejected("ready", &["lint"]), rejected("ready", &["test"]), rejected("ready", &["lint"])]);
+    assert_eq!((way.spent("lint"), way.spent("test"), way.word()), (2, 1, "working"));
+    way.end(rejected("ready", &["lint"]));
+    assert_eq!(way.ask(), &Ask::Budget { budget: name("lint") });
+}
+
+#[test]
+fn two_kinds_at_once_spend_both_or_neither() {
+    let flow = workflow(vec![stage("code", agent()).on("ready", &["done"])], &[("lint", 2), ("test", 1)]);
+    let mut way = Way::begun(flow);
+    way.end(rejected("ready", &["test", "lint", "lint"]));
+    assert_eq!((way.spent("lint"), way.spent("test")), (1, 1));
+    way.end(rejected("ready", &["test", "lint"]));
+    assert_eq!(way.ask(), &Ask::Budget { budget: name("test") });
+    assert_eq!((way.spent("lint"), way.spent("test")), (1, 1), "nothing was tried, so nothing is spent");
+}
+
+#[test]
+fn a_rejection_without_a_failure_is_not_free() {
+    let mut way = Way::begun(workflow(vec![stage("code", agent()).on("ready", &["done"])], &[("gate", 1)]));
+    way.end(rejected("ready", &[]));
+    assert_eq!(way.spent("gate"), 1);
+    way.end(rejected("ready", &[]));
+    assert_eq!(way.ask(), &Ask::Budget { budget: name("gate") });
+}
+
+#[test]
+fn a_failed_leg_is_tried_again_later_each_time_and_then_takes_the_failed_transition() {
+    let flow = workflow(
+        vec![stage("code", agent()).on("failed", &["help"]), stage("help", agent())],
+        &[("agent", 2), ("limit", 1)],
+    );
+    let mut way = Way::begun(flow);
+    let delays = [way.end(failed("agent")), way.end(failed("agent"))]
+        .map(|changes| changes.iter().map(|change| change.delay().as_secs()).sum::<u64>());
+    assert_eq!(delays, [2, 4]);
+    way.end(Ending::TimedOut { reason: "too slow".to_owned() });
+    assert_eq!((way.at().as_str(), way.spent("limit")), ("code", 1));
+    way.end(failed("agent"));
+    assert_eq!(way.at(), "help");
+    way.end(failed("unknown_kind"));
+    assert_eq!(way.ask(), &Ask::Budget { budget: name("unknown_kind") });
+}
+
+#[test]
+fn a_transition_can_spend_a_budget_of_its_own() {
+    let flow = workflow(
+        vec![
+            stage("code", agent()).on("ready", &["review"]),
+            stage("review", agent()).on("changes", &["code"]).spending("changes", "round"),
+        ],
+        &[("round", 1)],
+    );
+    let mut way = Way::begun(flow);
+    way.ends([passed("ready"), passed("changes"), passed("ready"), passed("changes")]);
+    assert_eq!(way.ask(), &Ask::Budget { budget: name("round") });
+    way.answer(approve()).unwrap();
+    assert_eq!((way.at().as_str(), way.spent("round")), ("code", 0), "more of it, and on to where it led");
+}
+
+#[test]
+fn variations_go_round_from_the_first_and_end_with_every_reason() {
+    let find = stage("find", agent()).on("nothing", &["next-variation"]).on("found", &["done"]);
+    let mut way = Way::begun(varying(workflow(vec![find], &[]), &["tests", "docs", "speed"], 1));
+    let value = |way: &Way| way.task.variation_value(&way.workflow).unwrap();
+    let mut seen = Vec::new();
+    for number in 1..=3 {
+        seen.push(value(&way));
+        let leg = way.task.legs;
+        let ending = Ending::Passed { outcome: outcome("nothing", &format!("reason {number}")) };
+        let report = Report { tip: Some("work".to_owned()), ..Report::bare(ending) };
+        way.give(Input::LegEnded { leg, report }).unwrap();
+        assert_eq!(way.task.tip, "base", "each value starts from the base");
+    }
+    assert_eq!(seen, ["docs", "speed", "tests"]);
+    assert_eq!(way.task.state, State::Ended { end: End::NoImprovement });
+    let reasons: Vec<(&str, &str)> =
+        way.task.tried.iter().map(|tried| (tried.value.as_str(), tried.reason.as_str())).collect();
+    assert_eq!(reasons, [("docs", "reason 1"), ("speed", "reason 2"), ("tests", "reason 3")]);
+
+    way.retry(None).unwrap();
+    assert_eq!((value(&way).as_str(), way.task.tried.len()), ("docs", 0), "another try tries them all again");
+}
+
+#[test]
+fn a_plan_is_not_carried_over_to_the_next_variation() {
+    let find = stage("find", agent()).on("nothing", &["next-variation"]);
+    let mut way = Way::begun(varying(workflow(vec![find], &[]), &["tests", "docs"], 0));
+    let mut report = Report::bare(passed("nothing"));
+    report.artifacts.push(acquit_core::artifact::Artifact::Plan { text: "old".to_owned() });
+    way.give(Input::LegEnded { leg: 1, report }).unwrap();
+    assert_eq!(way.task.plan(), None);
+}
+
+#[test]
+fn a_held_leg_stays_the_current_one_and_spends_nothing() {
+    let mut way = Way::begun(workflow(vec![stage("code", agent())], &[]));
+    let changes = way.give(Input::LegHeld { leg: 1, until: Timestamp(9) }).unwrap();
+    assert_eq!(changes, [Change::LegHeld { leg: 1, until: Timestamp(9) }]);
+    assert_eq!((way.at().as_str(), way.task.legs, way.task.spent.len()), ("code", 1, 0));
+}
+
+#[test]
+fn a_cancelled_task_does_not_wait_for_the_provider() {
+    let mut way = Way::begun(workflow(vec![stage("code", agent())], &[]));
+    way.give(Input::Cancel { by: ann() }).unwrap();
+    way.give(Input::LegHeld { leg: 1, until: Timestamp(9) }).unwrap();
+    assert_eq!(way.task.state, State::Ended { end: End::Cancelled { by: ann() } });
+    assert_eq!(way.task.past.len(), 1);
+}

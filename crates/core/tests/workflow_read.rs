@@ -1,0 +1,267 @@
+//! What is well written is read as it is meant, whatever is written does not break the reader, and a checked workflow can be
+//! drawn.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use acquit_core::config::toml::Mistakes;
+use acquit_core::config::{self, Config, check_agents};
+use acquit_core::gate::{Command, Severity};
+use acquit_core::ids::Name;
+use acquit_core::time::Span;
+use acquit_core::workflow::{self, Consent, Limits, Stage, Target, Work, Workflow, mermaid};
+use proptest::prelude::*;
+
+const FULL: &str = include_str!("fixtures/workflow_full.toml");
+const CONFIG: &str = include_str!("fixtures/config_full.toml");
+
+fn read(text: &str) -> Result<Workflow, Mistakes> {
+    workflow::read("workflows/full.toml", &Name::literal("full"), text, &[])
+}
+
+/// The text of the example in a module's documentation.
+fn example(source: &str) -> String {
+    let (_, rest) = source.split_once("//! ```toml\n").unwrap();
+    let (block, _) = rest.split_once("//! ```\n").unwrap();
+    block
+        .lines()
+        .map(|line| line.trim_start_matches("//!").trim_start_matches(' ').to_owned() + "\n")
+        .collect()
+}
+
+#[test]
+fn the_documented_examples_are_the_ones_tested() {
+    assert_eq!(example(include_str!("../src/workflow/read.rs")), FULL);
+    assert_eq!(example(include_str!("../src/config/read.rs")), CONFIG);
+}
+
+#[test]
+fn a_workflow_with_everything_in_it_is_read_as_written() {
+    let workflow = read(FULL).unwrap();
+    let names: Vec<&str> = workflow.stages.iter().map(|stage| stage.name.as_str()).collect();
+    assert_eq!(names, ["plan", "code", "mend", "verify", "review", "sign-off", "deliver"]);
+    assert_eq!(workflow.budgets["test"], 3);
+    assert_eq!(workflow.budgets["rework"], 2);
+    assert_eq!(workflow.budgets["lost"], 5);
+    insta::assert_json_snapshot!(workflow);
+}
+
+#[test]
+fn a_checked_workflow_survives_being_stored() {
+    let workflow = read(FULL).unwrap();
+    let stored = serde_json::to_string(&workflow).unwrap();
+    assert_eq!(serde_json::from_str::<Workflow>(&stored).unwrap(), workflow);
+    let config = config::read("acquit.toml", CONFIG).unwrap();
+    let stored = serde_json::to_string(&config).unwrap();
+    assert_eq!(serde_json::from_str::<Config>(&stored).unwrap(), config);
+}
+
+#[test]
+fn what_is_left_out_has_its_default() {
+    let workflow = read(
+        "[gates.lint]\nrun = [\"cargo\", \"clippy\"]\n[gates.smoke]\nrun = \"./smoke\"\n\
+         [stages.look]\nmode = \"investigate\"\ngates = [\"lint\", \"smoke\"]\non.found = \"done\"\n\
+         on.unclear = []\n",
+    )
+    .unwrap();
+    assert_eq!(workflow.start, Name::literal("look"));
+    let [lint, smoke] = workflow.gates.as_slice() else { panic!("{:?}", workflow.gates) };
+    assert_eq!((lint.kind.as_str(), smoke.kind.as_str()), ("lint", "gate"));
+    assert_eq!((lint.severity, lint.timeout), (Severity::Error, Span::mins(10)));
+    assert_eq!(lint.run, Command::Program(vec!["cargo".to_owned(), "clippy".to_owned()]));
+    let stage = workflow.stage("look").unwrap();
+    assert_eq!((stage.limits, stage.consent), (Limits::default(), Consent::NotNeeded));
+    assert_eq!(stage.on["found"].to, [Target::Done]);
+    assert_eq!(stage.on["unclear"].to, []);
+    let Work::Agent(agent) = &stage.work else { panic!("{:?}", stage.work) };
+    assert_eq!(agent.outputs, ["*.md", "*.json", "*.txt", "*.yaml", "*.yml"]);
+}
+
+#[test]
+fn the_projects_variables_are_known_to_its_workflows() {
+    let text = "[stages.code]\nmode = \"implement\"\ninstructions = \"for {{ reviewer }}, {{task}}\"\n\
+                on.pr_ready = \"done\"\n";
+    let name = Name::literal("x");
+    assert!(workflow::read("x.toml", &name, text, &[]).is_err());
+    workflow::read("x.toml", &name, text, &["reviewer".to_owned()]).unwrap();
+}
+
+#[test]
+fn a_configuration_is_read_as_written() {
+    insta::assert_json_snapshot!(config::read("acquit.toml", CONFIG).unwrap());
+    assert_eq!(config::read("acquit.toml", "").unwrap(), Config::default());
+}
+
+#[test]
+fn the_only_agent_is_the_default_and_several_need_a_word() {
+    let one = "[agents.a]\nadapter = \"command\"\nrun = \"a\"\n";
+    let two = format!("{one}[agents.b]\nadapter = \"scripted\"\nscript = \"b.json\"\n");
+    assert_eq!(config::read("x", one).unwrap().agent, Some(Name::literal("a")));
+    assert_eq!(config::read("x", &two).unwrap().agent, None);
+}
+
+#[test]
+fn a_stage_whose_agent_is_not_declared_is_found() {
+    let workflow = read(FULL).unwrap();
+    let shown = |config: &str| -> Vec<String> {
+        let missing = check_agents(&workflow, &config::read("x", config).unwrap());
+        missing.iter().map(|it| format!("{it} ({})", it.hint.as_deref().unwrap_or(""))).collect()
+    };
+    assert_eq!(shown(CONFIG), [""; 0]);
+    assert_eq!(
+        shown("[agents.codr]\nadapter = \"command\"\nrun = \"x\"\n"),
+        ["workflow `full`, stage `plan`: unknown agent `coder` (did you mean `codr`?)"]
+    );
+    assert_eq!(
+        shown("")[1],
+        "workflow `full`, stage `code`: no agent, and there is no default (set `agent` in acquit.toml)"
+    );
+}
+
+#[test]
+fn a_workflow_is_drawn_with_its_shapes_outcomes_and_fixes() {
+    insta::assert_snapshot!(mermaid(&read(FULL).unwrap()));
+}
+
+#[test]
+fn no_text_of_a_workflow_becomes_markup_of_its_picture() {
+    let text = "[stages.end]\nkind = \"human\"\nquestion = '''\n\"]; click x \"javascript:alert(1)\" <b>#quot;|`\\{{'''\n\
+                on = { approved = \"done\", rejected = [\"failed\", \"person\"], later = [] }\n";
+    let drawn = mermaid(&read(text).unwrap());
+    insta::assert_snapshot!(drawn);
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_text_never_breaks_the_reader(text in any::<String>()) {
+        let _ = read(&text);
+        let _ = config::read("x", &text);
+    }
+
+    #[test]
+    fn arbitrary_bits_of_toml_never_break_the_reader(
+        bits in prop::collection::vec(prop::sample::select(BITS.to_vec()), 0..40)
+    ) {
+        let text = bits.concat();
+        let _ = config::read("x", &text);
+        if let Ok(workflow) = read(&text) {
+            prop_assert!(sound(&workflow), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_mutated_workflow_is_refused_with_places_or_is_sound(
+        cut in 0..FULL.len(), length in 0..30_usize, put in "[ -~\n]{0,8}", move_to in 0..FULL.len()
+    ) {
+        for text in [splice(FULL, cut, length, &put), splice(FULL, move_to, 0, &slice(FULL, cut, length))] {
+            match read(&text) {
+                Ok(workflow) => {
+                    prop_assert!(sound(&workflow));
+                    prop_assert!(mermaid(&workflow).starts_with("flowchart TD\n"));
+                }
+                Err(Mistakes(mistakes)) => {
+                    prop_assert!(!mistakes.is_empty());
+                    let lines = text.lines().count() + 1;
+                    prop_assert!(mistakes.iter().all(|it| (1..=lines).contains(&it.line) && it.column > 0));
+                }
+            }
+        }
+        let _ = config::read("x", &splice(CONFIG, cut % CONFIG.len(), length, &put));
+    }
+}
+
+/// What every checked workflow promises to those who run it.
+fn sound(workflow: &Workflow) -> bool {
+    let resolves = |target: &Target| match target {
+        Target::Stage(name) => workflow.stage(name.as_str()).is_some(),
+        Target::NextVariation => workflow.variation.as_ref().is_some_and(|it| it.first < it.values.len()),
+        Target::Done | Target::Failed | Target::Person | Target::Back => true,
+    };
+    let transitions = || workflow.stages.iter().flat_map(|stage| stage.on.values());
+    workflow.stage(workflow.start.as_str()).is_some()
+        && transitions().flat_map(|it| &it.to).all(resolves)
+        && transitions().filter_map(|it| it.budget.as_ref()).all(|it| workflow.budgets.contains_key(it))
+        && workflow.gates.iter().all(|gate| workflow.budgets.contains_key(&gate.kind))
+        && workflow
+            .stages
+            .iter()
+            .flat_map(|stage| &stage.gates)
+            .all(|it| workflow.gate(it.as_str()).is_some())
+        && transitions().any(|it| it.to.contains(&Target::Done))
+        && ends(workflow)
+}
+
+/// Whether a task that asks nobody and spends nothing comes to an end: taking away, again and again, the stages that lead
+/// to no other by themselves leaves none.
+fn ends(workflow: &Workflow) -> bool {
+    let person = |stage: &Stage| matches!(stage.work, Work::Human { .. });
+    let by_itself = |stage: &Stage, left: &[&Stage]| {
+        let leaves = !person(stage) && stage.consent != Consent::AfterIt;
+        leaves
+            && stage.on.values().any(|transition| match transition.to.as_slice() {
+                [Target::Stage(to)] if transition.budget.is_none() => left
+                    .iter()
+                    .any(|next| next.name == *to && !person(next) && next.consent != Consent::BeforeIt),
+                _ => false,
+            })
+    };
+    let mut left: Vec<&Stage> = workflow.stages.iter().collect();
+    loop {
+        let on: Vec<&Stage> = left.iter().filter(|stage| by_itself(stage, &left)).copied().collect();
+        if on.len() == left.len() {
+            return left.is_empty();
+        }
+        left = on;
+    }
+}
+
+const BITS: [&str; 28] = [
+    "[stages.a]\n",
+    "[stages.b]\n",
+    "[stages.a.on]\n",
+    "[stages.b.on.x]\n",
+    "[budgets]\n",
+    "[variation]\n",
+    "[gates.g]\n",
+    "[setup]\n",
+    "[agents.a]\n",
+    "mode = \"fix\"\n",
+    "mode = \"design\"\n",
+    "kind = \"human\"\n",
+    "kind = \"check\"\n",
+    "question = \"?\"\n",
+    "gates = [\"g\"]\n",
+    "fix = \"b\"\n",
+    "run = \"x\"\n",
+    "run = []\n",
+    "on = { x = \"b\" }\n",
+    "x = \"a\"\n",
+    "fixed = \"back\"\n",
+    "to = [\"a\", \"done\"]\n",
+    "y = \"done\"\n",
+    "budget = \"test\"\n",
+    "values = [\"a\"]\n",
+    "variable = \"v\"\n",
+    "schema = { type = [1] }\n",
+    "timeout = 1e400\n",
+];
+
+/// The text with `length` bytes at `at` replaced, moved outwards to whole characters.
+fn splice(text: &str, at: usize, length: usize, put: &str) -> String {
+    let (start, end) = bounds(text, at, length);
+    format!("{}{put}{}", &text[..start], &text[end..])
+}
+
+fn slice(text: &str, at: usize, length: usize) -> String {
+    let (start, end) = bounds(text, at, length);
+    text[start..end].to_owned()
+}
+
+fn bounds(text: &str, at: usize, length: usize) -> (usize, usize) {
+    let whole = |mut at: usize| {
+        while !text.is_char_boundary(at) {
+            at += 1;
+        }
+        at
+    };
+    (whole(at), whole((at + length).min(text.len())))
+}

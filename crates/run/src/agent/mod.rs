@@ -1,0 +1,80 @@
+//! Agents: how each is started, and what it prints turned into one language.
+//!
+//! An adapter is a file here: it makes a [`Launch`] of the configuration, and a [`Parser`] that turns a line of output
+//! into [`Said`]s. The harness starts, watches and ends every agent in the same way.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use acquit_core::agent::Said;
+use acquit_core::config::{Adapter, Agent};
+use acquit_core::gate::Command;
+
+use crate::world::World;
+
+mod command;
+pub mod script;
+mod scripted;
+
+pub use scripted::VERB as SCRIPTED_VERB;
+
+/// How an agent is started. Its prompt comes on standard input.
+pub struct Launch {
+    /// The program.
+    pub program: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Its whole environment.
+    pub env: Vec<(OsString, OsString)>,
+}
+
+/// Turns lines of output into what was said.
+pub trait Parser {
+    /// Reads one line, without its end. Whatever it is, this neither fails nor panics.
+    fn line(&mut self, line: &[u8], said: &mut Vec<Said>);
+}
+
+/// Why an agent cannot be started as configured.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A variable that the agent is to get is not set.
+    #[error("give the agent ${0}: it is not set in the environment of acquit")]
+    Unset(String),
+    /// A command without a program.
+    #[error("start the agent: its command is empty")]
+    Empty,
+}
+
+/// How this agent is started, before what belongs to the leg.
+pub fn launch(agent: &Agent, world: &World) -> Result<Launch, Error> {
+    let mut env = world.environment.common();
+    for name in &agent.pass_env {
+        let value = world.environment.get(name).ok_or_else(|| Error::Unset(name.clone()))?;
+        env.push((name.into(), value.to_owned()));
+    }
+    env.extend(agent.env.iter().map(|(name, value)| (name.into(), value.into())));
+    let (program, args) = match &agent.adapter {
+        Adapter::Command { run } => program(run)?,
+        Adapter::Scripted { script } => scripted::program(&world.spawner.helper, &PathBuf::from(script)),
+    };
+    Ok(Launch { program, args, env })
+}
+
+/// Reads what this agent prints.
+pub fn parser(adapter: &Adapter) -> Box<dyn Parser> {
+    match adapter {
+        Adapter::Command { .. } => Box::new(command::PlainText),
+        Adapter::Scripted { .. } => Box::new(scripted::Lines),
+    }
+}
+
+/// A command as a program with arguments.
+pub(crate) fn program(command: &Command) -> Result<(OsString, Vec<OsString>), Error> {
+    match command {
+        Command::Shell(line) => Ok(("sh".into(), vec!["-c".into(), line.into()])),
+        Command::Program(words) => {
+            let (program, args) = words.split_first().ok_or(Error::Empty)?;
+            Ok((program.into(), args.iter().map(OsString::from).collect()))
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The player of the scripted agent: does what a script says, as an agent would, inside the sandbox.
+//!
+//! A script is TOML: for each stage a list of turns, and for each turn a list of steps. The first attempt at a stage
+//! plays its first turn, the second the next one; the last turn is played again from then on.
+//!
+//! ```toml
+//! [[code]]
+//! [[code.step]]
+//! say = "I add the function."
+//! [[code.step]]
+//! write = "src/sum.sh"
+//! content = "echo $(($1 + $2))\n"
+//! [[code.step]]
+//! run = "git add -A && git commit -qm 'Add the sum'"
+//! [[code.step]]
+//! usage = { model = "demo", input = 1200, output = 300, cost_micros = 8100 }
+//! [[code.step]]
+//! outcome = "pr_ready"
+//! payload = { summary = "added" }
+//! ```
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use acquit_core::agent::{Said, Usage};
+use acquit_core::time::Span;
+use serde::Deserialize;
+
+use crate::process::Spawner;
+
+/// A script: turns by stage.
+pub type Script = BTreeMap<String, Vec<Turn>>;
+
+/// One attempt at a stage.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Turn {
+    /// What is done, in order.
+    #[serde(default, rename = "step")]
+    pub steps: Vec<Step>,
+}
+
+/// One thing to do: exactly one of the keys, with what belongs to it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Step {
+    say: Option<String>,
+    think: Option<String>,
+    print: Option<String>,
+    write: Option<PathBuf>,
+    append: Option<PathBuf>,
+    output: Option<PathBuf>,
+    content: String,
+    run: Option<String>,
+    usage: Option<Usage>,
+    outcome: Option<String>,
+    payload: Option<serde_json::Value>,
+    pause: Option<String>,
+    exit: Option<i32>,
+}
+
+/// What the player knows of its leg, from the environment that the harness made.
+pub struct Leg {
+    /// The stage.
+    pub stage: String,
+    /// Which attempt at it, from 1.
+    pub attempt: usize,
+    /// Where to report.
+    pub handoff: PathBuf,
+    /// Where to leave files.
+    pub output_dir: PathBuf,
+    /// The environment, for programs that it runs.
+    pub env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+}
+
+/// A step of a script takes at most this long: scripts are for demos and tests.
+const STEP_LIMIT: Duration = Duration::from_mins(10);
+
+/// Why a script cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be read.
+    #[error("read the script {path:?}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// It is not a script.
+    #[error("understand the script {path:?}")]
+    Form {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: toml::de::Error,
+    },
+    /// It has nothing for this stage.
+    #[error("find a turn for stage `{0}` in the script")]
+    NoTurn(String),
+    /// A step without an action, or a pause that is no time.
+    #[error("play step {0}: it must have exactly one action")]
+    BadStep(usize),
+    /// The world refused.
+    #[error("play a step of the script")]
+    Io(#[from] io::Error),
+    /// A command could not be run.
+    #[error("run a command of the script")]
+    Run(#[from] crate::process::Error),
+}
+
+/// Plays the leg's turn of a script. Returns the exit code.
+pub fn play(path: &Path, leg: &Leg, spawner: &Spawner, out: &mut dyn Write) -> Result<i32, Error> {
+    let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let script: Script =
+        toml::from_str(&text).map_err(|source| Error::Form { path: path.to_owned(), source })?;
+    let turns = script.get(&leg.stage).filter(|turns| !turns.is_empty());
+    let turns = turns.ok_or_else(|| Error::NoTurn(leg.stage.clone()))?;
+    let turn = &turns[leg.attempt.clamp(1, turns.len()) - 1];
+    for (index, step) in turn.steps.iter().enumerate() {
+        if let Some(code) = one(step, index, leg, spawner, out)? {
+            return Ok(code);
+        }
+    }
+    Ok(0)
+}
+
+/// Does one step. `Some` is an exit code.
+fn one(
+    step: &Step,
+    index: usize,
+    leg: &Leg,
+    spawner: &Spawner,
+    out: &mut dyn Write,
+) -> Result<Option<i32>, Error> {
+    if let Some(text) = &step.say {
+        say(out, &Said::Text { text: text.clone() })?;
+    } else if let Some(text) = &step.think {
+        say(out, &Said::Thinking { text: text.clone() })?;
+    } else if let Some(text) = &step.print {
+        writeln!(out, "{text}")?;
+        out.flush()?;
+    } else if let Some(path) = &step.write {
+        say(out, &Said::ToolUse { name: "write".to_owned(), input: path.display().to_string() })?;
+        write(path, &step.content)?;
+    } else if let Some(path) = &step.append {
+        say(out, &Said::ToolUse { name: "append".to_owned(), input: path.display().to_string() })?;
+        std::fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(step.content.as_bytes())?;
+    } else if let Some(name) = &step.output {
+        write(&leg.output_dir.join(name), &step.content)?;
+    } else if let Some(line) = &step.run {
+        return run(line, leg, spawner, out).map(|()| None);
+    } else if let Some(usage) = &step.usage {
+        say(out, &Said::Usage(usage.clone()))?;
+    } else if let Some(name) = &step.outcome {
+        let payload = step.payload.clone().unwrap_or_else(|| serde_json::json!({}));
+        let report = serde_json::json!({ "outcome": name, "payload": payload });
+        std::fs::write(&leg.handoff, format!("{report:#}\n"))?;
+        say(out, &Said::End { ok: true, text: format!("reported {name}") })?;
+    } else if let Some(span) = step.pause.as_deref() {
+        let span = Span::parse(span).ok_or(Error::BadStep(index + 1))?;
+        pause(span.duration())?;
+    } else if let Some(code) = step.exit {
+        return Ok(Some(code));
+    } else {
+        return Err(Error::BadStep(index + 1));
+    }
+    Ok(None)
+}
+
+fn say(out: &mut dyn Write, said: &Said) -> io::Result<()> {
+    let line = serde_json::to_string(said).map_err(io::Error::other)?;
+    writeln!(out, "{line}")?;
+    out.flush()
+}
+
+fn write(path: &Path, content: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(path, content)
+}
+
+fn run(line: &str, leg: &Leg, spawner: &Spawner, out: &mut dyn Write) -> Result<(), Error> {
+    say(out, &Said::ToolUse { name: "bash".to_owned(), input: line.to_owned() })?;
+    let captured = spawner.capture(&crate::process::Call {
+        program: "sh".into(),
+        args: vec!["-c".into(), line.into()],
+        cwd: std::env::current_dir()?,
+        env: leg.env.clone(),
+        input: None,
+        limit: STEP_LIMIT,
+        guard: crate::process::Guard::Trusted,
+    })?;
+    let ok = captured.exit == crate::process::Exit::Code(0);
+    let mut text = String::from_utf8_lossy(&captured.stdout).into_owned();
+    text.push_str(&String::from_utf8_lossy(&captured.stderr));
+    say(out, &Said::ToolResult { ok, text: acquit_core::agent::shorten(&text, 2_000) })?;
+    Ok(())
+}
+
+/// Waits, as a model would keep one waiting.
+fn pause(length: Duration) -> Result<(), Error> {
+    let length = rustix::event::Timespec::try_from(length.min(STEP_LIMIT)).map_err(io::Error::other)?;
+    match rustix::event::poll(&mut [], Some(&length)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(errno) => Err(Error::Io(errno.into())),
+    }
+}

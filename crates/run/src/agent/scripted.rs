@@ -1,0 +1,31 @@
+//! The scripted agent, seen from the harness: this same binary plays a script, and prints [`Said`] as lines of JSON.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use acquit_core::agent::Said;
+
+use super::Parser;
+
+/// The hidden verb of the binary that plays scripts.
+pub const VERB: &str = "scripted-agent";
+
+/// How the player is started.
+pub(super) fn program(helper: &Path, script: &Path) -> (OsString, Vec<OsString>) {
+    (helper.into(), vec![VERB.into(), script.into()])
+}
+
+/// A line is one [`Said`] as JSON; what is not is kept as it is.
+pub(super) struct Lines;
+
+impl Parser for Lines {
+    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        said.push(
+            serde_json::from_slice(line)
+                .unwrap_or_else(|_| Said::Raw { text: String::from_utf8_lossy(line).into_owned() }),
+        );
+    }
+}

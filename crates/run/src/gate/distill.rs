@@ -1,0 +1,175 @@
+//! From a gate's output to what the next agent needs: the lines that matter, the place, the code around it.
+
+use std::path::{Component, Path, PathBuf};
+
+use acquit_core::agent::shorten;
+use acquit_core::failure::Location;
+
+use crate::harness::{read_text, tail};
+
+/// How much of the output is looked at. Tools put the failure at the end.
+const LOOKED_AT: u64 = 256 * 1024;
+/// How many lines of it are kept.
+const LINES: usize = 40;
+/// How long a kept line may be.
+const LINE: usize = 400;
+/// How many lines stand around the place.
+const AROUND: usize = 10;
+/// A source file is not larger than this.
+const SOURCE_LIMIT: u64 = 4 * 1024 * 1024;
+
+/// Words by which tools announce a failure, in lowercase.
+const SIGNS: [&str; 12] = [
+    "error", "fail", "panicked", "assert", "expected", "actual", "exception", "traceback", "not ok", "undefined",
+    "cannot", "left:",
+];
+
+/// What a failure says.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The lines that matter.
+    pub message: String,
+    /// The first place in the repository that they name.
+    pub location: Option<Location>,
+    /// The code around that place, numbered.
+    pub excerpt: Option<String>,
+}
+
+/// Reads a gate's output.
+pub fn distill(log: &Path, tree: &Path) -> Found {
+    let text = tail(log, LOOKED_AT);
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let location = lines.iter().find_map(|line| place(line, tree));
+    let excerpt = location.as_ref().and_then(|location| excerpt(location, tree));
+    Found { message: essential(&lines), location, excerpt }
+}
+
+/// From the first line that sounds like a failure on; if none does, the end.
+fn essential(lines: &[&str]) -> String {
+    let sounds = |line: &&str| {
+        let line = line.to_lowercase();
+        SIGNS.iter().any(|sign| line.contains(sign))
+    };
+    let from = lines.iter().position(sounds).unwrap_or_else(|| lines.len().saturating_sub(LINES));
+    // The line before a failure often names the test.
+    let kept = &lines[from.saturating_sub(1)..];
+    let shown: Vec<String> = kept.iter().take(LINES).map(|line| shorten(&printable(line), LINE)).collect();
+    let mut text = shown.join("\n");
+    if kept.len() > LINES {
+        text.push_str(&format!("\n… ({} lines more)", kept.len() - LINES));
+    }
+    text
+}
+
+/// Colours and other escape sequences are for terminals, not for readers.
+fn printable(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut chars = line.chars();
+    while let Some(char) = chars.next() {
+        if char == '\u{1b}' {
+            // A CSI sequence ends with a letter.
+            while chars.next().is_some_and(|char| !char.is_ascii_alphabetic()) {}
+        } else if !char.is_control() || char == '\t' {
+            out.push(char);
+        }
+    }
+    out
+}
+
+/// A place that a line names: `src/a.rs:12:5`, `(src/a.js:12)`, `File "a.py", line 12`, if that file is in the tree.
+fn place(line: &str, tree: &Path) -> Option<Location> {
+    let python = line.split_once("File \"").and_then(|(_, rest)| {
+        let (path, rest) = rest.split_once('"')?;
+        let number = rest.strip_prefix(", line ")?;
+        Some((path, leading_number(number)?))
+    });
+    let breaks = |char: char| char.is_whitespace() || "()[]{}<>\"'`,;=".contains(char);
+    let others = line.split(breaks).filter_map(|word| {
+        let (path, rest) = word.split_once(':')?;
+        Some((path, leading_number(rest)?))
+    });
+    python.into_iter().chain(others).find_map(|(path, line)| {
+        let path = inside(path, tree)?;
+        Some(Location { path, line })
+    })
+}
+
+fn leading_number(text: &str) -> Option<u32> {
+    let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok().filter(|number| *number > 0)
+}
+
+/// The path relative to the tree, if it names a regular file there and does not climb out.
+fn inside(path: &str, tree: &Path) -> Option<String> {
+    let path = Path::new(path);
+    let relative: PathBuf = path.strip_prefix(tree).unwrap_or(path).components().filter(|part| *part != Component::CurDir).collect();
+    let plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
+    let text = relative.to_str()?.to_owned();
+    (plain && !text.is_empty() && tree.join(&relative).symlink_metadata().ok()?.is_file()).then_some(text)
+}
+
+/// The lines around a place, numbered, with the line itself marked.
+fn excerpt(location: &Location, tree: &Path) -> Option<String> {
+    let path = tree.join(&location.path);
+    // A link in a folder on the way could lead out of the tree.
+    if !path.canonicalize().ok()?.starts_with(tree.canonicalize().ok()?) {
+        return None;
+    }
+    let text = read_text(&path, SOURCE_LIMIT).ok()??;
+    let at = location.line as usize;
+    let first = at.saturating_sub(AROUND).max(1);
+    let shown: Vec<String> = text
+        .lines()
+        .enumerate()
+        .skip(first - 1)
+        .take(2 * AROUND + 1)
+        .map(|(index, line)| {
+            let mark = if index + 1 == at { '>' } else { ' ' };
+            format!("{mark} {:>5} | {}", index + 1, shorten(line, LINE))
+        })
+        .collect();
+    (!shown.is_empty()).then(|| shown.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(output: &str, expected_place: Option<(&str, u32)>, expected_in_message: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().join("work");
+        std::fs::create_dir_all(tree.join("src")).unwrap();
+        std::fs::write(tree.join("src/a.rs"), "one\ntwo\nthree\n").unwrap();
+        std::os::unix::fs::symlink("/etc", tree.join("out")).unwrap();
+        let log = folder.path().join("log");
+        std::fs::write(&log, output.replace("TREE", tree.to_str().unwrap())).unwrap();
+        let found = distill(&log, &tree);
+        let place = found.location.as_ref().map(|place| (place.path.as_str(), place.line));
+        assert_eq!(place, expected_place, "{output}");
+        assert!(found.message.contains(expected_in_message), "{:?}", found.message);
+        assert_eq!(found.excerpt.is_some(), expected_place.is_some(), "{output}");
+    }
+
+    #[test]
+    fn the_place_is_found_in_the_forms_that_tools_use() {
+        check("noise\nerror[E0308]: mismatched\n --> src/a.rs:2:5\n", Some(("src/a.rs", 2)), "E0308");
+        check("thread 'x' panicked at ./src/a.rs:3:1:\nboom", Some(("src/a.rs", 3)), "boom");
+        check("  File \"TREE/src/a.rs\", line 2, in f\nAssertionError", Some(("src/a.rs", 2)), "AssertionError");
+        check("at f (TREE/src/a.rs:1:9)\nError: x", Some(("src/a.rs", 1)), "Error: x");
+    }
+
+    #[test]
+    fn places_outside_the_tree_are_not_followed() {
+        check("error at out/passwd:1:1", None, "passwd");
+        check("error at ../../etc/passwd:1", None, "passwd");
+        check("error at /etc/passwd:1", None, "passwd");
+    }
+
+    #[test]
+    fn colours_are_taken_off_and_long_output_is_cut() {
+        check("\u{1b}[31merror\u{1b}[0m: red", None, "error: red");
+        let long = "error: line\n".repeat(500);
+        check(&long, None, "(460 lines more)");
+        check("", None, "");
+    }
+}

@@ -1,0 +1,134 @@
+//! What a leg left behind, read as hostile files: regular ones only, bounded, never through a link.
+//!
+//! Collecting is best effort: a failure is a notice in the event log, never a lost leg.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use acquit_core::agent::shorten;
+use acquit_core::artifact::{Artifact, Commit, DiffStats};
+use acquit_core::workflow::Work;
+use globset::{Glob, GlobSetBuilder};
+use rustix::fs::OFlags;
+
+use super::desk::Desk;
+use super::work::{Done, Job};
+use crate::world::LegFolder;
+
+/// A longer plan is not one that an agent follows.
+const PLAN_LIMIT: u64 = 64 * 1024;
+/// The name by which a plan is left.
+const PLAN: &str = "plan.md";
+/// A stage leaves reports, not data: more files than this are not kept.
+const FILES_LIMIT: usize = 64;
+/// Nor larger ones than this.
+const FILE_LIMIT: u64 = 8 * 1024 * 1024;
+
+/// All that is left: plan, branch, commits, size of the change, files.
+pub(super) fn collect(desk: &mut Desk<'_>, job: &Job<'_>, done: &Done) -> Vec<Artifact> {
+    let mut list = Vec::new();
+    if let Some((_, artifacts)) = &done.moved {
+        list.extend(artifacts.iter().cloned());
+    }
+    if let Some(work) = done.collected.as_ref().filter(|work| work.head != job.start) {
+        let commits = work.new_commits.iter();
+        list.push(Artifact::Commits {
+            leg: desk.hold.leg.number,
+            commits: commits
+                .map(|commit| Commit { id: commit.id.to_string(), subject: shorten(&commit.subject, 200) })
+                .collect(),
+        });
+        list.push(Artifact::Branch {
+            name: job.task.seed.branch.clone(),
+            commit: work.head.to_string(),
+            published: false,
+        });
+        let stats = work.stats;
+        list.push(Artifact::Diff(DiffStats {
+            files: stats.files,
+            insertions: stats.insertions,
+            deletions: stats.deletions,
+        }));
+    }
+    if let Work::Agent(agent) = &job.stage.work
+        && done.collected.is_some()
+    {
+        let folder = desk.world.leg_folder(desk.hold.leg);
+        let payload_plan = done.outcome.payload.get("plan").and_then(|plan| plan.as_str());
+        let text = plan(&folder).or_else(|| payload_plan.map(str::to_owned));
+        list.extend(text.map(|text| Artifact::Plan { text }));
+        match files(job, &folder.output_dir(), &agent.outputs) {
+            Ok(found) => list.extend(found),
+            Err(error) => desk.notice(super::BEST_EFFORT, format!("the stage's files were not collected: {error}")),
+        }
+    }
+    list
+}
+
+/// The plan that an agent left.
+pub(super) fn plan(folder: &LegFolder) -> Option<String> {
+    let text = read_text(&folder.output_dir().join(PLAN), PLAN_LIMIT).ok()??;
+    (!text.trim().is_empty()).then_some(text)
+}
+
+fn files(job: &Job<'_>, folder: &Path, patterns: &[String]) -> std::io::Result<Vec<Artifact>> {
+    let mut wanted = GlobSetBuilder::new();
+    for pattern in patterns {
+        wanted.add(Glob::new(pattern).map_err(std::io::Error::other)?);
+    }
+    let wanted = wanted.build().map_err(std::io::Error::other)?;
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let meta = entry.metadata()?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let kept = meta.is_file() && meta.len() <= FILE_LIMIT && name != "handoff.json";
+        if kept && wanted.is_match(&name) {
+            found.push(Artifact::File {
+                stage: job.stage.name.clone(),
+                path: entry.path().to_string_lossy().into_owned(),
+                bytes: meta.len(),
+                name,
+            });
+        }
+    }
+    found.sort_by_key(Artifact::key);
+    found.truncate(FILES_LIMIT);
+    Ok(found)
+}
+
+/// Opens a file that somebody else made: not through a link, not if opening it would wait (a pipe), only a regular one.
+fn open(path: &Path) -> Option<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = fs::OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path).ok()?;
+    file.metadata().ok()?.is_file().then_some(file)
+}
+
+/// A file's text, made valid; `None` if there is no such regular file; its size if it is too large.
+pub(crate) fn read_text(path: &Path, limit: u64) -> Result<Option<String>, u64> {
+    let Some(file) = open(path) else { return Ok(None) };
+    let size = file.metadata().map_or(0, |meta| meta.len());
+    if size > limit {
+        return Err(size);
+    }
+    let mut bytes = Vec::new();
+    if file.take(limit).read_to_end(&mut bytes).is_err() {
+        return Ok(None);
+    }
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// The end of a file, made valid.
+pub(crate) fn tail(path: &Path, limit: u64) -> String {
+    let read = || -> Option<Vec<u8>> {
+        let mut file = open(path)?;
+        let size = file.metadata().ok()?.len();
+        file.seek(SeekFrom::Start(size.saturating_sub(limit))).ok()?;
+        let mut bytes = Vec::new();
+        file.take(limit).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    };
+    String::from_utf8_lossy(&read().unwrap_or_default()).trim().to_owned()
+}

@@ -1,0 +1,94 @@
+//! The harness's side of the store: what happened is noted here and written in groups, and the lease is kept alive.
+
+use std::time::{Duration, Instant};
+
+use acquit_core::agent::{Chunk, Usage};
+use acquit_core::event::{Body, Level, Step};
+use acquit_core::leg::Hold;
+use acquit_core::store::{self, Note, Pulse, Store};
+use acquit_core::time::Span;
+
+use crate::fault;
+use crate::world::World;
+
+/// How often the lease is renewed, and so how long a cancellation takes to be seen: a person who cancels waits this long.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// A leg's desk: its claim, its notes that are not yet written, the time of its current step.
+pub(crate) struct Desk<'a> {
+    pub(crate) world: &'a World,
+    pub(crate) store: &'a mut dyn Store,
+    pub(crate) hold: Hold,
+    pub(crate) notes: Vec<Note>,
+    /// What the leg used so far.
+    pub(crate) usage: Usage,
+    step_began: Instant,
+    beat: Instant,
+}
+
+impl<'a> Desk<'a> {
+    pub(crate) fn new(world: &'a World, store: &'a mut dyn Store, hold: Hold, began: Instant) -> Self {
+        Self {
+            world,
+            store,
+            hold,
+            notes: Vec::new(),
+            usage: Usage::default(),
+            step_began: began,
+            beat: Instant::now(),
+        }
+    }
+
+    /// A step is over: noted with its time.
+    pub(crate) fn step(&mut self, step: Step) {
+        let took = self.step_began.elapsed();
+        self.step_began = Instant::now();
+        let took = Span::from(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+        self.note(Body::Step { step, took });
+        self.after(step);
+    }
+
+    /// The fault point after a step.
+    pub(crate) fn after(&self, step: Step) {
+        fault::after(step, &self.world.environment);
+    }
+
+    pub(crate) fn note(&mut self, body: Body) {
+        self.notes.push(Note { at: (self.world.now)(), body });
+    }
+
+    pub(crate) fn notice(&mut self, level: Level, text: String) {
+        self.note(Body::Notice { level, text });
+    }
+
+    /// Writes what was noted, so that others see it while the leg goes on.
+    pub(crate) fn flush(&mut self) -> Result<(), store::Error> {
+        if !self.notes.is_empty() {
+            self.store.note(self.hold, &self.notes)?;
+            self.notes.clear();
+        }
+        Ok(())
+    }
+
+    /// Writes a piece of transcript, and what was noted, in one commit.
+    pub(crate) fn transcribe(&mut self, chunk: &Chunk) -> Result<(), store::Error> {
+        self.store.transcribe(self.hold, chunk, &self.usage, &self.notes)?;
+        self.notes.clear();
+        Ok(())
+    }
+
+    /// Renews the lease when it is time to. Says whether a person asked for the end.
+    pub(crate) fn pulse(&mut self) -> Result<Pulse, store::Error> {
+        if self.beat.elapsed() < HEARTBEAT {
+            return Ok(Pulse::Beating);
+        }
+        let pulse = self.store.heartbeat(self.hold, super::LEASE)?;
+        self.beat = Instant::now();
+        Ok(pulse)
+    }
+
+    /// How long ago the lease was last renewed.
+    pub(crate) fn since_beat(&self) -> Duration {
+        self.beat.elapsed()
+    }
+}

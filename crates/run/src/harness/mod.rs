@@ -1,0 +1,174 @@
+//! The harness: one leg from claim to handoff, in ten steps (see [`Step`]).
+//!
+//! What it promises: the leg's whole effect on its task is the one transaction of the handoff. Before it, a killed harness
+//! leaves a leg that its owner's death turns into `lost`, and whatever it did to the workspace is saved and reset by the
+//! next one. After it, the next leg is in the store for anyone to take. So it may die between any two lines.
+//!
+//! Nothing here decides where a task goes: [`acquit_core::decide`] does. Nothing here believes an agent: its report selects
+//! a transition, and the gates say whether the work counts.
+
+mod artifacts;
+mod desk;
+mod perform;
+mod turn;
+mod watch;
+mod work;
+
+use std::time::{Duration, Instant};
+
+use acquit_core::decide::{Illegal, Input, decide};
+use acquit_core::event::{Level, Step};
+use acquit_core::failure::kind;
+use acquit_core::ids::Name;
+use acquit_core::leg::{Ending, Owner, Purpose, Report};
+use acquit_core::store::{self, Claim, Commit, Store, Wanted};
+use acquit_core::task::{Actor, Task};
+use acquit_core::workflow::Work;
+
+use crate::world::World;
+
+pub(crate) use artifacts::{read_text, tail};
+pub(crate) use desk::Desk;
+pub(crate) use turn::{GRACE, span};
+pub(crate) use watch::Watch;
+
+/// How long a harness may be silent before others may declare its leg lost. Longer than any single call of git may take,
+/// because nothing beats while git runs; a harness that died on this machine is found by its process, long before this.
+pub const LEASE: Duration = Duration::from_mins(5);
+
+/// Writing the handoff is tried again so often when somebody else changed the task in between: a person's click takes
+/// one try, more than a few mean that something is wrong.
+const HANDOFF_TRIES: u32 = 8;
+
+/// Why a leg could not be brought to its handoff. What the agent did wrong is never one of these.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The store refused, or cannot be reached.
+    #[error("use the store")]
+    Store(#[from] store::Error),
+    /// The decision was refused: a mistake of this program.
+    #[error("decide what follows from the leg")]
+    Illegal(#[from] Illegal),
+    /// This process does not know itself.
+    #[error("find out which process this is")]
+    Identity(#[source] std::io::Error),
+}
+
+/// Takes a leg that is due, if there is one.
+pub fn claim(world: &World, store: &mut dyn Store, wanted: Wanted) -> Result<Option<Claim>, Error> {
+    let process = crate::process::Identity::of_self().map_err(Error::Identity)?;
+    let owner = Owner {
+        host: world.host.clone(),
+        boot: process.boot().to_owned(),
+        pid: process.pid().unsigned_abs(),
+        started: process.start(),
+    };
+    Ok(store.claim(wanted, &owner, LEASE)?)
+}
+
+/// Runs a claimed leg to its handoff. `began` is when claiming it began. Returns the task as the handoff left it.
+pub fn run(world: &World, store: &mut dyn Store, claim: Claim, began: Instant) -> Result<Task, Error> {
+    let Claim { hold, leg, task, definition } = claim;
+    let mut desk = Desk::new(world, store, hold, began);
+    desk.step(Step::Claim);
+    let report = if leg.cancel {
+        Ok(Report::bare(Ending::Cancelled))
+    } else {
+        work::stage(&mut desk, &task, &definition, &leg.entry)
+    };
+    let report = match report {
+        Ok(report) => report,
+        Err(Trouble::Store(error)) => return Err(error.into()),
+        Err(Trouble::Leg(ending)) => Report { usage: desk.usage.clone(), ..Report::bare(ending) },
+    };
+    let task = hand_over(&mut desk, task, leg.id.number, report, &definition)?;
+    desk.after(Step::Handoff);
+    Ok(task)
+}
+
+/// The handoff: this leg ends, the task moves, the next leg is ready, all in one transaction.
+fn hand_over(
+    desk: &mut Desk<'_>,
+    mut task: Task,
+    leg: u32,
+    report: Report,
+    definition: &acquit_core::definition::Definition,
+) -> Result<Task, Error> {
+    for attempt in 1.. {
+        let input = Input::LegEnded { leg, report: report.clone() };
+        let changes = decide(&task, &definition.workflow, input)?;
+        let by = Actor::Harness(desk.hold.leg);
+        let commit =
+            Commit { before: &task, changes: &changes, by: &by, hold: Some(desk.hold), notes: &desk.notes };
+        match desk.store.commit(commit) {
+            Ok(task) => return Ok(task),
+            Err(store::Error::Conflict(id)) if attempt < HANDOFF_TRIES => task = desk.store.task(id)?,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    unreachable!("the loop returns at its last try")
+}
+
+/// What ends a leg before its own end.
+pub(crate) enum Trouble {
+    /// The leg ends this way; the handoff says so.
+    Leg(Ending),
+    /// Nothing can be written any more.
+    Store(store::Error),
+}
+
+impl From<store::Error> for Trouble {
+    fn from(error: store::Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl Trouble {
+    /// The harness could not do its part.
+    pub(crate) fn harness(error: &(dyn std::error::Error + 'static)) -> Self {
+        Self::failed(kind::HARNESS, format!("failed to {}", chain(error)))
+    }
+
+    /// The leg failed with a kind of failure.
+    pub(crate) fn failed(kind: &'static str, reason: String) -> Self {
+        Self::Leg(Ending::Failed { kind: Name::literal(kind), reason })
+    }
+}
+
+impl From<crate::workspace::Error> for Trouble {
+    fn from(error: crate::workspace::Error) -> Self {
+        match &error {
+            crate::workspace::Error::Guardrail { what } => Self::failed(kind::GUARDRAIL, what.clone()),
+            _ => Self::harness(&error),
+        }
+    }
+}
+
+/// An error with its sources, in one line.
+pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    text
+}
+
+/// The fault point after a step that happens outside of this module.
+pub fn point(world: &World, step: Step) {
+    crate::fault::after(step, &world.environment);
+}
+
+/// Whether a leg lets an agent work, or only checks.
+fn has_agent(purpose: &Purpose, work: &Work) -> bool {
+    match (purpose, work) {
+        (Purpose::Recheck { .. }, _) => false,
+        (Purpose::Work | Purpose::Fix { .. }, Work::Agent(_)) => true,
+        (Purpose::Work | Purpose::Fix { .. }, Work::Check | Work::Action { .. } | Work::Human { .. }) => false,
+    }
+}
+
+/// How much a failure to do something optional matters.
+const BEST_EFFORT: Level = Level::Warning;

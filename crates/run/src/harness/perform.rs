@@ -1,0 +1,81 @@
+//! What the harness does itself: the setup of a workspace, and the action stages.
+
+use acquit_core::agent::shorten;
+use acquit_core::artifact::Artifact;
+use acquit_core::event::Level;
+use acquit_core::failure::kind;
+use acquit_core::outcome;
+use acquit_core::workflow::Action;
+
+use super::Trouble;
+use super::desk::Desk;
+use super::work::{Done, Job, by_harness};
+use crate::gate;
+use crate::git::{CommitId, Identity};
+use crate::workspace::Locked;
+
+/// The longest first line of a commit that git's own tools show whole.
+const SUBJECT: usize = 72;
+
+/// Installs dependencies, once for each state of the lock files.
+pub(super) fn setup(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<(), Trouble> {
+    let Some(setup) = &job.definition.config.setup else { return Ok(()) };
+    let lock_files: Vec<&str> = setup.lock_files.iter().map(String::as_str).collect();
+    let key = workspace.lock_files_hash(&lock_files)?;
+    if workspace.setup_done(&key)? {
+        return Ok(());
+    }
+    desk.notice(Level::Info, format!("setting up the workspace: {}", setup.run));
+    desk.flush()?;
+    let ran = gate::command(desk, "setup", &setup.run, setup.timeout, &workspace.tree())?;
+    if !ran.passed {
+        let words = super::artifacts::tail(&ran.log, 2_000);
+        let reason = format!("the setup command `{}` ended with {}\n{words}", setup.run, ran.ended);
+        return Err(Trouble::failed(kind::HARNESS, reason));
+    }
+    workspace.mark_setup_done(&key)?;
+    Ok(())
+}
+
+/// Performs an action stage. Each is idempotent: done again after a crash, it finds its effect and changes nothing.
+pub(super) fn action(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    action: Action,
+    workspace: &Locked,
+) -> Result<Done, Trouble> {
+    match action {
+        Action::Squash => squash(desk, job, workspace),
+    }
+}
+
+/// One commit of all the task's work, on its branch in the user's repository.
+fn squash(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Done, Trouble> {
+    let seed = &job.task.seed;
+    let base = seed.base.commit.parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
+    if job.start == base {
+        return Err(Trouble::failed(kind::NOTHING, "there is no work to deliver".to_owned()));
+    }
+    let author = &job.definition.author;
+    let identity = Identity::new(&author.name, &author.email);
+    let commit = workspace.squash(&base, &job.start, &message(job), &identity)?;
+    workspace.publish(&job.source, &seed.branch, &commit)?;
+    desk.notice(Level::Info, format!("branch {} is at {}", seed.branch, commit.short()));
+    let branch =
+        Artifact::Branch { name: seed.branch.clone(), commit: commit.to_string(), published: true };
+    Ok(Done { moved: Some((commit, vec![branch])), ..by_harness(outcome::DONE) })
+}
+
+/// The commit's message: what was wanted, what was done, and which task it was.
+fn message(job: &Job<'_>) -> String {
+    let wish = &job.task.seed.wish;
+    let title = wish.title.lines().next().unwrap_or_default();
+    let mut text = shorten(title, SUBJECT);
+    if !job.task.learnings.is_empty() {
+        text.push_str("\n\n");
+        for learning in &job.task.learnings {
+            text.push_str(&format!("- {}\n", shorten(learning, 300)));
+        }
+    }
+    format!("{}\n\nTask: {}\n", text.trim_end(), job.task.seed.id)
+}

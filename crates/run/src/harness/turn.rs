@@ -1,0 +1,201 @@
+//! An agent's turn: what it is told, how it is started, and what came of it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use acquit_core::config::Agent;
+use acquit_core::event::Body;
+use acquit_core::failure::kind;
+use acquit_core::ids::Name;
+use acquit_core::leg::Ending;
+use acquit_core::time::Span;
+use acquit_core::workflow::AgentWork;
+use acquit_core::{context, outcome};
+
+use super::Trouble;
+use super::desk::Desk;
+use super::watch::Watch;
+use super::work::Job;
+use crate::agent::{self, Launch};
+use crate::process::{Exit, Limits, Spec, Stderr, Stdin, Stdout};
+use crate::transcript::Transcript;
+use crate::world::LegFolder;
+
+/// How long something has to end by itself after it was asked to: time to write down a result, not to finish one.
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
+
+/// How much of an agent's error output is shown when it failed.
+const ERRORS_SHOWN: u64 = 2_000;
+
+/// An agent that is ready to be started.
+pub(super) struct Ready {
+    name: Name,
+    agent: Agent,
+    launch: Launch,
+}
+
+/// What an agent's run came to.
+pub(super) struct Ran {
+    /// The end of what it said.
+    pub(super) last_words: String,
+    /// How many tools it used.
+    pub(super) tools: u64,
+}
+
+/// Makes the leg's folder with the prompt and the stub of the handoff file.
+pub(super) fn context(desk: &Desk<'_>, job: &Job<'_>, folder: &LegFolder) -> Result<(), Trouble> {
+    let (handoff, output_dir) = (folder.handoff(), folder.output_dir());
+    let prompt = context::build(&context::Parts {
+        task: job.task,
+        definition: job.definition,
+        entry: job.entry,
+        leg: desk.hold.leg,
+        date: &date((desk.world.now)().0),
+        handoff_file: &handoff.to_string_lossy(),
+        output_dir: &output_dir.to_string_lossy(),
+    })
+    .map_err(|error| Trouble::failed(kind::HARNESS, format!("failed to build the prompt: {error}")))?;
+    let made = || -> std::io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&output_dir)?;
+        private(&folder.prompt(), prompt.as_bytes())?;
+        private(&handoff, outcome::stub(&job.stage.on).as_bytes())
+    };
+    made().map_err(|error| Trouble::harness(&error))
+}
+
+/// Finds the agent that takes this stage.
+pub(super) fn configure(desk: &Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Result<Ready, Trouble> {
+    let config = &job.definition.config;
+    let name = work.agent.as_ref().or(config.agent.as_ref()).ok_or_else(|| {
+        let words = format!("stage {} names no agent, and the project has no default agent", job.stage.name);
+        Trouble::failed(kind::HARNESS, words)
+    })?;
+    let agent = config.agents.get(name).cloned().ok_or_else(|| {
+        Trouble::failed(kind::HARNESS, format!("the configuration has no agent `{name}`"))
+    })?;
+    let mut launch = agent::launch(&agent, desk.world).map_err(|error| Trouble::harness(&error))?;
+    let folder = desk.world.leg_folder(desk.hold.leg);
+    let attempt = 1 + job.task.past.iter().filter(|past| counts(past, job)).count();
+    let mut set = |name: &str, value: OsString| launch.env.push((name.into(), value));
+    set("ACQUIT_TASK", desk.hold.leg.task.to_string().into());
+    set("ACQUIT_LEG", desk.hold.leg.to_string().into());
+    set("ACQUIT_STAGE", job.stage.name.to_string().into());
+    set("ACQUIT_ATTEMPT", attempt.to_string().into());
+    set("ACQUIT_HANDOFF", folder.handoff().into());
+    set("ACQUIT_OUTPUT", folder.output_dir().into());
+    Ok(Ready { name: name.clone(), agent, launch })
+}
+
+/// Whether a past leg was an attempt at this stage. A lost one was not: nobody saw what came of it.
+fn counts(past: &acquit_core::leg::Past, job: &Job<'_>) -> bool {
+    past.entry.stage == job.stage.name
+        && !matches!(past.ending, Ending::Lost { .. })
+        && super::has_agent(&past.entry.purpose, &job.stage.work)
+}
+
+/// Starts the agent, watches it to its end, and keeps what it said.
+pub(super) fn run(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    folder: &LegFolder,
+    ready: Ready,
+    tree: &Path,
+) -> Result<Ran, Trouble> {
+    let Ready { name, agent, launch } = ready;
+    let limits = &job.stage.limits;
+    let spec = Spec {
+        program: launch.program,
+        args: launch.args,
+        cwd: tree.to_owned(),
+        env: launch.env,
+        stdin: Stdin::File(folder.prompt()),
+        stdout: Stdout::Truncate(folder.output()),
+        stderr: Stderr::File(folder.errors()),
+        limits: Limits {
+            time: limits.time.duration(),
+            idle: limits.idle.map(Span::duration),
+            output: limits.output,
+            grace: GRACE,
+        },
+    };
+    let child = desk.world.spawner.spawn(&spec).map_err(|error| Trouble::harness(&error))?;
+    desk.note(Body::AgentStarted {
+        agent: name.to_string(),
+        adapter: agent.adapter.name().to_owned(),
+        containment: child.containment().to_string(),
+    });
+    let mut transcript = Transcript::new(agent::parser(&agent.adapter));
+    let mut watch = Watch::new(desk, Some(&mut transcript));
+    // The agent works by itself now: a good moment to let others see how far it came.
+    let first = watch.desk.flush();
+    let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
+    let (broken, cancelled) = (watch.broken.take(), watch.cancelled);
+    if let Some(error) = broken.or(first.err()) {
+        return Err(error.into());
+    }
+    let ended = ended?;
+    watch.desk.note(Body::AgentEnded {
+        exit: ended.exit.to_string(),
+        took: span(ended.duration),
+        output: ended.output_bytes,
+    });
+    watch.finish()?;
+    if cancelled {
+        return Err(Trouble::Leg(Ending::Cancelled));
+    }
+    let reason = format!("the agent {name}: {}", ended.exit);
+    match ended.exit {
+        Exit::Code(0) => {}
+        Exit::TimedOut { .. } | Exit::Idle { .. } | Exit::OutputLimit { .. } => {
+            return Err(Trouble::Leg(Ending::TimedOut { reason }));
+        }
+        Exit::Code(_) | Exit::Signal(_) | Exit::Cancelled => {
+            let words = super::artifacts::tail(&folder.errors(), ERRORS_SHOWN);
+            let reason = if words.is_empty() { reason } else { format!("{reason}\n{words}") };
+            return Err(Trouble::failed(kind::AGENT, reason));
+        }
+    }
+    Ok(Ran { last_words: transcript.last_words().to_owned(), tools: transcript.tools() })
+}
+
+/// Writes a file that only its owner reads, from its beginning.
+fn private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?.write_all(bytes)
+}
+
+/// A length of time in the form of events.
+pub(crate) fn span(duration: Duration) -> Span {
+    Span::from(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The day of a moment (UTC), as `2026-11-15`: the civil-from-days rule of the Gregorian calendar.
+fn date(millis: i64) -> String {
+    let days = millis.div_euclid(86_400_000) + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_follow_the_calendar() {
+        let day = 86_400_000;
+        assert_eq!(date(0), "1970-01-01");
+        assert_eq!(date(19_782 * day), "2024-02-29");
+        assert_eq!(date(19_783 * day - 1), "2024-02-29");
+        assert_eq!(date(20_772 * day), "2026-11-15");
+    }
+}

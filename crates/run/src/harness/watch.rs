@@ -1,0 +1,87 @@
+//! Watching what runs: the lease beats, the transcript is written, a cancellation is heard.
+
+use std::time::{Duration, Instant};
+
+use acquit_core::store::{self, Pulse};
+
+use super::desk::Desk;
+use crate::process::{Next, StopReason, Watcher};
+use crate::transcript::Transcript;
+
+/// What the agent said is written at least this often, so that viewers are never further behind.
+const FLUSH: Duration = Duration::from_millis(400);
+
+/// Watches an agent, or with no transcript a gate or a setup step.
+pub(crate) struct Watch<'d, 'a> {
+    pub(crate) desk: &'d mut Desk<'a>,
+    pub(crate) transcript: Option<&'d mut Transcript>,
+    /// What the store answered, when it would not go on.
+    pub(crate) broken: Option<store::Error>,
+    /// Whether a person asked for the end.
+    pub(crate) cancelled: bool,
+    flushed: Instant,
+}
+
+impl<'d, 'a> Watch<'d, 'a> {
+    pub(crate) fn new(desk: &'d mut Desk<'a>, transcript: Option<&'d mut Transcript>) -> Self {
+        Self { desk, transcript, broken: None, cancelled: false, flushed: Instant::now() }
+    }
+
+    /// Writes what is left after the end.
+    pub(crate) fn finish(&mut self) -> Result<(), store::Error> {
+        if let Some(transcript) = &mut self.transcript {
+            transcript.finish();
+        }
+        self.write()
+    }
+
+    fn write(&mut self) -> Result<(), store::Error> {
+        self.flushed = Instant::now();
+        let Some(transcript) = &mut self.transcript else { return self.desk.flush() };
+        self.desk.usage = transcript.usage.clone();
+        match transcript.cut() {
+            Some(chunk) => self.desk.transcribe(&chunk),
+            None => self.desk.flush(),
+        }
+    }
+
+    /// A store that cannot be reached for a moment is no reason to end an agent, as long as the lease lasts. A store that
+    /// says "not yours any more" is.
+    fn tolerate(&mut self, error: store::Error) {
+        let lasting = self.desk.since_beat() < super::LEASE;
+        match error {
+            store::Error::Database { .. } if lasting => {}
+            error => self.broken = Some(error),
+        }
+    }
+}
+
+impl Watcher for Watch<'_, '_> {
+    fn output(&mut self, _offset: u64, bytes: &[u8]) {
+        let Some(transcript) = &mut self.transcript else { return };
+        transcript.take(bytes);
+        if transcript.is_full() && self.broken.is_none()
+            && let Err(error) = self.write()
+        {
+            // Part of the transcript would be missing for good, so this is not tolerated.
+            self.broken = Some(error);
+        }
+    }
+
+    fn tick(&mut self) -> Next {
+        if self.broken.is_none() && self.flushed.elapsed() >= FLUSH
+            && let Err(error) = self.write()
+        {
+            self.broken = Some(error);
+        }
+        match self.desk.pulse() {
+            Ok(Pulse::Beating) => {}
+            Ok(Pulse::Cancel) => self.cancelled = true,
+            Err(error) => self.tolerate(error),
+        }
+        if self.cancelled || self.broken.is_some() {
+            return Next::Stop(StopReason::Cancelled);
+        }
+        Next::Continue
+    }
+}

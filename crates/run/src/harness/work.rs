@@ -1,0 +1,213 @@
+//! A leg's work: the workspace, the agent's turn, its outcome, the gates, and what is left of it all.
+
+use acquit_core::definition::Definition;
+use acquit_core::event::{Body, Level, Step};
+use acquit_core::failure::{Failure, kind};
+use acquit_core::gate::Verdict;
+use acquit_core::ids::Name;
+use acquit_core::leg::{Ending, Entry, Purpose, Report};
+use acquit_core::outcome::{self, Left, Outcome, Source as Reported, Wrong};
+use acquit_core::task::Task;
+use acquit_core::workflow::{AgentWork, Mode, Stage, Work};
+
+use super::desk::Desk;
+use super::{Trouble, artifacts, perform, turn};
+use crate::gate;
+use crate::git::{CommitId, Identity, Source};
+use crate::workspace::{Leftovers, Locked, Work as Collected, Workspace};
+
+/// Everything that a leg's steps look at and none of them changes.
+pub(super) struct Job<'a> {
+    pub(super) task: &'a Task,
+    pub(super) definition: &'a Definition,
+    pub(super) entry: &'a Entry,
+    pub(super) stage: &'a Stage,
+    pub(super) source: Source,
+    /// The commit that the leg starts from.
+    pub(super) start: CommitId,
+}
+
+/// What a stage's work came to, before the gates have spoken.
+pub(super) struct Done {
+    pub(super) outcome: Outcome,
+    /// What changed, if an agent worked.
+    pub(super) collected: Option<Collected>,
+    /// Where the work stands, if the leg moved it by other means.
+    pub(super) moved: Option<(CommitId, Vec<acquit_core::artifact::Artifact>)>,
+}
+
+/// Does a stage's work and says how it ended.
+pub(super) fn stage(
+    desk: &mut Desk<'_>,
+    task: &Task,
+    definition: &Definition,
+    entry: &Entry,
+) -> Result<Report, Trouble> {
+    let missing = || Trouble::failed(kind::HARNESS, format!("the workflow has no stage `{}`", entry.stage));
+    let stage = definition.workflow.stage(entry.stage.as_str()).ok_or_else(missing)?;
+    let source = serde_json::from_value(definition.source.clone()).map_err(|e| Trouble::harness(&e))?;
+    let start = task.tip.parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
+    let job = Job { task, definition, entry, stage, source, start };
+
+    let workspace = prepare(desk, &job)?;
+    desk.step(Step::Workspace);
+    let done = match (&entry.purpose, &stage.work) {
+        (Purpose::Recheck { outcome }, _) => {
+            Done { outcome: outcome.clone(), collected: None, moved: None }
+        }
+        (Purpose::Work | Purpose::Fix { .. }, Work::Agent(agent)) => agent_turn(desk, &job, agent, &workspace)?,
+        (Purpose::Work | Purpose::Fix { .. }, Work::Check) => by_harness(outcome::PASSED),
+        (Purpose::Work | Purpose::Fix { .. }, Work::Action { action }) => {
+            perform::action(desk, &job, *action, &workspace)?
+        }
+        (Purpose::Work | Purpose::Fix { .. }, Work::Human { .. }) => {
+            return Err(Trouble::failed(kind::HARNESS, "a human stage has no work for a harness".to_owned()));
+        }
+    };
+    let failures = gates(desk, &job, &workspace)?;
+    desk.step(Step::Gates);
+    let artifacts = artifacts::collect(desk, &job, &done);
+    desk.step(Step::Artifacts);
+    Ok(report(desk, &job, done, failures, artifacts))
+}
+
+pub(super) fn by_harness(name: &'static str) -> Done {
+    let outcome =
+        Outcome { name: Name::literal(name), payload: serde_json::json!({}), source: Reported::Harness };
+    Done { outcome, collected: None, moved: None }
+}
+
+fn prepare(desk: &mut Desk<'_>, job: &Job<'_>) -> Result<Locked, Trouble> {
+    let leg = desk.hold.leg;
+    let author = &job.definition.author;
+    let workspace =
+        Workspace::open(&desk.world.workspace_folder(leg.task), &job.source, desk.world.git.clone())?
+            .with_agent_identity(Identity::new(&author.name, &author.email))
+            .lock(&format!("acquit leg {leg}"))?;
+    let prepared = workspace.prepare(&leg.to_string(), &job.start, &job.task.seed.branch)?;
+    if let Some(saved) = prepared.saved {
+        desk.note(Body::WorkSaved { reference: saved.reference, commit: saved.commit.to_string() });
+    }
+    for note in prepared.notes {
+        desk.notice(Level::Info, note);
+    }
+    perform::setup(desk, job, &workspace)?;
+    Ok(workspace)
+}
+
+/// Steps three to six: context, agent, run, outcome.
+fn agent_turn(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    agent: &AgentWork,
+    workspace: &Locked,
+) -> Result<Done, Trouble> {
+    let folder = desk.world.leg_folder(desk.hold.leg);
+    turn::context(desk, job, &folder)?;
+    desk.step(Step::Context);
+    let launch = turn::configure(desk, job, agent)?;
+    desk.step(Step::Agent);
+    let ran = turn::run(desk, job, &folder, launch, &workspace.tree())?;
+    desk.step(Step::Run);
+    let collected = workspace.collect(&desk.hold.leg.to_string(), leftovers(job, agent.mode))?;
+    let outcome = read_outcome(job, agent.mode, &folder, &ran, &collected)?;
+    desk.step(Step::Outcome);
+    Ok(Done { outcome, collected: Some(collected), moved: None })
+}
+
+/// What becomes of changes that the agent did not commit: a stage that writes keeps them, the others have no say.
+fn leftovers(job: &Job<'_>, mode: Mode) -> Leftovers {
+    let author = &job.definition.author;
+    if mode.writes() {
+        Leftovers::Commit {
+            message: format!("{}: work of stage {}", job.task.seed.id, job.stage.name),
+            identity: Identity::new(&author.name, &author.email),
+        }
+    } else {
+        Leftovers::SaveAndReset
+    }
+}
+
+/// What the agent reported, checked; or why that is nothing to go by.
+fn read_outcome(
+    job: &Job<'_>,
+    mode: Mode,
+    folder: &crate::world::LegFolder,
+    ran: &turn::Ran,
+    collected: &Collected,
+) -> Result<Outcome, Trouble> {
+    let changed = collected.head != job.start;
+    let wrong = |wrong: Wrong| Trouble::failed(kind::OUTCOME, wrong.to_string());
+    let handoff = artifacts::read_text(&folder.handoff(), outcome::PAYLOAD_LIMIT as u64)
+        .map_err(|size| wrong(Wrong::TooLarge { place: "handoff file", size }))?;
+    let mut found = outcome::from_handoff(&handoff.unwrap_or_default()).map_err(wrong)?;
+    if found.is_none() {
+        found = outcome::from_markers(&ran.last_words).map_err(wrong)?;
+    }
+    if found.is_none() {
+        let left = Left { plan: artifacts::plan(folder).is_some(), commits: changed };
+        found = outcome::infer(mode, &left, &job.stage.on);
+    }
+    let idle = mode.writes() && !changed;
+    let nothing = || {
+        let words = format!("the agent ended without having changed anything ({} tool uses)", ran.tools);
+        Trouble::failed(kind::NOTHING, words)
+    };
+    let outcome = match found {
+        Some(outcome) => outcome,
+        None if idle => return Err(nothing()),
+        None => return Err(wrong(Wrong::Silence)),
+    };
+    outcome::check(&outcome, &job.stage.on).map_err(wrong)?;
+    if idle && mode.success() == Some(outcome.name.as_str()) {
+        return Err(nothing());
+    }
+    if outcome.name == *outcome::FAILED && !job.stage.on.contains_key(&outcome.name) {
+        let reason = outcome.summary().unwrap_or_else(|| "the agent gave up without saying why".to_owned());
+        return Err(Trouble::failed(kind::AGENT, reason));
+    }
+    Ok(outcome)
+}
+
+/// Runs the stage's gates in their order. All of them, so that one fix leg hears of everything.
+fn gates(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Vec<Failure>, Trouble> {
+    let mut failures = Vec::new();
+    for name in &job.stage.gates {
+        let Some(gate) = job.definition.workflow.gate(name.as_str()) else {
+            return Err(Trouble::failed(kind::HARNESS, format!("the workflow has no gate `{name}`")));
+        };
+        // Viewers should see what came before while a long check runs.
+        desk.flush()?;
+        let verdict: Verdict = gate::run(desk, gate, &workspace.tree())?;
+        if verdict.rejects() {
+            failures.extend(verdict.failure.clone());
+        }
+        desk.note(Body::Gate { verdict });
+    }
+    if !job.stage.gates.is_empty() {
+        workspace.discard()?;
+    }
+    Ok(failures)
+}
+
+fn report(
+    desk: &Desk<'_>,
+    job: &Job<'_>,
+    done: Done,
+    failures: Vec<Failure>,
+    artifacts: Vec<acquit_core::artifact::Artifact>,
+) -> Report {
+    let Done { outcome, collected, moved } = done;
+    let head = moved.map(|(commit, _)| commit).or(collected.map(|collected| collected.head));
+    let tip = head.filter(|head| *head != job.start).map(|head| head.to_string());
+    let learning = outcome
+        .summary()
+        .filter(|_| failures.is_empty() && super::has_agent(&job.entry.purpose, &job.stage.work))
+        .map(|summary| format!("{}: {summary}", job.stage.name));
+    let ending = if failures.is_empty() {
+        Ending::Passed { outcome }
+    } else {
+        Ending::Rejected { outcome, failures }
+    };
+    Report { ending, tip, artifacts, learning, usage: desk.usage.clone() }
+}

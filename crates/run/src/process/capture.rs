@@ -1,0 +1,235 @@
+//! Short calls of trusted programs, such as git, whose output is wanted in memory.
+//!
+//! One `posix_spawn`, two pipes and one `poll` loop: no thread, no temporary file. Input lies complete in a memory file
+//! before the program starts, so there is no writer that could block.
+#![allow(clippy::disallowed_methods, reason = "this is the module that spawns")]
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::{Access, MemfdFlags, access, memfd_create};
+
+use super::error::Error;
+use super::exit::{Exit, StopReason};
+use super::ladder::Ladder;
+use super::spawn::{Spawner, Streams, Wanted};
+use super::tree::Tree;
+use super::watch::poll;
+use super::{lookup, output};
+
+/// The most that a call may write to each of its two streams: far more than any answer that is looked at as a whole.
+pub const CAPTURE_OUTPUT: usize = 64 * 1024 * 1024;
+
+/// A program to call.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// A path, or a name that is looked up in the `PATH` of [`Call::env`].
+    pub program: OsString,
+    /// The arguments, without the program's name.
+    pub args: Vec<OsString>,
+    /// The directory in which it starts.
+    pub cwd: PathBuf,
+    /// The complete environment: nothing else is passed on.
+    pub env: Vec<(OsString, OsString)>,
+    /// What it reads; nothing without this.
+    pub input: Option<Vec<u8>>,
+    /// The longest that it may run.
+    pub limit: Duration,
+    /// How far it is trusted.
+    pub guard: Guard,
+}
+
+/// How far a called program is trusted to end what it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guard {
+    /// It is started directly, in a process group that is killed at the limit.
+    Trusted,
+    /// It is started through the helper, and nothing of it is left when the call returns.
+    Contained,
+}
+
+/// What a call gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Captured {
+    /// How it ended.
+    pub exit: Exit,
+    /// All of its output, or the beginning up to [`CAPTURE_OUTPUT`].
+    pub stdout: Vec<u8>,
+    /// All of its errors, likewise.
+    pub stderr: Vec<u8>,
+}
+
+impl Spawner {
+    /// Calls a program and waits for its end, which comes by itself or at the limit.
+    pub fn capture(&self, call: &Call) -> Result<Captured, Error> {
+        let started = Instant::now();
+        let (tree, streams) = match call.guard {
+            Guard::Trusted => start_trusted(call)?,
+            Guard::Contained => self.start_contained(call)?,
+        };
+        collect(tree, streams, call.limit, started)
+    }
+
+    fn start_contained(&self, call: &Call) -> Result<(Tree, Streams), Error> {
+        let input = call.input.as_deref().map(|input| memory_file(call, input)).transpose()?;
+        // The helper opens it before it leaves the harness's namespaces; the file stays open here until it has.
+        let stdin = match &input {
+            Some(file) => PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())),
+            None => PathBuf::from("/dev/null"),
+        };
+        let wanted = Wanted {
+            program: &call.program,
+            args: &call.args,
+            cwd: &call.cwd,
+            env: &call.env,
+            stdin: &stdin,
+        };
+        let (tree, _, streams) = self.start(&wanted, Stdio::piped(), Stdio::piped())?;
+        Ok((tree, streams))
+    }
+}
+
+fn start_trusted(call: &Call) -> Result<(Tree, Streams), Error> {
+    // The standard library forks, which is slow, for a name that it has to look up in a changed environment.
+    let program = find(call)?;
+    let mut command = Command::new(&program);
+    command.args(&call.args).current_dir(&call.cwd);
+    command.env_clear().envs(call.env.iter().map(|(name, value)| (name, value)));
+    command.process_group(0);
+    command.stdin(match call.input.as_deref() {
+        Some(input) => memory_file(call, input)?.into(),
+        None => Stdio::null(),
+    });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|source| blame(call, program, source))?;
+    let streams = Streams {
+        stdout: child.stdout.take().map(OwnedFd::from),
+        stderr: child.stderr.take().map(OwnedFd::from),
+    };
+    Ok((Tree::adopt(child, Guard::Trusted)?, streams))
+}
+
+fn find(call: &Call) -> Result<PathBuf, Error> {
+    let path = call.env.iter().rfind(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let candidates = lookup::candidates(&call.program, path);
+    if let [only] = candidates.as_slice() {
+        return Ok(only.clone());
+    }
+    candidates
+        .into_iter()
+        .find(|file| file.is_file() && access(file, Access::EXEC_OK).is_ok())
+        .ok_or_else(|| Error::ProgramMissing { program: call.program.clone().into() })
+}
+
+/// One error number stands for a missing program and for a missing directory; this finds out which.
+fn blame(call: &Call, program: PathBuf, source: io::Error) -> Error {
+    if let Err(source) = std::fs::read_dir(&call.cwd) {
+        return Error::Cwd { path: call.cwd.clone(), source };
+    }
+    let there = access(call.cwd.join(&program), Access::EXISTS).is_ok();
+    if there { Error::ProgramNotExecutable { program, source } } else { Error::ProgramMissing { program } }
+}
+
+fn memory_file(call: &Call, input: &[u8]) -> Result<File, Error> {
+    let make = || -> io::Result<File> {
+        let mut file = File::from(memfd_create("input", MemfdFlags::CLOEXEC)?);
+        file.write_all(input)?;
+        file.rewind()?;
+        Ok(file)
+    };
+    make().map_err(|source| Error::Stdin { program: call.program.clone().into(), source })
+}
+
+/// One of the two pipes, until it is closed.
+struct Stream {
+    pipe: Option<File>,
+    bytes: Vec<u8>,
+}
+
+#[derive(PartialEq, Eq)]
+enum Room {
+    Left,
+    Full,
+}
+
+impl Stream {
+    fn new(pipe: Option<OwnedFd>) -> Self {
+        Self { pipe: pipe.map(File::from), bytes: Vec::new() }
+    }
+
+    /// Reads once, which does not block because there is something. Beyond the limit it only empties the pipe.
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Room, Error> {
+        let Some(pipe) = &mut self.pipe else { return Ok(Room::Left) };
+        match pipe.read(buffer) {
+            Ok(0) => self.pipe = None,
+            Ok(count) => {
+                let room = CAPTURE_OUTPUT - self.bytes.len();
+                self.bytes.extend_from_slice(&buffer[..count.min(room)]);
+                if count > room {
+                    return Ok(Room::Full);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(Room::Left)
+    }
+}
+
+/// Reads both pipes until the program has ended and they are empty. Their *end* is not waited for: something in the
+/// background may hold them open forever.
+fn collect(tree: Tree, streams: Streams, limit: Duration, started: Instant) -> Result<Captured, Error> {
+    let mut streams = [Stream::new(streams.stdout), Stream::new(streams.stderr)];
+    let mut buffer = vec![0; output::CHUNK];
+    let mut ladder = Ladder::new(Duration::ZERO);
+    let mut reason = None;
+    loop {
+        let [ended, ready @ ..] = wait(&tree, &streams, next_moment(&ladder, limit, started))?;
+        for (stream, ready) in streams.iter_mut().zip(ready) {
+            if ready && stream.read(&mut buffer)? == Room::Full {
+                reason.get_or_insert(StopReason::OutputLimit { limit: CAPTURE_OUTPUT as u64 });
+            }
+        }
+        if ended && (reason.is_some() || !ready.contains(&true)) {
+            let [stdout, stderr] = streams.map(|stream| stream.bytes);
+            let exit = tree.reap()?.exit;
+            return Ok(Captured { exit: reason.map_or(exit, Exit::from), stdout, stderr });
+        }
+        let now = Instant::now();
+        if now.duration_since(started) >= limit {
+            reason.get_or_insert(StopReason::TimedOut { limit });
+        }
+        if reason.is_some() {
+            ladder.force(&tree, now);
+            ladder.climb(&tree, now)?;
+        }
+    }
+}
+
+fn next_moment(ladder: &Ladder, limit: Duration, started: Instant) -> Duration {
+    let now = Instant::now();
+    match limit.saturating_sub(now.duration_since(started)) {
+        Duration::ZERO => ladder.left(now),
+        left => left.min(ladder.left(now)),
+    }
+}
+
+/// Sleeps until something can be read, the end, or `limit`: which of the process and the two pipes are ready.
+fn wait(tree: &Tree, streams: &[Stream; 2], limit: Duration) -> Result<[bool; 3], Error> {
+    let mut fds = vec![PollFd::from_borrowed_fd(tree.pidfd(), PollFlags::IN)];
+    fds.extend(
+        streams.iter().filter_map(|stream| stream.pipe.as_ref()).map(|pipe| PollFd::new(pipe, PollFlags::IN)),
+    );
+    poll(&mut fds, limit)?;
+    let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
+    let mut take = || ready.next().unwrap_or(false);
+    let ended = take();
+    Ok([ended, streams[0].pipe.is_some() && take(), streams[1].pipe.is_some() && take()])
+}

@@ -1,0 +1,54 @@
+//! Processes that go on by themselves: harnesses. Started from the foreground or by a worker, ended by nobody but their work.
+#![allow(clippy::disallowed_methods, reason = "part of the module that spawns")]
+
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use super::{Error, Spawner};
+
+/// A harness that was started. Dropping this leaves it running.
+#[derive(Debug)]
+pub struct Detached(Child);
+
+impl Detached {
+    /// Whether it is over. Never waits.
+    pub fn has_ended(&mut self) -> Result<bool, Error> {
+        Ok(self.0.try_wait()?.is_some())
+    }
+}
+
+impl Spawner {
+    /// Starts this program again, with other arguments and exactly this environment. It gets a process group of its own,
+    /// so that a Ctrl-C in the terminal does not reach it; what it prints goes to the end of `log`.
+    pub fn detach(
+        &self,
+        args: &[OsString],
+        env: Vec<(OsString, OsString)>,
+        log: &Path,
+    ) -> Result<Detached, Error> {
+        let output = |source| Error::Output { path: log.to_owned(), source };
+        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(log).map_err(output)?;
+        let errors = file.try_clone().map_err(output)?;
+        let child = Command::new(&self.helper)
+            .args(args)
+            .env_clear()
+            .envs(env)
+            .stdin(Stdio::null())
+            .stdout(file)
+            .stderr(errors)
+            .process_group(0)
+            .spawn()
+            .map_err(|source| Error::Helper { helper: self.helper.clone(), source })?;
+        Ok(Detached(child))
+    }
+
+    /// Makes this process this program again, with other arguments. Returns only if that failed.
+    pub fn become_again(&self, args: &[OsString]) -> Error {
+        let source = Command::new(&self.helper).args(args).exec();
+        Error::Helper { helper: self.helper.clone(), source }
+    }
+}

@@ -1,0 +1,71 @@
+//! How a tree of processes is stopped: ask, wait for its grace, end everything, and at last kill the helper.
+
+use std::time::{Duration, Instant};
+
+use super::error::Error;
+use super::tree::{FORCE_LIMIT, KILL_LIMIT, Tree};
+
+/// How far stopping has come. Each rung has a time after which the next is taken.
+#[derive(Debug)]
+pub(super) struct Ladder {
+    rung: Rung,
+    grace: Duration,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Rung {
+    Ground,
+    Asked { since: Instant },
+    Forced { since: Instant },
+    Killed { since: Instant },
+}
+
+impl Ladder {
+    pub(super) fn new(grace: Duration) -> Self {
+        Self { rung: Rung::Ground, grace }
+    }
+
+    /// Begins with the first rung, unless it has begun.
+    pub(super) fn ask(&mut self, tree: &Tree, now: Instant) {
+        if matches!(self.rung, Rung::Ground) {
+            tree.ask();
+            self.rung = Rung::Asked { since: now };
+        }
+    }
+
+    /// Goes on to the second rung, unless it is that far.
+    pub(super) fn force(&mut self, tree: &Tree, now: Instant) {
+        if matches!(self.rung, Rung::Ground | Rung::Asked { .. }) {
+            tree.force();
+            self.rung = Rung::Forced { since: now };
+        }
+    }
+
+    /// Takes the next rung if its time has come. After the last there is nothing left to try.
+    pub(super) fn climb(&mut self, tree: &Tree, now: Instant) -> Result<(), Error> {
+        if !self.left(now).is_zero() {
+            return Ok(());
+        }
+        match self.rung {
+            Rung::Ground => {}
+            Rung::Asked { .. } => self.force(tree, now),
+            Rung::Forced { .. } => {
+                tree.kill();
+                self.rung = Rung::Killed { since: now };
+            }
+            Rung::Killed { .. } => return Err(Error::Unkillable { pid: tree.pid(), limit: KILL_LIMIT }),
+        }
+        Ok(())
+    }
+
+    /// The time until the next rung.
+    pub(super) fn left(&self, now: Instant) -> Duration {
+        let left = |since, limit: Duration| limit.saturating_sub(now.duration_since(since));
+        match self.rung {
+            Rung::Ground => Duration::MAX,
+            Rung::Asked { since } => left(since, self.grace),
+            Rung::Forced { since } => left(since, FORCE_LIMIT),
+            Rung::Killed { since } => left(since, KILL_LIMIT),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Watching a program: one loop that sleeps until the end, or until a moment that matters.
+//!
+//! The end is told by the kernel at once. Output is looked for: often while it flows, which gathers what was written
+//! together, and ever more rarely in silence. A notice of the kernel for every write (inotify) would be no gain: it wakes
+//! for every line of a burst, a user has few of them, and giving one back after a process was started takes 5 to 15 ms,
+//! several times as long as all the rest.
+
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+
+use super::error::Error;
+use super::exit::{Containment, Ended, Exit, StopReason};
+use super::ladder::Ladder;
+use super::output::{Output, Progress};
+use super::spec::Limits;
+use super::tree::Tree;
+
+/// The longest time between two calls of [`Watcher::tick`]: what a person who cancels does not notice as waiting.
+pub const TICK: Duration = Duration::from_millis(250);
+
+/// How long after output more is looked for; doubled with every look in vain.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(4);
+
+/// The longest time between two looks: what is written after a silence is seen before a person would miss it, for ten
+/// short awakenings in a second.
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+
+/// The longest single sleep, so that no limit, however large, is beyond what the kernel takes.
+const LONGEST_SLEEP: Duration = Duration::from_hours(1);
+
+/// How far beyond its output limit a program may write while it is asked to stop. One that writes on at the speed of
+/// the disk would fill it within its grace.
+const OVERRUN: u64 = 16 * 1024 * 1024;
+
+/// Whoever wants to know what a program does.
+pub trait Watcher {
+    /// Output, at this offset of its file. Every byte comes once and in order, in pieces of at most
+    /// [`CHUNK`](super::CHUNK) bytes that end anywhere, also in the middle of a line or a letter.
+    fn output(&mut self, offset: u64, bytes: &[u8]);
+
+    /// Called after output and at least every [`TICK`]: the moment to show life and to look whether to go on.
+    fn tick(&mut self) -> Next;
+}
+
+/// What a watcher wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// The program goes on.
+    Continue,
+    /// It is stopped. Once said this cannot be taken back; a later reason changes nothing.
+    Stop(StopReason),
+}
+
+/// A running program. Dropped without being watched, it is killed with everything below it.
+#[derive(Debug)]
+pub struct Child {
+    tree: Tree,
+    output: Output,
+    containment: Containment,
+    limits: Limits,
+    started: Instant,
+}
+
+impl Child {
+    pub(super) fn new(
+        tree: Tree,
+        output: Output,
+        containment: Containment,
+        limits: Limits,
+        started: Instant,
+    ) -> Self {
+        Self { tree, output, containment, limits, started }
+    }
+
+    /// The helper's number, which is the one that other tools show.
+    pub fn pid(&self) -> i32 {
+        self.tree.pid()
+    }
+
+    /// How the program's processes are held together.
+    pub fn containment(&self) -> Containment {
+        self.containment
+    }
+
+    /// Watches until nothing is left of the program, and stops it when its limits or the watcher say so. After an error
+    /// nothing is left of it either.
+    pub fn watch(mut self, watcher: &mut dyn Watcher) -> Result<Ended, Error> {
+        let mut ladder = Ladder::new(self.limits.grace);
+        let mut reason = None;
+        let mut last_output = self.started;
+        let mut last_tick = Instant::now();
+        let mut pause = SHORTEST_PAUSE;
+        let mut sleep = Duration::ZERO;
+        let mut ended_at = None;
+        loop {
+            // In this order: what is found after the end was seen is all that there will ever be.
+            if ended_at.is_none() && self.ends_within(sleep)? {
+                ended_at = Some(Instant::now());
+            }
+            let progress = self.output.report(watcher)?;
+            let sizes = self.output.measure()?;
+            let now = Instant::now();
+            let mut wish = Next::Continue;
+            pause = (2 * pause).min(LONGEST_PAUSE);
+            if progress != Progress::Nothing || sizes.errors_grew {
+                last_output = now;
+                pause = SHORTEST_PAUSE;
+            }
+            if progress != Progress::Nothing || now.duration_since(last_tick) >= TICK {
+                last_tick = now;
+                wish = watcher.tick();
+            }
+            if sizes.excess > 0 && reason.is_none() {
+                reason = Some(StopReason::OutputLimit { limit: self.limits.output });
+            }
+            if ended_at.is_some() {
+                match progress {
+                    Progress::More => continue,
+                    Progress::Read | Progress::Nothing => break,
+                }
+            }
+            if reason.is_none() {
+                reason = self.reason_to_stop(wish, last_output, now);
+            }
+            if reason.is_some() {
+                ladder.ask(&self.tree, now);
+                if sizes.excess > OVERRUN {
+                    ladder.force(&self.tree, now);
+                }
+                ladder.climb(&self.tree, now)?;
+            }
+            let limits = match reason {
+                None => self.limits_left(last_output, now),
+                Some(_) => ladder.left(now),
+            };
+            sleep = match progress {
+                Progress::More => Duration::ZERO,
+                Progress::Read | Progress::Nothing => {
+                    limits.min(pause).min(TICK.saturating_sub(now.duration_since(last_tick)))
+                }
+            };
+        }
+        let ended_at = ended_at.unwrap_or_else(Instant::now);
+        let Self { tree, output, containment, started, .. } = self;
+        let reaped = tree.reap()?;
+        Ok(Ended {
+            exit: reason.map_or(reaped.exit, Exit::from),
+            output_bytes: output.reported(),
+            duration: ended_at.duration_since(started),
+            user: reaped.user,
+            system: reaped.system,
+            containment,
+        })
+    }
+
+    fn reason_to_stop(&self, wish: Next, last_output: Instant, now: Instant) -> Option<StopReason> {
+        if let Next::Stop(reason) = wish {
+            return Some(reason);
+        }
+        let Limits { time, idle, .. } = self.limits;
+        if now.duration_since(self.started) >= time {
+            return Some(StopReason::TimedOut { limit: time });
+        }
+        let limit = idle.filter(|limit| now.duration_since(last_output) >= *limit)?;
+        Some(StopReason::Idle { limit })
+    }
+
+    /// The time until one of the limits is reached, if nothing happens.
+    fn limits_left(&self, last_output: Instant, now: Instant) -> Duration {
+        let left = |since, limit: Duration| limit.saturating_sub(now.duration_since(since));
+        let idle = self.limits.idle.map_or(Duration::MAX, |limit| left(last_output, limit));
+        left(self.started, self.limits.time).min(idle)
+    }
+
+    /// Sleeps until the end or `limit`, and says which it was.
+    fn ends_within(&self, limit: Duration) -> Result<bool, Error> {
+        Ok(poll(&mut [PollFd::from_borrowed_fd(self.tree.pidfd(), PollFlags::IN)], limit)? > 0)
+    }
+}
+
+/// `poll`, for which a signal is as good as nothing having happened.
+pub(super) fn poll(fds: &mut [PollFd<'_>], limit: Duration) -> Result<usize, Error> {
+    let timeout = Timespec::try_from(limit.min(LONGEST_SLEEP)).map_err(|_| Errno::INVAL)?;
+    match rustix::event::poll(fds, Some(&timeout)) {
+        Ok(ready) => Ok(ready),
+        Err(Errno::INTR) => Ok(0),
+        Err(errno) => Err(errno.into()),
+    }
+}

@@ -1,0 +1,56 @@
+//! Finding what died: a leg whose harness is gone is lost, and its task goes on without having spent a retry.
+
+use acquit_core::decide::{Input, decide};
+use acquit_core::leg::{Ending, Hold, Leg, Report};
+use acquit_core::store::{Commit, Error, Lease, Result, Store};
+use acquit_core::task::{Actor, State};
+
+use crate::process::Identity;
+use crate::world::World;
+
+/// Declares lost every leg whose harness is gone: on this machine by looking at the process, elsewhere by its lease.
+/// Returns how many there were. Safe to run from anywhere, by any number of processes at once.
+pub fn bury(world: &World, store: &mut dyn Store) -> Result<usize> {
+    let mut count = 0;
+    for (leg, lease) in store.running()? {
+        let Some(why) = gone(world, &leg, lease) else { continue };
+        match declare_lost(store, &leg, why) {
+            Ok(()) => count += 1,
+            // Somebody else was faster, or the harness lives after all and has just written.
+            Err(Error::Conflict(_) | Error::Fenced(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(count)
+}
+
+/// Why the leg's harness counts as gone, if it does.
+fn gone(world: &World, leg: &Leg, lease: Lease) -> Option<String> {
+    let owner = leg.owner.as_ref()?;
+    if owner.host == world.host {
+        let process = Identity::from_parts(&owner.boot, owner.pid, owner.started);
+        // If the process table cannot be read, the lease decides.
+        match process.is_alive() {
+            Ok(true) => return None,
+            Ok(false) => return Some(format!("process {} is gone", owner.pid)),
+            Err(_) => {}
+        }
+    }
+    (lease == Lease::Expired).then(|| format!("no sign of life from {} in time", owner.host))
+}
+
+fn declare_lost(store: &mut dyn Store, leg: &Leg, why: String) -> Result<()> {
+    let task = store.task(leg.id.task)?;
+    let definition = store.definition(leg.id.task)?;
+    let usage = leg.usage.clone();
+    let report = Report { usage, ..Report::bare(Ending::Lost { why }) };
+    let State::Working { leg: current, .. } = task.state else { return Err(Error::Conflict(leg.id.task)) };
+    let input = Input::LegEnded { leg: current, report };
+    let (Some(fence), Ok(changes)) = (leg.fence, decide(&task, &definition.workflow, input)) else {
+        return Err(Error::Conflict(leg.id.task));
+    };
+    let hold = Hold { leg: leg.id, fence };
+    let by = Actor::Supervisor;
+    store.commit(Commit { before: &task, changes: &changes, by: &by, hold: Some(hold), notes: &[] })?;
+    Ok(())
+}

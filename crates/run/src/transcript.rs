@@ -1,0 +1,231 @@
+//! Output in pieces becomes lines, lines become items, items become chunks: bounded at every stage, nothing lost.
+//!
+//! The file that the agent writes to is the truth. This keeps only what a viewer wants at a glance, with offsets.
+
+use acquit_core::agent::{Chunk, Item, Said, TEXT_LIMIT, Usage, shorten};
+use acquit_core::outcome::PAYLOAD_LIMIT;
+
+use crate::agent::Parser;
+
+/// A longer line is read up to here, and the rest of it is passed over: agents print whole files as one JSON line, but
+/// nobody reads a line of megabytes at a glance.
+const LINE_LIMIT: usize = 1024 * 1024;
+
+/// A chunk is written when it covers so many bytes of output: one durable commit for what arrived together.
+const CHUNK_BYTES: u64 = 1024 * 1024;
+
+/// A chunk carries at most so many items. In a burst nobody can follow, the file has them all.
+const CHUNK_ITEMS: usize = 512;
+
+/// The last words of an agent are kept so far, for outcome markers: the largest payload and the words around it.
+const LAST_WORDS: usize = PAYLOAD_LIMIT + 64 * 1024;
+
+/// Reads a leg's output as it comes.
+pub struct Transcript {
+    parser: Box<dyn Parser>,
+    line: Vec<u8>,
+    line_began: u64,
+    chunk: Chunk,
+    said: Vec<Said>,
+    /// What was used, as far as the agent told.
+    pub usage: Usage,
+    last_words: String,
+    tools: u64,
+}
+
+impl Transcript {
+    /// A transcript that begins with the output's first byte.
+    pub fn new(parser: Box<dyn Parser>) -> Self {
+        Self {
+            parser,
+            line: Vec::new(),
+            line_began: 0,
+            chunk: Chunk::default(),
+            said: Vec::new(),
+            usage: Usage::default(),
+            last_words: String::new(),
+            tools: 0,
+        }
+    }
+
+    /// Takes bytes that follow those before.
+    pub fn take(&mut self, mut bytes: &[u8]) {
+        while let Some(end) = bytes.iter().position(|b| *b == b'\n') {
+            let (head, tail) = bytes.split_at(end + 1);
+            self.extend_line(&head[..end]);
+            self.chunk.to += head.len() as u64;
+            self.end_line();
+            bytes = tail;
+        }
+        self.extend_line(bytes);
+        self.chunk.to += bytes.len() as u64;
+    }
+
+    /// The output is over: what is left without a line's end is a line too.
+    pub fn finish(&mut self) {
+        if self.chunk.to > self.line_began {
+            self.end_line();
+        }
+    }
+
+    /// Whether enough has come together for a commit of its own.
+    pub fn is_full(&self) -> bool {
+        self.line_began - self.chunk.from >= CHUNK_BYTES
+    }
+
+    /// The whole lines since the last chunk, if there are any.
+    pub fn cut(&mut self) -> Option<Chunk> {
+        if self.chunk.lines == 0 {
+            return None;
+        }
+        let (border, end) = (self.line_began, self.chunk.to);
+        let next = Chunk { from: border, to: end, ..Chunk::default() };
+        let mut chunk = std::mem::replace(&mut self.chunk, next);
+        chunk.to = border;
+        Some(chunk)
+    }
+
+    /// What the agent said last, for outcome markers.
+    pub fn last_words(&self) -> &str {
+        &self.last_words
+    }
+
+    /// How many tools it used.
+    pub fn tools(&self) -> u64 {
+        self.tools
+    }
+
+    fn extend_line(&mut self, bytes: &[u8]) {
+        let room = LINE_LIMIT.saturating_sub(self.line.len());
+        self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn end_line(&mut self) {
+        let offset = std::mem::replace(&mut self.line_began, self.chunk.to);
+        self.chunk.lines += 1;
+        self.parser.line(&self.line, &mut self.said);
+        self.line.clear();
+        // A line of the limit's size should not keep its memory for the rest of the leg.
+        self.line.shrink_to(CHUNK_ITEMS * 128);
+        let mut said = std::mem::take(&mut self.said);
+        for said in said.drain(..) {
+            self.heed(&said);
+            if self.chunk.items.len() < CHUNK_ITEMS {
+                self.chunk.items.push(Item { offset, said: short(said) });
+            } else {
+                self.chunk.omitted += 1;
+            }
+        }
+        self.said = said;
+    }
+
+    /// What the harness itself must know of what was said, whether or not the store keeps it.
+    fn heed(&mut self, said: &Said) {
+        match said {
+            Said::Usage(usage) => self.usage.add(usage),
+            Said::Text { text } | Said::End { text, .. } => self.remember(text),
+            Said::ToolUse { .. } => self.tools += 1,
+            Said::Thinking { .. }
+            | Said::ToolResult { .. }
+            | Said::Session { .. }
+            | Said::Limit { .. }
+            | Said::Raw { .. } => {}
+        }
+    }
+
+    fn remember(&mut self, text: &str) {
+        self.last_words.push_str(text);
+        self.last_words.push('\n');
+        if self.last_words.len() > 2 * LAST_WORDS {
+            let mut cut = self.last_words.len() - LAST_WORDS;
+            while !self.last_words.is_char_boundary(cut) {
+                cut += 1;
+            }
+            self.last_words.drain(..cut);
+        }
+    }
+}
+
+fn short(said: Said) -> Said {
+    let cut = |text: String| if text.len() > TEXT_LIMIT { shorten(&text, TEXT_LIMIT) } else { text };
+    match said {
+        Said::Text { text } => Said::Text { text: cut(text) },
+        Said::Thinking { text } => Said::Thinking { text: cut(text) },
+        Said::ToolUse { name, input } => Said::ToolUse { name: cut(name), input: cut(input) },
+        Said::ToolResult { ok, text } => Said::ToolResult { ok, text: cut(text) },
+        Said::Session { id } => Said::Session { id: cut(id) },
+        Said::Limit { until, text } => Said::Limit { until, text: cut(text) },
+        Said::End { ok, text } => Said::End { ok, text: cut(text) },
+        Said::Raw { text } => Said::Raw { text: cut(text) },
+        Said::Usage(usage) => Said::Usage(usage),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use acquit_core::config::Adapter;
+
+    fn transcript() -> Transcript {
+        Transcript::new(crate::agent::parser(&Adapter::Scripted { script: String::new() }))
+    }
+
+    #[test]
+    fn lines_survive_any_way_of_cutting_the_output() {
+        let output = b"{\"type\":\"text\",\"text\":\"a\"}\n\nnot json \xff\0\n{\"type\":\"text\",\"text\":\"end\"}";
+        let whole = {
+            let mut one = transcript();
+            one.take(output);
+            one.finish();
+            one.cut().unwrap()
+        };
+        assert_eq!((whole.from, whole.to, whole.lines, whole.items.len()), (0, output.len() as u64, 4, 3));
+        for size in 1..output.len() {
+            let mut pieces = transcript();
+            output.chunks(size).for_each(|piece| pieces.take(piece));
+            pieces.finish();
+            assert_eq!(pieces.cut().unwrap(), whole, "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn chunks_follow_each_other_without_a_gap() {
+        let mut transcript = transcript();
+        let mut next = 0;
+        let mut lines = 0;
+        for number in 0..1_000 {
+            transcript.take(format!("line {number}\nhalf").as_bytes());
+            if let Some(chunk) = transcript.cut() {
+                assert_eq!(chunk.from, next);
+                (next, lines) = (chunk.to, lines + chunk.lines);
+            }
+        }
+        transcript.finish();
+        let last = transcript.cut().unwrap();
+        assert_eq!((last.from, lines + last.lines), (next, 1_001));
+    }
+
+    #[test]
+    fn a_line_without_end_costs_bounded_memory() {
+        let mut transcript = transcript();
+        for _ in 0..64 {
+            transcript.take(&[b'x'; 256 * 1024]);
+        }
+        assert!(transcript.line.len() <= LINE_LIMIT);
+        transcript.finish();
+        let chunk = transcript.cut().unwrap();
+        assert_eq!((chunk.to, chunk.lines), (64 * 256 * 1024, 1));
+        assert!(transcript.cut().is_none());
+    }
+
+    #[test]
+    fn a_burst_keeps_counting_what_it_does_not_keep() {
+        let mut transcript = transcript();
+        for _ in 0..2_000 {
+            transcript.take(b"{\"type\":\"usage\",\"input\":1}\n");
+        }
+        let chunk = transcript.cut().unwrap();
+        assert_eq!((chunk.lines, chunk.items.len() as u64 + chunk.omitted), (2_000, 2_000));
+        assert_eq!(transcript.usage.input, 2_000);
+    }
+}

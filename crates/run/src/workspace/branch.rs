@@ -1,0 +1,62 @@
+//! The name of a task's branch.
+
+use crate::git::is_ref_name;
+
+/// Long enough to recognise a title in a list of branches.
+const LONGEST_SLUG: usize = 48;
+
+/// `<prefix>/<slug of the title>-<task>`, always a name that git accepts. The slug is plain ASCII and short; a title
+/// without a usable letter leaves the task's id alone; a prefix that git would refuse is replaced by `acquit`.
+pub fn branch_name(prefix: &str, title: &str, task: &str) -> String {
+    let prefix = prefix.trim_matches('/');
+    let prefix = if is_ref_name(prefix) { prefix } else { "acquit" };
+    let slug = slug(title);
+    let task: String = task.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+    let task = task.trim_matches('-');
+    let last = match (slug.as_str(), task) {
+        ("", "") => "task".to_owned(),
+        ("", task) => task.to_owned(),
+        (slug, "") => slug.to_owned(),
+        (slug, task) => format!("{slug}-{task}"),
+    };
+    format!("{prefix}/{last}")
+}
+
+fn slug(title: &str) -> String {
+    let mut slug = String::new();
+    for word in title.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()) {
+        if !slug.is_empty() {
+            if slug.len() + 1 + word.len() > LONGEST_SLUG {
+                break;
+            }
+            slug.push('-');
+        }
+        slug.extend(word.chars().take(LONGEST_SLUG).map(|c| c.to_ascii_lowercase()));
+    }
+    slug
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_readable_and_always_valid() {
+        for (prefix, title, task, expected) in [
+            ("acquit", "Add a --json flag", "T-1", "acquit/add-a-json-flag-T-1"),
+            ("acquit/", "  ", "T-2", "acquit/T-2"),
+            ("night shift", "x.lock", "T-3", "acquit/x-lock-T-3"),
+            ("night-shift", "Größe ändern", "T-4", "night-shift/gr-e-ndern-T-4"),
+            ("a..b", "日本語", "../..", "acquit/task"),
+            ("team/acquit", "HEAD^{tree}", "T-5", "team/acquit/head-tree-T-5"),
+        ] {
+            let name = branch_name(prefix, title, task);
+            assert_eq!(name, expected);
+            assert!(is_ref_name(&name), "{name}");
+        }
+        let long = branch_name("acquit", &"word ".repeat(100), "T-6");
+        assert!(long.len() < 70 && is_ref_name(&long), "{long}");
+        let one = branch_name("acquit", &"w".repeat(1000), "T-7");
+        assert!(one.len() < 70 && is_ref_name(&one), "{one}");
+    }
+}

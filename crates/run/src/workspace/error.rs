@@ -1,0 +1,112 @@
+//! Why a workspace could not be made, used or removed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::git;
+
+/// What went wrong. Messages continue a sentence that begins with "failed to".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file system said no.
+    #[error("{doing} {path}", path = path.display())]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// Git said no.
+    #[error("{doing}")]
+    Git {
+        /// What was being done.
+        doing: &'static str,
+        /// Why not.
+        #[source]
+        source: git::Error,
+    },
+    /// Another leg works here.
+    #[error("lock the workspace {path}: it is in use by {holder}", path = path.display())]
+    Locked {
+        /// The workspace.
+        path: PathBuf,
+        /// Who holds it, in its own words.
+        holder: String,
+    },
+    /// A leg was to be collected that was never prepared.
+    #[error("collect the work in {path}: no leg was prepared there", path = path.display())]
+    NotPrepared {
+        /// The workspace.
+        path: PathBuf,
+    },
+    /// The agent did something that no agent may do. Its work is still there, and the next preparation saves it.
+    #[error("accept the agent's work: {what}")]
+    Guardrail {
+        /// What it did.
+        what: String,
+    },
+    /// A name that cannot be used for a leg or a branch, or an id of another repository format.
+    #[error("use {name:?} as {role}")]
+    BadName {
+        /// What it was meant to be.
+        role: &'static str,
+        /// As given.
+        name: String,
+    },
+    /// A file of the harness's own is not what it wrote.
+    #[error("read {path}: it is damaged", path = path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The base is not part of the history of the tip.
+    #[error("squash {tip}: it does not descend from {base}")]
+    NotDescended {
+        /// The commit that should have been the ancestor.
+        base: git::CommitId,
+        /// The commit that should have descended from it.
+        tip: git::CommitId,
+    },
+    /// The user has the branch checked out.
+    #[error("publish the branch {branch}: it is checked out at {at}", at = at.display())]
+    CheckedOut {
+        /// The branch.
+        branch: String,
+        /// The checkout.
+        at: PathBuf,
+    },
+    /// Somebody else moved the branch.
+    #[error("publish the branch {branch}: it was moved to {found} by somebody else")]
+    Moved {
+        /// The branch.
+        branch: String,
+        /// Where it is now.
+        found: String,
+    },
+    /// Removing now would lose something.
+    #[error("remove the workspace {path}: {what}", path = path.display())]
+    Unsaved {
+        /// The workspace.
+        path: PathBuf,
+        /// What would be lost.
+        what: String,
+    },
+}
+
+impl Error {
+    pub(super) fn io(doing: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Io { doing, path: path.to_owned(), source }
+    }
+
+    pub(super) fn git(doing: &'static str) -> impl FnOnce(git::Error) -> Self {
+        move |source| Self::Git { doing, source }
+    }
+
+    pub(super) fn guardrail(what: impl Into<String>) -> Self {
+        Self::Guardrail { what: what.into() }
+    }
+}

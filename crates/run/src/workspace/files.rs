@@ -1,0 +1,129 @@
+//! Files as this module reads and writes them: whole, small, never through a link, and never half there.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, fstat, open, openat};
+use rustix::io::Errno;
+
+use super::Error;
+
+/// Enough for any file that holds one id or one name.
+pub(super) const SMALL: u64 = 4 << 10;
+/// Enough for packed refs by the ten thousands; the agent's clone starts with one.
+pub(super) const LARGE: u64 = 4 << 20;
+
+/// Writes a file so that it is either the old or the new one, also for somebody who comes after a crash. The file in
+/// the making has the suffix that git itself uses, because git never takes such a file for a ref.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".lock");
+    let aside = path.with_file_name(name);
+    fs::write(&aside, bytes).and_then(|()| fs::rename(&aside, path)).map_err(|e| Error::io("write", path, e))
+}
+
+/// Reads one of our own files; none when it is not there.
+pub(super) fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, Error> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    match open(path, flags, Mode::empty()) {
+        Ok(fd) => content(fd, limit).map_err(|e| Error::io("read", path, e)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(e) => Err(Error::io("read", path, e.into())),
+    }
+}
+
+/// What stands at a path that somebody else wrote.
+pub(super) enum Found {
+    /// Nothing.
+    Absent,
+    /// A regular file, reached through real folders only.
+    Content(Vec<u8>),
+    /// Something else: a link on the way, a folder, a device, or more bytes than allowed.
+    Odd,
+}
+
+/// Reads a file below `root` that a stranger may have put there, without following a link at any level.
+pub(super) fn read_untrusted(root: &Path, relative: &str, limit: u64) -> Result<Found, Error> {
+    let at = |e: Errno| Error::io("read", &root.join(relative), e.into());
+    let folder = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::DIRECTORY;
+    let file = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut here: OwnedFd = match open(root, folder, Mode::empty()) {
+        Ok(fd) => fd,
+        Err(e) => return odd_or_absent(e).ok_or_else(|| at(e)),
+    };
+    let mut parts = Path::new(relative).components().peekable();
+    while let Some(part) = parts.next() {
+        let Component::Normal(name) = part else { return Ok(Found::Odd) };
+        let flags = if parts.peek().is_some() { folder } else { file };
+        here = match openat(&here, name, flags, Mode::empty()) {
+            Ok(fd) => fd,
+            Err(e) => return odd_or_absent(e).ok_or_else(|| at(e)),
+        };
+    }
+    match content(here, limit) {
+        Ok(Some(bytes)) => Ok(Found::Content(bytes)),
+        Ok(None) => Ok(Found::Odd),
+        Err(e) => Err(Error::io("read", &root.join(relative), e)),
+    }
+}
+
+fn odd_or_absent(error: Errno) -> Option<Found> {
+    match error {
+        Errno::NOENT => Some(Found::Absent),
+        Errno::LOOP | Errno::NOTDIR | Errno::ACCESS | Errno::NXIO | Errno::NAMETOOLONG => Some(Found::Odd),
+        _ => None,
+    }
+}
+
+/// None when it is not a regular file, or longer than allowed.
+fn content(fd: OwnedFd, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    if FileType::from_raw_mode(fstat(&fd)?.st_mode) != FileType::RegularFile {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    let read = File::from(fd).take(limit + 1).read_to_end(&mut bytes)?;
+    Ok((u64::try_from(read).unwrap_or(u64::MAX) <= limit).then_some(bytes))
+}
+
+/// Removes whatever is at `path`, a link itself rather than what it points to. Nothing there is fine.
+pub(super) fn remove(path: &Path) -> Result<(), Error> {
+    let result = match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() => fs::remove_dir_all(path).or_else(|_| {
+            // Somebody took away the permission to look inside: given back, because it is ours to remove.
+            open_up(path);
+            fs::remove_dir_all(path)
+        }),
+        Ok(_) => fs::remove_file(path),
+        Err(e) => Err(e),
+    };
+    match result {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
+        _ => Ok(()),
+    }
+}
+
+/// Best effort: what stays closed makes the removal fail, which is reported.
+fn open_up(folder: &Path) {
+    let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|t| t.is_dir()) {
+            open_up(&entry.path());
+        }
+    }
+}
+
+/// Moves `from` to the first free name of `<folder>/<stem>`, `<folder>/<stem>-2`, …
+pub(super) fn move_aside(from: &Path, folder: &Path, stem: &str) -> Result<PathBuf, Error> {
+    fs::create_dir_all(folder).map_err(|e| Error::io("create", folder, e))?;
+    let mut to = folder.join(stem);
+    let mut number = 2_u32;
+    while fs::symlink_metadata(&to).is_ok() {
+        to = folder.join(format!("{stem}-{number}"));
+        number += 1;
+    }
+    fs::rename(from, &to).map_err(|e| Error::io("move aside", from, e))?;
+    Ok(to)
+}

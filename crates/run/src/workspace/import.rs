@@ -1,0 +1,49 @@
+//! Bringing the agent's commits into the harness's repository.
+//!
+//! Git never looks at the agent's `.git` as a repository: its configuration, replacement refs, grafts and pointers to
+//! other folders would all have a say. What is fetched from is a view of ours that lends only the agent's objects and
+//! has one ref, the tip that we read ourselves. The objects are checked on the way in.
+
+use super::agent::{Role, config, write_repository};
+use super::snapshot::Snapshot;
+use super::{Error, Locked, files};
+use crate::git::CommitId;
+
+impl Locked {
+    /// Fetches `tip` and what it needs, and keeps it as `reference`.
+    pub(super) fn import(
+        &self,
+        agent: &Snapshot,
+        start: &CommitId,
+        tip: &CommitId,
+        reference: &str,
+    ) -> Result<(), Error> {
+        self.borrows_only_ours(agent).map_err(Error::guardrail)?;
+        if tip.format() != self.format {
+            return Err(Error::guardrail("its branch names a commit of another kind of repository"));
+        }
+        let view = self.dir.join("view");
+        files::remove(&view)?;
+        let [source, ours] = self.borrowed_objects();
+        let lent = [self.agent_dir().join("objects"), source, ours];
+        write_repository(&view, "ref: refs/heads/tip\n", &config(self.format, &Role::Harness), &lent)?;
+        files::write(&view.join("refs/heads/tip"), format!("{tip}\n").as_bytes())?;
+        // What both sides have ends at a ref of the receiver: without one the whole history would be compared.
+        self.set_ref("refs/acquit/start", start)?;
+        files::remove(&self.git_dir().join(format!("{reference}.lock")))?;
+
+        let mut call = self
+            .call("fetch")
+            .allowing_local_transport()
+            .set("fetch.fsckObjects=true")
+            .set("fetch.negotiationAlgorithm=consecutive")
+            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
+            .args(["--no-recurse-submodules", "--no-show-forced-updates", "--force"]);
+        if let Some(command) = &self.upload_pack {
+            call = call.arg("--upload-pack").arg(command);
+        }
+        let refspec = format!("+refs/heads/tip:{reference}");
+        call.arg(&view).arg(refspec).run().map_err(Error::git("import the agent's commits"))?;
+        files::remove(&view)
+    }
+}

@@ -1,0 +1,167 @@
+//! One private workspace per task: the tree an agent works in, and everything the harness needs to trust none of it.
+//!
+//! ```text
+//! <dir>/work/       the tree; work/.git is the agent's own repository, made anew for every leg
+//! <dir>/git/        the harness's repository: the only one through which the harness looks at the tree
+//! <dir>/state       what was known to be true when a leg was last prepared or collected
+//! <dir>/lock        held while a leg works here
+//! <dir>/kept/       what could not be turned into commits, moved aside as it was
+//! ```
+//!
+//! Both repositories borrow the objects of the user's repository and write only their own. The agent reaches `work/`
+//! and may read `git/objects/`; the harness reads the agent's `.git` as it would read a letter from a stranger: a few
+//! small files, bounded, never through a link, and never with git itself pointed at it.
+//!
+//! *No attempt's work is ever lost*: a reset removes only files that stand in the harness's index, and they got there
+//! by having been stored as objects of a commit that a ref below `refs/acquit/attempts/` keeps.
+//!
+//! *Every step may be the last one.* Files appear by renaming; a workspace counts as made when its marker is there; a
+//! reset is announced in `state` before it begins and finished by whoever comes next; commits made by the harness take
+//! their date from what they contain, so that making one again gives the same id.
+//!
+//! *Nothing changed costs nothing*: a listing of the tree with sizes, inodes and times says so without running git.
+
+mod agent;
+mod branch;
+mod collect;
+mod create;
+mod discard;
+mod error;
+mod files;
+mod import;
+mod lock;
+mod prepare;
+mod publish;
+mod remove;
+mod save;
+mod setup;
+mod snapshot;
+mod state;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::git::{Call, CommitId, Git, Identity, ObjectFormat, Source};
+
+pub use branch::branch_name;
+pub use collect::{CommitSummary, DiffStats, Leftover, Leftovers, Work};
+pub use error::Error;
+pub use lock::Locked;
+pub use prepare::Prepared;
+
+/// A task's workspace, whether it has been made yet or not.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    dir: PathBuf,
+    source_objects: PathBuf,
+    format: ObjectFormat,
+    git: Git,
+    agent: Identity,
+    upload_pack: Option<OsString>,
+}
+
+/// Work of an attempt that was taken out of the tree and can be looked at again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedAttempt {
+    /// The ref in the harness's repository, and in the user's once published.
+    pub reference: String,
+    /// What it points to.
+    pub commit: CommitId,
+    /// What could not become part of the commit and was moved aside: repositories inside the tree, a damaged `.git`.
+    pub kept: Vec<PathBuf>,
+}
+
+impl Workspace {
+    /// The workspace in `dir`, which is created when absent, for work on `source`.
+    pub fn open(dir: &Path, source: &Source, git: Git) -> Result<Self, Error> {
+        let at = |e| Error::io("create", dir, e);
+        std::fs::create_dir_all(dir).map_err(at)?;
+        let dir = std::fs::canonicalize(dir).map_err(at)?;
+        Ok(Self {
+            dir,
+            source_objects: source.objects().to_owned(),
+            format: source.format(),
+            git,
+            agent: Identity::neutral(),
+            upload_pack: None,
+        })
+    }
+
+    /// The identity that the agent's own commits carry.
+    #[must_use]
+    pub fn with_agent_identity(mut self, identity: Identity) -> Self {
+        self.agent = identity;
+        self
+    }
+
+    /// The command that sends the agent's objects (`git-upload-pack` otherwise): the place to wrap it in a sandbox.
+    /// Git gives it one argument, the folder `view/` of the workspace, and it reads that and the object folders named
+    /// in `view/objects/info/alternates`.
+    #[must_use]
+    pub fn with_upload_pack(mut self, command: impl Into<OsString>) -> Self {
+        self.upload_pack = Some(command.into());
+        self
+    }
+
+    /// The folder of the task.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The tree that the agent works in.
+    pub fn tree(&self) -> PathBuf {
+        self.dir.join("work")
+    }
+
+    /// The object folders the agent must be able to read, besides its own.
+    pub fn borrowed_objects(&self) -> [PathBuf; 2] {
+        [self.source_objects.clone(), self.git_dir().join("objects")]
+    }
+
+    fn git_dir(&self) -> PathBuf {
+        self.dir.join("git")
+    }
+
+    fn kept_dir(&self) -> PathBuf {
+        self.dir.join("kept")
+    }
+
+    /// A call through the harness's own repository, without a look at the tree.
+    fn call(&self, verb: &str) -> Call {
+        self.git.call(verb).git_dir(&self.git_dir())
+    }
+
+    /// A call through the harness's own repository that sees the tree.
+    fn call_in_tree(&self, verb: &str) -> Call {
+        self.call(verb).work_tree(&self.tree())
+    }
+
+    /// Sets the harness's HEAD. Its repository has no other writer while the lock is held, so the file is enough.
+    fn set_head(&self, commit: &CommitId) -> Result<(), Error> {
+        files::write(&self.git_dir().join("HEAD"), format!("{commit}\n").as_bytes())
+    }
+
+    fn head(&self) -> Result<CommitId, Error> {
+        let path = self.git_dir().join("HEAD");
+        let text = files::read(&path, files::SMALL)?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        text.trim_end().parse().map_err(|_| Error::Damaged { path })
+    }
+
+    /// Sets a ref of the harness's repository, by its file.
+    fn set_ref(&self, name: &str, commit: &CommitId) -> Result<(), Error> {
+        let path = self.git_dir().join(name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).map_err(|e| Error::io("create", parent, e))?;
+        }
+        files::write(&path, format!("{commit}\n").as_bytes())
+    }
+
+    fn get_ref(&self, name: &str) -> Result<Option<CommitId>, Error> {
+        let path = self.git_dir().join(name);
+        let Some(text) = files::read(&path, files::SMALL)? else { return Ok(None) };
+        String::from_utf8_lossy(&text).trim_end().parse().map(Some).map_err(|_| Error::Damaged { path })
+    }
+}

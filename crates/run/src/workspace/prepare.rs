@@ -1,0 +1,189 @@
+//! Before a leg: the tree is exactly the commit it starts from, and the agent's repository is fresh.
+
+use std::path::PathBuf;
+
+use super::agent::AgentGit;
+use super::snapshot::Snapshot;
+use super::state::State;
+use super::{Error, Locked, SavedAttempt, files};
+use crate::git::{CommitId, is_ref_component, is_ref_name};
+
+/// What was found and done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prepared {
+    /// Whether the workspace had to be made.
+    pub created: bool,
+    /// What an earlier attempt had left, taken out of the tree.
+    pub saved: Option<SavedAttempt>,
+    /// What a person should know about this tree.
+    pub notes: Vec<String>,
+}
+
+impl Locked {
+    /// Makes the workspace ready for `leg` at `start`, with the agent on `branch`. What an earlier attempt left is
+    /// saved first. Ignored files stay: they are caches, and rebuilding them costs more than the leg.
+    pub fn prepare(&self, leg: &str, start: &CommitId, branch: &str) -> Result<Prepared, Error> {
+        check_names(leg, start, branch, self)?;
+        if !self.is_made() {
+            self.create(start)?;
+            let mut state = State::unseen(start, branch);
+            self.finish(&mut state, start, branch)?;
+            self.mark_made()?;
+            return Ok(Prepared { created: true, saved: None, notes: self.notes() });
+        }
+        self.clear_stale_locks()?;
+        let mut state = match self.load()? {
+            Some(state) => state,
+            // Nothing is known but what the harness's own repository says, so everything is looked at.
+            None => State::unseen(&self.head()?, branch),
+        };
+        let saved = if let Some(resetting) = state.facts.resetting.clone() {
+            self.finish_reset(&mut state, &resetting.leg, start, resetting.saved)?
+        } else {
+            let tree = self.look_at_tree()?;
+            let agent = self.read_agent(&state.facts.branch)?;
+            let tree_same = tree.as_ref().is_some_and(|t| state.has_tree(t));
+            let known = state.facts.head == *start && state.facts.branch == branch;
+            if tree_same && known && agent_untouched(&state, &agent, start) {
+                if state.facts.start != *start {
+                    state.facts.start = start.clone();
+                    self.store(&mut state)?;
+                }
+                return Ok(Prepared { created: false, saved: None, notes: self.notes() });
+            }
+            self.leave_nothing(&mut state, leg, start, tree, agent)?
+        };
+        self.finish(&mut state, start, branch)?;
+        Ok(Prepared { created: false, saved, notes: self.notes() })
+    }
+
+    /// Saves what is worth saving, and brings the tree to `start`.
+    fn leave_nothing(
+        &self,
+        state: &mut State,
+        leg: &str,
+        start: &CommitId,
+        tree: Option<Snapshot>,
+        agent: AgentGit,
+    ) -> Result<Option<SavedAttempt>, Error> {
+        let Some(tree) = tree else {
+            // The tree is gone as a whole. A file or link in its place is moved aside; there is nothing else.
+            if self.tree().symlink_metadata().is_ok() {
+                files::move_aside(&self.tree(), &self.kept_dir(), &format!("{leg}-work"))?;
+            }
+            return self.reset(state, leg, start, None);
+        };
+        let tree_same = state.has_tree(&tree);
+        let (parent, kept) = self.take_from_agent(state, leg, agent)?;
+        let moved = parent != state.facts.head;
+        if !moved && kept.is_empty() && (tree_same || self.is_clean(&tree)?) {
+            let there = state.facts.head == *start;
+            return if there { Ok(None) } else { self.reset(state, leg, start, None) };
+        }
+        let head = state.facts.head.clone();
+        let saved = self.save(leg, &head, &parent, &tree, kept)?;
+        self.reset(state, leg, start, saved)
+    }
+
+    /// Imports the agent's branch if it moved. Gives the commit that the tree is to be saved on top of, and what could
+    /// only be moved aside.
+    fn take_from_agent(
+        &self,
+        state: &State,
+        leg: &str,
+        agent: AgentGit,
+    ) -> Result<(CommitId, Vec<PathBuf>), Error> {
+        let head = &state.facts.head;
+        let mut kept = Vec::new();
+        let parent = match agent {
+            AgentGit::Gone { .. } => head.clone(),
+            AgentGit::There { snapshot, tip, elsewhere } => {
+                let mut aside = elsewhere;
+                let parent = match tip {
+                    Ok(tip) if tip == state.facts.agent_tip => head.clone(),
+                    Ok(tip) => {
+                        let reference = format!("refs/acquit/tips/{leg}");
+                        if self.import(&snapshot, &state.facts.start, &tip, &reference).is_ok() {
+                            tip
+                        } else {
+                            aside = true;
+                            head.clone()
+                        }
+                    }
+                    Err(_) => {
+                        aside = true;
+                        head.clone()
+                    }
+                };
+                if aside {
+                    kept.push(files::move_aside(
+                        &self.agent_dir(),
+                        &self.kept_dir(),
+                        &format!("{leg}-agent"),
+                    )?);
+                }
+                parent
+            }
+        };
+        Ok((parent, kept))
+    }
+
+    /// Whether git, too, sees nothing but ignored files beyond the harness's HEAD.
+    pub(super) fn is_clean(&self, tree: &Snapshot) -> Result<bool, Error> {
+        if !tree.repositories.is_empty() {
+            return Ok(false);
+        }
+        let output = self
+            .call_in_tree("status")
+            .args(["--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all"])
+            .run()
+            .map_err(Error::git("look at the work tree"))?;
+        Ok(output.stdout.is_empty())
+    }
+
+    /// Writes the agent's repository and remembers how everything looks now.
+    fn finish(&self, state: &mut State, start: &CommitId, branch: &str) -> Result<(), Error> {
+        let agent = self.write_agent(branch, start)?;
+        state.saw_agent(agent);
+        if let Some(tree) = self.look_at_tree()? {
+            state.saw_tree(tree.settle(&self.dir));
+        }
+        let facts = &mut state.facts;
+        facts.start = start.clone();
+        facts.head = start.clone();
+        facts.agent_tip = start.clone();
+        branch.clone_into(&mut facts.branch);
+        facts.resetting = None;
+        facts.collected = None;
+        self.store(state)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.tree().join(".gitmodules").symlink_metadata().is_ok() {
+            notes.push("submodules are not checked out: their folders are empty".to_owned());
+        }
+        notes
+    }
+}
+
+fn agent_untouched(state: &State, agent: &AgentGit, start: &CommitId) -> bool {
+    match agent {
+        AgentGit::Gone { .. } => false,
+        AgentGit::There { snapshot, .. } => state.has_agent(snapshot) && state.facts.agent_tip == *start,
+    }
+}
+
+fn check_names(leg: &str, start: &CommitId, branch: &str, workspace: &Locked) -> Result<(), Error> {
+    let bad = |role, name: &str| Err(Error::BadName { role, name: name.to_owned() });
+    if !is_ref_component(leg) {
+        return bad("the name of a leg", leg);
+    }
+    if !is_ref_name(branch) {
+        return bad("the name of a branch", branch);
+    }
+    if start.format() != workspace.format {
+        return bad("a commit of this repository", start.as_str());
+    }
+    Ok(())
+}

@@ -1,0 +1,278 @@
+//! Taking everything out of a tree into a commit, and then making the tree clean.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use super::snapshot::{Skip, Snapshot};
+use super::state::{Resetting, State};
+use super::{Error, Locked, SavedAttempt, files};
+use crate::git::{CommitId, Identity, ObjectFormat};
+
+/// The year 2100: a file from later than this was dated by somebody with a purpose.
+const LATEST_DATE: i64 = 4_102_444_800;
+
+/// What becomes of submodules that the agent has filled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Submodules {
+    /// They stay for the gates that follow.
+    Stay,
+    /// They go, as everything does that a fresh tree has not.
+    MoveAside,
+}
+
+impl Locked {
+    /// The listing of the tree, or none when the tree itself is not a folder any more.
+    pub(super) fn look_at_tree(&self) -> Result<Option<Snapshot>, Error> {
+        let tree = self.tree();
+        match std::fs::symlink_metadata(&tree) {
+            Ok(meta) if meta.is_dir() => {}
+            Ok(_) => return Ok(None),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(Error::io("read", &tree, e)),
+        }
+        Snapshot::take(&tree, Skip::OwnGit).map(Some).map_err(|e| Error::io("read", &tree, e))
+    }
+
+    /// Puts the whole tree into the index: new, changed and removed files, without the ignored ones.
+    pub(super) fn stage(&self) -> Result<(), Error> {
+        let plain = self.call_in_tree("add").arg("--all").arg(".").run();
+        let Err(first) = plain else { return Ok(()) };
+        files::remove(&self.git_dir().join("index.lock"))?;
+        // Attributes in the tree can ask for an encoding that a file does not have, which git refuses to read.
+        let empty_tree = match self.format {
+            ObjectFormat::Sha1 => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+            ObjectFormat::Sha256 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+        };
+        let again = self.call_in_tree("add").without_attributes(empty_tree).arg("--all").arg(".").run();
+        again.map(drop).map_err(|_| Error::Git { doing: "read the work tree", source: first })
+    }
+
+    /// Commits what is staged on top of `parent`; `parent` itself when there is nothing to commit. The date comes from
+    /// the files, so that doing it again gives the same commit.
+    pub(super) fn commit_staged(
+        &self,
+        parent: &CommitId,
+        message: &str,
+        author: &Identity,
+        newest: i64,
+    ) -> Result<CommitId, Error> {
+        self.set_head(parent)?;
+        let output = self
+            .call_in_tree("commit")
+            .signed(author, &Identity::neutral(), newest.clamp(0, LATEST_DATE))
+            .args(["--quiet", "--no-verify", "--no-status", "--cleanup=verbatim", "--allow-empty-message"])
+            .args(["--no-gpg-sign", "--file=-"])
+            .input(message)
+            .run_any()
+            .map_err(Error::git("commit what is in the tree"))?;
+        let head = self.head()?;
+        // Without anything to commit, git ends with 1 and leaves HEAD where it was.
+        if output.code == Some(0) || (output.code == Some(1) && output.stderr.is_empty() && head == *parent) {
+            return Ok(head);
+        }
+        Err(Error::git("commit what is in the tree")(output.failed("commit")))
+    }
+
+    /// Commits the whole tree on top of `parent`. A tree that git cannot store is moved away whole instead, added to
+    /// `kept`, and replaced by an empty folder.
+    fn commit_tree(
+        &self,
+        leg: &str,
+        parent: &CommitId,
+        message: &str,
+        newest: i64,
+        kept: &mut Vec<PathBuf>,
+    ) -> Result<CommitId, Error> {
+        let staged =
+            self.stage().and_then(|()| self.commit_staged(parent, message, &Identity::neutral(), newest));
+        if let Ok(commit) = staged {
+            return Ok(commit);
+        }
+        kept.push(files::move_aside(&self.tree(), &self.kept_dir(), &format!("{leg}-work"))?);
+        self.start_empty()?;
+        Ok(parent.clone())
+    }
+
+    /// An empty tree and no index, for the next checkout to fill.
+    pub(super) fn start_empty(&self) -> Result<(), Error> {
+        self.clear_stale_locks()?;
+        files::remove(&self.git_dir().join("index"))?;
+        std::fs::create_dir(self.tree()).map_err(|e| Error::io("create", &self.tree(), e))
+    }
+
+    /// Saves what the tree holds beyond `parent` as an attempt of `leg`; none if that is nothing beyond `known`.
+    pub(super) fn save(
+        &self,
+        leg: &str,
+        known: &CommitId,
+        parent: &CommitId,
+        tree: &Snapshot,
+        mut kept: Vec<PathBuf>,
+    ) -> Result<Option<SavedAttempt>, Error> {
+        kept.extend(self.keep_repositories(leg, tree, Submodules::MoveAside)?);
+        let message = format!("acquit: what leg {leg} left in the tree\n");
+        let commit = self.commit_tree(leg, parent, &message, tree.newest, &mut kept)?;
+        if commit == *known && kept.is_empty() {
+            return Ok(None);
+        }
+        let reference = self.keep_commit(leg, &commit)?;
+        Ok(Some(SavedAttempt { reference, commit, kept }))
+    }
+
+    /// Announces the reset, so that a successor finishes it instead of saving a tree that is half of each; then does it.
+    pub(super) fn reset(
+        &self,
+        state: &mut State,
+        leg: &str,
+        start: &CommitId,
+        saved: Option<SavedAttempt>,
+    ) -> Result<Option<SavedAttempt>, Error> {
+        state.facts.resetting = Some(Resetting { leg: leg.to_owned(), saved: saved.clone() });
+        self.store(state)?;
+        self.finish_reset(state, leg, start, saved)
+    }
+
+    /// Second half of [`Self::reset`]: may be repeated any number of times.
+    pub(super) fn finish_reset(
+        &self,
+        state: &mut State,
+        leg: &str,
+        start: &CommitId,
+        mut saved: Option<SavedAttempt>,
+    ) -> Result<Option<SavedAttempt>, Error> {
+        if self.look_at_tree()?.is_none() {
+            self.start_empty()?;
+        }
+        self.checkout(start)?;
+        // Files that only other ignore rules hid appear when those rules go. They are work too, and saved before they
+        // are removed.
+        if let Some(tree) = self.look_at_tree()?
+            && !state.has_ignores(&tree)
+        {
+            let mut kept = Vec::new();
+            let message = format!("acquit: what leg {leg} had hidden by ignore rules\n");
+            let hidden = self.commit_tree(leg, start, &message, tree.newest, &mut kept)?;
+            if hidden != *start || !kept.is_empty() {
+                let parent = saved.as_ref().map_or(start, |s| &s.commit);
+                let commit = self.join(parent, &hidden, leg, tree.newest)?;
+                kept.extend(saved.take().map(|s| s.kept).unwrap_or_default());
+                saved = Some(SavedAttempt { reference: self.keep_commit(leg, &commit)?, commit, kept });
+                state.facts.resetting = Some(Resetting { leg: leg.to_owned(), saved: saved.clone() });
+                self.store(state)?;
+            }
+            self.checkout(start)?;
+        }
+        state.facts.head = start.clone();
+        Ok(saved)
+    }
+
+    /// A commit that keeps two others, with the files of both where they do not contradict each other.
+    fn join(&self, first: &CommitId, second: &CommitId, leg: &str, newest: i64) -> Result<CommitId, Error> {
+        if self.descends(second, first)? {
+            return Ok(second.clone());
+        }
+        let doing = "keep an attempt";
+        let merge =
+            ["--write-tree", "--no-messages", "--allow-unrelated-histories", first.as_str(), second.as_str()];
+        let merged = self.call("merge-tree").args(merge).run_any().map_err(Error::git(doing))?;
+        let tree = if merged.code == Some(0) { merged.line() } else { format!("{second}^{{tree}}") };
+        self.call("commit-tree")
+            .signed(&Identity::neutral(), &Identity::neutral(), newest.clamp(0, LATEST_DATE))
+            .args([&tree, "-p", first.as_str(), "-p", second.as_str(), "-F", "-"])
+            .input(format!("acquit: everything leg {leg} left\n"))
+            .run_for_id()
+            .map_err(Error::git(doing))
+    }
+
+    /// Gives a commit a name below `refs/acquit/attempts/` that no other commit has.
+    pub(super) fn keep_commit(&self, leg: &str, commit: &CommitId) -> Result<String, Error> {
+        let mut name = format!("refs/acquit/attempts/{leg}");
+        let mut number = 2_u32;
+        while let Some(other) = self.get_ref(&name)?.filter(|other| other != commit) {
+            if self.descends(commit, &other)? {
+                // The older one stays reachable through the newer.
+                break;
+            }
+            name = format!("refs/acquit/attempts/{leg}-{number}");
+            number += 1;
+        }
+        self.set_ref(&name, commit)?;
+        Ok(name)
+    }
+
+    /// Whether `ancestor` is part of the history of `commit`.
+    pub(super) fn descends(&self, commit: &CommitId, ancestor: &CommitId) -> Result<bool, Error> {
+        let doing = "compare two commits";
+        let output = self
+            .call("merge-base")
+            .args(["--is-ancestor", ancestor.as_str(), commit.as_str()])
+            .run_any()
+            .map_err(Error::git(doing))?;
+        match output.code {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => Err(Error::git(doing)(output.failed("merge-base"))),
+        }
+    }
+
+    /// Moves the `.git` of repositories inside the tree away, so that their files are saved as files and not as a
+    /// pointer to commits that exist nowhere else. Those in ignored folders are caches and stay.
+    pub(super) fn keep_repositories(
+        &self,
+        leg: &str,
+        tree: &Snapshot,
+        filled: Submodules,
+    ) -> Result<Vec<PathBuf>, Error> {
+        if tree.repositories.is_empty() {
+            return Ok(Vec::new());
+        }
+        let folders: Vec<&Path> = tree.repositories.iter().filter_map(|git| git.parent()).collect();
+        let ignored = self.ask_about(&folders, "check-ignore", &["-z", "--stdin"])?;
+        let tracked = self
+            .call("ls-files")
+            .args(["--stage", "-z"])
+            .run()
+            .map_err(Error::git("list the tracked files"))?
+            .stdout;
+        let submodules: Vec<&[u8]> = tracked
+            .split(|b| *b == 0)
+            .filter(|row| row.starts_with(b"160000 "))
+            .filter_map(|row| row.splitn(2, |b| *b == b'\t').nth(1))
+            .collect();
+        let mut kept = Vec::new();
+        for folder in folders {
+            let at = self.tree().join(folder);
+            // An outer repository that was moved as a whole took this one along.
+            if ignored.iter().any(|i| folder.starts_with(i)) || at.join(".git").symlink_metadata().is_err() {
+                continue;
+            }
+            if submodules.contains(&folder.as_os_str().as_bytes()) {
+                if filled == Submodules::Stay {
+                    continue;
+                }
+                kept.push(files::move_aside(&at, &self.kept_dir(), &format!("{leg}-submodule"))?);
+                std::fs::create_dir(&at).map_err(|e| Error::io("create", &at, e))?;
+            } else {
+                kept.push(files::move_aside(&at.join(".git"), &self.kept_dir(), &format!("{leg}-git"))?);
+            }
+        }
+        Ok(kept)
+    }
+
+    fn ask_about(&self, paths: &[&Path], verb: &str, args: &[&str]) -> Result<Vec<PathBuf>, Error> {
+        let mut input = Vec::new();
+        for path in paths {
+            input.extend_from_slice(path.as_os_str().as_bytes());
+            input.push(0);
+        }
+        let doing = "tell ignored folders from others";
+        let output = self.call_in_tree(verb).args(args).input(input).run_any().map_err(Error::git(doing))?;
+        // 1 is "none of them".
+        if !matches!(output.code, Some(0 | 1)) {
+            return Err(Error::git(doing)(output.failed(verb)));
+        }
+        let found = output.stdout.split(|b| *b == 0).filter(|p| !p.is_empty());
+        Ok(found.map(|p| PathBuf::from(OsString::from_vec(p.to_vec()))).collect())
+    }
+}

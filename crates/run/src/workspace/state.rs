@@ -1,0 +1,139 @@
+//! What was known when a leg was last prepared or collected, in one file, so that its parts never disagree.
+
+use serde::{Deserialize, Serialize};
+
+use super::snapshot::Snapshot;
+use super::{Error, Locked, SavedAttempt, Work, files};
+use crate::git::CommitId;
+
+/// Changes when the form of the file does; another version is read as "nothing known", which costs a look by git.
+const VERSION: u32 = 1;
+/// A listing of ten million files; more is not a workspace.
+const LARGEST: u64 = 2 << 30;
+
+/// The facts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Facts {
+    version: u32,
+    /// The first commit of this workspace: in the user's repository by definition.
+    pub(super) origin: CommitId,
+    /// Where the current leg started.
+    pub(super) start: CommitId,
+    /// The agent's branch.
+    pub(super) branch: String,
+    /// The commit whose tree the work tree was seen to be.
+    pub(super) head: CommitId,
+    /// Where the agent's branch was then. Everything up to here has been imported.
+    pub(super) agent_tip: CommitId,
+    /// Set while the tree is on its way back to `start`: what it held has been saved as this.
+    pub(super) resetting: Option<Resetting>,
+    /// The result of collecting a leg, for whoever asks again.
+    pub(super) collected: Option<(String, Work)>,
+    /// What has been brought into the user's repository, each with the branch it went to.
+    pub(super) published: Vec<(String, CommitId)>,
+    /// Which commits stand for which: the tip and what it was squashed into.
+    pub(super) squashed: Vec<(CommitId, CommitId)>,
+    tree_trusted: bool,
+    agent_trusted: bool,
+    tree_length: usize,
+    ignores_length: usize,
+}
+
+/// A reset that has begun.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Resetting {
+    pub(super) leg: String,
+    pub(super) saved: Option<SavedAttempt>,
+}
+
+/// The facts with the listings they rest on.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    pub(super) facts: Facts,
+    tree: Vec<u8>,
+    ignores: Vec<u8>,
+    agent: Vec<u8>,
+}
+
+impl State {
+    /// A state in which nothing has been seen yet, so that everything counts as changed.
+    pub(super) fn unseen(start: &CommitId, branch: &str) -> Self {
+        Self {
+            facts: Facts {
+                version: VERSION,
+                origin: start.clone(),
+                start: start.clone(),
+                branch: branch.to_owned(),
+                head: start.clone(),
+                agent_tip: start.clone(),
+                resetting: None,
+                collected: None,
+                published: Vec::new(),
+                squashed: Vec::new(),
+                tree_trusted: false,
+                agent_trusted: false,
+                tree_length: 0,
+                ignores_length: 0,
+            },
+            tree: Vec::new(),
+            ignores: Vec::new(),
+            agent: Vec::new(),
+        }
+    }
+
+    /// Takes the tree as it is now for that of `facts.head`.
+    pub(super) fn saw_tree(&mut self, tree: Snapshot) {
+        self.facts.tree_trusted = tree.trusted;
+        self.tree = tree.rows;
+        self.ignores = tree.ignores;
+    }
+
+    /// Takes the agent's `.git` as it is now for the one that was written for it.
+    pub(super) fn saw_agent(&mut self, agent: Snapshot) {
+        self.facts.agent_trusted = agent.trusted;
+        self.agent = agent.rows;
+    }
+
+    pub(super) fn has_tree(&self, tree: &Snapshot) -> bool {
+        self.facts.tree_trusted && self.tree == tree.rows
+    }
+
+    pub(super) fn has_ignores(&self, tree: &Snapshot) -> bool {
+        self.facts.tree_trusted && self.ignores == tree.ignores
+    }
+
+    pub(super) fn has_agent(&self, agent: &Snapshot) -> bool {
+        self.facts.agent_trusted && self.agent == agent.rows
+    }
+}
+
+impl Locked {
+    /// None when there is no state that this version can read.
+    pub(super) fn load(&self) -> Result<Option<State>, Error> {
+        let Some(bytes) = files::read(&self.dir.join("state"), LARGEST)? else { return Ok(None) };
+        Ok(parse(&bytes))
+    }
+
+    pub(super) fn store(&self, state: &mut State) -> Result<(), Error> {
+        state.facts.tree_length = state.tree.len();
+        state.facts.ignores_length = state.ignores.len();
+        let path = self.dir.join("state");
+        let mut bytes = serde_json::to_vec(&state.facts).map_err(|e| Error::io("write", &path, e.into()))?;
+        bytes.push(b'\n');
+        bytes.extend_from_slice(&state.tree);
+        bytes.extend_from_slice(&state.ignores);
+        bytes.extend_from_slice(&state.agent);
+        files::write(&path, &bytes)
+    }
+}
+
+fn parse(bytes: &[u8]) -> Option<State> {
+    let end = bytes.iter().position(|b| *b == b'\n')?;
+    let facts: Facts = serde_json::from_slice(&bytes[..end]).ok()?;
+    if facts.version != VERSION {
+        return None;
+    }
+    let (tree, rest) = bytes[end + 1..].split_at_checked(facts.tree_length)?;
+    let (ignores, agent) = rest.split_at_checked(facts.ignores_length)?;
+    Some(State { facts, tree: tree.to_vec(), ignores: ignores.to_vec(), agent: agent.to_vec() })
+}

@@ -1,0 +1,119 @@
+//! What a harness has around it: its folder, its helper binary, git, and the environment it was started in.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use acquit_core::ids::{LegId, TaskId};
+use acquit_core::time::Timestamp;
+
+use crate::git::Git;
+use crate::process::Spawner;
+
+/// Everything from outside that a leg touches. Made once by the command line, passed on unchanged.
+pub struct World {
+    /// The folder that belongs to acquit: workspaces, outputs of legs.
+    pub home: PathBuf,
+    /// Starts processes.
+    pub spawner: Spawner,
+    /// Runs git.
+    pub git: Git,
+    /// What this process was started with.
+    pub environment: Environment,
+    /// This machine's name.
+    pub host: String,
+    /// The clock for the times of events.
+    pub now: fn() -> Timestamp,
+}
+
+impl World {
+    /// The folder of a task.
+    pub fn task_folder(&self, task: TaskId) -> PathBuf {
+        self.home.join("tasks").join(task.to_string())
+    }
+
+    /// The private clone of a task.
+    pub fn workspace_folder(&self, task: TaskId) -> PathBuf {
+        self.task_folder(task).join("workspace")
+    }
+
+    /// What belongs to one leg.
+    pub fn leg_folder(&self, leg: LegId) -> LegFolder {
+        LegFolder(self.task_folder(leg.task).join("legs").join(leg.number.to_string()))
+    }
+}
+
+/// A leg's files: what it was told, what it said, what it left.
+#[derive(Clone, Debug)]
+pub struct LegFolder(PathBuf);
+
+impl LegFolder {
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The prompt. Private: it is never logged and never an argument.
+    pub fn prompt(&self) -> PathBuf {
+        self.0.join("prompt.md")
+    }
+
+    /// Where the agent reports its outcome.
+    pub fn handoff(&self) -> PathBuf {
+        self.output_dir().join("handoff.json")
+    }
+
+    /// Where the agent leaves files.
+    pub fn output_dir(&self) -> PathBuf {
+        self.0.join("out")
+    }
+
+    /// All that the agent printed.
+    pub fn output(&self) -> PathBuf {
+        self.0.join("output.log")
+    }
+
+    /// All that it printed as errors.
+    pub fn errors(&self) -> PathBuf {
+        self.0.join("errors.log")
+    }
+
+    /// All that a gate, or the setup, printed.
+    pub fn check(&self, name: &str) -> PathBuf {
+        self.0.join(format!("check-{name}.log"))
+    }
+}
+
+/// The environment that acquit was started in. Has no `Debug`: it is full of secrets.
+#[derive(Clone)]
+pub struct Environment(BTreeMap<OsString, OsString>);
+
+/// What every agent and gate gets of it: enough to find programs and to speak the user's language, nothing that opens a door.
+const COMMON: [&str; 9] = ["HOME", "PATH", "USER", "LOGNAME", "LANG", "LC_ALL", "SHELL", "TZ", "TMPDIR"];
+
+impl Environment {
+    /// Keeps what was captured.
+    pub fn new(captured: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        Self(captured.into_iter().collect())
+    }
+
+    /// All of it, for another harness.
+    pub fn all(&self) -> Vec<(OsString, OsString)> {
+        self.0.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    /// The value of a variable.
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.0.get(OsStr::new(name)).map(OsString::as_os_str)
+    }
+
+    /// The short common list, as agents, gates and setup get it.
+    pub fn common(&self) -> Vec<(OsString, OsString)> {
+        let mut list: Vec<_> = COMMON
+            .iter()
+            .filter_map(|name| Some((OsString::from(name), self.get(name)?.to_owned())))
+            .collect();
+        list.push(("TERM".into(), "dumb".into()));
+        list
+    }
+}

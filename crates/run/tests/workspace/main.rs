@@ -1,0 +1,14 @@
+//! Workspaces and the user's repository, with real git: ordinary use, bad input, hostile clones, and crashes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "tests may panic and set up files"
+)]
+
+mod crash;
+mod hostile;
+mod kit;
+mod life;
+mod publish;
+mod source;

@@ -1,0 +1,186 @@
+//! The store's methods, each one transaction, whatever the database.
+
+use std::time::Duration;
+
+use acquit_core::agent::{Chunk, Usage};
+use acquit_core::change::Change;
+use acquit_core::definition::Definition;
+use acquit_core::event::Event;
+use acquit_core::ids::{Fence, LegId, TaskId};
+use acquit_core::leg::{Hold, Leg, Owner};
+use acquit_core::store::{Claim, Commit, Error, Filter, Lease, Note, Pulse, Result, Store, Wanted};
+use acquit_core::task::{Actor, Summary, Task};
+use acquit_core::time::Timestamp;
+
+use crate::record::{ChunkRow, EventRow, LegRow, SummaryRow, json, key, number, read, task_id};
+use crate::refusal::{self, Refusal};
+use crate::step;
+use crate::tables::{Backend, Place, Tables, Terms, Touched};
+
+/// A store on a database.
+pub(crate) struct Database<B>(pub(crate) B);
+
+impl<B: Backend> Database<B> {
+    fn read<T>(
+        &mut self,
+        doing: &'static str,
+        looking: impl FnOnce(&mut dyn Tables) -> refusal::Result<T>,
+    ) -> Result<T> {
+        self.0.read(looking).map_err(|refusal| refusal.while_doing(doing))
+    }
+
+    fn write<T>(
+        &mut self,
+        doing: &'static str,
+        change: impl FnOnce(&mut dyn Tables, Timestamp) -> refusal::Result<T>,
+    ) -> Result<T> {
+        let now = self.now()?;
+        self.0.write(|tables| change(tables, now)).map_err(|refusal| refusal.while_doing(doing))
+    }
+}
+
+impl<B: Backend> Store for Database<B> {
+    fn reserve(&mut self) -> Result<TaskId> {
+        self.write("give a task id", |tables, _| tables.reserve().map(task_id))
+    }
+
+    fn create(&mut self, definition: &Definition, changes: &[Change], by: &Actor) -> Result<Task> {
+        self.write("take a new task", |tables, now| step::create(tables, now, definition, changes, by))
+    }
+
+    fn task(&mut self, id: TaskId) -> Result<Task> {
+        self.read("give a task", |tables| task(tables, id))
+    }
+
+    fn definition(&mut self, id: TaskId) -> Result<Definition> {
+        self.read("give a task's definition", |tables| definition(tables, id))
+    }
+
+    fn list(&mut self, filter: &Filter) -> Result<Vec<Summary>> {
+        self.read("list tasks", |tables| tables.list(filter)?.into_iter().map(SummaryRow::summary).collect())
+    }
+
+    fn commit(&mut self, commit: Commit<'_>) -> Result<Task> {
+        self.write("take a step of a task", |tables, now| step::commit(tables, now, commit))
+    }
+
+    fn claim(&mut self, wanted: Wanted, owner: &Owner, lease: Duration) -> Result<Option<Claim>> {
+        self.write("give a leg", |tables, now| {
+            let owner = json("owner", owner)?;
+            let terms = Terms { owner: &owner, now, lease_until: now.plus(lease) };
+            let Some(leg) = tables.claim(wanted, &terms)? else { return Ok(None) };
+            let leg = leg.leg()?;
+            let fence = leg.fence.unwrap_or(Fence(0));
+            let task = task(tables, leg.id.task)?;
+            let definition = definition(tables, leg.id.task)?;
+            Ok(Some(Claim { hold: Hold { leg: leg.id, fence }, leg, task, definition }))
+        })
+    }
+
+    fn heartbeat(&mut self, hold: Hold, lease: Duration) -> Result<Pulse> {
+        self.write("take a heartbeat", |tables, now| match tables.renew(hold, now.plus(lease))? {
+            Some(false) => Ok(Pulse::Beating),
+            Some(true) => Ok(Pulse::Cancel),
+            None => Err(Error::Fenced(hold.leg).into()),
+        })
+    }
+
+    fn note(&mut self, hold: Hold, notes: &[Note]) -> Result<()> {
+        self.write("take events", |tables, _| {
+            step::must_hold(tables.lock_hold(hold)?, hold.leg)?;
+            append_notes(tables, hold, notes)
+        })
+    }
+
+    fn transcribe(&mut self, hold: Hold, chunk: &Chunk, usage: &Usage, notes: &[Note]) -> Result<()> {
+        self.write("take a transcript", |tables, _| {
+            step::must_hold(tables.set_usage(hold, &json("usage", usage)?)?, hold.leg)?;
+            // An empty chunk would take the place of the one that begins where it does.
+            if chunk.from < chunk.to {
+                match tables.insert_chunk(hold.leg.into(), &ChunkRow::of(chunk)?)? {
+                    Touched::Row if notes.is_empty() => tables.announce(key(hold.leg.task))?,
+                    Touched::Row => {}
+                    // The whole call is repeated, so its notes are there too.
+                    Touched::Nothing => return Ok(()),
+                }
+            }
+            append_notes(tables, hold, notes)
+        })
+    }
+
+    fn transcript(&mut self, leg: LegId, from: u64, limit: u32) -> Result<Vec<Chunk>> {
+        self.read("give a transcript", |tables| {
+            let rows = tables.chunks(Place::from(leg), number(from), limit)?;
+            rows.into_iter().map(ChunkRow::chunk).collect()
+        })
+    }
+
+    fn events(&mut self, task: Option<TaskId>, after: i64, limit: u32) -> Result<Vec<Event>> {
+        self.read("give events", |tables| {
+            let rows = tables.events(task.map(key), after, limit)?;
+            rows.into_iter().map(EventRow::event).collect()
+        })
+    }
+
+    fn legs(&mut self, task: TaskId) -> Result<Vec<Leg>> {
+        self.read("give a task's legs", |tables| {
+            tables.legs(key(task))?.into_iter().map(LegRow::leg).collect()
+        })
+    }
+
+    fn running(&mut self) -> Result<Vec<(Leg, Lease)>> {
+        let now = self.now()?;
+        let lease = |leg: Leg| match leg.lease_until {
+            Some(until) if until >= now => (leg, Lease::Valid),
+            Some(_) | None => (leg, Lease::Expired),
+        };
+        self.read("give the running legs", |tables| {
+            tables.running()?.into_iter().map(|row| row.leg().map(lease)).collect()
+        })
+    }
+
+    fn now(&mut self) -> Result<Timestamp> {
+        self.0.now().map_err(|refusal| refusal.while_doing("tell the time"))
+    }
+
+    fn wait(&mut self, at_most: Duration) -> Result<()> {
+        self.0.wait(at_most)
+    }
+}
+
+fn task(tables: &mut dyn Tables, id: TaskId) -> refusal::Result<Task> {
+    let body = tables.task(key(id))?.ok_or(Error::NoTask(id))?;
+    read(&format!("task {id}"), &body)
+}
+
+fn definition(tables: &mut dyn Tables, id: TaskId) -> refusal::Result<Definition> {
+    /// Tells a form that this program does not know from a damaged definition.
+    #[derive(serde::Deserialize)]
+    struct Form {
+        form: u32,
+    }
+    let body = tables.definition(key(id))?.ok_or(Error::NoTask(id))?;
+    let what = format!("definition of task {id}");
+    let newer = |form| {
+        Refusal::corrupt(
+            &what,
+            format!("it has form {form}, and this acquit knows only {}", Definition::FORM),
+        )
+    };
+    match read::<Definition>(&what, &body) {
+        Ok(definition) if definition.form > Definition::FORM => Err(newer(definition.form)),
+        Ok(definition) => Ok(definition),
+        Err(damaged) => match read::<Form>(&what, &body) {
+            Ok(Form { form }) if form > Definition::FORM => Err(newer(form)),
+            Ok(_) | Err(_) => Err(damaged),
+        },
+    }
+}
+
+fn append_notes(tables: &mut dyn Tables, hold: Hold, notes: &[Note]) -> refusal::Result<()> {
+    if notes.is_empty() {
+        return Ok(());
+    }
+    let by = Actor::Harness(hold.leg);
+    tables.append(key(hold.leg.task), &step::noted(Some(hold.leg.number), notes, &by)?)
+}

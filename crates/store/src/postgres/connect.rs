@@ -1,0 +1,129 @@
+//! Connecting: limits on everything that could hang, the server's time, and the tables.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use acquit_core::time::Timestamp;
+use postgres::config::SslMode;
+use postgres::{Client, Config, GenericClient, NoTls, Statement};
+
+use crate::clock::Clock;
+use crate::location::Address;
+use crate::refusal::Refusal;
+use crate::{OpenError, migrate};
+
+/// How long a server may take to answer at all. One that is far away needs a second.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A connection that is silent for so long is tested, and then every [`KEEPALIVE_INTERVAL`].
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
+
+/// See [`KEEPALIVE_IDLE`].
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// So many tests without an answer, and the connection is dead: half a minute in all, less than a lease.
+const KEEPALIVE_RETRIES: u32 = 3;
+
+/// How long the other side may leave what we sent unacknowledged.
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a statement may take, waiting for locks included. Ours take milliseconds.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a transaction may stand idle. A harness that is stopped in the middle of one would keep the lock on the
+/// events; the server ends it, and the others go on.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The advisory lock for migrations: any number, as long as it is always the same.
+const MIGRATION_LOCK: i64 = 0x6163_7175_6974_0001;
+
+/// The steps that make the tables what they are today. Never changed, only added to.
+const STEPS: &[&str] = &[include_str!("schema-1.sql")];
+
+/// A connection with what belongs to it.
+pub(super) struct Session {
+    pub(super) client: Client,
+    /// Statements that this connection has prepared, by their text.
+    pub(super) statements: HashMap<&'static str, Statement>,
+    /// The server's process, which signs our notifications.
+    pub(super) process: i32,
+    /// How far the server's clock is ahead of ours.
+    ahead: i64,
+}
+
+impl Session {
+    /// Connects, sets the limits, and compares the clocks.
+    pub(super) fn begin(config: &Config, clock: &Clock) -> Result<Self, postgres::Error> {
+        let mut client = config.connect(NoTls)?;
+        client.batch_execute(&format!(
+            "set statement_timeout = {}; set idle_in_transaction_session_timeout = {}",
+            STATEMENT_TIMEOUT.as_millis(),
+            IDLE_TIMEOUT.as_millis()
+        ))?;
+        const ABOUT: &str = "select pg_backend_pid(), (extract(epoch from clock_timestamp()) * 1000)::bigint";
+        let about = client.prepare(ABOUT)?;
+        let (asked, begin) = (clock.now(), Instant::now());
+        let answer = client.query_one(&about, &[])?;
+        // The server looked at its clock halfway between question and answer.
+        let here = asked.plus(begin.elapsed() / 2);
+        let there: i64 = answer.get(1);
+        let ahead = match clock {
+            Clock::System => there - here.0,
+            Clock::Set(_) => 0,
+        };
+        Ok(Self { client, statements: HashMap::new(), process: answer.get(0), ahead })
+    }
+
+    /// The moment by the server's clock.
+    pub(super) fn now(&self, clock: &Clock) -> Timestamp {
+        Timestamp(clock.now().0.saturating_add(self.ahead))
+    }
+}
+
+/// Reads an address and sets the limits of the connection.
+pub(super) fn configure(address: &Address) -> Result<Config, OpenError> {
+    // The driver knows none of the modes that check certificates.
+    if address.url().contains("sslmode=verify") {
+        return Err(OpenError::Tls);
+    }
+    let mut config: Config = address.url().parse().map_err(OpenError::Address)?;
+    if config.get_ssl_mode() == SslMode::Require {
+        return Err(OpenError::Tls);
+    }
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_TIMEOUT);
+    }
+    config
+        .application_name("acquit")
+        .tcp_user_timeout(TCP_USER_TIMEOUT)
+        .keepalives(true)
+        .keepalives_idle(KEEPALIVE_IDLE)
+        .keepalives_interval(KEEPALIVE_INTERVAL)
+        .keepalives_retries(KEEPALIVE_RETRIES);
+    Ok(config)
+}
+
+/// Makes or migrates the tables, if they are not up to date.
+pub(super) fn bring_forward(client: &mut Client) -> Result<(), Refusal> {
+    while migrate::next(version(client)?, STEPS)?.is_some() {
+        let mut transaction = client.transaction()?;
+        transaction.execute("select pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK])?;
+        // Again, now that nobody else can be at it.
+        if let Some(step) = migrate::next(version(&mut transaction)?, STEPS)? {
+            transaction.batch_execute(step)?;
+            transaction.execute("update meta set version = version + 1", &[])?;
+        }
+        transaction.commit()?;
+    }
+    Ok(())
+}
+
+/// The version of the tables, 0 if there are none.
+fn version(client: &mut impl GenericClient) -> Result<i64, postgres::Error> {
+    // Asked by name first: inside a transaction, a statement that fails would end it.
+    let there: bool = client.query_one("select to_regclass('meta') is not null", &[])?.get(0);
+    if !there {
+        return Ok(0);
+    }
+    Ok(client.query_one("select version from meta", &[])?.get(0))
+}

@@ -1,0 +1,348 @@
+//! The statements of PostgreSQL. Others write at the same time, so what a transaction relies on it locks: the task's row,
+//! then the leg's row, then the events.
+
+use std::collections::HashMap;
+
+use acquit_core::leg::Hold;
+use acquit_core::store::{Filter, Wanted};
+use acquit_core::time::Timestamp;
+use postgres::types::ToSql;
+use postgres::{GenericClient, Row, Statement};
+
+use super::CHANNEL;
+use crate::record::{
+    ChunkRow, EventRow, LegRow, NewEvent, SummaryRow, TaskRow, key, leg_columns, list_query,
+};
+use crate::refusal::Result;
+use crate::tables::{LegEnd, NewLeg, Place, Tables, Terms, Touched};
+
+/// The advisory lock that those who append events hold until they have committed: any number, always the same.
+const EVENTS_LOCK: i64 = 0x6163_7175_6974_0002;
+
+/// Values for a statement.
+type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// The rows as a connection or a transaction sees them.
+pub(super) struct Rows<'a, C> {
+    pub(super) client: &'a mut C,
+    pub(super) statements: &'a mut HashMap<&'static str, Statement>,
+}
+
+impl<C: GenericClient> Rows<'_, C> {
+    fn prepared(&mut self, sql: &'static str) -> Result<Statement> {
+        if let Some(statement) = self.statements.get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.client.prepare(sql)?;
+        self.statements.insert(sql, statement.clone());
+        Ok(statement)
+    }
+
+    fn execute(&mut self, sql: &'static str, params: Params<'_>) -> Result<Touched> {
+        let statement = self.prepared(sql)?;
+        Ok(Touched::rows(self.client.execute(&statement, params)?))
+    }
+
+    fn one<T>(&mut self, sql: &'static str, params: Params<'_>, read: fn(&Row) -> T) -> Result<Option<T>> {
+        let statement = self.prepared(sql)?;
+        Ok(self.client.query_opt(&statement, params)?.as_ref().map(read))
+    }
+
+    fn all<T>(&mut self, sql: &'static str, params: Params<'_>, read: fn(&Row) -> T) -> Result<Vec<T>> {
+        let statement = self.prepared(sql)?;
+        Ok(self.client.query(&statement, params)?.iter().map(read).collect())
+    }
+}
+
+impl<C: GenericClient> Tables for Rows<'_, C> {
+    fn reserve(&mut self) -> Result<i64> {
+        let statement = self.prepared("select nextval('task_ids')")?;
+        Ok(self.client.query_one(&statement, &[])?.get(0))
+    }
+
+    fn insert_task(&mut self, task: &TaskRow, definition: &str) -> Result<()> {
+        self.execute(
+            "insert into tasks (id, version, state, ended, stage, project_path, project_name, title, workflow,
+                priority, legs, cost, created, updated, body, definition)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+            &[
+                &task.id,
+                &task.version,
+                &task.state,
+                &task.ended,
+                &task.stage,
+                &task.project_path,
+                &task.project_name,
+                &task.title,
+                &task.workflow,
+                &task.priority,
+                &task.legs,
+                &task.cost,
+                &task.created,
+                &task.updated,
+                &task.body,
+                &definition,
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// "No key": rows that refer to the task can still be inserted by those who hold its leg and wait for us.
+    fn lock_task(&mut self, task: i64) -> Result<Option<i64>> {
+        self.one("select version from tasks where id = $1 for no key update", &[&task], |row| row.get(0))
+    }
+
+    fn update_task(&mut self, task: &TaskRow) -> Result<()> {
+        self.execute(
+            "update tasks set version = $2, state = $3, ended = $4, stage = $5, legs = $6, cost = $7, updated = $8,
+                body = $9
+             where id = $1",
+            &[
+                &task.id,
+                &task.version,
+                &task.state,
+                &task.ended,
+                &task.stage,
+                &task.legs,
+                &task.cost,
+                &task.updated,
+                &task.body,
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn task(&mut self, task: i64) -> Result<Option<String>> {
+        self.one("select body from tasks where id = $1", &[&task], |row| row.get(0))
+    }
+
+    fn definition(&mut self, task: i64) -> Result<Option<String>> {
+        self.one("select definition from tasks where id = $1", &[&task], |row| row.get(0))
+    }
+
+    fn list(&mut self, filter: &Filter) -> Result<Vec<SummaryRow>> {
+        let (query, values) = list_query(filter, '$');
+        let values: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+        let rows = self.client.query(query.as_str(), &values)?;
+        let summary = |row: &Row| SummaryRow {
+            id: row.get(0),
+            title: row.get(1),
+            project: row.get(2),
+            workflow: row.get(3),
+            state: row.get(4),
+            stage: row.get(5),
+            priority: row.get(6),
+            legs: row.get(7),
+            cost: row.get(8),
+            created: row.get(9),
+            updated: row.get(10),
+        };
+        Ok(rows.iter().map(summary).collect())
+    }
+
+    fn insert_leg(&mut self, leg: &NewLeg<'_>) -> Result<()> {
+        self.execute(
+            "insert into legs (task, number, stage, state, entry, not_before, priority)
+             values ($1, $2, $3, 'ready', $4, $5, $6)",
+            &[&leg.place.task, &leg.place.number, &leg.stage, &leg.entry, &leg.not_before.0, &leg.priority],
+        )?;
+        Ok(())
+    }
+
+    fn end_leg(&mut self, leg: Place, fence: Option<i64>, end: &LegEnd) -> Result<Touched> {
+        const END: &str = "update legs set state = $3, ended = $4, usage = $5, lease_until = null
+             where task = $1 and number = $2 and state = 'running' and fence = $6";
+        const END_UNCLAIMED: &str = "update legs set state = $3, ended = $4, usage = $5
+             where task = $1 and number = $2 and state = 'ready'";
+        match fence {
+            Some(fence) => {
+                self.execute(END, &[&leg.task, &leg.number, &end.state, &end.at.0, &end.usage, &fence])
+            }
+            None => self.execute(END_UNCLAIMED, &[&leg.task, &leg.number, &end.state, &end.at.0, &end.usage]),
+        }
+    }
+
+    fn put_back(&mut self, hold: Hold, until: Timestamp) -> Result<Touched> {
+        let leg = Place::from(hold.leg);
+        self.execute(
+            "update legs set state = 'ready', not_before = $4, lease_until = null
+             where task = $1 and number = $2 and fence = $3 and state = 'running'",
+            &[&leg.task, &leg.number, &hold.fence.0, &until.0],
+        )
+    }
+
+    fn ask_cancel(&mut self, task: i64) -> Result<()> {
+        self.execute(
+            "update legs set cancel = true where task = $1 and state in ('ready', 'running')",
+            &[&task],
+        )?;
+        Ok(())
+    }
+
+    fn lock_hold(&mut self, hold: Hold) -> Result<Touched> {
+        let leg = Place::from(hold.leg);
+        self.execute(
+            "select 1 from legs where task = $1 and number = $2 and fence = $3 and state = 'running'
+             for no key update",
+            &[&leg.task, &leg.number, &hold.fence.0],
+        )
+    }
+
+    /// Racing claimers of any leg pass by each other's; the claimer of a task's leg waits for whoever is at it.
+    fn claim(&mut self, wanted: Wanted, terms: &Terms<'_>) -> Result<Option<LegRow>> {
+        macro_rules! claim {
+            ($which:literal) => {
+                concat!(
+                    "with next as materialized (select task as t, number as n from legs
+                        where state = 'ready' and not_before <= $1 ",
+                    $which,
+                    ") update legs set state = 'running', fence = nextval('fences'), owner = $2, lease_until = $3,
+                        started = coalesce(started, $1)
+                     from next where task = t and number = n returning ",
+                    leg_columns!()
+                )
+            };
+        }
+        const ANY: &str =
+            claim!("order by priority desc, not_before, task, number limit 1 for update skip locked");
+        const OF: &str = claim!("and task = $4 for update");
+        match wanted {
+            Wanted::Any => self.one(ANY, &[&terms.now.0, &terms.owner, &terms.lease_until.0], leg_row),
+            Wanted::Of(task) => {
+                self.one(OF, &[&terms.now.0, &terms.owner, &terms.lease_until.0, &key(task)], leg_row)
+            }
+        }
+    }
+
+    fn renew(&mut self, hold: Hold, until: Timestamp) -> Result<Option<bool>> {
+        let leg = Place::from(hold.leg);
+        self.one(
+            "update legs set lease_until = $4
+             where task = $1 and number = $2 and fence = $3 and state = 'running' returning cancel",
+            &[&leg.task, &leg.number, &hold.fence.0, &until.0],
+            |row| row.get(0),
+        )
+    }
+
+    fn set_usage(&mut self, hold: Hold, usage: &str) -> Result<Touched> {
+        let leg = Place::from(hold.leg);
+        self.execute(
+            "update legs set usage = $4 where task = $1 and number = $2 and fence = $3 and state = 'running'",
+            &[&leg.task, &leg.number, &hold.fence.0, &usage],
+        )
+    }
+
+    fn legs(&mut self, task: i64) -> Result<Vec<LegRow>> {
+        const LEGS: &str = concat!("select ", leg_columns!(), " from legs where task = $1 order by number");
+        self.all(LEGS, &[&task], leg_row)
+    }
+
+    fn running(&mut self) -> Result<Vec<LegRow>> {
+        const RUNNING: &str =
+            concat!("select ", leg_columns!(), " from legs where state = 'running' order by task, number");
+        self.all(RUNNING, &[], leg_row)
+    }
+
+    /// In one statement with the lock, so that the lock is held for no longer than that and the commit.
+    fn append(&mut self, task: i64, events: &[NewEvent]) -> Result<()> {
+        fn column<'a, T: 'a>(events: &'a [NewEvent], pick: impl Fn(&'a NewEvent) -> T) -> Vec<T> {
+            events.iter().map(pick).collect()
+        }
+        self.execute(
+            "with told as materialized (select pg_notify($1, $2::bigint::text)),
+                turn as materialized (select pg_advisory_xact_lock($3))
+             insert into events (task, leg, at, category, kind, level, actor, summary, data)
+             select $2::bigint, leg, at, category, kind, level, actor, summary, data
+             from told, turn, unnest($4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[],
+                $10::text[], $11::text[])
+                with ordinality as new (leg, at, category, kind, level, actor, summary, data, place)
+             order by place",
+            &[
+                &CHANNEL,
+                &task,
+                &EVENTS_LOCK,
+                &column(events, |event| event.leg),
+                &column(events, |event| event.at),
+                &column(events, |event| event.category),
+                &column(events, |event| event.kind),
+                &column(events, |event| event.level),
+                &column(events, |event| event.actor.as_str()),
+                &column(events, |event| event.summary.as_str()),
+                &column(events, |event| event.data.as_str()),
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn events(&mut self, task: Option<i64>, after: i64, limit: u32) -> Result<Vec<EventRow>> {
+        let read = |row: &Row| EventRow {
+            seq: row.get(0),
+            task: row.get(1),
+            leg: row.get(2),
+            at: row.get(3),
+            actor: row.get(4),
+            data: row.get(5),
+        };
+        let limit = i64::from(limit);
+        match task {
+            Some(task) => self.all(
+                "select seq, task, leg, at, actor, data from events where task = $3 and seq > $1
+                 order by seq limit $2",
+                &[&after, &limit, &task],
+                read,
+            ),
+            None => self.all(
+                "select seq, task, leg, at, actor, data from events where seq > $1 order by seq limit $2",
+                &[&after, &limit],
+                read,
+            ),
+        }
+    }
+
+    fn announce(&mut self, task: i64) -> Result<()> {
+        self.execute("select pg_notify($1, $2::bigint::text)", &[&CHANNEL, &task])?;
+        Ok(())
+    }
+
+    fn insert_chunk(&mut self, leg: Place, chunk: &ChunkRow) -> Result<Touched> {
+        self.execute(
+            "insert into transcripts (task, leg, from_byte, to_byte, lines, items, omitted)
+             values ($1, $2, $3, $4, $5, $6, $7) on conflict (task, leg, from_byte) do nothing",
+            &[&leg.task, &leg.number, &chunk.from, &chunk.to, &chunk.lines, &chunk.items, &chunk.omitted],
+        )
+    }
+
+    fn chunks(&mut self, leg: Place, from: i64, limit: u32) -> Result<Vec<ChunkRow>> {
+        self.all(
+            "select from_byte, to_byte, lines, items, omitted from transcripts
+             where task = $1 and leg = $2 and to_byte > $3 and from_byte >= coalesce(
+                (select max(from_byte) from transcripts where task = $1 and leg = $2 and from_byte <= $3), 0)
+             order by from_byte limit $4",
+            &[&leg.task, &leg.number, &from, &i64::from(limit)],
+            |row| ChunkRow {
+                from: row.get(0),
+                to: row.get(1),
+                lines: row.get(2),
+                items: row.get(3),
+                omitted: row.get(4),
+            },
+        )
+    }
+}
+
+fn leg_row(row: &Row) -> LegRow {
+    LegRow {
+        task: row.get(0),
+        number: row.get(1),
+        state: row.get(2),
+        entry: row.get(3),
+        not_before: row.get(4),
+        cancel: row.get(5),
+        fence: row.get(6),
+        owner: row.get(7),
+        lease_until: row.get(8),
+        started: row.get(9),
+        ended: row.get(10),
+        usage: row.get(11),
+    }
+}

@@ -1,0 +1,84 @@
+-- Times are milliseconds since 1970 (UTC); `body`, `definition`, `entry`, `owner`, `usage`, `actor`, `data` and `items` are JSON.
+
+create table meta (
+    only_row bigint primary key check (only_row = 1),
+    version bigint not null check (version >= 0)
+);
+insert into meta values (1, 0);
+
+create sequence task_ids;
+-- Also across claims that are rolled back, a fence is never given twice.
+create sequence fences;
+
+create table tasks (
+    id bigint primary key check (id > 0),
+    version bigint not null check (version > 0),
+    state text not null check (state in
+        ('working', 'cancelling', 'waiting', 'done', 'failed', 'no_improvement', 'cancelled')),
+    ended boolean not null check (ended = (state in ('done', 'failed', 'no_improvement', 'cancelled'))),
+    stage text check (ended = (stage is null)),
+    project_path text not null,
+    project_name text not null,
+    title text not null,
+    workflow text not null,
+    priority bigint not null,
+    legs bigint not null check (legs >= 0),
+    cost bigint check (cost >= 0),
+    created bigint not null,
+    updated bigint not null,
+    body text not null,
+    definition text not null
+);
+create index tasks_by_end on tasks (ended, id);
+create index tasks_by_state on tasks (state, id);
+create index tasks_by_project on tasks (project_path, ended, id);
+
+create table legs (
+    task bigint not null references tasks (id),
+    number bigint not null check (number > 0),
+    stage text not null,
+    state text not null check (state in
+        ('ready', 'running', 'passed', 'rejected', 'failed', 'timed_out', 'cancelled', 'lost')),
+    entry text not null,
+    not_before bigint not null,
+    cancel boolean not null default false,
+    fence bigint unique check (fence > 0),
+    owner text,
+    lease_until bigint check ((lease_until is not null) = (state = 'running')),
+    started bigint,
+    ended bigint check ((ended is not null) = (state not in ('ready', 'running'))),
+    usage text not null default '{}',
+    priority bigint not null,
+    primary key (task, number),
+    check (state <> 'running' or (fence is not null and owner is not null and started is not null))
+);
+-- A task has at most one leg that waits or runs.
+create unique index legs_active on legs (task) where state in ('ready', 'running');
+create index legs_to_claim on legs (priority desc, not_before, task, number) where state = 'ready';
+create index legs_running on legs (task, number) where state = 'running';
+
+create table events (
+    seq bigint generated always as identity primary key,
+    task bigint not null references tasks (id),
+    leg bigint,
+    at bigint not null,
+    category text not null,
+    kind text not null,
+    level text not null check (level in ('debug', 'info', 'warning', 'error')),
+    actor text not null,
+    summary text not null,
+    data text not null
+);
+create index events_by_task on events (task, seq);
+
+create table transcripts (
+    task bigint not null,
+    leg bigint not null,
+    from_byte bigint not null check (from_byte >= 0),
+    to_byte bigint not null check (to_byte > from_byte),
+    lines bigint not null check (lines >= 0),
+    items text not null,
+    omitted bigint not null check (omitted >= 0),
+    primary key (task, leg, from_byte),
+    foreign key (task, leg) references legs (task, number)
+);

@@ -1,0 +1,303 @@
+//! What a row holds. Structured values are JSON in text columns, read back whole; the plain columns beside them are for
+//! the database: to find, to order, to check, and to list without reading the rest.
+//!
+//! PostgreSQL has no NUL in texts. JSON writes it as an escape, so it survives there; in plain columns, which people
+//! only look at, it becomes U+FFFD, on both databases alike.
+
+use acquit_core::agent::{Chunk, shorten};
+use acquit_core::event::{Body, Event, Level};
+use acquit_core::ids::{Fence, LegId, TaskId};
+use acquit_core::leg::{Leg, State};
+use acquit_core::store::Filter;
+use acquit_core::task::{Actor, End, State as TaskState, Summary, Task};
+use acquit_core::time::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::refusal::{Refusal, Result};
+
+/// The longest summary of an event in its own column. The event's data has all of it.
+const SUMMARY_LIMIT: usize = 500;
+
+/// The columns that [`LegRow`] is read from, in its fields' order.
+macro_rules! leg_columns {
+    () => {
+        "task, number, state, entry, not_before, cancel, fence, owner, lease_until, started, ended, usage"
+    };
+}
+pub(crate) use leg_columns;
+
+/// The columns that [`SummaryRow`] is read from, in its fields' order.
+pub(crate) const SUMMARY_COLUMNS: &str =
+    "id, title, project_name, workflow, state, stage, priority, legs, cost, created, updated";
+
+/// A task's row, apart from its definition.
+pub(crate) struct TaskRow {
+    pub(crate) id: i64,
+    pub(crate) version: i64,
+    pub(crate) state: &'static str,
+    pub(crate) ended: bool,
+    pub(crate) stage: Option<String>,
+    pub(crate) project_path: String,
+    pub(crate) project_name: String,
+    pub(crate) title: String,
+    pub(crate) workflow: String,
+    pub(crate) priority: i64,
+    pub(crate) legs: i64,
+    pub(crate) cost: Option<i64>,
+    pub(crate) created: i64,
+    pub(crate) updated: i64,
+    pub(crate) body: String,
+}
+
+impl TaskRow {
+    /// The row of a task that changed at `updated`.
+    pub(crate) fn of(task: &Task, updated: Timestamp) -> Result<Self> {
+        let seed = &task.seed;
+        Ok(Self {
+            id: key(task.id()),
+            version: number(task.version),
+            state: task.state.word(),
+            ended: is_over(&task.state),
+            stage: task.state.stage().map(ToString::to_string),
+            project_path: plain(&seed.project.path),
+            project_name: plain(&seed.project.name),
+            title: plain(&seed.wish.title),
+            workflow: seed.workflow.to_string(),
+            priority: i64::from(seed.wish.priority),
+            legs: i64::from(task.legs),
+            cost: task.usage().cost_micros.map(number),
+            created: seed.created.0,
+            updated: updated.0,
+            body: json("task", task)?,
+        })
+    }
+}
+
+fn is_over(state: &TaskState) -> bool {
+    match state {
+        TaskState::New | TaskState::Working { .. } | TaskState::Waiting { .. } => false,
+        TaskState::Ended {
+            end: End::Done | End::Failed { .. } | End::NoImprovement | End::Cancelled { .. },
+        } => true,
+    }
+}
+
+/// A task in a list, as stored.
+pub(crate) struct SummaryRow {
+    pub(crate) id: i64,
+    pub(crate) title: String,
+    pub(crate) project: String,
+    pub(crate) workflow: String,
+    pub(crate) state: String,
+    pub(crate) stage: Option<String>,
+    pub(crate) priority: i64,
+    pub(crate) legs: i64,
+    pub(crate) cost: Option<i64>,
+    pub(crate) created: i64,
+    pub(crate) updated: i64,
+}
+
+impl SummaryRow {
+    pub(crate) fn summary(self) -> Result<Summary> {
+        let bad = |error| Refusal::corrupt(format!("summary of task {}", self.id), error);
+        Ok(Summary {
+            id: task_id(self.id),
+            title: self.title,
+            project: self.project,
+            workflow: self.workflow.parse().map_err(bad)?,
+            state: self.state,
+            stage: self.stage.map(|stage| stage.parse()).transpose().map_err(bad)?,
+            priority: i32::try_from(self.priority).unwrap_or(i32::MAX),
+            legs: small(self.legs),
+            cost_micros: self.cost.map(natural),
+            created: Timestamp(self.created),
+            updated: Timestamp(self.updated),
+        })
+    }
+}
+
+/// The query of a list and its text parameters, which stand as `{marker}1`, `{marker}2` in it. A state that is named is
+/// shown whether it is an end or not; without one, `ended` decides. Every form of it walks an index from its newest end.
+pub(crate) fn list_query(filter: &Filter, marker: char) -> (String, Vec<String>) {
+    let mut conditions = Vec::new();
+    let mut values = Vec::new();
+    for (column, wanted) in [("project_path", &filter.project), ("state", &filter.state)] {
+        if let Some(wanted) = wanted {
+            values.push(plain(wanted));
+            conditions.push(format!("{column} = {marker}{}", values.len()));
+        }
+    }
+    if filter.state.is_none() && !filter.ended {
+        conditions.push("ended = false".to_owned());
+    }
+    let conditions =
+        if conditions.is_empty() { String::new() } else { format!(" where {}", conditions.join(" and ")) };
+    let query =
+        format!("select {SUMMARY_COLUMNS} from tasks{conditions} order by id desc limit {}", filter.limit);
+    (query, values)
+}
+
+/// A leg as stored.
+pub(crate) struct LegRow {
+    pub(crate) task: i64,
+    pub(crate) number: i64,
+    pub(crate) state: String,
+    pub(crate) entry: String,
+    pub(crate) not_before: i64,
+    pub(crate) cancel: bool,
+    pub(crate) fence: Option<i64>,
+    pub(crate) owner: Option<String>,
+    pub(crate) lease_until: Option<i64>,
+    pub(crate) started: Option<i64>,
+    pub(crate) ended: Option<i64>,
+    pub(crate) usage: String,
+}
+
+impl LegRow {
+    pub(crate) fn leg(self) -> Result<Leg> {
+        let id = LegId { task: task_id(self.task), number: small(self.number) };
+        let what = format!("leg {id}");
+        let state = State::from_name(&self.state)
+            .ok_or_else(|| Refusal::corrupt(&what, format!("unknown state `{}`", self.state)))?;
+        Ok(Leg {
+            id,
+            entry: read(&what, &self.entry)?,
+            state,
+            not_before: Timestamp(self.not_before),
+            cancel: self.cancel,
+            fence: self.fence.map(Fence),
+            owner: self.owner.map(|owner| read(&what, &owner)).transpose()?,
+            lease_until: self.lease_until.map(Timestamp),
+            started: self.started.map(Timestamp),
+            ended: self.ended.map(Timestamp),
+            usage: read(&what, &self.usage)?,
+        })
+    }
+}
+
+/// An event on its way into the store.
+pub(crate) struct NewEvent {
+    pub(crate) leg: Option<i64>,
+    pub(crate) at: i64,
+    pub(crate) category: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) level: &'static str,
+    pub(crate) actor: String,
+    pub(crate) summary: String,
+    pub(crate) data: String,
+}
+
+impl NewEvent {
+    pub(crate) fn of(leg: Option<u32>, at: Timestamp, by: &Actor, body: &Body) -> Result<Self> {
+        Ok(Self {
+            leg: leg.map(i64::from),
+            at: at.0,
+            category: body.category(),
+            kind: body.kind(),
+            level: match body.level() {
+                Level::Debug => "debug",
+                Level::Info => "info",
+                Level::Warning => "warning",
+                Level::Error => "error",
+            },
+            actor: json("actor", by)?,
+            summary: plain(&shorten(&body.summary(), SUMMARY_LIMIT)),
+            data: json("event", body)?,
+        })
+    }
+}
+
+/// An event as stored.
+pub(crate) struct EventRow {
+    pub(crate) seq: i64,
+    pub(crate) task: i64,
+    pub(crate) leg: Option<i64>,
+    pub(crate) at: i64,
+    pub(crate) actor: String,
+    pub(crate) data: String,
+}
+
+impl EventRow {
+    pub(crate) fn event(self) -> Result<Event> {
+        let what = format!("event {}", self.seq);
+        Ok(Event {
+            seq: self.seq,
+            task: task_id(self.task),
+            leg: self.leg.map(small),
+            at: Timestamp(self.at),
+            actor: read(&what, &self.actor)?,
+            body: read(&what, &self.data)?,
+        })
+    }
+}
+
+/// A part of a transcript, in and out.
+pub(crate) struct ChunkRow {
+    pub(crate) from: i64,
+    pub(crate) to: i64,
+    pub(crate) lines: i64,
+    pub(crate) items: String,
+    pub(crate) omitted: i64,
+}
+
+impl ChunkRow {
+    pub(crate) fn of(chunk: &Chunk) -> Result<Self> {
+        Ok(Self {
+            from: number(chunk.from),
+            to: number(chunk.to),
+            lines: number(chunk.lines),
+            items: json("transcript", &chunk.items)?,
+            omitted: number(chunk.omitted),
+        })
+    }
+
+    pub(crate) fn chunk(self) -> Result<Chunk> {
+        Ok(Chunk {
+            from: natural(self.from),
+            to: natural(self.to),
+            lines: natural(self.lines),
+            items: read("transcript", &self.items)?,
+            omitted: natural(self.omitted),
+        })
+    }
+}
+
+/// A task's id as the databases have it. What is too large for them becomes 0, which no task has.
+pub(crate) fn key(id: TaskId) -> i64 {
+    i64::try_from(id.0).unwrap_or(0)
+}
+
+/// The task of a stored id.
+pub(crate) fn task_id(key: i64) -> TaskId {
+    TaskId(natural(key))
+}
+
+/// A number as the databases have it. None that we count reaches the limit.
+pub(crate) fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// A stored number. The schema keeps negative ones out.
+pub(crate) fn natural(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}
+
+fn small(value: i64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+/// A text for a plain column.
+fn plain(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
+/// A value as JSON.
+pub(crate) fn json(what: &str, value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| Refusal::corrupt(what, error))
+}
+
+/// A value of JSON.
+pub(crate) fn read<T: DeserializeOwned>(what: &str, text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| Refusal::corrupt(what, error))
+}

@@ -1,0 +1,131 @@
+//! Opening the file: made for its owner alone, checked, migrated.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
+
+use crate::{OpenError, migrate};
+
+/// How long a writer waits for others. Each write takes a few milliseconds, so this is far more than a queue of a
+/// thousand; only a process that was stopped in the middle of a write makes others wait so long.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Pages kept in memory per connection: the few that a leg's transactions touch.
+const CACHE_KIB: u32 = 512;
+
+/// Statements kept prepared: more than the store has.
+const STATEMENTS: usize = 40;
+
+/// Older ones can damage a file in WAL mode when two connections checkpoint at the same moment.
+const OLDEST: (i32, &str) = (3_051_003, "3.51.3");
+
+/// The steps that make a file what it is today. Never changed, only added to.
+pub(super) const STEPS: &[&str] = &[include_str!("schema-1.sql")];
+
+/// Opens the file, making or migrating it where that is needed.
+pub(super) fn open(path: &Path) -> Result<Connection, OpenError> {
+    if rusqlite::version_number() < OLDEST.0 {
+        return Err(OpenError::OldSqlite { found: rusqlite::version(), needed: OLDEST.1 });
+    }
+    let create = |source| OpenError::Create { path: path.to_owned(), source };
+    // Absolute, because SQLite would read a relative name such as `file:x` as a URI.
+    let path = &std::path::absolute(path).map_err(create)?;
+    let bad = |error| explain(path, error);
+    let mut connection = match connect(path) {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
+            make(path).map_err(create)?;
+            connect(path).map_err(bad)?
+        }
+        other => other.map_err(bad)?,
+    };
+    if connection.is_readonly(MAIN_DB).map_err(bad)? {
+        return Err(OpenError::ReadOnly { path: path.clone() });
+    }
+    let version = match connection.query_row("select version from meta", [], |row| row.get(0)) {
+        Ok(version) => version,
+        // No such table; whatever else it may be shows in the migration.
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::Unknown) => 0,
+        Err(error) => return Err(bad(error)),
+    };
+    if migrate::next(version, STEPS)?.is_some() {
+        bring_forward(&mut connection, path)?;
+    }
+    Ok(connection)
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.execute_batch(&format!(
+        "pragma synchronous = full; pragma foreign_keys = on; pragma cache_size = -{CACHE_KIB};"
+    ))?;
+    Ok(connection)
+}
+
+/// Makes an empty file that only its owner can read, in a folder likewise. SQLite gives its side files the same mode.
+fn make(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop)
+}
+
+fn bring_forward(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
+    let bad = |error| explain(path, error);
+    // Outside of a transaction, and not before it is known that the file is nobody else's: the mode stays with the file.
+    if look(connection).map_err(bad)? == Found::Empty {
+        let mode = connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()));
+        mode.map_err(bad)?;
+    }
+    loop {
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(bad)?;
+        let version = match look(&transaction).map_err(bad)? {
+            Found::Empty => 0,
+            Found::Version(version) => version,
+            Found::Foreign => return Err(OpenError::NotAStore { path: path.to_owned() }),
+        };
+        let Some(step) = migrate::next(version, STEPS)? else { return Ok(()) };
+        transaction.execute_batch(step).map_err(bad)?;
+        transaction.execute("update meta set version = version + 1", []).map_err(bad)?;
+        transaction.commit().map_err(bad)?;
+    }
+}
+
+/// What is in a file.
+#[derive(PartialEq)]
+enum Found {
+    /// Nothing yet.
+    Empty,
+    /// Tables of somebody else.
+    Foreign,
+    /// A store of this version.
+    Version(i64),
+}
+
+fn look(connection: &Connection) -> rusqlite::Result<Found> {
+    const TABLES: &str = "select count(*), count(*) filter (where name = 'meta') from sqlite_schema";
+    let (all, ours): (i64, i64) = connection.query_row(TABLES, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    match (all, ours) {
+        (0, _) => Ok(Found::Empty),
+        (_, 0) => Ok(Found::Foreign),
+        (_, _) => connection.query_row("select version from meta", [], |row| row.get(0).map(Found::Version)),
+    }
+}
+
+/// Says what is wrong with a file, where SQLite's own words would leave one guessing.
+fn explain(path: &Path, error: rusqlite::Error) -> OpenError {
+    let path = path.to_owned();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => OpenError::NotAStore { path },
+        Some(ErrorCode::ReadOnly) => OpenError::ReadOnly { path },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::Locked { path },
+        _ => OpenError::File { path, source: error },
+    }
+}

@@ -1,0 +1,337 @@
+//! The statements of SQLite. Its writers come one after the other, so what a transaction has read stays true until it
+//! commits: nothing here needs a lock of its own.
+
+use acquit_core::leg::Hold;
+use acquit_core::store::{Filter, Wanted};
+use acquit_core::time::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params, params_from_iter};
+
+use crate::record::{
+    ChunkRow, EventRow, LegRow, NewEvent, SummaryRow, TaskRow, key, leg_columns, list_query,
+};
+use crate::refusal::Result;
+use crate::tables::{LegEnd, NewLeg, Place, Tables, Terms, Touched};
+
+/// The leg that is next in line. Also for a test: it must not cost more with every leg that there ever was.
+pub(super) const CLAIM_ANY: &str = "select task, number from legs where state = 'ready' and not_before <= ?1
+     order by priority desc, not_before, task, number limit 1";
+
+/// The rows as a connection sees them.
+pub(super) struct Rows<'a>(pub(super) &'a Connection);
+
+impl Rows<'_> {
+    fn execute(&self, sql: &'static str, params: impl Params) -> Result<Touched> {
+        let count = self.0.prepare_cached(sql)?.execute(params)?;
+        Ok(Touched::rows(u64::try_from(count).unwrap_or(u64::MAX)))
+    }
+
+    fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>> {
+        Ok(self.0.prepare_cached(sql)?.query_row(params, read).optional()?)
+    }
+
+    fn all<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut statement = self.0.prepare_cached(sql)?;
+        let rows = statement.query_map(params, read)?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The next number of a counter.
+    fn count(&self, name: &str) -> Result<i64> {
+        const NEXT: &str = "update counters set value = value + 1 where name = ?1 returning value";
+        Ok(self.0.prepare_cached(NEXT)?.query_row([name], |row| row.get(0))?)
+    }
+}
+
+impl Tables for Rows<'_> {
+    fn reserve(&mut self) -> Result<i64> {
+        self.count("task")
+    }
+
+    fn insert_task(&mut self, task: &TaskRow, definition: &str) -> Result<()> {
+        self.execute(
+            "insert into tasks (id, version, state, ended, stage, project_path, project_name, title, workflow,
+                priority, legs, cost, created, updated, body, definition)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+            params![
+                task.id,
+                task.version,
+                task.state,
+                task.ended,
+                task.stage,
+                task.project_path,
+                task.project_name,
+                task.title,
+                task.workflow,
+                task.priority,
+                task.legs,
+                task.cost,
+                task.created,
+                task.updated,
+                task.body,
+                definition
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn lock_task(&mut self, task: i64) -> Result<Option<i64>> {
+        self.one("select version from tasks where id = ?1", [task], |row| row.get(0))
+    }
+
+    fn update_task(&mut self, task: &TaskRow) -> Result<()> {
+        self.execute(
+            "update tasks set version = ?2, state = ?3, ended = ?4, stage = ?5, legs = ?6, cost = ?7, updated = ?8,
+                body = ?9
+             where id = ?1",
+            params![
+                task.id,
+                task.version,
+                task.state,
+                task.ended,
+                task.stage,
+                task.legs,
+                task.cost,
+                task.updated,
+                task.body
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn task(&mut self, task: i64) -> Result<Option<String>> {
+        self.one("select body from tasks where id = ?1", [task], |row| row.get(0))
+    }
+
+    fn definition(&mut self, task: i64) -> Result<Option<String>> {
+        self.one("select definition from tasks where id = ?1", [task], |row| row.get(0))
+    }
+
+    fn list(&mut self, filter: &Filter) -> Result<Vec<SummaryRow>> {
+        let (query, values) = list_query(filter, '?');
+        self.all(&query, params_from_iter(values), |row| {
+            Ok(SummaryRow {
+                id: row.get(0)?,
+                title: row.get(1)?,
+                project: row.get(2)?,
+                workflow: row.get(3)?,
+                state: row.get(4)?,
+                stage: row.get(5)?,
+                priority: row.get(6)?,
+                legs: row.get(7)?,
+                cost: row.get(8)?,
+                created: row.get(9)?,
+                updated: row.get(10)?,
+            })
+        })
+    }
+
+    fn insert_leg(&mut self, leg: &NewLeg<'_>) -> Result<()> {
+        self.execute(
+            "insert into legs (task, number, stage, state, entry, not_before, priority)
+             values (?1, ?2, ?3, 'ready', ?4, ?5, ?6)",
+            params![leg.place.task, leg.place.number, leg.stage, leg.entry, leg.not_before.0, leg.priority],
+        )?;
+        Ok(())
+    }
+
+    fn end_leg(&mut self, leg: Place, fence: Option<i64>, end: &LegEnd) -> Result<Touched> {
+        const END: &str = "update legs set state = ?3, ended = ?4, usage = ?5, lease_until = null
+             where task = ?1 and number = ?2 and state = 'running' and fence = ?6";
+        const END_UNCLAIMED: &str = "update legs set state = ?3, ended = ?4, usage = ?5
+             where task = ?1 and number = ?2 and state = 'ready'";
+        let common: [&dyn ToSql; 5] = [&leg.task, &leg.number, &end.state, &end.at.0, &end.usage];
+        match fence {
+            Some(fence) => {
+                let [task, number, state, at, usage] = common;
+                self.execute(END, [task, number, state, at, usage, &fence])
+            }
+            None => self.execute(END_UNCLAIMED, common),
+        }
+    }
+
+    fn put_back(&mut self, hold: Hold, until: Timestamp) -> Result<Touched> {
+        let leg = Place::from(hold.leg);
+        self.execute(
+            "update legs set state = 'ready', not_before = ?4, lease_until = null
+             where task = ?1 and number = ?2 and fence = ?3 and state = 'running'",
+            [leg.task, leg.number, hold.fence.0, until.0],
+        )
+    }
+
+    fn ask_cancel(&mut self, task: i64) -> Result<()> {
+        self.execute("update legs set cancel = 1 where task = ?1 and state in ('ready', 'running')", [task])?;
+        Ok(())
+    }
+
+    fn lock_hold(&mut self, hold: Hold) -> Result<Touched> {
+        let leg = Place::from(hold.leg);
+        let found = self.one(
+            "select 1 from legs where task = ?1 and number = ?2 and fence = ?3 and state = 'running'",
+            [leg.task, leg.number, hold.fence.0],
+            |row| row.get::<_, i64>(0),
+        )?;
+        Ok(if found.is_some() { Touched::Row } else { Touched::Nothing })
+    }
+
+    fn claim(&mut self, wanted: Wanted, terms: &Terms<'_>) -> Result<Option<LegRow>> {
+        const OF: &str = "select task, number from legs
+             where state in ('ready', 'running') and state = 'ready' and not_before <= ?1 and task = ?2";
+        let place = |row: &Row<'_>| Ok(Place { task: row.get(0)?, number: row.get(1)? });
+        let found = match wanted {
+            Wanted::Any => self.one(CLAIM_ANY, [terms.now.0], place)?,
+            Wanted::Of(task) => self.one(OF, [terms.now.0, key(task)], place)?,
+        };
+        let Some(leg) = found else { return Ok(None) };
+        let fence = self.count("fence")?;
+        self.one(
+            concat!(
+                "update legs set state = 'running', fence = ?3, owner = ?4, lease_until = ?5,
+                    started = coalesce(started, ?6)
+                 where task = ?1 and number = ?2 returning ",
+                leg_columns!()
+            ),
+            params![leg.task, leg.number, fence, terms.owner, terms.lease_until.0, terms.now.0],
+            leg_row,
+        )
+    }
+
+    fn renew(&mut self, hold: Hold, until: Timestamp) -> Result<Option<bool>> {
+        let leg = Place::from(hold.leg);
+        self.one(
+            "update legs set lease_until = ?4
+             where task = ?1 and number = ?2 and fence = ?3 and state = 'running' returning cancel",
+            [leg.task, leg.number, hold.fence.0, until.0],
+            |row| row.get(0),
+        )
+    }
+
+    fn set_usage(&mut self, hold: Hold, usage: &str) -> Result<Touched> {
+        let leg = Place::from(hold.leg);
+        self.execute(
+            "update legs set usage = ?4 where task = ?1 and number = ?2 and fence = ?3 and state = 'running'",
+            params![leg.task, leg.number, hold.fence.0, usage],
+        )
+    }
+
+    fn legs(&mut self, task: i64) -> Result<Vec<LegRow>> {
+        self.all(
+            concat!("select ", leg_columns!(), " from legs where task = ?1 order by number"),
+            [task],
+            leg_row,
+        )
+    }
+
+    fn running(&mut self) -> Result<Vec<LegRow>> {
+        self.all(
+            concat!("select ", leg_columns!(), " from legs where state = 'running' order by task, number"),
+            [],
+            leg_row,
+        )
+    }
+
+    fn append(&mut self, task: i64, events: &[NewEvent]) -> Result<()> {
+        for event in events {
+            self.execute(
+                "insert into events (task, leg, at, category, kind, level, actor, summary, data)
+                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                params![
+                    task,
+                    event.leg,
+                    event.at,
+                    event.category,
+                    event.kind,
+                    event.level,
+                    event.actor,
+                    event.summary,
+                    event.data
+                ],
+            )?;
+        }
+        Ok(())
+    }
+
+    fn events(&mut self, task: Option<i64>, after: i64, limit: u32) -> Result<Vec<EventRow>> {
+        let read = |row: &Row<'_>| {
+            Ok(EventRow {
+                seq: row.get(0)?,
+                task: row.get(1)?,
+                leg: row.get(2)?,
+                at: row.get(3)?,
+                actor: row.get(4)?,
+                data: row.get(5)?,
+            })
+        };
+        match task {
+            Some(task) => self.all(
+                "select seq, task, leg, at, actor, data from events where task = ?3 and seq > ?1
+                 order by seq limit ?2",
+                [after, i64::from(limit), task],
+                read,
+            ),
+            None => self.all(
+                "select seq, task, leg, at, actor, data from events where seq > ?1 order by seq limit ?2",
+                [after, i64::from(limit)],
+                read,
+            ),
+        }
+    }
+
+    /// Those who wait look for themselves.
+    fn announce(&mut self, _task: i64) -> Result<()> {
+        Ok(())
+    }
+
+    fn insert_chunk(&mut self, leg: Place, chunk: &ChunkRow) -> Result<Touched> {
+        self.execute(
+            "insert into transcripts (task, leg, from_byte, to_byte, lines, items, omitted)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (task, leg, from_byte) do nothing",
+            params![leg.task, leg.number, chunk.from, chunk.to, chunk.lines, chunk.items, chunk.omitted],
+        )
+    }
+
+    fn chunks(&mut self, leg: Place, from: i64, limit: u32) -> Result<Vec<ChunkRow>> {
+        self.all(
+            "select from_byte, to_byte, lines, items, omitted from transcripts
+             where task = ?1 and leg = ?2 and to_byte > ?3 and from_byte >= coalesce(
+                (select max(from_byte) from transcripts where task = ?1 and leg = ?2 and from_byte <= ?3), 0)
+             order by from_byte limit ?4",
+            [leg.task, leg.number, from, i64::from(limit)],
+            |row| {
+                Ok(ChunkRow {
+                    from: row.get(0)?,
+                    to: row.get(1)?,
+                    lines: row.get(2)?,
+                    items: row.get(3)?,
+                    omitted: row.get(4)?,
+                })
+            },
+        )
+    }
+}
+
+fn leg_row(row: &Row<'_>) -> rusqlite::Result<LegRow> {
+    Ok(LegRow {
+        task: row.get(0)?,
+        number: row.get(1)?,
+        state: row.get(2)?,
+        entry: row.get(3)?,
+        not_before: row.get(4)?,
+        cancel: row.get(5)?,
+        fence: row.get(6)?,
+        owner: row.get(7)?,
+        lease_until: row.get(8)?,
+        started: row.get(9)?,
+        ended: row.get(10)?,
+        usage: row.get(11)?,
+    })
+}

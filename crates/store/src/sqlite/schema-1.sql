@@ -1,0 +1,86 @@
+-- Times are milliseconds since 1970 (UTC); `body`, `definition`, `entry`, `owner`, `usage`, `actor`, `data` and `items` are JSON.
+
+create table meta (
+    only_row integer primary key check (only_row = 1),
+    version integer not null check (version >= 0)
+) strict;
+insert into meta values (1, 0);
+
+create table counters (
+    name text primary key,
+    value integer not null check (value >= 0)
+) strict, without rowid;
+insert into counters values ('task', 0), ('fence', 0);
+
+create table tasks (
+    id integer primary key check (id > 0),
+    version integer not null check (version > 0),
+    state text not null check (state in
+        ('working', 'cancelling', 'waiting', 'done', 'failed', 'no_improvement', 'cancelled')),
+    ended integer not null check (ended = (state in ('done', 'failed', 'no_improvement', 'cancelled'))),
+    stage text check (ended = (stage is null)),
+    project_path text not null,
+    project_name text not null,
+    title text not null,
+    workflow text not null,
+    priority integer not null,
+    legs integer not null check (legs >= 0),
+    cost integer check (cost >= 0),
+    created integer not null,
+    updated integer not null,
+    body text not null,
+    definition text not null
+) strict;
+create index tasks_by_end on tasks (ended, id);
+create index tasks_by_state on tasks (state, id);
+create index tasks_by_project on tasks (project_path, ended, id);
+
+create table legs (
+    task integer not null references tasks (id),
+    number integer not null check (number > 0),
+    stage text not null,
+    state text not null check (state in
+        ('ready', 'running', 'passed', 'rejected', 'failed', 'timed_out', 'cancelled', 'lost')),
+    entry text not null,
+    not_before integer not null,
+    cancel integer not null default 0 check (cancel in (0, 1)),
+    fence integer unique check (fence > 0),
+    owner text,
+    lease_until integer check ((lease_until is not null) = (state = 'running')),
+    started integer,
+    ended integer check ((ended is not null) = (state not in ('ready', 'running'))),
+    usage text not null default '{}',
+    priority integer not null,
+    primary key (task, number),
+    check (state <> 'running' or (fence is not null and owner is not null and started is not null))
+) strict, without rowid;
+-- A task has at most one leg that waits or runs.
+create unique index legs_active on legs (task) where state in ('ready', 'running');
+create index legs_to_claim on legs (priority desc, not_before, task, number) where state = 'ready';
+create index legs_running on legs (task, number) where state = 'running';
+
+create table events (
+    seq integer primary key autoincrement,
+    task integer not null references tasks (id),
+    leg integer,
+    at integer not null,
+    category text not null,
+    kind text not null,
+    level text not null check (level in ('debug', 'info', 'warning', 'error')),
+    actor text not null,
+    summary text not null,
+    data text not null
+) strict;
+create index events_by_task on events (task, seq);
+
+create table transcripts (
+    task integer not null,
+    leg integer not null,
+    from_byte integer not null check (from_byte >= 0),
+    to_byte integer not null check (to_byte > from_byte),
+    lines integer not null check (lines >= 0),
+    items text not null,
+    omitted integer not null check (omitted >= 0),
+    primary key (task, leg, from_byte),
+    foreign key (task, leg) references legs (task, number)
+) strict;

@@ -1,0 +1,130 @@
+//! Carries out what was decided about a task, row by row, in the order that all writers keep: task, leg, transcript,
+//! events. With one order for all, no two of them wait for each other in a circle.
+
+use acquit_core::change::Change;
+use acquit_core::definition::Definition;
+use acquit_core::event::Body;
+use acquit_core::ids::LegId;
+use acquit_core::leg::{Hold, Report};
+use acquit_core::store::{Commit, Error, Note};
+use acquit_core::task::{Actor, Task};
+use acquit_core::time::Timestamp;
+
+use crate::record::{NewEvent, TaskRow, json, key, number};
+use crate::refusal::{Refusal, Result};
+use crate::tables::{LegEnd, NewLeg, Place, Tables, Touched};
+
+/// Puts a new task into the tables.
+pub(crate) fn create(
+    tables: &mut dyn Tables,
+    now: Timestamp,
+    definition: &Definition,
+    changes: &[Change],
+    by: &Actor,
+) -> Result<Task> {
+    let mut task = Task::replay(changes).ok_or_else(|| {
+        Refusal::corrupt("history of a new task", "it does not begin with the task's creation")
+    })?;
+    task.version = 1;
+    tables.insert_task(&TaskRow::of(&task, now)?, &json("definition", definition)?)?;
+    move_legs(tables, now, &task, changes, None)?;
+    tables.append(key(task.id()), &events(now, changes, by)?)?;
+    Ok(task)
+}
+
+/// Writes a decided step.
+pub(crate) fn commit(tables: &mut dyn Tables, now: Timestamp, commit: Commit<'_>) -> Result<Task> {
+    let id = commit.before.id();
+    let found = tables.lock_task(key(id))?.ok_or(Error::NoTask(id))?;
+    // Before the version: who lost the leg must stop, not read again.
+    if let Some(hold) = commit.hold {
+        if hold.leg.task != id {
+            return Err(Error::Fenced(hold.leg).into());
+        }
+        must_hold(tables.lock_hold(hold)?, hold.leg)?;
+    }
+    if found != number(commit.before.version) {
+        return Err(Error::Conflict(id).into());
+    }
+    let mut task = commit.before.clone();
+    for change in commit.changes {
+        task.apply(change);
+    }
+    task.version += 1;
+    tables.update_task(&TaskRow::of(&task, now)?)?;
+    move_legs(tables, now, &task, commit.changes, commit.hold)?;
+    let mut all = noted(commit.hold.map(|hold| hold.leg.number), commit.notes, commit.by)?;
+    all.extend(events(now, commit.changes, commit.by)?);
+    if !all.is_empty() {
+        tables.append(key(id), &all)?;
+    }
+    Ok(task)
+}
+
+/// What the changes mean for the legs' rows.
+fn move_legs(
+    tables: &mut dyn Tables,
+    now: Timestamp,
+    task: &Task,
+    changes: &[Change],
+    hold: Option<Hold>,
+) -> Result<()> {
+    let id = |number: u32| LegId { task: task.id(), number };
+    for change in changes {
+        match change {
+            Change::LegReadied { leg, entry, delay } => tables.insert_leg(&NewLeg {
+                place: id(*leg).into(),
+                stage: entry.stage.as_str(),
+                entry: json("entry", entry)?,
+                not_before: now.plus(delay.duration()),
+                priority: i64::from(task.seed.wish.priority),
+            })?,
+            Change::LegHeld { leg, until } => {
+                let hold = hold.filter(|hold| hold.leg == id(*leg)).ok_or(Error::Fenced(id(*leg)))?;
+                must_hold(tables.put_back(hold, *until)?, hold.leg)?;
+            }
+            Change::LegEnded { leg, report } => end_leg(tables, now, id(*leg), report, hold)?,
+            Change::CancelAsked { .. } => tables.ask_cancel(key(task.id()))?,
+            Change::Created { .. }
+            | Change::BudgetSpent { .. }
+            | Change::BudgetsReset
+            | Change::VariationTried { .. }
+            | Change::RequestOpened { .. }
+            | Change::RequestAnswered { .. }
+            | Change::Remarked { .. }
+            | Change::Ended { .. } => {}
+        }
+    }
+    Ok(())
+}
+
+fn end_leg(
+    tables: &mut dyn Tables,
+    now: Timestamp,
+    leg: LegId,
+    report: &Report,
+    hold: Option<Hold>,
+) -> Result<()> {
+    let end = LegEnd { state: report.ending.state().name(), at: now, usage: json("usage", &report.usage)? };
+    must_hold(tables.end_leg(Place::from(leg), hold.map(|hold| hold.fence.0), &end)?, leg)
+}
+
+/// A row that was not there is a leg that is somebody else's by now.
+pub(crate) fn must_hold(touched: Touched, leg: LegId) -> Result<()> {
+    match touched {
+        Touched::Row => Ok(()),
+        Touched::Nothing => Err(Error::Fenced(leg).into()),
+    }
+}
+
+/// The events of changes that are made now.
+fn events(now: Timestamp, changes: &[Change], by: &Actor) -> Result<Vec<NewEvent>> {
+    let event =
+        |change: &Change| NewEvent::of(change.leg(), now, by, &Body::Change { change: change.clone() });
+    changes.iter().map(event).collect()
+}
+
+/// The events of notes.
+pub(crate) fn noted(leg: Option<u32>, notes: &[Note], by: &Actor) -> Result<Vec<NewEvent>> {
+    notes.iter().map(|note| NewEvent::of(leg, note.at, by, &note.body)).collect()
+}

@@ -1,0 +1,149 @@
+use std::collections::BTreeSet;
+use std::sync::Barrier;
+use std::time::Duration;
+
+use acquit_core::change::Change;
+use acquit_core::decide::{Input, decide};
+use acquit_core::ids::{LegId, Name};
+use acquit_core::leg::{Ending, State};
+use acquit_core::store::{Commit, Lease, Pulse, Wanted};
+use acquit_core::task::Actor;
+
+use crate::fixture::{LEASE, Place, START, claim, create, definition, end, lose, owner, passed, try_claim};
+
+pub fn legs_are_claimed_by_priority_then_age(place: &Place) {
+    let mut store = place.open();
+    for (title, priority) in [("late", -1), ("first of two", 0), ("urgent", 9), ("second of two", 0)] {
+        create(&mut *store, title, priority);
+        place.later(Duration::from_millis(1));
+    }
+    let order: Vec<String> =
+        std::iter::from_fn(|| try_claim(&mut *store)).map(|claim| claim.task.seed.wish.title).collect();
+    assert_eq!(order, ["urgent", "first of two", "second of two", "late"]);
+}
+
+pub fn racing_claimers_get_each_leg_once(place: &Place) {
+    const CLAIMERS: usize = 8;
+    const LEGS: usize = 50;
+    let mut store = place.open();
+    for _ in 0..LEGS {
+        create(&mut *store, "contested", 0);
+    }
+    let start = Barrier::new(CLAIMERS);
+    let claims: Vec<_> = std::thread::scope(|scope| {
+        let take = || {
+            let mut store = place.open();
+            start.wait();
+            std::iter::from_fn(|| try_claim(&mut *store)).map(|claim| claim.hold).collect::<Vec<_>>()
+        };
+        let threads: Vec<_> = (0..CLAIMERS).map(|_| scope.spawn(take)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(claims.len(), LEGS);
+    assert_eq!(claims.iter().map(|hold| hold.leg).collect::<BTreeSet<LegId>>().len(), LEGS);
+    assert_eq!(claims.iter().map(|hold| hold.fence).collect::<BTreeSet<_>>().len(), LEGS);
+}
+
+pub fn a_named_tasks_leg_can_be_claimed(place: &Place) {
+    let mut store = place.open();
+    create(&mut *store, "first in line", 5);
+    let wanted = create(&mut *store, "the one", 0);
+    let claimed = store.claim(Wanted::Of(wanted.id()), &owner(7), LEASE).unwrap().expect("its leg");
+    assert_eq!((claimed.leg.id.task, claimed.task), (wanted.id(), wanted.clone()));
+    assert_eq!((claimed.definition, claimed.leg.owner), (definition(), Some(owner(7))));
+    assert_eq!((claimed.leg.state, claimed.leg.started), (State::Running, Some(START)));
+    assert!(store.claim(Wanted::Of(wanted.id()), &owner(8), LEASE).unwrap().is_none());
+}
+
+pub fn a_delayed_leg_is_not_claimed_before_its_time(place: &Place) {
+    let mut store = place.open();
+    create(&mut *store, "again", 0);
+    let first = claim(&mut *store);
+    let failed = Ending::Failed { kind: Name::literal("agent"), reason: "busy".to_owned() };
+    let task = end(&mut *store, &first, failed).unwrap();
+    let due = store.legs(task.id()).unwrap()[1].not_before;
+    assert!(due > START, "a failed leg is tried again after a while");
+    place.later(due.since(START) - Duration::from_millis(1));
+    assert!(try_claim(&mut *store).is_none());
+    assert!(store.claim(Wanted::Of(task.id()), &owner(1), LEASE).unwrap().is_none());
+    place.later(Duration::from_millis(1));
+    assert_eq!(claim(&mut *store).leg.id.number, 2);
+}
+
+pub fn a_held_leg_comes_back_at_its_time_with_a_higher_fence(place: &Place) {
+    let mut store = place.open();
+    create(&mut *store, "limited", 0);
+    let first = claim(&mut *store);
+    let until = START.plus(Duration::from_hours(5));
+    let held = Input::LegHeld { leg: 1, until };
+    let changes = decide(&first.task, &definition().workflow, held).unwrap();
+    let by = Actor::Harness(first.leg.id);
+    let commit =
+        Commit { before: &first.task, changes: &changes, by: &by, hold: Some(first.hold), notes: &[] };
+    store.commit(commit).unwrap();
+    assert!(try_claim(&mut *store).is_none());
+    let leg = store.legs(first.leg.id.task).unwrap().remove(0);
+    assert_eq!((leg.state, leg.not_before, leg.lease_until), (State::Ready, until, None));
+
+    place.later(Duration::from_hours(5));
+    let second = claim(&mut *store);
+    assert_eq!(second.leg.id, first.leg.id);
+    assert!(second.hold.fence > first.hold.fence);
+    assert_eq!(second.leg.started, Some(START), "it keeps the moment of its first claim");
+}
+
+pub fn a_lease_is_renewed_by_heartbeats_and_runs_out_without(place: &Place) {
+    let mut store = place.open();
+    create(&mut *store, "alive", 0);
+    let held = claim(&mut *store);
+    let mut lease =
+        || store.running().unwrap().iter().map(|(leg, lease)| (leg.id, *lease)).collect::<Vec<_>>();
+    assert_eq!(lease(), [(held.leg.id, Lease::Valid)]);
+    place.later(LEASE);
+    assert_eq!(lease(), [(held.leg.id, Lease::Valid)]);
+    place.later(Duration::from_millis(1));
+    assert_eq!(lease(), [(held.leg.id, Lease::Expired)]);
+    // Late, but nobody has declared it lost.
+    assert_eq!(store.heartbeat(held.hold, LEASE).unwrap(), Pulse::Beating);
+    let (leg, lease) = store.running().unwrap().remove(0);
+    assert_eq!((leg.fence, lease), (Some(held.hold.fence), Lease::Valid));
+
+    place.later(LEASE * 2);
+    lose(&mut *store, &held);
+    assert!(store.running().unwrap().is_empty());
+    assert_eq!(claim(&mut *store).leg.id.number, 2);
+}
+
+pub fn a_task_has_one_active_leg_whoever_writes(place: &Place) {
+    let mut store = place.open();
+    let task = create(&mut *store, "single", 0);
+    let entry = store.legs(task.id()).unwrap().remove(0).entry;
+    let changes = [Change::readied(2, entry)];
+    let second = store.commit(Commit {
+        before: &task,
+        changes: &changes,
+        by: &Actor::Supervisor,
+        hold: None,
+        notes: &[],
+    });
+    assert!(second.is_err(), "{second:?}");
+    assert_eq!(store.task(task.id()).unwrap(), task);
+
+    let raw = format!(
+        "insert into legs (task, number, stage, state, entry, not_before, priority)
+         values ({}, 2, 'plan', 'ready', '{{}}', 0, 0)",
+        task.id().0
+    );
+    assert!(place.raw(&raw).is_err(), "two ready legs");
+    let held = claim(&mut *store);
+    assert!(place.raw(&raw).is_err(), "one running and one ready leg");
+    end(&mut *store, &held, passed()).unwrap();
+    for broken in [
+        "update legs set state = 'ready', ended = null where number = 1",
+        "update legs set state = 'running' where number = 2",
+        "update legs set state = 'asleep' where number = 2",
+        "update tasks set state = 'done'",
+    ] {
+        assert!(place.raw(broken).is_err(), "{broken}");
+    }
+}

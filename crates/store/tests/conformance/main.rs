@@ -1,0 +1,85 @@
+//! What a store promises, shown on every database. Each test is written once, as a function of the [`fixture::Place`]
+//! where the store is; the list below makes one test per database of it.
+#![allow(missing_docs, reason = "a test's name says what it shows")]
+
+mod cancelling;
+mod claims;
+mod events;
+mod fences;
+mod fixture;
+mod migrations;
+mod tasks;
+mod transcripts;
+mod waiting;
+
+macro_rules! suite {
+    ($($module:ident: $($test:ident),+;)+) => {
+        mod sqlite {
+            $($(
+                #[test]
+                fn $test() {
+                    crate::$module::$test(&crate::fixture::Place::sqlite());
+                }
+            )+)+
+        }
+        mod postgres {
+            $($(
+                #[test]
+                fn $test() {
+                    let reason = "what stores promise, on PostgreSQL";
+                    let Some(place) = crate::fixture::Place::postgres_or_skip(reason) else { return };
+                    crate::$module::$test(&place);
+                }
+            )+)+
+        }
+    };
+}
+
+suite! {
+    tasks:
+        a_created_task_is_read_back_whole,
+        an_unknown_task_is_an_error_of_its_own,
+        reserved_ids_are_unique_among_racing_writers,
+        lists_show_what_the_filter_asks_for_newest_first,
+        summaries_follow_the_task,
+        any_text_can_be_stored,
+        a_step_decided_on_an_older_version_is_refused,
+        a_handoff_happens_whole_or_not_at_all,
+        one_of_two_racing_steps_wins;
+    claims:
+        legs_are_claimed_by_priority_then_age,
+        racing_claimers_get_each_leg_once,
+        a_named_tasks_leg_can_be_claimed,
+        a_delayed_leg_is_not_claimed_before_its_time,
+        a_held_leg_comes_back_at_its_time_with_a_higher_fence,
+        a_lease_is_renewed_by_heartbeats_and_runs_out_without,
+        a_task_has_one_active_leg_whoever_writes;
+    fences:
+        stale_writer_is_refused,
+        writer_of_an_earlier_claim_is_refused,
+        a_hold_is_good_for_its_own_leg_only,
+        a_running_leg_ends_only_by_its_holder,
+        an_unclaimed_leg_can_be_ended_without_a_hold;
+    cancelling:
+        a_running_leg_hears_of_its_cancellation,
+        a_cancellation_outlives_the_harness;
+    events:
+        replaying_a_tasks_events_gives_the_task,
+        events_are_read_in_order_from_any_place,
+        notes_come_before_the_changes_of_their_step,
+        a_tail_sees_every_event_once_and_in_order;
+    transcripts:
+        a_transcript_is_read_back_from_any_byte_without_gaps,
+        repeating_a_chunk_changes_nothing,
+        usage_and_notes_arrive_with_their_chunk;
+    waiting:
+        a_waiter_wakes_when_others_write,
+        a_waiter_gives_up_after_its_time,
+        the_clock_is_close_to_the_machines;
+    migrations:
+        opening_at_once_makes_one_store,
+        a_newer_store_is_left_alone,
+        a_definition_of_form_1_is_still_read,
+        a_definition_of_a_newer_form_says_so,
+        a_damaged_task_is_named;
+}

@@ -1,0 +1,70 @@
+use acquit_core::definition::Definition;
+use acquit_core::store::Error;
+use acquit_core::task::Task;
+use acquit_store::OpenError;
+
+use crate::fixture::{Place, create};
+
+pub fn opening_at_once_makes_one_store(place: &Place) {
+    let ids: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| create(&mut *place.open(), "raced", 0).id())).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let mut store = place.open();
+    for id in ids {
+        store.task(id).unwrap();
+    }
+}
+
+pub fn a_newer_store_is_left_alone(place: &Place) {
+    let id = create(&mut *place.open(), "from the future", 0).id();
+    place.raw("update meta set version = 999").unwrap();
+    for _ in 0..2 {
+        match place.try_open().err() {
+            Some(OpenError::Store(Error::Newer { found: 999, known })) => assert!(known < 999),
+            other => panic!("{other:?}"),
+        }
+    }
+    place.raw("update meta set version = 1").unwrap();
+    place.open().task(id).unwrap();
+}
+
+/// The files under `forms` were written by the version that introduced the form. They are never written again.
+pub fn a_definition_of_form_1_is_still_read(place: &Place) {
+    let (task, definition) =
+        (include_str!("../forms/task-1.json"), include_str!("../forms/definition-1.json"));
+    let mut store = place.open();
+    let id = create(&mut *store, "old", 0).id();
+    let quoted = |text: &str| text.trim().replace('\'', "''");
+    place
+        .raw(&format!("update tasks set body = '{}', definition = '{}'", quoted(task), quoted(definition)))
+        .unwrap();
+    assert_eq!(store.task(id).unwrap(), serde_json::from_str::<Task>(task).unwrap());
+    let read = store.definition(id).unwrap();
+    assert_eq!(read, serde_json::from_str::<Definition>(definition).unwrap());
+    assert_eq!(read.form, 1);
+}
+
+pub fn a_definition_of_a_newer_form_says_so(place: &Place) {
+    let mut store = place.open();
+    let id = create(&mut *store, "old", 0).id();
+    place.raw(r#"update tasks set definition = '{"form": 77, "stages": "elsewhere"}'"#).unwrap();
+    match store.definition(id) {
+        Err(Error::Corrupt { what, source }) => {
+            assert!(what.contains(&id.to_string()), "{what}");
+            assert!(source.to_string().contains("form 77"), "{source}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn a_damaged_task_is_named(place: &Place) {
+    let mut store = place.open();
+    let id = create(&mut *store, "broken", 0).id();
+    place.raw("update tasks set body = '{\"seed\": 1'").unwrap();
+    match store.task(id) {
+        Err(Error::Corrupt { what, .. }) => assert!(what.contains(&id.to_string()), "{what}"),
+        other => panic!("{other:?}"),
+    }
+}

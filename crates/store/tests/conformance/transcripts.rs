@@ -1,0 +1,70 @@
+use acquit_core::agent::{Chunk, Item, Said, Usage};
+use acquit_core::event::{Body, Level};
+use acquit_core::store::Note;
+
+use crate::fixture::{Place, START, claim, create};
+
+fn chunk(from: u64, to: u64) -> Chunk {
+    let said = Said::Text { text: format!("from {from}, NUL \0, 🦀") };
+    Chunk { from, to, lines: 2, items: vec![Item { offset: from, said }], omitted: 3 }
+}
+
+pub fn a_transcript_is_read_back_from_any_byte_without_gaps(place: &Place) {
+    let mut store = place.open();
+    create(&mut *store, "verbose", 0);
+    create(&mut *store, "other", 0);
+    let (held, other) = (claim(&mut *store), claim(&mut *store));
+    let written: Vec<Chunk> = (0..20).map(|n| chunk(n * 100, (n + 1) * 100)).collect();
+    for part in &written {
+        store.transcribe(held.hold, part, &Usage::default(), &[]).unwrap();
+    }
+    store.transcribe(other.hold, &chunk(0, 5), &Usage::default(), &[]).unwrap();
+    let leg = held.leg.id;
+    let mut read = |from, limit| store.transcript(leg, from, limit).unwrap();
+    assert_eq!(read(0, 100), written);
+    assert_eq!(read(0, 3), written[..3]);
+    assert_eq!(read(300, 2), written[3..5], "at a border");
+    assert_eq!(read(399, 2), written[3..5], "within a chunk");
+    assert!(read(2_000, 9).is_empty());
+    assert!(read(u64::MAX, 9).is_empty());
+    let mut next = 0;
+    for part in read(0, 100) {
+        assert_eq!(part.from, next, "a gap");
+        next = part.to;
+    }
+}
+
+pub fn repeating_a_chunk_changes_nothing(place: &Place) {
+    let mut store = place.open();
+    create(&mut *store, "stutters", 0);
+    let held = claim(&mut *store);
+    let note = Note { at: START, body: Body::Notice { level: Level::Info, text: "once".to_owned() } };
+    let usage = Usage { output: 5, ..Usage::default() };
+    for _ in 0..3 {
+        store.transcribe(held.hold, &chunk(0, 50), &usage, std::slice::from_ref(&note)).unwrap();
+    }
+    let events = store.events(Some(held.leg.id.task), 0, 99).unwrap();
+    assert_eq!(events.iter().filter(|event| event.body == note.body).count(), 1);
+    let other = Chunk { to: 70, ..chunk(0, 50) };
+    store.transcribe(held.hold, &other, &usage, &[]).unwrap();
+    assert_eq!(store.transcript(held.leg.id, 0, 9).unwrap(), [chunk(0, 50)]);
+}
+
+pub fn usage_and_notes_arrive_with_their_chunk(place: &Place) {
+    let mut store = place.open();
+    create(&mut *store, "counted", 0);
+    let held = claim(&mut *store);
+    let note =
+        |text: &str| Note { at: START, body: Body::Notice { level: Level::Info, text: text.to_owned() } };
+    let usage =
+        |output| Usage { model: Some("m".to_owned()), output, cost_micros: Some(7), ..Usage::default() };
+    // Nothing printed, but something to tell: it must not stand in the way of what is printed next.
+    store.transcribe(held.hold, &chunk(0, 0), &usage(1), &[note("quiet")]).unwrap();
+    store.transcribe(held.hold, &chunk(0, 10), &usage(2), &[note("loud"), note("louder")]).unwrap();
+    assert_eq!(store.transcript(held.leg.id, 0, 9).unwrap(), [chunk(0, 10)]);
+    assert_eq!(store.legs(held.leg.id.task).unwrap()[0].usage, usage(2));
+    let events = store.events(Some(held.leg.id.task), 0, 99).unwrap();
+    let notices: Vec<String> =
+        events.iter().filter(|e| e.body.kind() == "notice").map(|e| e.body.summary()).collect();
+    assert_eq!(notices, ["quiet", "loud", "louder"]);
+}
