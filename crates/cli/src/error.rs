@@ -9,6 +9,7 @@ use acquit_core::store;
 use acquit_run::{git, harness, process};
 
 use crate::exit::Exit;
+use crate::init;
 
 /// Why a command did not do what it should. Texts continue "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -36,13 +37,16 @@ pub enum Error {
     },
     /// The store refused.
     #[error("use the store")]
-    Store(#[from] store::Error),
+    Store(#[source] store::Error),
+    /// There is no such task.
+    #[error("find {0}: there is no such task in the store")]
+    NoTask(TaskId),
     /// Git, or the repository.
     #[error(transparent)]
     Git(#[from] git::Error),
     /// The project's files cannot be written.
     #[error(transparent)]
-    Init(#[from] crate::init::Error),
+    Init(#[from] init::Error),
     /// A process.
     #[error(transparent)]
     Process(#[from] process::Error),
@@ -64,6 +68,9 @@ pub enum Error {
     /// Mistakes in the project's files.
     #[error("read the project's configuration")]
     Mistakes(#[from] Mistakes),
+    /// No workflow at all.
+    #[error("find a workflow: there is none in {}", .0.display())]
+    NoWorkflows(PathBuf),
     /// A workflow that is not there.
     #[error("find the workflow `{name}`; there are: {known}")]
     NoWorkflow {
@@ -89,6 +96,18 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
+    /// A file of the project that is there and cannot be used.
+    #[error("read {}", path.display())]
+    ProjectFile {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+    /// What was asked for could not be printed.
+    #[error("write to standard output: what was printed is not complete")]
+    Output(#[source] std::io::Error),
     /// A title without words.
     #[error("make a task: its title is empty")]
     EmptyTitle,
@@ -121,8 +140,7 @@ impl Error {
         match self {
             Self::NoHome
             | Self::StoreText
-            | Self::Git(_)
-            | Self::Init(_)
+            | Self::Init(init::Error::Exists(_) | init::Error::NotAFolder(_))
             | Self::Illegal { .. }
             | Self::NotInitialised(_)
             | Self::Mistakes(_)
@@ -131,13 +149,18 @@ impl Error {
             | Self::NoAgents(_)
             | Self::EmptyTitle
             | Self::NoLeg { .. }
-            | Self::Store(store::Error::NoTask(_)) => Exit::Usage,
-            Self::Here(_)
+            | Self::NoTask(_)
+            | Self::NoWorkflows(_)
+            | Self::ProjectFile { .. } => Exit::Usage,
+            Self::Git(error) => of_git(error),
+            Self::Output(_)
+            | Self::Here(_)
             | Self::Exe(_)
             | Self::OpenStore { .. }
             | Self::Store(_)
             | Self::Process(_)
             | Self::Harness(_)
+            | Self::Init(init::Error::File { .. })
             | Self::File { .. }
             | Self::Stalled { .. }
             | Self::Signals(_) => Exit::Internal,
@@ -146,33 +169,84 @@ impl Error {
 
     /// What a person can do about it.
     pub fn hint(&self) -> Option<String> {
+        if let Some(text) = of_disk(&harness::chain(self)) {
+            return Some(text.to_owned());
+        }
         let text = match self {
+            Self::Here(_) => "it was removed, or may not be entered: go to a folder that exists",
+            Self::StoreText => "set ACQUIT_STORE to a path or an address in UTF-8, or unset it",
+            Self::Git(git::Error::Start(_)) => "install git, or add the folder that it is in to PATH",
+            Self::Git(git::Error::NotARepository { .. }) => "acquit works in a git repository: go to one, or run `git init`",
+            Self::Git(git::Error::UnknownBase { .. }) => "`git branch --all` shows the branches there are",
+            Self::NoWorkflows(_) => "`acquit init` writes one that fits the repository",
+            Self::NoWorkflow { .. } => "name one of those with --workflow, or in `workflow` of .acquit/acquit.toml",
+            Self::NoLeg { .. } => "`acquit task show` lists the legs of a task",
+            Self::Stalled { .. } => "the end of that file says why; `acquit run` with the task's id tries again",
             Self::NoHome => "set ACQUIT_HOME to a folder that acquit may write to",
             Self::NotInitialised(_) => "run `acquit init` in the repository first",
             Self::WhichWorkflow(_) => "name one with --workflow, or set `workflow` in .acquit/acquit.toml",
+            Self::Init(error) => return error.hint().map(str::to_owned),
             Self::NoAgents(missing) => return missing.iter().find_map(|stage| stage.hint.clone()),
             Self::Mistakes(_) => "`acquit workflow check` lists all mistakes",
             Self::EmptyTitle => "say in a line what is wanted: acquit run \"Add a --json flag\"",
-            Self::Store(store::Error::NoTask(_)) => "`acquit task list --all-projects` shows the tasks there are",
-            Self::Store(store::Error::Newer { .. }) => "use the acquit that wrote it, or a newer one",
+            Self::NoTask(_) => "`acquit task list --all-projects` shows the tasks there are",
+            Self::Store(store::Error::Newer { .. })
+            | Self::OpenStore { source: acquit_store::OpenError::Store(store::Error::Newer { .. }), .. } => {
+                "use the acquit that wrote it, or a newer one"
+            }
             Self::Illegal { source: Illegal::State { .. }, .. } => "`acquit task show` says where it stands",
             Self::OpenStore { .. } => "ACQUIT_STORE names the store; ACQUIT_HOME the folder of the default one",
-            Self::Here(_)
-            | Self::Exe(_)
-            | Self::StoreText
+            Self::Exe(_)
             | Self::Git(_)
-            | Self::Init(_)
             | Self::Store(_)
             | Self::Process(_)
             | Self::Harness(_)
             | Self::Illegal { .. }
-            | Self::NoWorkflow { .. }
             | Self::File { .. }
-            | Self::NoLeg { .. }
-            | Self::Stalled { .. }
+            | Self::ProjectFile { .. }
+            | Self::Output(_)
             | Self::Signals(_) => return None,
         };
         Some(text.to_owned())
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::NoTask(task) => Self::NoTask(task),
+            error => Self::Store(error),
+        }
+    }
+}
+
+/// A repository that cannot be used is the user's to choose; a git that fails is not.
+fn of_git(error: &git::Error) -> Exit {
+    match error {
+        git::Error::Start(_)
+        | git::Error::Failed { .. }
+        | git::Error::TimedOut { .. }
+        | git::Error::TooMuchOutput { .. }
+        | git::Error::Unexpected { .. } => Exit::Internal,
+        _ => Exit::Usage,
+    }
+}
+
+/// What to do about a disk that takes no more. The words are those of the system, of SQLite and of git, which alone know.
+fn of_disk(words: &str) -> Option<&'static str> {
+    const FULL: [&str; 2] = ["disk is full", "No space left on device"];
+    const READ_ONLY: [&str; 3] = ["Read-only file system", "is read-only", "readonly database"];
+    // Git does not pass on why.
+    const UNWRITABLE: [&str; 2] = ["unable to create directory for", "Unable to create '"];
+    let has = |list: &[&str]| list.iter().any(|word| words.contains(word));
+    if has(&FULL) {
+        Some("make room on that disk, then `acquit run` with the task's id goes on; nothing that was written is lost")
+    } else if has(&READ_ONLY) {
+        Some("acquit must be able to write there: make it writable, or set ACQUIT_HOME (or ACQUIT_STORE) to another place")
+    } else if has(&UNWRITABLE) {
+        Some("acquit keeps refs of its own in the repository: is it read-only, not yours, or its disk full?")
+    } else {
+        None
     }
 }
 

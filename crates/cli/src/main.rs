@@ -48,7 +48,8 @@ fn main() -> ExitCode {
         Err(error) => (Err(error), true),
     };
     let printer = Printer::new(args.json, args.color, no_color);
-    match surroundings.and_then(|surroundings| run(Desk::new(surroundings, printer), args.verb)) {
+    let done = surroundings.and_then(|surroundings| run(Desk::new(surroundings, printer), args.verb));
+    match done.and_then(|exit| printer.finish().map(|()| exit)) {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(error) => {
             printer.error(&error);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use acquit_core::config::toml::Mistakes;
+use acquit_core::config::toml::{Mistake, Mistakes};
 use acquit_core::config::{self, Adapter, Config};
 use acquit_core::ids::Name;
 use acquit_core::workflow::{self, Workflow};
@@ -43,7 +43,8 @@ impl Files {
     /// Reads and checks everything; all mistakes of all files come together.
     pub fn read(&self) -> Result<Project, Error> {
         let mut mistakes = Vec::new();
-        let config = match config::read(&shown(CONFIG), &self.text(CONFIG)?) {
+        let config = self.text(CONFIG)?.and_then(|text| config::read(&shown(CONFIG), &text));
+        let config = match config {
             Ok(config) => config,
             Err(Mistakes(list)) => {
                 mistakes.extend(list);
@@ -54,40 +55,56 @@ impl Files {
         let mut workflows = Vec::new();
         for name in self.workflow_names()? {
             let file = format!("{WORKFLOWS}/{name}.toml");
-            match workflow::read(&shown(&file), &name, &self.text(&file)?, &known) {
+            match self.text(&file)?.and_then(|text| workflow::read(&shown(&file), &name, &text, &known)) {
                 Ok(workflow) => workflows.push(workflow),
                 Err(Mistakes(list)) => mistakes.extend(list),
             }
         }
+        let instructions = match self.text(INSTRUCTIONS) {
+            Ok(Ok(text)) => text,
+            Ok(Err(Mistakes(list))) => {
+                mistakes.extend(list);
+                String::new()
+            }
+            Err(Error::ProjectFile { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error),
+        };
         if !mistakes.is_empty() {
             return Err(Mistakes(mistakes).into());
         }
-        let instructions = match self.text(INSTRUCTIONS) {
-            Ok(text) => text,
-            Err(Error::File { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(error),
-        };
+        if workflows.is_empty() {
+            return Err(Error::NoWorkflows(self.folder.join(WORKFLOWS)));
+        }
         Ok(Project { config: self.with_absolute_scripts(config), instructions, workflows })
     }
 
     /// Names of the workflow files, in order.
     fn workflow_names(&self) -> Result<Vec<Name>, Error> {
         let path = self.folder.join(WORKFLOWS);
-        let file = |source| Error::File { doing: "read", path: path.clone(), source };
+        let file = |source| Error::ProjectFile { path: path.clone(), source };
         let mut names = Vec::new();
-        for entry in std::fs::read_dir(&path).map_err(file)? {
+        let entries = match std::fs::read_dir(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(Error::NoWorkflows(path)),
+            entries => entries.map_err(file)?,
+        };
+        for entry in entries {
             let name = entry.map_err(file)?.file_name();
             let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(".toml")) else { continue };
-            let bad = |error| file(std::io::Error::new(std::io::ErrorKind::InvalidInput, error));
+            let bad = |error| Error::ProjectFile {
+                path: path.join(&name),
+                source: std::io::Error::new(std::io::ErrorKind::InvalidInput, error),
+            };
             names.push(stem.parse::<Name>().map_err(bad)?);
         }
         names.sort();
         Ok(names)
     }
 
-    fn text(&self, file: &str) -> Result<String, Error> {
+    /// A file's text. That it is none is a mistake like others, with its place.
+    fn text(&self, file: &str) -> Result<Result<String, Mistakes>, Error> {
         let path = self.folder.join(file);
-        std::fs::read_to_string(&path).map_err(|source| Error::File { doing: "read", path, source })
+        let bytes = std::fs::read(&path).map_err(|source| Error::ProjectFile { path, source })?;
+        Ok(String::from_utf8(bytes).map_err(|error| not_text(&shown(file), &error)))
     }
 
     /// Scripts are named relative to `.acquit/`, and used by processes that run elsewhere.
@@ -120,6 +137,20 @@ impl Project {
             (None, _) => Err(Error::WhichWorkflow(known())),
         }
     }
+}
+
+/// The mistake of a file that is not text.
+fn not_text(file: &str, error: &std::string::FromUtf8Error) -> Mistakes {
+    let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
+    let before = valid.rsplit('\n').next().unwrap_or_default();
+    Mistakes(vec![Mistake {
+        file: file.to_owned(),
+        line: valid.matches('\n').count() + 1,
+        column: before.chars().count() + 1,
+        what: "not text: here is a byte that is not UTF-8".to_owned(),
+        hint: Some("save the file as UTF-8".to_owned()),
+        source_line: format!("{before}\u{fffd}"),
+    }])
 }
 
 /// How a file is called in messages.

@@ -17,7 +17,7 @@ use acquit_run::supervise;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::interrupt::Interrupt;
-use crate::report::follow::Follower;
+use crate::report::follow::{Follower, Story};
 
 /// How often the screen is renewed.
 const BEAT: Duration = Duration::from_millis(100);
@@ -45,7 +45,11 @@ pub fn follow(
     after: i64,
 ) -> Result<Task, Error> {
     let interrupt = Interrupt::listen()?;
-    let mut view = View { follower: Follower::new(desk.printer, level), seen: after, leg: None, read: 0 };
+    let story = match part {
+        Part::Runs => Story::Beside,
+        Part::Watches => Story::Asked,
+    };
+    let mut view = View { follower: Follower::new(desk.printer, level, story), seen: after, leg: None, read: 0 };
     let mut harness = None;
     let mut stalls = 0;
     let mut asked = 0;
@@ -54,6 +58,9 @@ pub fn follow(
         let task = store.task(id)?;
         if !matches!(task.state, State::Working { .. }) {
             view.show(store, id)?;
+            return Ok(task);
+        }
+        if part == Part::Watches && desk.printer.reader_is_gone() {
             return Ok(task);
         }
         if interrupt.count() > asked {
@@ -107,7 +114,7 @@ fn is_due(store: &mut dyn Store, id: TaskId) -> Result<bool, Error> {
 }
 
 fn log(desk: &Desk, id: TaskId) -> std::path::PathBuf {
-    desk.world.task_folder(id).join("harness.log")
+    desk.world.harness_log(id)
 }
 
 fn start(desk: &Desk, id: TaskId) -> Result<Detached, Error> {

@@ -1,7 +1,8 @@
 //! Fault points: a test can end the harness with SIGKILL right after a step.
 //!
 //! Only builds with the feature `fault-points` have them, and only dev-dependencies turn that on. The request comes from
-//! the environment as `ACQUIT_FAULT=<step>:<marker file>`; the marker makes it happen once.
+//! the environment as `ACQUIT_FAULT=<step>:<which>:<marker file>`: the marker grows by a byte each time the step is over, in
+//! whatever process, and the harness dies when it has grown to that many.
 
 use acquit_core::event::Step;
 
@@ -10,12 +11,21 @@ use crate::world::Environment;
 /// Ends this process at once, if a test asked for that after this step.
 #[cfg(feature = "fault-points")]
 pub(crate) fn after(step: Step, environment: &Environment) {
-    let Some((wanted, marker)) = environment.get("ACQUIT_FAULT").and_then(|v| v.to_str()?.split_once(':')) else {
-        return;
-    };
-    if wanted == step.name() && std::fs::File::create_new(marker).is_ok() {
+    let Some(wanted) = environment.get("ACQUIT_FAULT").and_then(|value| value.to_str()) else { return };
+    let mut parts = wanted.splitn(3, ':');
+    let (Some(name), Some(which), Some(marker)) = (parts.next(), parts.next(), parts.next()) else { return };
+    if name == step.name() && count(marker).is_ok_and(|count| which == count.to_string()) {
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
+}
+
+/// How often this was asked, this time included.
+#[cfg(feature = "fault-points")]
+fn count(marker: &str) -> std::io::Result<u64> {
+    use std::io::Write;
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(marker)?;
+    file.write_all(b".")?;
+    Ok(file.metadata()?.len())
 }
 
 /// Nothing: this build has no fault points.

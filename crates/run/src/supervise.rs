@@ -32,11 +32,28 @@ fn gone(world: &World, leg: &Leg, lease: Lease) -> Option<String> {
         // If the process table cannot be read, the lease decides.
         match process.is_alive() {
             Ok(true) => return None,
-            Ok(false) => return Some(format!("process {} is gone", owner.pid)),
+            Ok(false) => {
+                let words = last_words(world, leg, owner.pid).map(|words| format!(": {words}"));
+                return Some(format!("process {} is gone{}", owner.pid, words.unwrap_or_default()));
+            }
             Err(_) => {}
         }
     }
     (lease == Lease::Expired).then(|| format!("no sign of life from {} in time", owner.host))
+}
+
+/// What a harness writes to its log when it cannot go on, so that whoever finds its leg can say why.
+pub fn farewell(pid: u32, error: &(dyn std::error::Error + 'static)) -> String {
+    format!("process {pid}: failed to {}", crate::harness::chain(error))
+}
+
+/// What the harness said before it was gone, if it could.
+fn last_words(world: &World, leg: &Leg, pid: u32) -> Option<String> {
+    /// Only the last thing said matters, and an error is a few lines.
+    const END: u64 = 16 * 1024;
+    let log = crate::harness::tail(&world.harness_log(leg.id.task), END);
+    let begin = format!("process {pid}: ");
+    log.lines().rev().find_map(|line| line.strip_prefix(&begin)).map(|words| acquit_core::agent::shorten(words, 500))
 }
 
 fn declare_lost(store: &mut dyn Store, leg: &Leg, why: String) -> Result<()> {

@@ -32,6 +32,11 @@ impl World {
         self.home.join("tasks").join(task.to_string())
     }
 
+    /// What the harnesses of a task printed themselves.
+    pub fn harness_log(&self, task: TaskId) -> PathBuf {
+        self.task_folder(task).join("harness.log")
+    }
+
     /// The private clone of a task.
     pub fn workspace_folder(&self, task: TaskId) -> PathBuf {
         self.task_folder(task).join("workspace")

@@ -6,6 +6,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::measure::{Cost, Quantity, Row, cost, in_turns};
+use super::project::Project;
 use crate::{Stop, shell};
 
 /// Ours may take this many times the limit.
@@ -17,16 +18,56 @@ const COMMITS: usize = 3;
 /// About what a leg's end writes.
 const BODY: usize = 700;
 
-pub(super) fn run(_acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
+/// Two stages that hand over to each other until their budget is spent. The agent says so and is gone.
+const CONFIG: &str = r#"
+agent = "bench"
+[agents.bench]
+adapter = "command"
+run = ["/bin/echo", "<<<OUTCOME:next>>>{}<<<END_PAYLOAD>>>"]
+"#;
+const WORKFLOW: &str = r#"
+[budgets]
+rounds = 25
+[stages.ping]
+mode = "design"
+on = { next = "pong", finished = "done" }
+[stages.pong]
+mode = "design"
+on = { next = { to = "ping", budget = "rounds" } }
+"#;
+
+pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
     let connection = database(&dir.join("limit.db")).map_err(Stop::doing("open a database"))?;
-    let [limit] = in_turns([&mut || plain(&connection)])?.map(|cost| cost.per(HANDOFFS));
-    let row = |what: &str, limit| Row {
-        thing: format!("handoff, {what}"),
-        ours: None,
-        limit: Quantity::Time(limit),
+    let template = dir.join("template");
+    super::leg::repository(&template)?;
+    let project = Project::new(acquit, &template, &dir.join("relay"), CONFIG, WORKFLOW)?;
+    let mut ours = || relay(&project);
+    let [limit, ours] =
+        in_turns([&mut || plain(&connection), &mut ours])?.map(|cost| cost.per(HANDOFFS));
+    Ok(vec![Row {
+        thing: "from one agent's exit to the next one's, wall".to_owned(),
+        ours: Some(Quantity::Time(ours.wall)),
+        limit: Quantity::Time(limit.wall),
         target: TARGET,
-    };
-    Ok(vec![row("wall", limit.wall), row("CPU", limit.cpu)])
+    }])
+}
+
+/// A task of [`HANDOFFS`] and one legs, all in one process that becomes the next: the time between the ends of the first
+/// and the last. That has the agent's own run in it, which the promise leaves out, so it is more than must be shown.
+fn relay(project: &Project) -> Result<Cost, Stop> {
+    let id = project.add("hand over")?;
+    if !shell::succeeds(&mut project.acquit(&["leg", "--task", &id]))? {
+        return Err(Stop("the relay did not run".to_owned()));
+    }
+    let shown = project.json(&["task", "show", &id])?;
+    let legs = shown["legs"].as_array().map_or(&[][..], Vec::as_slice);
+    let ends: Vec<u64> = legs.iter().filter_map(|leg| leg["ended"].as_u64()).collect();
+    match (ends.first(), ends.get(HANDOFFS as usize)) {
+        (Some(first), Some(last)) => {
+            Ok(Cost { wall: std::time::Duration::from_millis(last - first), ..Cost::default() })
+        }
+        _ => Err(Stop(format!("the relay had {} legs", ends.len()))),
+    }
 }
 
 /// A database with the store's own durability: write-ahead log, every commit synced.

@@ -3,11 +3,13 @@
 //! The limit is the plain way that people script today: a linked worktree per task, the agent in it, the gate after it,
 //! one, two or sixty-four at once. Nothing is tried again: `git worktree add` fails now and then when it runs in
 //! parallel, and such a leg is counted as failed.
+#![allow(clippy::disallowed_methods, reason = "xtask waits for files that measured programs write")]
 
 use std::fmt::Write;
 use std::path::Path;
 
 use super::measure::{Cost, Quantity, Row, cost, in_turns};
+use super::project::Project;
 use crate::{Stop, shell};
 
 /// Files in the repository of every leg.
@@ -33,7 +35,31 @@ for pid in $pids; do wait "$pid" || failed=$((failed + 1)); done
 echo "$failed"
 "#;
 
-pub(super) fn run(_acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
+/// The same as a project of acquit: one stage, one gate, done.
+const CONFIG: &str = "agent = \"bench\"\n[agents.bench]\nadapter = \"command\"\n";
+const WORKFLOW: &str = "\
+[stages.code]
+mode = \"implement\"
+gates = [\"gate\"]
+on = { pr_ready = \"done\" }
+";
+/// `$1` the program; the rest are tasks. All at once; prints how many legs failed.
+const LEGS: &str = r#"
+acquit=$1
+shift
+pids=
+for task in "$@"; do
+    "$acquit" leg --once --task "$task" >/dev/null 2>&1 &
+    pids="$pids $!"
+done
+failed=0
+for pid in $pids; do wait "$pid" || failed=$((failed + 1)); done
+echo "$failed"
+"#;
+/// What a harness may take of the memory, its share of what it shares included.
+const MEMORY: u64 = 5_000_000;
+
+pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
     let template = dir.join("template");
     repository(&template)?;
     let mut rows = Vec::new();
@@ -46,16 +72,99 @@ pub(super) fn run(_acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
             failed += failures;
             Ok(cost)
         };
-        let [limit] = in_turns([&mut shell])?.map(|cost| cost.per(at_once));
-        let row = |what: &str, limit| Row {
-            thing: format!("one of {at_once} legs, {what} (shell: {failed} failed)"),
-            ours: None,
-            limit: Quantity::Time(limit),
-            target: TARGET,
+        let mut our_round = 0;
+        let mut ours = || {
+            our_round += 1;
+            by_acquit(acquit, &template, &dir.join(format!("acquit-{at_once}-{our_round}")), at_once)
         };
-        rows.extend([row("wall", limit.wall), row("CPU", limit.cpu)]);
+        let [limit, ours] = in_turns([&mut shell, &mut ours])?.map(|cost| cost.per(at_once));
+        let row = |what: &str, ours, limit, target| Row {
+            thing: format!("one of {at_once} legs, {what} (failed: shell {failed}, acquit 0)"),
+            ours: Some(Quantity::Time(ours)),
+            limit: Quantity::Time(limit),
+            target,
+        };
+        rows.push(row("wall", ours.wall, limit.wall, TARGET));
+        // Shown, not promised: the shell writes nothing down and contains nobody.
+        rows.push(row("CPU", ours.cpu, limit.cpu, f64::INFINITY));
     }
+    rows.push(memory(acquit, &template, &dir.join("memory"))?);
     Ok(rows)
+}
+
+/// One batch of `at_once` legs by acquit. Every one of them must have passed.
+fn by_acquit(acquit: &Path, template: &Path, dir: &Path, at_once: u32) -> Result<Cost, Stop> {
+    let (project, tasks) = tasks(acquit, template, dir, AGENT, at_once)?;
+    let program = project.acquit(&[]);
+    let mut command = shell::program("sh");
+    command.args(["-c", LEGS, "legs"]).arg(acquit).args(&tasks);
+    command.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let (said, cost) = cost(|| Ok(shell::first_line(&mut command)))?;
+    let done = project.count("done")?;
+    if said.as_deref() != Some("0") || done != at_once as usize {
+        return Err(Stop(format!("{done} of {at_once} legs passed; failed harnesses: {said:?}")));
+    }
+    Ok(cost)
+}
+
+/// A project with tasks that are ready to run.
+fn tasks(
+    acquit: &Path,
+    template: &Path,
+    dir: &Path,
+    agent: &str,
+    count: u32,
+) -> Result<(Project, Vec<String>), Stop> {
+    let config = format!("{CONFIG}run = {}\n", toml::Value::from(agent));
+    let workflow = format!("[gates.gate]\nrun = {}\n\n{WORKFLOW}", toml::Value::from(GATE));
+    let project = Project::new(acquit, template, dir, &config, &workflow)?;
+    let tasks = (0..count).map(|index| project.add(&format!("leg {index}"))).collect::<Result<_, _>>()?;
+    Ok((project, tasks))
+}
+
+/// The proportional share of memory of a harness whose agent works, with as many others as run at once.
+fn memory(acquit: &Path, template: &Path, dir: &Path) -> Result<Row, Stop> {
+    let at_once = AT_ONCE.last().copied().unwrap_or(1);
+    let stop = dir.join("stop");
+    let started = dir.join("started");
+    // The agents wait for a file, so that all harnesses are looked at while all of them watch an agent.
+    let agent = format!(
+        "echo . >> {started}; while [ ! -e {stop} ]; do sleep 0.2; done; {AGENT}",
+        started = started.display(),
+        stop = stop.display()
+    );
+    let (project, tasks) = tasks(acquit, template, dir, &agent, at_once)?;
+    let mut harnesses = Vec::new();
+    for task in &tasks {
+        let child = project.acquit(&["leg", "--once", "--task", task]).spawn();
+        harnesses.push(child.map_err(Stop::doing("start a harness"))?);
+    }
+    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    while std::fs::read(&started).map_or(0, |text| text.len() / 2) < tasks.len() {
+        if std::time::Instant::now() > deadline {
+            return Err(Stop("the agents did not start".to_owned()));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let shares: Vec<u64> = harnesses.iter().filter_map(|harness| proportional(harness.id())).collect();
+    std::fs::write(&stop, "").map_err(Stop::doing("end the agents"))?;
+    for mut harness in harnesses {
+        harness.wait().map_err(Stop::doing("wait for a harness"))?;
+    }
+    let mean = shares.iter().sum::<u64>() / (shares.len() as u64).max(1);
+    Ok(Row {
+        thing: format!("memory of one of {} harnesses (PSS)", shares.len()),
+        ours: Some(Quantity::Bytes(mean)),
+        limit: Quantity::Bytes(MEMORY),
+        target: 1.0,
+    })
+}
+
+/// A process's proportional set size in bytes.
+fn proportional(pid: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 
 /// A repository with [`FILES`] files and one commit.

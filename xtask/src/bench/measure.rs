@@ -84,6 +84,21 @@ fn rusage(who: libc::c_int) -> Duration {
     time(usage.ru_utime) + time(usage.ru_stime)
 }
 
+/// Runs a program to its end and gives the most memory that it, or one of its descendants, had at once.
+pub(super) fn peak_memory(command: &mut std::process::Command) -> Result<u64, Stop> {
+    let child = command.spawn().map_err(Stop::doing("start a program"))?;
+    let pid = libc::pid_t::try_from(child.id()).map_err(Stop::doing("understand a process id"))?;
+    // SAFETY: an all-zero `rusage` is valid, it is plain numbers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    let mut status = 0;
+    // SAFETY: both pointers are to live values of ours, and nobody else waits for this child.
+    let answer = unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) };
+    if answer != pid {
+        return Err(Stop("waiting for a program failed".to_owned()));
+    }
+    Ok(u64::try_from(usage.ru_maxrss).unwrap_or_default() * 1024)
+}
+
 /// A figure with its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Quantity {

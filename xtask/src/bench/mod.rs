@@ -8,6 +8,7 @@ mod handoff;
 pub(crate) mod ingest;
 mod leg;
 mod measure;
+mod project;
 
 use crate::{Stop, scratch, shell};
 use measure::Report;

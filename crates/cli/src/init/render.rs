@@ -1,6 +1,11 @@
 //! Fills the templates of the files. A template is a readable example with lines `#> name`, each of which is replaced by a
 //! block; what is put in is never looked at again.
 
+#![allow(
+    clippy::format_push_string,
+    reason = "files are filled once, and read better in one form throughout"
+)]
+
 use std::path::PathBuf;
 
 use super::agents::{Agent, Run};

@@ -14,9 +14,19 @@ const WIDTH: usize = 110;
 /// So many lines of a failure are shown; the log has the rest.
 const FAILURE_LINES: usize = 8;
 
+/// What the story of a task is to the command that tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Story {
+    /// What was asked for: it goes to standard output.
+    Asked,
+    /// Told beside the result: it goes to standard error.
+    Beside,
+}
+
 /// Prints events and what agents say.
 pub struct Follower {
     printer: Printer,
+    story: Story,
     status: Status,
     /// From which level on events are shown.
     level: Level,
@@ -27,9 +37,9 @@ pub struct Follower {
 
 impl Follower {
     /// A follower that shows events from `level` on.
-    pub fn new(printer: Printer, level: Level) -> Self {
+    pub fn new(printer: Printer, level: Level, story: Story) -> Self {
         let status = Status::new(printer);
-        Self { printer, status, level, stage: String::new(), doing: String::new(), cost: Usage::default() }
+        Self { printer, story, status, level, stage: String::new(), doing: String::new(), cost: Usage::default() }
     }
 
     /// Shows an event.
@@ -163,7 +173,10 @@ impl Follower {
     fn lines(&mut self, lines: &[String]) {
         self.status.clear();
         for line in lines {
-            self.printer.say(line);
+            match self.story {
+                Story::Asked => self.printer.data(line),
+                Story::Beside => self.printer.say(line),
+            }
         }
     }
 

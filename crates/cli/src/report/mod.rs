@@ -1,7 +1,8 @@
 //! The only module that prints. Data goes to standard output, everything said beside it to standard error.
 #![allow(clippy::disallowed_macros, reason = "this is the one place")]
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use acquit_core::config::toml::Mistakes;
 
@@ -14,6 +15,9 @@ mod status;
 pub mod table;
 pub mod task;
 pub mod text;
+
+/// Why standard output took no more, as the system's number; 0 while it does.
+static REFUSED: AtomicI32 = AtomicI32::new(0);
 
 /// Says things, in words or as JSON, with or without colours.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +74,21 @@ impl Printer {
 
     /// A line of data. A reader that has gone away is no error: `acquit logs | head` is fine.
     pub fn data(self, line: &str) {
-        let _ = writeln!(std::io::stdout(), "{line}");
+        note(writeln!(io::stdout(), "{line}"));
+    }
+
+    /// Whether whoever read standard output has gone away.
+    pub fn reader_is_gone(self) -> bool {
+        refused().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// Whether all data was printed that somebody wants to read.
+    pub fn finish(self) -> Result<(), Error> {
+        note(io::stdout().flush());
+        match refused() {
+            Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Output(error)),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// A document of data as JSON.
@@ -99,9 +117,15 @@ impl Printer {
         let _ = writeln!(std::io::stderr(), "{}: {line}", self.paint(Look::Notable, "warning"));
     }
 
-    /// Bytes as they are, such as an agent's own output.
+    /// Bytes as they are, such as an agent's own output; on a terminal made visible, because there they would act.
     pub fn raw(self, bytes: &[u8]) {
-        let _ = std::io::stdout().write_all(bytes);
+        let mut out = io::stdout();
+        if out.is_terminal() {
+            let text = String::from_utf8_lossy(bytes);
+            note(out.write_all(text::visible(&text).as_bytes()));
+        } else {
+            note(out.write_all(bytes));
+        }
     }
 
     /// An error with its causes and its hint.
@@ -137,5 +161,20 @@ impl Printer {
             }
         }
         out
+    }
+}
+
+/// Keeps the first failure to print data.
+fn note(result: io::Result<()>) {
+    if let Err(error) = result {
+        let number = error.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error());
+        let _ = REFUSED.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+fn refused() -> Option<io::Error> {
+    match REFUSED.load(Ordering::Relaxed) {
+        0 => None,
+        number => Some(io::Error::from_raw_os_error(number)),
     }
 }

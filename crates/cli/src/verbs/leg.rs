@@ -7,7 +7,7 @@ use acquit_core::ids::TaskId;
 use acquit_core::leg;
 use acquit_core::store::{Store, Wanted};
 use acquit_core::task::{State, Task};
-use acquit_run::harness;
+use acquit_run::{harness, supervise};
 
 use crate::desk::Desk;
 use crate::error::Error;
@@ -24,6 +24,10 @@ pub enum Then {
 
 /// Claims a leg and runs it. Ends well if there was nothing to claim: somebody else was faster.
 pub fn leg(desk: &Desk, task: Option<TaskId>, then: Then) -> Result<Exit, Error> {
+    run(desk, task, then).inspect_err(|error| desk.printer.say(&supervise::farewell(std::process::id(), error)))
+}
+
+fn run(desk: &Desk, task: Option<TaskId>, then: Then) -> Result<Exit, Error> {
     // A session of its own: a terminal that closes, or a Ctrl-C meant for who looks on, does not reach the harness.
     // Fails where it already leads a group, which is just as good.
     let _ = rustix::process::setsid();

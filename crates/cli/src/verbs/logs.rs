@@ -12,7 +12,7 @@ use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::relay::{self, Part};
-use crate::report::follow::Follower;
+use crate::report::follow::{Follower, Story};
 
 /// How often a followed output is looked at again.
 const BEAT: Duration = Duration::from_millis(100);
@@ -26,7 +26,7 @@ pub fn logs(desk: &Desk, task: TaskId, level: Level, follow: bool) -> Result<Exi
         relay::follow(desk, store, task, Part::Watches, level, 0)?;
         return Ok(Exit::Done);
     }
-    relay::show_all(store, task, Follower::new(desk.printer, level))?;
+    relay::show_all(store, task, Follower::new(desk.printer, level, Story::Asked))?;
     Ok(Exit::Done)
 }
 
@@ -52,7 +52,7 @@ pub fn output(desk: &Desk, leg: LegId, follow: bool) -> Result<Exit, Error> {
             at += count as u64;
             desk.printer.raw(&buffer[..count]);
         }
-        if over || !follow {
+        if over || !follow || desk.printer.reader_is_gone() {
             return Ok(Exit::Done);
         }
         store.wait(BEAT)?;

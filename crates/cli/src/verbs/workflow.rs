@@ -32,6 +32,10 @@ pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
                 Some(name) => vec![&project.workflow(Some(name))?.name],
                 None => project.workflows.iter().map(|workflow| &workflow.name).collect(),
             };
+            if project.config.workflow.is_some() {
+                // The default must be there too, whichever was asked for.
+                project.workflow(None)?;
+            }
             for name in &checked {
                 project.check_agents(project.workflow(Some(name))?)?;
             }

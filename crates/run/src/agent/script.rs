@@ -28,7 +28,7 @@ use acquit_core::agent::{Said, Usage};
 use acquit_core::time::Span;
 use serde::Deserialize;
 
-use crate::process::Spawner;
+use crate::process::{Spawner, become_program};
 
 /// A script: turns by stage.
 pub type Script = BTreeMap<String, Vec<Turn>>;
@@ -57,6 +57,8 @@ pub struct Step {
     usage: Option<Usage>,
     outcome: Option<String>,
     payload: Option<serde_json::Value>,
+    #[serde(rename = "become")]
+    becomes: Option<String>,
     pause: Option<String>,
     exit: Option<i32>,
 }
@@ -154,6 +156,8 @@ fn one(
         write(&leg.output_dir.join(name), &step.content)?;
     } else if let Some(line) = &step.run {
         return run(line, leg, spawner, out).map(|()| None);
+    } else if let Some(line) = &step.becomes {
+        return Err(become_program(Path::new("/bin/sh"), &["-c".into(), format!("exec {line}").into()]).into());
     } else if let Some(usage) = &step.usage {
         say(out, &Said::Usage(usage.clone()))?;
     } else if let Some(name) = &step.outcome {

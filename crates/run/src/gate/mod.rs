@@ -8,8 +8,8 @@ use acquit_core::leg::Ending;
 use acquit_core::time::Span;
 
 use crate::agent;
-use crate::harness::{Desk, GRACE, Trouble, Watch, span};
-use crate::process::{Exit, Limits, Spec, Stderr, Stdin, Stdout};
+use crate::harness::{Desk, GRACE, Trouble, Watch, chain, span};
+use crate::process::{self, Exit, Limits, Spec, Stderr, Stdin, Stdout};
 
 mod distill;
 
@@ -24,6 +24,8 @@ pub(crate) struct Ran {
     pub(crate) passed: bool,
     /// How, in words.
     pub(crate) ended: String,
+    /// Why it did not come to an end of its own, if it did not.
+    pub(crate) cut_short: Option<String>,
     /// How long it took.
     pub(crate) took: Span,
     /// Where its output is.
@@ -35,10 +37,10 @@ pub(crate) fn run(desk: &mut Desk<'_>, gate: &Gate, tree: &Path) -> Result<Verdi
     let ran = command(desk, gate.name.as_str(), &gate.run, gate.timeout, tree)?;
     let failure = (!ran.passed).then(|| {
         let found = distill(&ran.log, tree);
-        let message = if found.message.is_empty() {
-            format!("`{}` ended with {} and printed nothing", gate.run, ran.ended)
-        } else {
-            found.message
+        let message = match (&ran.cut_short, found.message.is_empty()) {
+            (_, true) => format!("`{}`: {}; it printed nothing", gate.run, ran.ended),
+            (Some(why), false) => format!("`{}`: {why}\n{}", gate.run, found.message),
+            (None, false) => found.message,
         };
         Failure {
             gate: gate.name.clone(),
@@ -70,7 +72,8 @@ pub(crate) fn command(
 ) -> Result<Ran, Trouble> {
     let (program, args) = agent::program(command).map_err(|error| Trouble::harness(&error))?;
     let folder = desk.world.leg_folder(desk.hold.leg);
-    std::fs::create_dir_all(folder.path()).map_err(|error| Trouble::harness(&error))?;
+    std::fs::create_dir_all(folder.path())
+        .map_err(|error| Trouble::file("create the folder", folder.path(), &error))?;
     let log = folder.check(name);
     let mut env = desk.world.environment.common();
     // Most tools take this as "nobody is watching": no prompts, no progress bars.
@@ -85,7 +88,15 @@ pub(crate) fn command(
         stderr: Stderr::WithStdout,
         limits: Limits { time: timeout.duration(), idle: None, output: OUTPUT_LIMIT, grace: GRACE },
     };
-    let child = desk.world.spawner.spawn(&spec).map_err(|error| Trouble::harness(&error))?;
+    let child = match desk.world.spawner.spawn(&spec) {
+        Ok(child) => child,
+        // The program may be one of the repository's own, which the change has removed: the work is at fault, not the harness.
+        Err(error @ (process::Error::ProgramMissing { .. } | process::Error::ProgramNotExecutable { .. })) => {
+            let why = format!("failed to {}", chain(&error));
+            return Ok(Ran { passed: false, ended: why.clone(), cut_short: Some(why), took: Span::from(0), log });
+        }
+        Err(error) => return Err(Trouble::harness(&error)),
+    };
     let mut watch = Watch::new(desk, None);
     let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
     if let Some(error) = watch.broken {
@@ -98,6 +109,12 @@ pub(crate) fn command(
     Ok(Ran {
         passed: ended.exit == Exit::Code(0),
         ended: ended.exit.to_string(),
+        cut_short: match ended.exit {
+            Exit::Code(_) | Exit::Signal(_) => None,
+            Exit::TimedOut { .. } | Exit::Idle { .. } | Exit::OutputLimit { .. } | Exit::Cancelled => {
+                Some(ended.exit.to_string())
+            }
+        },
         took: span(ended.duration),
         log,
     })

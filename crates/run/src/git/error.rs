@@ -11,7 +11,7 @@ use crate::process;
 #[non_exhaustive]
 pub enum Error {
     /// The program could not be started at all.
-    #[error("run git: is it installed and on the path?")]
+    #[error("run git")]
     Start(#[source] process::Error),
     /// Git ran and said no.
     #[error("run git {verb} (exit code {code}): {stderr}", code = code.map_or("none".into(), |c| c.to_string()))]
@@ -55,7 +55,7 @@ pub enum Error {
         source: io::Error,
     },
     /// There is no repository at the path or above it.
-    #[error("find a git repository at {path}: run `git init` there, or name another folder", path = path.display())]
+    #[error("find a git repository at {path}", path = path.display())]
     NotARepository {
         /// The path as given.
         path: PathBuf,

@@ -4,14 +4,13 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use acquit_core::agent::shorten;
 use acquit_core::artifact::{Artifact, Commit, DiffStats};
 use acquit_core::workflow::Work;
 use globset::{Glob, GlobSetBuilder};
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 
 use super::desk::Desk;
 use super::work::{Done, Job};
@@ -79,6 +78,9 @@ fn files(job: &Job<'_>, folder: &Path, patterns: &[String]) -> std::io::Result<V
         wanted.add(Glob::new(pattern).map_err(std::io::Error::other)?);
     }
     let wanted = wanted.build().map_err(std::io::Error::other)?;
+    if let Some(what) = not_a_file(folder).filter(|what| *what != "a folder") {
+        return Err(std::io::Error::other(format!("the output folder was replaced by {what}")));
+    }
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -99,11 +101,28 @@ fn files(job: &Job<'_>, folder: &Path, patterns: &[String]) -> std::io::Result<V
     Ok(found)
 }
 
-/// Opens a file that somebody else made: not through a link, not if opening it would wait (a pipe), only a regular one.
+/// Opens a file that somebody else made: not if it or its folder is a link, not if opening it would wait (a pipe), only a
+/// regular one. A link would make the harness read for the agent what the agent may not read.
 fn open(path: &Path) -> Option<File> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = fs::OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path).ok()?;
+    let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(path.parent()?, flags | OFlags::DIRECTORY | OFlags::PATH, Mode::empty()).ok()?;
+    let file = rustix::fs::openat(folder, path.file_name()?, flags | OFlags::NONBLOCK, Mode::empty()).ok()?;
+    let file = File::from(file);
     file.metadata().ok()?.is_file().then_some(file)
+}
+
+/// What else there is where a file is expected, if there is something.
+pub(super) fn not_a_file(path: &Path) -> Option<&'static str> {
+    let kind = fs::symlink_metadata(path).ok()?.file_type();
+    if kind.is_file() {
+        None
+    } else if kind.is_symlink() {
+        Some("a link")
+    } else if kind.is_dir() {
+        Some("a folder")
+    } else {
+        Some("neither a file nor a folder")
+    }
 }
 
 /// A file's text, made valid; `None` if there is no such regular file; its size if it is too large.

@@ -129,6 +129,11 @@ impl Trouble {
         Self::failed(kind::HARNESS, format!("failed to {}", chain(error)))
     }
 
+    /// A file or folder of the harness's own could not be used.
+    pub(crate) fn file(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::failed(kind::HARNESS, format!("failed to {doing} {}: {error}", path.display()))
+    }
+
     /// The leg failed with a kind of failure.
     pub(crate) fn failed(kind: &'static str, reason: String) -> Self {
         Self::Leg(Ending::Failed { kind: Name::literal(kind), reason })
@@ -138,7 +143,9 @@ impl Trouble {
 impl From<crate::workspace::Error> for Trouble {
     fn from(error: crate::workspace::Error) -> Self {
         match &error {
-            crate::workspace::Error::Guardrail { what } => Self::failed(kind::GUARDRAIL, what.clone()),
+            crate::workspace::Error::Guardrail { what } => {
+                Self::failed(kind::GUARDRAIL, format!("the agent did what no agent may: {what}"))
+            }
             _ => Self::harness(&error),
         }
     }

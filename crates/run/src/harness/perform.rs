@@ -30,7 +30,7 @@ pub(super) fn setup(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> R
     let ran = gate::command(desk, "setup", &setup.run, setup.timeout, &workspace.tree())?;
     if !ran.passed {
         let words = super::artifacts::tail(&ran.log, 2_000);
-        let reason = format!("the setup command `{}` ended with {}\n{words}", setup.run, ran.ended);
+        let reason = format!("the setup command `{}`: {}\n{words}", setup.run, ran.ended);
         return Err(Trouble::failed(kind::HARNESS, reason));
     }
     workspace.mark_setup_done(&key)?;

@@ -21,7 +21,7 @@ use super::desk::Desk;
 use super::watch::Watch;
 use super::work::Job;
 use crate::agent::{self, Launch};
-use crate::process::{Exit, Limits, Spec, Stderr, Stdin, Stdout};
+use crate::process::{self, Exit, Limits, Spec, Stderr, Stdin, Stdout};
 use crate::transcript::Transcript;
 use crate::world::LegFolder;
 
@@ -64,7 +64,7 @@ pub(super) fn context(desk: &Desk<'_>, job: &Job<'_>, folder: &LegFolder) -> Res
         private(&folder.prompt(), prompt.as_bytes())?;
         private(&handoff, outcome::stub(&job.stage.on).as_bytes())
     };
-    made().map_err(|error| Trouble::harness(&error))
+    made().map_err(|error| Trouble::file("write the prompt into", folder.path(), &error))
 }
 
 /// Finds the agent that takes this stage.
@@ -122,7 +122,7 @@ pub(super) fn run(
             grace: GRACE,
         },
     };
-    let child = desk.world.spawner.spawn(&spec).map_err(|error| Trouble::harness(&error))?;
+    let child = desk.world.spawner.spawn(&spec).map_err(|error| not_started(&name, &error))?;
     desk.note(Body::AgentStarted {
         agent: name.to_string(),
         adapter: agent.adapter.name().to_owned(),
@@ -148,11 +148,15 @@ pub(super) fn run(
         return Err(Trouble::Leg(Ending::Cancelled));
     }
     let reason = format!("the agent {name}: {}", ended.exit);
+    let limit = |key: &str| {
+        let reason = format!("{reason}; the limit is `{key}` of stage {} in the workflow", job.stage.name);
+        Err(Trouble::Leg(Ending::TimedOut { reason }))
+    };
     match ended.exit {
         Exit::Code(0) => {}
-        Exit::TimedOut { .. } | Exit::Idle { .. } | Exit::OutputLimit { .. } => {
-            return Err(Trouble::Leg(Ending::TimedOut { reason }));
-        }
+        Exit::TimedOut { .. } => return limit("timeout"),
+        Exit::Idle { .. } => return limit("idle"),
+        Exit::OutputLimit { .. } => return limit("output"),
         Exit::Code(_) | Exit::Signal(_) | Exit::Cancelled => {
             let words = super::artifacts::tail(&folder.errors(), ERRORS_SHOWN);
             let reason = if words.is_empty() { reason } else { format!("{reason}\n{words}") };
@@ -160,6 +164,15 @@ pub(super) fn run(
         }
     }
     Ok(Ran { last_words: transcript.last_words().to_owned(), tools: transcript.tools() })
+}
+
+/// Why there is no agent at work, and what a person can do about it.
+fn not_started(name: &Name, error: &process::Error) -> Trouble {
+    let mut reason = format!("the agent {name} did not start: failed to {}", super::chain(error));
+    if let process::Error::ProgramMissing { .. } | process::Error::ProgramNotExecutable { .. } = error {
+        reason.push_str(&format!("; install it where PATH leads, or run another with [agents.{name}] in acquit.toml"));
+    }
+    Trouble::failed(kind::HARNESS, reason)
 }
 
 /// Writes a file that only its owner reads, from its beginning.

@@ -1,5 +1,7 @@
 //! A leg's work: the workspace, the agent's turn, its outcome, the gates, and what is left of it all.
 
+use std::path::Path;
+
 use acquit_core::definition::Definition;
 use acquit_core::event::{Body, Level, Step};
 use acquit_core::failure::{Failure, kind};
@@ -109,10 +111,31 @@ fn agent_turn(
     desk.step(Step::Agent);
     let ran = turn::run(desk, job, &folder, launch, &workspace.tree())?;
     desk.step(Step::Run);
+    if agent.mode.writes()
+        && let Some(what) = unfinished(&workspace.tree())
+    {
+        // Taken as it is, the tree would be delivered with the marks of its conflicts.
+        let words = format!("the agent left {what} unfinished: it must be concluded or aborted before the end");
+        return Err(Trouble::failed(kind::AGENT, words));
+    }
     let collected = workspace.collect(&desk.hold.leg.to_string(), leftovers(job, agent.mode))?;
     let outcome = read_outcome(job, agent.mode, &folder, &ran, &collected)?;
     desk.step(Step::Outcome);
     Ok(Done { outcome, collected: Some(collected), moved: None })
+}
+
+/// What git is in the middle of, as far as the agent's own repository tells. Told to help the next attempt: an agent that
+/// hides it gains nothing but the verdict of the gates.
+fn unfinished(tree: &Path) -> Option<&'static str> {
+    const SIGNS: [(&str, &str); 5] = [
+        ("MERGE_HEAD", "a merge"),
+        ("rebase-merge", "a rebase"),
+        ("rebase-apply", "a rebase"),
+        ("CHERRY_PICK_HEAD", "a cherry-pick"),
+        ("REVERT_HEAD", "a revert"),
+    ];
+    let is_there = |name: &str| tree.join(".git").join(name).symlink_metadata().is_ok();
+    SIGNS.iter().find(|(name, _)| is_there(name)).map(|(_, what)| *what)
 }
 
 /// What becomes of changes that the agent did not commit: a stage that writes keeps them, the others have no say.
@@ -138,6 +161,9 @@ fn read_outcome(
 ) -> Result<Outcome, Trouble> {
     let changed = collected.head != job.start;
     let wrong = |wrong: Wrong| Trouble::failed(kind::OUTCOME, wrong.to_string());
+    if let Some(what) = artifacts::not_a_file(&folder.handoff()) {
+        return Err(wrong(Wrong::Shape { place: "handoff file", reason: format!("it was replaced by {what}") }));
+    }
     let handoff = artifacts::read_text(&folder.handoff(), outcome::PAYLOAD_LIMIT as u64)
         .map_err(|size| wrong(Wrong::TooLarge { place: "handoff file", size }))?;
     let mut found = outcome::from_handoff(&handoff.unwrap_or_default()).map_err(wrong)?;

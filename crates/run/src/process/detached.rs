@@ -21,6 +21,12 @@ impl Detached {
     }
 }
 
+/// Makes this process another program, with the same environment and descriptors. Returns only if that failed.
+pub fn become_program(program: &Path, args: &[OsString]) -> Error {
+    let source = Command::new(program).args(args).exec();
+    Error::Helper { helper: program.to_owned(), source }
+}
+
 impl Spawner {
     /// Starts this program again, with other arguments and exactly this environment. It gets a process group of its own,
     /// so that a Ctrl-C in the terminal does not reach it; what it prints goes to the end of `log`.
@@ -48,7 +54,6 @@ impl Spawner {
 
     /// Makes this process this program again, with other arguments. Returns only if that failed.
     pub fn become_again(&self, args: &[OsString]) -> Error {
-        let source = Command::new(&self.helper).args(args).exec();
-        Error::Helper { helper: self.helper.clone(), source }
+        become_program(&self.helper, args)
     }
 }

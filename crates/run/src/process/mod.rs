@@ -39,7 +39,7 @@ mod tree;
 mod watch;
 
 pub use capture::{CAPTURE_OUTPUT, Call, Captured, Guard};
-pub use detached::Detached;
+pub use detached::{Detached, become_program};
 pub use error::Error;
 pub use exit::{Containment, Ended, Exit, Refusal, StopReason};
 pub use identity::Identity;

@@ -120,8 +120,11 @@ pub(super) fn bring_forward(client: &mut Client) -> Result<(), Refusal> {
 
 /// The version of the tables, 0 if there are none.
 fn version(client: &mut impl GenericClient) -> Result<i64, postgres::Error> {
-    // Asked by name first: inside a transaction, a statement that fails would end it.
-    let there: bool = client.query_one("select to_regclass('meta') is not null", &[])?.get(0);
+    // Asked by name first: inside a transaction, a statement that fails would end it. And asked of the catalogue's rows,
+    // because `to_regclass` may answer from before we had the lock.
+    const THERE: &str =
+        "select exists (select from pg_class where relname = 'meta' and pg_table_is_visible(oid))";
+    let there: bool = client.query_one(THERE, &[])?.get(0);
     if !there {
         return Ok(0);
     }

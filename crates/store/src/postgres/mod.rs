@@ -115,3 +115,6 @@ impl Backend for Postgres {
             .map_err(|error| Error::Database { doing: "say whether it has changed", source: error.into() })
     }
 }
+
+#[cfg(test)]
+mod tests;

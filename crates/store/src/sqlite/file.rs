@@ -14,6 +14,10 @@ use crate::{OpenError, migrate};
 /// thousand; only a process that was stopped in the middle of a write makes others wait so long.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How often a waiting writer tries again. SQLite's own handler waits longer with every try, up to 100 ms, so that those
+/// who have waited longest come last; at an even pace all have the same chance.
+const TRY_EVERY: Duration = Duration::from_millis(1);
+
 /// Pages kept in memory per connection: the few that a leg's transactions touch.
 const CACHE_KIB: u32 = 512;
 
@@ -59,13 +63,26 @@ pub(super) fn open(path: &Path) -> Result<Connection, OpenError> {
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_handler(Some(try_again))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.execute_batch(&format!(
         "pragma synchronous = full; pragma foreign_keys = on; pragma cache_size = -{CACHE_KIB};"
     ))?;
     Ok(connection)
+}
+
+/// Whether a writer that was turned away so many times tries once more.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "SQLite tells nobody when a lock is free: one has to try again"
+)]
+fn try_again(tries: i32) -> bool {
+    let waited = TRY_EVERY * u32::try_from(tries).unwrap_or(u32::MAX);
+    if waited < BUSY_TIMEOUT {
+        std::thread::sleep(TRY_EVERY);
+    }
+    waited < BUSY_TIMEOUT
 }
 
 /// Makes an empty file that only its owner can read, in a folder likewise. SQLite gives its side files the same mode.

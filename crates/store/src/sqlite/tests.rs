@@ -41,7 +41,6 @@ fn an_open_file_is_as_durable_as_promised() {
     assert_eq!(asked("journal_mode"), "Text(\"wal\")");
     assert_eq!(asked("synchronous"), "Integer(2)");
     assert_eq!(asked("foreign_keys"), "Integer(1)");
-    assert_eq!(asked("busy_timeout"), "Integer(30000)");
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub fn a_delayed_leg_is_not_claimed_before_its_time(place: &Place) {
     let task = end(&mut *store, &first, failed).unwrap();
     let due = store.legs(task.id()).unwrap()[1].not_before;
     assert!(due > START, "a failed leg is tried again after a while");
-    place.later(due.since(START) - Duration::from_millis(1));
+    place.later(due.since(START).saturating_sub(Duration::from_millis(1)));
     assert!(try_claim(&mut *store).is_none());
     assert!(store.claim(Wanted::Of(task.id()), &owner(1), LEASE).unwrap().is_none());
     place.later(Duration::from_millis(1));

@@ -95,7 +95,7 @@ pub fn a_tail_sees_every_event_once_and_in_order(place: &Place) {
     const WRITERS: usize = 6;
     const NOTES: usize = 40;
     /// Longer than any machine needs for this.
-    const PATIENCE: Duration = Duration::from_secs(60);
+    const PATIENCE: Duration = Duration::from_mins(1);
     let mut store = place.open();
     let holds: Vec<_> = (0..WRITERS)
         .map(|_| {

@@ -23,7 +23,7 @@ use acquit_testkit::postgres::{Database, database_or_skip};
 pub const START: Timestamp = Timestamp(1_700_000_000_000);
 
 /// A lease that no test outlives without meaning to.
-pub const LEASE: Duration = Duration::from_secs(60);
+pub const LEASE: Duration = Duration::from_mins(1);
 
 /// Where a test's store is.
 pub struct Place {

@@ -1,6 +1,10 @@
 //! What a store promises, shown on every database. Each test is written once, as a function of the [`fixture::Place`]
 //! where the store is; the list below makes one test per database of it.
-#![allow(missing_docs, reason = "a test's name says what it shows")]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    reason = "a test says in its name what it shows, and fails where it is wrong"
+)]
 
 mod cancelling;
 mod claims;

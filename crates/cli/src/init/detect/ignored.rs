@@ -17,7 +17,7 @@ pub(super) fn check(repository: &Path, found: &[Finding], notes: &mut Vec<String
         let missing: Vec<&str> = finding.leaves.iter().copied().filter(|name| !ignored(name)).collect();
         if !missing.is_empty() {
             notes.push(format!(
-                "add {} to .gitignore: what is built there would be delivered with the work ({})",
+                "add {} to .gitignore: what git does not ignore is delivered with the work ({})",
                 missing.join(", "),
                 finding.words()
             ));

@@ -158,7 +158,8 @@ pub(super) fn detect(repository: &Path, notes: &mut Vec<String>) -> Vec<Finding>
 /// Adds what is in a folder. A language that is already known is left out: its tools know the parts of a whole by
 /// themselves, and running them twice would prove nothing more.
 fn look_into(folder: &mut Folder<'_>, found: &mut Vec<Finding>) {
-    const EACH: [(Language, fn(&mut Folder<'_>) -> Option<Finding>); 5] = [
+    type Look = fn(&mut Folder<'_>) -> Option<Finding>;
+    const EACH: [(Language, Look); 5] = [
         (Language::Rust, rust::look),
         (Language::Node, node::look),
         (Language::Python, python::look),

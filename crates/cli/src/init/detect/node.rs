@@ -108,7 +108,7 @@ fn depends_on(manifest: &Value, name: &str) -> bool {
 
 fn has_dependencies(manifest: &Value) -> bool {
     let some = |list: &&str| manifest[list].as_object().is_some_and(|list| !list.is_empty());
-    DEPENDENCIES.iter().any(|list| some(&list)) || manifest.get("workspaces").is_some()
+    DEPENDENCIES.iter().any(some) || manifest.get("workspaces").is_some()
 }
 
 fn setup(

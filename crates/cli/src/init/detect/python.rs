@@ -27,7 +27,7 @@ enum Source {
 pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     let by = [PROJECT, REQUIREMENTS, SETUP].into_iter().find(|file| folder.text(file).is_some())?;
     let project =
-        if folder.has(PROJECT) { toml_of(folder, PROJECT).unwrap_or_default() } else { toml::Table::new() };
+        if by == PROJECT { toml_of(folder, PROJECT).unwrap_or_default() } else { toml::Table::new() };
     let source = source(folder, &project);
     let python = match &source {
         Source::Uv => "uv run python",
@@ -56,7 +56,7 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     gates.push(Gate::new("test", format!("{python} -m pytest -q")));
     let leaves = match &source {
         Source::Pip { install, .. } if install.iter().any(|word| word == "-e") => {
-            vec!["__pycache__", "egg-info"]
+            vec!["__pycache__", ".egg-info"]
         }
         Source::Uv | Source::Poetry | Source::Pip { .. } | Source::None => vec!["__pycache__"],
     };
@@ -66,7 +66,6 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
         by: by.to_owned(),
         gates,
         setup: setup(source, &tools),
-        // What git ignores of Python is mostly written as *.py[cod]; the folder's name stands beside it.
         leaves,
     })
 }

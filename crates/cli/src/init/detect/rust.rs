@@ -8,11 +8,7 @@ const BUILDING: &str = "30m";
 
 pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     const MANIFEST: &str = "Cargo.toml";
-    if !folder.has(MANIFEST) {
-        // Notes what else is there by that name.
-        folder.text(MANIFEST)?;
-        return None;
-    }
+    folder.text(MANIFEST)?;
     // One that cannot be read has to be mended by somebody, and cargo is the one to say so.
     let manifest = toml_of(folder, MANIFEST).unwrap_or_default();
     // Default members are what the owner wants to be built when nothing else is said.

@@ -1,0 +1,7 @@
+//! Bad input of every kind: each gets a clear message or a correct result, nothing is lost, nothing hangs.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start the real binary and the programs around it, and look again until a condition holds"
+)]
+
+mod bad_support;

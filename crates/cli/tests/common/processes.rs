@@ -1,0 +1,45 @@
+//! Processes of this machine, found by a mark in their arguments or environment: what a test may leave none of.
+
+use std::fs;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A word that no other test has.
+pub(crate) fn mark() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("acquit-mark-{}-{}-", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Every process that has the mark: its pid and its arguments.
+pub(crate) fn marked(mark: &str) -> Vec<(u32, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").expect("the process table").flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        // A process that ends while it is looked at has no files any more; a zombie has them empty.
+        let text = |name: &str| {
+            let bytes = fs::read(entry.path().join(name)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).replace('\0', " ")
+        };
+        let arguments = text("cmdline");
+        if arguments.contains(mark) || text("environ").contains(mark) {
+            found.push((pid, arguments));
+        }
+    }
+    found
+}
+
+/// Sends a signal to a process.
+pub(crate) fn signal(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(pid.cast_signed()).expect("a pid");
+    kill_process(pid, signal).expect("a process of ours");
+}
+
+/// Whether a process is over, even if nobody has asked how it ended.
+pub(crate) fn is_over(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name in parentheses may have anything in it; the state follows the last one.
+    stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
+}

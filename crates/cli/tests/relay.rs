@@ -1,0 +1,60 @@
+//! The relay from end to end: the real binary, real git, scripted agents, and what a user sees of it.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[path = "relay/cancelling.rs"]
+mod cancelling;
+mod common;
+#[path = "relay/demo.rs"]
+mod demo;
+#[path = "relay/limits.rs"]
+mod limits;
+#[path = "relay/looking.rs"]
+mod looking;
+#[path = "relay/outcomes.rs"]
+mod outcomes;
+#[path = "relay/people.rs"]
+mod people;
+#[path = "relay/work.rs"]
+mod work;
+
+use acquit_core::leg::Ending;
+
+use common::Sandbox;
+
+/// One stage that writes, and then the delivery.
+const CODE: &str = r#"
+[budgets]
+outcome = 0
+agent = 0
+limit = 0
+nothing = 0
+harness = 0
+[stages.code]
+mode = "implement"
+on = { pr_ready = "deliver" }
+[stages.deliver]
+kind = "action"
+action = "squash"
+on = { done = "done" }
+"#;
+
+/// An agent that does what it should.
+const GOOD: &str = r#"
+[[code]]
+step = [
+    { say = "I write." },
+    { write = "work.txt", content = "work\n" },
+    { run = "git add -A && git commit -qm 'Write it'" },
+    { usage = { model = "m", input = 1000, output = 20, cost_micros = 12345 } },
+    { outcome = "pr_ready", payload = { summary = "written" } },
+]
+"#;
+
+/// A leg that failed, of its kind and for its reason.
+#[track_caller]
+fn failed(sandbox: &Sandbox, leg: usize) -> (String, String) {
+    match &sandbox.endings()[leg] {
+        Ending::Failed { kind, reason } => (kind.to_string(), reason.clone()),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,193 @@
+//! What becomes of the work: setup, uncommitted changes, attempts that did not count, files, variations.
+
+use acquit_core::artifact::Artifact;
+use acquit_core::leg::Ending;
+
+use crate::common::{SCRIPTED, Sandbox, read};
+use crate::{CODE, GOOD, failed};
+
+#[test]
+fn the_workspace_is_set_up_once_for_each_state_of_the_lock_files() {
+    let config = format!(
+        "{SCRIPTED}[setup]\nrun = \"echo set >> @ROOT@/setups && mkdir -p deps\"\nlock_files = [\"deps.lock\"]\n"
+    );
+    let workflow = "[stages.one]\nmode = \"implement\"\non = { pr_ready = \"two\" }\n\
+        [stages.two]\nmode = \"implement\"\non = { pr_ready = \"three\" }\n\
+        [stages.three]\nmode = \"implement\"\non = { pr_ready = \"done\" }\n";
+    // The second changes the lock file, so the third has a setup of its own.
+    let script = r#"
+[[one]]
+step = [ { write = "one.txt", content = "1\n" } ]
+[[two]]
+step = [ { write = "deps.lock", content = "2\n" } ]
+[[three]]
+step = [ { write = "three.txt", content = "3\n" } ]
+"#;
+    let sandbox = Sandbox::new(&config, workflow, script);
+    sandbox.run_to(0);
+    assert_eq!(read(&sandbox.place("setups")), "set\nset\n");
+}
+
+#[test]
+fn a_setup_that_fails_is_a_reason_with_its_words() {
+    let config = format!("{SCRIPTED}[setup]\nrun = \"echo no network; exit 4\"\n");
+    let sandbox = Sandbox::new(&config, CODE, GOOD);
+    sandbox.run_to(3);
+    let (kind, reason) = failed(&sandbox, 0);
+    assert_eq!(kind, "harness");
+    assert_eq!(reason, "the setup command `echo no network; exit 4`: exit 4\nno network");
+}
+
+#[test]
+fn work_that_the_agent_did_not_commit_is_kept() {
+    let sandbox = Sandbox::shell(CODE, "echo work > work.txt\necho more >> README.md\n");
+    sandbox.run_to(0);
+    let branch = sandbox.task().seed.branch;
+    assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:work.txt")]), "work");
+    assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:README.md")]), "sample\nmore");
+}
+
+#[test]
+fn a_rejected_attempt_is_mended_on_and_a_failed_one_is_saved() {
+    // The first attempt crashes with work in the tree; the second starts from the base, and its work is what counts.
+    let script = r#"
+[[code]]
+step = [ { write = "lost.txt", content = "precious\n" }, { exit = 9 } ]
+[[code]]
+step = [ { write = "work.txt", content = "work\n" } ]
+"#;
+    let sandbox = Sandbox::scripted(&CODE.replace("agent = 0", "agent = 1"), script);
+    sandbox.run_to(0);
+    let branch = sandbox.task().seed.branch;
+    assert_eq!(sandbox.repo.git(&["diff", "--name-only", &format!("main...{branch}")]), "work.txt");
+    let attempts = sandbox.refs("refs/acquit/attempts/");
+    let [attempt] = attempts.as_slice() else { panic!("{attempts:?}") };
+    assert_eq!(sandbox.repo.git(&["show", &format!("{attempt}:lost.txt")]), "precious");
+    let saved = sandbox.events().iter().filter(|event| event.body.kind() == "work_saved").count();
+    assert_eq!(saved, 1);
+}
+
+#[test]
+fn what_a_stage_that_only_looks_changes_is_saved_but_does_not_count() {
+    let workflow = CODE.replace(
+        "[stages.code]",
+        "[stages.review]\nmode = \"review\"\non = { approved = \"code\", changes_requested = \"person\" }\n[stages.code]",
+    );
+    let script = format!(
+        "[[review]]\nstep = [ {{ write = \"sneaked.txt\", content = \"x\\n\" }}, {{ outcome = \"approved\" }} ]\n{GOOD}"
+    );
+    let sandbox = Sandbox::scripted(&workflow, &script);
+    sandbox.run_to(0);
+    let branch = sandbox.task().seed.branch;
+    assert_eq!(sandbox.repo.git(&["diff", "--name-only", &format!("main...{branch}")]), "work.txt");
+    let attempts = sandbox.refs("refs/acquit/attempts/");
+    assert_eq!(attempts.len(), 1);
+    assert_eq!(sandbox.repo.git(&["show", &format!("{}:sneaked.txt", attempts[0])]), "x");
+}
+
+#[test]
+fn files_of_the_stages_patterns_become_artifacts_and_others_do_not() {
+    let workflow =
+        CODE.replace("mode = \"implement\"", "mode = \"implement\"\noutputs = [\"*.md\", \"data.bin\"]");
+    let agent = "echo work > work.txt\ncd $ACQUIT_OUTPUT\necho r > report.md\necho b > data.bin\necho n > notes.txt\n\
+        ln -s /etc/passwd link.md\nmkdir folder.md\nmkfifo pipe.md\n";
+    let sandbox = Sandbox::shell(&workflow, agent);
+    sandbox.run_to(0);
+    let mut names = Vec::new();
+    for artifact in sandbox.task().artifacts {
+        if let Artifact::File { name, path, bytes, .. } = artifact {
+            assert_eq!(std::fs::metadata(path).unwrap().len(), bytes);
+            names.push(name);
+        }
+    }
+    assert_eq!(names, ["data.bin", "report.md"]);
+}
+
+#[test]
+fn a_plan_reaches_the_stage_that_follows_it() {
+    let workflow = CODE.replace(
+        "[stages.code]",
+        "[stages.plan]\nmode = \"plan\"\non = { plan_complete = \"code\" }\n[stages.code]",
+    );
+    let script = format!(
+        "[[plan]]\nstep = [ {{ output = \"plan.md\", content = \"begin with the roof\\n\" }} ]\n{GOOD}"
+    );
+    let sandbox = Sandbox::scripted(&workflow, &script);
+    sandbox.run_to(0);
+    assert!(read(&sandbox.leg_file(2, "prompt.md")).contains("begin with the roof"));
+}
+
+#[test]
+fn a_warning_is_shown_and_rejects_nothing() {
+    let workflow = CODE.replace(
+        "[stages.code]",
+        "[gates.style]\nrun = \"echo ugly; exit 1\"\nseverity = \"warning\"\n[stages.code]",
+    );
+    let workflow = workflow.replace("mode = \"implement\"", "mode = \"implement\"\ngates = [\"style\"]");
+    let sandbox = Sandbox::scripted(&workflow, GOOD);
+    let ran = sandbox.run_to(0);
+    ran.said("! gate style");
+    ran.said("ugly");
+}
+
+#[test]
+fn what_gates_leave_in_the_tree_is_not_part_of_the_work() {
+    let workflow = CODE.replace(
+        "[stages.code]",
+        "[gates.messy]\nrun = \"echo mess > mess.txt; echo mess >> work.txt\"\n[stages.code]",
+    );
+    let workflow = workflow.replace("mode = \"implement\"", "mode = \"implement\"\ngates = [\"messy\"]");
+    let sandbox = Sandbox::scripted(&workflow, GOOD);
+    sandbox.run_to(0);
+    let branch = sandbox.task().seed.branch;
+    assert_eq!(sandbox.repo.git(&["diff", "--name-only", &format!("main...{branch}")]), "work.txt");
+    assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:work.txt")]), "work");
+}
+
+#[test]
+fn a_fix_leg_gets_the_distilled_failure_and_the_lines_around_it() {
+    let workflow = CODE.replace("[stages.code]", "[gates.test]\nrun = \"grep -n bad work.txt /dev/null && exit 1; exit 0\"\nkind = \"test\"\n[stages.fix]\nmode = \"fix\"\non = { fixed = \"back\" }\n[stages.code]");
+    let workflow = workflow
+        .replace("mode = \"implement\"", "mode = \"implement\"\ngates = [\"test\"]\nfix = \"fix\"")
+        .replace("[budgets]", "start = \"code\"\n[budgets]");
+    let script = r#"
+[[code]]
+step = [ { write = "work.txt", content = "good\nbad line\nlast\n" } ]
+[[fix]]
+step = [ { write = "work.txt", content = "good\nfine line\nlast\n" } ]
+"#;
+    let sandbox = Sandbox::scripted(&workflow, script);
+    sandbox.run_to(0);
+    let endings = sandbox.endings();
+    assert!(matches!(endings[0], Ending::Rejected { .. }), "{endings:?}");
+    assert_eq!(endings.len(), 4, "code, fix, gates again, deliver");
+    let prompt = read(&sandbox.leg_file(2, "prompt.md"));
+    for line in ["work.txt:2:bad line", ">     2 | bad line", "3 | last"] {
+        assert!(prompt.contains(line), "no {line:?} in\n{prompt}");
+    }
+}
+
+#[test]
+fn when_every_variation_led_nowhere_the_task_ends_with_all_the_reasons() {
+    let workflow = r#"
+[variation]
+variable = "category"
+values = ["tests", "docs", "speed"]
+first = "docs"
+[stages.look]
+mode = "investigate"
+instructions = "Look for {{ category }}."
+on = { found = "done", nothing_found = "next-variation" }
+"#;
+    let agent = "found=$(grep -o 'Look for [a-z]*' | head -n 1)\n\
+        printf '{\"outcome\": \"nothing_found\", \"payload\": {\"summary\": \"%s: nothing\"}}' \"$found\" > $ACQUIT_HANDOFF\n";
+    let sandbox = Sandbox::shell(workflow, agent);
+    sandbox.run_to(1).said("no improvement found");
+    let task = sandbox.task();
+    assert_eq!(task.state.word(), "no_improvement");
+    let tried: Vec<(String, String)> =
+        task.tried.into_iter().map(|tried| (tried.value, tried.reason)).collect();
+    let expected =
+        ["docs", "speed", "tests"].map(|word| (word.to_owned(), format!("Look for {word}: nothing")));
+    assert_eq!(tried, expected);
+}

@@ -1,0 +1,87 @@
+//! A project to measure acquit on: a repository with its `.acquit/`, and a home of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::{Stop, shell};
+
+/// A scratch project with the program under measurement.
+pub(super) struct Project {
+    acquit: PathBuf,
+    repository: PathBuf,
+    home: PathBuf,
+}
+
+impl Project {
+    /// A copy of `template` in `dir`, with this configuration and this workflow.
+    pub(super) fn new(acquit: &Path, template: &Path, dir: &Path, config: &str, workflow: &str) -> Result<Self, Stop> {
+        std::fs::create_dir_all(dir).map_err(Stop::doing("make a folder for a project"))?;
+        let repository = dir.join("repo");
+        if !shell::succeeds(shell::program("cp").arg("-a").arg(template).arg(&repository))? {
+            return Err(Stop("copying the repository failed".to_owned()));
+        }
+        let folder = repository.join(".acquit/workflows");
+        std::fs::create_dir_all(&folder).map_err(Stop::doing("make .acquit"))?;
+        std::fs::write(folder.join("bench.toml"), workflow).map_err(Stop::doing("write a workflow"))?;
+        std::fs::write(repository.join(".acquit/acquit.toml"), config).map_err(Stop::doing("write a configuration"))?;
+        Ok(Self { acquit: acquit.to_owned(), repository, home: dir.join("home") })
+    }
+
+    /// The program, in the project, with nothing of the caller's environment but what it needs.
+    pub(super) fn acquit(&self, arguments: &[&str]) -> Command {
+        let mut command = shell::program(&self.acquit);
+        command.args(arguments).current_dir(&self.repository).env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("HOME", &self.home).env("ACQUIT_HOME", &self.home);
+        command
+    }
+
+    /// Writes a file of the repository.
+    pub(super) fn write(&self, name: &str, text: &str) -> Result<(), Stop> {
+        std::fs::write(self.repository.join(name), text).map_err(Stop::doing("write a file"))
+    }
+
+    /// Where acquit keeps its files.
+    pub(super) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// How many lines the store counted of all legs, and whether its chunks follow each other without a gap.
+    pub(super) fn transcript(&self) -> Result<(u64, bool), Stop> {
+        let database = |error: rusqlite::Error| Stop(format!("failed to read the store: {error}"));
+        let store = rusqlite::Connection::open(self.home.join("acquit.db")).map_err(database)?;
+        let mut query = store
+            .prepare("select from_byte, to_byte, lines from transcripts order by task, leg, from_byte")
+            .map_err(database)?;
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
+        let (mut next, mut lines, mut whole) = (0, 0, true);
+        for chunk in query.query_map([], row).map_err(database)? {
+            let (from, to, count) = chunk.map_err(database)?;
+            whole &= from == next;
+            (next, lines) = (to, lines + count);
+        }
+        Ok((u64::try_from(lines).unwrap_or_default(), whole))
+    }
+
+    /// Adds a task and gives its id.
+    pub(super) fn add(&self, title: &str) -> Result<String, Stop> {
+        let said = shell::first_line(&mut self.acquit(&["task", "add", title]));
+        let id = said.and_then(|line| line.split(' ').next().map(str::to_owned));
+        id.ok_or_else(|| Stop("acquit did not add a task".to_owned()))
+    }
+
+    /// What acquit says as JSON.
+    pub(super) fn json(&self, arguments: &[&str]) -> Result<Value, Stop> {
+        let mut command = self.acquit(arguments);
+        let output = command.arg("--json").output().map_err(Stop::doing("start acquit"))?;
+        serde_json::from_slice(&output.stdout).map_err(Stop::doing("read what acquit said"))
+    }
+
+    /// How many tasks are in this state.
+    pub(super) fn count(&self, state: &str) -> Result<usize, Stop> {
+        let list = self.json(&["task", "list", "--limit", "1000", "--state", state])?;
+        Ok(list.as_array().map_or(0, Vec::len))
+    }
+}
