@@ -153,7 +153,8 @@ impl Error {
             | Self::NoWorkflows(_)
             | Self::ProjectFile { .. } => Exit::Usage,
             Self::Git(error) => of_git(error),
-            Self::Output(_)
+            Self::Init(crate::init::Error::File { .. })
+            | Self::Output(_)
             | Self::Here(_)
             | Self::Exe(_)
             | Self::OpenStore { .. }
@@ -169,6 +170,9 @@ impl Error {
 
     /// What a person can do about it.
     pub fn hint(&self) -> Option<String> {
+        if let Self::Init(error) = self {
+            return error.hint().map(str::to_owned);
+        }
         if let Some(text) = of_disk(&harness::chain(self)) {
             return Some(text.to_owned());
         }

@@ -38,8 +38,10 @@ impl Exit {
             State::Ended { end: End::Done } => Self::Done,
             State::Ended { end: End::Failed { .. } | End::NoImprovement } => Self::Failed,
             State::Ended { end: End::Cancelled { .. } } => Self::Cancelled,
+            // Left to end by itself.
+            State::Working { cancel: Some(_), .. } => Self::Cancelled,
             State::Waiting { .. } => Self::NeedsPerson,
-            State::New | State::Working { .. } => Self::Internal,
+            State::New | State::Working { cancel: None, .. } => Self::Internal,
         }
     }
 }

@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use acquit_core::store::{Error, Store};
 
 pub use clock::Clock;
-pub use location::Location;
+pub use location::{Address, Location};
 
 /// Opens the store, making or migrating it where that is needed.
 pub fn open(location: &Location, clock: Clock) -> Result<Box<dyn Store>, OpenError> {

@@ -56,7 +56,11 @@ pub(crate) struct Started {
 impl Sandbox {
     /// A repository with one commit, in which `.acquit/` has this configuration, this workflow and this script.
     pub(crate) fn new(config: &str, workflow: &str, script: &str) -> Self {
-        let sandbox = Self { repo: Repo::empty(), started: AtomicU32::new(0), variables: Vec::new() };
+        let sandbox = Self {
+            repo: Repo::at("ein Ordner, größer", &[]),
+            started: AtomicU32::new(0),
+            variables: Vec::new(),
+        };
         sandbox.repo.write("README.md", "sample\n");
         sandbox.repo.write(".acquit/acquit.toml", &sandbox.fill(config));
         sandbox.repo.write(".acquit/workflows/flow.toml", &sandbox.fill(workflow));
@@ -139,6 +143,12 @@ impl Sandbox {
     /// Its legs.
     pub(crate) fn legs(&self) -> Vec<Leg> {
         serde_json::from_value(self.shown()["legs"].clone()).expect("legs")
+    }
+
+    /// Its legs, if there is such a task yet.
+    pub(crate) fn shown_legs(&self) -> Option<Vec<Leg>> {
+        let shown = self.acquit(&["task", "show", "T-1", "--json"]);
+        (shown.code == Some(0)).then(|| serde_json::from_value(shown.json()["legs"].clone()).expect("legs"))
     }
 
     fn shown(&self) -> serde_json::Value {

@@ -80,3 +80,31 @@ fn a_cancellation_holds_when_the_harness_is_killed_before_it_hears_of_it() {
     assert_eq!(sandbox.task().state.word(), "cancelled");
     assert_eq!(sandbox.legs().len(), 1, "nobody tried it again");
 }
+
+#[test]
+fn a_gate_ends_with_its_harness_and_is_run_again() {
+    let mark = mark();
+    let gate = "[gates.slow]\nrun = \"test -e @ROOT@/second || { touch @ROOT@/second; sh -c 'while :; do sleep 1; done' MARKgate; }\"\n";
+    let stages = ONE_STAGE.replace("mode = \"implement\"", "mode = \"implement\"\ngates = [\"slow\"]");
+    let sandbox =
+        Sandbox::shell(&format!("{}{stages}", gate.replace("MARK", &mark)), "echo work >> log.txt\n");
+    let run = sandbox.start(&["run", "Do it"]);
+    until("the gate runs", || (!marked(&mark).is_empty()).then_some(()));
+    signal(sandbox.legs()[0].owner.clone().unwrap().pid, Signal::KILL);
+    until("the gate is gone", || marked(&mark).is_empty().then_some(()));
+    run.wait().must(0);
+    let branch = sandbox.task().seed.branch;
+    assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:log.txt")]), "work");
+    assert_eq!(sandbox.task().spent.len(), 1, "only the lost leg was spent: {:?}", sandbox.task().spent);
+}
+
+#[test]
+fn a_leg_that_kills_its_harness_every_time_comes_to_a_person() {
+    let sandbox = Sandbox::shell(&format!("budgets = {{ lost = 1 }}\n{ONE_STAGE}"), "exec sleep 60\n");
+    let run = sandbox.start(&["run", "Do it"]);
+    for leg in 0..2 {
+        let owner = until("the leg is held", || sandbox.shown_legs()?.into_iter().nth(leg)?.owner);
+        signal(owner.pid, Signal::KILL);
+    }
+    run.wait().must(3).said("stage code failed (lost)");
+}

@@ -23,6 +23,19 @@ fn ctrl_c_cancels_and_keeps_the_work() {
 }
 
 #[test]
+fn a_second_ctrl_c_leaves_the_task_to_end_by_itself() {
+    let sandbox = Sandbox::shell(CODE, "touch @ROOT@/begun\ntrap '' TERM\nwhile :; do sleep 1; done\n");
+    let run = sandbox.start(&["run", "Do it"]);
+    until_file(&sandbox.place("begun"));
+    run.signal(Signal::INT);
+    until("it was heard", || run.err().contains("once more").then_some(()));
+    run.signal(Signal::INT);
+    run.wait().must(4);
+    assert_eq!(sandbox.task().state.word(), "cancelling", "the agent still has its time to end");
+    until("the task is over", || (sandbox.task().state.word() == "cancelled").then_some(()));
+}
+
+#[test]
 fn a_second_process_cancels_a_task_that_runs() {
     let sandbox = Sandbox::shell(CODE, PATIENT);
     let run = sandbox.start(&["run", "Do it"]);

@@ -171,7 +171,22 @@ fn what_cannot_be_used_is_said_before_anything_is_made() {
     sandbox.acquit(&["run", ""]).must(2);
     sandbox.repo.write(".acquit/acquit.toml", "agnt = \"bot\"\n");
     sandbox.acquit(&["run", "Do it"]).must(2).said("agnt");
+    sandbox.repo.git(&["checkout", "--quiet", "--", ".acquit"]);
+    sandbox.repo.git(&["checkout", "--quiet", "--orphan", "nothing"]);
+    sandbox.acquit(&["run", "Do it"]).must(2).said("commit");
     std::fs::remove_dir_all(sandbox.repo.path().join(".acquit")).unwrap();
     sandbox.acquit(&["run", "Do it"]).must(2).said("acquit init");
     sandbox.acquit(&["task", "list"]).must(0).said("no tasks yet");
+}
+
+#[test]
+fn a_detached_head_is_as_good_a_base_as_a_branch() {
+    let sandbox = Sandbox::scripted(CODE, GOOD);
+    sandbox.repo.git(&["checkout", "--quiet", "--detach"]);
+    sandbox.run_to(0);
+    let task = sandbox.task();
+    assert_eq!(
+        (task.seed.base.branch, task.seed.base.commit),
+        (None, sandbox.repo.git(&["rev-parse", "HEAD"]))
+    );
 }

@@ -54,7 +54,7 @@ fn a_report_that_is_wrong_fails_the_leg_with_the_exact_reason() {
 
     let (kind, reason) = refused(&format!("{WORK}echo '<<<OUTCOME:pr_ready>>> {{}}'\n"));
     assert_eq!(kind, "outcome");
-    assert!(reason.contains("END_PAYLOAD") || reason.contains("END"), "{reason}");
+    assert!(reason.ends_with("without <<<END_PAYLOAD>>>"), "{reason}");
 
     let (kind, reason) = refused(&format!("{WORK}head -c 300000 /dev/zero > $ACQUIT_HANDOFF\n"));
     assert_eq!(

@@ -68,6 +68,26 @@ step = [ { write = "work.txt", content = "work\n" } ]
 }
 
 #[test]
+fn work_whose_report_was_wrong_is_saved() {
+    for commit in ["true", "git add -A && git commit -qm half"] {
+        let script = r#"
+[[code]]
+step = [ { write = "lost.txt", content = "precious\n" }, { run = "COMMIT" }, { outcome = "no_such_outcome" } ]
+[[code]]
+step = [ { write = "work.txt", content = "work\n" } ]
+"#;
+        let sandbox =
+            Sandbox::scripted(&CODE.replace("outcome = 0", "outcome = 1"), &script.replace("COMMIT", commit));
+        sandbox.run_to(0);
+        let branch = sandbox.task().seed.branch;
+        assert_eq!(sandbox.repo.git(&["diff", "--name-only", &format!("main...{branch}")]), "work.txt");
+        let attempts = sandbox.refs("refs/acquit/attempts/");
+        let [attempt] = attempts.as_slice() else { panic!("{commit}: {attempts:?}") };
+        assert_eq!(sandbox.repo.git(&["show", &format!("{attempt}:lost.txt")]), "precious");
+    }
+}
+
+#[test]
 fn what_a_stage_that_only_looks_changes_is_saved_but_does_not_count() {
     let workflow = CODE.replace(
         "[stages.code]",
@@ -190,4 +210,49 @@ on = { found = "done", nothing_found = "next-variation" }
     let expected =
         ["docs", "speed", "tests"].map(|word| (word.to_owned(), format!("Look for {word}: nothing")));
     assert_eq!(tried, expected);
+}
+
+#[test]
+fn the_work_of_a_variation_that_led_nowhere_is_saved_and_not_built_upon() {
+    let workflow = CODE.replace(
+        "[stages.code]",
+        "[variation]\nvariable = \"category\"\nvalues = [\"tests\", \"docs\"]\n[stages.code]",
+    );
+    let workflow =
+        workflow.replace("pr_ready = \"deliver\"", "pr_ready = \"deliver\", vain = \"next-variation\"");
+    let script = r#"
+[[code]]
+step = [ { write = "vain.txt", content = "in vain\n" }, { outcome = "vain" } ]
+[[code]]
+step = [ { write = "work.txt", content = "work\n" }, { outcome = "pr_ready" } ]
+"#;
+    let sandbox = Sandbox::scripted(&workflow, script);
+    sandbox.run_to(0);
+    let branch = sandbox.task().seed.branch;
+    assert_eq!(sandbox.repo.git(&["diff", "--name-only", &format!("main...{branch}")]), "work.txt");
+    let attempts = sandbox.refs("refs/acquit/attempts/");
+    let [attempt] = attempts.as_slice() else { panic!("{attempts:?}") };
+    assert_eq!(sandbox.repo.git(&["show", &format!("{attempt}:vain.txt")]), "in vain");
+}
+
+#[test]
+fn an_agent_sees_only_what_it_was_given() {
+    let config = "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = \"env > $ACQUIT_OUTPUT/env.txt; echo work > work.txt\"\n\
+        pass_env = [\"GIVEN_TOKEN\"]\nenv = { SET = \"here\" }\n";
+    let sandbox = Sandbox::new(config, CODE, "").with("OTHER_TOKEN", "hidden").with("GIVEN_TOKEN", "given");
+    sandbox.run_to(0);
+    let seen = read(&sandbox.leg_file(1, "out/env.txt"));
+    for line in ["GIVEN_TOKEN=given", "SET=here", "ACQUIT_STAGE=code", "ACQUIT_LEG=T-1.1", "TERM=dumb"] {
+        assert!(seen.lines().any(|known| known == line), "no {line} in\n{seen}");
+    }
+    for name in ["OTHER_TOKEN", "ACQUIT_HOME", "ACQUIT_STORE"] {
+        assert!(!seen.contains(name), "{name} in\n{seen}");
+    }
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &std::fs::metadata(sandbox.leg_file(1, "prompt.md")).unwrap().permissions(),
+    );
+    assert_eq!(mode & 0o077, 0, "a prompt is its owner's alone");
+
+    let without = Sandbox::new(config, CODE, "");
+    without.run_to(3).said("GIVEN_TOKEN");
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::agent::AgentGit;
-use super::save::Submodules;
+use super::save::{Files, Submodules};
 use super::snapshot::Snapshot;
 use super::state::State;
 use super::{Error, Locked, SavedAttempt};
@@ -74,8 +74,6 @@ pub struct Work {
     pub new_commits: Vec<CommitSummary>,
     /// The difference between start and head.
     pub stats: DiffStats,
-    /// The paths that differ, bounded, with invalid UTF-8 replaced.
-    pub changed: Vec<String>,
     /// What happened to uncommitted changes.
     pub leftover: Leftover,
     /// The `.git` of repositories that the agent made inside the tree, moved aside so that their files are files.
@@ -144,8 +142,8 @@ impl Locked {
             new_commits = self.commits_between(&start, tip)?;
         }
         let kept = self.keep_repositories(leg, tree, Submodules::Stay)?;
-        self.stage()?;
-        let head = self.commit_staged(tip, message, identity, tree.newest)?;
+        let which = if state.knows_paths(tree) { Files::Known } else { Files::Any };
+        let (head, left) = self.commit_work(tip, message, identity, tree.newest, which)?;
         let leftover = if head == *tip {
             Leftover::None
         } else {
@@ -155,9 +153,12 @@ impl Locked {
         };
         new_commits.truncate(MOST_COMMITS);
         self.set_ref(&reference, &head)?;
-        let (stats, changed) =
-            if head == start { Default::default() } else { self.difference(&start, &head)? };
-        Ok(Work { head, new_commits, stats, changed, leftover, kept })
+        let stats = match left {
+            // All of the work was left over, so git has already said how much it is.
+            stats if *tip == start => stats,
+            _ => self.difference(&start, &head)?,
+        };
+        Ok(Work { head, new_commits, stats, leftover, kept })
     }
 
     fn put_back(
@@ -208,33 +209,47 @@ impl Locked {
         }
     }
 
-    fn difference(&self, from: &CommitId, to: &CommitId) -> Result<(DiffStats, Vec<String>), Error> {
+    fn difference(&self, from: &CommitId, to: &CommitId) -> Result<DiffStats, Error> {
+        let output = self.diff_tree(from, to, "--shortstat")?;
+        Ok(DiffStats::read(&output))
+    }
+
+    /// The paths that differ between two commits, bounded, with invalid UTF-8 replaced.
+    pub fn changed_paths(&self, from: &CommitId, to: &CommitId) -> Result<Vec<String>, Error> {
+        let output = self.diff_tree(from, to, "--name-only")?;
+        let paths = output.split(|b| *b == 0).filter(|path| !path.is_empty()).take(MOST_PATHS);
+        Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    }
+
+    fn diff_tree(&self, from: &CommitId, to: &CommitId, form: &str) -> Result<Vec<u8>, Error> {
         let output = self
             .call("diff-tree")
-            .args(["-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv"])
+            .args(["-r", "-z", form, "--no-renames", "--no-ext-diff", "--no-textconv"])
             .args([from.as_str(), to.as_str(), "--"])
             .run()
             .map_err(Error::git("compare the work with its start"))?;
-        let mut stats = DiffStats::default();
-        let mut changed = Vec::new();
-        for row in output.stdout.split(|b| *b == 0).filter(|row| !row.is_empty()) {
-            let mut fields = row.splitn(3, |b| *b == b'\t');
-            // A binary file has dashes in place of numbers.
-            let mut number = || {
-                fields
-                    .next()
-                    .and_then(|f| std::str::from_utf8(f).ok())
-                    .and_then(|f| f.parse().ok())
-                    .unwrap_or(0_u64)
-            };
-            stats.files += 1;
-            stats.insertions += number();
-            stats.deletions += number();
-            if changed.len() < MOST_PATHS {
-                changed.push(String::from_utf8_lossy(fields.next().unwrap_or_default()).into_owned());
+        Ok(output.stdout)
+    }
+}
+
+impl DiffStats {
+    /// Reads the line ` 2 files changed, 3 insertions(+), 1 deletion(-)`, of which git leaves out what is zero, and which
+    /// it prints among others. None is no change.
+    pub(super) fn read(output: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(output);
+        let line = text.lines().find(|line| line.starts_with(' ') && line.contains(" changed"));
+        let mut stats = Self::default();
+        for part in line.unwrap_or_default().split(',') {
+            let Some((number, what)) = part.trim().split_once(' ') else { continue };
+            let number = number.parse().unwrap_or(0);
+            match what.get(..4) {
+                Some("file") => stats.files = number,
+                Some("inse") => stats.insertions = number,
+                Some("dele") => stats.deletions = number,
+                _ => {}
             }
         }
-        Ok((stats, changed))
+        stats
     }
 }
 
@@ -245,7 +260,6 @@ impl Work {
             head: head.clone(),
             new_commits: Vec::new(),
             stats: DiffStats::default(),
-            changed: Vec::new(),
             leftover: Leftover::None,
             kept: Vec::new(),
         }

@@ -6,11 +6,20 @@ use std::path::{Path, PathBuf};
 
 use super::snapshot::{Skip, Snapshot};
 use super::state::{Resetting, State};
-use super::{Error, Locked, SavedAttempt, files};
+use super::{DiffStats, Error, Locked, SavedAttempt, files};
 use crate::git::{CommitId, Identity, ObjectFormat};
 
 /// The year 2100: a file from later than this was dated by somebody with a purpose.
 const LATEST_DATE: i64 = 4_102_444_800;
+
+/// Which files a commit of the tree has to look for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Files {
+    /// Those that the index knows: none is new.
+    Known,
+    /// New ones too.
+    Any,
+}
 
 /// What becomes of submodules that the agent has filled.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,28 +57,51 @@ impl Locked {
         again.map(drop).map_err(|_| Error::Git { doing: "read the work tree", source: first })
     }
 
-    /// Commits what is staged on top of `parent`; `parent` itself when there is nothing to commit. The date comes from
-    /// the files, so that doing it again gives the same commit.
-    pub(super) fn commit_staged(
+    /// Commits the tree on top of `parent`, and says how much that was; `parent` itself when there is nothing to commit.
+    /// Where no file is new, one process does it.
+    pub(super) fn commit_work(
         &self,
         parent: &CommitId,
         message: &str,
         author: &Identity,
         newest: i64,
-    ) -> Result<CommitId, Error> {
+        which: Files,
+    ) -> Result<(CommitId, DiffStats), Error> {
+        if which == Files::Known
+            && let Ok(done) = self.commit(parent, message, author, newest, &["--all"])
+        {
+            return Ok(done);
+        }
+        files::remove(&self.git_dir().join("index.lock"))?;
+        self.stage()?;
+        self.commit(parent, message, author, newest, &[])
+    }
+
+    /// Commits what is staged. The date comes from the files, so that doing it again gives the same commit.
+    fn commit(
+        &self,
+        parent: &CommitId,
+        message: &str,
+        author: &Identity,
+        newest: i64,
+        more: &[&str],
+    ) -> Result<(CommitId, DiffStats), Error> {
         self.set_head(parent)?;
         let output = self
             .call_in_tree("commit")
+            .set("diff.renames=false")
             .signed(author, &Identity::neutral(), newest.clamp(0, LATEST_DATE))
-            .args(["--quiet", "--no-verify", "--no-status", "--cleanup=verbatim", "--allow-empty-message"])
+            .args(["--no-verify", "--no-status", "--cleanup=verbatim", "--allow-empty-message"])
             .args(["--no-gpg-sign", "--file=-"])
+            .args(more)
             .input(message)
             .run_any()
             .map_err(Error::git("commit what is in the tree"))?;
         let head = self.head()?;
         // Without anything to commit, git ends with 1 and leaves HEAD where it was.
         if output.code == Some(0) || (output.code == Some(1) && output.stderr.is_empty() && head == *parent) {
-            return Ok(head);
+            let stats = if head == *parent { DiffStats::default() } else { DiffStats::read(&output.stdout) };
+            return Ok((head, stats));
         }
         Err(Error::git("commit what is in the tree")(output.failed("commit")))
     }
@@ -84,9 +116,8 @@ impl Locked {
         newest: i64,
         kept: &mut Vec<PathBuf>,
     ) -> Result<CommitId, Error> {
-        let staged =
-            self.stage().and_then(|()| self.commit_staged(parent, message, &Identity::neutral(), newest));
-        if let Ok(commit) = staged {
+        let staged = self.commit_work(parent, message, &Identity::neutral(), newest, Files::Any);
+        if let Ok((commit, _)) = staged {
             return Ok(commit);
         }
         kept.push(files::move_aside(&self.tree(), &self.kept_dir(), &format!("{leg}-work"))?);

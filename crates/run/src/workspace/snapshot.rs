@@ -20,6 +20,9 @@ use rustix::io::Errno;
 
 /// The coarsest tick of a kernel's file clock (100 Hz).
 const TICK_NANOSECONDS: i128 = 10_000_000;
+/// What follows the path in a row: a zero, mode and inode; for anything but a folder also size and two times.
+const FOLDER_ROW: usize = 1 + 4 + 8;
+const FILE_ROW: usize = FOLDER_ROW + 8 + 4 * 8;
 /// Deeper trees cannot be named by one path, and git cannot read them either.
 const DEEPEST: usize = 1_000;
 
@@ -79,6 +82,19 @@ impl Snapshot {
         self.trusted = self.trusted || tells_changes_apart(folder).unwrap_or(false);
         self
     }
+}
+
+/// The paths in the rows of a listing.
+pub(super) fn paths(rows: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = rows;
+    std::iter::from_fn(move || {
+        let end = rest.iter().position(|b| *b == 0)?;
+        let (path, row) = rest.split_at(end);
+        let mode = u32::from_le_bytes(row.get(1..5)?.try_into().ok()?);
+        let folder = FileType::from_raw_mode(mode) == FileType::Directory;
+        rest = row.get(if folder { FOLDER_ROW } else { FILE_ROW }..)?;
+        Some(path)
+    })
 }
 
 struct Walk {

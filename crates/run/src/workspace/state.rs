@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::snapshot::Snapshot;
+use super::snapshot::{self, Snapshot};
 use super::{Error, Locked, SavedAttempt, Work, files};
 use crate::git::CommitId;
 
@@ -96,6 +96,12 @@ impl State {
 
     pub(super) fn has_tree(&self, tree: &Snapshot) -> bool {
         self.facts.tree_trusted && self.tree == tree.rows
+    }
+
+    /// Whether every path of the tree was there before, so that nothing in it is new.
+    pub(super) fn knows_paths(&self, tree: &Snapshot) -> bool {
+        let known: std::collections::HashSet<&[u8]> = snapshot::paths(&self.tree).collect();
+        self.facts.tree_trusted && snapshot::paths(&tree.rows).all(|path| known.contains(path))
     }
 
     pub(super) fn has_ignores(&self, tree: &Snapshot) -> bool {

@@ -66,6 +66,10 @@ impl Bench {
         self.lock().collect(leg, commit_leftovers())
     }
 
+    pub(crate) fn changed(&self, work: &Work) -> Vec<String> {
+        self.lock().changed_paths(&self.base, &work.head).unwrap()
+    }
+
     pub(crate) fn tree(&self) -> PathBuf {
         self.dir.join("work")
     }

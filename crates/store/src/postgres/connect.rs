@@ -49,6 +49,14 @@ pub(super) struct Session {
     pub(super) process: i32,
     /// How far the server's clock is ahead of ours.
     ahead: i64,
+    pub(super) listening: Listening,
+}
+
+/// Whether a session is told of what others write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listening {
+    No,
+    Yes,
 }
 
 impl Session {
@@ -71,7 +79,8 @@ impl Session {
             Clock::System => there - here.0,
             Clock::Set(_) => 0,
         };
-        Ok(Self { client, statements: HashMap::new(), process: answer.get(0), ahead })
+        let process = answer.get(0);
+        Ok(Self { client, statements: HashMap::new(), process, ahead, listening: Listening::No })
     }
 
     /// The moment by the server's clock.

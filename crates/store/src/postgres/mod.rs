@@ -16,16 +16,17 @@ mod rows;
 
 use std::time::{Duration, Instant};
 
-use acquit_core::store::{self, Error};
+use acquit_core::store;
 use acquit_core::time::Timestamp;
+use postgres::error::Severity;
 use postgres::fallible_iterator::FallibleIterator;
 
 use crate::OpenError;
 use crate::clock::Clock;
 use crate::location::Address;
-use crate::refusal::Result;
+use crate::refusal::{Refusal, Result};
 use crate::tables::{Backend, Tables};
-use connect::Session;
+use connect::{Listening, Session};
 use rows::Rows;
 
 /// The channel on which writers tell the ids of tasks about which there is news.
@@ -35,15 +36,8 @@ const CHANNEL: &str = "acquit";
 pub(crate) struct Postgres {
     config: postgres::Config,
     clock: Clock,
-    session: Session,
-    /// Whether this session is told of what others write.
-    listening: Listening,
-}
-
-#[derive(PartialEq)]
-enum Listening {
-    No,
-    Yes,
+    /// `None` after the connection broke, until the next call.
+    session: Option<Session>,
 }
 
 impl Postgres {
@@ -54,65 +48,79 @@ impl Postgres {
         let mut session = Session::begin(&config, &clock).map_err(source)?;
         connect::bring_forward(&mut session.client)
             .map_err(|refusal| refusal.while_doing("let its tables be made"))?;
-        Ok(Self { config, clock, session, listening: Listening::No })
+        Ok(Self { config, clock, session: Some(session) })
     }
 
-    /// The session, made anew if it broke.
-    fn session(&mut self) -> std::result::Result<&mut Session, postgres::Error> {
-        if self.session.client.is_closed() {
-            self.session = Session::begin(&self.config, &self.clock)?;
-            self.listening = Listening::No;
+    /// Does something with the session, which is made anew if it broke before.
+    fn with<T>(&mut self, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
+        let mut session = match self.session.take() {
+            Some(session) if !session.client.is_closed() => session,
+            Some(_) | None => Session::begin(&self.config, &self.clock)?,
+        };
+        let result = work(&mut session);
+        // The driver notices a broken connection only when it next waits for it, so its words have to be read.
+        if result.as_ref().err().is_none_or(|refusal| !breaks(refusal)) {
+            self.session = Some(session);
         }
-        Ok(&mut self.session)
+        result
     }
+}
 
-    fn listen(&mut self, at_most: Duration) -> std::result::Result<(), postgres::Error> {
-        let begin = Instant::now();
-        self.session()?;
-        if self.listening == Listening::No {
-            self.session.client.batch_execute(&format!("listen {CHANNEL}"))?;
-            self.listening = Listening::Yes;
-            return Ok(());
-        }
-        let own = self.session.process;
-        let mut notifications = self.session.client.notifications();
-        loop {
-            let left = at_most.saturating_sub(begin.elapsed());
-            match notifications.timeout_iter(left).next()? {
-                Some(notification) if notification.process_id() == own => {}
-                Some(_) | None => break,
-            }
-        }
-        // One return is for all that has happened.
-        let mut rest = notifications.iter();
-        while rest.next()?.is_some() {}
-        Ok(())
+/// Whether the connection is of no more use: the driver has lost the server, or the server has ended the session.
+fn breaks(refusal: &Refusal) -> bool {
+    let Refusal::Database(error) = refusal else { return false };
+    error.downcast_ref::<postgres::Error>().is_some_and(|error| {
+        error.as_db_error().is_none_or(|words| words.parsed_severity() != Some(Severity::Error))
+    })
+}
+
+/// Waits for news of others. The first call returns at once: what was written before it cannot be told from what was
+/// not.
+fn listen(session: &mut Session, at_most: Duration) -> Result<()> {
+    let begin = Instant::now();
+    if session.listening == Listening::No {
+        session.client.batch_execute(&format!("listen {CHANNEL}"))?;
+        session.listening = Listening::Yes;
+        return Ok(());
     }
+    let mut notifications = session.client.notifications();
+    loop {
+        let left = at_most.saturating_sub(begin.elapsed());
+        match notifications.timeout_iter(left).next()? {
+            Some(notification) if notification.process_id() == session.process => {}
+            Some(_) | None => break,
+        }
+    }
+    // One return is for all that has happened.
+    let mut rest = notifications.iter();
+    while rest.next()?.is_some() {}
+    Ok(())
 }
 
 impl Backend for Postgres {
     fn read<T>(&mut self, looking: impl FnOnce(&mut dyn Tables) -> Result<T>) -> Result<T> {
-        let session = self.session()?;
-        looking(&mut Rows { client: &mut session.client, statements: &mut session.statements })
+        self.with(|session| {
+            looking(&mut Rows { client: &mut session.client, statements: &mut session.statements })
+        })
     }
 
     fn write<T>(&mut self, change: impl FnOnce(&mut dyn Tables) -> Result<T>) -> Result<T> {
-        let session = self.session()?;
-        let mut transaction = session.client.transaction()?;
-        let value = change(&mut Rows { client: &mut transaction, statements: &mut session.statements })?;
-        transaction.commit()?;
-        Ok(value)
+        self.with(|session| {
+            let mut transaction = session.client.transaction()?;
+            let value = change(&mut Rows { client: &mut transaction, statements: &mut session.statements })?;
+            transaction.commit()?;
+            Ok(value)
+        })
     }
 
     fn now(&mut self) -> Result<Timestamp> {
         let clock = self.clock.clone();
-        Ok(self.session()?.now(&clock))
+        self.with(|session| Ok(session.now(&clock)))
     }
 
-    /// The first call returns at once: what was written before it cannot be told from what was not.
     fn wait(&mut self, at_most: Duration) -> store::Result<()> {
-        self.listen(at_most)
-            .map_err(|error| Error::Database { doing: "say whether it has changed", source: error.into() })
+        self.with(|session| listen(session, at_most))
+            .map_err(|refusal| refusal.while_doing("say whether it has changed"))
     }
 }
 

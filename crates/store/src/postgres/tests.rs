@@ -36,7 +36,9 @@ fn a_broken_connection_fails_one_call_and_is_made_anew() {
     let first = store.reserve().expect("an id");
     let mut other = postgres::Client::connect(&database.url, postgres::NoTls).expect("a connection");
     let end = "select pg_terminate_backend($1)";
-    other.execute(end, &[&store.0.session.process]).expect("the connection's end");
+    other
+        .execute(end, &[&store.0.session.as_ref().expect("a session").process])
+        .expect("the connection's end");
     assert!(store.reserve().is_err(), "what is under way when it breaks has failed");
     assert!(store.reserve().expect("an id") > first);
     store.wait(Duration::ZERO).expect("it listens again");
