@@ -153,8 +153,7 @@ impl Error {
             | Self::NoWorkflows(_)
             | Self::ProjectFile { .. } => Exit::Usage,
             Self::Git(error) => of_git(error),
-            Self::Init(crate::init::Error::File { .. })
-            | Self::Output(_)
+            Self::Output(_)
             | Self::Here(_)
             | Self::Exe(_)
             | Self::OpenStore { .. }
@@ -170,10 +169,10 @@ impl Error {
 
     /// What a person can do about it.
     pub fn hint(&self) -> Option<String> {
-        if let Self::Init(error) = self {
-            return error.hint().map(str::to_owned);
-        }
-        if let Some(text) = of_disk(&harness::chain(self)) {
+        // Where init writes is not acquit's own place, so it has its own advice.
+        if !matches!(self, Self::Init(_))
+            && let Some(text) = of_disk(&harness::chain(self))
+        {
             return Some(text.to_owned());
         }
         let text = match self {
@@ -182,7 +181,14 @@ impl Error {
             Self::Git(git::Error::Start(_)) => "install git, or add the folder that it is in to PATH",
             Self::Git(git::Error::NotARepository { .. }) => "acquit works in a git repository: go to one, or run `git init`",
             Self::Git(git::Error::UnknownBase { .. }) => "`git branch --all` shows the branches there are",
-            Self::NoWorkflows(_) => "`acquit init` writes one that fits the repository",
+            Self::NoWorkflows(_) => "write one there; `acquit init --force` makes one that fits, and acquit.toml anew",
+            Self::ProjectFile { source, .. } => match source.kind() {
+                std::io::ErrorKind::InvalidInput => "rename it: a workflow is called as its file is",
+                std::io::ErrorKind::NotADirectory | std::io::ErrorKind::IsADirectory => {
+                    "workflows are files, .acquit/workflows/NAME.toml: move away what stands in their place"
+                }
+                _ => return None,
+            },
             Self::NoWorkflow { .. } => "name one of those with --workflow, or in `workflow` of .acquit/acquit.toml",
             Self::NoLeg { .. } => "`acquit task show` lists the legs of a task",
             Self::Stalled { .. } => "the end of that file says why; `acquit run` with the task's id tries again",
@@ -207,7 +213,6 @@ impl Error {
             | Self::Harness(_)
             | Self::Illegal { .. }
             | Self::File { .. }
-            | Self::ProjectFile { .. }
             | Self::Output(_)
             | Self::Signals(_) => return None,
         };

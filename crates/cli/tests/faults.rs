@@ -10,7 +10,7 @@ mod story;
 use std::sync::OnceLock;
 
 use acquit_core::event::{Body, Step};
-use acquit_core::leg::Ending;
+use acquit_core::leg::{Ending, Purpose};
 
 use common::{Sandbox, read};
 use story::Story;
@@ -122,7 +122,26 @@ fn killed_after(step: Step) {
         let expected =
             Story { lost: story.lost, agents: story.agents, gates: story.gates, ..expected.clone() };
         assert_eq!(story, expected, "{name}");
+        check_kept(&sandbox, step, &name);
     }
+}
+
+/// What the lost leg had written does not count, but it is kept and comes with the branch.
+fn check_kept(sandbox: &Sandbox, step: Step, name: &str) {
+    let task = sandbox.task();
+    let lost = task.past.iter().find(|past| matches!(past.ending, Ending::Lost { .. }));
+    let wrote = match lost.map(|lost| lost.entry.stage.as_str()) {
+        Some("code") if step >= Step::Run => Some("work"),
+        Some("fix") if step >= Step::Run => Some("work\nmended"),
+        _ => None,
+    };
+    let kept = sandbox.refs("refs/acquit/attempts/");
+    let kept: Vec<String> =
+        kept.iter().map(|kept| sandbox.repo.git(&["show", &format!("{kept}:log.txt")])).collect();
+    // A leg that only runs gates again writes nothing.
+    let recheck = lost.is_some_and(|lost| matches!(lost.entry.purpose, Purpose::Recheck { .. }));
+    let expected: Vec<&str> = wrote.filter(|_| !recheck).into_iter().collect();
+    assert_eq!(kept, expected, "{name}");
 }
 
 /// How often more something runs because the leg that was killed after `step` had already come past `reached`.

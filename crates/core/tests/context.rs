@@ -272,3 +272,14 @@ fn variables_come_from_project_workflow_and_task_but_builtin_ones_are_nobodys() 
     let text = prompt_by(&definition, &task, "code", Purpose::Work).unwrap();
     assert!(text.contains("This turn is about: docs (fallback from tests)"), "{text}");
 }
+
+#[test]
+fn the_findings_of_a_review_reach_whoever_must_act_on_them() {
+    let mut task = task("");
+    let payload = json!({ "summary": "two findings", "findings": ["src/a.rs:3 loses a line \u{202e}"] });
+    let outcome = Outcome { payload, ..outcome("changes_requested", "") };
+    task.past.push(past(9, "review", Ending::Passed { outcome }));
+    let prompt = prompt(&task, "plan", Purpose::Work);
+    assert!(prompt.contains("# What stage review reported with changes_requested"), "{prompt}");
+    assert!(prompt.contains("src/a.rs:3 loses a line \\u{202e}"), "{prompt}");
+}

@@ -113,7 +113,7 @@ fn a_stage_whose_agent_is_not_declared_is_found() {
     );
     assert_eq!(
         shown("")[1],
-        "workflow `full`, stage `code`: no agent, and there is no default (set `agent` in acquit.toml)"
+        "workflow `full`, stage `code`: no agent, and there is no default (declare one in acquit.toml: [agents.NAME] with adapter and run)"
     );
 }
 

@@ -27,14 +27,17 @@ fn a_read_only_repository_is_told_before_a_task_is_made() {
     let bench = Bench::new();
     let mount = r#"mount --bind "$PWD" "$PWD"; mount -o remount,bind,ro "$PWD"; cd "$PWD"; "$ACQUIT" run x && exit 1 || test $? = 5; "$ACQUIT" init --force"#;
     let Some(ran) = bench.in_private_mounts(mount) else { return };
-    let ran = ran.says("refs/acquit/base/T-1").says("hint: acquit keeps refs of its own in the repository: is it read-only");
-    let ran = ran.says("Read-only file system").says("hint: acquit needs to write into the repository's folder");
+    let ran = ran
+        .says("refs/acquit/base/T-1")
+        .says("hint: acquit keeps refs of its own in the repository: is it read-only");
+    let ran =
+        ran.says("Read-only file system").says("hint: acquit needs to write into the repository's folder");
     assert_ne!(ran.code, Some(0), "{ran}");
     bench.acquit(&["task", "list"]).must(0).says("no tasks yet");
 }
 
 /// Fills the disk that it is on, and then goes on to print.
-const FILLS: &str = "echo work > new.txt\nhead -c 30000000 /dev/zero > big\nseq 1 2000\n";
+const FILLS: &str = "echo work > new.txt\nhead -c 30000000 /dev/zero > big\nseq 1 2000\ntrue\n";
 
 #[test]
 fn a_full_disk_loses_nothing_and_the_task_goes_on_when_there_is_room() {
@@ -50,7 +53,9 @@ echo 'test ! -e new.txt && echo more > more.txt' > "$ACQUIT_HOME/../agent.sh"
 "#;
     let Some(ran) = bench.in_private_mounts(script) else { return };
     let ran = ran.must(0).says("first: 5").says("still full: 5").says("show: 0").says("with room: 0");
-    let ran = ran.says("disk is full").says("hint: make room on that disk, then `acquit run` with the task's id goes on");
+    let ran = ran
+        .says("disk is full")
+        .says("hint: make room on that disk, then `acquit run` with the task's id goes on");
     assert_eq!(bench.at_ref("acquit/do-it-T-1", "more.txt"), "more", "{ran}");
     let saved = bench.saved();
     assert_eq!(saved.len(), 1, "{ran}");

@@ -10,10 +10,16 @@ fn gate(toml: &str) -> Bench {
 fn a_gate_that_does_not_come_to_a_verdict_rejects_with_the_reason() {
     let cases = [
         ("run = [\"no-such-check\", \"--all\"]", "failed to start \"no-such-check\": no such program"),
-        ("run = [\"./README.md\"]", "failed to start \"./README.md\": not a program that can be executed here"),
+        (
+            "run = [\"./README.md\"]",
+            "failed to start \"./README.md\": not a program that can be executed here",
+        ),
         ("run = \"no-such-check --all\"", "no-such-check: not found"),
         ("run = \"sleep 1000\"\ntimeout = \"1s\"", "`sleep 1000`: timed out after 1s; it printed nothing"),
-        ("run = \"echo begun; sleep 1000\"\ntimeout = \"1s\"", "`echo begun; sleep 1000`: timed out after 1s"),
+        (
+            "run = \"echo begun; sleep 1000\"\ntimeout = \"1s\"",
+            "`echo begun; sleep 1000`: timed out after 1s",
+        ),
         ("run = \"cat; exit 1\"", "`cat; exit 1`: exit 1; it printed nothing"),
         ("run = \"kill -9 $$\"", "`kill -9 $$`: ended by signal 9; it printed nothing"),
     ];
@@ -21,30 +27,44 @@ fn a_gate_that_does_not_come_to_a_verdict_rejects_with_the_reason() {
         let bench = gate(toml);
         bench.run_to(3).says("✗ gate check").says(says);
         // The work is not lost: it stands in the workspace, and a person can let it be tried again.
-        assert!(bench.repo().git(&["for-each-ref", "refs/heads/acquit"]).is_empty(), "{toml}: it was delivered");
+        assert!(
+            bench.repo().git(&["for-each-ref", "refs/heads/acquit"]).is_empty(),
+            "{toml}: it was delivered"
+        );
     }
 }
 
 #[test]
 fn a_gate_that_floods_is_stopped() {
     let bench = gate("run = \"yes\"");
-    bench.run_to(3).says("gate check printed more than 268435456 bytes").says("`yes`: printed more than 268435456 bytes");
+    bench
+        .run_to(3)
+        .says("gate check printed more than 268435456 bytes")
+        .says("`yes`: printed more than 268435456 bytes");
 }
 
 #[test]
 fn a_missing_agent_is_told_with_what_to_do() {
     for program in ["no-such-agent", "./no/such/agent", "README.md"] {
         let bench = Bench::new();
-        bench.repo().write(".acquit/acquit.toml", &format!("[agents.bot]\nadapter = \"command\"\nrun = [\"{program}\", \"-p\"]\n"));
+        bench.repo().write(
+            ".acquit/acquit.toml",
+            &format!("[agents.bot]\nadapter = \"command\"\nrun = [\"{program}\", \"-p\"]\n"),
+        );
         let says = format!("the agent bot did not start: failed to start \"{program}\": ");
-        bench.run_to(3).says(&says).says("install it where PATH leads, or run another with [agents.bot] in acquit.toml");
+        bench
+            .run_to(3)
+            .says(&says)
+            .says("install it where PATH leads, or run another with [agents.bot] in acquit.toml");
     }
 }
 
 #[test]
 fn a_missing_script_or_turn_is_told() {
     let bench = Bench::new();
-    bench.repo().write(".acquit/acquit.toml", "[agents.bot]\nadapter = \"scripted\"\nscript = \"script.toml\"\n");
+    bench
+        .repo()
+        .write(".acquit/acquit.toml", "[agents.bot]\nadapter = \"scripted\"\nscript = \"script.toml\"\n");
     bench.run_to(3).says("failed to read the script").says("script.toml");
     bench.repo().write(".acquit/script.toml", "[[plan]]\n");
     bench.acquit(&["run", "x"]).must(3).says("failed to find a turn for stage `code` in the script");
@@ -62,7 +82,8 @@ fn a_variable_that_is_not_set_is_told() {
 fn a_setup_that_fails_is_told_with_its_words_and_tried_again() {
     let bench = Bench::new();
     let flag = bench.place("flag");
-    let setup = format!("\n[setup]\nrun = \"test -e {} || {{ echo no network; exit 7; }}\"\n", flag.display());
+    let setup =
+        format!("\n[setup]\nrun = \"test -e {} || {{ echo no network; exit 7; }}\"\n", flag.display());
     let bench = bench.with_config(&setup);
     bench.run_to(3).says("the setup command `test -e").says("exit 7").says("no network");
     std::fs::write(&flag, "").unwrap();

@@ -51,7 +51,8 @@ action = "squash"
 on = { done = "done" }
 "#;
 
-const CONFIG: &str = "workflow = \"flow\"\n\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \"@ROOT@/agent.sh\"]\n";
+const CONFIG: &str =
+    "workflow = \"flow\"\n\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \"@ROOT@/agent.sh\"]\n";
 
 /// What an agent does that has nothing else to do.
 pub(crate) const WORKS: &str = "echo work > new.txt";
@@ -203,7 +204,11 @@ impl Ran {
     fn sound(self) -> Self {
         assert!(!self.err.contains("panicked at"), "a panic\n{self}");
         for text in [&self.out, &self.err] {
-            let acts = |c: &char| c.is_control() && *c != '\n' || ('\u{202a}'..='\u{202e}').contains(c) || ('\u{2066}'..='\u{2069}').contains(c);
+            let acts = |c: &char| {
+                c.is_control() && *c != '\n'
+                    || ('\u{202a}'..='\u{202e}').contains(c)
+                    || ('\u{2066}'..='\u{2069}').contains(c)
+            };
             assert_eq!(text.chars().find(acts), None, "a character that a terminal acts on\n{self}");
         }
         self

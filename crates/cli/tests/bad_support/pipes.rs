@@ -13,7 +13,9 @@ const WAITS: &str = "echo begun >> \"$(dirname \"$0\")/runs\"\nuntil [ -e \"$(di
 fn a_reader_that_goes_away_is_no_error() {
     let bench = Bench::agent("seq 1 20000; echo work > new.txt");
     bench.run_to(0);
-    for args in ["logs T-1", "logs T-1 --json", "logs T-1 --leg 1", "task show T-1", "task list --json", "--help"] {
+    for args in
+        ["logs T-1", "logs T-1 --json", "logs T-1 --leg 1", "task show T-1", "task list --json", "--help"]
+    {
         let line = format!("{{ \"$ACQUIT\" {args}; echo \"exit $?\" >&2; }} | head -n 1");
         finish(bench.program("sh").args(["-c", &line])).must(0).says("exit 0");
     }
@@ -21,8 +23,11 @@ fn a_reader_that_goes_away_is_no_error() {
 
 #[test]
 fn following_ends_when_nobody_reads_it() {
-    let bench = Bench::agent("until [ -e \"$(dirname \"$0\")/go\" ]; do seq 1 100; sleep 0.02; done; echo work > new.txt");
-    let mut run = bench.command(&["run", "Do it"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let bench = Bench::agent(
+        "until [ -e \"$(dirname \"$0\")/go\" ]; do seq 1 100; sleep 0.02; done; echo work > new.txt",
+    );
+    let mut run =
+        bench.command(&["run", "Do it"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(run.stderr.take().unwrap()).lines();
     assert!(said.any(|line| line.unwrap().contains("│ 1")), "the agent says nothing");
     // What is said from here on may pile up in the pipe, which nobody reads.
@@ -49,7 +54,9 @@ fn an_output_that_takes_nothing_is_told() {
 #[test]
 fn closed_outputs_do_no_harm() {
     let bench = Bench::new();
-    for (line, done) in [("run one >&-", 1), ("run two 2>&-", 2), ("run three >&- 2>&- <&-", 3), ("run four 2> /dev/full", 4)] {
+    for (line, done) in
+        [("run one >&-", 1), ("run two 2>&-", 2), ("run three >&- 2>&- <&-", 3), ("run four 2> /dev/full", 4)]
+    {
         finish(bench.program("sh").args(["-c", &format!("exec \"$ACQUIT\" {line}")])).must(0);
         let listed = bench.acquit(&["task", "list", "--state", "done"]).must(0);
         assert_eq!(listed.out.lines().count(), done + 1, "{line}: {listed}");
@@ -68,7 +75,13 @@ fn a_run_goes_on_when_who_reads_it_goes_away() {
 fn two_acquits_on_one_task_run_it_once() {
     let bench = Bench::agent(WAITS);
     let start = |args: &[&str]| {
-        bench.command(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        bench
+            .command(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
     };
     let first = start(&["run", "Do it"]);
     until_file(&bench.place("runs"));

@@ -70,7 +70,9 @@ fn a_dirty_checkout_is_told_and_left_as_it_is() {
     bench.repo().write("README.md", "changed\n");
     bench.repo().write("untracked", "mine\n");
     let before = bench.repo().git(&["status", "--porcelain"]);
-    bench.run_to(0).says("warning: your checkout has uncommitted changes; the task starts from the commit, without them");
+    bench.run_to(0).says(
+        "warning: your checkout has uncommitted changes; the task starts from the commit, without them",
+    );
     assert_eq!(bench.repo().git(&["status", "--porcelain"]), before);
     assert_eq!(bench.read("README.md"), "changed\n");
     assert_eq!(bench.at_ref("acquit/do-it-T-1", "README.md"), "sample");
@@ -153,7 +155,9 @@ fn a_home_is_needed_and_may_be_relative() {
 fn a_home_that_is_a_file_is_told() {
     let bench = Bench::new();
     fs::write(bench.place("file"), "").unwrap();
-    finish(bench.command(&["run", "x"]).env("ACQUIT_HOME", bench.place("file"))).must(5).says("failed to open the store");
+    finish(bench.command(&["run", "x"]).env("ACQUIT_HOME", bench.place("file")))
+        .must(5)
+        .says("failed to open the store");
 }
 
 #[test]

@@ -52,5 +52,7 @@ fn a_store_name_that_is_not_text_is_refused() {
     use std::os::unix::ffi::OsStrExt;
     let bench = Bench::new();
     let name = std::ffi::OsStr::from_bytes(b"/tmp/\xff.db");
-    finish(bench.command(&["task", "list"]).env("ACQUIT_STORE", name)).must(2).says("hint: set ACQUIT_STORE to a path");
+    finish(bench.command(&["task", "list"]).env("ACQUIT_STORE", name))
+        .must(2)
+        .says("hint: set ACQUIT_STORE to a path");
 }

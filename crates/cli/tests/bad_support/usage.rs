@@ -46,41 +46,84 @@ const CASES: &[Case] = &[
     case("a base that is an option", nothing, &["run", "x", "--base=--all"]),
     case("a variable without a value", nothing, &["run", "x", "--var", "name"]),
     case("an unknown verb", nothing, &["runn", "x"]),
-    case("no verb", nothing, &[]),
     case("a title that looks like an option", nothing, &["run", "--json-flag"]),
     case("an unknown key", |bench| config(bench, "workflwo = \"flow\"\n"), &["run", "x"]),
     case("broken TOML", |bench| config(bench, "workflow = \"flow\n[agents\n"), &["run", "x"]),
-    case("a configuration that is not text", |bench| config(bench, b"# \xc3\xa4\nworkflow = \"\xff\"\n"), &["run", "x"]),
-    case("a configuration of escape sequences", |bench| config(bench, "workflow = \x1b[31m\"\u{202e}\"\n"), &["run", "x"]),
+    case(
+        "a configuration that is not text",
+        |bench| config(bench, b"# \xc3\xa4\nworkflow = \"\xff\"\n"),
+        &["run", "x"],
+    ),
+    case(
+        "a configuration of escape sequences",
+        |bench| config(bench, "workflow = \x1b[31m\"\u{202e}\"\n"),
+        &["run", "x"],
+    ),
     case("an empty configuration", |bench| config(bench, ""), &["run", "x"]),
     case("no agent for a stage", |bench| config(bench, "workflow = \"flow\"\n"), &["run", "x"]),
-    case("an agent without a program", |bench| config(bench, "[agents.bot]\nadapter = \"command\"\nrun = []\n"), &["run", "x"]),
-    case("a default workflow that is not there", |bench| config(bench, "workflow = \"other\"\n"), &["workflow", "check"]),
-    case("mistakes in two files", |bench| {
-        config(bench, "agent = 3\n");
-        workflow(bench, "[stages.code]\nmode = \"implement\"\non = { pr_ready = \"delivr\" }\n");
-    }, &["workflow", "check"]),
+    case(
+        "an agent without a program",
+        |bench| config(bench, "[agents.bot]\nadapter = \"command\"\nrun = []\n"),
+        &["run", "x"],
+    ),
+    case(
+        "a default workflow that is not there",
+        |bench| config(bench, "workflow = \"other\"\n"),
+        &["workflow", "check"],
+    ),
+    case(
+        "mistakes in two files",
+        |bench| {
+            config(bench, "agent = 3\n");
+            workflow(bench, "[stages.code]\nmode = \"implement\"\non = { pr_ready = \"delivr\" }\n");
+        },
+        &["workflow", "check"],
+    ),
     case("an empty workflow", |bench| workflow(bench, ""), &["run", "x"]),
     case("no configuration", |bench| remove(bench, ".acquit"), &["run", "x"]),
     case("no folder of workflows", |bench| remove(bench, ".acquit/workflows"), &["run", "x"]),
-    case("an empty folder of workflows", |bench| {
-        remove(bench, ".acquit/workflows");
-        fs::create_dir(bench.repo().path().join(".acquit/workflows")).unwrap();
-    }, &["workflow", "check"]),
-    case("a file instead of the folder of workflows", |bench| {
-        remove(bench, ".acquit/workflows");
-        bench.repo().write(".acquit/workflows", "");
-    }, &["run", "x"]),
-    case("a workflow's file with a bad name", |bench| bench.repo().write(".acquit/workflows/My Flow.toml", ""), &["run", "x"]),
-    case("a folder instead of a workflow's file", |bench| bench.repo().write(".acquit/workflows/b.toml/x", ""), &["run", "x"]),
-    case("a file instead of .acquit", |bench| {
-        remove(bench, ".acquit");
-        bench.repo().write(".acquit", "");
-    }, &["run", "x"]),
-    case("a file where init writes", |bench| {
-        remove(bench, ".acquit");
-        bench.repo().write(".acquit", "");
-    }, &["init"]),
+    case(
+        "an empty folder of workflows",
+        |bench| {
+            remove(bench, ".acquit/workflows");
+            fs::create_dir(bench.repo().path().join(".acquit/workflows")).unwrap();
+        },
+        &["workflow", "check"],
+    ),
+    case(
+        "a file instead of the folder of workflows",
+        |bench| {
+            remove(bench, ".acquit/workflows");
+            bench.repo().write(".acquit/workflows", "");
+        },
+        &["run", "x"],
+    ),
+    case(
+        "a workflow's file with a bad name",
+        |bench| bench.repo().write(".acquit/workflows/My Flow.toml", ""),
+        &["run", "x"],
+    ),
+    case(
+        "a folder instead of a workflow's file",
+        |bench| bench.repo().write(".acquit/workflows/b.toml/x", ""),
+        &["run", "x"],
+    ),
+    case(
+        "a file instead of .acquit",
+        |bench| {
+            remove(bench, ".acquit");
+            bench.repo().write(".acquit", "");
+        },
+        &["run", "x"],
+    ),
+    case(
+        "a file where init writes",
+        |bench| {
+            remove(bench, ".acquit");
+            bench.repo().write(".acquit", "");
+        },
+        &["init"],
+    ),
     case("init where it was done before", nothing, &["init"]),
 ];
 
@@ -93,7 +136,7 @@ fn play(case: &Case) -> String {
     let refs = bench.repo().git(&["for-each-ref", "--format=%(refname)"]);
     assert_eq!(refs, "refs/heads/main", "{}: something was made in the repository", case.what);
     assert!(!bench.place("home/tasks").exists(), "{}: a task was begun", case.what);
-    format!("## {}\n$ acquit {}\n{}\n", case.what, case.args.join(" "), bench.mask(err.trim_end()))
+    format!("## {}\n{:?}\n{}\n", case.what, case.args, bench.mask(err.trim_end()))
 }
 
 #[test]

@@ -38,27 +38,32 @@ fn whatever_an_agent_prints_is_shown_without_acting_and_kept_as_it_is() {
 #[test]
 fn what_an_agent_reports_and_complains_of_does_not_act_either() {
     let report = r#"{"outcome":"pr_ready","payload":{"summary":"\u001b[31mred\u202e"}}"#;
-    let bench = Bench::agent(&format!("echo work > new.txt; printf '%s' '{}' > $ACQUIT_HANDOFF", report.replace('\\', "\\\\")));
-    bench.set_agent(&format!("echo work > new.txt\ncat > $ACQUIT_HANDOFF <<'END'\n{report}\nEND\n"));
+    let bench = Bench::agent(&format!("echo work > new.txt\ncat > $ACQUIT_HANDOFF <<'END'\n{report}\nEND\n"));
     bench.run_to(0).says(r"✓ pr_ready: \u{1b}[31mred\u{202e}");
     bench.acquit(&["task", "show", "T-1"]).must(0);
+    let message = bench.repo().git(&["log", "-1", "--format=%B", "acquit/do-it-T-1"]);
+    assert_eq!(message, "Do it\n\n- code: \\u{1b}[31mred\\u{202e}\n\nTask: T-1");
 
     let bench = Bench::agent(r"printf '\033[31mred\342\200\256\n' >&2; exit 3");
     bench.run_to(3).says("the agent bot: exit 3").says(r"\u{1b}[31mred\u{202e}");
     bench.acquit(&["task", "show", "T-1"]).must(0).says(r"\u{1b}[31mred\u{202e}");
 
-    let bench = Bench::agent("echo work > new.txt").with_stage("gates = [\"check\"]", r#"
+    let bench = Bench::agent("echo work > new.txt").with_stage(
+        "gates = [\"check\"]",
+        r#"
 [gates.check]
 run = "printf '\\033[31mred\\342\\200\\256\\n'; exit 1"
-"#);
-    bench.run_to(3).says(r"\u{1b}[31mred\u{202e}");
-    bench.acquit(&["logs", "T-1"]).must(0).says(r"\u{1b}[31mred\u{202e}");
+"#,
+    );
+    bench.run_to(3).says(r"red\u{202e}");
+    bench.acquit(&["logs", "T-1"]).must(0).says(r"red\u{202e}");
 }
 
 #[test]
 fn on_a_terminal_an_agents_own_output_does_not_act() {
     let Some(script) = need::program("script", "a terminal") else { return };
-    let bench = Bench::agent(r"echo work > new.txt; printf 'so \033]0;title\007\302\2332J\342\200\256 it is\n'");
+    let bench =
+        Bench::agent(r"echo work > new.txt; printf 'so \033]0;title\007\302\2332J\342\200\256 it is\n'");
     let terminal = |args: &str| {
         let mut command = bench.program(&script);
         command.args(["-qec", &format!("'{ACQUIT}' {args}"), "/dev/null"]).env("TERM", "xterm");
@@ -82,7 +87,10 @@ fn colours_are_for_terminals_that_want_them() {
     let terminal = |variable: (&str, &str), args: &str| {
         let mut command = bench.program(&script);
         command.args(["-qec", &format!("'{ACQUIT}' task show T-1 {args}"), "/dev/null"]).env("TERM", "xterm");
-        command.env(variable.0, variable.1).stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped());
+        command
+            .env(variable.0, variable.1)
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::piped());
         wait(command.spawn().unwrap()).out.contains('\u{1b}')
     };
     assert!(terminal(("X", "1"), ""), "a terminal gets colours");

@@ -182,6 +182,22 @@ impl Sandbox {
     }
 }
 
+impl Drop for Sandbox {
+    /// What a test that failed halfway leaves running must not run on: everything that has our folder in its name.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            processes::end(&self.place("").to_string_lossy());
+        }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 impl Started {
     /// Its process.
     pub(crate) fn pid(&self) -> u32 {
@@ -211,11 +227,8 @@ impl Started {
             if let Some(status) = self.child.try_wait().expect("a child of ours") {
                 break status;
             }
-            if Instant::now() > deadline {
-                let _ = self.child.kill();
-                let _ = self.child.wait();
-                panic!("no end after {PATIENCE:?}\n--- out\n{}\n--- err\n{}", self.out(), self.err());
-            }
+            let late = Instant::now() > deadline;
+            assert!(!late, "no end after {PATIENCE:?}\n--- out\n{}\n--- err\n{}", self.out(), self.err());
             std::thread::sleep(LOOK);
         };
         Ran { code: status.code(), out: self.out(), err: self.err() }

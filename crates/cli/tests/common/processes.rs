@@ -31,6 +31,13 @@ pub(crate) fn marked(mark: &str) -> Vec<(u32, String)> {
     found
 }
 
+/// Ends every process that has the mark.
+pub(crate) fn end(mark: &str) {
+    for (pid, _) in marked(mark) {
+        let _ = Pid::from_raw(pid.cast_signed()).map(|pid| kill_process(pid, Signal::KILL));
+    }
+}
+
 /// Sends a signal to a process.
 pub(crate) fn signal(pid: u32, signal: Signal) {
     let pid = Pid::from_raw(pid.cast_signed()).expect("a pid");

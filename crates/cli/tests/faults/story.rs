@@ -41,7 +41,9 @@ impl Story {
         let (lost, kept): (Vec<_>, Vec<_>) =
             task.past.iter().partition(|past| matches!(past.ending, Ending::Lost { .. }));
         let mut usage = Usage::default();
-        kept.iter().for_each(|past| usage.add(&past.usage));
+        for past in &kept {
+            usage.add(&past.usage);
+        }
         let spent = task.spent.iter().map(|(name, spent)| (name.to_string(), *spent));
         let mut spent: BTreeMap<String, u32> = spent.collect();
         let spent_on_lost = spent.remove("lost").unwrap_or(0);

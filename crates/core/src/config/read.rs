@@ -223,6 +223,9 @@ pub fn check_agents(workflow: &Workflow, config: &Config) -> Vec<NoAgent> {
                 did_you_mean(agent.as_str(), "agents are", names)
                     .or_else(|| Some(format!("declare it in acquit.toml: [agents.{agent}]")))
             }
+            None if config.agents.is_empty() => {
+                Some("declare one in acquit.toml: [agents.NAME] with adapter and run".to_owned())
+            }
             None => Some("set `agent` in acquit.toml".to_owned()),
         };
         missing.push(NoAgent {

@@ -82,6 +82,7 @@ pub fn build(parts: &Parts<'_>) -> Result<String, Error> {
         sections::artifacts(parts),
         sections::conversation(parts),
         sections::history(parts),
+        sections::reported(parts),
         sections::failures(parts),
         sections::learnings(parts),
         sections::outcomes(stage),

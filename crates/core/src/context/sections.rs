@@ -24,6 +24,8 @@ const REMARKS: usize = 20;
 const LEGS: usize = 10;
 /// The longest reason or summary of an ended leg: a paragraph.
 const REASON_LIMIT: usize = 1024;
+/// The longest payload of the leg before: the findings of a thorough review.
+const PAYLOAD_LIMIT: usize = 16 * 1024;
 /// How many failures at once: whoever mends these mends most of the rest, and the gates are run again anyway.
 const FAILURES: usize = 10;
 /// The longest message of a failure. Gates distil theirs to less; this holds if one does not.
@@ -147,6 +149,23 @@ fn past(past: &Past) -> String {
         (_, trouble) => format!("did not pass: {}", text::quoted(&trouble.unwrap_or_default(), REASON_LIMIT)),
     };
     format!("leg {}, {what}, {how}", past.number)
+}
+
+/// What the leg before this one reported beyond its summary: the findings of a review, for whoever must act on them.
+pub(super) fn reported(parts: &Parts<'_>) -> String {
+    let Some(Past { entry, ending: Ending::Passed { outcome }, .. }) = parts.task.past.last() else {
+        return String::new();
+    };
+    let Some(payload) = outcome.payload.as_object().filter(|_| !mends(parts)) else { return String::new() };
+    // The summary stands in the history, and the plan has a section of its own.
+    let more: serde_json::Map<_, _> =
+        payload.iter().filter(|(key, _)| !["summary", "plan"].contains(&key.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect();
+    if more.is_empty() {
+        return String::new();
+    }
+    let body = format!("{:#}", serde_json::Value::Object(more));
+    let title = format!("# What stage {} reported with {}\n\n", entry.stage, outcome.name);
+    title + &text::fenced("untrusted: its payload", &body, PAYLOAD_LIMIT)
 }
 
 /// What gates rejected: of the stage that is to be mended, or of this stage's own last try.

@@ -69,13 +69,28 @@ fn squash(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Done
 /// The commit's message: what was wanted, what was done, and which task it was.
 fn message(job: &Job<'_>) -> String {
     let wish = &job.task.seed.wish;
-    let title = wish.title.lines().next().unwrap_or_default();
-    let mut text = shorten(title, SUBJECT);
+    let title = visible(wish.title.lines().next().unwrap_or_default());
+    let mut text = title.clone();
+    if title.chars().count() > SUBJECT {
+        text = title.chars().take(SUBJECT - 1).chain(['…']).collect();
+    }
     if !job.task.learnings.is_empty() {
         text.push_str("\n\n");
-        for learning in &job.task.learnings {
-            text.push_str(&format!("- {}\n", shorten(learning, 300)));
-        }
+        let lines = job.task.learnings.iter().map(|learning| format!("- {}\n", visible(&shorten(learning, 300))));
+        text.extend(lines);
     }
     format!("{}\n\nTask: {}\n", text.trim_end(), job.task.seed.id)
+}
+
+/// Text of others, for the history: what would act on a terminal or hide on a page is written out.
+fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if acquit_core::context::is_hidden(character) {
+            out.extend(character.escape_unicode());
+        } else {
+            out.push(character);
+        }
+    }
+    out
 }

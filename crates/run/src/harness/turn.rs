@@ -168,10 +168,13 @@ pub(super) fn run(
 
 /// Why there is no agent at work, and what a person can do about it.
 fn not_started(name: &Name, error: &process::Error) -> Trouble {
-    let mut reason = format!("the agent {name} did not start: failed to {}", super::chain(error));
-    if let process::Error::ProgramMissing { .. } | process::Error::ProgramNotExecutable { .. } = error {
-        reason.push_str(&format!("; install it where PATH leads, or run another with [agents.{name}] in acquit.toml"));
-    }
+    let advice = match error {
+        process::Error::ProgramMissing { .. } | process::Error::ProgramNotExecutable { .. } => {
+            format!("; install it where PATH leads, or run another with [agents.{name}] in acquit.toml")
+        }
+        _ => String::new(),
+    };
+    let reason = format!("the agent {name} did not start: failed to {}{advice}", super::chain(error));
     Trouble::failed(kind::HARNESS, reason)
 }
 

@@ -119,7 +119,13 @@ fn agent_turn(
         return Err(Trouble::failed(kind::AGENT, words));
     }
     let collected = workspace.collect(&desk.hold.leg.to_string(), leftovers(job, agent.mode))?;
-    let outcome = read_outcome(job, agent.mode, &folder, &ran, &collected)?;
+    let outcome = read_outcome(job, agent.mode, &folder, &ran, &collected).inspect_err(|_| {
+        if collected.head != job.start {
+            let place = desk.world.workspace_folder(desk.hold.leg.task);
+            let words = format!("what it did is kept as commit {} in {}", collected.head.short(), place.display());
+            desk.notice(Level::Info, words);
+        }
+    })?;
     desk.step(Step::Outcome);
     Ok(Done { outcome, collected: Some(collected), moved: None })
 }

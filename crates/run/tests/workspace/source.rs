@@ -19,7 +19,6 @@ fn a_machine_without_git_is_told_so() {
     let repo = Repo::sample();
     let error = Source::discover(&no_git(), repo.path()).unwrap_err();
     assert!(matches!(error, Error::Start(_)), "{error:?}");
-    assert!(error.to_string().contains("installed"), "{error}");
 }
 
 #[test]
