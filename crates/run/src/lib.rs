@@ -12,5 +12,6 @@ pub mod harness;
 pub mod process;
 pub mod supervise;
 pub mod transcript;
+mod untrusted;
 pub mod workspace;
 pub mod world;

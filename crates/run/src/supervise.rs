@@ -51,7 +51,7 @@ pub fn farewell(pid: u32, error: &(dyn std::error::Error + 'static)) -> String {
 fn last_words(world: &World, leg: &Leg, pid: u32) -> Option<String> {
     /// Only the last thing said matters, and an error is a few lines.
     const END: u64 = 16 * 1024;
-    let log = crate::harness::tail(&world.harness_log(leg.id.task), END);
+    let log = crate::untrusted::tail(&world.harness_log(leg.id.task), END);
     let begin = format!("process {pid}: ");
     log.lines().rev().find_map(|line| line.strip_prefix(&begin)).map(|words| acquit_core::agent::shorten(words, 500))
 }

@@ -46,6 +46,7 @@ pub enum Look {
     Notable,
 }
 
+#[allow(clippy::unused_self, reason = "who has no printer prints nothing, also where printing needs none of its settings")]
 impl Printer {
     /// A printer for what was asked and what there is.
     pub fn new(json: bool, colour: Colour, no_color: bool) -> Self {

@@ -23,3 +23,12 @@ fn heavy_a_raised_limit_takes_what_the_usual_one_would_not() {
     assert_eq!(printed, 280_000_009);
     assert_eq!(bench.at_ref("acquit/do-it-T-1", "new.txt"), "work");
 }
+
+#[test]
+fn heavy_a_hundred_thousand_files_in_the_output_folder_are_passed_over() {
+    let script = "echo work > new.txt; cd $ACQUIT_OUTPUT; seq 1 100000 | sed 's/$/.md/' | xargs touch";
+    let bench = Bench::agent(script);
+    bench.run_to(0);
+    let shown = bench.acquit(&["task", "show", "T-1"]).must(0).out;
+    assert!((1..=64).contains(&shown.matches("file ").count()), "{shown}");
+}

@@ -90,3 +90,23 @@ exec "$ACQUIT" run x
     let Some(ran) = bench.in_private_mounts(script) else { return };
     ran.must(5).says("full").says("hint: make room on that disk");
 }
+
+#[test]
+fn a_full_disk_for_the_store_alone_is_told_as_the_reason_of_the_lost_leg() {
+    let bench = Bench::agent(
+        "echo work > new.txt; head -c 9000000 /dev/zero > \"$(dirname \"$0\")/store/big\"; seq 1 9\n",
+    );
+    std::fs::create_dir(bench.place("store")).unwrap();
+    let script = r#"
+mount -t tmpfs -o size=4m none "$HOME/../store"
+export ACQUIT_STORE="$HOME/../store/acquit.db"
+"$ACQUIT" run 'Do it' && exit 1 || echo "full: $?"
+rm "$HOME/../store/big"
+echo 'test ! -e new.txt && echo more > more.txt' > "$HOME/../agent.sh"
+"$ACQUIT" run T-1; echo "with room: $?"
+"#;
+    let Some(ran) = bench.in_private_mounts(script) else { return };
+    let ran = ran.must(0).says("full: 5").says("with room: 0").says(" is gone: failed to use the store: ");
+    assert_eq!(bench.at_ref("acquit/do-it-T-1", "more.txt"), "more", "{ran}");
+    assert_eq!(bench.at_ref(&bench.saved()[0], "new.txt"), "work", "{ran}");
+}

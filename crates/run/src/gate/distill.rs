@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use acquit_core::agent::shorten;
 use acquit_core::failure::Location;
 
-use crate::harness::{read_text, tail};
+use crate::untrusted::{tail, text as read_text};
 
 /// How much of the output is looked at. Tools put the failure at the end.
 const LOOKED_AT: u64 = 256 * 1024;

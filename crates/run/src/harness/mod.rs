@@ -27,7 +27,6 @@ use acquit_core::workflow::Work;
 
 use crate::world::World;
 
-pub(crate) use artifacts::{read_text, tail};
 pub(crate) use desk::Desk;
 pub(crate) use turn::{GRACE, span};
 pub(crate) use watch::Watch;

@@ -29,7 +29,7 @@ pub(super) fn setup(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> R
     desk.flush()?;
     let ran = gate::command(desk, "setup", &setup.run, setup.timeout, &workspace.tree())?;
     if !ran.passed {
-        let words = super::artifacts::tail(&ran.log, 2_000);
+        let words = crate::untrusted::tail(&ran.log, 2_000);
         let reason = format!("the setup command `{}`: {}\n{words}", setup.run, ran.ended);
         return Err(Trouble::failed(kind::HARNESS, reason));
     }

@@ -158,7 +158,7 @@ pub(super) fn run(
         Exit::Idle { .. } => return limit("idle"),
         Exit::OutputLimit { .. } => return limit("output"),
         Exit::Code(_) | Exit::Signal(_) | Exit::Cancelled => {
-            let words = super::artifacts::tail(&folder.errors(), ERRORS_SHOWN);
+            let words = crate::untrusted::tail(&folder.errors(), ERRORS_SHOWN);
             let reason = if words.is_empty() { reason } else { format!("{reason}\n{words}") };
             return Err(Trouble::failed(kind::AGENT, reason));
         }

@@ -14,7 +14,7 @@ use acquit_core::workflow::{AgentWork, Mode, Stage, Work};
 
 use super::desk::Desk;
 use super::{Trouble, artifacts, perform, turn};
-use crate::gate;
+use crate::{gate, untrusted};
 use crate::git::{CommitId, Identity, Source};
 use crate::workspace::{Leftovers, Locked, Work as Collected, Workspace};
 
@@ -167,10 +167,10 @@ fn read_outcome(
 ) -> Result<Outcome, Trouble> {
     let changed = collected.head != job.start;
     let wrong = |wrong: Wrong| Trouble::failed(kind::OUTCOME, wrong.to_string());
-    if let Some(what) = artifacts::not_a_file(&folder.handoff()) {
+    if let Some(what) = untrusted::not_a_file(&folder.handoff()) {
         return Err(wrong(Wrong::Shape { place: "handoff file", reason: format!("it was replaced by {what}") }));
     }
-    let handoff = artifacts::read_text(&folder.handoff(), outcome::PAYLOAD_LIMIT as u64)
+    let handoff = untrusted::text(&folder.handoff(), outcome::PAYLOAD_LIMIT as u64)
         .map_err(|size| wrong(Wrong::TooLarge { place: "handoff file", size }))?;
     let mut found = outcome::from_handoff(&handoff.unwrap_or_default()).map_err(wrong)?;
     if found.is_none() {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use acquit_core::artifact::DiffStats;
 use serde::{Deserialize, Serialize};
 
 use super::agent::AgentGit;
@@ -40,17 +41,6 @@ pub struct CommitSummary {
     pub id: CommitId,
     /// The first line of its message, bounded.
     pub subject: String,
-}
-
-/// The size of a change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiffStats {
-    /// Files that differ.
-    pub files: u64,
-    /// Lines added; binary files count none.
-    pub insertions: u64,
-    /// Lines removed.
-    pub deletions: u64,
 }
 
 /// What happened to uncommitted changes.
@@ -211,7 +201,7 @@ impl Locked {
 
     fn difference(&self, from: &CommitId, to: &CommitId) -> Result<DiffStats, Error> {
         let output = self.diff_tree(from, to, "--shortstat")?;
-        Ok(DiffStats::read(&output))
+        Ok(read_stats(&output))
     }
 
     /// The paths that differ between two commits, bounded, with invalid UTF-8 replaced.
@@ -232,25 +222,23 @@ impl Locked {
     }
 }
 
-impl DiffStats {
-    /// Reads the line ` 2 files changed, 3 insertions(+), 1 deletion(-)`, of which git leaves out what is zero, and which
-    /// it prints among others. None is no change.
-    pub(super) fn read(output: &[u8]) -> Self {
-        let text = String::from_utf8_lossy(output);
-        let line = text.lines().find(|line| line.starts_with(' ') && line.contains(" changed"));
-        let mut stats = Self::default();
-        for part in line.unwrap_or_default().split(',') {
-            let Some((number, what)) = part.trim().split_once(' ') else { continue };
-            let number = number.parse().unwrap_or(0);
-            match what.get(..4) {
-                Some("file") => stats.files = number,
-                Some("inse") => stats.insertions = number,
-                Some("dele") => stats.deletions = number,
-                _ => {}
-            }
+/// Reads the line ` 2 files changed, 3 insertions(+), 1 deletion(-)`, of which git leaves out what is zero, and which it
+/// prints among others. None is no change.
+pub(super) fn read_stats(output: &[u8]) -> DiffStats {
+    let text = String::from_utf8_lossy(output);
+    let line = text.lines().find(|line| line.starts_with(' ') && line.contains(" changed"));
+    let mut stats = DiffStats::default();
+    for part in line.unwrap_or_default().split(',') {
+        let Some((number, what)) = part.trim().split_once(' ') else { continue };
+        let number = number.parse().unwrap_or(0);
+        match what.get(..4) {
+            Some("file") => stats.files = number,
+            Some("inse") => stats.insertions = number,
+            Some("dele") => stats.deletions = number,
+            _ => {}
         }
-        stats
     }
+    stats
 }
 
 impl Work {

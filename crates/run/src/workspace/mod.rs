@@ -46,7 +46,7 @@ use serde::{Deserialize, Serialize};
 use crate::git::{Call, CommitId, Git, Identity, ObjectFormat, Source};
 
 pub use branch::branch_name;
-pub use collect::{CommitSummary, DiffStats, Leftover, Leftovers, Work};
+pub use collect::{CommitSummary, Leftover, Leftovers, Work};
 pub use error::Error;
 pub use lock::Locked;
 pub use prepare::Prepared;

@@ -4,9 +4,12 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use acquit_core::artifact::DiffStats;
+
+use super::collect::read_stats;
 use super::snapshot::{Skip, Snapshot};
 use super::state::{Resetting, State};
-use super::{DiffStats, Error, Locked, SavedAttempt, files};
+use super::{Error, Locked, SavedAttempt, files};
 use crate::git::{CommitId, Identity, ObjectFormat};
 
 /// The year 2100: a file from later than this was dated by somebody with a purpose.
@@ -100,7 +103,7 @@ impl Locked {
         let head = self.head()?;
         // Without anything to commit, git ends with 1 and leaves HEAD where it was.
         if output.code == Some(0) || (output.code == Some(1) && output.stderr.is_empty() && head == *parent) {
-            let stats = if head == *parent { DiffStats::default() } else { DiffStats::read(&output.stdout) };
+            let stats = if head == *parent { DiffStats::default() } else { read_stats(&output.stdout) };
             return Ok((head, stats));
         }
         Err(Error::git("commit what is in the tree")(output.failed("commit")))

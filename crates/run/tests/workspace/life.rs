@@ -3,7 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 
 use acquit_run::git::Identity;
-use acquit_run::workspace::{DiffStats, Error, Leftover, Leftovers, Workspace};
+use acquit_core::artifact::DiffStats;
+use acquit_run::workspace::{Error, Leftover, Leftovers, Workspace};
 use acquit_testkit::repo::{self, Repo};
 
 use crate::kit::{BRANCH, Bench, commit_leftovers, git};
