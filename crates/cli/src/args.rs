@@ -88,6 +88,9 @@ pub enum Verb {
         /// Stop after the handoff instead of going on with the next leg.
         #[arg(long)]
         once: bool,
+        /// When the harness that this one was before handed over, in milliseconds since 1970.
+        #[arg(long, value_name = "MILLISECONDS")]
+        passed_on: Option<i64>,
     },
 }
 

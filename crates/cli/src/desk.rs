@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Instant;
 
 use acquit_core::decide::{Input, decide};
 use acquit_core::definition::{Author, Definition};
@@ -11,6 +10,7 @@ use acquit_core::ids::TaskId;
 use acquit_core::store::{self, Commit, Store};
 use acquit_core::task::{Actor, Base, Project as Known, Seed, Task, Wish};
 use acquit_run::git::{Git, Source};
+use acquit_run::harness::Began;
 use acquit_run::process::Spawner;
 use acquit_run::world::World;
 use acquit_run::workspace::branch_name;
@@ -153,7 +153,7 @@ impl Desk {
         acquit_run::supervise::bury(&self.world, store)?;
         let wanted = acquit_core::store::Wanted::Of(id);
         if let Some(claim) = acquit_run::harness::claim(&self.world, store, wanted)? {
-            return Ok(acquit_run::harness::run(&self.world, store, claim, Instant::now())?);
+            return Ok(acquit_run::harness::run(&self.world, store, claim, Began::now())?);
         }
         Ok(store.task(id)?)
     }

@@ -9,11 +9,12 @@ use crate::error::Error;
 pub struct Interrupt(Arc<AtomicUsize>);
 
 impl Interrupt {
-    /// Begins to count SIGINT, SIGTERM and SIGHUP instead of dying of them.
+    /// Begins to count SIGINT and SIGTERM instead of dying of them. A terminal that closes is not a wish to cancel: this
+    /// process dies of it, and the harness goes on.
     pub fn listen() -> Result<Self, Error> {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        use signal_hook::consts::{SIGINT, SIGTERM};
         let count = Arc::new(AtomicUsize::new(0));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in [SIGINT, SIGTERM] {
             let flag = Arc::clone(&count);
             count_signal(signal, flag).map_err(Error::Signals)?;
         }

@@ -17,6 +17,7 @@ use std::process::ExitCode;
 
 use acquit_core::event::Level;
 use acquit_core::ids::LegId;
+use acquit_core::time::Timestamp;
 use clap::{CommandFactory, Parser};
 
 use args::{Args, Verb};
@@ -81,9 +82,9 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             desk.printer.raw(&script);
             Ok(Exit::Done)
         }
-        Verb::Leg { task, once } => {
+        Verb::Leg { task, once, passed_on } => {
             let then = if once { verbs::leg::Then::Stop } else { verbs::leg::Then::GoOn };
-            verbs::leg::leg(&desk, task, then)
+            verbs::leg::leg(&desk, task, then, passed_on.map(Timestamp))
         }
     }
 }

@@ -108,7 +108,7 @@ fn running(harness: &mut Option<Detached>) -> Result<bool, Error> {
 }
 
 /// Whether the task has a leg that could be claimed now.
-fn is_due(store: &mut dyn Store, id: TaskId) -> Result<bool, Error> {
+pub fn is_due(store: &mut dyn Store, id: TaskId) -> Result<bool, Error> {
     let now = store.now()?;
     Ok(store.legs(id)?.last().is_some_and(|leg| leg.state == leg::State::Ready && leg.not_before <= now))
 }

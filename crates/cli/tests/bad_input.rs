@@ -3,5 +3,6 @@
     clippy::disallowed_methods,
     reason = "tests start the real binary and the programs around it, and look again until a condition holds"
 )]
+#![allow(clippy::unwrap_used, reason = "in a test, what cannot be is a failure with a place")]
 
 mod bad_support;

@@ -5,7 +5,7 @@ use std::io::Read;
 use acquit_core::event::Level;
 use acquit_core::ids::TaskId;
 use acquit_core::store::Store;
-use acquit_core::task::{State, Task};
+use acquit_core::task::{End, State, Task};
 
 use crate::args::NewTask;
 use crate::desk::Desk;
@@ -43,6 +43,12 @@ pub fn run_task(desk: &Desk, store: &mut dyn Store, task: &Task, after: i64) -> 
         State::Working { .. } => relay::follow(desk, store, seed.id, Part::Runs, Level::Info, after)?,
         State::New | State::Waiting { .. } | State::Ended { .. } => store.task(seed.id)?,
     };
+    if let State::Ended { end: End::Done } = task.state {
+        let definition = store.definition(task.id())?;
+        if let Err(error) = acquit_run::supervise::clean(&desk.world, &definition, task.id()) {
+            printer.warn(&format!("the workspace is kept: {}", text::visible(&acquit_run::harness::chain(&error))));
+        }
+    }
     let legs = store.legs(task.id())?;
     printer.verdict(&task, &legs);
     Ok(Exit::of(&task.state))

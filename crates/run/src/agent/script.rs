@@ -28,6 +28,7 @@ use acquit_core::agent::{Said, Usage};
 use acquit_core::time::Span;
 use serde::Deserialize;
 
+use crate::pause::pause;
 use crate::process::{Spawner, become_program};
 
 /// A script: turns by stage.
@@ -167,7 +168,8 @@ fn one(
         say(out, &Said::End { ok: true, text: format!("reported {name}") })?;
     } else if let Some(span) = step.pause.as_deref() {
         let span = Span::parse(span).ok_or(Error::BadStep(index + 1))?;
-        pause(span.duration())?;
+        // As a model would keep one waiting.
+        pause(span.duration().min(STEP_LIMIT));
     } else if let Some(code) = step.exit {
         return Ok(Some(code));
     } else {
@@ -205,13 +207,4 @@ fn run(line: &str, leg: &Leg, spawner: &Spawner, out: &mut dyn Write) -> Result<
     text.push_str(&String::from_utf8_lossy(&captured.stderr));
     say(out, &Said::ToolResult { ok, text: acquit_core::agent::shorten(&text, 2_000) })?;
     Ok(())
-}
-
-/// Waits, as a model would keep one waiting.
-fn pause(length: Duration) -> Result<(), Error> {
-    let length = rustix::event::Timespec::try_from(length.min(STEP_LIMIT)).map_err(io::Error::other)?;
-    match rustix::event::poll(&mut [], Some(&length)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(errno) => Err(Error::Io(errno.into())),
-    }
 }

@@ -6,7 +6,6 @@ use acquit_core::agent::{Chunk, Usage};
 use acquit_core::event::{Body, Level, Step};
 use acquit_core::leg::Hold;
 use acquit_core::store::{self, Note, Pulse, Store};
-use acquit_core::time::Span;
 
 use crate::fault;
 use crate::world::World;
@@ -41,16 +40,15 @@ impl<'a> Desk<'a> {
 
     /// A step is over: noted with its time.
     pub(crate) fn step(&mut self, step: Step) {
-        let took = self.step_began.elapsed();
-        self.step_began = Instant::now();
-        let took = Span::from(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
-        self.note(Body::Step { step, took });
-        self.after(step);
+        self.time(step);
+        fault::after(step, &self.world.environment);
     }
 
-    /// The fault point after a step.
-    pub(crate) fn after(&self, step: Step) {
-        fault::after(step, &self.world.environment);
+    /// Notes a step with its time so far.
+    pub(crate) fn time(&mut self, step: Step) {
+        let took = super::span(self.step_began.elapsed());
+        self.step_began = Instant::now();
+        self.note(Body::Step { step, took });
     }
 
     pub(crate) fn note(&mut self, body: Body) {

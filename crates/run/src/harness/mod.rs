@@ -17,14 +17,16 @@ mod work;
 use std::time::{Duration, Instant};
 
 use acquit_core::decide::{Illegal, Input, decide};
-use acquit_core::event::{Level, Step};
+use acquit_core::event::{Body, Level, Step};
 use acquit_core::failure::kind;
 use acquit_core::ids::Name;
 use acquit_core::leg::{Ending, Owner, Purpose, Report};
 use acquit_core::store::{self, Claim, Commit, Store, Wanted};
 use acquit_core::task::{Actor, Task};
+use acquit_core::time::Timestamp;
 use acquit_core::workflow::Work;
 
+use crate::fault;
 use crate::world::World;
 
 pub(crate) use desk::Desk;
@@ -65,10 +67,31 @@ pub fn claim(world: &World, store: &mut dyn Store, wanted: Wanted) -> Result<Opt
     Ok(store.claim(wanted, &owner, LEASE)?)
 }
 
-/// Runs a claimed leg to its handoff. `began` is when claiming it began. Returns the task as the handoff left it.
-pub fn run(world: &World, store: &mut dyn Store, claim: Claim, began: Instant) -> Result<Task, Error> {
+/// When a harness began.
+#[derive(Clone, Copy, Debug)]
+pub struct Began {
+    /// The moment before it claimed its leg.
+    pub at: Instant,
+    /// When the harness before it handed over, if it became this one. The step of passing on lies between two legs, so it is
+    /// the later one that can tell how long it took.
+    pub passed_on: Option<Timestamp>,
+}
+
+impl Began {
+    /// Now, from nothing.
+    pub fn now() -> Self {
+        Self { at: Instant::now(), passed_on: None }
+    }
+}
+
+/// Runs a claimed leg to its handoff. Returns the task as the handoff left it.
+pub fn run(world: &World, store: &mut dyn Store, claim: Claim, began: Began) -> Result<Task, Error> {
     let Claim { hold, leg, task, definition } = claim;
-    let mut desk = Desk::new(world, store, hold, began);
+    let mut desk = Desk::new(world, store, hold, began.at);
+    if let Some(at) = began.passed_on {
+        let took = span((world.now)().since(at));
+        desk.note(Body::Step { step: Step::PassOn, took });
+    }
     desk.step(Step::Claim);
     let report = if leg.cancel {
         Ok(Report::bare(Ending::Cancelled))
@@ -80,8 +103,10 @@ pub fn run(world: &World, store: &mut dyn Store, claim: Claim, began: Instant) -
         Err(Trouble::Store(error)) => return Err(error.into()),
         Err(Trouble::Leg(ending)) => Report { usage: desk.usage.clone(), ..Report::bare(ending) },
     };
+    // Noted before it is done, because it is the leg's last write.
+    desk.time(Step::Handoff);
     let task = hand_over(&mut desk, task, leg.id.number, report, &definition)?;
-    desk.after(Step::Handoff);
+    fault::after(Step::Handoff, &world.environment);
     Ok(task)
 }
 
@@ -164,7 +189,7 @@ pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 
 /// The fault point after a step that happens outside of this module.
 pub fn point(world: &World, step: Step) {
-    crate::fault::after(step, &world.environment);
+    fault::after(step, &world.environment);
 }
 
 /// Whether a leg lets an agent work, or only checks.

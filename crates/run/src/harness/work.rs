@@ -1,6 +1,7 @@
 //! A leg's work: the workspace, the agent's turn, its outcome, the gates, and what is left of it all.
 
 use std::path::Path;
+use std::time::Duration;
 
 use acquit_core::definition::Definition;
 use acquit_core::event::{Body, Level, Step};
@@ -17,6 +18,10 @@ use super::{Trouble, artifacts, perform, turn};
 use crate::{gate, untrusted};
 use crate::git::{CommitId, Identity, Source};
 use crate::workspace::{Leftovers, Locked, Work as Collected, Workspace};
+
+/// How long a leg waits for what an earlier harness left running in the workspace: a git process that is killed with nobody
+/// ends by itself, and only a very large checkout takes longer than this.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Everything that a leg's steps look at and none of them changes.
 pub(super) struct Job<'a> {
@@ -85,7 +90,7 @@ fn prepare(desk: &mut Desk<'_>, job: &Job<'_>) -> Result<Locked, Trouble> {
     let workspace =
         Workspace::open(&desk.world.workspace_folder(leg.task), &job.source, desk.world.git.clone())?
             .with_agent_identity(Identity::new(&author.name, &author.email))
-            .lock(&format!("acquit leg {leg}"))?;
+            .lock_within(&format!("acquit leg {leg}"), PATIENCE)?;
     let prepared = workspace.prepare(&leg.to_string(), &job.start, &job.task.seed.branch)?;
     if let Some(saved) = prepared.saved {
         desk.note(Body::WorkSaved { reference: saved.reference, commit: saved.commit.to_string() });

@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
 use super::{Error, Workspace, files};
+use crate::pause::pause;
 
 /// A workspace that is ours until this value is dropped. Everything that changes a workspace is done through it.
 #[derive(Debug)]
@@ -31,7 +33,22 @@ impl Drop for Locked {
     }
 }
 
+/// How often a lock that somebody has is asked for again.
+const AGAIN: Duration = Duration::from_millis(10);
+
 impl Workspace {
+    /// Takes the lock as soon as it is free, or says who still has it after `patience`. The one to wait for is a git process
+    /// that outlived its harness: it holds the lock too, so that nobody works in a tree that is still being written.
+    pub fn lock_within(&self, holder: &str, patience: Duration) -> Result<Locked, Error> {
+        let begun = Instant::now();
+        loop {
+            match self.lock(holder) {
+                Err(Error::Locked { .. }) if begun.elapsed() < patience => pause(AGAIN),
+                result => return result,
+            }
+        }
+    }
+
     /// Takes the lock, or says who has it. `holder` is how this process is named to others.
     pub fn lock(&self, holder: &str) -> Result<Locked, Error> {
         let path = self.dir.join("lock");
@@ -67,6 +84,9 @@ impl Workspace {
             file.set_len(0).map_err(at)?;
             file.seek(SeekFrom::Start(0)).map_err(at)?;
             file.write_all(holder.as_bytes()).map_err(at)?;
+            // Inherited by the git processes that are started while it is held, and by nobody else: whatever is contained
+            // gets no descriptor of ours.
+            rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).map_err(|e| at(e.into()))?;
             return Ok(Locked { workspace: self.clone(), file });
         }
     }

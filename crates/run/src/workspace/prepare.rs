@@ -75,14 +75,24 @@ impl Locked {
         };
         let tree_same = state.has_tree(&tree);
         let (parent, kept) = self.take_from_agent(state, leg, agent)?;
+        // What the next leg does not build on is an attempt too: its harness was lost, its report was wrong, its variation
+        // led nowhere.
+        let built_on = self.is_part_of(state, start)?;
         let moved = parent != state.facts.head;
-        if !moved && kept.is_empty() && (tree_same || self.is_clean(&tree)?) {
+        if !moved && built_on && kept.is_empty() && (tree_same || self.is_clean(&tree)?) {
             let there = state.facts.head == *start;
             return if there { Ok(None) } else { self.reset(state, leg, start, None) };
         }
-        let head = state.facts.head.clone();
-        let saved = self.save(leg, &head, &parent, &tree, kept)?;
+        let known = if built_on { state.facts.head.clone() } else { start.clone() };
+        let saved = self.save(leg, &known, &parent, &tree, kept)?;
         self.reset(state, leg, start, saved)
+    }
+
+    /// Whether the work at the head is part of `start`, as itself or squashed.
+    fn is_part_of(&self, state: &State, start: &CommitId) -> Result<bool, Error> {
+        let head = &state.facts.head;
+        let squashed = || state.facts.squashed.iter().any(|(tip, commit)| tip == head && commit == start);
+        Ok(head == start || squashed() || self.descends(start, head)?)
     }
 
     /// Imports the agent's branch if it moved. Gives the commit that the tree is to be saved on top of, and what could

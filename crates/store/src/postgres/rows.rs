@@ -173,7 +173,7 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
 
     fn ask_cancel(&mut self, task: i64) -> Result<()> {
         self.execute(
-            "update legs set cancel = true where task = $1 and state in ('ready', 'running')",
+            "update legs set cancel = true, not_before = 0 where task = $1 and state in ('ready', 'running')",
             &[&task],
         )?;
         Ok(())

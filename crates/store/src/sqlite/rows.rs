@@ -169,7 +169,10 @@ impl Tables for Rows<'_> {
     }
 
     fn ask_cancel(&mut self, task: i64) -> Result<()> {
-        self.execute("update legs set cancel = 1 where task = ?1 and state in ('ready', 'running')", [task])?;
+        self.execute(
+            "update legs set cancel = 1, not_before = 0 where task = ?1 and state in ('ready', 'running')",
+            [task],
+        )?;
         Ok(())
     }
 

@@ -1,3 +1,5 @@
+//! Claims: each leg once, by priority, then age, not before its time, and with a lease that runs out.
+
 use std::collections::BTreeSet;
 use std::sync::Barrier;
 use std::time::Duration;

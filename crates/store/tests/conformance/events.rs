@@ -1,3 +1,5 @@
+//! The history: appended whole, in order, and read by a tail that misses nothing while others write.
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 

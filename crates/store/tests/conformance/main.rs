@@ -66,6 +66,7 @@ suite! {
         an_unclaimed_leg_can_be_ended_without_a_hold;
     cancelling:
         a_running_leg_hears_of_its_cancellation,
+        a_delayed_leg_that_is_cancelled_can_be_claimed_at_once_to_end_it,
         a_cancellation_outlives_the_harness;
     events:
         replaying_a_tasks_events_gives_the_task,

@@ -1,3 +1,5 @@
+//! Stores of older forms are read, newer ones are refused, and making one twice does no harm.
+
 use acquit_core::definition::Definition;
 use acquit_core::store::Error;
 use acquit_core::task::Task;

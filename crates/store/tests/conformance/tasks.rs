@@ -1,3 +1,5 @@
+//! Tasks: what is written is read back, all of a step or none of it, and lists follow.
+
 use std::collections::BTreeSet;
 
 use acquit_core::change::Change;

@@ -1,3 +1,5 @@
+//! Transcripts: appended once, read from any byte, without a gap.
+
 use acquit_core::agent::{Chunk, Item, Said, Usage};
 use acquit_core::event::{Body, Level};
 use acquit_core::store::Note;

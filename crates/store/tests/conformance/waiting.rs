@@ -1,3 +1,5 @@
+//! Waiting for others: woken by what they write, and never for longer than was asked.
+
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
