@@ -43,7 +43,9 @@ pub enum Verb {
     ///
     /// The task works in a private clone: your checkout, branches, hooks and index are not touched. When it is done, its work
     /// is one commit on a branch of its own. Ctrl-C cancels it; what was done so far is kept.
-    #[command(after_help = "Examples:\n  acquit run \"Add a --json flag\"\n  acquit run \"Fix the crash on empty input\" --workflow feature --base main\n  acquit run T-7          # go on with a task that exists")]
+    #[command(
+        after_help = "Examples:\n  acquit run \"Add a --json flag\"\n  acquit run \"Fix the crash on empty input\" --workflow feature --base main\n  acquit run T-7          # go on with a task that exists"
+    )]
     Run {
         #[command(flatten)]
         task: NewTask,

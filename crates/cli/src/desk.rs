@@ -3,23 +3,23 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use acquit_core::change::Change;
 use acquit_core::decide::{Input, decide};
 use acquit_core::definition::{Author, Definition};
-use acquit_core::change::Change;
 use acquit_core::ids::TaskId;
 use acquit_core::store::{self, Commit, Store};
 use acquit_core::task::{Actor, Base, Project as Known, Seed, Task, Wish};
 use acquit_run::git::{Git, Source};
 use acquit_run::harness::Began;
 use acquit_run::process::Spawner;
-use acquit_run::world::World;
 use acquit_run::workspace::branch_name;
+use acquit_run::world::World;
 use acquit_store::{Clock, Location};
 
 use crate::args::NewTask;
 use crate::environment::Surroundings;
 use crate::error::Error;
-use crate::project::{Files, Project};
+use crate::project::Files;
 use crate::report::Printer;
 
 /// A decision is tried again so often when somebody else changed the task in between.
@@ -76,23 +76,19 @@ impl Desk {
         Ok(Source::discover(&self.world.git, &self.surroundings.here)?)
     }
 
-    /// The files of the project that the command was called in.
-    pub fn project(&self, source: &Source) -> Result<Project, Error> {
-        Files::find(source.top())?.read()
-    }
-
     /// Makes a task and its first leg.
     pub fn create(&self, store: &mut dyn Store, new: &NewTask, description: String) -> Result<Task, Error> {
         if new.title.trim().is_empty() {
             return Err(Error::EmptyTitle);
         }
         let source = self.source()?;
-        let project = self.project(&source)?;
+        let project = Files::find(source.top())?.read()?;
         let workflow = project.workflow(new.workflow.as_ref())?.clone();
         project.check_agents(&workflow)?;
         let base = source.base(&self.world.git, new.base.as_deref().or(project.config.base.as_deref()))?;
         if source.is_dirty(&self.world.git)? {
-            self.printer.warn("your checkout has uncommitted changes; the task starts from the commit, without them");
+            self.printer
+                .warn("your checkout has uncommitted changes; the task starts from the commit, without them");
         }
         let author = source.identity(&self.world.git, self.surroundings.user_home.as_deref());
         let id = store.reserve()?;
@@ -109,7 +105,10 @@ impl Desk {
                 variables: new.variables.iter().cloned().collect(),
                 metadata: std::collections::BTreeMap::new(),
             },
-            project: Known { name: folder_name(source.top()), path: source.top().to_string_lossy().into_owned() },
+            project: Known {
+                name: folder_name(source.top()),
+                path: source.top().to_string_lossy().into_owned(),
+            },
             workflow: workflow.name.clone(),
             base: Base { branch: base.branch, commit: base.commit.to_string() },
             branch: branch_name(&project.config.branch_prefix, &new.title, &id.to_string()),

@@ -179,9 +179,13 @@ impl Error {
             Self::Here(_) => "it was removed, or may not be entered: go to a folder that exists",
             Self::StoreText => "set ACQUIT_STORE to a path or an address in UTF-8, or unset it",
             Self::Git(git::Error::Start(_)) => "install git, or add the folder that it is in to PATH",
-            Self::Git(git::Error::NotARepository { .. }) => "acquit works in a git repository: go to one, or run `git init`",
+            Self::Git(git::Error::NotARepository { .. }) => {
+                "acquit works in a git repository: go to one, or run `git init`"
+            }
             Self::Git(git::Error::UnknownBase { .. }) => "`git branch --all` shows the branches there are",
-            Self::NoWorkflows(_) => "write one there; `acquit init --force` makes one that fits, and acquit.toml anew",
+            Self::NoWorkflows(_) => {
+                "write one there; `acquit init --force` makes one that fits, and acquit.toml anew"
+            }
             Self::ProjectFile { source, .. } => match source.kind() {
                 std::io::ErrorKind::InvalidInput => "rename it: a workflow is called as its file is",
                 std::io::ErrorKind::NotADirectory | std::io::ErrorKind::IsADirectory => {
@@ -189,9 +193,13 @@ impl Error {
                 }
                 _ => return None,
             },
-            Self::NoWorkflow { .. } => "name one of those with --workflow, or in `workflow` of .acquit/acquit.toml",
+            Self::NoWorkflow { .. } => {
+                "name one of those with --workflow, or in `workflow` of .acquit/acquit.toml"
+            }
             Self::NoLeg { .. } => "`acquit task show` lists the legs of a task",
-            Self::Stalled { .. } => "the end of that file says why; `acquit run` with the task's id tries again",
+            Self::Stalled { .. } => {
+                "the end of that file says why; `acquit run` with the task's id tries again"
+            }
             Self::NoHome => "set ACQUIT_HOME to a folder that acquit may write to",
             Self::NotInitialised(_) => "run `acquit init` in the repository first",
             Self::WhichWorkflow(_) => "name one with --workflow, or set `workflow` in .acquit/acquit.toml",
@@ -201,11 +209,13 @@ impl Error {
             Self::EmptyTitle => "say in a line what is wanted: acquit run \"Add a --json flag\"",
             Self::NoTask(_) => "`acquit task list --all-projects` shows the tasks there are",
             Self::Store(store::Error::Newer { .. })
-            | Self::OpenStore { source: acquit_store::OpenError::Store(store::Error::Newer { .. }), .. } => {
-                "use the acquit that wrote it, or a newer one"
-            }
+            | Self::OpenStore {
+                source: acquit_store::OpenError::Store(store::Error::Newer { .. }), ..
+            } => "use the acquit that wrote it, or a newer one",
             Self::Illegal { source: Illegal::State { .. }, .. } => "`acquit task show` says where it stands",
-            Self::OpenStore { .. } => "ACQUIT_STORE names the store; ACQUIT_HOME the folder of the default one",
+            Self::OpenStore { .. } => {
+                "ACQUIT_STORE names the store; ACQUIT_HOME the folder of the default one"
+            }
             Self::Exe(_)
             | Self::Git(_)
             | Self::Store(_)
@@ -249,9 +259,13 @@ fn of_disk(words: &str) -> Option<&'static str> {
     const UNWRITABLE: [&str; 2] = ["unable to create directory for", "Unable to create '"];
     let has = |list: &[&str]| list.iter().any(|word| words.contains(word));
     if has(&FULL) {
-        Some("make room on that disk, then `acquit run` with the task's id goes on; nothing that was written is lost")
+        Some(
+            "make room on that disk, then `acquit run` with the task's id goes on; nothing that was written is lost",
+        )
     } else if has(&READ_ONLY) {
-        Some("acquit must be able to write there: make it writable, or set ACQUIT_HOME (or ACQUIT_STORE) to another place")
+        Some(
+            "acquit must be able to write there: make it writable, or set ACQUIT_HOME (or ACQUIT_STORE) to another place",
+        )
     } else if has(&UNWRITABLE) {
         Some("acquit keeps refs of its own in the repository: is it read-only, not yours, or its disk full?")
     } else {

@@ -37,9 +37,10 @@ impl Exit {
         match state {
             State::Ended { end: End::Done } => Self::Done,
             State::Ended { end: End::Failed { .. } | End::NoImprovement } => Self::Failed,
-            State::Ended { end: End::Cancelled { .. } } => Self::Cancelled,
-            // Left to end by itself.
-            State::Working { cancel: Some(_), .. } => Self::Cancelled,
+            // One that is still working has been left to end by itself.
+            State::Ended { end: End::Cancelled { .. } } | State::Working { cancel: Some(_), .. } => {
+                Self::Cancelled
+            }
             State::Waiting { .. } => Self::NeedsPerson,
             State::New | State::Working { cancel: None, .. } => Self::Internal,
         }

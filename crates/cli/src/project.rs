@@ -66,7 +66,9 @@ impl Files {
                 mistakes.extend(list);
                 String::new()
             }
-            Err(Error::ProjectFile { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(Error::ProjectFile { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                String::new()
+            }
             Err(error) => return Err(error),
         };
         if !mistakes.is_empty() {
@@ -84,7 +86,9 @@ impl Files {
         let file = |source| Error::ProjectFile { path: path.clone(), source };
         let mut names = Vec::new();
         let entries = match std::fs::read_dir(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(Error::NoWorkflows(path)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Error::NoWorkflows(path));
+            }
             entries => entries.map_err(file)?,
         };
         for entry in entries {

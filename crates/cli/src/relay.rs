@@ -49,7 +49,8 @@ pub fn follow(
         Part::Runs => Story::Beside,
         Part::Watches => Story::Asked,
     };
-    let mut view = View { follower: Follower::new(desk.printer, level, story), seen: after, leg: None, read: 0 };
+    let mut view =
+        View { follower: Follower::new(desk.printer, level, story), seen: after, leg: None, read: 0 };
     let mut harness = None;
     let mut stalls = 0;
     let mut asked = 0;
@@ -85,7 +86,7 @@ pub fn follow(
                 harness = Some(start(desk, id)?);
             }
         }
-        view.follower.tick(&view.usage(store, id)?);
+        view.follower.tick(&running_usage(store, id)?);
         store.wait(BEAT)?;
     }
 }
@@ -174,11 +175,11 @@ impl View {
             }
         }
     }
+}
 
-    /// What the running leg has used so far.
-    fn usage(&self, store: &mut dyn Store, id: TaskId) -> Result<Usage, Error> {
-        let legs = store.legs(id)?;
-        let running = legs.into_iter().find(|leg| leg.state == leg::State::Running);
-        Ok(running.map(|leg| leg.usage).unwrap_or_default())
-    }
+/// What the running leg has used so far.
+fn running_usage(store: &mut dyn Store, id: TaskId) -> Result<Usage, Error> {
+    let legs = store.legs(id)?;
+    let running = legs.into_iter().find(|leg| leg.state == leg::State::Running);
+    Ok(running.map(|leg| leg.usage).unwrap_or_default())
 }

@@ -346,7 +346,13 @@ impl Next<'_> {
     fn spend(&mut self, budgets: &[Name], entry: &Entry, resume: &Entry) -> bool {
         if let Some(empty) = budgets.iter().find(|budget| self.used(budget).0 >= self.used(budget).1) {
             let limit = self.used(empty).1;
-            let question = format!("stage {}: the budget for {empty} ({limit}) is spent", entry.stage);
+            let how = match self.task.past.last().map(|past| (&past.ending, past.ending.trouble())) {
+                Some((Ending::Passed { outcome }, _)) => format!("ended `{}`", outcome.name),
+                Some((_, trouble)) => trouble.unwrap_or_default(),
+                None => "cannot begin".to_owned(),
+            };
+            let question =
+                format!("stage {}: {how}, and the budget for {empty} ({limit}) is spent", entry.stage);
             self.ask(entry, Ask::Budget { budget: empty.clone() }, question, resume.clone());
             return false;
         }

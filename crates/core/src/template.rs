@@ -49,7 +49,8 @@ mod tests {
 
     #[test]
     fn a_value_is_never_rendered_twice() {
-        let variables = BTreeMap::from([("a".to_owned(), "{{ b }}".to_owned()), ("b".to_owned(), "x".to_owned())]);
+        let variables =
+            BTreeMap::from([("a".to_owned(), "{{ b }}".to_owned()), ("b".to_owned(), "x".to_owned())]);
         assert_eq!(render("<{{a}}|{{ b }}>", &variables).unwrap(), "<{{ b }}|x>");
     }
 

@@ -57,7 +57,10 @@ fn last_words(world: &World, leg: &Leg, pid: u32) -> Option<String> {
     const END: u64 = 16 * 1024;
     let log = crate::untrusted::tail(&world.harness_log(leg.id.task), END);
     let begin = format!("process {pid}: ");
-    log.lines().rev().find_map(|line| line.strip_prefix(&begin)).map(|words| acquit_core::agent::shorten(words, 500))
+    log.lines()
+        .rev()
+        .find_map(|line| line.strip_prefix(&begin))
+        .map(|words| acquit_core::agent::shorten(words, 500))
 }
 
 fn declare_lost(store: &mut dyn Store, leg: &Leg, why: String) -> Result<()> {

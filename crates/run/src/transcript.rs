@@ -172,7 +172,8 @@ mod tests {
 
     #[test]
     fn lines_survive_any_way_of_cutting_the_output() {
-        let output = b"{\"type\":\"text\",\"text\":\"a\"}\n\nnot json \xff\0\n{\"type\":\"text\",\"text\":\"end\"}";
+        let output =
+            b"{\"type\":\"text\",\"text\":\"a\"}\n\nnot json \xff\0\n{\"type\":\"text\",\"text\":\"end\"}";
         let whole = {
             let mut one = transcript();
             one.take(output);
@@ -209,7 +210,7 @@ mod tests {
     fn a_line_without_end_costs_bounded_memory() {
         let mut transcript = transcript();
         for _ in 0..64 {
-            transcript.take(&[b'x'; 256 * 1024]);
+            transcript.take(&vec![b'x'; 256 * 1024]);
         }
         assert!(transcript.line.len() <= LINE_LIMIT);
         transcript.finish();

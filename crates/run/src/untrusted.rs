@@ -10,7 +10,8 @@ use rustix::fs::{Mode, OFlags};
 /// regular one. A link would make the harness read for the agent what the agent may not read.
 fn open(path: &Path) -> Option<File> {
     let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = rustix::fs::open(path.parent()?, flags | OFlags::DIRECTORY | OFlags::PATH, Mode::empty()).ok()?;
+    let folder =
+        rustix::fs::open(path.parent()?, flags | OFlags::DIRECTORY | OFlags::PATH, Mode::empty()).ok()?;
     let file = rustix::fs::openat(folder, path.file_name()?, flags | OFlags::NONBLOCK, Mode::empty()).ok()?;
     let file = File::from(file);
     file.metadata().ok()?.is_file().then_some(file)

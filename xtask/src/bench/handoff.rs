@@ -42,8 +42,7 @@ pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
     super::leg::repository(&template)?;
     let project = Project::new(acquit, &template, &dir.join("relay"), CONFIG, WORKFLOW)?;
     let mut ours = || relay(&project);
-    let [limit, ours] =
-        in_turns([&mut || plain(&connection), &mut ours])?.map(|cost| cost.per(HANDOFFS));
+    let [limit, ours] = in_turns([&mut || plain(&connection), &mut ours])?.map(|cost| cost.per(HANDOFFS));
     Ok(vec![Row {
         thing: "from one agent's exit to the next one's, wall".to_owned(),
         ours: Some(Quantity::Time(ours.wall)),

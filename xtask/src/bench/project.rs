@@ -1,4 +1,5 @@
 //! A project to measure acquit on: a repository with its `.acquit/`, and a home of its own.
+#![allow(clippy::disallowed_methods, reason = "the program is found as the shell finds it")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +17,13 @@ pub(super) struct Project {
 
 impl Project {
     /// A copy of `template` in `dir`, with this configuration and this workflow.
-    pub(super) fn new(acquit: &Path, template: &Path, dir: &Path, config: &str, workflow: &str) -> Result<Self, Stop> {
+    pub(super) fn new(
+        acquit: &Path,
+        template: &Path,
+        dir: &Path,
+        config: &str,
+        workflow: &str,
+    ) -> Result<Self, Stop> {
         std::fs::create_dir_all(dir).map_err(Stop::doing("make a folder for a project"))?;
         let repository = dir.join("repo");
         if !shell::succeeds(shell::program("cp").arg("-a").arg(template).arg(&repository))? {
@@ -25,7 +32,8 @@ impl Project {
         let folder = repository.join(".acquit/workflows");
         std::fs::create_dir_all(&folder).map_err(Stop::doing("make .acquit"))?;
         std::fs::write(folder.join("bench.toml"), workflow).map_err(Stop::doing("write a workflow"))?;
-        std::fs::write(repository.join(".acquit/acquit.toml"), config).map_err(Stop::doing("write a configuration"))?;
+        std::fs::write(repository.join(".acquit/acquit.toml"), config)
+            .map_err(Stop::doing("write a configuration"))?;
         Ok(Self { acquit: acquit.to_owned(), repository, home: dir.join("home") })
     }
 
@@ -55,7 +63,9 @@ impl Project {
         let mut query = store
             .prepare("select from_byte, to_byte, lines from transcripts order by task, leg, from_byte")
             .map_err(database)?;
-        let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
+        let row = |row: &rusqlite::Row<'_>| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+        };
         let (mut next, mut lines, mut whole) = (0, 0, true);
         for chunk in query.query_map([], row).map_err(database)? {
             let (from, to, count) = chunk.map_err(database)?;

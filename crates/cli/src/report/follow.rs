@@ -39,7 +39,15 @@ impl Follower {
     /// A follower that shows events from `level` on.
     pub fn new(printer: Printer, level: Level, story: Story) -> Self {
         let status = Status::new(printer);
-        Self { printer, story, status, level, stage: String::new(), doing: String::new(), cost: Usage::default() }
+        Self {
+            printer,
+            story,
+            status,
+            level,
+            stage: String::new(),
+            doing: String::new(),
+            cost: Usage::default(),
+        }
     }
 
     /// Shows an event.
@@ -112,16 +120,26 @@ impl Follower {
                 self.stage = entry.stage.to_string();
                 self.doing = "waits for a harness".to_owned();
                 self.status.restart();
-                let mut head = format!("{} {}", self.printer.paint(Look::Strong, &heading(entry)), self.dim(&format!("leg {leg}")));
+                let mut head = format!(
+                    "{} {}",
+                    self.printer.paint(Look::Strong, &heading(entry)),
+                    self.dim(&format!("leg {leg}"))
+                );
                 if u64::from(*delay) > 0 {
                     head.push_str(&self.dim(&format!(" in {delay}")));
                 }
                 vec![format!("● {head}")]
             }
             Change::LegEnded { report, .. } => self.ending(&report.ending, &report.usage),
-            Change::BudgetSpent { budget, spent, limit } => vec![self.faint(&format!("{budget}: {spent} of {limit} tries spent"))],
+            Change::BudgetSpent { budget, spent, limit } => {
+                vec![self.faint(&format!("{budget}: {spent} of {limit} tries spent"))]
+            }
             Change::RequestOpened { request } => {
-                vec![format!("{} {}", self.printer.paint(Look::Notable, "? needs a person:"), text::visible(&request.question))]
+                vec![format!(
+                    "{} {}",
+                    self.printer.paint(Look::Notable, "? needs a person:"),
+                    text::visible(&request.question)
+                )]
             }
             Change::Created { .. } | Change::Ended { .. } => Vec::new(),
             Change::LegHeld { .. }
@@ -140,15 +158,29 @@ impl Follower {
         let cost = self.dim(&money::usage_cost(usage));
         match ending {
             Ending::Passed { outcome } => {
-                let summary = outcome.summary().map(|text| format!(": {}", text::line(&text, WIDTH))).unwrap_or_default();
-                vec![format!("  {} {}{summary} {cost}", self.printer.paint(Look::Good, "✓"), outcome.name).trim_end().to_owned()]
+                let summary = outcome
+                    .summary()
+                    .map(|text| format!(": {}", text::line(&text, WIDTH)))
+                    .unwrap_or_default();
+                vec![
+                    format!("  {} {}{summary} {cost}", self.printer.paint(Look::Good, "✓"), outcome.name)
+                        .trim_end()
+                        .to_owned(),
+                ]
             }
-            Ending::Rejected { .. } | Ending::Failed { .. } | Ending::TimedOut { .. } | Ending::Cancelled | Ending::Lost { .. } => {
+            Ending::Rejected { .. }
+            | Ending::Failed { .. }
+            | Ending::TimedOut { .. }
+            | Ending::Cancelled
+            | Ending::Lost { .. } => {
                 let trouble = ending.trouble().unwrap_or_default();
                 let mut lines = trouble.lines();
                 let first = text::line(lines.next().unwrap_or_default(), WIDTH);
-                let head = format!("  {} {first} {cost}", self.printer.paint(Look::Bad, "✗")).trim_end().to_owned();
-                let rest = lines.take(FAILURE_LINES).map(|line| self.faint(&format!("  {}", text::line(line, WIDTH))));
+                let head =
+                    format!("  {} {first} {cost}", self.printer.paint(Look::Bad, "✗")).trim_end().to_owned();
+                let rest = lines
+                    .take(FAILURE_LINES)
+                    .map(|line| self.faint(&format!("  {}", text::line(line, WIDTH))));
                 std::iter::once(head).chain(rest).collect()
             }
         }
@@ -165,7 +197,9 @@ impl Follower {
         if let Some(failure) = &verdict.failure {
             let place = failure.location.as_ref().map(|place| format!("at {}:{}", place.path, place.line));
             let message = failure.message.lines().take(FAILURE_LINES).map(str::to_owned);
-            lines.extend(message.chain(place).map(|line| self.faint(&format!("    {}", text::line(&line, WIDTH)))));
+            lines.extend(
+                message.chain(place).map(|line| self.faint(&format!("    {}", text::line(&line, WIDTH)))),
+            );
         }
         lines
     }

@@ -46,7 +46,10 @@ pub enum Look {
     Notable,
 }
 
-#[allow(clippy::unused_self, reason = "who has no printer prints nothing, also where printing needs none of its settings")]
+#[allow(
+    clippy::unused_self,
+    reason = "who has no printer prints nothing, also where printing needs none of its settings"
+)]
 impl Printer {
     /// A printer for what was asked and what there is.
     pub fn new(json: bool, colour: Colour, no_color: bool) -> Self {
@@ -136,7 +139,11 @@ impl Printer {
         if let Error::Mistakes(mistakes) = error {
             let _ = writeln!(err, "{}", self.mistakes(mistakes));
             let count = mistakes.0.len();
-            let _ = writeln!(err, "{word}: {count} {} in the project's files", if count == 1 { "mistake" } else { "mistakes" });
+            let _ = writeln!(
+                err,
+                "{word}: {count} {} in the project's files",
+                if count == 1 { "mistake" } else { "mistakes" }
+            );
             return;
         }
         let text = text::visible(&acquit_run::harness::chain(error));
@@ -151,7 +158,11 @@ impl Printer {
         let mut out = String::new();
         for mistake in &mistakes.0 {
             let place = format!("{}:{}:{}", mistake.file, mistake.line, mistake.column);
-            out.push_str(&format!("{}: {}\n", self.paint(Look::Strong, &place), text::visible(&mistake.what)));
+            out.push_str(&format!(
+                "{}: {}\n",
+                self.paint(Look::Strong, &place),
+                text::visible(&mistake.what)
+            ));
             if !mistake.source_line.is_empty() {
                 let shown = text::visible(&mistake.source_line.replace('\t', " "));
                 let caret = " ".repeat(mistake.column.saturating_sub(1));

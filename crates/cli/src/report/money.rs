@@ -7,7 +7,9 @@ pub fn cost(micros: Option<u64>) -> String {
     match micros {
         None => "no price".to_owned(),
         // Below a cent the cents say nothing.
-        Some(micros) if micros < 10_000 && micros > 0 => format!("${}.{:04}", micros / 1_000_000, micros % 1_000_000 / 100),
+        Some(micros) if micros < 10_000 && micros > 0 => {
+            format!("${}.{:04}", micros / 1_000_000, micros % 1_000_000 / 100)
+        }
         Some(micros) => {
             let cents = micros.saturating_add(5_000) / 10_000;
             format!("${}.{:02}", cents / 100, cents % 100)

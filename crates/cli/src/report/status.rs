@@ -32,7 +32,9 @@ impl Status {
             return;
         }
         self.frame = (self.frame + 1) % FRAMES.len();
-        let width = rustix::termios::tcgetwinsize(std::io::stderr()).map_or(80, |size| usize::from(size.ws_col)).max(20);
+        let width = rustix::termios::tcgetwinsize(std::io::stderr())
+            .map_or(80, |size| usize::from(size.ws_col))
+            .max(20);
         let line = format!("{} {what} · {}s", FRAMES[self.frame], self.since.elapsed().as_secs());
         let line = self.printer.paint(Look::Faint, &text::line(&line, width - 1));
         let mut err = std::io::stderr();

@@ -22,7 +22,8 @@ impl Printer {
             return self.say("no tasks yet; `acquit run \"…\"` makes one");
         }
         let rows: Vec<Vec<String>> = tasks.iter().map(row).collect();
-        let lines = table::lines(&["TASK", "STATE", "STAGE", "LEGS", "COST", "UPDATED", "TITLE"], &rows, &[3, 4]);
+        let lines =
+            table::lines(&["TASK", "STATE", "STAGE", "LEGS", "COST", "UPDATED", "TITLE"], &rows, &[3, 4]);
         for (index, line) in lines.iter().enumerate() {
             self.data(&self.paint(if index == 0 { Look::Faint } else { Look::Plain }, line));
         }
@@ -34,7 +35,11 @@ impl Printer {
             return self.json(&serde_json::json!({ "task": task, "legs": legs }));
         }
         let seed = &task.seed;
-        self.data(&format!("{} {}", self.paint(Look::Strong, &seed.id.to_string()), text::visible(&seed.wish.title)));
+        self.data(&format!(
+            "{} {}",
+            self.paint(Look::Strong, &seed.id.to_string()),
+            text::visible(&seed.wish.title)
+        ));
         if !seed.wish.description.is_empty() {
             self.data(&text::visible(&seed.wish.description));
         }
@@ -64,10 +69,14 @@ impl Printer {
             State::Ended { end: End::Failed { reason } } => {
                 self.paint(Look::Bad, &format!("failed: {}", text::line(reason, 200)))
             }
-            State::Ended { end: End::Cancelled { by } } => self.paint(Look::Notable, &format!("cancelled by {by}")),
+            State::Ended { end: End::Cancelled { by } } => {
+                self.paint(Look::Notable, &format!("cancelled by {by}"))
+            }
             State::Ended { end: End::NoImprovement } => self.paint(Look::Notable, "no improvement found"),
             State::Working { entry, .. } => format!("{} at {}", state.word(), heading(entry)),
-            State::Waiting { request } => self.paint(Look::Notable, &format!("waits for a person at {}", request.stage)),
+            State::Waiting { request } => {
+                self.paint(Look::Notable, &format!("waits for a person at {}", request.stage))
+            }
             State::New => state.word().to_owned(),
         }
     }
@@ -80,7 +89,9 @@ impl Printer {
                     let place = if *published { "in your repository" } else { "in the workspace" };
                     self.field("work", &format!("{} {place}", short(commit)));
                 }
-                Artifact::Commits { leg, commits } => self.field("commits", &format!("{} by leg {leg}", commits.len())),
+                Artifact::Commits { leg, commits } => {
+                    self.field("commits", &format!("{} by leg {leg}", commits.len()));
+                }
                 Artifact::Diff(stats) => {
                     let words = format!("{} files, +{} −{}", stats.files, stats.insertions, stats.deletions);
                     self.field("diff", &words);
@@ -192,7 +203,9 @@ fn answers(task: &Task, ask: &Ask) -> String {
         Ask::Choice { options } => format!("--choose {}", alternatives(options)),
         Ask::Approval { .. } => "--approve, or --reject \"…\"".to_owned(),
         Ask::Stage { outcomes } => format!("--choose {}", alternatives(outcomes)),
-        Ask::Budget { .. } | Ask::Stuck => "--approve (once more), --text \"…\", or --reject \"…\"".to_owned(),
+        Ask::Budget { .. } | Ask::Stuck => {
+            "--approve (once more), --text \"…\", or --reject \"…\"".to_owned()
+        }
     };
     format!("  answer it:  acquit task answer {id} {how}\n  go on:      acquit run {id}")
 }

@@ -39,7 +39,11 @@ pub fn demo(mut desk: Desk, keep: bool) -> Result<Exit, Error> {
     if keep {
         desk.printer.say(&format!("\nkept: {}", folder.display()));
     } else {
-        std::fs::remove_dir_all(&folder).map_err(|source| Error::File { doing: "remove", path: folder, source })?;
+        std::fs::remove_dir_all(&folder).map_err(|source| Error::File {
+            doing: "remove",
+            path: folder,
+            source,
+        })?;
     }
     shown
 }
@@ -58,11 +62,21 @@ fn show(desk: &Desk, repository: &Path) -> Result<Exit, Error> {
         tags: Vec::new(),
         variables: Vec::new(),
     };
-    let task = desk.create(store, &wish, "greet.sh --json NAME prints the greeting as one line of JSON.".to_owned())?;
+    let task = desk.create(
+        store,
+        &wish,
+        "greet.sh --json NAME prints the greeting as one line of JSON.".to_owned(),
+    )?;
     let exit = run::run_task(desk, store, &task, 0)?;
     if exit == Exit::Done && !printer.json {
         let range = format!("main..{}", task.seed.branch);
-        let log = desk.world.git.call("log").inside(repository).args(["--stat", "--format=%h %s%n%n%b", &range]).run()?;
+        let log = desk
+            .world
+            .git
+            .call("log")
+            .inside(repository)
+            .args(["--stat", "--format=%h %s%n%n%b", &range])
+            .run()?;
         printer.data(&format!("\n{}", printer.paint(Look::Strong, "What is in the repository now:")));
         printer.data(&crate::report::text::visible(String::from_utf8_lossy(&log.stdout).trim_end()));
     }
@@ -71,9 +85,14 @@ fn show(desk: &Desk, repository: &Path) -> Result<Exit, Error> {
 
 /// A folder that nobody else has.
 fn scratch(desk: &Desk) -> Result<PathBuf, Error> {
-    let base = desk.surroundings.environment.get("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    let base =
+        desk.surroundings.environment.get("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
     let path = base.join(format!("acquit-demo-{}", std::process::id()));
-    std::fs::create_dir(&path).map_err(|source| Error::File { doing: "create", path: path.clone(), source })?;
+    std::fs::create_dir(&path).map_err(|source| Error::File {
+        doing: "create",
+        path: path.clone(),
+        source,
+    })?;
     Ok(path)
 }
 

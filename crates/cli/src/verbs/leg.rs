@@ -24,8 +24,14 @@ pub enum Then {
 }
 
 /// Claims a leg and runs it. Ends well if there was nothing to claim: somebody else was faster.
-pub fn leg(desk: &Desk, task: Option<TaskId>, then: Then, passed_on: Option<Timestamp>) -> Result<Exit, Error> {
-    run(desk, task, then, passed_on).inspect_err(|error| desk.printer.say(&supervise::farewell(std::process::id(), error)))
+pub fn leg(
+    desk: &Desk,
+    task: Option<TaskId>,
+    then: Then,
+    passed_on: Option<Timestamp>,
+) -> Result<Exit, Error> {
+    run(desk, task, then, passed_on)
+        .inspect_err(|error| desk.printer.say(&supervise::farewell(std::process::id(), error)))
 }
 
 fn run(desk: &Desk, task: Option<TaskId>, then: Then, passed_on: Option<Timestamp>) -> Result<Exit, Error> {

@@ -37,7 +37,10 @@ pub fn run_task(desk: &Desk, store: &mut dyn Store, task: &Task, after: i64) -> 
         "{} {}\n{}\n",
         printer.paint(Look::Strong, &seed.id.to_string()),
         text::line(&seed.wish.title, 100),
-        printer.paint(Look::Faint, &format!("workflow {} · branch {}", seed.workflow, text::visible(&seed.branch))),
+        printer.paint(
+            Look::Faint,
+            &format!("workflow {} · branch {}", seed.workflow, text::visible(&seed.branch))
+        ),
     ));
     let task = match task.state {
         State::Working { .. } => relay::follow(desk, store, seed.id, Part::Runs, Level::Info, after)?,
@@ -46,7 +49,10 @@ pub fn run_task(desk: &Desk, store: &mut dyn Store, task: &Task, after: i64) -> 
     if let State::Ended { end: End::Done } = task.state {
         let definition = store.definition(task.id())?;
         if let Err(error) = acquit_run::supervise::clean(&desk.world, &definition, task.id()) {
-            printer.warn(&format!("the workspace is kept: {}", text::visible(&acquit_run::harness::chain(&error))));
+            printer.warn(&format!(
+                "the workspace is kept: {}",
+                text::visible(&acquit_run::harness::chain(&error))
+            ));
         }
     }
     let legs = store.legs(task.id())?;
@@ -63,7 +69,11 @@ fn newest(store: &mut dyn Store, id: TaskId) -> Result<i64, Error> {
         let events = store.events(Some(id), after, PAGE)?;
         let full = events.len() == PAGE as usize;
         // The event that readied the current leg is shown again, as a heading.
-        let current = if full { events.last() } else { events.iter().rev().find(|event| event.body.kind() == "leg_readied") };
+        let current = if full {
+            events.last()
+        } else {
+            events.iter().rev().find(|event| event.body.kind() == "leg_readied")
+        };
         after = current.map_or(after, |event| if full { event.seq } else { event.seq - 1 });
         if !full {
             return Ok(after);

@@ -18,7 +18,8 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
     let printer = desk.printer;
     let task = match verb {
         TaskVerb::List { all_projects, state, limit } => {
-            let project = if all_projects { None } else { Some(desk.source()?.top().to_string_lossy().into_owned()) };
+            let project =
+                if all_projects { None } else { Some(desk.source()?.top().to_string_lossy().into_owned()) };
             printer.tasks(&store.list(&Filter { project, state, ended: true, limit })?);
             return Ok(Exit::Done);
         }

@@ -7,11 +7,12 @@ use crate::args::WorkflowVerb;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::project::Files;
 use crate::report::{table, text};
 
 /// Does one of them.
 pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
-    let project = desk.project(&desk.source()?)?;
+    let project = Files::find(desk.source()?.top())?.read()?;
     let printer = desk.printer;
     match verb {
         WorkflowVerb::List if printer.json => printer.json(&project.workflows),
@@ -21,11 +22,18 @@ pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
                 .iter()
                 .map(|workflow| {
                     let stages: Vec<&str> = workflow.stages.iter().map(|stage| stage.name.as_str()).collect();
-                    let mark = if project.config.workflow.as_ref() == Some(&workflow.name) { "*" } else { "" };
-                    vec![format!("{}{mark}", workflow.name), stages.join(" "), text::line(&workflow.description, 60)]
+                    let mark =
+                        if project.config.workflow.as_ref() == Some(&workflow.name) { "*" } else { "" };
+                    vec![
+                        format!("{}{mark}", workflow.name),
+                        stages.join(" "),
+                        text::line(&workflow.description, 60),
+                    ]
                 })
                 .collect();
-            table::lines(&["WORKFLOW", "STAGES", "DESCRIPTION"], &rows, &[]).iter().for_each(|line| printer.data(line));
+            table::lines(&["WORKFLOW", "STAGES", "DESCRIPTION"], &rows, &[])
+                .iter()
+                .for_each(|line| printer.data(line));
         }
         WorkflowVerb::Check { workflow } => {
             let checked: Vec<&Name> = match &workflow {

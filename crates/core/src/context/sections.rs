@@ -1,10 +1,5 @@
 //! The sections of a prompt that tell of one task: what is wanted, what is there, what happened, how to report.
 
-#![allow(
-    clippy::format_push_string,
-    reason = "a prompt is built once per leg, and reads better in one form throughout"
-)]
-
 use super::{Parts, TITLE_LIMIT, text};
 use crate::artifact::Artifact;
 use crate::failure::Failure;
@@ -158,8 +153,11 @@ pub(super) fn reported(parts: &Parts<'_>) -> String {
     };
     let Some(payload) = outcome.payload.as_object().filter(|_| !mends(parts)) else { return String::new() };
     // The summary stands in the history, and the plan has a section of its own.
-    let more: serde_json::Map<_, _> =
-        payload.iter().filter(|(key, _)| !["summary", "plan"].contains(&key.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect();
+    let more: serde_json::Map<_, _> = payload
+        .iter()
+        .filter(|(key, _)| !["summary", "plan"].contains(&key.as_str()))
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect();
     if more.is_empty() {
         return String::new();
     }

@@ -118,7 +118,8 @@ pub enum Error {
 
 /// Plays the leg's turn of a script. Returns the exit code.
 pub fn play(path: &Path, leg: &Leg, spawner: &Spawner, out: &mut dyn Write) -> Result<i32, Error> {
-    let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let text =
+        std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let script: Script =
         toml::from_str(&text).map_err(|source| Error::Form { path: path.to_owned(), source })?;
     let turns = script.get(&leg.stage).filter(|turns| !turns.is_empty());
@@ -152,13 +153,19 @@ fn one(
         write(path, &step.content)?;
     } else if let Some(path) = &step.append {
         say(out, &Said::ToolUse { name: "append".to_owned(), input: path.display().to_string() })?;
-        std::fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(step.content.as_bytes())?;
+        std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)?
+            .write_all(step.content.as_bytes())?;
     } else if let Some(name) = &step.output {
         write(&leg.output_dir.join(name), &step.content)?;
     } else if let Some(line) = &step.run {
         return run(line, leg, spawner, out).map(|()| None);
     } else if let Some(line) = &step.becomes {
-        return Err(become_program(Path::new("/bin/sh"), &["-c".into(), format!("exec {line}").into()]).into());
+        return Err(
+            become_program(Path::new("/bin/sh"), &["-c".into(), format!("exec {line}").into()]).into()
+        );
     } else if let Some(usage) = &step.usage {
         say(out, &Said::Usage(usage.clone()))?;
     } else if let Some(name) = &step.outcome {

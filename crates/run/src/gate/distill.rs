@@ -20,8 +20,18 @@ const SOURCE_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// Words by which tools announce a failure, in lowercase.
 const SIGNS: [&str; 12] = [
-    "error", "fail", "panicked", "assert", "expected", "actual", "exception", "traceback", "not ok", "undefined",
-    "cannot", "left:",
+    "error",
+    "fail",
+    "panicked",
+    "assert",
+    "expected",
+    "actual",
+    "exception",
+    "traceback",
+    "not ok",
+    "undefined",
+    "cannot",
+    "left:",
 ];
 
 /// What a failure says.
@@ -54,11 +64,11 @@ fn essential(lines: &[&str]) -> String {
     // The line before a failure often names the test.
     let kept = &lines[from.saturating_sub(1)..];
     let shown: Vec<String> = kept.iter().take(LINES).map(|line| shorten(&printable(line), LINE)).collect();
-    let mut text = shown.join("\n");
-    if kept.len() > LINES {
-        text.push_str(&format!("\n… ({} lines more)", kept.len() - LINES));
+    let text = shown.join("\n");
+    match kept.len().saturating_sub(LINES) {
+        0 => text,
+        more => format!("{text}\n… ({more} lines more)"),
     }
-    text
 }
 
 /// Colours and other escape sequences are for terminals, not for readers.
@@ -102,19 +112,25 @@ fn leading_number(text: &str) -> Option<u32> {
 /// The path relative to the tree, if it names a regular file there and does not climb out.
 fn inside(path: &str, tree: &Path) -> Option<String> {
     let path = Path::new(path);
-    let relative: PathBuf = path.strip_prefix(tree).unwrap_or(path).components().filter(|part| *part != Component::CurDir).collect();
+    let relative: PathBuf = path
+        .strip_prefix(tree)
+        .unwrap_or(path)
+        .components()
+        .filter(|part| *part != Component::CurDir)
+        .collect();
     let plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
     let text = relative.to_str()?.to_owned();
-    (plain && !text.is_empty() && tree.join(&relative).symlink_metadata().ok()?.is_file()).then_some(text)
+    let file = tree.join(&relative);
+    if !plain || text.is_empty() || !file.symlink_metadata().ok()?.is_file() {
+        return None;
+    }
+    // A link in a folder on the way could lead out of the tree.
+    file.canonicalize().ok()?.starts_with(tree.canonicalize().ok()?).then_some(text)
 }
 
 /// The lines around a place, numbered, with the line itself marked.
 fn excerpt(location: &Location, tree: &Path) -> Option<String> {
     let path = tree.join(&location.path);
-    // A link in a folder on the way could lead out of the tree.
-    if !path.canonicalize().ok()?.starts_with(tree.canonicalize().ok()?) {
-        return None;
-    }
     let text = read_text(&path, SOURCE_LIMIT).ok()??;
     let at = location.line as usize;
     let first = at.saturating_sub(AROUND).max(1);
@@ -154,7 +170,11 @@ mod tests {
     fn the_place_is_found_in_the_forms_that_tools_use() {
         check("noise\nerror[E0308]: mismatched\n --> src/a.rs:2:5\n", Some(("src/a.rs", 2)), "E0308");
         check("thread 'x' panicked at ./src/a.rs:3:1:\nboom", Some(("src/a.rs", 3)), "boom");
-        check("  File \"TREE/src/a.rs\", line 2, in f\nAssertionError", Some(("src/a.rs", 2)), "AssertionError");
+        check(
+            "  File \"TREE/src/a.rs\", line 2, in f\nAssertionError",
+            Some(("src/a.rs", 2)),
+            "AssertionError",
+        );
         check("at f (TREE/src/a.rs:1:9)\nError: x", Some(("src/a.rs", 1)), "Error: x");
     }
 

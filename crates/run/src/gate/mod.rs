@@ -91,9 +91,17 @@ pub(crate) fn command(
     let child = match desk.world.spawner.spawn(&spec) {
         Ok(child) => child,
         // The program may be one of the repository's own, which the change has removed: the work is at fault, not the harness.
-        Err(error @ (process::Error::ProgramMissing { .. } | process::Error::ProgramNotExecutable { .. })) => {
+        Err(
+            error @ (process::Error::ProgramMissing { .. } | process::Error::ProgramNotExecutable { .. }),
+        ) => {
             let why = format!("failed to {}", chain(&error));
-            return Ok(Ran { passed: false, ended: why.clone(), cut_short: Some(why), took: Span::from(0), log });
+            return Ok(Ran {
+                passed: false,
+                ended: why.clone(),
+                cut_short: Some(why),
+                took: Span::from(0),
+                log,
+            });
         }
         Err(error) => return Err(Trouble::harness(&error)),
     };

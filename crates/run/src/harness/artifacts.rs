@@ -54,7 +54,9 @@ pub(super) fn collect(desk: &mut Desk<'_>, job: &Job<'_>, done: &Done) -> Vec<Ar
         list.extend(text.map(|text| Artifact::Plan { text }));
         match files(job, &folder.output_dir(), &agent.outputs) {
             Ok(found) => list.extend(found),
-            Err(error) => desk.notice(super::BEST_EFFORT, format!("the stage's files were not collected: {error}")),
+            Err(error) => {
+                desk.notice(super::BEST_EFFORT, format!("the stage's files were not collected: {error}"));
+            }
         }
     }
     list

@@ -194,11 +194,11 @@ pub fn point(world: &World, step: Step) {
 
 /// Whether a leg lets an agent work, or only checks.
 fn has_agent(purpose: &Purpose, work: &Work) -> bool {
-    match (purpose, work) {
-        (Purpose::Recheck { .. }, _) => false,
-        (Purpose::Work | Purpose::Fix { .. }, Work::Agent(_)) => true,
-        (Purpose::Work | Purpose::Fix { .. }, Work::Check | Work::Action { .. } | Work::Human { .. }) => false,
-    }
+    let rechecks = match purpose {
+        Purpose::Recheck { .. } => true,
+        Purpose::Work | Purpose::Fix { .. } => false,
+    };
+    !rechecks && matches!(work, Work::Agent(_))
 }
 
 /// How much a failure to do something optional matters.

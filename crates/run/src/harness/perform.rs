@@ -61,8 +61,7 @@ fn squash(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Done
     let commit = workspace.squash(&base, &job.start, &message(job), &identity)?;
     workspace.publish(&job.source, &seed.branch, &commit)?;
     desk.notice(Level::Info, format!("branch {} is at {}", seed.branch, commit.short()));
-    let branch =
-        Artifact::Branch { name: seed.branch.clone(), commit: commit.to_string(), published: true };
+    let branch = Artifact::Branch { name: seed.branch.clone(), commit: commit.to_string(), published: true };
     Ok(Done { moved: Some((commit, vec![branch])), ..by_harness(outcome::DONE) })
 }
 
@@ -76,7 +75,8 @@ fn message(job: &Job<'_>) -> String {
     }
     if !job.task.learnings.is_empty() {
         text.push_str("\n\n");
-        let lines = job.task.learnings.iter().map(|learning| format!("- {}\n", visible(&shorten(learning, 300))));
+        let lines =
+            job.task.learnings.iter().map(|learning| format!("- {}\n", visible(&shorten(learning, 300))));
         text.extend(lines);
     }
     format!("{}\n\nTask: {}\n", text.trim_end(), job.task.seed.id)

@@ -74,9 +74,10 @@ pub(super) fn configure(desk: &Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Res
         let words = format!("stage {} names no agent, and the project has no default agent", job.stage.name);
         Trouble::failed(kind::HARNESS, words)
     })?;
-    let agent = config.agents.get(name).cloned().ok_or_else(|| {
-        Trouble::failed(kind::HARNESS, format!("the configuration has no agent `{name}`"))
-    })?;
+    let agent =
+        config.agents.get(name).cloned().ok_or_else(|| {
+            Trouble::failed(kind::HARNESS, format!("the configuration has no agent `{name}`"))
+        })?;
     let mut launch = agent::launch(&agent, desk.world).map_err(|error| Trouble::harness(&error))?;
     let folder = desk.world.leg_folder(desk.hold.leg);
     let attempt = 1 + job.task.past.iter().filter(|past| counts(past, job)).count();

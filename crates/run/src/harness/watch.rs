@@ -60,7 +60,8 @@ impl Watcher for Watch<'_, '_> {
     fn output(&mut self, _offset: u64, bytes: &[u8]) {
         let Some(transcript) = &mut self.transcript else { return };
         transcript.take(bytes);
-        if transcript.is_full() && self.broken.is_none()
+        if transcript.is_full()
+            && self.broken.is_none()
             && let Err(error) = self.write()
         {
             // Part of the transcript would be missing for good, so this is not tolerated.
@@ -69,7 +70,8 @@ impl Watcher for Watch<'_, '_> {
     }
 
     fn tick(&mut self) -> Next {
-        if self.broken.is_none() && self.flushed.elapsed() >= FLUSH
+        if self.broken.is_none()
+            && self.flushed.elapsed() >= FLUSH
             && let Err(error) = self.write()
         {
             self.broken = Some(error);

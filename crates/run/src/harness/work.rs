@@ -15,9 +15,9 @@ use acquit_core::workflow::{AgentWork, Mode, Stage, Work};
 
 use super::desk::Desk;
 use super::{Trouble, artifacts, perform, turn};
-use crate::{gate, untrusted};
 use crate::git::{CommitId, Identity, Source};
 use crate::workspace::{Leftovers, Locked, Work as Collected, Workspace};
+use crate::{gate, untrusted};
 
 /// How long a leg waits for what an earlier harness left running in the workspace: a git process that is killed with nobody
 /// ends by itself, and only a very large checkout takes longer than this.
@@ -59,10 +59,10 @@ pub(super) fn stage(
     let workspace = prepare(desk, &job)?;
     desk.step(Step::Workspace);
     let done = match (&entry.purpose, &stage.work) {
-        (Purpose::Recheck { outcome }, _) => {
-            Done { outcome: outcome.clone(), collected: None, moved: None }
+        (Purpose::Recheck { outcome }, _) => Done { outcome: outcome.clone(), collected: None, moved: None },
+        (Purpose::Work | Purpose::Fix { .. }, Work::Agent(agent)) => {
+            agent_turn(desk, &job, agent, &workspace)?
         }
-        (Purpose::Work | Purpose::Fix { .. }, Work::Agent(agent)) => agent_turn(desk, &job, agent, &workspace)?,
         (Purpose::Work | Purpose::Fix { .. }, Work::Check) => by_harness(outcome::PASSED),
         (Purpose::Work | Purpose::Fix { .. }, Work::Action { action }) => {
             perform::action(desk, &job, *action, &workspace)?
@@ -120,14 +120,16 @@ fn agent_turn(
         && let Some(what) = unfinished(&workspace.tree())
     {
         // Taken as it is, the tree would be delivered with the marks of its conflicts.
-        let words = format!("the agent left {what} unfinished: it must be concluded or aborted before the end");
+        let words =
+            format!("the agent left {what} unfinished: it must be concluded or aborted before the end");
         return Err(Trouble::failed(kind::AGENT, words));
     }
     let collected = workspace.collect(&desk.hold.leg.to_string(), leftovers(job, agent.mode))?;
     let outcome = read_outcome(job, agent.mode, &folder, &ran, &collected).inspect_err(|_| {
         if collected.head != job.start {
             let place = desk.world.workspace_folder(desk.hold.leg.task);
-            let words = format!("what it did is kept as commit {} in {}", collected.head.short(), place.display());
+            let words =
+                format!("what it did is kept as commit {} in {}", collected.head.short(), place.display());
             desk.notice(Level::Info, words);
         }
     })?;
@@ -173,7 +175,10 @@ fn read_outcome(
     let changed = collected.head != job.start;
     let wrong = |wrong: Wrong| Trouble::failed(kind::OUTCOME, wrong.to_string());
     if let Some(what) = untrusted::not_a_file(&folder.handoff()) {
-        return Err(wrong(Wrong::Shape { place: "handoff file", reason: format!("it was replaced by {what}") }));
+        return Err(wrong(Wrong::Shape {
+            place: "handoff file",
+            reason: format!("it was replaced by {what}"),
+        }));
     }
     let handoff = untrusted::text(&folder.handoff(), outcome::PAYLOAD_LIMIT as u64)
         .map_err(|size| wrong(Wrong::TooLarge { place: "handoff file", size }))?;
@@ -241,10 +246,7 @@ fn report(
         .summary()
         .filter(|_| failures.is_empty() && super::has_agent(&job.entry.purpose, &job.stage.work))
         .map(|summary| format!("{}: {summary}", job.stage.name));
-    let ending = if failures.is_empty() {
-        Ending::Passed { outcome }
-    } else {
-        Ending::Rejected { outcome, failures }
-    };
+    let ending =
+        if failures.is_empty() { Ending::Passed { outcome } } else { Ending::Rejected { outcome, failures } };
     Report { ending, tip, artifacts, learning, usage: desk.usage.clone() }
 }

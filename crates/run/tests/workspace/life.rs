@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use acquit_run::git::Identity;
 use acquit_core::artifact::DiffStats;
+use acquit_run::git::Identity;
 use acquit_run::workspace::{Error, Leftover, Leftovers, Workspace};
 use acquit_testkit::repo::{self, Repo};
 
