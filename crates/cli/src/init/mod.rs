@@ -1,6 +1,6 @@
 //! What `acquit init` writes: files that fit the repository, and that acquit reads back without a mistake.
 //!
-//! [`plan`] looks and decides, [`write`] writes; neither prints nor runs anything. The repository is hostile input: of its
+//! [`plan`] looks and decides, [`write()`] writes; neither prints nor runs anything. The repository is hostile input: of its
 //! files only small regular ones are read, never through a link, and nothing that stands in them is copied into what is
 //! written; they only choose among the commands that are spelled out here.
 //!
