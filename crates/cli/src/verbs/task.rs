@@ -36,7 +36,10 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
         }
         TaskVerb::Retry { task, stage, note } => {
             let task = desk.decide(store, task, &Input::Retry { by: desk.person(), stage, note })?;
-            printer.say(&format!("ready again; `acquit run {}` runs it", task.id()));
+            printer.say(&format!(
+                "ready again, by the workflow and configuration it was added with; `acquit run {}` runs it",
+                task.id()
+            ));
             task
         }
         TaskVerb::Answer { task, approve, reject, choose, text } => {

@@ -256,3 +256,16 @@ fn an_agent_sees_only_what_it_was_given() {
     let without = Sandbox::new(config, CODE, "");
     without.run_to(3).said("GIVEN_TOKEN");
 }
+
+#[test]
+fn the_relay_runs_on_postgresql_as_it_does_on_sqlite() {
+    let reason = "the whole relay on a PostgreSQL store";
+    let Some(database) = acquit_testkit::postgres::database_or_skip(reason) else { return };
+    let sandbox = Sandbox::scripted(CODE, GOOD).with("ACQUIT_STORE", &database.url);
+    sandbox.run_to(0).said("T-1 is done");
+    assert!(!sandbox.place("acquit/acquit.db").exists(), "it used a store of its own");
+    let branch = sandbox.task().seed.branch;
+    assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:work.txt")]), "work");
+    let replayed = acquit_core::task::Task::replay(&sandbox.changes()).unwrap();
+    assert_eq!(replayed.state, sandbox.task().state);
+}
