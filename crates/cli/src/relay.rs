@@ -69,7 +69,7 @@ pub fn follow(
             if part == Part::Watches || asked > 1 {
                 return Ok(task);
             }
-            desk.printer.say("cancelling; Ctrl-C once more leaves it to end by itself");
+            view.follower.say("cancelling; Ctrl-C once more leaves it to end by itself");
             desk.cancel(store, id)?;
             continue;
         }

@@ -45,9 +45,9 @@ pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
     let [limit, ours] = in_turns([&mut || plain(&connection), &mut ours])?.map(|cost| cost.per(HANDOFFS));
     Ok(vec![Row {
         thing: "from one agent's exit to the next one's, wall".to_owned(),
-        ours: Some(Quantity::Time(ours.wall)),
+        ours: Quantity::Time(ours.wall),
         limit: Quantity::Time(limit.wall),
-        target: TARGET,
+        target: Some(TARGET),
     }])
 }
 

@@ -80,13 +80,13 @@ pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
         let [limit, ours] = in_turns([&mut shell, &mut ours])?.map(|cost| cost.per(at_once));
         let row = |what: &str, ours, limit, target| Row {
             thing: format!("one of {at_once} legs, {what} (failed: shell {failed}, acquit 0)"),
-            ours: Some(Quantity::Time(ours)),
+            ours: Quantity::Time(ours),
             limit: Quantity::Time(limit),
             target,
         };
-        rows.push(row("wall", ours.wall, limit.wall, TARGET));
+        rows.push(row("wall", ours.wall, limit.wall, Some(TARGET)));
         // Shown, not promised: the shell writes nothing down and contains nobody.
-        rows.push(row("CPU", ours.cpu, limit.cpu, f64::INFINITY));
+        rows.push(row("CPU", ours.cpu, limit.cpu, None));
     }
     rows.push(memory(acquit, &template, &dir.join("memory"))?);
     Ok(rows)
@@ -154,9 +154,9 @@ fn memory(acquit: &Path, template: &Path, dir: &Path) -> Result<Row, Stop> {
     let mean = shares.iter().sum::<u64>() / (shares.len() as u64).max(1);
     Ok(Row {
         thing: format!("memory of one of {} harnesses (PSS)", shares.len()),
-        ours: Some(Quantity::Bytes(mean)),
+        ours: Quantity::Bytes(mean),
         limit: Quantity::Bytes(MEMORY),
-        target: 1.0,
+        target: Some(1.0),
     })
 }
 

@@ -104,6 +104,11 @@ impl Follower {
         }
     }
 
+    /// Says something beside the events.
+    pub fn say(&mut self, text: &str) {
+        self.lines(&[text.to_owned()]);
+    }
+
     /// Renews the live line. `running` is what the current leg has used so far.
     pub fn tick(&mut self, running: &Usage) {
         let mut cost = self.cost.clone();
