@@ -12,7 +12,7 @@ use crate::process::Identity;
 use crate::workspace::{self, Workspace};
 use crate::world::World;
 
-/// Declares lost every leg whose harness is gone: on this machine by looking at the process, elsewhere by its lease.
+/// Declares lost every leg whose harness is gone: of this machine and boot by looking at the process, others by their lease.
 /// Returns how many there were. Safe to run from anywhere, by any number of processes at once.
 pub fn bury(world: &World, store: &mut dyn Store) -> Result<usize> {
     let mut count = 0;
@@ -31,9 +31,11 @@ pub fn bury(world: &World, store: &mut dyn Store) -> Result<usize> {
 /// Why the leg's harness counts as gone, if it does.
 fn gone(world: &World, leg: &Leg, lease: Lease) -> Option<String> {
     let owner = leg.owner.as_ref()?;
-    if owner.host == world.host {
+    // Names of machines repeat in a fleet, and a number of a process means nothing elsewhere or after a restart. Only where
+    // machine and boot are this one's is the process table asked; everywhere else, or if it cannot be read, the lease decides.
+    let boot_is_ours = Identity::of_self().is_ok_and(|own| own.boot() == owner.boot);
+    if owner.host == world.host && boot_is_ours {
         let process = Identity::from_parts(&owner.boot, owner.pid, owner.started);
-        // If the process table cannot be read, the lease decides.
         match process.is_alive() {
             Ok(true) => return None,
             Ok(false) => {

@@ -151,12 +151,12 @@ fn a_warning_is_shown_and_rejects_nothing() {
 }
 
 #[test]
-fn what_gates_leave_in_the_tree_is_not_part_of_the_work() {
-    let workflow = CODE.replace(
-        "[stages.code]",
-        "[gates.messy]\nrun = \"echo mess > mess.txt; echo mess >> work.txt\"\n[stages.code]",
-    );
-    let workflow = workflow.replace("mode = \"implement\"", "mode = \"implement\"\ngates = [\"messy\"]");
+fn what_a_gate_leaves_in_the_tree_is_neither_the_works_nor_the_next_gates() {
+    let gates = "[gates.messy]\nrun = \"echo mess > mess.txt; echo mess >> work.txt\"\n\
+        [gates.strict]\nrun = \"test ! -e mess.txt && grep -qx work work.txt && ! grep -q mess work.txt\"\n";
+    let workflow = CODE.replace("[stages.code]", &format!("{gates}[stages.code]"));
+    let workflow =
+        workflow.replace("mode = \"implement\"", "mode = \"implement\"\ngates = [\"messy\", \"strict\"]");
     let sandbox = Sandbox::scripted(&workflow, GOOD);
     sandbox.run_to(0);
     let branch = sandbox.task().seed.branch;
@@ -268,4 +268,17 @@ fn the_relay_runs_on_postgresql_as_it_does_on_sqlite() {
     assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:work.txt")]), "work");
     let replayed = acquit_core::task::Task::replay(&sandbox.changes()).unwrap();
     assert_eq!(replayed.state, sandbox.task().state);
+}
+
+#[test]
+fn tasks_of_one_repository_are_delivered_side_by_side() {
+    let sandbox = Sandbox::scripted(CODE, GOOD);
+    let runs: Vec<_> =
+        (0..4).map(|number| sandbox.start(&["run", &format!("Task number {number}")])).collect();
+    for run in runs {
+        run.wait().must(0);
+    }
+    let branches = sandbox.repo.git(&["for-each-ref", "--format=%(refname)", "refs/heads/acquit"]);
+    assert_eq!(branches.lines().count(), 4, "{branches}");
+    assert_eq!(sandbox.repo.git(&["for-each-ref", "refs/acquit/incoming", "refs/acquit/base"]), "");
 }

@@ -130,7 +130,7 @@ impl Locked {
         let doing = "publish to the repository";
         if let Some((_, commit, _)) = branch {
             self.set_ref("refs/acquit/publish", commit)?;
-            refspecs.push("+refs/acquit/publish:refs/acquit/incoming".into());
+            refspecs.push(format!("+refs/acquit/publish:{}", incoming(commit)));
         }
         if !refspecs.is_empty() {
             source
@@ -153,7 +153,7 @@ impl Locked {
         let Some((name, commit, old)) = branch else { return Ok(()) };
         let zero = "0".repeat(commit.as_str().len());
         let old = old.unwrap_or(&zero);
-        let input = format!("update {name} {commit} {old}\ndelete refs/acquit/incoming\n");
+        let input = format!("update {name} {commit} {old}\ndelete {}\n", incoming(commit));
         let update = source.call(&self.git, "update-ref").args(["--stdin", "--no-deref"]).input(input);
         update.run().map(drop).map_err(Error::git(doing))
     }
@@ -203,4 +203,10 @@ impl Locked {
     fn known(&self) -> Result<State, Error> {
         self.load()?.ok_or_else(|| Error::NotPrepared { path: self.dir.clone() })
     }
+}
+
+/// The ref that holds a commit between its arrival and the moving of its branch. Each has its own, because tasks of one
+/// repository are published side by side.
+fn incoming(commit: &CommitId) -> String {
+    format!("refs/acquit/incoming/{commit}")
 }
