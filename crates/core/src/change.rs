@@ -55,7 +55,7 @@ pub enum Change {
     },
     /// A person gave the task all its budgets anew.
     BudgetsReset,
-    /// A value of the variation led nowhere; the work starts from the base again.
+    /// A value of the variation led nowhere; the work starts from the base again, with all budgets anew.
     VariationTried {
         /// Which value, and why.
         tried: Tried,
@@ -184,6 +184,8 @@ impl Task {
             Change::VariationTried { tried } => {
                 self.tried.push(tried.clone());
                 self.tip.clone_from(&self.seed.base.commit);
+                // What one value was tried in vain says nothing about the next.
+                self.spent.clear();
                 // The next value follows a plan of its own, and nothing of the work is left to measure.
                 self.artifacts
                     .retain(|artifact| !matches!(artifact, Artifact::Plan { .. } | Artifact::Diff(_)));

@@ -106,6 +106,12 @@ pub fn decide(task: &Task, workflow: &Workflow, input: Input) -> Result<Vec<Chan
     Ok(next.changes)
 }
 
+/// A budget that has nothing left, and the question to a person that follows if nobody else knows what to do.
+struct Empty {
+    budget: Name,
+    question: String,
+}
+
 /// The changes so far, and the task as they have made it.
 struct Next<'a> {
     task: Task,
@@ -198,8 +204,12 @@ impl Next<'_> {
                         Entry { stage: entry.stage.clone(), purpose: Purpose::Work }
                     }
                 };
-                if self.spend(&kinds, entry, &again) {
-                    self.enter(again);
+                match self.spend(&kinds) {
+                    Ok(()) => self.enter(again),
+                    Err(Empty { budget, question }) => {
+                        let reason = question.clone();
+                        self.give_up(entry, &budget, &reason, question, again);
+                    }
                 }
             }
             Ending::Failed { kind, reason } => self.failed(entry, &kind, &reason),
@@ -236,6 +246,12 @@ impl Next<'_> {
             let patience = if *kind == *kind::LOST { 0 } else { u64::from(RETRY_DELAY) << spent.min(8) };
             return self.ready(entry.clone(), Span::from(patience));
         }
+        let question = format!("stage {} failed ({kind}): {reason}", entry.stage);
+        self.give_up(entry, kind, reason, question, entry.clone());
+    }
+
+    /// A budget is spent: the `failed` transition, if the stage has one, else a person.
+    fn give_up(&mut self, entry: &Entry, kind: &Name, reason: &str, question: String, resume: Entry) {
         if let Some(transition) = self.transition(entry, &Name::literal(outcome::FAILED)) {
             let outcome = Outcome {
                 name: Name::literal(outcome::FAILED),
@@ -244,8 +260,7 @@ impl Next<'_> {
             };
             self.follow(entry, &transition, &outcome);
         } else {
-            let question = format!("stage {} failed ({kind}): {reason}", entry.stage);
-            self.ask(entry, Ask::Budget { budget: kind.clone() }, question, entry.clone());
+            self.ask(entry, Ask::Budget { budget: kind.clone() }, question, resume);
         }
     }
 
@@ -266,8 +281,8 @@ impl Next<'_> {
                     entry.clone()
                 }
             };
-            if !self.spend(std::slice::from_ref(budget), entry, &resume) {
-                return;
+            if let Err(Empty { budget, question }) = self.spend(std::slice::from_ref(budget)) {
+                return self.ask(entry, Ask::Budget { budget }, question, resume);
             }
         }
         if self.consent(entry) == Consent::AfterIt {
@@ -342,25 +357,25 @@ impl Next<'_> {
         self.push(Change::LegReadied { leg, entry: Box::new(entry), delay });
     }
 
-    /// Spends one of each budget. If one of them is empty, spends nothing, asks a person instead and says `false`.
-    fn spend(&mut self, budgets: &[Name], entry: &Entry, resume: &Entry) -> bool {
+    /// Spends one of each budget; or nothing, if one of them is empty.
+    fn spend(&mut self, budgets: &[Name]) -> Result<(), Empty> {
         if let Some(empty) = budgets.iter().find(|budget| self.used(budget).0 >= self.used(budget).1) {
-            let limit = self.used(empty).1;
-            let how = match self.task.past.last().map(|past| (&past.ending, past.ending.trouble())) {
+            let last = self.task.past.last();
+            let how = match last.map(|past| (&past.ending, past.ending.trouble())) {
                 Some((Ending::Passed { outcome }, _)) => format!("ended `{}`", outcome.name),
                 Some((_, trouble)) => trouble.unwrap_or_default(),
                 None => "cannot begin".to_owned(),
             };
-            let question =
-                format!("stage {}: {how}, and the budget for {empty} ({limit}) is spent", entry.stage);
-            self.ask(entry, Ask::Budget { budget: empty.clone() }, question, resume.clone());
-            return false;
+            let stage = last.map_or("the task", |past| past.entry.stage.as_str());
+            let limit = self.used(empty).1;
+            let question = format!("stage {stage}: {how}, and the budget for {empty} ({limit}) is spent");
+            return Err(Empty { budget: empty.clone(), question });
         }
         for budget in budgets {
             let (spent, limit) = self.used(budget);
             self.push(Change::BudgetSpent { budget: budget.clone(), spent: spent + 1, limit });
         }
-        true
+        Ok(())
     }
 
     /// How much of a budget is spent, and how much there is.

@@ -23,12 +23,12 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 
 /// The most legs that a task can have before a person is needed, whatever its agents do. Every leg that ends either
 /// spends a budget, or moves on to a later stage, or goes back from a fix (once for each budget spent on getting there), or
-/// takes the variation's next value.
+/// takes the variation's next value, for which all budgets are there again.
 fn most_legs(workflow: &Workflow) -> u32 {
     let budgets: u32 = workflow.budgets.values().sum();
-    let values = workflow.variation.as_ref().map_or(0, |variation| variation.values.len());
+    let values = workflow.variation.as_ref().map_or(1, |variation| variation.values.len());
     let stages = u32::try_from(workflow.stages.len()).unwrap();
-    (budgets + u32::try_from(values).unwrap() + 1) * (2 * stages + 1)
+    u32::try_from(values).unwrap() * (budgets + 1) * (2 * stages + 1)
 }
 
 /// What an ending costs whoever wants the task to go on without end: first its going on, then its budgets.

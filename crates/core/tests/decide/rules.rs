@@ -175,6 +175,24 @@ fn a_failed_leg_is_tried_again_later_each_time_and_then_takes_the_failed_transit
 }
 
 #[test]
+fn work_that_is_rejected_too_often_takes_the_failed_transition_where_there_is_one() {
+    let flow = workflow(
+        vec![
+            stage("code", agent()).on("ready", &["done"]).on("failed", &["next-variation"]).fixed_by("mend"),
+            stage("mend", agent()).on("fixed", &["back"]),
+        ],
+        &[("test", 1)],
+    );
+    let mut way = Way::begun(varying(flow, &["tests", "docs"], 0));
+    way.ends([rejected("ready", &["test"]), passed("fixed")]);
+    assert_eq!((way.at().as_str(), way.spent("test")), ("code rechecks ready", 1));
+    way.end(rejected("ready", &["test"]));
+    assert_eq!((way.at().as_str(), way.spent("test")), ("code", 0), "the next value has budgets of its own");
+    assert_eq!(way.task.tried[0].value, "tests");
+    assert!(way.task.tried[0].reason.contains("rejected by"), "{:?}", way.task.tried);
+}
+
+#[test]
 fn a_transition_can_spend_a_budget_of_its_own() {
     let flow = workflow(
         vec![
