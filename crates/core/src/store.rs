@@ -104,7 +104,7 @@ pub enum Wanted {
     Of(TaskId),
 }
 
-/// The answer to a heartbeat.
+/// Whether a harness is to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pulse {
     /// Go on.
@@ -150,7 +150,11 @@ pub trait Store {
     /// Takes a ready leg whose time has come: makes it running, gives it a fence higher than any before, and a lease.
     fn claim(&mut self, wanted: Wanted, owner: &Owner, lease: Duration) -> Result<Option<Claim>>;
 
-    /// Renews the lease.
+    /// Looks whether the leg is still this harness's, and whether a person asked for its end. Writes nothing, so that a thousand
+    /// harnesses can ask often.
+    fn pulse(&mut self, hold: Hold) -> Result<Pulse>;
+
+    /// The same, and renews the lease.
     fn heartbeat(&mut self, hold: Hold, lease: Duration) -> Result<Pulse>;
 
     /// Appends events of a leg.

@@ -77,12 +77,12 @@ impl<B: Backend> Store for Database<B> {
         })
     }
 
+    fn pulse(&mut self, hold: Hold) -> Result<Pulse> {
+        self.read("look after a leg", |tables| pulse(hold, tables.pulse(hold)?))
+    }
+
     fn heartbeat(&mut self, hold: Hold, lease: Duration) -> Result<Pulse> {
-        self.write("take a heartbeat", |tables, now| match tables.renew(hold, now.plus(lease))? {
-            Some(false) => Ok(Pulse::Beating),
-            Some(true) => Ok(Pulse::Cancel),
-            None => Err(Error::Fenced(hold.leg).into()),
-        })
+        self.write("take a heartbeat", |tables, now| pulse(hold, tables.renew(hold, now.plus(lease))?))
     }
 
     fn note(&mut self, hold: Hold, notes: &[Note]) -> Result<()> {
@@ -145,6 +145,15 @@ impl<B: Backend> Store for Database<B> {
 
     fn wait(&mut self, at_most: Duration) -> Result<()> {
         self.0.wait(at_most)
+    }
+}
+
+/// What a held leg's mark means for its harness.
+fn pulse(hold: Hold, cancel: Option<bool>) -> refusal::Result<Pulse> {
+    match cancel {
+        Some(false) => Ok(Pulse::Beating),
+        Some(true) => Ok(Pulse::Cancel),
+        None => Err(Error::Fenced(hold.leg).into()),
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) trait Tables {
     /// Whether the hold is good; if so, it stays so to the end of the transaction.
     fn lock_hold(&mut self, hold: Hold) -> Result<Touched>;
     fn claim(&mut self, wanted: Wanted, terms: &Terms<'_>) -> Result<Option<LegRow>>;
+    /// Says of a held leg whether its end was asked for; `None` if it is not held.
+    fn pulse(&mut self, hold: Hold) -> Result<Option<bool>>;
     /// Renews a held leg's lease and says whether its end was asked for; `None` if it is not held.
     fn renew(&mut self, hold: Hold, until: Timestamp) -> Result<Option<bool>>;
     fn set_usage(&mut self, hold: Hold, usage: &str) -> Result<Touched>;

@@ -10,8 +10,11 @@ use acquit_core::store::{self, Note, Pulse, Store};
 use crate::fault;
 use crate::world::World;
 
-/// How often the lease is renewed, and so how long a cancellation takes to be seen: a person who cancels waits this long.
-const HEARTBEAT: Duration = Duration::from_secs(1);
+/// How often the lease is renewed: a tenth of it, so that a store which is away for a while costs no leg.
+const HEARTBEAT: Duration = Duration::from_secs(super::LEASE.as_secs() / 10);
+
+/// How long a cancellation takes to be seen: a person who cancels waits this long.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// A leg's desk: its claim, its notes that are not yet written, the time of its current step.
 pub(crate) struct Desk<'a> {
@@ -23,6 +26,7 @@ pub(crate) struct Desk<'a> {
     pub(crate) usage: Usage,
     step_began: Instant,
     beat: Instant,
+    looked: Instant,
 }
 
 impl<'a> Desk<'a> {
@@ -35,6 +39,7 @@ impl<'a> Desk<'a> {
             usage: Usage::default(),
             step_began: began,
             beat: Instant::now(),
+            looked: Instant::now(),
         }
     }
 
@@ -75,10 +80,14 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Renews the lease when it is time to. Says whether a person asked for the end.
+    /// Renews the lease, and looks whether a person asked for the end, each when it is time to.
     pub(crate) fn pulse(&mut self) -> Result<Pulse, store::Error> {
-        if self.beat.elapsed() < HEARTBEAT {
+        if self.looked.elapsed() < LOOK {
             return Ok(Pulse::Beating);
+        }
+        self.looked = Instant::now();
+        if self.beat.elapsed() < HEARTBEAT {
+            return self.store.pulse(self.hold);
         }
         let pulse = self.store.heartbeat(self.hold, super::LEASE)?;
         self.beat = Instant::now();

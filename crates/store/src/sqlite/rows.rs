@@ -208,6 +208,15 @@ impl Tables for Rows<'_> {
         )
     }
 
+    fn pulse(&mut self, hold: Hold) -> Result<Option<bool>> {
+        let leg = Place::from(hold.leg);
+        self.one(
+            "select cancel from legs where task = ?1 and number = ?2 and fence = ?3 and state = 'running'",
+            [leg.task, leg.number, hold.fence.0],
+            |row| row.get(0),
+        )
+    }
+
     fn renew(&mut self, hold: Hold, until: Timestamp) -> Result<Option<bool>> {
         let leg = Place::from(hold.leg);
         self.one(

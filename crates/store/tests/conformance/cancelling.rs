@@ -12,9 +12,11 @@ pub fn a_running_leg_hears_of_its_cancellation(place: &Place) {
     create(&mut *store, "stop it", 0);
     let mut held = claim(&mut *store);
     assert_eq!(store.heartbeat(held.hold, LEASE).unwrap(), Pulse::Beating);
+    assert_eq!(store.pulse(held.hold).unwrap(), Pulse::Beating);
     let asked = input(&mut *place.open(), &held.task, Input::Cancel { by: me() }).unwrap();
     assert_eq!(asked.state.word(), "cancelling");
     for _ in 0..2 {
+        assert_eq!(store.pulse(held.hold).unwrap(), Pulse::Cancel);
         assert_eq!(store.heartbeat(held.hold, LEASE).unwrap(), Pulse::Cancel);
     }
     assert!(

@@ -25,6 +25,7 @@ fn all_writes_are_refused(store: &mut dyn Store, stale: &Claim) {
     let notes = [Note { at: START, body }];
     let before =
         (store.task(id.task).unwrap(), store.legs(id.task).unwrap(), store.events(None, 0, 99).unwrap());
+    refused("pulse", store.pulse(stale.hold).err());
     refused("heartbeat", store.heartbeat(stale.hold, LEASE).err());
     refused("note", store.note(stale.hold, &notes).err());
     refused("an empty note", store.note(stale.hold, &[]).err());
