@@ -35,7 +35,7 @@ const EXAMPLES: &[Example] = &[
     },
     Example {
         rule: "machine-paths",
-        broken: ("docs/a.md", "see `/home/ada/x`\n\n(/root/.cargo) and /work/main\n"),
+        broken: ("docs/a.md", "see `/home/ada/x`\n\n(/root/.cargo) and /work/tree\n"),
         lines: &[1, 3, 3],
         kept: (
             "docs/a.md",
