@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use acquit_run::process::{
-    Ended, Error, Isolation, Limits, Next, Spawner, Spec, Stderr, Stdin, Stdout, StopReason, Watcher,
+    Ended, Error, Isolation, Limits, Next, Spawner, Spec, Stderr, Stdin, Stdout, Watcher,
 };
 use tempfile::TempDir;
 
@@ -93,7 +93,7 @@ impl Watcher for Recorder<'_> {
     }
 
     fn tick(&mut self) -> Next {
-        if (self.until)(&self.bytes) { Next::Stop(StopReason::Cancelled) } else { Next::Continue }
+        if (self.until)(&self.bytes) { Next::Stop } else { Next::Continue }
     }
 }
 

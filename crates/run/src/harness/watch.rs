@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use acquit_core::store::{self, Pulse};
 
 use super::desk::Desk;
-use crate::process::{Next, StopReason, Watcher};
+use crate::process::{Next, Watcher};
 use crate::transcript::Transcript;
 
 /// What the agent said is written at least this often, so that viewers are never further behind.
@@ -82,7 +82,7 @@ impl Watcher for Watch<'_, '_> {
             Err(error) => self.tolerate(error),
         }
         if self.cancelled || self.broken.is_some() {
-            return Next::Stop(StopReason::Cancelled);
+            return Next::Stop;
         }
         Next::Continue
     }

@@ -17,7 +17,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{Access, MemfdFlags, access, memfd_create};
 
 use super::error::Error;
-use super::exit::{Exit, StopReason};
+use super::exit::Exit;
 use super::ladder::Ladder;
 use super::spawn::{Spawner, Streams, Wanted};
 use super::tree::Tree;
@@ -194,17 +194,17 @@ fn collect(tree: Tree, streams: Streams, limit: Duration, started: Instant) -> R
         let [ended, ready @ ..] = wait(&tree, &streams, next_moment(&ladder, limit, started))?;
         for (stream, ready) in streams.iter_mut().zip(ready) {
             if ready && stream.read(&mut buffer)? == Room::Full {
-                reason.get_or_insert(StopReason::OutputLimit { limit: CAPTURE_OUTPUT as u64 });
+                reason.get_or_insert(Exit::OutputLimit { limit: CAPTURE_OUTPUT as u64 });
             }
         }
         if ended && (reason.is_some() || !ready.contains(&true)) {
             let [stdout, stderr] = streams.map(|stream| stream.bytes);
             let exit = tree.reap()?.exit;
-            return Ok(Captured { exit: reason.map_or(exit, Exit::from), stdout, stderr });
+            return Ok(Captured { exit: reason.unwrap_or(exit), stdout, stderr });
         }
         let now = Instant::now();
         if now.duration_since(started) >= limit {
-            reason.get_or_insert(StopReason::TimedOut { limit });
+            reason.get_or_insert(Exit::TimedOut { limit });
         }
         if reason.is_some() {
             ladder.force(&tree, now);

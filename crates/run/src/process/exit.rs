@@ -44,39 +44,6 @@ impl fmt::Display for Exit {
     }
 }
 
-/// Why the harness stops a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopReason {
-    /// It ran too long.
-    TimedOut {
-        /// The time that it had.
-        limit: Duration,
-    },
-    /// It wrote nothing for too long.
-    Idle {
-        /// The silence that it was allowed.
-        limit: Duration,
-    },
-    /// Its result is no longer wanted.
-    Cancelled,
-    /// It wrote too much.
-    OutputLimit {
-        /// The bytes that it was allowed.
-        limit: u64,
-    },
-}
-
-impl From<StopReason> for Exit {
-    fn from(reason: StopReason) -> Self {
-        match reason {
-            StopReason::TimedOut { limit } => Self::TimedOut { limit },
-            StopReason::Idle { limit } => Self::Idle { limit },
-            StopReason::Cancelled => Self::Cancelled,
-            StopReason::OutputLimit { limit } => Self::OutputLimit { limit },
-        }
-    }
-}
-
 /// What holds a program's processes together, so that all of them can be ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Containment {

@@ -41,7 +41,7 @@ mod watch;
 pub use capture::{CAPTURE_OUTPUT, Call, Captured, Guard};
 pub use detached::{Detached, become_program};
 pub use error::Error;
-pub use exit::{Containment, Ended, Exit, Refusal, StopReason};
+pub use exit::{Containment, Ended, Exit, Refusal};
 pub use identity::Identity;
 pub use output::CHUNK;
 pub use spawn::{Isolation, Spawner};

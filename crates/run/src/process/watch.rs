@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
 use super::error::Error;
-use super::exit::{Containment, Ended, Exit, StopReason};
+use super::exit::{Containment, Ended, Exit};
 use super::ladder::Ladder;
 use super::output::{Output, Progress};
 use super::spec::Limits;
@@ -49,8 +49,9 @@ pub trait Watcher {
 pub enum Next {
     /// The program goes on.
     Continue,
-    /// It is stopped. Once said this cannot be taken back; a later reason changes nothing.
-    Stop(StopReason),
+    /// It is stopped, and its end is [`Exit::Cancelled`]. Once said this cannot be taken back; a limit that is reached
+    /// later changes nothing.
+    Stop,
 }
 
 /// A running program. Dropped without being watched, it is killed with everything below it.
@@ -113,7 +114,7 @@ impl Child {
                 wish = watcher.tick();
             }
             if sizes.excess > 0 && reason.is_none() {
-                reason = Some(StopReason::OutputLimit { limit: self.limits.output });
+                reason = Some(Exit::OutputLimit { limit: self.limits.output });
             }
             if ended_at.is_some() {
                 match progress {
@@ -146,7 +147,7 @@ impl Child {
         let Self { tree, output, containment, started, .. } = self;
         let reaped = tree.reap()?;
         Ok(Ended {
-            exit: reason.map_or(reaped.exit, Exit::from),
+            exit: reason.unwrap_or(reaped.exit),
             output_bytes: output.reported(),
             duration: ended_at.duration_since(started),
             user: reaped.user,
@@ -155,16 +156,16 @@ impl Child {
         })
     }
 
-    fn reason_to_stop(&self, wish: Next, last_output: Instant, now: Instant) -> Option<StopReason> {
-        if let Next::Stop(reason) = wish {
-            return Some(reason);
+    fn reason_to_stop(&self, wish: Next, last_output: Instant, now: Instant) -> Option<Exit> {
+        if wish == Next::Stop {
+            return Some(Exit::Cancelled);
         }
         let Limits { time, idle, .. } = self.limits;
         if now.duration_since(self.started) >= time {
-            return Some(StopReason::TimedOut { limit: time });
+            return Some(Exit::TimedOut { limit: time });
         }
         let limit = idle.filter(|limit| now.duration_since(last_output) >= *limit)?;
-        Some(StopReason::Idle { limit })
+        Some(Exit::Idle { limit })
     }
 
     /// The time until one of the limits is reached, if nothing happens.

@@ -13,7 +13,8 @@
 //! small files, bounded, never through a link, and never with git itself pointed at it.
 //!
 //! *No attempt's work is ever lost*: a reset removes only files that stand in the harness's index, and they got there
-//! by having been stored as objects of a commit that a ref below `refs/acquit/attempts/` keeps.
+//! by having been stored as objects of a commit that a ref below `refs/acquit/attempts/` keeps. Only what a gate left in the
+//! tree is thrown away ([`Locked::discard`]): by then the work is a commit, and a gate's leavings are nobody's work.
 //!
 //! *Every step may be the last one.* Files appear by renaming; a workspace counts as made when its marker is there; a
 //! reset is announced in `state` before it begins and finished by whoever comes next; commits made by the harness take
