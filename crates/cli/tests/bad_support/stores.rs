@@ -56,3 +56,16 @@ fn a_store_name_that_is_not_text_is_refused() {
         .must(2)
         .says("hint: set ACQUIT_STORE to a path");
 }
+
+#[test]
+fn a_store_that_many_make_at_the_same_moment_is_made() {
+    let bench = Bench::new();
+    for round in 0..25 {
+        let store = bench.place(&format!("round-{round}.db"));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| finish(bench.command(&["task", "list"]).env("ACQUIT_STORE", &store)).must(0));
+            }
+        });
+    }
+}

@@ -97,8 +97,7 @@ fn bring_forward(connection: &mut Connection, path: &Path) -> Result<(), OpenErr
     let bad = |error| explain(path, error);
     // Outside of a transaction, and not before it is known that the file is nobody else's: the mode stays with the file.
     if look(connection).map_err(bad)? == Found::Empty {
-        let mode = connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()));
-        mode.map_err(bad)?;
+        keep_a_log(connection).map_err(bad)?;
     }
     loop {
         let transaction =
@@ -112,6 +111,22 @@ fn bring_forward(connection: &mut Connection, path: &Path) -> Result<(), OpenErr
         transaction.execute_batch(step).map_err(bad)?;
         transaction.execute("update meta set version = version + 1", []).map_err(bad)?;
         transaction.commit().map_err(bad)?;
+    }
+}
+
+/// Puts the file in WAL mode. SQLite asks no busy handler here: two processes that make the same store at the same moment
+/// each read the file while wanting it alone, and both are turned away at once.
+fn keep_a_log(connection: &Connection) -> rusqlite::Result<()> {
+    let mut tries = 0;
+    loop {
+        match connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())) {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && try_again(tries) =>
+            {
+                tries += 1;
+            }
+            other => return other,
+        }
     }
 }
 
