@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::ids::Name;
+use crate::sandbox::Network;
 use crate::time::Span;
 
 /// A gate as a workflow declares it.
@@ -19,6 +20,8 @@ pub struct Gate {
     pub severity: Severity,
     /// How long it may take.
     pub timeout: Span,
+    /// Whom it may talk to; `None` for what the project says of gates.
+    pub network: Option<Network>,
 }
 
 /// What a gate, a setup step or an agent runs.

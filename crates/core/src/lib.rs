@@ -22,6 +22,8 @@ pub mod ids;
 pub mod leg;
 pub mod outcome;
 pub mod request;
+pub mod sandbox;
+pub mod secret;
 pub mod store;
 pub mod task;
 pub mod template;

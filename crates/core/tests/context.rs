@@ -29,7 +29,14 @@ fn strings(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Stage {
-    let work = AgentWork { mode, agent: None, instructions: instructions.to_owned(), outputs: Vec::new() };
+    let work = AgentWork {
+        mode,
+        agent: None,
+        instructions: instructions.to_owned(),
+        outputs: Vec::new(),
+        secrets: Vec::new(),
+        network: None,
+    };
     let schema = json!({ "type": "object", "required": ["summary"] });
     let on = outcomes.iter().map(|outcome| {
         let description = Some(format!("it is {outcome}"));

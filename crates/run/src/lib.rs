@@ -11,6 +11,7 @@ pub mod git;
 pub mod harness;
 mod pause;
 pub mod process;
+pub mod sandbox;
 pub mod supervise;
 pub mod transcript;
 mod untrusted;

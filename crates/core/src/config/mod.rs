@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::gate::Command;
 use crate::ids::Name;
+use crate::sandbox::{Access, Host, Mode, Networks, Resources};
+use crate::secret;
 use crate::time::Span;
 
 mod read;
@@ -30,6 +32,18 @@ pub struct Config {
     pub agents: BTreeMap<Name, Agent>,
     /// The project's own variables for templates.
     pub variables: BTreeMap<String, String>,
+    /// How much of the sandbox the machine must have.
+    pub sandbox: Mode,
+    /// Paths that programs of a leg reach, or not, beside the usual ones.
+    pub access: Access,
+    /// Whom they may talk to.
+    pub network: Networks,
+    /// What they may use up.
+    pub resources: Resources,
+    /// Branches that no work may move or check out, beside the base.
+    pub protected: Vec<String>,
+    /// Secrets that stages and agents can name; the name is that of the variable in which they get it.
+    pub secrets: BTreeMap<String, secret::Source>,
 }
 
 impl Default for Config {
@@ -42,6 +56,12 @@ impl Default for Config {
             setup: None,
             agents: BTreeMap::new(),
             variables: BTreeMap::new(),
+            sandbox: Mode::default(),
+            access: Access::default(),
+            network: Networks::default(),
+            resources: Resources::default(),
+            protected: Vec::new(),
+            secrets: BTreeMap::new(),
         }
     }
 }
@@ -66,6 +86,12 @@ pub struct Agent {
     pub env: BTreeMap<String, String>,
     /// Variables that it gets from the environment of acquit, by name.
     pub pass_env: Vec<String>,
+    /// Secrets that it gets at every stage, by name: the key of its model.
+    pub secrets: Vec<String>,
+    /// The hosts of its model.
+    pub hosts: Vec<Host>,
+    /// Files of its own login, which it can read: `~/.agent/credentials.json`.
+    pub login: Vec<String>,
 }
 
 /// The ways to talk to an agent.

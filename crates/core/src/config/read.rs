@@ -87,6 +87,7 @@ fn config(mut root: Table<'_, '_>) -> Config {
         setup,
         agents,
         variables,
+        ..usual
     }
 }
 
@@ -155,7 +156,14 @@ fn read_agent(mut table: Table<'_, '_>) -> Option<Agent> {
         pass_env.push(name.value);
     }
     table.finish();
-    Some(Agent { adapter: adapter?, env, pass_env })
+    Some(Agent {
+        adapter: adapter?,
+        env,
+        pass_env,
+        secrets: Vec::new(),
+        hosts: Vec::new(),
+        login: Vec::new(),
+    })
 }
 
 fn check_variable(source: &Source<'_>, name: &At<&str>) {

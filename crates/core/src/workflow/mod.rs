@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gate::Gate;
 use crate::ids::Name;
+use crate::sandbox::Network;
 use crate::time::Span;
 
 mod check;
@@ -116,6 +117,10 @@ pub struct AgentWork {
     pub instructions: String,
     /// Which files of its output folder are kept.
     pub outputs: Vec<String>,
+    /// Secrets of the configuration that the agent gets here, by name.
+    pub secrets: Vec<String>,
+    /// Whom it may talk to; `None` for what the project says of agents.
+    pub network: Option<Network>,
 }
 
 /// The kinds of turn, each with its own instructions and its own idea of a result.

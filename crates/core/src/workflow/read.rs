@@ -207,7 +207,14 @@ fn gate(name: Name, table: Option<Table<'_, '_>>, budgets: &[(At<Name>, u32)]) -
     let unread = Command::Program(Vec::new());
     let Some(table) = table else {
         let kind = Name::literal("gate");
-        return Gate { name, run: unread, kind, severity: Severity::Error, timeout: GATE_TIMEOUT };
+        return Gate {
+            name,
+            run: unread,
+            kind,
+            severity: Severity::Error,
+            timeout: GATE_TIMEOUT,
+            network: None,
+        };
     };
     let mut table = table.named(format!("gate `{name}`"));
     let run = table.value("run").and_then(|value| value.command());
@@ -229,5 +236,5 @@ fn gate(name: Name, table: Option<Table<'_, '_>>, budgets: &[(At<Name>, u32)]) -
     let severity = table.word("severity", &SEVERITIES).map_or(Severity::Error, |severity| severity.value);
     let timeout = table.span("timeout").unwrap_or(GATE_TIMEOUT);
     table.finish();
-    Gate { name, run: run.unwrap_or(unread), kind, severity, timeout }
+    Gate { name, run: run.unwrap_or(unread), kind, severity, timeout, network: None }
 }

@@ -147,7 +147,14 @@ fn agent(table: &mut Table<'_, '_>, known: &Known, limits: &mut Limits) -> Optio
         output: table.bytes("output").unwrap_or(usual.output),
     };
     let instructions = instructions.map_or_else(String::new, |text| text.value);
-    Some(AgentWork { mode: mode?.value, agent: agent.map(|agent| agent.value), instructions, outputs })
+    Some(AgentWork {
+        mode: mode?.value,
+        agent: agent.map(|agent| agent.value),
+        instructions,
+        outputs,
+        secrets: Vec::new(),
+        network: None,
+    })
 }
 
 /// A pattern for files at the top of the output folder: it cannot point anywhere else.

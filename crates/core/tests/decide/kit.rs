@@ -25,7 +25,14 @@ pub(crate) fn ann() -> Actor {
 
 pub(crate) fn agent() -> Work {
     let (mode, instructions) = (Mode::Implement, String::new());
-    Work::Agent(AgentWork { mode, agent: None, instructions, outputs: Vec::new() })
+    Work::Agent(AgentWork {
+        mode,
+        agent: None,
+        instructions,
+        outputs: Vec::new(),
+        secrets: Vec::new(),
+        network: None,
+    })
 }
 
 pub(crate) fn human() -> Work {

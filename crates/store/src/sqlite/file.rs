@@ -3,7 +3,8 @@
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
@@ -41,7 +42,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, OpenError> {
     let bad = |error| explain(path, error);
     let mut connection = match connect(path) {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
-            make(path).map_err(create)?;
+            make(path)?;
             connect(path).map_err(bad)?
         }
         other => other.map_err(bad)?,
@@ -85,12 +86,55 @@ fn try_again(tries: i32) -> bool {
     waited < BUSY_TIMEOUT
 }
 
-/// Makes an empty file that only its owner can read, in a folder likewise. SQLite gives its side files the same mode.
-fn make(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+/// Makes a store that only its owner can read, in a folder likewise. SQLite gives its side files the same mode.
+///
+/// It is made aside and appears whole: of processes that make the same store at the same moment each would otherwise meet
+/// the others in the middle of it, where SQLite turns some away at once, as locked or as read-only. One of them is linked,
+/// and is the store; the others are dropped.
+fn make(path: &Path) -> Result<(), OpenError> {
+    let create = |source| OpenError::Create { path: path.to_owned(), source };
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(create)?;
+    let aside = Aside::new(folder).map_err(create)?;
+    let new = aside.0.join("store.db");
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new).map_err(create)?;
+    let mut connection = connect(&new).map_err(|error| explain(path, error))?;
+    bring_forward(&mut connection, path)?;
+    // The last connection leaves everything in the one file.
+    connection.close().map_err(|(_, error)| explain(path, error))?;
+    match std::fs::hard_link(&new, path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        // A file system without links has to do with the empty file, which is filled in place.
+        Err(_) => {
+            let empty = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+            empty.map(drop).map_err(create)
+        }
     }
-    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop)
+}
+
+/// A folder for one new store; gone when it is dropped. One that a killed process left is small and in nobody's way.
+struct Aside(PathBuf);
+
+impl Aside {
+    fn new(folder: &Path) -> io::Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        loop {
+            let number = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = folder.join(format!(".new-{}-{number}", std::process::id()));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(Self(path)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 fn bring_forward(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
@@ -120,9 +164,7 @@ fn keep_a_log(connection: &Connection) -> rusqlite::Result<()> {
     let mut tries = 0;
     loop {
         match connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())) {
-            Err(error)
-                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && try_again(tries) =>
-            {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && try_again(tries) => {
                 tries += 1;
             }
             other => return other,
