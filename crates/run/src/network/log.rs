@@ -1,0 +1,250 @@
+//! The log of the proxy: every connection, granted or refused, a line of JSON each, and one more when it ends.
+//!
+//! A line is one write to a file that is opened for appending, so a proxy that is killed leaves whole lines. The log is bounded:
+//! a program that asks in a loop fills it, and not the disk.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::Write;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use acquit_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::relay::Passed;
+
+/// The largest log: some twenty thousand connections.
+pub const LARGEST: u64 = 4 * 1024 * 1024;
+/// Room for the line that says that no more is logged, and for one that was written at the same time.
+const SLACK: u64 = 64 * 1024;
+/// A summary has at most so many lines: what a person reads, and an event holds.
+const MOST_LINES: usize = 50;
+
+/// What became of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It may not be.
+    Refused,
+    /// It was made.
+    Granted,
+    /// It may be, but there is no way.
+    Unreachable,
+    /// What was asked for was not understood.
+    Malformed,
+    /// Stands for all further ones: the log is full.
+    Unlogged,
+}
+
+/// A connection that a program asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connection {
+    /// When.
+    pub at: Timestamp,
+    /// To which host, as the program named it. Empty if that was not understood.
+    pub host: String,
+    /// To which port of it.
+    pub port: u16,
+    /// The address that was connected to.
+    pub address: Option<IpAddr>,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Why, if it was not granted.
+    pub reason: Option<String>,
+    /// When it ended, if it has and that was logged.
+    pub ended: Option<Timestamp>,
+    /// Bytes that the program sent.
+    pub up: u64,
+    /// Bytes that it got.
+    pub down: u64,
+}
+
+/// A line of the file.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "snake_case")]
+enum Line {
+    Connection {
+        number: u64,
+        at: Timestamp,
+        host: String,
+        port: u16,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        address: Option<IpAddr>,
+        verdict: Verdict,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    End {
+        number: u64,
+        at: Timestamp,
+        up: u64,
+        down: u64,
+    },
+}
+
+/// The log while it is written.
+pub struct Log {
+    now: fn() -> Timestamp,
+    state: Mutex<State>,
+}
+
+struct State {
+    file: File,
+    /// Bytes that may still be written; `None` once it was said that there are no more.
+    left: Option<u64>,
+    next: u64,
+}
+
+/// What is known when a connection is logged.
+pub struct Opening<'a> {
+    /// The host, empty if unknown.
+    pub host: &'a str,
+    /// The port, 0 if unknown.
+    pub port: u16,
+    /// The address that was connected to.
+    pub address: Option<IpAddr>,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Why, if not granted.
+    pub reason: Option<&'a str>,
+}
+
+impl Log {
+    /// Goes on with a file that was opened for appending.
+    pub fn new(file: File, now: fn() -> Timestamp) -> Self {
+        let size = file.metadata().map_or(0, |metadata| metadata.len());
+        let left = Some(LARGEST.saturating_sub(size));
+        Self { now, state: Mutex::new(State { file, left, next: 0 }) }
+    }
+
+    /// Logs a connection, and gives it a number.
+    pub fn connection(&self, opening: &Opening) -> u64 {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = state.next;
+        state.next += 1;
+        let line = Line::Connection {
+            number,
+            at: (self.now)(),
+            host: opening.host.to_owned(),
+            port: opening.port,
+            address: opening.address,
+            verdict: opening.verdict,
+            reason: opening.reason.map(str::to_owned),
+        };
+        state.add(&line, (self.now)());
+        number
+    }
+
+    /// Logs the end of one.
+    pub fn end(&self, number: u64, passed: Passed) {
+        let at = (self.now)();
+        let line = Line::End { number, at, up: passed.up, down: passed.down };
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).add(&line, at);
+    }
+}
+
+impl State {
+    fn add(&mut self, line: &Line, at: Timestamp) {
+        let Some(left) = self.left else { return };
+        let length = self.write(line, left);
+        self.left = length.map(|length| left - length);
+        if self.left.is_none() {
+            let reason = Some("more was not logged".to_owned());
+            let (host, verdict) = (String::new(), Verdict::Unlogged);
+            let last =
+                Line::Connection { number: self.next, at, host, port: 0, address: None, verdict, reason };
+            self.write(&last, SLACK);
+        }
+    }
+
+    /// Writes a line if there is room for it; its length then. A log that cannot be written must not end the connections.
+    fn write(&mut self, line: &Line, room: u64) -> Option<u64> {
+        let mut text = serde_json::to_vec(line).ok()?;
+        text.push(b'\n');
+        let length = text.len() as u64;
+        (length <= room && self.file.write_all(&text).is_ok()).then_some(length)
+    }
+}
+
+/// Reads a log. Lines that are not whole or not understood are left out; so is a file that is none.
+pub fn read_log(path: &Path) -> Vec<Connection> {
+    let text = crate::untrusted::text(path, LARGEST + SLACK).ok().flatten().unwrap_or_default();
+    let mut all: Vec<Connection> = Vec::new();
+    let mut open: HashMap<u64, usize> = HashMap::new();
+    for line in text.lines() {
+        match serde_json::from_str(line) {
+            Ok(Line::Connection { number, at, host, port, address, verdict, reason }) => {
+                open.insert(number, all.len());
+                let (host, reason) = (shown(&host), reason.as_deref().map(shown));
+                all.push(Connection {
+                    at,
+                    host,
+                    port,
+                    address,
+                    verdict,
+                    reason,
+                    ended: None,
+                    up: 0,
+                    down: 0,
+                });
+            }
+            Ok(Line::End { number, at, up, down }) => {
+                if let Some(connection) = open.remove(&number).and_then(|index| all.get_mut(index)) {
+                    (connection.ended, connection.up, connection.down) = (Some(at), up, down);
+                }
+            }
+            Err(_) => {}
+        }
+    }
+    all
+}
+
+/// Names and reasons have no other characters; a file that somebody else touched may.
+fn shown(text: &str) -> String {
+    text.chars()
+        .take(300)
+        .map(|char| if char.is_ascii_graphic() || char == ' ' { char } else { '?' })
+        .collect()
+}
+
+/// A line for each host, port and verdict, with how often; what was refused first.
+pub fn summary(connections: &[Connection]) -> Vec<String> {
+    #[derive(Default)]
+    struct Sum<'a> {
+        times: u64,
+        passed: Passed,
+        reason: Option<&'a str>,
+    }
+    let mut sums: BTreeMap<(Verdict, &str, u16), Sum> = BTreeMap::new();
+    for one in connections {
+        let sum = sums.entry((one.verdict, one.host.as_str(), one.port)).or_default();
+        sum.times += 1;
+        sum.passed.up = sum.passed.up.saturating_add(one.up);
+        sum.passed.down = sum.passed.down.saturating_add(one.down);
+        sum.reason = sum.reason.or(one.reason.as_deref());
+    }
+    let mut lines = Vec::new();
+    for ((verdict, host, port), sum) in &sums {
+        let place = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+        let times = if sum.times == 1 { "once".to_owned() } else { format!("{} times", sum.times) };
+        let why = sum.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+        lines.push(match verdict {
+            Verdict::Granted => {
+                format!("{place} reached {times}, {} bytes up, {} down", sum.passed.up, sum.passed.down)
+            }
+            Verdict::Refused if host.is_empty() => format!("refused {times}{why}"),
+            Verdict::Refused => format!("{place} refused {times}{why}"),
+            Verdict::Unreachable => format!("{place} not reachable, tried {times}{why}"),
+            Verdict::Malformed => format!("not understood {times}{why}"),
+            Verdict::Unlogged => "more connections were not logged: the log is full".to_owned(),
+        });
+    }
+    if lines.len() > MOST_LINES {
+        let more = lines.len() - (MOST_LINES - 1);
+        lines.truncate(MOST_LINES - 1);
+        lines.push(format!("and {more} others"));
+    }
+    lines
+}

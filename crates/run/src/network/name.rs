@@ -1,0 +1,166 @@
+//! Whom a client wants to reach, and whether it may: the list has the name or the address, and what is connected to is an
+//! address that was checked, never a second look at the name.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use acquit_core::sandbox::Host;
+
+use super::address::not_public;
+use super::request::Malformed;
+
+/// A host and a port, as a client named them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Which.
+    pub host: Named,
+    /// At which port.
+    pub port: u16,
+}
+
+/// A name or an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// An address, which needs no DNS.
+    Address(IpAddr),
+    /// A name in lower case, without a final dot.
+    Name(String),
+}
+
+impl Target {
+    /// Reads `host:port`, or `host` where a port can be left out.
+    pub fn authority(text: &str, default: Option<u16>) -> Result<Self, Malformed> {
+        if text.contains('@') {
+            return Err("a name and password in its address");
+        }
+        let (host, port) = match text.strip_prefix('[').map(|rest| rest.split_once(']')) {
+            Some(Some((inside, rest))) => {
+                let address: Ipv6Addr = inside.parse().map_err(|_| "an IPv6 address that is none")?;
+                let port = if rest.is_empty() {
+                    None
+                } else {
+                    Some(rest.strip_prefix(':').ok_or("no port after its address")?)
+                };
+                (Named::Address(IpAddr::V6(address)), port)
+            }
+            Some(None) => return Err("an IPv6 address that is none"),
+            None => match text.split_once(':') {
+                Some((host, port)) => (Named::read(host)?, Some(port)),
+                None => (Named::read(text)?, None),
+            },
+        };
+        let port = match port {
+            // `http://example.com:/` is allowed by the standard and means the default.
+            None | Some("") => default.ok_or("no port")?,
+            Some(port) if port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit()) => {
+                port.parse().ok().filter(|port| *port != 0).ok_or("a port that is none")?
+            }
+            Some(_) => return Err("a port that is none"),
+        };
+        Ok(Self { host, port })
+    }
+
+    /// The host that a listed one means.
+    pub fn of(host: &Host) -> Self {
+        let named = host.address().map_or_else(|| Named::Name(host.name().to_owned()), Named::Address);
+        Self { host: named, port: host.port() }
+    }
+}
+
+impl Named {
+    fn read(text: &str) -> Result<Self, Malformed> {
+        if let Ok(address) = text.parse::<Ipv4Addr>() {
+            return Ok(Self::Address(IpAddr::V4(address)));
+        }
+        let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
+        let label = |label: &str| {
+            (1..=63).contains(&label.len())
+                && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+        };
+        if name.len() > 253 || !name.split('.').all(label) {
+            return Err("a host that is neither a name nor an address");
+        }
+        // `127.1`, `0x7f000001`, `2130706433`: the system's resolver reads them as addresses, no registry has such names.
+        let last = name.rsplit('.').next().unwrap_or_default();
+        let hexadecimal =
+            last.strip_prefix("0x").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_hexdigit()));
+        if hexadecimal || last.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err("an address in an unusual form");
+        }
+        Ok(Self::Name(name))
+    }
+
+    /// As it is written in messages and in the log, without brackets.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Address(address) => address.to_string(),
+            Self::Name(name) => name.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.host {
+            Named::Address(IpAddr::V6(address)) => write!(f, "[{address}]")?,
+            Named::Address(IpAddr::V4(address)) => write!(f, "{address}")?,
+            Named::Name(name) => f.write_str(name)?,
+        }
+        write!(f, ":{}", self.port)
+    }
+}
+
+/// Where a name leads.
+pub enum Leads {
+    /// To these addresses; each may be connected to.
+    To(Vec<IpAddr>),
+    /// Nowhere yet: the name has to be looked up, and what is found to be passed to [`Hosts::public`].
+    Unknown(String),
+}
+
+/// What is listed.
+pub struct Hosts(Vec<Host>);
+
+impl Hosts {
+    /// These.
+    pub fn new(hosts: &[Host]) -> Self {
+        Self(hosts.to_vec())
+    }
+
+    /// Whether a target is listed, and what is known of its addresses by that alone. The reason if it is not.
+    pub fn grant(&self, target: &Target) -> Result<Leads, String> {
+        match &target.host {
+            Named::Address(address) if self.has(*address, target.port) => Ok(Leads::To(vec![*address])),
+            Named::Name(name) if self.0.iter().any(|host| host.covers(name, target.port)) => {
+                // A name of the machine itself: nobody's DNS is asked for it.
+                if name == "localhost" {
+                    return Ok(Leads::To(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]));
+                }
+                Ok(Leads::Unknown(name.clone()))
+            }
+            Named::Address(_) | Named::Name(_) => Err("it is not listed".to_owned()),
+        }
+    }
+
+    /// The addresses of a listed name that it may lead to: public ones, and those that are listed themselves.
+    pub fn public(&self, found: Vec<IpAddr>, port: u16) -> Result<Vec<IpAddr>, String> {
+        let mut reason = None;
+        let mut kept = Vec::new();
+        for address in found {
+            match not_public(address) {
+                Some(why) if !self.has(address, port) => {
+                    reason = Some(format!("its name leads to {address}, which is {why}"));
+                }
+                Some(_) | None => kept.push(address),
+            }
+        }
+        match reason {
+            Some(reason) if kept.is_empty() => Err(reason),
+            Some(_) | None => Ok(kept),
+        }
+    }
+
+    fn has(&self, address: IpAddr, port: u16) -> bool {
+        self.0.iter().any(|host| host.address() == Some(address) && host.port() == port)
+    }
+}
