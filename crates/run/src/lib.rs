@@ -13,6 +13,7 @@ pub mod network;
 mod pause;
 pub mod process;
 pub mod sandbox;
+pub mod secrets;
 pub mod supervise;
 pub mod transcript;
 mod untrusted;

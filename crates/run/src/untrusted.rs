@@ -8,7 +8,7 @@ use rustix::fs::{Mode, OFlags};
 
 /// Opens a file that somebody else made: not if it or its folder is a link, not if opening it would wait (a pipe), only a
 /// regular one. A link would make the harness read for the agent what the agent may not read.
-fn open(path: &Path) -> Option<File> {
+pub(crate) fn open(path: &Path) -> Option<File> {
     let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder =
         rustix::fs::open(path.parent()?, flags | OFlags::DIRECTORY | OFlags::PATH, Mode::empty()).ok()?;

@@ -1,0 +1,126 @@
+//! Takes secrets out of files that programs wrote: each is replaced by its clean copy, and stays as it is if it has none.
+//!
+//! The files are others', so none is followed through a link, and only regular ones are read. One that cannot be cleaned is
+//! removed: nobody may find in it what should not be there.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use super::{Redactor, Stream};
+use crate::untrusted;
+
+/// What is read at once.
+const PIECE: usize = 64 * 1024;
+
+/// Files of a folder that are looked at: far more than an agent leaves on purpose. What is beyond is removed.
+const MOST_FILES: usize = 20_000;
+
+/// Folders inside each other.
+const DEEPEST: usize = 32;
+
+/// The name of the clean copy while it is made.
+const ASIDE: &str = ".acquit-clean";
+
+impl Redactor {
+    /// Takes secrets out of a file. Nothing happens if there is no such regular file.
+    pub(crate) fn file(&self, path: &Path) -> io::Result<()> {
+        if self.knows_none() {
+            return Ok(());
+        }
+        let Some(mut file) = untrusted::open(path) else { return Ok(()) };
+        if !self.is_in(&mut file)? {
+            return Ok(());
+        }
+        self.copy_clean(path).or_else(|error| {
+            fs::remove_file(path)?;
+            Err(error)
+        })
+    }
+
+    /// Takes secrets out of everything in a folder: contents, and names too, of which the whole file goes.
+    pub(crate) fn folder(&self, path: &Path) -> io::Result<()> {
+        if self.knows_none() {
+            return Ok(());
+        }
+        self.folder_within(path, 0, &mut 0)
+    }
+
+    fn folder_within(&self, path: &Path, depth: usize, seen: &mut usize) -> io::Result<()> {
+        let entries = match fs::read_dir(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let (path, kind) = (entry.path(), entry.file_type()?);
+            *seen += 1;
+            let target = if kind.is_symlink() { fs::read_link(&path)? } else { path.clone() };
+            let named = self.finds(entry.file_name().as_bytes())
+                || kind.is_symlink() && self.finds(target.as_os_str().as_bytes());
+            if kind.is_dir() {
+                if named || depth >= DEEPEST || *seen > MOST_FILES {
+                    fs::remove_dir_all(&path)?;
+                } else {
+                    self.folder_within(&path, depth + 1, seen)?;
+                }
+            } else if named || *seen > MOST_FILES {
+                fs::remove_file(&path)?;
+            } else if kind.is_file() {
+                self.file(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_in(&self, file: &mut File) -> io::Result<bool> {
+        let mut stream = Stream::new(self.clone());
+        let (mut piece, mut out) = (vec![0; PIECE], Vec::new());
+        loop {
+            let count = file.read(&mut piece)?;
+            if count == 0 {
+                stream.finish(&mut out);
+            } else {
+                stream.push(&piece[..count], &mut out);
+            }
+            out.clear();
+            if stream.replaced() > 0 || count == 0 {
+                return Ok(stream.replaced() > 0);
+            }
+        }
+    }
+
+    fn copy_clean(&self, path: &Path) -> io::Result<()> {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+        let mut aside = name.to_owned();
+        aside.push(ASIDE);
+        let aside = folder.join(aside);
+        match fs::remove_file(&aside) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let Some(mut file) = untrusted::open(path) else { return Ok(()) };
+        let mut copy =
+            BufWriter::new(OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?);
+        let mut stream = Stream::new(self.clone());
+        let (mut piece, mut out) = (vec![0; PIECE], Vec::new());
+        loop {
+            let count = file.read(&mut piece)?;
+            if count == 0 {
+                stream.finish(&mut out);
+            } else {
+                stream.push(&piece[..count], &mut out);
+            }
+            copy.write_all(&out)?;
+            out.clear();
+            if count == 0 {
+                break;
+            }
+        }
+        copy.flush()?;
+        drop(copy);
+        fs::rename(&aside, path)
+    }
+}

@@ -1,0 +1,232 @@
+//! Finds the forms of all known secrets in one pass, and puts `[secret NAME]` in their place.
+//!
+//! Every byte that belongs to any form of any secret is taken out, also where forms overlap: the letters of one value's base64
+//! may be the beginning of another value. Knowing no secret costs nothing.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{Secret, forms};
+
+/// How a value came to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// The configuration calls it a secret: no commit may have it.
+    Declared,
+    /// An agent gets it from the environment: not shown, but it may be a word that the repository has.
+    Passed,
+}
+
+/// Takes secrets out. Cheap to clone. Has no `Debug`: it is full of them.
+#[derive(Clone, Default)]
+pub struct Redactor(Option<Arc<Inner>>);
+
+struct Inner {
+    automaton: AhoCorasick,
+    /// Sorted, so that the beginnings of forms are found by halving.
+    forms: Vec<Vec<u8>>,
+    /// Whose form each is, in the same order.
+    owners: Vec<(Arc<str>, Known)>,
+    longest: usize,
+}
+
+/// A part of a text that is a secret's.
+pub(super) struct Found<'r> {
+    pub(super) range: Range<usize>,
+    pub(super) name: &'r str,
+    known: Known,
+}
+
+impl Redactor {
+    /// Knows these.
+    pub fn new(secrets: &[(Secret, Known)]) -> Self {
+        let mut forms: Vec<(Vec<u8>, (Arc<str>, Known))> = Vec::new();
+        for (secret, known) in secrets {
+            let all = forms::all(secret.bytes()).into_iter();
+            forms.extend(all.map(|form| (form, (Arc::clone(&secret.name), *known))));
+        }
+        Self::of(forms)
+    }
+
+    /// Knows these too.
+    #[must_use]
+    pub fn with(&self, secrets: &[Secret]) -> Self {
+        let mut forms: Vec<_> = match &self.0 {
+            Some(inner) => inner.forms.iter().cloned().zip(inner.owners.iter().cloned()).collect(),
+            None => Vec::new(),
+        };
+        for secret in secrets {
+            let all = forms::all(secret.bytes()).into_iter();
+            forms.extend(all.map(|form| (form, (Arc::clone(&secret.name), Known::Declared))));
+        }
+        Self::of(forms)
+    }
+
+    fn of(mut forms: Vec<(Vec<u8>, (Arc<str>, Known))>) -> Self {
+        // A value that is both declared and passed counts as declared.
+        forms.sort_by(|(a, (_, x)), (b, (_, y))| a.cmp(b).then((*x as u8).cmp(&(*y as u8))));
+        forms.dedup_by(|(a, _), (b, _)| a == b);
+        let (forms, owners): (Vec<_>, Vec<_>) = forms.into_iter().unzip();
+        let longest = forms.iter().map(Vec::len).max().unwrap_or(0);
+        let automaton = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&forms);
+        // It refuses only more patterns than memory could hold, and values are bounded. Without it nothing is known to be
+        // clean, so this must not pass unseen.
+        let automaton = automaton.expect("a bounded number of bounded forms");
+        Self((longest > 0).then(|| Arc::new(Inner { automaton, forms, owners, longest })))
+    }
+
+    /// Whether there is nothing to look for.
+    pub fn knows_none(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The declared secret that is found in these bytes, by name.
+    pub fn declared(&self, bytes: &[u8]) -> Option<&str> {
+        let found = self.0.as_ref()?.find(bytes).into_iter();
+        found.filter(|found| found.known == Known::Declared).map(|found| found.name).next()
+    }
+
+    /// Whether any secret is found in these bytes.
+    pub fn finds(&self, bytes: &[u8]) -> bool {
+        self.0.as_ref().is_some_and(|inner| inner.automaton.find_overlapping_iter(bytes).next().is_some())
+    }
+
+    /// The text without secrets.
+    pub fn text(&self, text: &str) -> String {
+        match self.bytes(text.as_bytes()) {
+            Cow::Borrowed(_) => text.to_owned(),
+            // Forms may end inside a letter only if the value does, so this replaces nothing in practice.
+            Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        }
+    }
+
+    /// The bytes without secrets.
+    pub fn bytes<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let Some(inner) = &self.0 else { return Cow::Borrowed(bytes) };
+        let found = inner.find(bytes);
+        if found.is_empty() {
+            return Cow::Borrowed(bytes);
+        }
+        let (mut out, mut end) = (Vec::with_capacity(bytes.len()), 0);
+        for found in found {
+            out.extend_from_slice(&bytes[end..found.range.start]);
+            label(found.name, &mut out);
+            end = found.range.end;
+        }
+        out.extend_from_slice(&bytes[end..]);
+        Cow::Owned(out)
+    }
+
+    /// Takes secrets out of all strings and keys of a document.
+    pub fn value(&self, value: &mut Value) {
+        if self.knows_none() {
+            return;
+        }
+        match value {
+            Value::String(text) => *text = self.text(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
+            Value::Object(entries) => {
+                let old = std::mem::take(entries);
+                for (key, mut value) in old {
+                    self.value(&mut value);
+                    entries.insert(self.text(&key), value);
+                }
+            }
+            // A number can be a secret's digits.
+            Value::Number(number) => {
+                let text = number.to_string();
+                if self.finds(text.as_bytes()) {
+                    *value = Value::String(self.text(&text));
+                }
+            }
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    /// The same thing without secrets. `None` if it cannot be the same kind of thing any more, because a secret is one of
+    /// the words by which it is stored.
+    pub fn stored<T: Serialize + DeserializeOwned>(&self, thing: T) -> Option<T> {
+        if self.knows_none() {
+            return Some(thing);
+        }
+        // Forms of values inside JSON are among the forms that are looked for.
+        let mut value = serde_json::to_value(&thing).ok()?;
+        if !self.finds(value.to_string().as_bytes()) {
+            return Some(thing);
+        }
+        self.value(&mut value);
+        serde_json::from_value(value).ok()
+    }
+
+    pub(super) fn inner(&self) -> Option<Matcher<'_>> {
+        self.0.as_deref().map(Matcher)
+    }
+}
+
+/// What a stream needs of a redactor that knows something.
+#[derive(Clone, Copy)]
+pub(super) struct Matcher<'r>(&'r Inner);
+
+impl<'r> Matcher<'r> {
+    pub(super) fn find(self, bytes: &[u8]) -> Vec<Found<'r>> {
+        self.0.find(bytes)
+    }
+
+    /// How many of the last bytes may be the beginning of a form.
+    pub(super) fn unfinished(self, bytes: &[u8]) -> usize {
+        let most = bytes.len().min(self.0.longest - 1);
+        (1..=most).rev().find(|count| self.begins(&bytes[bytes.len() - count..])).unwrap_or(0)
+    }
+
+    fn begins(self, end: &[u8]) -> bool {
+        let forms = &self.0.forms;
+        let at = forms.partition_point(|form| form.as_slice() <= end);
+        forms.get(at).is_some_and(|form| form.starts_with(end))
+    }
+}
+
+impl Inner {
+    /// The parts that are secrets', in order, those that overlap as one.
+    fn find(&self, bytes: &[u8]) -> Vec<Found<'_>> {
+        let mut all: Vec<Found<'_>> = self
+            .automaton
+            .find_overlapping_iter(bytes)
+            .map(|found| {
+                let (name, known) = &self.owners[found.pattern().as_usize()];
+                Found { range: found.range(), name, known: *known }
+            })
+            .collect();
+        // The longest of those that begin together gives its name.
+        all.sort_by_key(|found| (found.range.start, std::cmp::Reverse(found.range.end)));
+        let mut merged: Vec<Found<'_>> = Vec::new();
+        for found in all {
+            match merged.last_mut() {
+                Some(last) if found.range.start < last.range.end => {
+                    last.range.end = last.range.end.max(found.range.end);
+                    if last.known == Known::Passed && found.known == Known::Declared {
+                        (last.name, last.known) = (found.name, found.known);
+                    }
+                }
+                _ => merged.push(found),
+            }
+        }
+        merged
+    }
+}
+
+/// What stands in the place of a secret.
+pub(super) fn label(name: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"[secret ");
+    out.extend_from_slice(name.as_bytes());
+    out.push(b']');
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,75 @@
+//! Takes secrets out of bytes that come in pieces: also those that are cut by the border between two.
+//!
+//! Only what may be the beginning of a form is kept back, so a reader is never behind by more than that.
+
+use super::redact::{Redactor, label};
+
+/// A stream on its way through a [`Redactor`].
+pub struct Stream {
+    redactor: Redactor,
+    held: Vec<u8>,
+    /// How many of the held bytes belong to a secret that is already written as its label.
+    covered: usize,
+    replaced: u64,
+}
+
+impl Stream {
+    /// At its beginning.
+    pub fn new(redactor: Redactor) -> Self {
+        Self { redactor, held: Vec::new(), covered: 0, replaced: 0 }
+    }
+
+    /// Whether bytes pass as they are.
+    pub fn is_plain(&self) -> bool {
+        self.redactor.knows_none()
+    }
+
+    /// How many secrets were taken out so far.
+    pub fn replaced(&self) -> u64 {
+        self.replaced
+    }
+
+    /// Takes the next bytes, and appends what is known to be clean.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        self.go_on(bytes, out, End::Open);
+    }
+
+    /// The stream is over: what was kept back is no beginning any more.
+    pub fn finish(&mut self, out: &mut Vec<u8>) {
+        self.go_on(&[], out, End::Reached);
+    }
+
+    fn go_on(&mut self, bytes: &[u8], out: &mut Vec<u8>, end: End) {
+        let Some(matcher) = self.redactor.inner() else { return out.extend_from_slice(bytes) };
+        self.held.extend_from_slice(bytes);
+        let keep = match end {
+            End::Open => matcher.unfinished(&self.held),
+            End::Reached => 0,
+        };
+        // A form that begins before the border is complete, or the border would be before it.
+        let border = self.held.len() - keep;
+        let mut clean = self.covered;
+        for found in matcher.find(&self.held) {
+            if found.range.start >= border {
+                break;
+            }
+            if found.range.start >= clean {
+                out.extend_from_slice(&self.held[clean..found.range.start]);
+                label(found.name, out);
+                self.replaced += 1;
+            }
+            clean = clean.max(found.range.end);
+        }
+        if clean < border {
+            out.extend_from_slice(&self.held[clean..border]);
+        }
+        self.covered = clean.saturating_sub(border);
+        self.held.drain(..border);
+    }
+}
+
+#[derive(Clone, Copy)]
+enum End {
+    Open,
+    Reached,
+}
