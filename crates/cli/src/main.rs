@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     // These two start once per agent and gate, so they go before everything that costs time.
     let mut words = std::env::args_os().skip(1);
     match words.next() {
-        Some(verb) if verb == "sandbox" => acquit_run::process::contain::main(words),
+        Some(verb) if verb == acquit_run::process::contain::VERB => acquit_run::process::contain::main(words),
         Some(verb) if verb == acquit_run::agent::SCRIPTED_VERB => {
             let script = words.next().unwrap_or_default();
             let code = environment::for_agent()

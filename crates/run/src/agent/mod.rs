@@ -26,6 +26,8 @@ pub struct Launch {
     pub args: Vec<OsString>,
     /// Its whole environment.
     pub env: Vec<(OsString, OsString)>,
+    /// Files that it consists of, wherever they are: it must be able to read them.
+    pub parts: Vec<PathBuf>,
 }
 
 /// Turns lines of output into what was said.
@@ -57,7 +59,12 @@ pub fn launch(agent: &Agent, world: &World) -> Result<Launch, Error> {
         Adapter::Command { run } => program(run)?,
         Adapter::Scripted { script } => scripted::program(&world.spawner.helper, &PathBuf::from(script)),
     };
-    Ok(Launch { program, args, env })
+    let mut parts = match &agent.adapter {
+        Adapter::Command { .. } => Vec::new(),
+        Adapter::Scripted { script } => vec![PathBuf::from(script)],
+    };
+    parts.extend(Some(PathBuf::from(&program)).filter(|program| program.is_absolute()));
+    Ok(Launch { program, args, env, parts })
 }
 
 /// Reads what this agent prints.

@@ -1,15 +1,17 @@
 //! Gates: commands that the harness runs on the work, and what their failure says to whoever must mend it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use acquit_core::failure::Failure;
 use acquit_core::gate::{Command, Gate, Verdict};
 use acquit_core::leg::Ending;
+use acquit_core::sandbox::Network;
 use acquit_core::time::Span;
 
 use crate::agent;
-use crate::harness::{Desk, GRACE, Trouble, Watch, chain, span};
+use crate::harness::{Desk, Enclosure, GRACE, Job, Trouble, Watch, Who, chain, span};
 use crate::process::{self, Exit, Limits, Spec, Stderr, Stdin, Stdout};
+use crate::workspace::Locked;
 
 mod distill;
 
@@ -32,9 +34,25 @@ pub(crate) struct Ran {
     pub(crate) log: PathBuf,
 }
 
+/// A command of the project that is to be run.
+pub(crate) struct Wanted<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) command: &'a Command,
+    pub(crate) timeout: Span,
+    pub(crate) network: Network,
+}
+
 /// Runs a gate on the tree.
-pub(crate) fn run(desk: &mut Desk<'_>, gate: &Gate, tree: &Path) -> Result<Verdict, Trouble> {
-    let ran = command(desk, gate.name.as_str(), &gate.run, gate.timeout, tree)?;
+pub(crate) fn run(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    gate: &Gate,
+    workspace: &Locked,
+) -> Result<Verdict, Trouble> {
+    let network = gate.network.unwrap_or(job.definition.config.network.gates);
+    let wanted = Wanted { name: gate.name.as_str(), command: &gate.run, timeout: gate.timeout, network };
+    let ran = command(desk, job, workspace, &wanted)?;
+    let tree = &workspace.tree();
     let failure = (!ran.passed).then(|| {
         let found = distill(&ran.log, tree);
         let message = match (&ran.cut_short, found.message.is_empty()) {
@@ -65,28 +83,31 @@ pub(crate) fn run(desk: &mut Desk<'_>, gate: &Gate, tree: &Path) -> Result<Verdi
 /// Runs a command of the project in its tree: no secrets, no input, output to a file of the leg.
 pub(crate) fn command(
     desk: &mut Desk<'_>,
-    name: &str,
-    command: &Command,
-    timeout: Span,
-    tree: &Path,
+    job: &Job<'_>,
+    workspace: &Locked,
+    wanted: &Wanted<'_>,
 ) -> Result<Ran, Trouble> {
+    let Wanted { name, command, timeout, network } = *wanted;
     let (program, args) = agent::program(command).map_err(|error| Trouble::harness(&error))?;
     let folder = desk.world.leg_folder(desk.hold.leg);
     std::fs::create_dir_all(folder.path())
         .map_err(|error| Trouble::file("create the folder", folder.path(), &error))?;
     let log = folder.check(name);
+    let enclosure = Enclosure::new(desk, job, workspace, name, network, &Who::Check)?;
     let mut env = desk.world.environment.common();
     // Most tools take this as "nobody is watching": no prompts, no progress bars.
     env.push(("CI".into(), "true".into()));
+    env.extend(enclosure.environment());
     let spec = Spec {
         program,
         args,
-        cwd: tree.to_owned(),
+        cwd: workspace.tree(),
         env,
         stdin: Stdin::Closed,
         stdout: Stdout::Truncate(log.clone()),
         stderr: Stderr::WithStdout,
         limits: Limits { time: timeout.duration(), idle: None, output: OUTPUT_LIMIT, grace: GRACE },
+        policy: enclosure.policy.clone(),
     };
     let child = match desk.world.spawner.spawn(&spec) {
         Ok(child) => child,
@@ -105,6 +126,8 @@ pub(crate) fn command(
         }
         Err(error) => return Err(Trouble::harness(&error)),
     };
+    let about = format!("`{name}`");
+    enclosure.announce(desk, &about, child.missing());
     let mut watch = Watch::new(desk, None);
     let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
     if let Some(error) = watch.broken {
@@ -114,6 +137,7 @@ pub(crate) fn command(
         return Err(Trouble::Leg(Ending::Cancelled));
     }
     let ended = ended?;
+    enclosure.end(desk, &about);
     Ok(Ran {
         passed: ended.exit == Exit::Code(0),
         ended: ended.exit.to_string(),
@@ -121,6 +145,9 @@ pub(crate) fn command(
             Exit::Code(_) | Exit::Signal(_) => None,
             Exit::TimedOut { .. } | Exit::Idle { .. } | Exit::OutputLimit { .. } | Exit::Cancelled => {
                 Some(ended.exit.to_string())
+            }
+            Exit::Excess(excess) => {
+                Some(format!("{excess}; the limit is `{}` of [limits] in acquit.toml", excess.key()))
             }
         },
         took: span(ended.duration),

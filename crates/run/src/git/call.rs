@@ -221,7 +221,7 @@ impl Call {
         let verb = self.verb;
         let code = match captured.exit {
             Exit::Code(code) => Some(code),
-            Exit::Signal(_) | Exit::Cancelled => None,
+            Exit::Signal(_) | Exit::Cancelled | Exit::Excess(_) => None,
             Exit::TimedOut { limit } | Exit::Idle { limit } => return Err(Error::TimedOut { verb, limit }),
             Exit::OutputLimit { limit } => return Err(Error::TooMuchOutput { verb, limit }),
         };

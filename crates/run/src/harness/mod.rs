@@ -9,6 +9,7 @@
 
 mod artifacts;
 mod desk;
+mod enclosure;
 mod perform;
 mod turn;
 mod watch;
@@ -30,8 +31,10 @@ use crate::fault;
 use crate::world::World;
 
 pub(crate) use desk::Desk;
+pub(crate) use enclosure::{Enclosure, Who};
 pub(crate) use turn::{GRACE, span};
 pub(crate) use watch::Watch;
+pub(crate) use work::Job;
 
 /// How long a harness may be silent before others may declare its leg lost. Longer than any single call of git may take,
 /// because nothing beats while git runs; a harness that died on this machine is found by its process, long before this.

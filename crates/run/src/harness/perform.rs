@@ -27,7 +27,17 @@ pub(super) fn setup(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> R
     }
     desk.notice(Level::Info, format!("setting up the workspace: {}", setup.run));
     desk.flush()?;
-    let ran = gate::command(desk, "setup", &setup.run, setup.timeout, &workspace.tree())?;
+    let ran = gate::command(
+        desk,
+        job,
+        workspace,
+        &gate::Wanted {
+            name: "setup",
+            command: &setup.run,
+            timeout: setup.timeout,
+            network: job.definition.config.network.setup,
+        },
+    )?;
     if !ran.passed {
         let words = crate::untrusted::tail(&ran.log, 2_000);
         let reason = format!("the setup command `{}`: {}\n{words}", setup.run, ran.ended);

@@ -12,17 +12,20 @@ use acquit_core::event::Body;
 use acquit_core::failure::kind;
 use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
+use acquit_core::sandbox::Network;
 use acquit_core::time::Span;
 use acquit_core::workflow::AgentWork;
 use acquit_core::{context, outcome};
 
 use super::Trouble;
 use super::desk::Desk;
+use super::enclosure::{Enclosure, Who};
 use super::watch::Watch;
 use super::work::Job;
 use crate::agent::{self, Launch};
 use crate::process::{self, Exit, Limits, Spec, Stderr, Stdin, Stdout};
 use crate::transcript::Transcript;
+use crate::workspace::Locked;
 use crate::world::LegFolder;
 
 /// How long something has to end by itself after it was asked to: time to write down a result, not to finish one.
@@ -35,6 +38,7 @@ const ERRORS_SHOWN: u64 = 2_000;
 pub(super) struct Ready {
     name: Name,
     agent: Agent,
+    network: Network,
     launch: Launch,
 }
 
@@ -88,7 +92,8 @@ pub(super) fn configure(desk: &Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Res
     set("ACQUIT_ATTEMPT", attempt.to_string().into());
     set("ACQUIT_HANDOFF", folder.handoff().into());
     set("ACQUIT_OUTPUT", folder.output_dir().into());
-    Ok(Ready { name: name.clone(), agent, launch })
+    let network = work.network.unwrap_or(config.network.agents);
+    Ok(Ready { name: name.clone(), agent, network, launch })
 }
 
 /// Whether a past leg was an attempt at this stage. A lost one was not: nobody saw what came of it.
@@ -104,14 +109,17 @@ pub(super) fn run(
     job: &Job<'_>,
     folder: &LegFolder,
     ready: Ready,
-    tree: &Path,
+    workspace: &Locked,
 ) -> Result<Ran, Trouble> {
-    let Ready { name, agent, launch } = ready;
+    let Ready { name, agent, network, mut launch } = ready;
     let limits = &job.stage.limits;
+    let who = Who::Agent { login: &agent.login, hosts: &agent.hosts, parts: &launch.parts };
+    let enclosure = Enclosure::new(desk, job, workspace, "agent", network, &who)?;
+    launch.env.extend(enclosure.environment());
     let spec = Spec {
         program: launch.program,
         args: launch.args,
-        cwd: tree.to_owned(),
+        cwd: workspace.tree(),
         env: launch.env,
         stdin: Stdin::File(folder.prompt()),
         stdout: Stdout::Truncate(folder.output()),
@@ -122,13 +130,15 @@ pub(super) fn run(
             output: limits.output,
             grace: GRACE,
         },
+        policy: enclosure.policy.clone(),
     };
     let child = desk.world.spawner.spawn(&spec).map_err(|error| not_started(&name, &error))?;
     desk.note(Body::AgentStarted {
         agent: name.to_string(),
         adapter: agent.adapter.name().to_owned(),
-        containment: child.containment().to_string(),
+        containment: format!("{}; {}", enclosure.words(child.missing()), child.containment()),
     });
+    enclosure.announce(desk, "the agent", child.missing());
     let mut transcript = Transcript::new(agent::parser(&agent.adapter));
     let mut watch = Watch::new(desk, Some(&mut transcript));
     // The agent works by itself now: a good moment to let others see how far it came.
@@ -145,6 +155,7 @@ pub(super) fn run(
         output: ended.output_bytes,
     });
     watch.finish()?;
+    enclosure.end(desk, "the agent");
     if cancelled {
         return Err(Trouble::Leg(Ending::Cancelled));
     }
@@ -158,6 +169,10 @@ pub(super) fn run(
         Exit::TimedOut { .. } => return limit("timeout"),
         Exit::Idle { .. } => return limit("idle"),
         Exit::OutputLimit { .. } => return limit("output"),
+        Exit::Excess(excess) => {
+            let words = format!("{reason}; the limit is `{}` of [limits] in acquit.toml", excess.key());
+            return Err(Trouble::failed(kind::AGENT, words));
+        }
         Exit::Code(_) | Exit::Signal(_) | Exit::Cancelled => {
             let words = crate::untrusted::tail(&folder.errors(), ERRORS_SHOWN);
             let reason = if words.is_empty() { reason } else { format!("{reason}\n{words}") };
@@ -180,7 +195,7 @@ fn not_started(name: &Name, error: &process::Error) -> Trouble {
 }
 
 /// Writes a file that only its owner reads, from its beginning.
-fn private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub(super) fn private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?.write_all(bytes)
 }
 

@@ -24,9 +24,9 @@ use crate::{gate, untrusted};
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Everything that a leg's steps look at and none of them changes.
-pub(super) struct Job<'a> {
+pub(crate) struct Job<'a> {
     pub(super) task: &'a Task,
-    pub(super) definition: &'a Definition,
+    pub(crate) definition: &'a Definition,
     pub(super) entry: &'a Entry,
     pub(super) stage: &'a Stage,
     pub(super) source: Source,
@@ -114,7 +114,7 @@ fn agent_turn(
     desk.step(Step::Context);
     let launch = turn::configure(desk, job, agent)?;
     desk.step(Step::Agent);
-    let ran = turn::run(desk, job, &folder, launch, &workspace.tree())?;
+    let ran = turn::run(desk, job, &folder, launch, workspace)?;
     desk.step(Step::Run);
     if agent.mode.writes()
         && let Some(what) = unfinished(&workspace.tree())
@@ -220,7 +220,7 @@ fn gates(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Vec<F
         };
         // Viewers should see what came before while a long check runs.
         desk.flush()?;
-        let verdict: Verdict = gate::run(desk, gate, &workspace.tree())?;
+        let verdict: Verdict = gate::run(desk, job, gate, workspace)?;
         if verdict.rejects() {
             failures.extend(verdict.failure.clone());
         }

@@ -90,6 +90,7 @@ impl Spawner {
             cwd: &call.cwd,
             env: &call.env,
             stdin: &stdin,
+            policy: None,
         };
         let (tree, _, streams) = self.start(&wanted, Stdio::piped(), Stdio::piped())?;
         Ok((tree, streams))

@@ -61,15 +61,23 @@ pub enum Error {
         source: io::Error,
     },
     /// The helper could not prepare the program's surroundings.
-    #[error("prepare {program:?}: {step}")]
+    #[error("prepare {program:?}: {step}{}", with(.about))]
     Setup {
         /// The program that was to run.
         program: PathBuf,
         /// What failed.
         step: Step,
+        /// With what.
+        about: String,
         /// What the kernel said.
         #[source]
         source: io::Error,
+    },
+    /// The machine lacks something that a strict policy asks for.
+    #[error("close the sandbox as sandbox = \"strict\" wants it: this machine has no {missing}; `acquit doctor` says how to mend it")]
+    Strict {
+        /// What it lacks.
+        missing: String,
     },
     /// The helper ended, or answered nonsense, before the program was started.
     #[error("start {program:?}: the sandbox helper gave no answer")]
@@ -102,6 +110,10 @@ pub enum Error {
     },
 }
 
+fn with(about: &str) -> String {
+    if about.is_empty() { String::new() } else { format!(" ({about})") }
+}
+
 impl From<rustix::io::Errno> for Error {
     fn from(errno: rustix::io::Errno) -> Self {
         Self::Watch { source: errno.into() }
@@ -110,19 +122,24 @@ impl From<rustix::io::Errno> for Error {
 
 impl Error {
     /// Puts what the helper reported into the words of what was asked of it.
-    pub(super) fn from_helper(failure: Failure, program: PathBuf, cwd: PathBuf) -> Self {
+    pub(super) fn from_helper(failure: Failure, about: String, program: PathBuf, cwd: PathBuf) -> Self {
         let source = io::Error::from_raw_os_error(failure.errno);
         match failure.step {
             Step::Exec if source.kind() == io::ErrorKind::NotFound => Self::ProgramMissing { program },
             Step::Exec | Step::Interpreter => Self::ProgramNotExecutable { program, source },
             Step::Cwd => Self::Cwd { path: cwd, source },
             Step::Stdin => Self::Stdin { program, source },
+            Step::Strict => Self::Strict { missing: about },
             step @ (Step::Arguments
             | Step::Parent
             | Step::Clone
             | Step::IdMap
+            | Step::Policy
+            | Step::View
+            | Step::Network
+            | Step::Walls
             | Step::Session
-            | Step::Files) => Self::Setup { program, step, source },
+            | Step::Files) => Self::Setup { program, step, about, source },
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::status::Step;
 
 /// Why a program ended.
@@ -29,6 +31,50 @@ pub enum Exit {
         /// The bytes that it was allowed.
         limit: u64,
     },
+    /// It was ended because its processes together used too much.
+    Excess(Excess),
+}
+
+/// What the processes of a program used too much of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Excess {
+    /// Memory.
+    Memory {
+        /// The bytes that they were allowed.
+        limit: u64,
+    },
+    /// Processes and threads.
+    Processes {
+        /// How many they were allowed.
+        limit: u32,
+    },
+    /// Room on a disk.
+    Disk {
+        /// The bytes that they were allowed.
+        limit: u64,
+    },
+}
+
+impl Excess {
+    /// The key by which the configuration limits it.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Memory { .. } => "memory",
+            Self::Processes { .. } => "processes",
+            Self::Disk { .. } => "disk",
+        }
+    }
+}
+
+impl fmt::Display for Excess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory { limit } => write!(f, "used more than {limit} bytes of memory"),
+            Self::Processes { limit } => write!(f, "had {limit} processes, which is the limit"),
+            Self::Disk { limit } => write!(f, "wrote more than {limit} bytes to disk"),
+        }
+    }
 }
 
 impl fmt::Display for Exit {
@@ -40,6 +86,7 @@ impl fmt::Display for Exit {
             Self::Idle { limit } => write!(f, "silent for {limit:?}"),
             Self::Cancelled => f.write_str("cancelled"),
             Self::OutputLimit { limit } => write!(f, "printed more than {limit} bytes"),
+            Self::Excess(excess) => excess.fmt(f),
         }
     }
 }

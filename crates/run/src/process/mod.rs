@@ -36,15 +36,17 @@ mod spawn;
 mod spec;
 mod status;
 mod tree;
+mod walls;
 mod watch;
 
 pub use capture::{CAPTURE_OUTPUT, Call, Captured, Guard};
 pub use detached::{Detached, become_program};
 pub use error::Error;
-pub use exit::{Containment, Ended, Exit, Refusal};
+pub use exit::{Containment, Ended, Excess, Exit, Refusal};
 pub use identity::Identity;
 pub use output::CHUNK;
 pub use spawn::{Isolation, Spawner};
 pub use spec::{Limits, Spec, Stderr, Stdin, Stdout};
 pub use status::Step;
+pub use walls::{Missing, WALLS, Wall};
 pub use watch::{Child, Next, TICK, Watcher};

@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::capture::Guard;
-use super::contain::Plan;
+use super::contain::{self, Plan};
 use super::error::Error;
 use super::exit::Containment;
 use super::output::Output;
 use super::spec::{Spec, Stdin};
 use super::status::{self, Answer};
 use super::tree::Tree;
+use super::walls::Missing;
 use super::watch::Child;
 
 /// How long the helper may take to start a program. Milliseconds are usual; a machine that swaps may need seconds.
@@ -48,6 +49,7 @@ pub(super) struct Wanted<'a> {
     pub(super) cwd: &'a Path,
     pub(super) env: &'a [(OsString, OsString)],
     pub(super) stdin: &'a Path,
+    pub(super) policy: Option<&'a Path>,
 }
 
 impl Spawner {
@@ -64,10 +66,14 @@ impl Spawner {
             Stdin::Closed => Path::new("/dev/null"),
             Stdin::File(path) => path,
         };
+        let policy = spec.policy.as_deref();
+        if let Some(policy) = policy {
+            contain::forget_excess(policy);
+        }
         let wanted =
-            Wanted { program: &spec.program, args: &spec.args, cwd: &spec.cwd, env: &spec.env, stdin };
-        let (tree, containment, _) = self.start(&wanted, files.stdout.into(), files.stderr.into())?;
-        Ok(Child::new(tree, output, containment, spec.limits, started))
+            Wanted { program: &spec.program, args: &spec.args, cwd: &spec.cwd, env: &spec.env, stdin, policy };
+        let (tree, held, _) = self.start(&wanted, files.stdout.into(), files.stderr.into())?;
+        Ok(Child::new(tree, output, held, spec, started))
     }
 
     /// Starts the helper and listens until the program runs. The streams are what the standard library made of those
@@ -77,11 +83,11 @@ impl Spawner {
         wanted: &Wanted<'_>,
         stdout: Stdio,
         stderr: Stdio,
-    ) -> Result<(Tree, Containment, Streams), Error> {
+    ) -> Result<(Tree, Held, Streams), Error> {
         let (answers, pipe) = pipe_with(PipeFlags::CLOEXEC)?;
         let mut command = Command::new(&self.helper);
         let own = std::process::id();
-        Plan::write(&mut command, own, self.isolation, wanted.cwd, wanted.stdin, wanted.program);
+        Plan::write(&mut command, own, self.isolation, wanted);
         command.args(wanted.args);
         command.env_clear().envs(wanted.env.iter().map(|(name, value)| (name, value)));
         // In a group of its own, so that an interrupt typed at a terminal reaches the harness alone, which decides.
@@ -101,12 +107,21 @@ impl Spawner {
 
         let program = || PathBuf::from(wanted.program);
         match status::read(&answers, Instant::now() + START_LIMIT)? {
-            Answer::Started(containment) => Ok((tree, containment, streams)),
-            Answer::Failed(failure) => Err(Error::from_helper(failure, program(), wanted.cwd.to_owned())),
+            Answer::Started(containment, missing) => Ok((tree, Held { containment, missing }, streams)),
+            Answer::Failed(failure, about) => {
+                Err(Error::from_helper(failure, about, program(), wanted.cwd.to_owned()))
+            }
             Answer::Silent => Err(Error::Silent { program: program() }),
             Answer::Late => Err(Error::StartLimit { program: program(), limit: START_LIMIT }),
         }
     }
+}
+
+/// How a program is held.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Held {
+    pub(super) containment: Containment,
+    pub(super) missing: Missing,
 }
 
 /// This side of a child's pipes, where it has some.

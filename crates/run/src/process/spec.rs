@@ -23,6 +23,8 @@ pub struct Spec {
     pub stderr: Stderr,
     /// When it is stopped.
     pub limits: Limits,
+    /// The file with the [`Policy`](crate::sandbox::Policy) that holds it. Without one only its processes are held together.
+    pub policy: Option<PathBuf>,
 }
 
 /// What a program reads from its standard input.

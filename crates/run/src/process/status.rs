@@ -12,6 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
 use super::exit::{Containment, Refusal};
+use super::walls::Missing;
 
 /// What the helper was doing when something was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,16 @@ pub enum Step {
     Clone,
     /// Mapping users and groups into the namespace.
     IdMap,
+    /// Reading the policy.
+    Policy,
+    /// Making the program's file system.
+    View,
+    /// Making its network.
+    Network,
+    /// Closing the last walls around it.
+    Walls,
+    /// Finding every wall that `strict` asks for.
+    Strict,
     /// Making a session for the program.
     Session,
     /// Closing descriptors that are not the program's.
@@ -38,12 +49,17 @@ pub enum Step {
     Interpreter,
 }
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 15] = [
     Step::Arguments,
     Step::Parent,
     Step::Stdin,
     Step::Clone,
     Step::IdMap,
+    Step::Policy,
+    Step::View,
+    Step::Network,
+    Step::Walls,
+    Step::Strict,
     Step::Session,
     Step::Files,
     Step::Cwd,
@@ -59,6 +75,11 @@ impl fmt::Display for Step {
             Self::Stdin => "open the input",
             Self::Clone => "make a process in namespaces of its own",
             Self::IdMap => "map users and groups",
+            Self::Policy => "read the sandbox policy",
+            Self::View => "make its file system",
+            Self::Network => "make its network",
+            Self::Walls => "close the sandbox",
+            Self::Strict => "find everything that sandbox = \"strict\" asks for",
             Self::Session => "make a session",
             Self::Files => "close inherited files",
             Self::Cwd => "enter the directory",
@@ -88,6 +109,10 @@ const NAMESPACE: u8 = b'N';
 const NOT_WANTED: u8 = b'W';
 const REFUSED: u8 = b'R';
 const FAILED: u8 = b'F';
+const MISSING: u8 = b'M';
+
+/// The longest text that goes with a failure: a path, or a few.
+const DETAIL: usize = 400;
 
 fn encode(tag: u8, failure: Option<Failure>) -> [u8; RECORD] {
     let mut record = [tag, 0, 0, 0, 0, 0];
@@ -118,21 +143,37 @@ pub(super) fn report_containment(pipe: impl AsFd, containment: Containment) {
 
 /// Tells the harness that the program could not be started.
 pub(super) fn report_failure(pipe: impl AsFd, failure: Failure) {
-    let _ = rustix::io::write(pipe, &encode(FAILED, Some(failure)));
+    report_detailed(pipe, failure, "");
+}
+
+/// The same, with what it was about.
+pub(super) fn report_detailed(pipe: impl AsFd, failure: Failure, about: &str) {
+    let mut record = encode(FAILED, Some(failure)).to_vec();
+    record.extend(about.bytes().take(DETAIL));
+    let _ = rustix::io::write(pipe, &record);
+}
+
+/// Tells the harness which walls could not be built.
+pub(super) fn report_missing(pipe: impl AsFd, missing: Missing) {
+    if !missing.is_empty() {
+        let bits = Failure { step: Step::Walls, errno: missing.to_bits() };
+        let _ = rustix::io::write(pipe, &encode(MISSING, Some(bits)));
+    }
 }
 
 /// What the harness heard.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    Started(Containment),
-    Failed(Failure),
+    Started(Containment, Missing),
+    /// And what it was about.
+    Failed(Failure, String),
     Silent,
     Late,
 }
 
 /// Reads until the helper's side is closed, but not past `deadline`.
 pub(super) fn read(pipe: &OwnedFd, deadline: Instant) -> Result<Answer, Errno> {
-    let mut heard = [0; 2 * RECORD];
+    let mut heard = [0; 4 * RECORD + DETAIL];
     let mut length = 0;
     while length < heard.len() {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -155,19 +196,28 @@ pub(super) fn read(pipe: &OwnedFd, deadline: Instant) -> Result<Answer, Errno> {
 }
 
 fn understand(heard: &[u8]) -> Answer {
-    let mut answer = Answer::Silent;
-    for record in heard.chunks(RECORD) {
-        answer = match decode(record) {
-            Some((NAMESPACE, _)) => Answer::Started(Containment::PidNamespace),
-            Some((NOT_WANTED, _)) => Answer::Started(Containment::Subreaper { why: Refusal::NotWanted }),
+    let mut containment = None;
+    let mut missing = Missing::default();
+    for (number, record) in heard.chunks(RECORD).enumerate() {
+        match decode(record) {
+            Some((NAMESPACE, _)) => containment = Some(Containment::PidNamespace),
+            Some((NOT_WANTED, _)) => containment = Some(Containment::Subreaper { why: Refusal::NotWanted }),
             Some((REFUSED, Failure { step, errno })) => {
-                Answer::Started(Containment::Subreaper { why: Refusal::Refused { step, errno } })
+                containment = Some(Containment::Subreaper { why: Refusal::Refused { step, errno } });
             }
-            Some((FAILED, failure)) => return Answer::Failed(failure),
+            Some((MISSING, Failure { errno, .. })) => missing.join(Missing::from_bits(errno)),
+            Some((FAILED, failure)) => {
+                let about = heard.get((number + 1) * RECORD..).unwrap_or_default();
+                let about = match (about, missing.is_empty()) {
+                    (about, true) => String::from_utf8_lossy(about).into_owned(),
+                    (_, false) => missing.to_string(),
+                };
+                return Answer::Failed(failure, about);
+            }
             Some(_) | None => return Answer::Silent,
-        };
+        }
     }
-    answer
+    containment.map_or(Answer::Silent, |containment| Answer::Started(containment, missing))
 }
 
 #[cfg(test)]
@@ -178,7 +228,7 @@ mod tests {
     fn every_step_survives_the_pipe() {
         for step in STEPS {
             let failure = Failure { step, errno: 13 };
-            assert_eq!(understand(&encode(FAILED, Some(failure))), Answer::Failed(failure));
+            assert_eq!(understand(&encode(FAILED, Some(failure))), Answer::Failed(failure, String::new()));
         }
     }
 
@@ -186,7 +236,7 @@ mod tests {
     fn a_failure_outweighs_the_start_before_it() {
         let failure = Failure { step: Step::Exec, errno: 2 };
         let heard = [encode(NAMESPACE, None), encode(FAILED, Some(failure))].concat();
-        assert_eq!(understand(&heard), Answer::Failed(failure));
+        assert_eq!(understand(&heard), Answer::Failed(failure, String::new()));
     }
 
     #[test]

@@ -5,17 +5,21 @@
 //! for every line of a burst, a user has few of them, and giving one back after a process was started takes 5 to 15 ms,
 //! several times as long as all the rest.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
+use super::contain;
 use super::error::Error;
 use super::exit::{Containment, Ended, Exit};
 use super::ladder::Ladder;
 use super::output::{Output, Progress};
-use super::spec::Limits;
+use super::spawn::Held;
+use super::spec::{Limits, Spec};
 use super::tree::Tree;
+use super::walls::Missing;
 
 /// The longest time between two calls of [`Watcher::tick`]: what a person who cancels does not notice as waiting.
 pub const TICK: Duration = Duration::from_millis(250);
@@ -59,8 +63,9 @@ pub enum Next {
 pub struct Child {
     tree: Tree,
     output: Output,
-    containment: Containment,
+    held: Held,
     limits: Limits,
+    policy: Option<PathBuf>,
     started: Instant,
 }
 
@@ -68,11 +73,11 @@ impl Child {
     pub(super) fn new(
         tree: Tree,
         output: Output,
-        containment: Containment,
-        limits: Limits,
+        held: Held,
+        spec: &Spec,
         started: Instant,
     ) -> Self {
-        Self { tree, output, containment, limits, started }
+        Self { tree, output, held, limits: spec.limits, policy: spec.policy.clone(), started }
     }
 
     /// The helper's number, which is the one that other tools show.
@@ -82,7 +87,12 @@ impl Child {
 
     /// How the program's processes are held together.
     pub fn containment(&self) -> Containment {
-        self.containment
+        self.held.containment
+    }
+
+    /// The walls of its policy that this machine could not build.
+    pub fn missing(&self) -> Missing {
+        self.held.missing
     }
 
     /// Watches until nothing is left of the program, and stops it when its limits or the watcher say so. After an error
@@ -144,10 +154,11 @@ impl Child {
             };
         }
         let ended_at = ended_at.unwrap_or_else(Instant::now);
-        let Self { tree, output, containment, started, .. } = self;
+        let Self { tree, output, held: Held { containment, .. }, policy, started, .. } = self;
         let reaped = tree.reap()?;
+        let excess = || policy.as_deref().and_then(contain::excess).map(Exit::Excess);
         Ok(Ended {
-            exit: reason.unwrap_or(reaped.exit),
+            exit: reason.or_else(excess).unwrap_or(reaped.exit),
             output_bytes: output.reported(),
             duration: ended_at.duration_since(started),
             user: reaped.user,

@@ -2,5 +2,6 @@
 
 pub mod policy;
 pub mod seatbelt;
+pub mod usual;
 
-pub use policy::{Entry, Policy, Reach, What};
+pub use policy::{Entry, PROXY_PORT, Policy, Reach, What};

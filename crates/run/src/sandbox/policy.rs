@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 use acquit_core::sandbox::{Host, Mode, Resources};
 use serde::{Deserialize, Serialize};
 
+/// The port, on the program's own loopback, where the proxy listens. It has that network for itself, so any number that nobody is
+/// used to will do.
+pub const PROXY_PORT: u16 = 47_128;
+
 /// Everything that holds a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,6 +56,11 @@ pub enum What {
     },
     /// An empty folder in memory, to be written.
     Scratch,
+    /// A symbolic link, as the machine has one there.
+    Link {
+        /// Where it leads.
+        to: PathBuf,
+    },
     /// Nothing: an empty file or folder lies over what is there.
     Hidden,
 }
@@ -95,7 +104,7 @@ impl Entry {
             What::Write => Some(&self.at),
             What::Bound { source } => Some(source),
             What::Overlaid { upper } => Some(upper),
-            What::Read | What::Scratch | What::Hidden => None,
+            What::Read | What::Scratch | What::Link { .. } | What::Hidden => None,
         }
     }
 }

@@ -63,6 +63,8 @@ pub fn profile(policy: &Policy, proxy: Option<u16>) -> Result<String, Error> {
             // Writing to what should be written aside would change the original, so there is none.
             What::Read | What::Overlaid { .. } => (entry.at.as_path(), Rule::Read),
             What::Hidden => (entry.at.as_path(), Rule::Hide),
+            // The machine has it, and where it leads is an entry of its own.
+            What::Link { .. } => (entry.at.as_path(), Rule::Read),
         };
         let quoted = quote(place)?;
         match rule {
@@ -121,7 +123,7 @@ pub fn unsupported(policy: &Policy) -> Vec<String> {
                 "{at} cannot be an empty folder in memory: the folder of that path is written, and what others have there is seen"
             )),
             What::Hidden => lines.push(format!("{at} cannot look empty: what is there is refused instead")),
-            What::Read | What::Write | What::Bound { .. } => {}
+            What::Read | What::Write | What::Link { .. } | What::Bound { .. } => {}
         }
     }
     match &policy.network {

@@ -52,6 +52,11 @@ pub use error::Error;
 pub use lock::Locked;
 pub use prepare::Prepared;
 
+/// Removes a folder that a program of a leg wrote to, also what it closed.
+pub(crate) fn remove_folder(folder: &Path) -> Result<(), Error> {
+    files::remove(folder)
+}
+
 /// A task's workspace, whether it has been made yet or not.
 #[derive(Clone, Debug)]
 pub struct Workspace {

@@ -1,27 +1,61 @@
 //! Pid 1 of the namespace. While it lives the program may; when it ends the kernel kills whatever is left.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 
+use acquit_core::sandbox::Mode;
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, set_parent_process_death_signal, wait};
 
 use super::super::status::{self, Failure, Step};
+use super::super::walls::Missing;
+use super::landlock::Around;
 use super::plan::Plan;
 use super::sys::{self, Forked, Namespaces};
-use super::{NOT_STARTED, program};
+use super::usage::Usage;
+use super::{NOT_STARTED, network, program, view};
+use crate::sandbox::{Policy, Reach};
+
+/// When the use of memory and disk is first looked at.
+const FIRST_LOOK: Duration = Duration::from_millis(50);
 
 /// Waits for `go`, starts the program, and writes how it ended to `report`.
-pub(super) fn main(plan: &Plan, pipe: Option<OwnedFd>, go: &OwnedFd, report: &OwnedFd) -> ! {
-    if set_parent_process_death_signal(Some(Signal::KILL)).is_err() || !told_to_go(go) {
+pub(super) fn main(plan: &Plan, policy: Option<&Policy>, side: Inside) -> ! {
+    let Inside { pipe, go, report, door } = side;
+    if set_parent_process_death_signal(Some(Signal::KILL)).is_err() || !told_to_go(&go) {
         sys::exit(NOT_STARTED);
     }
-    prepare();
+    let usage = match policy {
+        None => {
+            own_proc();
+            None
+        }
+        Some(policy) => match prepare(policy, door) {
+            Ok(missing) => {
+                if let Some(pipe) = &pipe {
+                    status::report_missing(pipe, missing);
+                    if policy.mode == Mode::Strict && !missing.is_empty() {
+                        status::report_failure(pipe, Failure::new(Step::Strict, Errno::OPNOTSUPP));
+                        sys::exit(NOT_STARTED);
+                    }
+                }
+                Some(Usage::begin(policy))
+            }
+            Err((failure, about)) => {
+                if let Some(pipe) = pipe {
+                    status::report_detailed(pipe, failure, &about);
+                }
+                sys::exit(NOT_STARTED)
+            }
+        },
+    };
     match sys::clone(Namespaces::Inherited) {
-        Ok(Forked::Child) => program::run(plan, pipe),
+        Ok(Forked::Child) => program::run(plan, policy, Around::View, pipe),
         Ok(Forked::Parent(program)) => {
             drop(pipe);
-            supervise(program, report)
+            supervise(program, &report, usage)
         }
         Err(errno) => {
             if let Some(pipe) = pipe {
@@ -43,21 +77,60 @@ fn told_to_go(go: &OwnedFd) -> bool {
     rustix::event::poll(&mut fds, Some(&now)) == Ok(0)
 }
 
-/// Makes the surroundings of the program, inside the namespaces; the place for everything that a sandbox adds.
+/// What the first process has of the outside.
+pub(super) struct Inside {
+    /// Where a failure to start is told.
+    pub(super) pipe: Option<OwnedFd>,
+    /// Says when users are mapped, and is closed when the helper dies.
+    pub(super) go: OwnedFd,
+    /// Takes how the program ended.
+    pub(super) report: OwnedFd,
+    /// Takes the sockets of the proxy.
+    pub(super) door: Option<OwnedFd>,
+}
+
+/// Builds the walls around everything that will be in the namespaces.
+fn prepare(policy: &Policy, door: Option<OwnedFd>) -> Result<Missing, (Failure, String)> {
+    // The program is of the same user: without this it could open the descriptors of this process.
+    sys::hide();
+    if policy.network != Reach::Everybody {
+        network::open(&policy.network, door)
+            .map_err(|errno| (Failure::new(Step::Network, errno), String::new()))?;
+    }
+    let limit = policy.resources.processes;
+    view::enter(policy, limit).map_err(|trouble| (Failure::new(Step::View, trouble.errno), trouble.place))
+}
+
+/// The surroundings of a program that is only held together.
 ///
 /// The mounts of the outside do not change: in a mount namespace of another user namespace the kernel makes them
 /// receivers only.
-fn prepare() {
+fn own_proc() {
     // Without its own /proc the program would see numbers that mean nothing here. A container that hides parts of its
     // /proc forbids the mount; the program's tree is held together all the same.
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     let _ = mount("proc", "/proc", "proc", flags, None);
 }
 
-fn supervise(program: Pid, report: &OwnedFd) -> ! {
+fn supervise(program: Pid, report: &OwnedFd, usage: Option<Usage>) -> ! {
+    const SIGNALS: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::CHILD];
+    let mut pause = FIRST_LOOK;
     loop {
-        match sys::wait_signal(&[Signal::TERM, Signal::INT, Signal::CHILD]) {
-            Signal::CHILD => {
+        let signal = match &usage {
+            None => Some(sys::wait_signal(&SIGNALS)),
+            Some(_) => sys::wait_signal_for(&SIGNALS, pause),
+        };
+        match signal {
+            None => match usage.as_ref().map(Usage::look) {
+                Some(Ok(next)) => pause = next,
+                Some(Err(excess)) => {
+                    let words = serde_json::to_vec(&excess).unwrap_or_default();
+                    let _ = rustix::io::write(report, &words);
+                    sys::exit(0)
+                }
+                None => {}
+            },
+            Some(Signal::CHILD) => {
                 // One signal can stand for many; orphans of the whole namespace end here.
                 while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
                     if pid == program {
@@ -66,7 +139,7 @@ fn supervise(program: Pid, report: &OwnedFd) -> ! {
                     }
                 }
             }
-            order => {
+            Some(order) => {
                 let _ = kill_process_group(program, order);
             }
         }

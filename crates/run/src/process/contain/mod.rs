@@ -14,23 +14,32 @@
 //! is made of (a read-only root, Landlock, seccomp, the network) belongs into the preparation in `init.rs`, which runs
 //! inside the namespaces and before the program exists.
 
+mod filter;
 mod idmap;
 mod init;
+mod kernel;
+mod landlock;
+mod lock;
 mod namespace;
+mod network;
 mod plan;
 mod program;
 mod subreaper;
 pub(super) mod sys;
+mod usage;
+mod view;
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
-use super::exit::Refusal;
+use super::exit::{Excess, Refusal};
 use super::spawn::Isolation;
 use super::status::{self, Failure, Step};
+use crate::sandbox::Policy;
 pub(super) use plan::Plan;
 
 /// Orders and news that the helper waits for; held back until it looks.
@@ -38,6 +47,29 @@ const HELD: [Signal; 4] = [Signal::TERM, Signal::INT, Signal::QUIT, Signal::CHIL
 
 /// The exit code when the program was not started. Only for people: the harness reads the reason from the pipe.
 const NOT_STARTED: i32 = 125;
+
+/// The word by which the executable knows that it is the helper.
+pub const VERB: &str = "contained";
+
+/// The version of Landlock that this kernel has on, if any.
+pub fn landlock_version() -> Option<u32> {
+    kernel::landlock_version()
+}
+
+/// The file beside a policy that says what its program used too much of.
+fn excess_file(policy: &Path) -> PathBuf {
+    policy.with_extension("excess.json")
+}
+
+/// Takes away what an earlier program of the same policy left.
+pub(super) fn forget_excess(policy: &Path) {
+    let _ = std::fs::remove_file(excess_file(policy));
+}
+
+/// What the program of a policy used too much of, if it was ended for that.
+pub(super) fn excess(policy: &Path) -> Option<Excess> {
+    serde_json::from_slice(&std::fs::read(excess_file(policy)).ok()?).ok()
+}
 
 /// Runs the program that the arguments after `sandbox` describe, and ends as it does.
 pub fn main(args: impl Iterator<Item = OsString>) -> ! {
@@ -60,12 +92,17 @@ fn run(plan: &Plan, pipe: &mut Option<OwnedFd>) -> Failure {
     if let Err(errno) = sys::open_stdin(&plan.stdin) {
         return Failure::new(Step::Stdin, errno);
     }
+    let policy = match plan.policy.as_deref().map(read_policy).transpose() {
+        Ok(policy) => policy,
+        Err(errno) => return Failure::new(Step::Policy, errno),
+    };
+    let policy = policy.as_ref();
     sys::reset_signals();
     sys::hold(&HELD);
 
     let why = match plan.isolation {
         Isolation::Subreaper => Refusal::NotWanted,
-        Isolation::Best => match namespace::start(plan, pipe) {
+        Isolation::Best => match namespace::start(plan, policy, pipe) {
             Ok(namespace) => {
                 drop(pipe.take());
                 namespace.supervise()
@@ -73,7 +110,12 @@ fn run(plan: &Plan, pipe: &mut Option<OwnedFd>) -> Failure {
             Err(Failure { step, errno }) => Refusal::Refused { step, errno },
         },
     };
-    subreaper::run(plan, pipe, why)
+    subreaper::run(plan, policy, pipe, why)
+}
+
+fn read_policy(path: &Path) -> Result<Policy, Errno> {
+    let text = std::fs::read(path).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    serde_json::from_slice(&text).map_err(|_| Errno::INVAL)
 }
 
 /// Asks for `signal` when the harness dies, and then looks whether it has not died before.

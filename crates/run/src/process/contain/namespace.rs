@@ -1,6 +1,7 @@
 //! The helper's part outside of the namespaces: make them, and end as what is inside ends.
 
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -10,11 +11,16 @@ use super::super::exit::Containment;
 use super::super::status::{self, Failure, Step};
 use super::plan::Plan;
 use super::sys::{self, Forked, Namespaces};
-use super::{HELD, idmap, init};
+use super::init::Inside;
+use super::network::Door;
+use super::{HELD, idmap, init, network};
+use crate::sandbox::{Policy, Reach};
 
 /// A namespace with a program in it.
 pub(super) struct Namespace {
     init: Pid,
+    /// Where it is written if the program was ended for using too much.
+    excess: Option<PathBuf>,
     /// Where init writes how the program ended: pid 1 cannot die of an ordinary signal itself.
     result: OwnedFd,
     /// Open as long as the helper lives, which init can see.
@@ -22,17 +28,34 @@ pub(super) struct Namespace {
 }
 
 /// Makes the namespaces and lets init go on. After an error nothing is left of them and nothing was reported.
-pub(super) fn start(plan: &Plan, pipe: &mut Option<OwnedFd>) -> Result<Namespace, Failure> {
+pub(super) fn start(
+    plan: &Plan,
+    policy: Option<&Policy>,
+    pipe: &mut Option<OwnedFd>,
+) -> Result<Namespace, Failure> {
     let refused = |errno| Failure::new(Step::Clone, errno);
     let (go, life) = pipe_with(PipeFlags::CLOEXEC).map_err(refused)?;
     let (result, report) = pipe_with(PipeFlags::CLOEXEC).map_err(refused)?;
-    let init = match sys::clone(Namespaces::Own).map_err(refused)? {
+    let namespaces = match policy.map(|policy| &policy.network) {
+        Some(Reach::Nobody | Reach::Hosts { .. }) => Namespaces::OwnWithNetwork,
+        Some(Reach::Everybody) | None => Namespaces::Own,
+    };
+    let hosts = policy.and_then(|policy| match &policy.network {
+        Reach::Hosts { hosts, log } => Some((hosts, log)),
+        Reach::Nobody | Reach::Everybody => None,
+    });
+    let (inside, outside) = match hosts {
+        Some(_) => Door::new().map(|door| (Some(door.inside), Some(door.outside))).map_err(refused)?,
+        None => (None, None),
+    };
+    let init = match sys::clone(namespaces).map_err(refused)? {
         Forked::Child => {
-            drop((life, result));
-            init::main(plan, pipe.take(), &go, &report)
+            drop((life, result, outside));
+            init::main(plan, policy, Inside { pipe: pipe.take(), go, report, door: inside })
         }
         Forked::Parent(init) => init,
     };
+    drop((report, inside));
     if let Err(error) = idmap::write(init) {
         // It waits for its signal to go on and has started nothing.
         let _ = kill_process(init, Signal::KILL);
@@ -44,7 +67,12 @@ pub(super) fn start(plan: &Plan, pipe: &mut Option<OwnedFd>) -> Result<Namespace
     }
     // If init is gone its end is seen in a moment, as a death.
     let _ = rustix::io::write(&life, b"g");
-    Ok(Namespace { init, result, _life: life })
+    if let (Some((hosts, log)), Some(outside)) = (hosts, outside) {
+        // Nothing listens if this fails: the program finds its door closed, and the log says nothing.
+        let _ = network::serve(hosts, log, &outside);
+    }
+    let excess = plan.policy.as_deref().map(super::excess_file);
+    Ok(Namespace { init, excess, result, _life: life })
 }
 
 impl Namespace {
@@ -69,11 +97,15 @@ impl Namespace {
     }
 
     fn end(self) -> ! {
-        let mut status = [0; 4];
-        match rustix::io::read(&self.result, &mut status) {
-            Ok(4) => sys::end_as(i32::from_ne_bytes(status)),
-            // Init said nothing: it was killed, and the program with it.
-            Ok(_) | Err(_) => sys::end_by(Signal::KILL.as_raw()),
+        let mut heard = [0; 256];
+        let length = rustix::io::read(&self.result, &mut heard).unwrap_or(0);
+        if let Ok(status) = heard[..length].try_into() {
+            sys::end_as(i32::from_ne_bytes(status))
         }
+        // Either it was ended for using too much, or init said nothing: it was killed, and the program with it.
+        if let Some(file) = self.excess.filter(|_| length > 0) {
+            let _ = std::fs::write(file, &heard[..length]);
+        }
+        sys::end_by(Signal::KILL.as_raw())
     }
 }

@@ -1,21 +1,20 @@
 //! The helper's arguments: written by the harness, read by the helper, in one place so that they agree.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use rustix::io::Errno;
 
-use super::super::spawn::Isolation;
+use super::super::spawn::{Isolation, Wanted};
 use super::super::status::{Failure, Step};
 
-/// The word by which the executable knows that it is the helper.
-const COMMAND: &str = "sandbox";
 const PARENT: &str = "--parent";
 const CWD: &str = "--cwd";
 const STDIN: &str = "--stdin";
 const SUBREAPER: &str = "--subreaper";
+const POLICY: &str = "--policy";
 const END: &str = "--";
 
 /// What the helper is to do.
@@ -28,6 +27,8 @@ pub(in crate::process) struct Plan {
     /// What the program reads; opened first, because it may exist only outside.
     pub(in crate::process) stdin: PathBuf,
     pub(in crate::process) isolation: Isolation,
+    /// What holds the program, as a file; nothing but its processes are held together without.
+    pub(in crate::process) policy: Option<PathBuf>,
     pub(in crate::process) program: OsString,
     /// With the program's name as the first.
     pub(in crate::process) argv: Vec<CString>,
@@ -39,18 +40,19 @@ impl Plan {
         command: &mut Command,
         parent: u32,
         isolation: Isolation,
-        cwd: &Path,
-        stdin: &Path,
-        program: &OsStr,
+        wanted: &Wanted<'_>,
     ) {
-        command.arg(COMMAND).arg(PARENT).arg(parent.to_string());
+        command.arg(super::VERB).arg(PARENT).arg(parent.to_string());
         match isolation {
             Isolation::Best => {}
             Isolation::Subreaper => {
                 command.arg(SUBREAPER);
             }
         }
-        command.arg(CWD).arg(cwd).arg(STDIN).arg(stdin).arg(END).arg(program);
+        if let Some(policy) = wanted.policy {
+            command.arg(POLICY).arg(policy);
+        }
+        command.arg(CWD).arg(wanted.cwd).arg(STDIN).arg(wanted.stdin).arg(END).arg(wanted.program);
     }
 
     /// Reads the arguments after the helper's own name.
@@ -60,12 +62,14 @@ impl Plan {
         let mut cwd = None;
         let mut stdin = PathBuf::from("/dev/null");
         let mut isolation = Isolation::Best;
+        let mut policy = None;
         loop {
             let option = args.next().ok_or_else(wrong)?;
             match option.to_str().ok_or_else(wrong)? {
                 PARENT => parent = args.next().and_then(|pid| pid.to_str()?.parse().ok()),
                 CWD => cwd = args.next().map(PathBuf::from),
                 STDIN => stdin = args.next().ok_or_else(wrong)?.into(),
+                POLICY => policy = Some(args.next().map(PathBuf::from).ok_or_else(wrong)?),
                 SUBREAPER => isolation = Isolation::Subreaper,
                 END => break,
                 _unknown => return Err(wrong()),
@@ -81,6 +85,7 @@ impl Plan {
             cwd: cwd.ok_or_else(wrong)?,
             stdin,
             isolation,
+            policy,
             program,
             argv,
         })

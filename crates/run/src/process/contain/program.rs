@@ -4,25 +4,28 @@ use std::ffi::CString;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
+use acquit_core::sandbox::Mode;
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use rustix::process::{chdir, setsid};
 
 use super::super::lookup;
 use super::super::status::{self, Failure, Step};
+use super::landlock::Around;
 use super::plan::Plan;
-use super::{NOT_STARTED, sys};
+use super::{NOT_STARTED, lock, sys};
+use crate::sandbox::Policy;
 
 /// Becomes the program, or says why not.
-pub(super) fn run(plan: &Plan, pipe: Option<OwnedFd>) -> ! {
-    let failure = become_program(plan);
+pub(super) fn run(plan: &Plan, policy: Option<&Policy>, around: Around, pipe: Option<OwnedFd>) -> ! {
+    let failure = become_program(plan, policy, around, pipe.as_ref());
     if let Some(pipe) = pipe {
         status::report_failure(pipe, failure);
     }
     sys::exit(NOT_STARTED)
 }
 
-fn become_program(plan: &Plan) -> Failure {
+fn become_program(plan: &Plan, policy: Option<&Policy>, around: Around, pipe: Option<&OwnedFd>) -> Failure {
     if let Err(errno) = setsid() {
         return Failure::new(Step::Session, errno);
     }
@@ -33,6 +36,19 @@ fn become_program(plan: &Plan) -> Failure {
         return Failure::new(Step::Cwd, errno);
     }
     sys::reset_signals();
+    if let Some(policy) = policy {
+        match lock::close(policy, around) {
+            Ok(missing) => {
+                if let Some(pipe) = pipe {
+                    status::report_missing(pipe, missing);
+                }
+                if policy.mode == Mode::Strict && !(missing.is_empty() && around == Around::View) {
+                    return Failure::new(Step::Strict, Errno::OPNOTSUPP);
+                }
+            }
+            Err(failure) => return failure,
+        }
+    }
     execute(plan)
 }
 

@@ -16,9 +16,12 @@ use rustix::process::{
 use super::super::exit::{Containment, Refusal};
 use super::super::procfs::Stat;
 use super::super::status::{self, Failure, Step};
+use super::super::walls::{Missing, Wall};
+use super::landlock::Around;
 use super::plan::Plan;
 use super::sys::{self, Forked, Namespaces};
 use super::{HELD, die_with_parent, program};
+use crate::sandbox::Policy;
 
 /// How long leftovers are hunted: ordinary trees are gone after two looks, others never.
 const HUNT: Duration = Duration::from_secs(2);
@@ -27,7 +30,7 @@ const HUNT: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(2);
 
 /// Runs the program; comes back only if it was not started.
-pub(super) fn run(plan: &Plan, pipe: &mut Option<OwnedFd>, why: Refusal) -> Failure {
+pub(super) fn run(plan: &Plan, policy: Option<&Policy>, pipe: &mut Option<OwnedFd>, why: Refusal) -> Failure {
     // A killed helper could not hunt. So the harness's death is an order here, not a death.
     if let Err(failure) = die_with_parent(plan, Signal::QUIT) {
         return failure;
@@ -38,6 +41,9 @@ pub(super) fn run(plan: &Plan, pipe: &mut Option<OwnedFd>, why: Refusal) -> Fail
     }
     if let Some(pipe) = &pipe {
         status::report_containment(pipe, Containment::Subreaper { why });
+        if policy.is_some() {
+            status::report_missing(pipe, without_namespaces());
+        }
     }
     match sys::clone(Namespaces::Inherited) {
         Ok(Forked::Child) => {
@@ -45,7 +51,7 @@ pub(super) fn run(plan: &Plan, pipe: &mut Option<OwnedFd>, why: Refusal) -> Fail
             if getppid() != Some(own) {
                 sys::exit(super::NOT_STARTED);
             }
-            program::run(plan, pipe.take())
+            program::run(plan, policy, Around::Machine, pipe.take())
         }
         Ok(Forked::Parent(program)) => {
             drop(pipe.take());
@@ -53,6 +59,15 @@ pub(super) fn run(plan: &Plan, pipe: &mut Option<OwnedFd>, why: Refusal) -> Fail
         }
         Err(errno) => Failure::new(Step::Clone, errno),
     }
+}
+
+/// What no machine has without namespaces.
+fn without_namespaces() -> Missing {
+    let mut missing = Missing::default();
+    for wall in [Wall::Namespaces, Wall::Network, Wall::Proc, Wall::Processes, Wall::Overlay] {
+        missing.add(wall);
+    }
+    missing
 }
 
 fn supervise(program: Pid) -> ! {
@@ -118,7 +133,7 @@ fn hunt(program: Pid) -> Option<i32> {
         if !reaped.left || Instant::now() >= until {
             return status;
         }
-        sys::wait_signal_for(&[Signal::CHILD], LOOK);
+        let _ = sys::wait_signal_for(&[Signal::CHILD], LOOK);
     }
 }
 

@@ -26,9 +26,13 @@ use super::super::exit::Exit;
 pub(super) enum Namespaces {
     /// New ones: user, pid, mount and ipc.
     Own,
+    /// And network.
+    OwnWithNetwork,
     /// Those of its parent.
     Inherited,
 }
+
+const OWN: c_int = libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
 
 /// Which side of a fork this is.
 pub(super) enum Forked {
@@ -43,7 +47,8 @@ fn last_error() -> Errno {
 /// Forks, as `fork` does.
 pub(super) fn clone(namespaces: Namespaces) -> Result<Forked, Errno> {
     let own = match namespaces {
-        Namespaces::Own => libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC,
+        Namespaces::Own => OWN,
+        Namespaces::OwnWithNetwork => OWN | libc::CLONE_NEWNET,
         Namespaces::Inherited => 0,
     };
     let flags = libc::c_long::from(own | libc::SIGCHLD);
@@ -90,14 +95,15 @@ pub(super) fn wait_signal(signals: &[Signal]) -> Signal {
 }
 
 /// Waits for one of the held signals, or until the time is up.
-pub(super) fn wait_signal_for(signals: &[Signal], limit: Duration) {
+pub(super) fn wait_signal_for(signals: &[Signal], limit: Duration) -> Option<Signal> {
     let set = set_of(signals);
     let timeout = libc::timespec {
         tv_sec: libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX),
         tv_nsec: libc::c_long::from(limit.subsec_nanos().cast_signed()),
     };
     // SAFETY: the set and the time are whole; no information is asked for.
-    unsafe { libc::sigtimedwait(&raw const set, ptr::null_mut(), &raw const timeout) };
+    let raw = unsafe { libc::sigtimedwait(&raw const set, ptr::null_mut(), &raw const timeout) };
+    signals.iter().find(|signal| signal.as_raw() == raw).copied()
 }
 
 /// Gives every signal its default meaning and holds none: `exec` would pass ignored and held ones on, and both the
@@ -183,6 +189,20 @@ pub(super) fn exit(code: c_int) -> ! {
 /// Ends as a process with this wait status did.
 pub(super) fn end_as(status: c_int) -> ! {
     if libc::WIFSIGNALED(status) { end_by(libc::WTERMSIG(status)) } else { exit(libc::WEXITSTATUS(status)) }
+}
+
+/// Keeps other processes of the same user out of this one's memory and descriptors.
+pub(super) fn hide() {
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}
+
+/// Makes the standard streams lead nowhere, for a process that has no use for those of another.
+pub(super) fn let_go_of_streams() {
+    let Ok(nowhere) = File::options().read(true).write(true).open("/dev/null") else { return };
+    for stream in 0..3 {
+        // SAFETY: the standard streams are nobody's owned descriptors; after this they still are open.
+        unsafe { libc::dup2(nowhere.as_raw_fd(), stream) };
+    }
 }
 
 /// Ends by a signal, so that the parent sees what it would have seen without a helper; but leaves no core of it.

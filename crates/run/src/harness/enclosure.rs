@@ -1,0 +1,146 @@
+//! The walls around a program of a leg: its policy, as a file of the leg, and what the program must be told of it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use acquit_core::event::Level;
+use acquit_core::sandbox::{Host, Mode, Network};
+
+use super::Trouble;
+use super::desk::Desk;
+use super::turn::private;
+use super::work::Job;
+use crate::network;
+use crate::process::Missing;
+use crate::sandbox::{PROXY_PORT, Policy, usual};
+use crate::workspace::Locked;
+
+/// Who is enclosed.
+pub(crate) enum Who<'a> {
+    /// An agent. Its home is kept from leg to leg, with the sessions that it continues.
+    Agent {
+        /// The files of its login.
+        login: &'a [String],
+        /// The hosts of its model.
+        hosts: &'a [Host],
+        /// The program and the script that it consists of, where they are not the system's.
+        parts: &'a [PathBuf],
+    },
+    /// A gate or the setup. Its home is new each time: what an agent left in one would have a say in the verdict.
+    Check,
+}
+
+/// A program's walls.
+pub(crate) struct Enclosure {
+    /// The file with its policy; none without a sandbox.
+    pub(crate) policy: Option<PathBuf>,
+    network: Network,
+    log: PathBuf,
+    /// What is thrown away when the program has ended.
+    passing: Option<PathBuf>,
+}
+
+impl Enclosure {
+    /// Encloses the program `name` of this leg.
+    pub(crate) fn new(
+        desk: &Desk<'_>,
+        job: &Job<'_>,
+        workspace: &Locked,
+        name: &str,
+        network: Network,
+        who: &Who<'_>,
+    ) -> Result<Self, Trouble> {
+        let config = &job.definition.config;
+        let folder = desk.world.leg_folder(desk.hold.leg);
+        let log = folder.path().join(format!("network-{name}.jsonl"));
+        if config.sandbox == Mode::Off {
+            return Ok(Self { policy: None, network, log, passing: None });
+        }
+        let at = |error: std::io::Error| Trouble::file("write the sandbox policy into", folder.path(), &error);
+        let home = desk.world.environment.get("HOME").map_or_else(|| PathBuf::from("/nonexistent"), PathBuf::from);
+        let mut read = workspace.borrowed_objects().to_vec();
+        let mut write = vec![workspace.tree()];
+        let (aside, passing) = match who {
+            Who::Agent { parts, .. } => {
+                read.push(folder.prompt());
+                read.extend(parts.iter().cloned());
+                write.push(folder.output_dir());
+                (desk.world.task_folder(desk.hold.leg.task).join("agent"), None)
+            }
+            Who::Check => {
+                let aside = folder.path().join(format!("home-{name}"));
+                remove(&aside);
+                (aside.clone(), Some(aside))
+            }
+        };
+        let (login, hosts) = match who {
+            Who::Agent { login, hosts, .. } => (*login, *hosts),
+            Who::Check => (&[][..], &[][..]),
+        };
+        let policy = usual::policy(usual::Ground {
+            config,
+            home: &home,
+            path: desk.world.environment.get("PATH"),
+            own: &desk.world.home,
+            aside: &aside,
+            write: &write,
+            read: &read,
+            login,
+            reach: usual::reach(network, config, hosts, log.clone()),
+        })
+        .map_err(at)?;
+        let file = folder.path().join(format!("policy-{name}.json"));
+        write_policy(&file, &policy).map_err(at)?;
+        Ok(Self { policy: Some(file), network, log, passing })
+    }
+
+    /// What the program must be told: where its temporary files go, and where the proxy is.
+    pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
+        if self.policy.is_none() {
+            return Vec::new();
+        }
+        let mut list = vec![("TMPDIR".into(), "/tmp".into())];
+        if self.network == Network::Model {
+            let proxy = network::variables(PROXY_PORT);
+            list.extend(proxy.into_iter().map(|(name, value)| (name.into(), value.into())));
+        }
+        list
+    }
+
+    /// In words, for the event log.
+    pub(crate) fn words(&self, missing: Missing) -> String {
+        match &self.policy {
+            None => "NO SANDBOX: everything that the user may do, it may do".to_owned(),
+            Some(_) if missing.is_empty() => format!("sandbox, network {}", self.network),
+            Some(_) => format!("sandbox without {missing}; network {}", self.network),
+        }
+    }
+
+    /// Tells what a person should know before the program works.
+    pub(crate) fn announce(&self, desk: &mut Desk<'_>, name: &str, missing: Missing) {
+        if self.policy.is_none() {
+            desk.notice(Level::Warning, format!("{name} runs without a sandbox: sandbox = \"off\" in acquit.toml"));
+        } else if !missing.is_empty() {
+            desk.notice(Level::Warning, format!("the sandbox of {name} lacks {missing}: see `acquit doctor`"));
+        }
+    }
+
+    /// After the program: tells whom it talked to, and takes away what was made for it.
+    pub(crate) fn end(&self, desk: &mut Desk<'_>, name: &str) {
+        for line in network::summary(&network::read_log(&self.log)) {
+            desk.notice(Level::Info, format!("{name}: {line}"));
+        }
+        if let Some(passing) = &self.passing {
+            remove(passing);
+        }
+    }
+}
+
+fn write_policy(file: &Path, policy: &Policy) -> std::io::Result<()> {
+    private(file, &serde_json::to_vec_pretty(policy)?)
+}
+
+/// Removes a folder of ours that programs wrote to. What cannot be removed is in nobody's way.
+fn remove(folder: &Path) {
+    let _ = crate::workspace::remove_folder(folder);
+}

@@ -1,0 +1,199 @@
+//! The filter of system calls: what no build, test or agent needs, and every escape begins with.
+//!
+//! It refuses rather than allows: the walls are the namespaces, the mounts and Landlock, and this takes away the tools for
+//! taking them down (mounts, namespaces, modules, tracing of the kernel), ways around the network (other socket families, such as
+//! that to the host of a virtual machine), and parts of the kernel with a long list of faults. A refused call fails; it does not
+//! kill, so that programs which merely try go on.
+
+use libc::{BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W, c_long, sock_filter};
+
+/// Sockets of programs that may talk to nobody where no network namespace holds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sockets {
+    /// Those of the internet too.
+    Internet,
+    /// Those of this machine only.
+    Local,
+}
+
+const REFUSED: &[c_long] = &[
+    // What is seen and where.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_setns,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_fanotify_init,
+    // The kernel itself.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_kexec_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_syslog,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_nfsservctl,
+    libc::SYS_vhangup,
+    libc::SYS_kcmp,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_kexec_file_load,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_uselib,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ustat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS__sysctl,
+    // Keys, which know no namespaces.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // The machine's name and time.
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+];
+
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: u32 = 0xc000_00b7;
+
+/// Numbers from here on are the same calls once more, in the x32 form, on x86-64; nobody else has that many.
+const X32: u32 = 0x4000_0000;
+
+/// Flags of `clone` and `unshare` that make namespaces.
+const NEW_NAMESPACES: c_long = libc::CLONE_NEWNS as c_long
+    | libc::CLONE_NEWCGROUP as c_long
+    | libc::CLONE_NEWUTS as c_long
+    | libc::CLONE_NEWIPC as c_long
+    | libc::CLONE_NEWUSER as c_long
+    | libc::CLONE_NEWPID as c_long
+    | libc::CLONE_NEWNET as c_long
+    | 0x80; // CLONE_NEWTIME, which shares its bit with the signal of clone, where it is not used.
+
+const NUMBER: u32 = 0;
+const ARCH: u32 = 4;
+
+/// Where the lower half of an argument lies.
+const fn argument(index: u32) -> u32 {
+    16 + 8 * index
+}
+
+fn load(at: u32) -> sock_filter {
+    statement(BPF_LD | BPF_W | BPF_ABS, at)
+}
+
+fn give(answer: u32) -> sock_filter {
+    statement(BPF_RET | BPF_K, answer)
+}
+
+fn statement(code: u32, k: u32) -> sock_filter {
+    jump(code, k, 0, 0)
+}
+
+fn jump(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
+    sock_filter { code: code as u16, jt, jf, k }
+}
+
+/// Goes on with the next `skip` statements only if the value is `k`.
+fn only_if(k: u32, skip: u8) -> sock_filter {
+    jump(BPF_JMP | BPF_JEQ | BPF_K, k, 0, skip)
+}
+
+fn refuse(errno: i32) -> sock_filter {
+    give(libc::SECCOMP_RET_ERRNO | errno.cast_unsigned())
+}
+
+fn number(call: c_long) -> u32 {
+    // Numbers of calls are small.
+    u32::try_from(call).unwrap_or(u32::MAX)
+}
+
+/// The filter.
+pub(super) fn program(sockets: Sockets) -> Vec<sock_filter> {
+    let allow = || give(libc::SECCOMP_RET_ALLOW);
+    let mut list = vec![
+        load(ARCH),
+        jump(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
+        refuse(libc::ENOSYS),
+        load(NUMBER),
+        jump(BPF_JMP | BPF_JGE | BPF_K, X32, 0, 1),
+        refuse(libc::ENOSYS),
+    ];
+    for call in REFUSED {
+        list.extend([only_if(number(*call), 1), refuse(libc::EPERM)]);
+    }
+    // The flags of clone3 lie in memory, where no filter can look: without it the C library takes clone.
+    list.extend([only_if(number(libc::SYS_clone3), 1), refuse(libc::ENOSYS)]);
+    for (call, flags) in [(libc::SYS_clone, NEW_NAMESPACES & !0x80), (libc::SYS_unshare, NEW_NAMESPACES)] {
+        let flags = u32::try_from(flags).unwrap_or(u32::MAX);
+        list.extend([
+            only_if(number(call), 4),
+            load(argument(0)),
+            jump(BPF_JMP | BPF_JSET | BPF_K, flags, 0, 1),
+            refuse(libc::EPERM),
+            allow(),
+        ]);
+    }
+    // Typing into a terminal for somebody else.
+    list.extend([
+        only_if(number(libc::SYS_ioctl), 5),
+        load(argument(1)),
+        jump(BPF_JMP | BPF_JEQ | BPF_K, libc::TIOCSTI as u32, 1, 0),
+        jump(BPF_JMP | BPF_JEQ | BPF_K, libc::TIOCLINUX as u32, 0, 1),
+        refuse(libc::EPERM),
+        allow(),
+    ]);
+    list.extend(families(sockets));
+    list.push(allow());
+    list
+}
+
+/// Which sockets can be made.
+fn families(sockets: Sockets) -> Vec<sock_filter> {
+    let internet: &[i32] = match sockets {
+        Sockets::Internet => &[libc::AF_INET, libc::AF_INET6],
+        Sockets::Local => &[],
+    };
+    let mut body = vec![load(argument(0))];
+    for family in internet.iter().chain(&[libc::AF_UNIX]) {
+        body.extend([only_if(family.cast_unsigned(), 1), give(libc::SECCOMP_RET_ALLOW)]);
+    }
+    // Of netlink only what tells which addresses there are, without which names are not looked up.
+    body.extend([
+        only_if(libc::AF_NETLINK.cast_unsigned(), 3),
+        load(argument(2)),
+        only_if(libc::NETLINK_ROUTE.cast_unsigned(), 1),
+        give(libc::SECCOMP_RET_ALLOW),
+        refuse(libc::EAFNOSUPPORT),
+    ]);
+    let skip = u8::try_from(body.len()).unwrap_or(u8::MAX);
+    body.insert(0, only_if(number(libc::SYS_socket), skip));
+    body
+}

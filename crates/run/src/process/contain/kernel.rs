@@ -1,0 +1,121 @@
+//! Calls to the kernel that build walls and that no safe library offers.
+#![allow(unsafe_code, reason = "mount_setattr, Landlock, seccomp and interface flags have no safe interface")]
+
+use std::ffi::{c_int, c_long, c_uint};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketType, socket};
+
+fn result(value: c_long) -> Result<c_long, Errno> {
+    if value >= 0 {
+        return Ok(value);
+    }
+    Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+}
+
+/// How far a change of a mount's attributes reaches.
+#[derive(Clone, Copy)]
+pub(super) enum Depth {
+    This,
+    AndBelow,
+}
+
+/// Adds attributes (`MOUNT_ATTR_…`) to a mount.
+pub(super) fn restrict_mount(mount: impl AsFd, attributes: u64, depth: Depth) -> Result<(), Errno> {
+    let attr = libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    let recursive = match depth {
+        Depth::This => 0,
+        Depth::AndBelow => libc::AT_RECURSIVE,
+    };
+    // SAFETY: the path is a string and the attributes are whole; both outlive the call.
+    result(unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_fd().as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH | recursive,
+            &raw const attr,
+            size_of::<libc::mount_attr>(),
+        )
+    })
+    .map(drop)
+}
+
+/// What a Landlock domain is about; what is not handled stays as it was.
+#[repr(C)]
+pub(super) struct Handled {
+    pub(super) files: u64,
+    pub(super) network: u64,
+    pub(super) scopes: u64,
+}
+
+/// Rights on everything beneath a place.
+#[repr(C, packed)]
+struct Beneath {
+    allowed: u64,
+    parent: c_int,
+}
+
+/// The version of Landlock that the kernel has on, if any.
+pub(super) fn landlock_version() -> Option<u32> {
+    const VERSION: c_uint = 1;
+    let none = std::ptr::null::<Handled>();
+    // SAFETY: with this flag the kernel reads nothing.
+    let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0_usize, VERSION) };
+    result(version).ok().and_then(|version| u32::try_from(version).ok()).filter(|version| *version > 0)
+}
+
+pub(super) fn landlock_ruleset(handled: &Handled, size: usize) -> Result<OwnedFd, Errno> {
+    // SAFETY: the kernel reads at most `size` bytes, which is at most what there is.
+    let fd = result(unsafe {
+        let handled: *const Handled = handled;
+        libc::syscall(libc::SYS_landlock_create_ruleset, handled, size.min(size_of::<Handled>()), 0)
+    })?;
+    let fd = c_int::try_from(fd).map_err(|_| Errno::BADF)?;
+    // SAFETY: the kernel has just made it for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+pub(super) fn landlock_allow(ruleset: &OwnedFd, place: impl AsFd, allowed: u64) -> Result<(), Errno> {
+    const PATH_BENEATH: c_int = 1;
+    let rule = Beneath { allowed, parent: place.as_fd().as_raw_fd() };
+    // SAFETY: the rule is whole and outlives the call.
+    result(unsafe {
+        let rule = &raw const rule;
+        libc::syscall(libc::SYS_landlock_add_rule, ruleset.as_raw_fd(), PATH_BENEATH, rule, 0)
+    })
+    .map(drop)
+}
+
+/// Puts this process, and all that it starts, under the rules. Needs that no privileges can be gained.
+pub(super) fn landlock_enforce(ruleset: &OwnedFd) -> Result<(), Errno> {
+    // SAFETY: only a descriptor is passed.
+    result(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0) }).map(drop)
+}
+
+/// Puts this process, and all that it starts, behind a filter of system calls.
+pub(super) fn filter_calls(filter: &[libc::sock_filter]) -> Result<(), Errno> {
+    let len = libc::c_ushort::try_from(filter.len()).map_err(|_| Errno::INVAL)?;
+    let program = libc::sock_fprog { len, filter: filter.as_ptr().cast_mut() };
+    // SAFETY: the kernel copies the filter, of the length that is said, and writes nothing.
+    result(unsafe {
+        let program = &raw const program;
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, program)
+    })
+    .map(drop)
+}
+
+/// Turns on the loopback interface of this network namespace.
+pub(super) fn loopback_up() -> Result<(), Errno> {
+    let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
+    // SAFETY: all zeros are a value of it.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = from.cast_signed();
+    }
+    request.ifr_ifru.ifru_flags = libc::c_short::try_from(libc::IFF_UP | libc::IFF_RUNNING).unwrap_or(libc::c_short::MAX);
+    // SAFETY: the request is whole and outlives the call.
+    result(c_long::from(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) }))
+        .map(drop)
+}

@@ -1,0 +1,123 @@
+//! Landlock: the kernel's own access rules, a second wall behind the mounts, and the first where there are no namespaces.
+
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode as FileMode, OFlags, fstat, open};
+use rustix::io::Errno;
+
+use super::kernel::{self, Handled};
+use crate::sandbox::{Entry, Policy, What};
+
+const EXECUTE: u64 = 1;
+const WRITE_FILE: u64 = 1 << 1;
+const READ_FILE: u64 = 1 << 2;
+const READ_DIR: u64 = 1 << 3;
+/// Removing and making things, of every kind.
+const CHANGE_DIR: u64 = 0b1_1111_1111 << 4;
+/// Links and renames from one folder to another; since version 2.
+const REFER: u64 = 1 << 13;
+/// Since version 3.
+const TRUNCATE: u64 = 1 << 14;
+/// Since version 5.
+const IOCTL_DEV: u64 = 1 << 15;
+
+/// Signals and abstract sockets of whoever is outside; since version 6.
+const SCOPES: u64 = 0b11;
+
+const READ: u64 = EXECUTE | READ_FILE | READ_DIR;
+/// What can be allowed on a single file.
+const OF_FILES: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
+
+/// The oldest version that knows of truncation, without which a file that can be read can be emptied.
+const OLDEST: u32 = 3;
+
+/// Where the rules are to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Around {
+    /// In a file system that has only what the policy shows: all of it can be read.
+    View,
+    /// In the machine's own.
+    Machine,
+}
+
+/// Puts this process under the policy's rules. Refused where the kernel has none, or too few.
+pub(super) fn enforce(policy: &Policy, around: Around) -> Result<(), Errno> {
+    let version = kernel::landlock_version().filter(|version| *version >= OLDEST).ok_or(Errno::NOSYS)?;
+    let ioctl = if version >= 5 { IOCTL_DEV } else { 0 };
+    let files = READ | WRITE_FILE | CHANGE_DIR | REFER | TRUNCATE | ioctl;
+    let (scopes, size) = if version >= 6 { (SCOPES, size_of::<Handled>()) } else { (0, size_of::<u64>()) };
+    let ruleset = kernel::landlock_ruleset(&Handled { files, network: 0, scopes }, size)?;
+    let rules = Rules { ruleset: &ruleset, files };
+
+    match around {
+        Around::View => rules.allow(Path::new("/"), READ)?,
+        Around::Machine => {
+            for entry in &policy.view {
+                if matches!(entry.what, What::Read | What::Overlaid { .. }) {
+                    rules.allow(&entry.at, READ)?;
+                }
+            }
+            rules.allow(Path::new("/proc"), READ)?;
+        }
+    }
+    for place in policy.view.iter().filter_map(|entry| written(entry, around)) {
+        rules.allow(&place, files)?;
+    }
+    for place in ["/dev/shm", "/dev/pts"] {
+        rules.allow(Path::new(place), files)?;
+    }
+    for device in super::view::DEVICES {
+        rules.allow(&Path::new("/dev").join(device), READ_FILE | WRITE_FILE | ioctl)?;
+    }
+    // Nothing in it can be written but what belongs to the program's own processes: the mounts see to that.
+    rules.allow(Path::new("/proc"), READ | WRITE_FILE)?;
+    rules.allow_standard_streams()?;
+    kernel::landlock_enforce(&ruleset)
+}
+
+/// The place in which writing is allowed by an entry.
+fn written(entry: &Entry, around: Around) -> Option<PathBuf> {
+    match (around, &entry.what) {
+        (_, What::Write)
+        | (Around::View, What::Bound { .. } | What::Overlaid { .. } | What::Scratch) => Some(entry.at.clone()),
+        (Around::Machine, What::Bound { source }) => Some(source.clone()),
+        (Around::Machine, What::Overlaid { .. } | What::Scratch)
+        | (_, What::Read | What::Link { .. } | What::Hidden) => None,
+    }
+}
+
+struct Rules<'a> {
+    ruleset: &'a OwnedFd,
+    files: u64,
+}
+
+impl Rules<'_> {
+    /// What is not there needs no rule.
+    fn allow(&self, place: &Path, rights: u64) -> Result<(), Errno> {
+        match open(place, OFlags::PATH | OFlags::CLOEXEC, FileMode::empty()) {
+            Ok(place) => self.allow_open(&place, rights),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => Ok(()),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    fn allow_open(&self, place: impl AsFd, rights: u64) -> Result<(), Errno> {
+        let is_folder = FileType::from_raw_mode(fstat(&place)?.st_mode) == FileType::Directory;
+        let rights = if is_folder { rights } else { rights & OF_FILES };
+        kernel::landlock_allow(self.ruleset, place, rights & self.files)
+    }
+
+    /// A program may open its own streams again, by `/dev/stderr`: they are files that no folder of the view has.
+    fn allow_standard_streams(&self) -> Result<(), Errno> {
+        let rights = [READ_FILE, READ_FILE | WRITE_FILE | TRUNCATE, READ_FILE | WRITE_FILE | TRUNCATE];
+        for (number, rights) in rights.into_iter().enumerate() {
+            let Ok(stream) = File::open(format!("/proc/self/fd/{number}")) else { continue };
+            if FileType::from_raw_mode(fstat(&stream)?.st_mode) == FileType::RegularFile {
+                self.allow_open(&stream, rights)?;
+            }
+        }
+        Ok(())
+    }
+}

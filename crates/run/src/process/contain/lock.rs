@@ -1,0 +1,81 @@
+//! The last walls, built by the program's process around itself: limits, privileges, Landlock, the filter of system calls.
+
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, geteuid, setrlimit};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set,
+    set_capabilities, set_no_new_privs,
+};
+
+use super::super::status::{Failure, Step};
+use super::super::walls::{Missing, Wall};
+use super::filter::{self, Sockets};
+use super::landlock::{self, Around};
+use super::kernel;
+use crate::sandbox::{Policy, Reach};
+
+/// What root keeps inside, so that its installers and archives work as they are used to: files of others in folders that it
+/// can write anyway. Outside of the namespaces none of it counts.
+const KEPT: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID)
+    .union(CapabilitySet::SETUID)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::KILL);
+
+/// How readily the kernel takes the program's processes when memory runs out: before everybody else's.
+const OUT_OF_MEMORY_SCORE: &str = "1000";
+
+/// Builds them, and says which could not be. After this nothing but `exec` may follow.
+pub(super) fn close(policy: &Policy, around: Around) -> Result<Missing, Failure> {
+    let refused = |errno| Failure::new(Step::Walls, errno);
+    let mut missing = Missing::default();
+    limit(policy, around).map_err(refused)?;
+    let _ = std::fs::write("/proc/self/oom_score_adj", OUT_OF_MEMORY_SCORE);
+    if around == Around::View {
+        drop_privileges().map_err(refused)?;
+    }
+    set_no_new_privs(true).map_err(refused)?;
+    match landlock::enforce(policy, around) {
+        Ok(()) => {}
+        Err(Errno::NOSYS | Errno::OPNOTSUPP) => missing.add(Wall::Landlock),
+        Err(errno) => return Err(refused(errno)),
+    }
+    let sockets = match (around, &policy.network) {
+        (Around::Machine, Reach::Nobody) => Sockets::Local,
+        (Around::View, _) | (Around::Machine, Reach::Hosts { .. } | Reach::Everybody) => Sockets::Internet,
+    };
+    match kernel::filter_calls(&filter::program(sockets)) {
+        Ok(()) => {}
+        Err(Errno::NOSYS | Errno::INVAL) => missing.add(Wall::Calls),
+        Err(errno) => return Err(refused(errno)),
+    }
+    Ok(missing)
+}
+
+fn limit(policy: &Policy, around: Around) -> Result<(), Errno> {
+    let both = |most: u64| Rlimit { current: Some(most), maximum: Some(most) };
+    // A core file holds everything that the program knew.
+    setrlimit(Resource::Core, both(0))?;
+    setrlimit(Resource::Fsize, both(policy.resources.disk))?;
+    // In a user namespace of its own this counts the sandbox alone; elsewhere all that the user has running.
+    if around == Around::View {
+        setrlimit(Resource::Nproc, both(u64::from(policy.resources.processes)))?;
+    }
+    Ok(())
+}
+
+fn drop_privileges() -> Result<(), Errno> {
+    let kept = if geteuid().is_root() { KEPT } else { CapabilitySet::empty() };
+    let _ = clear_ambient_capability_set();
+    for capability in CapabilitySet::all().iter().filter(|capability| !kept.contains(*capability)) {
+        match remove_capability_from_bounding_set(capability) {
+            // One that this kernel does not know.
+            Ok(()) | Err(Errno::INVAL) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
+    set_capabilities(None, sets)
+}

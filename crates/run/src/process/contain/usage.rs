@@ -1,0 +1,118 @@
+//! What all processes of the namespace together use up: looked at by its first process, which ends them all at the limit.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::sandbox::Policy;
+use acquit_core::sandbox::Resources;
+
+use super::super::exit::Excess;
+
+/// How fast memory can be filled, at the most: what a few processes touch in a second on a fast machine.
+const BYTES_PER_MILLI: u64 = 4 * 1024 * 1024;
+/// The shortest time between two looks. Each costs a few microseconds per process.
+const OFTEN: Duration = Duration::from_millis(50);
+/// The longest.
+const RARELY: Duration = Duration::from_secs(1);
+/// Files, of whatever size, by which the disk may fill: many more than a large project with its dependencies has.
+const MOST_FILES: u64 = 4_000_000;
+
+/// Watches.
+pub(super) struct Usage {
+    limits: Resources,
+    /// Folders that are written, and what was free on each of their disks.
+    disks: BTreeMap<u64, Disk>,
+}
+
+struct Disk {
+    folders: Vec<PathBuf>,
+    free: u64,
+    files: u64,
+}
+
+impl Usage {
+    /// Begins, inside of the view.
+    pub(super) fn begin(policy: &Policy) -> Self {
+        let mut disks = BTreeMap::new();
+        for entry in policy.view.iter().filter(|entry| entry.written().is_some()) {
+            let Ok(stat) = rustix::fs::stat(&entry.at) else { continue };
+            let Some((free, files)) = free(&entry.at) else { continue };
+            let disk = disks.entry(stat.st_dev).or_insert_with(|| Disk { folders: Vec::new(), free, files });
+            disk.folders.push(entry.at.clone());
+        }
+        Self { limits: policy.resources, disks }
+    }
+
+    /// What is used too much of, or when to look again.
+    pub(super) fn look(&self) -> Result<Duration, Excess> {
+        let (processes, memory) = processes();
+        if memory > self.limits.memory {
+            return Err(Excess::Memory { limit: self.limits.memory });
+        }
+        if processes >= u64::from(self.limits.processes) {
+            return Err(Excess::Processes { limit: self.limits.processes });
+        }
+        if self.disks.values().any(|disk| disk.is_overfull(&self.limits)) {
+            return Err(Excess::Disk { limit: self.limits.disk });
+        }
+        let left = (self.limits.memory - memory) / BYTES_PER_MILLI;
+        Ok(Duration::from_millis(left).clamp(OFTEN, RARELY))
+    }
+}
+
+impl Disk {
+    /// A disk has many users. Only when it has lost as much as the program may take are the program's folders measured.
+    fn is_overfull(&self, limits: &Resources) -> bool {
+        let Some((free, files)) = self.folders.first().and_then(|folder| free(folder)) else { return false };
+        let (bytes_gone, files_gone) = (self.free.saturating_sub(free), self.files.saturating_sub(files));
+        if bytes_gone <= limits.disk && files_gone <= MOST_FILES {
+            return false;
+        }
+        let mut used = (0, 0);
+        for folder in &self.folders {
+            measure(folder, &mut used);
+        }
+        used.0 > limits.disk || used.1 > MOST_FILES
+    }
+}
+
+/// Bytes and files that are free where a folder is.
+fn free(folder: &Path) -> Option<(u64, u64)> {
+    let stat = rustix::fs::statvfs(folder).ok()?;
+    Some((stat.f_bfree.saturating_mul(stat.f_frsize), stat.f_ffree))
+}
+
+/// Adds what is in a folder: bytes on disk, and files.
+fn measure(folder: &Path, used: &mut (u64, u64)) {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(meta) = entry.metadata() else { continue };
+            used.0 += std::os::unix::fs::MetadataExt::blocks(&meta) * 512;
+            used.1 += 1;
+            if meta.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+}
+
+/// How many processes there are, and the memory that is theirs alone. Threads count where the kernel counts them.
+fn processes() -> (u64, u64) {
+    let page = rustix::param::page_size() as u64;
+    let (mut count, mut pages) = (0, 0);
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if !name.as_encoded_bytes().first().is_some_and(u8::is_ascii_digit) {
+            continue;
+        }
+        count += 1;
+        let Ok(text) = fs::read_to_string(entry.path().join("statm")) else { continue };
+        let mut fields = text.split_ascii_whitespace().skip(1).map(|field| field.parse::<u64>().unwrap_or(0));
+        let (resident, shared) = (fields.next().unwrap_or(0), fields.next().unwrap_or(0));
+        pages += resident.saturating_sub(shared);
+    }
+    (count, pages * page)
+}

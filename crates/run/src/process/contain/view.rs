@@ -1,0 +1,362 @@
+//! The program's file system: a new root that has only what the policy shows.
+//!
+//! Everything that is to be shown is taken hold of first, while the machine's own file system is still the root, as copies of its
+//! mounts that hang nowhere. Then an empty root is made and they are hung into it, one after another. Folders that an
+//! agent has written to are among them, so no step follows a symbolic link: a planted one would lead out of the new root.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path};
+
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode as FileMode, OFlags, fstat, mkdirat, openat, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags,
+    UnmountFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, mount_change,
+    move_mount, open_tree, unmount,
+};
+use rustix::process::{chdir, fchdir, pivot_root};
+
+use super::super::walls::{Missing, Wall};
+use super::kernel::{Depth, restrict_mount};
+use crate::sandbox::{Entry, Policy, What};
+
+/// The devices that every program may count on.
+pub(super) const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/// Parts of /proc through which a program that is root could change the machine, whatever its namespaces: to be read only.
+const PROC_READ_ONLY: [&str; 4] = ["sys", "irq", "bus", "fs"];
+/// Parts of it that tell or do what is nobody's business in there.
+const PROC_HIDDEN: [&str; 8] =
+    ["kcore", "keys", "key-users", "sysrq-trigger", "timer_list", "sched_debug", "latency_stats", "scsi"];
+
+/// Where the new root is hung before it becomes the root. Every machine has it, and nothing of it is needed any more by then.
+const PLACE: &str = "/proc";
+
+/// Pages of memory that folders of the new root itself take: names only.
+const ROOT_SIZE: &str = "4m";
+/// The share of memory that a scratch folder may take, as the kernel's own default is for /dev/shm.
+const SCRATCH_SIZE: &str = "50%";
+
+const NO_DEVICES: u64 = (libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV) as u64;
+const NO_PRIVILEGES: u64 = libc::MOUNT_ATTR_NOSUID as u64;
+const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY as u64;
+
+/// What could not be done, and with which place.
+pub(super) struct Trouble {
+    pub(super) errno: Errno,
+    pub(super) place: String,
+}
+
+type Result<T> = std::result::Result<T, Trouble>;
+
+fn at(place: impl AsRef<Path>) -> impl FnOnce(Errno) -> Trouble {
+    let place = place.as_ref().to_string_lossy().into_owned();
+    move |errno| Trouble { errno, place }
+}
+
+/// Something to be hung into the new root.
+enum Piece<'a> {
+    Mount(&'a Path, OwnedFd),
+    Link(&'a Path, &'a Path),
+    Hidden(&'a Path),
+}
+
+/// Makes the policy's file system the root of this process, and says what the machine could not do. Must run in a mount and pid
+/// namespace of its own. `limit` processes are the most that can exist in it.
+pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
+    let mut missing = Missing::default();
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).map_err(at("/"))?;
+    let pieces: Vec<Piece<'_>> = policy
+        .view
+        .iter()
+        .map(|entry| take(entry, &mut missing))
+        .collect::<Result<Vec<_>>>()?
+        .into_iter()
+        .flatten()
+        .collect();
+    let devices = take_devices()?;
+    let proc = new_file_system("proc", &[], MountAttrFlags::MOUNT_ATTR_NOEXEC);
+
+    let root = new_file_system("tmpfs", &[("mode", "0755"), ("size", ROOT_SIZE)], MountAttrFlags::empty())
+        .map_err(at("/"))?;
+    let onto = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+    move_mount(&root, "", CWD, PLACE, onto).map_err(at(PLACE))?;
+
+    for (name, device) in devices {
+        hang(&root, &Path::new("/dev").join(name), &device)?;
+    }
+    for (name, to) in [("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0"), ("stdout", "/proc/self/fd/1"), ("stderr", "/proc/self/fd/2"), ("ptmx", "pts/ptmx")] {
+        link(&root, &Path::new("/dev").join(name), Path::new(to))?;
+    }
+    hang(&root, Path::new("/dev/shm"), &scratch().map_err(at("/dev/shm"))?)?;
+    // Terminals of its own. Some containers refuse them, and few programs want one.
+    let terminals = [("newinstance", ""), ("ptmxmode", "0666"), ("mode", "0620")];
+    if let Ok(terminals) = new_file_system("devpts", &terminals, MountAttrFlags::MOUNT_ATTR_NOEXEC) {
+        hang(&root, Path::new("/dev/pts"), &terminals)?;
+    }
+    match proc {
+        Ok(proc) => {
+            hang(&root, Path::new("/proc"), &proc)?;
+            if limit_processes(&root, limit).is_err() {
+                missing.add(Wall::Processes);
+            }
+            close_proc(&root)?;
+        }
+        // The machine's own would show the processes of everybody. So there is none.
+        Err(_) => {
+            folder(&root, Path::new("/proc"))?;
+            missing.add(Wall::Proc);
+            missing.add(Wall::Processes);
+        }
+    }
+    for piece in pieces {
+        match piece {
+            Piece::Mount(place, mount) => hang(&root, place, &mount)?,
+            Piece::Link(place, to) => link(&root, place, to)?,
+            Piece::Hidden(place) => hide(&root, place)?,
+        }
+    }
+    restrict_mount(&root, READ_ONLY, Depth::This).map_err(at("/"))?;
+    fchdir(&root).map_err(at("/"))?;
+    pivot_root(".", ".").map_err(at("/"))?;
+    unmount(".", UnmountFlags::DETACH).map_err(at("/"))?;
+    chdir("/").map_err(at("/"))?;
+    Ok(missing)
+}
+
+/// Takes hold of what an entry shows. Nothing of what may be missing is not an error.
+fn take<'a>(entry: &'a Entry, missing: &mut Missing) -> Result<Option<Piece<'a>>> {
+    let place = entry.at.as_path();
+    let mount = match &entry.what {
+        What::Link { to } => return Ok(Some(Piece::Link(place, to))),
+        What::Hidden => return Ok(Some(Piece::Hidden(place))),
+        What::Read => match copy(CWD, place, READ_ONLY | NO_DEVICES) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => return Ok(None),
+            other => other,
+        },
+        What::Write => copy(CWD, place, NO_DEVICES),
+        What::Bound { source } => copy(CWD, source, NO_DEVICES),
+        What::Scratch => scratch(),
+        What::Overlaid { upper } => match overlay(place, upper) {
+            Ok(mount) => Ok(mount),
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+            // To be read is better than not to be there.
+            Err(_) => {
+                missing.add(Wall::Overlay);
+                copy(CWD, place, READ_ONLY | NO_DEVICES)
+            }
+        },
+    };
+    mount.map(|mount| Some(Piece::Mount(place, mount))).map_err(at(place))
+}
+
+fn take_devices() -> Result<Vec<(&'static str, OwnedFd)>> {
+    let mut devices = Vec::new();
+    for name in DEVICES {
+        let place = Path::new("/dev").join(name);
+        match copy(CWD, &place, NO_PRIVILEGES) {
+            Ok(device) => devices.push((name, device)),
+            Err(Errno::NOENT) => {}
+            Err(errno) => return Err(at(place)(errno)),
+        }
+    }
+    Ok(devices)
+}
+
+/// A copy of what is mounted at a place, with everything below it, that hangs nowhere yet.
+fn copy(root: impl AsFd, place: &Path, attributes: u64) -> std::result::Result<OwnedFd, Errno> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+    let mount = open_tree(root, place, flags)?;
+    restrict_mount(&mount, attributes, Depth::AndBelow)?;
+    Ok(mount)
+}
+
+fn scratch() -> std::result::Result<OwnedFd, Errno> {
+    new_file_system("tmpfs", &[("mode", "1777"), ("size", SCRATCH_SIZE)], MountAttrFlags::empty())
+}
+
+/// What is at a place, with changes kept aside.
+fn overlay(lower: &Path, upper: &Path) -> std::result::Result<OwnedFd, Errno> {
+    let mut work = upper.as_os_str().to_owned();
+    work.push(".work");
+    // The kernel reads a list of folders here.
+    let escaped = lower.to_string_lossy().replace('\\', "\\\\").replace(':', "\\:");
+    let system = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_set_string(&system, "lowerdir", escaped.as_str())?;
+    fsconfig_set_string(&system, "upperdir", upper)?;
+    fsconfig_set_string(&system, "workdir", Path::new(&work))?;
+    // Its notes are kept in attributes that need no privileges.
+    fsconfig_set_flag(&system, "userxattr")?;
+    fsconfig_create(&system)?;
+    fsmount(
+        &system,
+        FsMountFlags::FSMOUNT_CLOEXEC,
+        MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV,
+    )
+}
+
+fn new_file_system(
+    kind: &str,
+    options: &[(&str, &str)],
+    attributes: MountAttrFlags,
+) -> std::result::Result<OwnedFd, Errno> {
+    let system = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (key, value) in options {
+        if value.is_empty() {
+            fsconfig_set_flag(&system, *key)?;
+        } else {
+            fsconfig_set_string(&system, *key, *value)?;
+        }
+    }
+    fsconfig_create(&system)?;
+    let usual = if kind == "devpts" {
+        MountAttrFlags::MOUNT_ATTR_NOSUID
+    } else {
+        MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV
+    };
+    fsmount(&system, FsMountFlags::FSMOUNT_CLOEXEC, usual | attributes)
+}
+
+/// Hangs a mount at a place of the new root.
+fn hang(root: &OwnedFd, place: &Path, mount: &OwnedFd) -> Result<()> {
+    let is_folder = FileType::from_raw_mode(fstat(mount).map_err(at(place))?.st_mode) == FileType::Directory;
+    let target = if is_folder { folder(root, place)? } else { file(root, place)? };
+    let onto = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(mount, "", &target, "", onto).map_err(at(place))
+}
+
+fn link(root: &OwnedFd, place: &Path, to: &Path) -> Result<()> {
+    let (parent, name) = parent(root, place)?;
+    match symlinkat(to, &parent, name) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(errno) => Err(at(place)(errno)),
+    }
+}
+
+/// Lays nothing over what is at a place, if anything is.
+fn hide(root: &OwnedFd, place: &Path) -> Result<()> {
+    let Some(target) = find(root, place).map_err(at(place))? else { return Ok(()) };
+    let kind = FileType::from_raw_mode(fstat(&target).map_err(at(place))?.st_mode);
+    // One of each kind is made in the root; copies of it lie over everything that is hidden.
+    let nothing = match kind {
+        FileType::Directory => {
+            folder(root, Path::new("/.nothing"))?;
+            copy(root, Path::new(".nothing"), READ_ONLY | NO_DEVICES)
+        }
+        FileType::Symlink => return Ok(()),
+        _ => {
+            file(root, Path::new("/.empty"))?;
+            copy(root, Path::new(".empty"), READ_ONLY | NO_DEVICES)
+        }
+    };
+    let onto = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(&nothing.map_err(at(place))?, "", &target, "", onto).map_err(at(place))
+}
+
+/// The pid namespace has a limit of its own, which the kernel keeps: no count of processes can be outrun.
+fn limit_processes(root: &OwnedFd, limit: u32) -> std::result::Result<(), Errno> {
+    /// The kernel takes no number below this one.
+    const LEAST: u32 = 301;
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = openat(root, "proc/sys/kernel/pid_max", flags, FileMode::empty())?;
+    // Before version 6.14 there was one number for the whole machine, and it is not ours to change: it is owned by
+    // somebody else, or, for root, would be refused on a read-only mount only later. So the version is looked at.
+    if !kernel_has_own_pid_max() {
+        return Err(Errno::OPNOTSUPP);
+    }
+    rustix::io::write(&file, limit.max(LEAST).to_string().as_bytes()).map(drop)
+}
+
+fn kernel_has_own_pid_max() -> bool {
+    let name = rustix::system::uname();
+    let release = name.release().to_string_lossy().into_owned();
+    let mut parts = release.split(['.', '-']).map(|part| part.parse::<u32>().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (6, 14)
+}
+
+fn close_proc(root: &OwnedFd) -> Result<()> {
+    for name in PROC_READ_ONLY {
+        let inside = Path::new("proc").join(name);
+        match copy(root, &inside, READ_ONLY) {
+            Ok(mount) => hang(root, &Path::new("/").join(&inside), &mount)?,
+            Err(Errno::NOENT) => {}
+            Err(errno) => return Err(at(inside)(errno)),
+        }
+    }
+    for name in PROC_HIDDEN {
+        hide(root, &Path::new("/proc").join(name))?;
+    }
+    Ok(())
+}
+
+/// The names that lead from the root to a place. A policy has only absolute paths without `..`; others lead nowhere.
+fn names(place: &Path) -> impl Iterator<Item = Option<&OsStr>> {
+    place.components().filter_map(|component| match component {
+        Component::RootDir | Component::CurDir => None,
+        Component::Normal(name) => Some(Some(name)),
+        Component::ParentDir | Component::Prefix(_) => Some(None),
+    })
+}
+
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const ANYTHING: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// The folder in which a place is, made where it is missing, and its name there.
+fn parent<'a>(root: &OwnedFd, place: &'a Path) -> Result<(OwnedFd, &'a OsStr)> {
+    let name = place.file_name().ok_or(Errno::INVAL).map_err(at(place))?;
+    Ok((folder(root, place.parent().unwrap_or(Path::new("/")))?, name))
+}
+
+/// The folder at a place, made where it is missing.
+fn folder(root: &OwnedFd, place: &Path) -> Result<OwnedFd> {
+    let mut here = openat(root, ".", FOLDER, FileMode::empty()).map_err(at(place))?;
+    for name in names(place) {
+        let name = name.ok_or(Errno::INVAL).map_err(at(place))?;
+        here = enter_or_make(&here, name).map_err(at(place))?;
+    }
+    Ok(here)
+}
+
+fn enter_or_make(here: &OwnedFd, name: &OsStr) -> std::result::Result<OwnedFd, Errno> {
+    match openat(here, name, FOLDER, FileMode::empty()) {
+        Err(Errno::NOENT) => {}
+        // An agent has put something else in the way, in a folder of its own.
+        Err(Errno::NOTDIR | Errno::LOOP) => unlinkat(here, name, AtFlags::empty())?,
+        other => return other,
+    }
+    mkdirat(here, name, FileMode::from_raw_mode(0o755))?;
+    openat(here, name, FOLDER, FileMode::empty())
+}
+
+/// The file at a place, made where it is missing.
+fn file(root: &OwnedFd, place: &Path) -> Result<OwnedFd> {
+    let (parent, name) = parent(root, place)?;
+    let make = || -> std::result::Result<OwnedFd, Errno> {
+        match openat(&parent, name, ANYTHING, FileMode::empty()) {
+            Ok(found) if FileType::from_raw_mode(fstat(&found)?.st_mode) != FileType::Symlink => return Ok(found),
+            Ok(_) => unlinkat(&parent, name, AtFlags::empty())?,
+            Err(Errno::NOENT) => {}
+            Err(errno) => return Err(errno),
+        }
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::WRONLY;
+        openat(&parent, name, flags, FileMode::from_raw_mode(0o644))?;
+        openat(&parent, name, ANYTHING, FileMode::empty())
+    };
+    make().map_err(at(place))
+}
+
+/// What is at a place, if anything is, without following a link.
+fn find(root: &OwnedFd, place: &Path) -> std::result::Result<Option<OwnedFd>, Errno> {
+    let mut here = openat(root, ".", FOLDER, FileMode::empty())?;
+    for name in names(place) {
+        match openat(&here, name.ok_or(Errno::INVAL)?, ANYTHING, FileMode::empty()) {
+            Ok(next) => here = next,
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(Some(here))
+}
