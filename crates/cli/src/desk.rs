@@ -84,7 +84,7 @@ impl Desk {
         let source = self.source()?;
         let project = Files::find(source.top())?.read()?;
         let workflow = project.workflow(new.workflow.as_ref())?.clone();
-        project.check_agents(&workflow)?;
+        project.check_stages(&workflow)?;
         let base = source.base(&self.world.git, new.base.as_deref().or(project.config.base.as_deref()))?;
         if source.is_dirty(&self.world.git)? {
             self.printer

@@ -79,9 +79,9 @@ pub enum Error {
         /// Those that exist.
         known: String,
     },
-    /// Stages that nobody can take.
-    #[error("find an agent for every stage\n{}", lines(.0))]
-    NoAgents(Vec<acquit_core::config::NoAgent>),
+    /// Stages that name what the configuration does not have.
+    #[error("find the agent and the secrets of every stage\n{}", lines(.0))]
+    Lacking(Vec<acquit_core::config::Lacking>),
     /// Several workflows and no default.
     #[error("choose a workflow; there are: {0}")]
     WhichWorkflow(String),
@@ -146,7 +146,7 @@ impl Error {
             | Self::Mistakes(_)
             | Self::NoWorkflow { .. }
             | Self::WhichWorkflow(_)
-            | Self::NoAgents(_)
+            | Self::Lacking(_)
             | Self::EmptyTitle
             | Self::NoLeg { .. }
             | Self::NoTask(_)
@@ -204,7 +204,7 @@ impl Error {
             Self::NotInitialised(_) => "run `acquit init` in the repository first",
             Self::WhichWorkflow(_) => "name one with --workflow, or set `workflow` in .acquit/acquit.toml",
             Self::Init(error) => return error.hint().map(str::to_owned),
-            Self::NoAgents(missing) => return missing.iter().find_map(|stage| stage.hint.clone()),
+            Self::Lacking(missing) => return missing.iter().find_map(|stage| stage.hint.clone()),
             Self::Mistakes(_) => "`acquit workflow check` lists all mistakes",
             Self::EmptyTitle => "say in a line what is wanted: acquit run \"Add a --json flag\"",
             Self::NoTask(_) => "`acquit task list --all-projects` shows the tasks there are",
@@ -273,6 +273,6 @@ fn of_disk(words: &str) -> Option<&'static str> {
     }
 }
 
-fn lines(missing: &[acquit_core::config::NoAgent]) -> String {
+fn lines(missing: &[acquit_core::config::Lacking]) -> String {
     missing.iter().map(|stage| format!("  {stage}")).collect::<Vec<_>>().join("\n")
 }

@@ -123,10 +123,10 @@ impl Files {
 }
 
 impl Project {
-    /// Says which of a workflow's stages have no agent, if any.
-    pub fn check_agents(&self, workflow: &Workflow) -> Result<(), Error> {
-        let missing = config::check_agents(workflow, &self.config);
-        if missing.is_empty() { Ok(()) } else { Err(Error::NoAgents(missing)) }
+    /// Says which of a workflow's stages lack an agent or a secret, if any.
+    pub fn check_stages(&self, workflow: &Workflow) -> Result<(), Error> {
+        let missing = config::check_stages(workflow, &self.config);
+        if missing.is_empty() { Ok(()) } else { Err(Error::Lacking(missing)) }
     }
 
     /// The workflow of that name, or the default one.

@@ -13,7 +13,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use acquit_core::config::{self, check_agents};
+use acquit_core::config::{self, check_stages};
 use acquit_core::failure::kind;
 use acquit_core::gate::Severity;
 use acquit_core::ids::Name;
@@ -63,7 +63,7 @@ fn checked(plan: &Plan) -> Workflow {
     let workflow = workflow::read("feature.toml", &name, source, &[])
         .unwrap_or_else(|mistakes| panic!("{mistakes}\n{source}"));
     assert_eq!(config.workflow, Some(name));
-    let missing = check_agents(&workflow, &config);
+    let missing = check_stages(&workflow, &config);
     assert_eq!(missing.is_empty(), !config.agents.is_empty(), "{missing:?}");
     assert!(!text(plan, ".acquit/instructions.md").is_empty());
     for gate in &workflow.gates {

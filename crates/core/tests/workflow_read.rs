@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use acquit_core::config::toml::Mistakes;
-use acquit_core::config::{self, Config, check_agents};
+use acquit_core::config::{self, Config, check_stages};
 use acquit_core::gate::{Command, Severity};
 use acquit_core::ids::Name;
 use acquit_core::time::Span;
@@ -103,17 +103,59 @@ fn the_only_agent_is_the_default_and_several_need_a_word() {
 fn a_stage_whose_agent_is_not_declared_is_found() {
     let workflow = read(FULL).unwrap();
     let shown = |config: &str| -> Vec<String> {
-        let missing = check_agents(&workflow, &config::read("x", config).unwrap());
+        let missing = check_stages(&workflow, &config::read("x", config).unwrap());
         missing.iter().map(|it| format!("{it} ({})", it.hint.as_deref().unwrap_or(""))).collect()
     };
     assert_eq!(shown(CONFIG), [""; 0]);
     assert_eq!(
         shown("[agents.codr]\nadapter = \"command\"\nrun = \"x\"\n"),
-        ["workflow `full`, stage `plan`: unknown agent `coder` (did you mean `codr`?)"]
+        [
+            "workflow `full`, stage `plan`: unknown agent `coder` (did you mean `codr`?)",
+            "workflow `full`, stage `plan`: unknown secret `REGISTRY_TOKEN` (declare it in acquit.toml: [secrets] with REGISTRY_TOKEN = { env = \"REGISTRY_TOKEN\" })"
+        ]
     );
     assert_eq!(
-        shown("")[1],
+        shown("")[2],
         "workflow `full`, stage `code`: no agent, and there is no default (declare one in acquit.toml: [agents.NAME] with adapter and run)"
+    );
+}
+
+#[test]
+fn a_stage_whose_secret_is_not_declared_or_comes_from_elsewhere_too_is_found() {
+    let workflow = read(FULL).unwrap();
+    let shown = |config: &str| -> Vec<String> {
+        let missing = check_stages(&workflow, &config::read("x", config).unwrap());
+        missing.iter().map(|it| format!("{it} ({})", it.hint.as_deref().unwrap_or(""))).collect()
+    };
+    let agent = "[agents.coder]\nadapter = \"command\"\nrun = \"x\"\n";
+    assert_eq!(
+        shown(&format!("[secrets]\nREGISTRY_TOKN = {{ env = \"X\" }}\n{agent}")),
+        ["workflow `full`, stage `plan`: unknown secret `REGISTRY_TOKEN` (did you mean `REGISTRY_TOKN`?)"]
+    );
+    let secret = "[secrets]\nREGISTRY_TOKEN = { env = \"X\" }\n";
+    assert_eq!(shown(&format!("{secret}{agent}")), [""; 0]);
+    for (list, value) in [("env", "{ REGISTRY_TOKEN = \"1\" }"), ("pass_env", "[\"REGISTRY_TOKEN\"]")] {
+        assert_eq!(
+            shown(&format!("{secret}{agent}{list} = {value}\n")),
+            [format!(
+                "workflow `full`, stage `plan`: the secret `REGISTRY_TOKEN` is also in `{list}` of the agent `coder` (it can have only one value; remove it from `{list}`)"
+            )]
+        );
+    }
+}
+
+#[test]
+fn paths_are_kept_in_their_plain_form_and_folders_of_ones_own_can_be_written() {
+    let config = config::read(
+        "x",
+        "protected = [\"*\", \"rel*\"]\n[access]\nread = [\"/opt//sdk/./bin/\"]\n\
+         write = [\"~/.cache/x/\", \"/home/me/cache\", \"/opt/cache\", \"~/.cargo/registry\", \"~/.sshx\"]\n",
+    )
+    .unwrap();
+    assert_eq!(config.access.read, ["/opt/sdk/bin"]);
+    assert_eq!(
+        config.access.write,
+        ["~/.cache/x", "/home/me/cache", "/opt/cache", "~/.cargo/registry", "~/.sshx"]
     );
 }
 

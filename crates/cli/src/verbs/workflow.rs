@@ -45,7 +45,7 @@ pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
                 project.workflow(None)?;
             }
             for name in &checked {
-                project.check_agents(project.workflow(Some(name))?)?;
+                project.check_stages(project.workflow(Some(name))?)?;
             }
             if printer.json {
                 printer.json(&serde_json::json!({ "checked": checked, "mistakes": [] }));

@@ -11,9 +11,12 @@ use crate::secret;
 use crate::time::Span;
 
 mod read;
+mod stages;
 pub mod toml;
 
-pub use read::{NoAgent, check_agents, read};
+pub use read::read;
+pub(crate) use read::{NETWORKS, grants};
+pub use stages::{Lack, Lacking, check_stages};
 
 /// The checked configuration of a project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,6 +5,8 @@
 //! agent = "coder"               # takes the stages that name none; default: the only one there is
 //! base = "main"                 # where tasks start; default: what is checked out
 //! branch_prefix = "acquit/"
+//! protected = ["release/*"]     # branches that no work may move or check out, beside the base
+//! sandbox = "on"                # "strict": nothing starts where the machine lacks a wall; "off": no walls
 //!
 //! [setup]                       # before the first agent, and again when a lock file changed
 //! run = "npm ci"
@@ -15,11 +17,35 @@
 //! adapter = "command"           # the prompt on its standard input
 //! run = ["my-agent", "--print"] # or a line for sh -c
 //! env = { AGENT_QUIET = "1" }
-//! pass_env = ["MY_AGENT_KEY"]   # from acquit's own environment
+//! pass_env = ["MY_AGENT_MODEL"] # from acquit's own environment
+//! secrets = ["MY_AGENT_KEY"]    # at every stage
+//! hosts = ["api.example.com"]   # of its model
+//! login = ["~/.my-agent/credentials.json"] # files of its own that it can read
 //!
 //! [agents.demo]
 //! adapter = "scripted"
 //! script = "demo.json"          # relative to .acquit/
+//!
+//! [secrets]                     # by the variable in which they come; each from one source
+//! MY_AGENT_KEY = { env = "MY_AGENT_KEY" }
+//! REGISTRY_TOKEN = { file = "~/.config/registry/token" }
+//! DEPLOY_KEY = { command = ["pass", "show", "deploy"] }
+//!
+//! [access]                      # paths beside the usual ones
+//! read = ["/opt/sdk"]
+//! write = ["~/.cache/my-build"]
+//! hide = ["/opt/sdk/licenses"]
+//!
+//! [network]                     # "off", "model" (the hosts of the agent, and these) or "open"
+//! agents = "model"
+//! gates = "off"
+//! setup = "model"
+//! hosts = ["static.example.org", "*.packages.example.org"]
+//!
+//! [limits]                      # of all processes of a program together
+//! processes = 4096
+//! memory = "16GiB"
+//! disk = "20GiB"
 //!
 //! [variables]                   # {{ reviewer }} in instructions
 //! reviewer = "the platform team"
@@ -30,8 +56,13 @@ use std::collections::BTreeMap;
 use super::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
 use super::{Adapter, Agent, Config, Setup};
 use crate::ids::Name;
+use crate::sandbox::Mode;
 use crate::time::Span;
-use crate::workflow::{Work, Workflow};
+
+mod safety;
+
+pub(crate) use safety::{NETWORKS, grants};
+use safety::{access, hosts, limits, login, network, protected, secrets};
 
 /// How long setup may take if it does not say: dependencies may have to be fetched and compiled.
 const SETUP_TIMEOUT: Span = Span::mins(15);
@@ -58,13 +89,20 @@ fn config(mut root: Table<'_, '_>) -> Config {
         check_ref(source, &prefix, &format!("{}task", prefix.value));
         prefix.value
     });
+    const MODES: [(&str, Mode); 3] = [("on", Mode::On), ("strict", Mode::Strict), ("off", Mode::Off)];
+    let sandbox = root.word("sandbox", &MODES).map(|mode| mode.value).unwrap_or_default();
+    let protected = protected(&mut root);
+    let access = root.table("access").map(access).unwrap_or_default();
+    let network = root.table("network").map(network).unwrap_or_default();
+    let resources = root.table("limits").map(limits).unwrap_or_default();
+    let (secrets, known) = root.table("secrets").map(secrets).unwrap_or_default();
     let setup = root.table("setup").and_then(setup);
     let mut agents = BTreeMap::new();
     let mut declared = Vec::new();
     for (name, value) in root.table("agents").map(Table::named_entries).unwrap_or_default() {
         declared.push(name.value.clone());
         let agent =
-            value.table().and_then(|table| read_agent(table.named(format!("agent `{}`", name.value))));
+            value.table().and_then(|table| read_agent(table.named(format!("agent `{}`", name.value)), &known));
         agents.extend(agent.map(|agent| (name.value, agent)));
     }
     if let Some(agent) = &agent
@@ -87,7 +125,12 @@ fn config(mut root: Table<'_, '_>) -> Config {
         setup,
         agents,
         variables,
-        ..usual
+        sandbox,
+        access,
+        network,
+        resources,
+        protected,
+        secrets,
     }
 }
 
@@ -112,7 +155,7 @@ fn setup(mut table: Table<'_, '_>) -> Option<Setup> {
     Some(Setup { run: run?, lock_files, timeout })
 }
 
-fn read_agent(mut table: Table<'_, '_>) -> Option<Agent> {
+fn read_agent(mut table: Table<'_, '_>, known: &[&str]) -> Option<Agent> {
     #[derive(Clone, Copy)]
     enum Kind {
         Command,
@@ -143,37 +186,69 @@ fn read_agent(mut table: Table<'_, '_>) -> Option<Agent> {
     };
     let mut env = BTreeMap::new();
     for (key, value) in table.table("env").map(Table::entries).unwrap_or_default() {
-        check_variable(table.source, &key);
+        let _ = check_variable(table.source, &key);
         env.extend(value.string().map(|text| (key.value.to_owned(), text.value)));
     }
     let mut pass_env = Vec::new();
     for name in table.strings("pass_env").unwrap_or_default() {
-        check_variable(table.source, &At { value: name.value.as_str(), place: name.place });
+        let _ = check_variable(table.source, &At { value: name.value.as_str(), place: name.place });
         if env.contains_key(&name.value) {
             let what = format!("{} is in both `env` and `pass_env`", quoted(&name.value));
             table.source.report(name.place, what, Some("it can have only one value; remove one".to_owned()));
         }
         pass_env.push(name.value);
     }
+    let secrets = granted(&mut table, known, &env, &pass_env);
+    let hosts = hosts(&mut table);
+    let login = login(&mut table);
     table.finish();
-    Some(Agent {
-        adapter: adapter?,
-        env,
-        pass_env,
-        secrets: Vec::new(),
-        hosts: Vec::new(),
-        login: Vec::new(),
-    })
+    Some(Agent { adapter: adapter?, env, pass_env, secrets, hosts, login })
 }
 
-fn check_variable(source: &Source<'_>, name: &At<&str>) {
+/// The secrets that an agent names, each of which must be declared and must be the only one to set its variable.
+fn granted(
+    table: &mut Table<'_, '_>,
+    known: &[&str],
+    env: &BTreeMap<String, String>,
+    pass_env: &[String],
+) -> Vec<String> {
+    let mut names = Vec::new();
+    for name in grants(table) {
+        if !known.contains(&name.value.as_str()) {
+            let hint = did_you_mean(&name.value, "secrets are", known.iter().copied());
+            let hint = hint.unwrap_or_else(|| declare(&name.value));
+            table.source.report(name.place, format!("unknown secret {}", quoted(&name.value)), Some(hint));
+        } else if env.contains_key(&name.value) || pass_env.contains(&name.value) {
+            let other = if env.contains_key(&name.value) { "env" } else { "pass_env" };
+            let what = format!("{} is in both `secrets` and `{other}`", quoted(&name.value));
+            let hint = format!("as a secret it is kept out of logs; remove it from `{other}`");
+            table.source.report(name.place, what, Some(hint));
+        }
+        names.push(name.value);
+    }
+    names
+}
+
+/// How a secret is declared.
+pub(super) fn declare(name: &str) -> String {
+    let name: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(60).collect();
+    format!("declare it in acquit.toml: [secrets] with {name} = {{ env = \"{name}\" }}")
+}
+
+/// A mistake was noted; nothing else needs to be said about the same place.
+struct Noted;
+
+/// Notes a name that no environment variable has.
+fn check_variable(source: &Source<'_>, name: &At<&str>) -> Result<(), Noted> {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if !name.value.bytes().all(letter)
         || !name.value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
     {
         let what = format!("{} cannot be the name of an environment variable", quoted(name.value));
         source.report(name.place, what, Some("use letters, digits and `_`".to_owned()));
+        return Err(Noted);
     }
+    Ok(())
 }
 
 /// Notes what git would refuse as a branch.
@@ -196,52 +271,4 @@ fn check_ref(source: &Source<'_>, written: &At<String>, name: &str) {
         let hint = "letters, digits, `-`, `_` and single `/` are safe".to_owned();
         source.report(written.place, what, Some(hint));
     }
-}
-
-/// A stage whose agent the configuration does not have.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("workflow `{workflow}`, stage `{stage}`: {}", what(.agent.as_ref()))]
-pub struct NoAgent {
-    /// The workflow.
-    pub workflow: Name,
-    /// The stage.
-    pub stage: Name,
-    /// The agent that it names; `None` if it names none and the project has no default.
-    pub agent: Option<Name>,
-    /// What could be done about it.
-    pub hint: Option<String>,
-}
-
-fn what(agent: Option<&Name>) -> String {
-    agent.map_or_else(
-        || "no agent, and there is no default".to_owned(),
-        |agent| format!("unknown agent `{agent}`"),
-    )
-}
-
-/// Every stage of the workflow that this configuration has no agent for.
-pub fn check_agents(workflow: &Workflow, config: &Config) -> Vec<NoAgent> {
-    let mut missing = Vec::new();
-    for stage in &workflow.stages {
-        let Work::Agent(work) = &stage.work else { continue };
-        let hint = match work.agent.as_ref().or(config.agent.as_ref()) {
-            Some(agent) if config.agents.contains_key(agent) => continue,
-            Some(agent) => {
-                let names = config.agents.keys().map(Name::as_str);
-                did_you_mean(agent.as_str(), "agents are", names)
-                    .or_else(|| Some(format!("declare it in acquit.toml: [agents.{agent}]")))
-            }
-            None if config.agents.is_empty() => {
-                Some("declare one in acquit.toml: [agents.NAME] with adapter and run".to_owned())
-            }
-            None => Some("set `agent` in acquit.toml".to_owned()),
-        };
-        missing.push(NoAgent {
-            workflow: workflow.name.clone(),
-            stage: stage.name.clone(),
-            agent: work.agent.clone().or_else(|| config.agent.clone()),
-            hint,
-        });
-    }
-    missing
 }

@@ -111,6 +111,20 @@ mod tests {
     }
 
     #[test]
+    fn nothing_that_carries_words_unseen_passes() {
+        let tags = '\u{e0000}'..='\u{e007f}';
+        let bidi = ('\u{202a}'..='\u{202e}')
+            .chain('\u{2066}'..='\u{2069}')
+            .chain(['\u{200e}', '\u{200f}', '\u{61c}']);
+        let zero = ('\u{2060}'..='\u{206f}')
+            .chain(['\u{feff}', '\u{180e}', '\u{200b}', '\u{200c}', '\u{200d}', '\u{ad}']);
+        let selectors = ('\u{fe00}'..='\u{fe0f}').chain('\u{e0100}'..='\u{e01ef}');
+        for c in tags.chain(bidi).chain(zero).chain(selectors) {
+            assert_eq!(reveal(&format!("a{c}{c}b")), format!("a{0}{0}b", c.escape_unicode()));
+        }
+    }
+
+    #[test]
     fn a_cut_is_made_between_characters_and_said() {
         assert_eq!(cut("äää", 3), "ä\n[cut here by acquit: 4 more bytes]");
         assert_eq!(cut("äää", 6), "äää");

@@ -23,6 +23,7 @@
 //! kind = "test"                 # the budget that a failure spends; default: its name, if that is a budget, or "gate"
 //! severity = "error"            # or "warning": shown, but rejects nothing
 //! timeout = "10m"
+//! network = "off"               # or "model" or "open"; default: the project's
 //!
 //! [stages.plan]                 # an agent stage: it has a mode
 //! mode = "plan"                 # plan, implement, review, investigate, design, fix or resolve
@@ -32,6 +33,8 @@
 //! timeout = "30m"               # the whole turn
 //! idle = "5m"                   # without printing anything; default: as long as it likes
 //! output = "256MiB"             # what it may print
+//! secrets = ["REGISTRY_TOKEN"]  # of the project's, only here
+//! network = "open"              # or "model" or "off"; default: the project's
 //! approval = true               # a person agrees before the task moves on
 //! on = { plan_complete = "code", nothing_to_do = "next-variation" }
 //!
@@ -77,6 +80,7 @@ use std::collections::BTreeMap;
 
 use super::draft::Draft;
 use super::{Variation, check, placeholders, stage};
+use crate::config;
 use crate::config::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
 use crate::failure::kind;
 use crate::gate::{Command, Gate, Severity};
@@ -235,6 +239,7 @@ fn gate(name: Name, table: Option<Table<'_, '_>>, budgets: &[(At<Name>, u32)]) -
     let kind = kind.unwrap_or_else(by_name);
     let severity = table.word("severity", &SEVERITIES).map_or(Severity::Error, |severity| severity.value);
     let timeout = table.span("timeout").unwrap_or(GATE_TIMEOUT);
+    let network = table.word("network", &config::NETWORKS).map(|network| network.value);
     table.finish();
-    Gate { name, run: run.unwrap_or(unread), kind, severity, timeout, network: None }
+    Gate { name, run: run.unwrap_or(unread), kind, severity, timeout, network }
 }

@@ -3,6 +3,7 @@
 use super::draft::{StageDraft, TransitionDraft};
 use super::placeholders::Known;
 use super::{Action, AgentWork, Consent, Limits, Mode, Target, Work};
+use crate::config;
 use crate::config::toml::{At, Source, Table, Value, quoted, sentence};
 use crate::ids::Name;
 
@@ -22,7 +23,8 @@ enum Kind {
 const KINDS: [(&str, Kind); 4] =
     [("agent", Kind::Agent), ("check", Kind::Check), ("action", Kind::Action), ("human", Kind::Human)];
 
-const OF_AGENTS: [&str; 7] = ["mode", "agent", "instructions", "outputs", "timeout", "idle", "output"];
+const OF_AGENTS: [&str; 9] =
+    ["mode", "agent", "instructions", "outputs", "timeout", "idle", "output", "secrets", "network"];
 const OF_GATES: [&str; 2] = ["gates", "fix"];
 const OF_CONSENT: [&str; 2] = ["approval", "irreversible"];
 
@@ -140,6 +142,8 @@ fn agent(table: &mut Table<'_, '_>, known: &Known, limits: &mut Limits) -> Optio
         Some(patterns) => patterns.into_iter().map(|pattern| output(table.source, pattern)).collect(),
         None => OUTPUTS.map(str::to_owned).to_vec(),
     };
+    let secrets = config::grants(table).into_iter().map(|name| name.value).collect();
+    let network = table.word("network", &config::NETWORKS);
     let usual = Limits::default();
     *limits = Limits {
         time: table.span("timeout").unwrap_or(usual.time),
@@ -152,8 +156,8 @@ fn agent(table: &mut Table<'_, '_>, known: &Known, limits: &mut Limits) -> Optio
         agent: agent.map(|agent| agent.value),
         instructions,
         outputs,
-        secrets: Vec::new(),
-        network: None,
+        secrets,
+        network: network.map(|network| network.value),
     })
 }
 

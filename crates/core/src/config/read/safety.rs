@@ -1,0 +1,313 @@
+//! The part of the configuration that is about walls: paths, network, limits, secrets, protected branches.
+
+use std::collections::BTreeMap;
+
+use super::super::toml::{At, Source, Table, Value, quoted};
+use super::{check_ref, check_variable};
+use crate::sandbox::{Access, Host, Network, Networks, Resources};
+use crate::secret;
+
+/// The words for a network.
+pub(crate) const NETWORKS: [(&str, Network); 3] =
+    [("off", Network::Off), ("model", Network::Model), ("open", Network::Open)];
+
+/// The most processes that can be asked for: what the kernel numbers by default.
+const MOST_PROCESSES: u32 = 4_194_304;
+/// Fewer than these and a shell with a few tools fails at odd moments, which is worse than no limit.
+const FEWEST_PROCESSES: u32 = 16;
+/// Less memory than this and the agent's own start fails.
+const LEAST_MEMORY: u64 = 64 << 20;
+/// Less than this and there is no room for what a program prints.
+const LEAST_DISK: u64 = 1 << 20;
+
+/// Folders whose contents decide what runs on the machine, or who may enter it. Nothing at, below or above them is written.
+const NEVER_WRITTEN: [&str; 39] = [
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/home",
+    "/lib",
+    "/lib64",
+    "/opt",
+    "/proc",
+    "/root",
+    "/run",
+    "/sbin",
+    "/sys",
+    "/usr",
+    "/var/lib",
+    "/var/log",
+    "/var/run",
+    "/Library",
+    "/System",
+    "/Users",
+    "~/.aws",
+    "~/.bash_profile",
+    "~/.bashrc",
+    "~/.cargo/bin",
+    "~/.config/autostart",
+    "~/.config/gh",
+    "~/.config/git",
+    "~/.config/systemd",
+    "~/.docker",
+    "~/.gitconfig",
+    "~/.gnupg",
+    "~/.kube",
+    "~/.local/bin",
+    "~/.local/share/acquit",
+    "~/.netrc",
+    "~/.profile",
+    "~/.ssh",
+    "~/.zshenv",
+    "~/.zshrc",
+];
+
+/// Of these only what is above them is refused: people keep folders of their own inside.
+const ONLY_WHOLE: [&str; 3] = ["/home", "/opt", "/Users"];
+
+/// Variables that change how programs run, so that none of them can carry a secret.
+const CHANGE_PROGRAMS: [&str; 32] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TERM",
+    "TZ",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "PWD",
+    "IFS",
+    "ENV",
+    "BASH_ENV",
+    "PS4",
+    "CDPATH",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "BROWSER",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS",
+    "CLASSPATH",
+    "GCONV_PATH",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+];
+
+/// The same by how they begin.
+const CHANGE_PROGRAMS_AS: [&str; 14] = [
+    "LD_",
+    "DYLD_",
+    "ACQUIT_",
+    "GIT_",
+    "LC_",
+    "XDG_",
+    "BASH_",
+    "PYTHON",
+    "PERL5",
+    "RUBY",
+    "RUSTC",
+    "CARGO_BUILD_",
+    "SSH_",
+    "MALLOC_",
+];
+
+/// Branches that nothing moves. `release/*` stands for all that begin so.
+pub(super) fn protected(root: &mut Table<'_, '_>) -> Vec<String> {
+    let names = root.strings("protected").unwrap_or_default();
+    for name in &names {
+        let example = match name.value.strip_suffix('*') {
+            Some(front) => format!("{front}x"),
+            None => name.value.clone(),
+        };
+        check_ref(root.source, name, &example);
+    }
+    names.into_iter().map(|name| name.value).collect()
+}
+
+pub(super) fn access(mut table: Table<'_, '_>) -> Access {
+    let access = Access {
+        read: paths(&mut table, "read", Use::Read),
+        write: paths(&mut table, "write", Use::Write),
+        hide: paths(&mut table, "hide", Use::Read),
+    };
+    table.finish();
+    access
+}
+
+/// The files of an agent's own login.
+pub(super) fn login(table: &mut Table<'_, '_>) -> Vec<String> {
+    paths(table, "login", Use::Read)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Read,
+    Write,
+}
+
+fn paths(table: &mut Table<'_, '_>, key: &'static str, what_for: Use) -> Vec<String> {
+    let written = table.strings(key).unwrap_or_default();
+    written.iter().map(|path| self::path(table.source, path, what_for)).collect()
+}
+
+/// A path in its plain form: without doubled, single-dot or final separators.
+fn path(source: &Source<'_>, written: &At<String>, what_for: Use) -> String {
+    let text = written.value.as_str();
+    let (root, rest) = match (text.strip_prefix("~/"), text.strip_prefix('/')) {
+        _ if text == "~" => ("~", ""),
+        (Some(rest), _) => ("~", rest),
+        (None, Some(rest)) => ("", rest),
+        (None, None) => {
+            let hint = "begin with `/`, or with `~/` for your home folder".to_owned();
+            source.report(written.place, format!("{} is not a whole path", quoted(text)), Some(hint));
+            return written.value.clone();
+        }
+    };
+    let parts: Vec<&str> = rest.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    let plain = format!("{root}/{}", parts.join("/"));
+    if parts.contains(&"..") {
+        let hint = "write the folder that is meant".to_owned();
+        source.report(written.place, format!("{} has `..` in it", quoted(text)), Some(hint));
+    } else if text.contains(char::is_control) {
+        source.report(written.place, format!("{} has a control character in it", quoted(text)), None);
+    } else if parts.is_empty() {
+        let all = if root.is_empty() { "the whole machine" } else { "the whole home folder" };
+        let hint = "name the folders that are needed".to_owned();
+        source.report(written.place, format!("{} is {all}", quoted(text)), Some(hint));
+    } else if what_for == Use::Write
+        && let Some(place) = NEVER_WRITTEN.iter().find(|place| overlaps(&plain, place))
+    {
+        let what = format!("{} must not be written by what an agent runs", quoted(text));
+        let hint = format!(
+            "`{place}` decides what runs here or who may enter; name a folder of its own, such as ~/.cache/x"
+        );
+        source.report(written.place, what, Some(hint));
+    }
+    plain
+}
+
+/// Whether writing `path` would write `place`, or something in it.
+fn overlaps(path: &str, place: &str) -> bool {
+    let within = |inner: &str, outer: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    within(place, path) || (within(path, place) && !ONLY_WHOLE.contains(&place))
+}
+
+pub(super) fn network(mut table: Table<'_, '_>) -> Networks {
+    let usual = Networks::default();
+    let mut word = |key, usual| table.word(key, &NETWORKS).map_or(usual, |network| network.value);
+    let (agents, gates, setup) =
+        (word("agents", usual.agents), word("gates", usual.gates), word("setup", usual.setup));
+    let hosts = hosts(&mut table);
+    table.finish();
+    Networks { agents, gates, setup, hosts }
+}
+
+pub(super) fn hosts(table: &mut Table<'_, '_>) -> Vec<Host> {
+    let mut hosts = Vec::new();
+    for written in table.strings("hosts").unwrap_or_default() {
+        if let Ok(host) = written.value.parse() {
+            hosts.push(host);
+            continue;
+        }
+        let hint = "write a name such as api.example.com or *.example.com, or an address with a port such as 127.0.0.1:8080";
+        let what = format!("{} is not a host", quoted(&written.value));
+        table.source.report(written.place, what, Some(hint.to_owned()));
+    }
+    hosts
+}
+
+pub(super) fn limits(mut table: Table<'_, '_>) -> Resources {
+    let usual = Resources::default();
+    let processes = table.value("processes").and_then(|value| {
+        let count = value.count(MOST_PROCESSES)?;
+        enough(table.source, &value, u64::from(count), u64::from(FEWEST_PROCESSES), "processes");
+        Some(count)
+    });
+    let mut bytes = |key, least: u64| {
+        let value = table.value(key)?;
+        let bytes = value.bytes()?;
+        enough(table.source, &value, bytes, least, "bytes");
+        Some(bytes)
+    };
+    let (memory, disk) = (bytes("memory", LEAST_MEMORY), bytes("disk", LEAST_DISK));
+    table.finish();
+    Resources {
+        processes: processes.unwrap_or(usual.processes),
+        memory: memory.unwrap_or(usual.memory),
+        disk: disk.unwrap_or(usual.disk),
+    }
+}
+
+fn enough(source: &Source<'_>, value: &Value<'_, '_>, found: u64, least: u64, unit: &str) {
+    if found < least {
+        let hint = format!("at least {least} {unit}");
+        source.report(value.place, "too little for anything to run", Some(hint));
+    }
+}
+
+/// The declared secrets, and the names of all that were meant to be, so that those who name one are not blamed for its
+/// mistake.
+pub(super) fn secrets<'s>(table: Table<'s, '_>) -> (BTreeMap<String, secret::Source>, Vec<&'s str>) {
+    let source = table.source;
+    let (mut secrets, mut known) = (BTreeMap::new(), Vec::new());
+    for (name, value) in table.entries() {
+        known.push(name.value);
+        if check_variable(source, &name).is_ok() && changes_programs(name.value) {
+            let what = format!("a secret cannot be named {}", quoted(name.value));
+            let hint = "the variable changes how programs run; choose another name".to_owned();
+            source.report(name.place, what, Some(hint));
+        }
+        let read =
+            value.table().and_then(|table| secret(table.named(format!("secret `{}`", name.value)), &value));
+        secrets.extend(read.map(|read| (name.value.to_owned(), read)));
+    }
+    (secrets, known)
+}
+
+fn changes_programs(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    CHANGE_PROGRAMS.contains(&name.as_str()) || CHANGE_PROGRAMS_AS.iter().any(|front| name.starts_with(front))
+}
+
+fn secret(mut table: Table<'_, '_>, whole: &Value<'_, '_>) -> Option<secret::Source> {
+    const HINT: &str = "one of env = \"NAME\", file = \"~/path\" or command = [\"pass\", \"show\", \"x\"]";
+    let source = table.source;
+    let there = ["env", "file", "command"].into_iter().filter(|key| table.has(key)).count();
+    let env = table.string("env").map(|name| {
+        let _ = check_variable(source, &At { value: name.value.as_str(), place: name.place });
+        secret::Source::Env(name.value)
+    });
+    let file = table.string("file").map(|written| secret::Source::File(path(source, &written, Use::Read)));
+    let command = table.value("command").and_then(|value| value.command()).map(secret::Source::Command);
+    if there != 1 {
+        let what = if there == 0 { "a secret without a source" } else { "a secret with several sources" };
+        source.report(whole.key, what, Some(HINT.to_owned()));
+    }
+    table.finish();
+    env.or(file).or(command)
+}
+
+/// The secrets that an agent or a stage names, each once.
+pub(crate) fn grants(table: &mut Table<'_, '_>) -> Vec<At<String>> {
+    let mut names: Vec<At<String>> = Vec::new();
+    for name in table.strings("secrets").unwrap_or_default() {
+        if names.iter().any(|known| known.value == name.value) {
+            let what = format!("the secret {} is there twice", quoted(&name.value));
+            table.source.report(name.place, what, Some("remove one".to_owned()));
+        } else {
+            names.push(name);
+        }
+    }
+    names
+}

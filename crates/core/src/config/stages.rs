@@ -1,0 +1,106 @@
+//! What a workflow asks of the configuration: agents and secrets that its stages name. Looked at before anything runs.
+
+use super::read::declare;
+use super::toml::did_you_mean;
+use super::{Agent, Config};
+use crate::ids::Name;
+use crate::workflow::{AgentWork, Work, Workflow};
+
+/// A stage that names something which the configuration does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("workflow `{workflow}`, stage `{stage}`: {what}")]
+pub struct Lacking {
+    /// The workflow.
+    pub workflow: Name,
+    /// The stage.
+    pub stage: Name,
+    /// What is missing.
+    pub what: Lack,
+    /// What could be done about it.
+    pub hint: Option<String>,
+}
+
+/// What a stage needs and does not find.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Lack {
+    /// It names no agent, and the project has no default.
+    #[error("no agent, and there is no default")]
+    NoAgent,
+    /// It names an agent that is not declared.
+    #[error("unknown agent `{0}`")]
+    Agent(Name),
+    /// It names a secret that is not declared.
+    #[error("unknown secret `{0}`")]
+    Secret(String),
+    /// It names a secret whose variable its agent already has from elsewhere.
+    #[error("the secret `{secret}` is also in `{list}` of the agent `{agent}`")]
+    Twice {
+        /// The secret.
+        secret: String,
+        /// The agent.
+        agent: Name,
+        /// Where it has it from: `env` or `pass_env`.
+        list: &'static str,
+    },
+}
+
+/// Everything that stages of the workflow name and this configuration does not have.
+pub fn check_stages(workflow: &Workflow, config: &Config) -> Vec<Lacking> {
+    let mut lacking = Vec::new();
+    for stage in &workflow.stages {
+        let Work::Agent(work) = &stage.work else { continue };
+        let mut found = Vec::new();
+        let agent = match agent(work, config) {
+            Ok(agent) => Some(agent),
+            Err(lack) => {
+                found.push(lack);
+                None
+            }
+        };
+        found.extend(work.secrets.iter().filter_map(|name| secret(name, agent, config)));
+        lacking.extend(found.into_iter().map(|(what, hint)| Lacking {
+            workflow: workflow.name.clone(),
+            stage: stage.name.clone(),
+            what,
+            hint,
+        }));
+    }
+    lacking
+}
+
+type Found = (Lack, Option<String>);
+
+fn agent<'c>(work: &'c AgentWork, config: &'c Config) -> Result<(&'c Name, &'c Agent), Found> {
+    let Some(name) = work.agent.as_ref().or(config.agent.as_ref()) else {
+        let hint = if config.agents.is_empty() {
+            "declare one in acquit.toml: [agents.NAME] with adapter and run"
+        } else {
+            "set `agent` in acquit.toml"
+        };
+        return Err((Lack::NoAgent, Some(hint.to_owned())));
+    };
+    config.agents.get(name).map(|agent| (name, agent)).ok_or_else(|| {
+        let names = config.agents.keys().map(Name::as_str);
+        let hint = did_you_mean(name.as_str(), "agents are", names)
+            .unwrap_or_else(|| format!("declare it in acquit.toml: [agents.{name}]"));
+        (Lack::Agent(name.clone()), Some(hint))
+    })
+}
+
+fn secret(name: &str, agent: Option<(&Name, &Agent)>, config: &Config) -> Option<Found> {
+    if !config.secrets.contains_key(name) {
+        let names = config.secrets.keys().map(String::as_str);
+        let hint = did_you_mean(name, "secrets are", names).unwrap_or_else(|| declare(name));
+        return Some((Lack::Secret(name.to_owned()), Some(hint)));
+    }
+    let (agent_name, agent) = agent?;
+    let list = if agent.env.contains_key(name) {
+        "env"
+    } else if agent.pass_env.iter().any(|passed| passed == name) {
+        "pass_env"
+    } else {
+        return None;
+    };
+    let what = Lack::Twice { secret: name.to_owned(), agent: agent_name.clone(), list };
+    Some((what, Some(format!("it can have only one value; remove it from `{list}`"))))
+}
