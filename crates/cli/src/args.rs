@@ -70,6 +70,40 @@ pub enum Verb {
     /// Look at workflows and find their mistakes.
     #[command(subcommand)]
     Workflow(WorkflowVerb),
+    /// Run a program in the sandbox that agents and gates run in.
+    ///
+    /// The program sees the system, its toolchains, and the current directory, which it may change; not your home, keys or
+    /// history. Its own home is an empty folder that is gone afterwards. `--policy` with a file of a leg puts you where that leg's
+    /// agent or gate was: the files are listed by `acquit task show`.
+    #[command(
+        after_help = "Examples:\n  acquit sandbox -- cargo test\n  acquit sandbox --network open -- npm ci\n  acquit sandbox --network model --host api.example.com -- my-agent\n  acquit sandbox --policy ~/.local/share/acquit/tasks/T-1/legs/2/policy-agent.json -- sh"
+    )]
+    Sandbox {
+        /// A policy to use as it is, as a file of JSON.
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["network", "hosts", "read", "write", "strict", "print"])]
+        policy: Option<std::path::PathBuf>,
+        /// Whom the program may talk to: off, model (only the hosts that are listed), open.
+        #[arg(long, default_value = "off", value_parser = network)]
+        network: acquit_core::sandbox::Network,
+        /// A host that `--network model` lets through; can be given several times.
+        #[arg(long = "host", value_name = "HOST")]
+        hosts: Vec<acquit_core::sandbox::Host>,
+        /// A path that the program may read; can be given several times.
+        #[arg(long, value_name = "PATH")]
+        read: Vec<std::path::PathBuf>,
+        /// A path that the program may write; can be given several times.
+        #[arg(long, value_name = "PATH")]
+        write: Vec<std::path::PathBuf>,
+        /// Refuse to start where this machine cannot enforce everything.
+        #[arg(long)]
+        strict: bool,
+        /// Print the policy instead of running anything.
+        #[arg(long)]
+        print: bool,
+        /// The program and its arguments.
+        #[arg(last = true, required_unless_present = "print")]
+        command: Vec<std::ffi::OsString>,
+    },
     /// Show the whole relay on a sample repository: no model, no key, no network.
     Demo {
         /// Keep the sample repository and acquit's files, and say where they are.
@@ -197,6 +231,16 @@ pub enum WorkflowVerb {
         /// Which; the default one if none is named.
         workflow: Option<Name>,
     },
+}
+
+fn network(text: &str) -> Result<acquit_core::sandbox::Network, String> {
+    use acquit_core::sandbox::Network;
+    match text {
+        "off" => Ok(Network::Off),
+        "model" => Ok(Network::Model),
+        "open" => Ok(Network::Open),
+        _ => Err("must be off, model or open".to_owned()),
+    }
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

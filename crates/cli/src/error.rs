@@ -62,6 +62,12 @@ pub enum Error {
         #[source]
         source: Illegal,
     },
+    /// A sandbox that would have the whole home in it.
+    #[error("make a sandbox in {}: all of your home would be in it", here.display())]
+    SandboxOfHome {
+        /// Where it was called.
+        here: PathBuf,
+    },
     /// There is no `.acquit/`.
     #[error("find .acquit/acquit.toml in {}", .0.display())]
     NotInitialised(PathBuf),
@@ -139,6 +145,7 @@ impl Error {
     pub fn exit(&self) -> Exit {
         match self {
             Self::NoHome
+            | Self::SandboxOfHome { .. }
             | Self::StoreText
             | Self::Init(init::Error::Exists(_) | init::Error::NotAFolder(_))
             | Self::Illegal { .. }
@@ -177,6 +184,7 @@ impl Error {
         }
         let text = match self {
             Self::Here(_) => "it was removed, or may not be entered: go to a folder that exists",
+            Self::SandboxOfHome { .. } => "go to the folder that the program is to work in",
             Self::StoreText => "set ACQUIT_STORE to a path or an address in UTF-8, or unset it",
             Self::Git(git::Error::Start(_)) => "install git, or add the folder that it is in to PATH",
             Self::Git(git::Error::NotARepository { .. }) => {

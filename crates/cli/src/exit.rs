@@ -17,6 +17,8 @@ pub enum Exit {
     Cancelled,
     /// acquit itself, its store or its disk failed.
     Internal,
+    /// As the program ended that was run.
+    Program(u8),
 }
 
 impl Exit {
@@ -29,6 +31,7 @@ impl Exit {
             Self::NeedsPerson => 3,
             Self::Cancelled => 4,
             Self::Internal => 5,
+            Self::Program(code) => code,
         }
     }
 

@@ -17,6 +17,7 @@ use std::process::ExitCode;
 
 use acquit_core::event::Level;
 use acquit_core::ids::LegId;
+use acquit_core::sandbox::Mode;
 use acquit_core::time::Timestamp;
 use clap::{CommandFactory, Parser};
 
@@ -75,6 +76,10 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             verbs::logs::logs(&desk, task, level, follow)
         }
         Verb::Workflow(verb) => verbs::workflow::workflow(&desk, verb),
+        Verb::Sandbox { policy, network, hosts, read, write, strict, print: _, command } => {
+            let mode = if strict { Mode::Strict } else { Mode::On };
+            verbs::sandbox::sandbox(&desk, &verbs::sandbox::Wanted { policy, network, hosts, read, write, mode, command })
+        }
         Verb::Demo { keep } => verbs::demo::demo(desk, keep),
         Verb::Completions { shell } => {
             let mut script = Vec::new();

@@ -5,6 +5,7 @@ pub mod init;
 pub mod leg;
 pub mod logs;
 pub mod run;
+pub mod sandbox;
 pub mod scripted;
 pub mod task;
 pub mod workflow;

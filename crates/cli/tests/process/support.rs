@@ -54,6 +54,7 @@ impl Scratch {
             stdout: Stdout::Truncate(self.output()),
             stderr: Stderr::WithStdout,
             limits: Limits { time: PATIENCE, idle: None, output: 1 << 30, grace: Duration::from_millis(100) },
+            policy: None,
         }
     }
 

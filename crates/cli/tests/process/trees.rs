@@ -60,7 +60,7 @@ fn what_a_program_leaves_behind_ends_with_it() {
 /// Starts the helper from a shell that stands for the harness, and kills the shell.
 fn kill_the_harness(isolation: &str) {
     let marker = marker();
-    let script = format!(r#""$0" sandbox --parent $$ {isolation} --cwd / -- sh -c "$1" "$2"; :"#);
+    let script = format!(r#""$0" contained --parent $$ {isolation} --cwd / -- sh -c "$1" "$2"; :"#);
     let mut harness = Command::new("sh")
         .args(["-c", &script, HELPER, HOSTILE, &marker])
         .stdin(Stdio::null())
@@ -86,7 +86,7 @@ fn a_hostile_tree_without_a_namespace_is_gone_after_the_harness_is_killed() {
 fn a_helper_whose_harness_has_died_before_starts_nothing() {
     let marker = marker();
     let status = Command::new(HELPER)
-        .args(["sandbox", "--parent", "1", "--cwd", "/", "--", "sleep", &marker])
+        .args(["contained", "--parent", "1", "--cwd", "/", "--", "sleep", &marker])
         .stdin(Stdio::null())
         .status()
         .unwrap();

@@ -22,6 +22,7 @@
 //!
 //! The helper dies with the *thread* that started it, not only with the process: start and watch on the same thread.
 
+mod attached;
 mod capture;
 pub mod contain;
 mod detached;
@@ -39,6 +40,7 @@ mod tree;
 mod walls;
 mod watch;
 
+pub use attached::Attached;
 pub use capture::{CAPTURE_OUTPUT, Call, Captured, Guard};
 pub use detached::{Detached, become_program};
 pub use error::Error;

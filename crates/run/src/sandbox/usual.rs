@@ -204,7 +204,15 @@ impl View {
                 _ => real = next,
             }
         }
-        if real.parent().is_some() {
+        // What is shown already by what lies around it needs no mount of its own.
+        let around = self.entries.iter().rfind(|entry| match entry.what {
+            What::Link { .. } | What::Hidden => false,
+            What::Read | What::Write | What::Bound { .. } | What::Overlaid { .. } | What::Scratch => {
+                real.starts_with(&entry.at)
+            }
+        });
+        let is_shown = around.is_some_and(|entry| what == What::Read && entry.what == What::Read);
+        if real.parent().is_some() && !is_shown {
             self.entries.push(Entry { at: real, what });
         }
     }

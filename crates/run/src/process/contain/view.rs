@@ -119,6 +119,8 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
             Piece::Hidden(place) => hide(&root, place)?,
         }
     }
+    let _ = unlinkat(&root, ".empty", AtFlags::empty());
+    let _ = unlinkat(&root, ".nothing", AtFlags::REMOVEDIR);
     restrict_mount(&root, READ_ONLY, Depth::This).map_err(at("/"))?;
     fchdir(&root).map_err(at("/"))?;
     pivot_root(".", ".").map_err(at("/"))?;

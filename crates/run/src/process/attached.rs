@@ -1,0 +1,54 @@
+//! Programs that take over the terminal, or the pipes, of whoever started them: for people, and for git's transports.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags};
+
+use super::error::Error;
+use super::exit::Exit;
+use super::spawn::{Spawner, Wanted};
+use super::walls::Missing;
+use super::{contain, watch};
+
+/// A program that uses this process's own input and output.
+pub struct Attached<'a> {
+    /// A path, or a name that is looked up in the `PATH` of its environment.
+    pub program: OsString,
+    /// The arguments, without the program's name.
+    pub args: Vec<OsString>,
+    /// The directory in which it starts.
+    pub cwd: &'a Path,
+    /// The complete environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// The file with its policy.
+    pub policy: Option<&'a Path>,
+}
+
+impl Spawner {
+    /// Runs it to its end, which comes by itself or with that of this process. `begun` is called when it runs, with the walls that
+    /// it lacks.
+    pub fn attach(&self, attached: &Attached<'_>, begun: impl FnOnce(Missing)) -> Result<Exit, Error> {
+        if let Some(policy) = attached.policy {
+            contain::forget_excess(policy);
+        }
+        // The helper's own standard input is taken by the pipe on which it answers; it opens this one again by its name.
+        let stdin = PathBuf::from(format!("/proc/{}/fd/0", std::process::id()));
+        let wanted = Wanted {
+            program: &attached.program,
+            args: &attached.args,
+            cwd: attached.cwd,
+            env: &attached.env,
+            stdin: &stdin,
+            policy: attached.policy,
+        };
+        let (tree, held, _) = self.start(&wanted, Stdio::inherit(), Stdio::inherit())?;
+        begun(held.missing);
+        while watch::poll(&mut [PollFd::from_borrowed_fd(tree.pidfd(), PollFlags::IN)], Duration::MAX)? == 0 {}
+        let reaped = tree.reap()?;
+        let excess = attached.policy.and_then(contain::excess);
+        Ok(excess.map_or(reaped.exit, Exit::Excess))
+    }
+}
