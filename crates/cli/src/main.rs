@@ -76,6 +76,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         }
         Verb::Workflow(verb) => verbs::workflow::workflow(&desk, verb),
         Verb::Demo { keep } => verbs::demo::demo(desk, keep),
+        Verb::Doctor => Ok(verbs::doctor::doctor(&desk)),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "acquit", &mut script);
