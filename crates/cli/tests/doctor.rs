@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::Sandbox;
+use common::{SCRIPTED, Sandbox};
 
 const FLOW: &str = "[stages.code]\nmode = \"implement\"\non = { pr_ready = \"deliver\" }\n\
                     [stages.deliver]\nkind = \"action\"\naction = \"squash\"\non = { done = \"done\" }\n";
@@ -31,10 +31,10 @@ fn the_exit_code_says_whether_strict_would_start_and_every_lack_has_its_conseque
     assert!(list.iter().filter(lacks).all(|ability| ability["consequence"] != ""), "{all:#}");
     let strict = !list.iter().filter(lacks).any(|ability| ability["need"] != "useful");
     assert_eq!((all["strict"].as_bool(), code), (Some(strict), Some(i32::from(!strict))));
-    for name in ["user namespaces", "Landlock", "seccomp", "git", "store", "project"] {
+    for name in ["user namespaces", "Landlock", "seccomp", "store", "project", "version of git"] {
         one(&all, name);
     }
-    assert!(one(&all, "git")["state"]["yes"].as_str().unwrap().starts_with("git version"));
+    assert!(one(&all, "version of git")["state"]["yes"].as_str().unwrap().starts_with("git version"));
 }
 
 #[test]
@@ -67,4 +67,13 @@ fn a_store_that_cannot_be_opened_is_said_and_does_not_hide_the_rest() {
     assert_eq!(code, Some(1));
     assert!(one(&all, "store")["state"].get("no").is_some(), "{all:#}");
     assert!(one(&all, "project")["state"].get("yes").is_some(), "{all:#}");
+}
+
+#[test]
+fn a_sandbox_that_is_written_off_is_said_even_where_the_machine_could() {
+    let sandbox = Sandbox::new(&format!("sandbox = \"off\"\n{SCRIPTED}"), FLOW, "");
+    let (code, all) = asked(&sandbox);
+    assert_eq!(code, Some(1));
+    let off = one(&all, "sandbox of the project");
+    assert!(off["state"]["no"].as_str().unwrap().contains("off"), "{off:#}");
 }

@@ -15,8 +15,8 @@ const OLDEST_GIT: Version = Version(2, 41);
 
 /// Looks, says what there is, and ends as a script can use it.
 pub fn doctor(desk: &Desk) -> Exit {
-    let mut list = Machine::here(None).abilities();
-    list.push(Ability::new("git", Need::Always, git_found(desk), "no task can run"));
+    let mut list = Machine::here(acquit_run::process::contain::landlock_version()).abilities();
+    list.push(Ability::new("version of git", Need::Always, git_found(desk), "no task can run"));
     list.push(Ability::new("store", Need::Always, store_found(desk), "no task can be made or looked at"));
     list.extend(project_found(desk));
     let strict = list.iter().all(|ability| ability.is_there() || ability.need == Need::Useful);
