@@ -110,6 +110,15 @@ pub enum Verb {
         #[arg(long)]
         keep: bool,
     },
+    /// Say what this machine can enforce around agents and gates, what it cannot, and what follows.
+    ///
+    /// Each line is one thing: `yes` with what was found, or `no` with the reason, what follows from it and how to mend it.
+    /// Nothing is started or changed, except that a store is made where there is none yet. In a repository its `.acquit/` is
+    /// looked at too.
+    #[command(
+        after_help = "Exit codes:\n  0  everything is there that a task with sandbox = \"strict\" needs\n  1  something is missing; the last line says what\n\nExamples:\n  acquit doctor\n  acquit doctor --json    # { \"abilities\": [ … ], \"strict\": true }"
+    )]
+    Doctor,
     /// Print a completion script for your shell.
     Completions {
         /// The shell.

@@ -81,6 +81,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             verbs::sandbox::sandbox(&desk, &verbs::sandbox::Wanted { policy, network, hosts, read, write, mode, command })
         }
         Verb::Demo { keep } => verbs::demo::demo(desk, keep),
+        Verb::Doctor => Ok(verbs::doctor::doctor(&desk)),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "acquit", &mut script);

@@ -1,6 +1,7 @@
 //! The verbs of the command line, a file each.
 
 pub mod demo;
+pub mod doctor;
 pub mod init;
 pub mod leg;
 pub mod logs;

@@ -164,3 +164,39 @@ impl Hosts {
         self.0.iter().any(|host| host.address() == Some(address) && host.port() == port)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts(list: &[&str]) -> Hosts {
+        Hosts(list.iter().map(|text| text.parse().expect("a host")).collect())
+    }
+
+    fn addresses(list: &[&str]) -> Vec<IpAddr> {
+        list.iter().map(|text| text.parse().expect("an address")).collect()
+    }
+
+    #[test]
+    fn a_name_leads_to_its_public_addresses_and_to_those_that_are_listed_with_that_port() {
+        let hosts = hosts(&["api.example.com", "10.0.0.1:443", "10.0.0.2:80"]);
+        let found = ["127.0.0.1", "1.1.1.1", "10.0.0.1", "10.0.0.2", "::ffff:10.0.0.1", "2606:4700::1"];
+        let kept = hosts.public(addresses(&found), 443);
+        assert_eq!(kept, Ok(addresses(&["1.1.1.1", "10.0.0.1", "2606:4700::1"])));
+        let kept = hosts.public(addresses(&["10.0.0.2"]), 443);
+        assert_eq!(kept, Err("its name leads to 10.0.0.2, which is private".to_owned()));
+    }
+
+    #[test]
+    fn an_address_is_listed_in_any_writing_of_it_and_in_no_clothes() {
+        let hosts = hosts(&["[0:0::1]:80", "127.0.0.1:80", "*.example.com:80"]);
+        let granted = |text| hosts.grant(&Target::authority(text, None).expect("a target")).is_ok();
+        assert!(granted("[::1]:80") && granted("[0:0:0:0:0:0:0:1]:80") && granted("127.0.0.1:80"));
+        assert!(granted("a.EXAMPLE.com.:80"));
+        for text in
+            ["[::1]:81", "127.0.0.2:80", "[::ffff:127.0.0.1]:80", "[::127.0.0.1]:80", "example.com:80"]
+        {
+            assert!(!granted(text), "{text}");
+        }
+    }
+}

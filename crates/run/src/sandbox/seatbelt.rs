@@ -60,11 +60,10 @@ pub fn profile(policy: &Policy, proxy: Option<u16>) -> Result<String, Error> {
         let (place, rule) = match &entry.what {
             What::Write | What::Scratch => (entry.at.as_path(), Rule::Write),
             What::Bound { source } => (source.as_path(), Rule::Write),
-            // Writing to what should be written aside would change the original, so there is none.
-            What::Read | What::Overlaid { .. } => (entry.at.as_path(), Rule::Read),
+            // Where a link leads is an entry of its own. What should be written aside is not written at all: it would
+            // change the original.
+            What::Read | What::Link { .. } | What::Overlaid { .. } => (entry.at.as_path(), Rule::Read),
             What::Hidden => (entry.at.as_path(), Rule::Hide),
-            // The machine has it, and where it leads is an entry of its own.
-            What::Link { .. } => (entry.at.as_path(), Rule::Read),
         };
         let quoted = quote(place)?;
         match rule {
@@ -207,28 +206,28 @@ mod tests {
     fn a_whole_profile_is_as_expected() {
         let view = vec![
             Entry::read("/usr"),
-            Entry::write("/Users/a/work"),
-            Entry::read("/Users/a/work/.git/hooks"),
+            Entry::write("/opt/a/work"),
+            Entry::read("/opt/a/work/.git/hooks"),
             Entry { at: "/tmp".into(), what: What::Bound { source: "/private/t/1".into() } },
-            Entry { at: "/Users/a/.cargo".into(), what: What::Overlaid { upper: "/u".into() } },
+            Entry { at: "/opt/a/.cargo".into(), what: What::Overlaid { upper: "/u".into() } },
             Entry { at: "/scratch".into(), what: What::Scratch },
-            Entry::hidden("/Users/a/work/.acquit"),
+            Entry::hidden("/opt/a/work/.acquit"),
         ];
         let expected = r#"
 ; files, in the order of the view
 (allow file-read* file-map-executable process-exec (subpath "/usr"))
 (deny file-write* (subpath "/usr"))
-(allow file-read-metadata (literal "/Users") (literal "/Users/a"))
-(allow file-read* file-map-executable process-exec file-write* (subpath "/Users/a/work"))
-(allow file-read-metadata (literal "/Users") (literal "/Users/a") (literal "/Users/a/work") (literal "/Users/a/work/.git"))
-(allow file-read* file-map-executable process-exec (subpath "/Users/a/work/.git/hooks"))
-(deny file-write* (subpath "/Users/a/work/.git/hooks"))
+(allow file-read-metadata (literal "/opt") (literal "/opt/a"))
+(allow file-read* file-map-executable process-exec file-write* (subpath "/opt/a/work"))
+(allow file-read-metadata (literal "/opt") (literal "/opt/a") (literal "/opt/a/work") (literal "/opt/a/work/.git"))
+(allow file-read* file-map-executable process-exec (subpath "/opt/a/work/.git/hooks"))
+(deny file-write* (subpath "/opt/a/work/.git/hooks"))
 (allow file-read-metadata (literal "/private") (literal "/private/t"))
 (allow file-read* file-map-executable process-exec file-write* (subpath "/private/t/1"))
-(allow file-read* file-map-executable process-exec (subpath "/Users/a/.cargo"))
-(deny file-write* (subpath "/Users/a/.cargo"))
+(allow file-read* file-map-executable process-exec (subpath "/opt/a/.cargo"))
+(deny file-write* (subpath "/opt/a/.cargo"))
 (allow file-read* file-map-executable process-exec file-write* (subpath "/scratch"))
-(deny file-read* file-write* process-exec (subpath "/Users/a/work/.acquit"))
+(deny file-read* file-write* process-exec (subpath "/opt/a/work/.acquit"))
 
 ; network
 (deny network*)

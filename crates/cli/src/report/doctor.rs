@@ -1,0 +1,44 @@
+//! What a machine can do, in words: a line each, and below what is missing what follows and how to mend it.
+
+use acquit_run::sandbox::machine::{Ability, Need, State};
+
+use super::{Look, Printer, text};
+
+/// All of it, with the sum at the end.
+pub fn lines(printer: Printer, list: &[Ability]) -> Vec<String> {
+    let width = list.iter().map(|ability| ability.name.chars().count()).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    for ability in list {
+        let (look, word, detail) = match (&ability.state, ability.need) {
+            (State::Yes(detail), _) => (Look::Good, "yes", detail),
+            (State::No(why), Need::Useful) => (Look::Notable, "no ", why),
+            (State::No(why), Need::Always | Need::Strict) => (Look::Bad, "no ", why),
+        };
+        let name = format!("{:width$}", ability.name);
+        let detail = text::visible(detail);
+        lines.push(format!("{}  {name}  {detail}", printer.paint(look, word)).trim_end().to_owned());
+        if !ability.consequence.is_empty() {
+            lines.push(format!("       so: {}", ability.consequence));
+        }
+        if let Some(mend) = &ability.mend {
+            lines.push(format!("       {} {}", printer.paint(Look::Strong, "to mend:"), text::visible(mend)));
+        }
+    }
+    let missing = |need: Need| {
+        let names = list.iter().filter(|ability| !ability.is_there() && ability.need == need);
+        names.map(|ability| ability.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let (always, strict) = (missing(Need::Always), missing(Need::Strict));
+    lines.push(String::new());
+    lines.push(if !always.is_empty() {
+        printer.paint(Look::Bad, &format!("tasks cannot run here; mend first: {always}"))
+    } else if !strict.is_empty() {
+        let words = format!(
+            "tasks run here, with weaker walls; `sandbox = \"strict\"` refuses, for want of: {strict}"
+        );
+        printer.paint(Look::Notable, &words)
+    } else {
+        printer.paint(Look::Good, "everything is there that `sandbox = \"strict\"` asks for")
+    });
+    lines
+}

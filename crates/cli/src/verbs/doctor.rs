@@ -1,0 +1,115 @@
+//! `acquit doctor`: what this machine can enforce, what it cannot, and what follows.
+
+use acquit_core::sandbox::Mode;
+use acquit_run::git;
+use acquit_run::sandbox::machine::{Ability, Found, Lack, Machine, Need, Version};
+
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::project::Files;
+use crate::report;
+
+/// From here on git reads attributes from where it is told to; without, a repository has a say in how it is read.
+const OLDEST_GIT: Version = Version(2, 41);
+
+/// Looks, says what there is, and ends as a script can use it.
+pub fn doctor(desk: &Desk) -> Exit {
+    let mut list = Machine::here(acquit_run::process::contain::landlock_version()).abilities();
+    list.push(Ability::new("version of git", Need::Always, git_found(desk), "no task can run"));
+    list.push(Ability::new("store", Need::Always, store_found(desk), "no task can be made or looked at"));
+    list.extend(project_found(desk));
+    let strict = list.iter().all(|ability| ability.is_there() || ability.need == Need::Useful);
+    let printer = desk.printer;
+    if printer.json {
+        printer.json(&serde_json::json!({ "abilities": list, "strict": strict }));
+    } else {
+        report::doctor::lines(printer, &list).iter().for_each(|line| printer.data(line));
+    }
+    if strict { Exit::Done } else { Exit::Failed }
+}
+
+fn git_found(desk: &Desk) -> Found {
+    let said = desk.world.git.call("version").run().map_err(|error| lack(error.into()))?;
+    let said = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+    match Version::in_text(&said) {
+        Some(version) if version >= OLDEST_GIT => Ok(said),
+        Some(_) | None => {
+            Err(Lack::mended(format!("{said} is older than {OLDEST_GIT}"), "install a newer git"))
+        }
+    }
+}
+
+/// A store that is not there yet is made, as by any other command.
+fn store_found(desk: &Desk) -> Found {
+    desk.store().map_err(lack)?;
+    Ok(acquit_store::Location::parse(&desk.surroundings.store).to_string())
+}
+
+/// The project that the command was called in, if it was in one.
+fn project_found(desk: &Desk) -> Vec<Ability> {
+    let source = match desk.source() {
+        Ok(source) => source,
+        // Asking about the machine alone is fine, and what is wrong with git is said beside it.
+        Err(Error::Git(git::Error::NotARepository { .. } | git::Error::Start(_))) => return Vec::new(),
+        Err(error) => {
+            return vec![Ability::new("repository", Need::Always, Err(lack(error)), "no task can run here")];
+        }
+    };
+    let project = match Files::find(source.top()).and_then(|files| files.read()) {
+        Ok(project) => project,
+        Err(error @ Error::NotInitialised(_)) => {
+            return vec![Ability::new("project", Need::Useful, Err(lack(error)), "no task can run here yet")];
+        }
+        Err(error) => {
+            return vec![Ability::new("project", Need::Always, Err(lack(error)), "no task can be made here")];
+        }
+    };
+    let valid = Ok("its configuration and workflows have no mistakes".to_owned());
+    vec![
+        Ability::new("project", Need::Always, valid, ""),
+        Ability::new(
+            "sandbox of the project",
+            Need::Strict,
+            sandbox_found(project.config.sandbox),
+            "agents and gates run with all your rights, whatever the machine could enforce",
+        ),
+    ]
+}
+
+fn sandbox_found(mode: Mode) -> Found {
+    match mode {
+        Mode::On => Ok("on: what the machine can enforce is enforced".to_owned()),
+        Mode::Strict => Ok("strict: no task starts where anything is missing".to_owned()),
+        Mode::Off => Err(Lack::mended(
+            "`sandbox = \"off\"` is written in .acquit/acquit.toml",
+            "remove that line from .acquit/acquit.toml",
+        )),
+    }
+}
+
+fn lack(error: Error) -> Lack {
+    let why = match &error {
+        Error::Mistakes(mistakes) => match mistakes.0.as_slice() {
+            [first, rest @ ..] => {
+                let more =
+                    if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
+                format!("{}:{}:{}: {}{more}", first.file, first.line, first.column, first.what)
+            }
+            [] => "mistakes in the project's files".to_owned(),
+        },
+        error => format!("failed to {}", acquit_run::harness::chain(error)),
+    };
+    Lack { why, mend: error.hint() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sandbox_that_is_off_is_a_lack_and_the_others_are_none() {
+        assert!(sandbox_found(Mode::Off).is_err());
+        assert!(sandbox_found(Mode::On).is_ok() && sandbox_found(Mode::Strict).is_ok());
+    }
+}

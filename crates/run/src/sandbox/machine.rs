@@ -1,0 +1,309 @@
+//! What this machine can enforce, found by reading what the kernel says about itself. Nothing is started and nothing changed, so
+//! it costs nothing to ask; whether a sandbox then really stands is known when one was built.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::process::Resource;
+use serde::Serialize;
+
+/// Something that a machine can do, or cannot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Ability {
+    /// What.
+    pub name: String,
+    /// Whether it can.
+    pub state: State,
+    /// Who needs it.
+    pub need: Need,
+    /// What follows from its not being there; empty if it is.
+    pub consequence: String,
+    /// How a person gets it.
+    pub mend: Option<String>,
+}
+
+/// Whether a machine can do something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It can; with what was found.
+    Yes(String),
+    /// It cannot; with the reason.
+    No(String),
+}
+
+/// Who needs something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Need {
+    /// Every task.
+    Always,
+    /// Tasks with `sandbox = "strict"`, which do not start without.
+    Strict,
+    /// Nobody; it makes something better.
+    Useful,
+}
+
+impl Ability {
+    /// Whether it is there.
+    pub fn is_there(&self) -> bool {
+        matches!(self.state, State::Yes(_))
+    }
+
+    /// One with what was found out about it, and what follows without it.
+    pub fn new(name: &str, need: Need, found: Found, without: &str) -> Self {
+        let (state, consequence, mend) = match found {
+            Ok(detail) => (State::Yes(detail), String::new(), None),
+            Err(Lack { why, mend }) => (State::No(why), without.to_owned(), mend),
+        };
+        Self { name: name.to_owned(), state, need, consequence, mend }
+    }
+}
+
+/// What was found out about one.
+pub type Found = Result<String, Lack>;
+
+/// Something that is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// Why not.
+    pub why: String,
+    /// How a person gets it.
+    pub mend: Option<String>,
+}
+
+impl Lack {
+    /// With a way to mend it.
+    pub fn mended(why: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { why: why.into(), mend: Some(mend.into()) }
+    }
+}
+
+/// A machine to ask.
+pub struct Machine {
+    /// Where its `/proc` and `/sys` are.
+    pub root: PathBuf,
+    /// The kernel's release, such as `6.12.3-generic`.
+    pub release: String,
+    /// The ABI of Landlock that the kernel has on, if any.
+    pub landlock: Option<u32>,
+    /// Whom it is asked for.
+    pub user: User,
+}
+
+/// Whom a machine is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum User {
+    /// Root, to whom limits on ordinary users do not apply.
+    Root,
+    /// Anybody else.
+    Ordinary,
+}
+
+/// Where pid limits of a namespace are kept by the kernel.
+const PIDS_PER_NAMESPACE: Version = Version(6, 14);
+/// Where an ordinary user can make overlays in a namespace.
+const OVERLAY_IN_NAMESPACE: Version = Version(5, 11);
+/// Descriptors that a harness with many connections of the proxy comes to.
+const DESCRIPTORS: u64 = 1024;
+const NEWER_KERNEL: &str = "use a newer kernel";
+
+/// A version of the kernel or of git, as far as anything depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub u32, pub u32);
+
+impl Version {
+    /// The first version in a text: `6.12` of `6.12.3-generic`, `2.47` of `git version 2.47.1`.
+    pub fn in_text(text: &str) -> Option<Self> {
+        let start = text.find(|char: char| char.is_ascii_digit())?;
+        let mut numbers = text[start..].split(|char: char| !char.is_ascii_digit());
+        Some(Self(numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+    }
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}
+
+impl Machine {
+    /// The one that this runs on.
+    pub fn here(landlock: Option<u32>) -> Self {
+        let user = if rustix::process::geteuid().is_root() { User::Root } else { User::Ordinary };
+        let release = rustix::system::uname().release().to_string_lossy().into_owned();
+        Self { root: PathBuf::from("/"), release, landlock, user }
+    }
+
+    /// What it can do, line by line.
+    pub fn abilities(&self) -> Vec<Ability> {
+        vec![
+            Ability::new(
+                "user namespaces",
+                Need::Strict,
+                self.user_namespaces(),
+                "programs see the machine's processes, files and network; Landlock and seccomp alone hold them, and what they \
+                 leave running is looked for, not ended for certain",
+            ),
+            Ability::new(
+                "Landlock",
+                Need::Strict,
+                self.landlock(),
+                "writing outside the workspace is refused by the namespace's mounts alone",
+            ),
+            Ability::new(
+                "seccomp",
+                Need::Strict,
+                self.seccomp(),
+                "system calls that have a history of holes are not filtered",
+            ),
+            Ability::new(
+                "overlays in namespaces",
+                Need::Strict,
+                self.overlays(),
+                "toolchains and caches can be read and not be written: tools that write there fail",
+            ),
+            Ability::new(
+                "process limit of a namespace",
+                Need::Strict,
+                self.process_limit(),
+                "processes are counted from outside, so a fork bomb is ended a moment later",
+            ),
+            Ability::new(
+                "cgroup of one's own",
+                Need::Useful,
+                self.cgroup(),
+                "memory is watched from outside and its program ended when it uses too much, a moment later than the kernel would",
+            ),
+            Ability::new(
+                "open files",
+                Need::Useful,
+                descriptors(),
+                "programs with many files or connections at a time may fail",
+            ),
+        ]
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        let text = fs::read_to_string(self.root.join(path)).ok()?;
+        Some(text.trim().to_owned())
+    }
+
+    fn at_least(&self, wanted: Version) -> bool {
+        Version::in_text(&self.release).is_some_and(|version| version >= wanted)
+    }
+
+    fn user_namespaces(&self) -> Found {
+        let most = self.text("proc/sys/user/max_user_namespaces");
+        let most = most.ok_or_else(|| Lack {
+            why: "the kernel was built without them, or /proc is not that of the machine".to_owned(),
+            mend: Some("use a kernel with CONFIG_USER_NS".to_owned()),
+        })?;
+        if most == "0" {
+            return Err(Lack::mended(
+                "user.max_user_namespaces is 0",
+                "sudo sysctl -w user.max_user_namespaces=15000",
+            ));
+        }
+        if self.user == User::Ordinary {
+            let is = |path, value: &str| self.text(path).as_deref() == Some(value);
+            if is("proc/sys/kernel/unprivileged_userns_clone", "0") {
+                return Err(Lack::mended(
+                    "kernel.unprivileged_userns_clone is 0",
+                    "sudo sysctl -w kernel.unprivileged_userns_clone=1",
+                ));
+            }
+            if is("proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
+                return Err(Lack::mended(
+                    "AppArmor keeps them from programs without a profile",
+                    "give acquit a profile with `userns,` in /etc/apparmor.d, or for all programs: sudo sysctl -w \
+                     kernel.apparmor_restrict_unprivileged_userns=0",
+                ));
+            }
+        }
+        Ok(format!("at most {most}"))
+    }
+
+    fn landlock(&self) -> Found {
+        match self.landlock {
+            Some(abi @ 6..) => Ok(format!("ABI {abi}, with scopes for signals and sockets")),
+            Some(abi) => Ok(format!("ABI {abi}")),
+            None => Err(Lack::mended(
+                "the kernel does not have it on",
+                "use a kernel from 5.13 on, with `landlock` in its boot option lsm=",
+            )),
+        }
+    }
+
+    fn seccomp(&self) -> Found {
+        let actions = self.text("proc/sys/kernel/seccomp/actions_avail").unwrap_or_default();
+        let has = |wanted: &str| actions.split(' ').any(|action| action == wanted);
+        if has("errno") && has("kill_process") {
+            Ok("filters".to_owned())
+        } else {
+            Err(Lack::mended("the kernel offers no filters", "use a kernel with CONFIG_SECCOMP_FILTER"))
+        }
+    }
+
+    fn overlays(&self) -> Found {
+        if !self.at_least(OVERLAY_IN_NAMESPACE) {
+            let why = format!("the kernel is {}, older than {OVERLAY_IN_NAMESPACE}", self.release);
+            return Err(Lack::mended(why, NEWER_KERNEL));
+        }
+        let known = self.text("proc/filesystems").unwrap_or_default();
+        if known.lines().any(|line| line.split_whitespace().last() == Some("overlay")) {
+            Ok("overlayfs".to_owned())
+        } else {
+            Err(Lack::mended("overlayfs is not loaded", "sudo modprobe overlay"))
+        }
+    }
+
+    fn process_limit(&self) -> Found {
+        if self.at_least(PIDS_PER_NAMESPACE) {
+            Ok(format!("kernel {}", self.release))
+        } else {
+            let why = format!("the kernel is {}, older than {PIDS_PER_NAMESPACE}", self.release);
+            Err(Lack::mended(why, NEWER_KERNEL))
+        }
+    }
+
+    fn cgroup(&self) -> Found {
+        let list = self.text("proc/self/cgroup").unwrap_or_default();
+        let own = list.lines().find_map(|line| line.strip_prefix("0::/"));
+        let Some(own) = own else {
+            return Err(Lack::mended(
+                "there is no cgroup of version 2",
+                "boot with systemd.unified_cgroup_hierarchy=1",
+            ));
+        };
+        let folder = self.root.join("sys/fs/cgroup").join(own);
+        let controllers = fs::read_to_string(folder.join("cgroup.controllers")).unwrap_or_default();
+        if !controllers.split_whitespace().any(|controller| controller == "memory") {
+            return Err(Lack { why: "its cgroup has no control over memory".to_owned(), mend: None });
+        }
+        if writable(&folder.join("cgroup.procs")) && writable(&folder.join("cgroup.subtree_control")) {
+            Ok(format!("/{own}"))
+        } else {
+            let mend = "run acquit below the user's own manager: systemd-run --user --scope -p Delegate=yes acquit …";
+            Err(Lack::mended("its cgroup belongs to somebody else", mend))
+        }
+    }
+}
+
+fn descriptors() -> Found {
+    let limit = rustix::process::getrlimit(Resource::Nofile).current;
+    match limit {
+        Some(limit) if limit < DESCRIPTORS => {
+            Err(Lack::mended(format!("at most {limit} at a time"), format!("ulimit -n {DESCRIPTORS}")))
+        }
+        Some(limit) => Ok(format!("at most {limit} at a time")),
+        None => Ok("without a limit".to_owned()),
+    }
+}
+
+fn writable(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! Machines of all kinds, made of files.
+
+use super::*;
+
+const GOOD: [(&str, &str); 6] = [
+    ("proc/sys/user/max_user_namespaces", "15000\n"),
+    ("proc/sys/kernel/seccomp/actions_avail", "kill_process kill_thread trap errno allow\n"),
+    ("proc/filesystems", "nodev\tsysfs\n\text4\nnodev\toverlay\n"),
+    ("proc/self/cgroup", "0::/user.slice/a\n"),
+    ("sys/fs/cgroup/user.slice/a/cgroup.controllers", "cpu memory pids\n"),
+    ("sys/fs/cgroup/user.slice/a/cgroup.procs", ""),
+];
+
+/// A machine that can do everything, but for these files and this kernel.
+fn missing(
+    files: &[(&str, &str)],
+    release: &str,
+    landlock: Option<u32>,
+    user: User,
+) -> Vec<(String, String)> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let subtree = ("sys/fs/cgroup/user.slice/a/cgroup.subtree_control", "");
+    for (path, text) in GOOD.iter().chain([&subtree]).chain(files) {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a folder above")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+    let machine = Machine { root: folder.path().to_owned(), release: release.to_owned(), landlock, user };
+    let mut list = machine.abilities();
+    // Of the machine that the test runs on.
+    list.retain(|ability| ability.name != "open files");
+    assert_eq!(list.len(), 6);
+    assert!(list.iter().all(|one| one.is_there() == one.consequence.is_empty()));
+    list.into_iter()
+        .filter_map(|one| match one.state {
+            State::No(why) => Some((one.name, why)),
+            State::Yes(_) => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_machine_that_has_everything_lacks_nothing() {
+    assert_eq!(missing(&[], "6.18.1-generic", Some(7), User::Ordinary), []);
+}
+
+#[test]
+fn each_thing_that_a_machine_lacks_is_named_with_its_reason() {
+    let restricted = "proc/sys/kernel/apparmor_restrict_unprivileged_userns";
+    let clone = "proc/sys/kernel/unprivileged_userns_clone";
+    for (file, text, name, why) in [
+        ("proc/sys/user/max_user_namespaces", "0\n", "user namespaces", "user.max_user_namespaces is 0"),
+        (clone, "0\n", "user namespaces", "kernel.unprivileged_userns_clone is 0"),
+        (restricted, "1\n", "user namespaces", "AppArmor keeps them from programs without a profile"),
+        (
+            "proc/sys/kernel/seccomp/actions_avail",
+            "allow errno_x\n",
+            "seccomp",
+            "the kernel offers no filters",
+        ),
+        ("proc/filesystems", "nodev\toverlayx\n", "overlays in namespaces", "overlayfs is not loaded"),
+        ("proc/self/cgroup", "1:cpu:/\n", "cgroup of one's own", "there is no cgroup of version 2"),
+        ("proc/self/cgroup", "0::/other\n", "cgroup of one's own", "its cgroup has no control over memory"),
+    ] {
+        let found = missing(&[(file, text)], "6.18.1", Some(7), User::Ordinary);
+        assert_eq!(found, [(name.to_owned(), why.to_owned())], "{file}");
+    }
+    let found = missing(&[(restricted, "1"), (clone, "0")], "6.18.1", None, User::Root);
+    assert_eq!(found, [("Landlock".to_owned(), "the kernel does not have it on".to_owned())]);
+}
+
+#[test]
+fn an_old_kernel_lacks_what_came_later() {
+    let names = |release| {
+        let found = missing(&[], release, Some(1), User::Ordinary);
+        found.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    assert_eq!(names("6.14.0"), [""; 0]);
+    assert_eq!(names("6.9.12-arch"), ["process limit of a namespace"]);
+    assert_eq!(names("5.10.0"), ["overlays in namespaces", "process limit of a namespace"]);
+    assert_eq!(names("unknown"), ["overlays in namespaces", "process limit of a namespace"]);
+}
+
+#[test]
+fn versions_are_found_in_what_programs_say() {
+    assert_eq!(Version::in_text("git version 2.47.1"), Some(Version(2, 47)));
+    assert_eq!(Version::in_text("6.18.44-x"), Some(Version(6, 18)));
+    assert_eq!(Version::in_text("none"), None);
+    assert!(Version(6, 9) < Version(6, 14) && Version(5, 99) < Version(6, 0));
+}
