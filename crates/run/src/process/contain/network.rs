@@ -87,6 +87,10 @@ pub(super) fn serve(hosts: &[Host], log: &std::path::Path, door: &OwnedFd) -> Re
             }
             sys::reset_signals();
             sys::let_go_of_streams();
+            // An open end of a pipe would keep the harness waiting for the start of the program.
+            let mut kept: Vec<_> = sockets.iter().map(AsFd::as_fd).collect();
+            kept.push(log.as_fd());
+            sys::close_all_but(&kept);
             let roles = std::iter::once(Role::Proxy).chain(servers(hosts).cloned().map(Role::Forward));
             let listeners =
                 sockets.into_iter().zip(roles).map(|(socket, role)| Listener { socket: socket.into(), role });

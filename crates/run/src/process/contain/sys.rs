@@ -10,7 +10,7 @@
 use std::ffi::{CStr, CString, OsString, c_char, c_int};
 use std::fs::File;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::ptr;
@@ -202,6 +202,20 @@ pub(super) fn let_go_of_streams() {
     for stream in 0..3 {
         // SAFETY: the standard streams are nobody's owned descriptors; after this they still are open.
         unsafe { libc::dup2(nowhere.as_raw_fd(), stream) };
+    }
+}
+
+/// Closes every descriptor but the standard streams and these, for a process that has no use for what it inherited.
+pub(super) fn close_all_but(kept: &[BorrowedFd<'_>]) {
+    let mut kept: Vec<c_int> = kept.iter().map(AsRawFd::as_raw_fd).collect();
+    kept.sort_unstable();
+    let mut first = 3;
+    for last in kept.into_iter().chain([c_int::MAX]) {
+        if last > first {
+            // SAFETY: nothing of this process uses any of them again: it is a copy that goes on with what is kept.
+            unsafe { libc::syscall(libc::SYS_close_range, first, last - 1, 0) };
+        }
+        first = last.saturating_add(1);
     }
 }
 

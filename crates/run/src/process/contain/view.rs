@@ -80,8 +80,7 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
     let devices = take_devices()?;
     let proc = new_file_system("proc", &[], MountAttrFlags::MOUNT_ATTR_NOEXEC);
 
-    let root = new_file_system("tmpfs", &[("mode", "0755"), ("size", ROOT_SIZE)], MountAttrFlags::empty())
-        .map_err(at("/"))?;
+    let root = empty_folder().map_err(at("/"))?;
     let onto = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
     move_mount(&root, "", CWD, PLACE, onto).map_err(at(PLACE))?;
 
@@ -112,15 +111,19 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
             missing.add(Wall::Processes);
         }
     }
+    let mut hidden = Vec::new();
     for piece in pieces {
         match piece {
             Piece::Mount(place, mount) => hang(&root, place, &mount)?,
             Piece::Link(place, to) => link(&root, place, to)?,
-            Piece::Hidden(place) => hide(&root, place)?,
+            Piece::Hidden(place) => hidden.extend(hide(&root, place)?),
         }
     }
+    // Only now: entries that lie in a hidden folder had to be hung into it.
+    for mount in hidden {
+        restrict_mount(&mount, READ_ONLY, Depth::This).map_err(at("/"))?;
+    }
     let _ = unlinkat(&root, ".empty", AtFlags::empty());
-    let _ = unlinkat(&root, ".nothing", AtFlags::REMOVEDIR);
     restrict_mount(&root, READ_ONLY, Depth::This).map_err(at("/"))?;
     fchdir(&root).map_err(at("/"))?;
     pivot_root(".", ".").map_err(at("/"))?;
@@ -238,24 +241,27 @@ fn link(root: &OwnedFd, place: &Path, to: &Path) -> Result<()> {
     }
 }
 
-/// Lays nothing over what is at a place, if anything is.
-fn hide(root: &OwnedFd, place: &Path) -> Result<()> {
-    let Some(target) = find(root, place).map_err(at(place))? else { return Ok(()) };
+/// Lays nothing over what is at a place, if anything is; a folder is given back, to be closed when all is in its place.
+fn hide(root: &OwnedFd, place: &Path) -> Result<Option<OwnedFd>> {
+    let Some(target) = find(root, place).map_err(at(place))? else { return Ok(None) };
     let kind = FileType::from_raw_mode(fstat(&target).map_err(at(place))?.st_mode);
-    // One of each kind is made in the root; copies of it lie over everything that is hidden.
     let nothing = match kind {
-        FileType::Directory => {
-            folder(root, Path::new("/.nothing"))?;
-            copy(root, Path::new(".nothing"), READ_ONLY | NO_DEVICES)
-        }
-        FileType::Symlink => return Ok(()),
+        FileType::Directory => empty_folder(),
+        FileType::Symlink => return Ok(None),
+        // One is made in the root; copies of it lie over every file that is hidden.
         _ => {
             file(root, Path::new("/.empty"))?;
             copy(root, Path::new(".empty"), READ_ONLY | NO_DEVICES)
         }
     };
+    let nothing = nothing.map_err(at(place))?;
     let onto = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    move_mount(&nothing.map_err(at(place))?, "", &target, "", onto).map_err(at(place))
+    move_mount(&nothing, "", &target, "", onto).map_err(at(place))?;
+    Ok((kind == FileType::Directory).then_some(nothing))
+}
+
+fn empty_folder() -> std::result::Result<OwnedFd, Errno> {
+    new_file_system("tmpfs", &[("mode", "0755"), ("size", ROOT_SIZE)], MountAttrFlags::empty())
 }
 
 /// The pid namespace has a limit of its own, which the kernel keeps: no count of processes can be outrun.
