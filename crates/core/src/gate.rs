@@ -21,6 +21,7 @@ pub struct Gate {
     /// How long it may take.
     pub timeout: Span,
     /// Whom it may talk to; `None` for what the project says of gates.
+    #[serde(default)]
     pub network: Option<Network>,
 }
 

@@ -36,16 +36,22 @@ pub struct Config {
     /// The project's own variables for templates.
     pub variables: BTreeMap<String, String>,
     /// How much of the sandbox the machine must have.
+    #[serde(default)]
     pub sandbox: Mode,
     /// Paths that programs of a leg reach, or not, beside the usual ones.
+    #[serde(default)]
     pub access: Access,
     /// Whom they may talk to.
+    #[serde(default)]
     pub network: Networks,
     /// What they may use up.
+    #[serde(default)]
     pub resources: Resources,
     /// Branches that no work may move or check out, beside the base.
+    #[serde(default)]
     pub protected: Vec<String>,
     /// Secrets that stages and agents can name; the name is that of the variable in which they get it.
+    #[serde(default)]
     pub secrets: BTreeMap<String, secret::Source>,
 }
 
@@ -90,10 +96,13 @@ pub struct Agent {
     /// Variables that it gets from the environment of acquit, by name.
     pub pass_env: Vec<String>,
     /// Secrets that it gets at every stage, by name: the key of its model.
+    #[serde(default)]
     pub secrets: Vec<String>,
     /// The hosts of its model.
+    #[serde(default)]
     pub hosts: Vec<Host>,
     /// Files of its own login, which it can read: `~/.agent/credentials.json`.
+    #[serde(default)]
     pub login: Vec<String>,
 }
 

@@ -118,8 +118,10 @@ pub struct AgentWork {
     /// Which files of its output folder are kept.
     pub outputs: Vec<String>,
     /// Secrets of the configuration that the agent gets here, by name.
+    #[serde(default)]
     pub secrets: Vec<String>,
     /// Whom it may talk to; `None` for what the project says of agents.
+    #[serde(default)]
     pub network: Option<Network>,
 }
 

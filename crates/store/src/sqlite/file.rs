@@ -104,7 +104,11 @@ fn make(path: &Path) -> Result<(), OpenError> {
     connection.close().map_err(|(_, error)| explain(path, error))?;
     match std::fs::hard_link(&new, path) {
         Ok(()) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match std::fs::metadata(path) {
+            Ok(found) if found.is_file() => Ok(()),
+            Ok(_) => Err(create(io::ErrorKind::IsADirectory.into())),
+            Err(error) => Err(create(error)),
+        },
         // A file system without links has to do with the empty file, which is filled in place.
         Err(_) => {
             let empty = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
