@@ -107,7 +107,7 @@ impl Locked {
         let mut kept = Vec::new();
         let parent = match agent {
             AgentGit::Gone { .. } => head.clone(),
-            AgentGit::There { snapshot, tip, elsewhere } => {
+            AgentGit::There { snapshot, tip, elsewhere, .. } => {
                 let mut aside = elsewhere;
                 let parent = match tip {
                     Ok(tip) if tip == state.facts.agent_tip => head.clone(),

@@ -34,10 +34,11 @@ impl Locked {
         let Some(state) = self.load()?.filter(|s| s.facts.resetting.is_none()) else {
             return Ok(Some("a reset has not been finished".into()));
         };
-        if let Some(tree) = self.look_at_tree()?
-            && !state.has_tree(&tree)
-            && !self.is_clean(&tree)?
-        {
+        let clean = match self.look_at_tree()? {
+            Some(tree) => state.has_tree(&tree) || self.is_clean(&tree)?,
+            None => self.tree().symlink_metadata().is_err(),
+        };
+        if !clean {
             return Ok(Some("the tree has changes that are in no commit".into()));
         }
         match self.read_agent(&state.facts.branch)? {
@@ -106,7 +107,9 @@ impl Workspace {
                         Err(e)
                             if matches!(
                                 e.kind(),
-                                std::io::ErrorKind::NotFound | std::io::ErrorKind::PermissionDenied
+                                std::io::ErrorKind::NotFound
+                                    | std::io::ErrorKind::PermissionDenied
+                                    | std::io::ErrorKind::InvalidFilename
                             ) =>
                         {
                             0
