@@ -44,7 +44,7 @@ impl Stage {
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         // A git that writes down what it is asked for.
         let wrapper = repo.beside("bin/git");
-        let text = format!("#!/bin/sh\necho \"$*\" >> '{}'\nexec /usr/bin/git \"$@\"\n", repo.beside("calls").display());
+        let text = format!("#!/bin/sh\necho \"$*\" >> '{}'\nPATH=/usr/local/bin:/usr/bin:/bin exec git \"$@\"\n", repo.beside("calls").display());
         repo::write(&wrapper, &text);
         fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
         let dir = repo.beside("tasks/T-1");
@@ -52,7 +52,7 @@ impl Stage {
     }
 
     pub(crate) fn git(&self) -> Git {
-        let path = format!("{}:/usr/bin:/bin", self.repo.beside("bin").display());
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.repo.beside("bin").display());
         Git::new(Spawner::new("/nonexistent/helper"), path).with_time_limit(HUNG)
     }
 
@@ -162,7 +162,9 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     let (head, work) = leg(stage, &locked(), "L1", &base, leftovers(), plant);
     said.extend(fine(name, "collect", work));
     let workspace = locked();
-    repo::write(&stage.tree().join("of a gate.txt"), "x");
+    if !stage.tree().is_symlink() {
+        repo::write(&stage.tree().join("of a gate.txt"), "x");
+    }
     plant(stage);
     let discarded = fine(name, "discard", workspace.discard()).is_none();
     assert!(!discarded || !stage.tree().join("of a gate.txt").exists() , "{name}: discarded");
@@ -179,7 +181,7 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     repo::write(&stage.tree().join("hidden/work.txt"), "work\n");
     plant(stage);
     locked().prepare("L4", &start, BRANCH).unwrap();
-    assert_eq!(fs::read_to_string(stage.tree().join("README.md")).unwrap().contains("sample"), start == base, "{name}");
+    assert!(stage.tree().join("README.md").is_file() && !stage.tree().join("hidden").exists(), "{name}: a clean tree");
 
     // Delivery, and the end.
     let workspace = locked();
@@ -219,7 +221,8 @@ fn leg(
     let tree = stage.tree();
     repo::write(&tree.join("README.md"), &format!("by the agent in {name}\n"));
     stage.nothing_ran(name);
-    repo::git(&tree, &["commit", "--quiet", "--all", "-m", "work"]);
+    // It may have made its own commits impossible; then everything is left over.
+    repo::git_succeeds(&tree, &["commit", "--quiet", "--all", "-m", "work"]);
     // What the agent's own git runs of its own plants, it runs in the sandbox.
     let _ = fs::remove_file(stage.repo.beside("TRIPPED"));
     repo::write(&tree.join("new file.txt"), name);
