@@ -33,7 +33,7 @@ impl Locked {
             return Ok(Some("a reset has not been finished".into()));
         };
         let clean = match self.look_at_tree()? {
-            Some(tree) => state.has_tree(&tree) || self.is_clean(&tree)?,
+            Some(tree) => state.has_tree(&tree) || self.is_clean(&state.facts.head, &tree)?,
             None => self.tree().symlink_metadata().is_err(),
         };
         if !clean {

@@ -76,12 +76,13 @@ impl Rules {
 
     /// Refuses protected branches, except to be deleted.
     fn reference_transaction(&self, own: &str) -> String {
-        // What git would not take for a name can name no branch.
-        let known = self.patterns().filter(|p| is_ref_name(p.trim_end_matches('*')) || *p == "*");
-        let cases: Vec<String> = known
-            .map(|pattern| match pattern.strip_suffix('*') {
-                Some(start) => format!("{}*", quoted(&format!("refs/heads/{start}"))),
-                None => quoted(&format!("refs/heads/{pattern}")),
+        let cases: Vec<String> = self
+            .patterns()
+            .filter_map(|pattern| {
+                // What git would not take for a name can name no branch.
+                let (start, star) = pattern.strip_suffix('*').map_or((pattern, ""), |start| (start, "*"));
+                let example = if star.is_empty() { start.to_owned() } else { format!("{start}x") };
+                is_ref_name(&example).then(|| quoted(&format!("refs/heads/{start}")) + star)
             })
             .collect();
         if cases.is_empty() {
