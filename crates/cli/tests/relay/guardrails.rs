@@ -29,7 +29,11 @@ fn an_edit_of_acquits_files_ends_at_a_guardrail_and_the_next_attempt_knows_why()
     assert!(reason.contains(".acquit/acquit.toml") && reason.contains("leave it as it is"), "{reason}");
     let attempts = sandbox.refs("refs/acquit/attempts/");
     let [attempt] = attempts.as_slice() else { panic!("{attempts:?}") };
-    assert_eq!(sandbox.repo.git(&["show", &format!("{attempt}:.acquit/acquit.toml")]), "mine", "and nothing is lost");
+    assert_eq!(
+        sandbox.repo.git(&["show", &format!("{attempt}:.acquit/acquit.toml")]),
+        "mine",
+        "and nothing is lost"
+    );
 }
 
 #[test]

@@ -170,7 +170,8 @@ impl Source {
             self.call(git, "config").args(["--null", "--name-only", "--get-regexp", pattern]).run_any()?;
         match output.code {
             Some(0 | 1) => {
-                let mut keys: Vec<&[u8]> = output.stdout.split(|b| *b == 0).filter(|key| !key.is_empty()).collect();
+                let mut keys: Vec<&[u8]> =
+                    output.stdout.split(|b| *b == 0).filter(|key| !key.is_empty()).collect();
                 keys.sort_unstable();
                 keys.dedup();
                 Ok(keys.into_iter().map(|key| OsString::from_vec(key.to_vec())).collect())

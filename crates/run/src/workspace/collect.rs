@@ -20,7 +20,8 @@ const MOST_COMMITS: usize = 1_000;
 const LONGEST_SUBJECT: usize = 200;
 
 /// Said when there is no tree to look at.
-pub(super) const REPLACED: &str = "the work tree was replaced, or filled with folders that are nested too deeply";
+pub(super) const REPLACED: &str =
+    "the work tree was replaced, or filled with folders that are nested too deeply";
 
 /// What to do with changes that the agent did not commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -272,7 +273,13 @@ impl Locked {
         Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
     }
 
-    fn diff_tree(&self, from: &CommitId, to: &CommitId, form: &str, paths: &[&str]) -> Result<Vec<u8>, Error> {
+    fn diff_tree(
+        &self,
+        from: &CommitId,
+        to: &CommitId,
+        form: &str,
+        paths: &[&str],
+    ) -> Result<Vec<u8>, Error> {
         let output = self
             .call("diff-tree")
             .args(["-r", "-z", form, "--no-renames", "--no-ext-diff", "--no-textconv"])

@@ -114,7 +114,8 @@ impl Error {
     pub(super) fn by_agent(doing: &'static str) -> impl FnOnce(git::Error) -> Self {
         move |source| match &source {
             git::Error::Failed { stderr, .. } if !TROUBLES.iter().any(|words| stderr.contains(words)) => {
-                let said: Vec<&str> = stderr.lines().filter(|line| !line.trim().is_empty()).take(LINES).collect();
+                let said: Vec<&str> =
+                    stderr.lines().filter(|line| !line.trim().is_empty()).take(LINES).collect();
                 Self::guardrail(format!("git could not {doing}: {}", said.join("; ")))
             }
             git::Error::TooMuchOutput { limit, .. } => {

@@ -117,7 +117,13 @@ fn remove_folder(root: &Path) -> io::Result<()> {
 /// How deep a removal goes before it moves things up: deeper than trees usually are.
 const LEVELS: usize = 64;
 
-fn empty(folder: &Path, level: usize, root: &Path, later: &mut Vec<PathBuf>, moved: &mut u64) -> io::Result<()> {
+fn empty(
+    folder: &Path,
+    level: usize,
+    root: &Path,
+    later: &mut Vec<PathBuf>,
+    moved: &mut u64,
+) -> io::Result<()> {
     for entry in opened(folder, || fs::read_dir(folder))? {
         let path = entry?.path();
         let meta = match opened(folder, || fs::symlink_metadata(&path)) {

@@ -78,7 +78,8 @@ impl Locked {
             return Ok(());
         }
         let doing = "read the submodules";
-        let call = self.call("ls-tree").set("core.quotePath=false").args(["-z", "--full-tree", tip.as_str(), "--"]);
+        let call =
+            self.call("ls-tree").set("core.quotePath=false").args(["-z", "--full-tree", tip.as_str(), "--"]);
         let listed = call.args(submodules).run().map_err(Error::git(doing))?.stdout;
         let rows: Vec<&[u8]> = listed.split(|b| *b == 0).filter(|row| row.starts_with(b"160000 ")).collect();
         if rows.is_empty() {
@@ -86,7 +87,11 @@ impl Locked {
         }
         let mut input = rows.join(&0);
         input.push(0);
-        self.call("update-index").args(["-z", "--index-info"]).input(input).run().map_err(Error::git(doing))?;
+        self.call("update-index")
+            .args(["-z", "--index-info"])
+            .input(input)
+            .run()
+            .map_err(Error::git(doing))?;
         Ok(())
     }
 

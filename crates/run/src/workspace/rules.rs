@@ -157,7 +157,9 @@ mod tests {
     #[test]
     fn a_task_is_named_by_its_whole_id() {
         let rules = Rules { task_id: "T-1".into(), ..Rules::default() };
-        for good in ["T-1", "T-1: x", "x\n\nTask: T-1\n", "(T-1)", "fix T-12 and T-1.", "into acquit/x-T-1", "ü T-1ü"] {
+        for good in
+            ["T-1", "T-1: x", "x\n\nTask: T-1\n", "(T-1)", "fix T-12 and T-1.", "into acquit/x-T-1", "ü T-1ü"]
+        {
             assert!(rules.is_named_in(good), "{good}");
         }
         for bad in ["", "T-12", "XT-1", "T-1x", "t-1", "T-_1", "T 1", "T-1_"] {

@@ -15,7 +15,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, chmodat, fstat, open, openat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, chmodat, fstat, open, openat, statat, unlinkat,
+};
 use rustix::io::Errno;
 
 /// The coarsest tick of a kernel's file clock (100 Hz).

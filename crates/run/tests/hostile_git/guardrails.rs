@@ -126,8 +126,13 @@ fn changes_of_acquits_folder_are_found_in_commits_in_the_tree_and_where_only_loo
         |s| repo::write(&s.tree().join(".acquit/acquit.toml"), "mine\n"),
         |s| repo::write(&s.tree().join(".acquit/new/file"), "mine\n"),
         |s| fs::remove_file(s.tree().join(".acquit/acquit.toml")).unwrap(),
-        |s| { agent(s, &["mv", ".acquit", "elsewhere"]); },
-        |s| { fs::remove_dir_all(s.tree().join(".acquit")).unwrap(); repo::write(&s.tree().join(".acquit"), "a file\n"); },
+        |s| {
+            agent(s, &["mv", ".acquit", "elsewhere"]);
+        },
+        |s| {
+            fs::remove_dir_all(s.tree().join(".acquit")).unwrap();
+            repo::write(&s.tree().join(".acquit"), "a file\n");
+        },
         |s| repo::write(&s.tree().join(".Acquit/acquit.toml"), "mine\n"),
     ];
     for way in ways {
@@ -141,9 +146,13 @@ fn changes_of_acquits_folder_are_found_in_commits_in_the_tree_and_where_only_loo
             ends(&stage, leftovers(), &["cquit", "leave it as it is"]);
             let source = stage.source();
             let base = source.base(&stage.git(), None).unwrap().commit;
-            let saved = stage.workspace(&source).lock("t").unwrap().prepare("L2", &base, BRANCH).unwrap().saved;
+            let saved =
+                stage.workspace(&source).lock("t").unwrap().prepare("L2", &base, BRANCH).unwrap().saved;
             assert!(saved.is_some(), "an attempt is never lost");
-            assert_eq!(fs::read_to_string(stage.tree().join(".acquit/acquit.toml")).unwrap(), "agent = \"bot\"\n");
+            assert_eq!(
+                fs::read_to_string(stage.tree().join(".acquit/acquit.toml")).unwrap(),
+                "agent = \"bot\"\n"
+            );
         }
     }
     // Touched and the same is no change.

@@ -120,7 +120,12 @@ fn the_sending_side_needs_the_view_and_the_named_object_folders_and_nothing_else
     let seen = fs::read_to_string(seen).unwrap();
     let lines: Vec<&str> = seen.lines().take(4).collect();
     let path = |p: &str| stage.dir.join(p).to_str().unwrap().to_owned();
-    let expected = [path("view"), path("work/.git/objects"), source.objects().to_str().unwrap().to_owned(), path("git/objects")];
+    let expected = [
+        path("view"),
+        path("work/.git/objects"),
+        source.objects().to_str().unwrap().to_owned(),
+        path("git/objects"),
+    ];
     assert_eq!(lines, expected);
     assert!(seen.contains("GIT_CONFIG_NOSYSTEM=1") && seen.contains("HOME=/nonexistent"), "{seen}");
 }

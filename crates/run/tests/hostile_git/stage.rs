@@ -44,7 +44,10 @@ impl Stage {
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         // A git that writes down what it is asked for.
         let wrapper = repo.beside("bin/git");
-        let text = format!("#!/bin/sh\necho \"$*\" >> '{}'\nPATH=/usr/local/bin:/usr/bin:/bin exec git \"$@\"\n", repo.beside("calls").display());
+        let text = format!(
+            "#!/bin/sh\necho \"$*\" >> '{}'\nPATH=/usr/local/bin:/usr/bin:/bin exec git \"$@\"\n",
+            repo.beside("calls").display()
+        );
         repo::write(&wrapper, &text);
         fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
         let dir = repo.beside("tasks/T-1");
@@ -101,7 +104,13 @@ impl Stage {
         for (path, content) in before {
             assert!(after.get(path) == Some(content), "{name}: {} changed or went", path.display());
         }
-        let ours = [".git/objects", ".git/refs/acquit", ".git/refs/heads/acquit", ".git/logs/refs/acquit", ".git/logs/refs/heads/acquit"];
+        let ours = [
+            ".git/objects",
+            ".git/refs/acquit",
+            ".git/refs/heads/acquit",
+            ".git/logs/refs/acquit",
+            ".git/logs/refs/heads/acquit",
+        ];
         for path in after.keys().filter(|path| !before.contains_key(*path)) {
             assert!(ours.iter().any(|our| path.starts_with(our)), "{name}: {} is new", path.display());
         }
@@ -126,7 +135,11 @@ fn list(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
 }
 
 pub(crate) fn rules() -> Rules {
-    Rules { task_id: "T-1".into(), base: Some("main".into()), protected: vec!["release/*".into(), "it's".into()] }
+    Rules {
+        task_id: "T-1".into(),
+        base: Some("main".into()),
+        protected: vec!["release/*".into(), "it's".into()],
+    }
 }
 
 pub(crate) fn leftovers() -> Leftovers {
@@ -167,7 +180,7 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     }
     plant(stage);
     let discarded = fine(name, "discard", workspace.discard()).is_none();
-    assert!(!discarded || !stage.tree().join("of a gate.txt").exists() , "{name}: discarded");
+    assert!(!discarded || !stage.tree().join("of a gate.txt").exists(), "{name}: discarded");
     fine(name, "hash", workspace.lock_files_hash(&["README.md", ".gitattributes"]));
     workspace.changed_paths(&base, &base).unwrap();
     drop(workspace);
@@ -181,7 +194,10 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     repo::write(&stage.tree().join("hidden/work.txt"), "work\n");
     plant(stage);
     locked().prepare("L4", &start, BRANCH).unwrap();
-    assert!(stage.tree().join("README.md").is_file() && !stage.tree().join("hidden").exists(), "{name}: a clean tree");
+    assert!(
+        stage.tree().join("README.md").is_file() && !stage.tree().join("hidden").exists(),
+        "{name}: a clean tree"
+    );
 
     // Delivery, and the end.
     let workspace = locked();
