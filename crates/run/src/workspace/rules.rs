@@ -106,7 +106,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Nothing but builtins of the shell in the usual case: each process more costs as much as the hook.
-const PREPARE_COMMIT_MSG: &str = r##"#!/bin/sh
+const PREPARE_COMMIT_MSG: &str = r#"#!/bin/sh
 # Written by acquit: every commit names its task.
 task=@TASK@ lines=0 last= open=
 while IFS= read -r line || { [ -n "$line" ] && open=yes; }; do
@@ -125,7 +125,7 @@ case $key in
 *-*) [ "$lines" -lt 2 ] || blank= ;;
 esac
 printf "${open:+\\n}${blank}Task: %s\n" "$task" >>"$1"
-"##;
+"#;
 
 const REFERENCE_TRANSACTION: &str = r#"#!/bin/sh
 # Written by acquit: protected branches stay where they are.

@@ -160,131 +160,50 @@ pub(crate) fn fill_submodule(s: &Stage) {
 }
 
 #[test]
+#[rustfmt::skip] // A plant is a line.
 fn planted_settings_never_run() {
     play(&[
         ("all hooks", Fine, |s| hooks(s, ".git/hooks")),
-        ("core.hooksPath", Fine, |s| {
-            hooks(s, "my-hooks");
-            config(s, "[core]\n\thooksPath = my-hooks");
-        }),
-        ("hooks by configuration", Fine, |s| {
-            config(
-                s,
-                "[hook \"x\"]\n\tcommand = @\n\tevent = reference-transaction\n\tevent = post-index-change",
-            )
-        }),
+        ("core.hooksPath", Fine, |s| { hooks(s, "my-hooks"); config(s, "[core]\n\thooksPath = my-hooks"); }),
+        ("hooks by configuration", Fine, |s| config(s, "[hook \"x\"]\n\tcommand = @\n\tevent = reference-transaction\n\tevent = post-index-change")),
         ("core.fsmonitor", Fine, |s| config(s, "[core]\n\tfsmonitor = @\n\tfsmonitorHookVersion = 1")),
-        ("programs of core", Fine, |s| {
-            config(
-                s,
-                "[core]\n\tsshCommand = @\n\teditor = @\n\tpager = @\n\taskPass = @\n\tgitProxy = @\n\talternateRefsCommand = @\n[sequence]\n\teditor = @",
-            )
-        }),
-        ("pagers", Fine, |s| {
-            config(s, "[pager]\n\tlog = @\n\tstatus = @\n\tdiff = @\n\tconfig = @\n\tbranch = @")
-        }),
+        ("programs of core", Fine, |s| config(s, "[core]\n\tsshCommand = @\n\teditor = @\n\tpager = @\n\taskPass = @\n\tgitProxy = @\n\talternateRefsCommand = @\n[sequence]\n\teditor = @")),
+        ("pagers", Fine, |s| config(s, "[pager]\n\tlog = @\n\tstatus = @\n\tdiff = @\n\tconfig = @\n\tbranch = @")),
         ("credential.helper", Fine, |s| config(s, "[credential]\n\thelper = !@")),
-        ("filters", Fine, |s| {
-            attributes(s, "* filter=x\n");
-            config(s, "[filter \"x\"]\n\tclean = @\n\tsmudge = @\n\trequired = true");
-        }),
-        ("filter.process", Fine, |s| {
-            attributes(s, "* filter=x\n");
-            config(s, "[filter \"x\"]\n\tprocess = @\n\trequired = true");
-        }),
+        ("filters", Fine, |s| { attributes(s, "* filter=x\n"); config(s, "[filter \"x\"]\n\tclean = @\n\tsmudge = @\n\trequired = true"); }),
+        ("filter.process", Fine, |s| { attributes(s, "* filter=x\n"); config(s, "[filter \"x\"]\n\tprocess = @\n\trequired = true"); }),
         ("diff.external", Fine, |s| config(s, "[diff]\n\texternal = @")),
-        ("diff drivers", Fine, |s| {
-            attributes(s, "* diff=x\n");
-            config(s, "[diff \"x\"]\n\tcommand = @\n\ttextconv = @\n\tcachetextconv = true");
-        }),
-        ("merge drivers", Fine, |s| {
-            attributes(s, "* merge=x\n");
-            config(s, "[merge \"x\"]\n\tdriver = @ %A\n[merge]\n\ttool = x\n[mergetool \"x\"]\n\tcmd = @");
-        }),
-        ("signing", Fine, |s| {
-            config(
-                s,
-                "[gpg]\n\tprogram = @\n[gpg \"ssh\"]\n\tprogram = @\n[commit]\n\tgpgSign = true\n[log]\n\tshowSignature = true",
-            )
-        }),
-        ("aliases", Fine, |s| {
-            config(s, "[alias]\n\tstatus = !@\n\tadd = !@\n\tlog = !@\n\tfetch = !@\n\tcommit = !@")
-        }),
-        ("include", Fine, |s| {
-            put(s, "evil.inc", &format!("[core]\n\tfsmonitor = {}\n", s.program()));
-            config(s, "[include]\n\tpath = ../evil.inc\n[includeIf \"gitdir:/\"]\n\tpath = ../evil.inc");
-        }),
+        ("diff drivers", Fine, |s| { attributes(s, "* diff=x\n"); config(s, "[diff \"x\"]\n\tcommand = @\n\ttextconv = @\n\tcachetextconv = true"); }),
+        ("merge drivers", Fine, |s| { attributes(s, "* merge=x\n"); config(s, "[merge \"x\"]\n\tdriver = @ %A\n[merge]\n\ttool = x\n[mergetool \"x\"]\n\tcmd = @"); }),
+        ("signing", Fine, |s| config(s, "[gpg]\n\tprogram = @\n[gpg \"ssh\"]\n\tprogram = @\n[commit]\n\tgpgSign = true\n[log]\n\tshowSignature = true")),
+        ("aliases", Fine, |s| config(s, "[alias]\n\tstatus = !@\n\tadd = !@\n\tlog = !@\n\tfetch = !@\n\tcommit = !@")),
+        ("include", Fine, |s| { put(s, "evil.inc", &format!("[core]\n\tfsmonitor = {}\n", s.program())); config(s, "[include]\n\tpath = ../evil.inc\n[includeIf \"gitdir:/\"]\n\tpath = ../evil.inc"); }),
         ("include of itself", Fine, |s| config(s, "[include]\n\tpath = config")),
-        ("include of a pipe", Fine, |s| {
-            pipe(s, "waits");
-            config(s, "[include]\n\tpath = ../waits");
-        }),
+        ("include of a pipe", Fine, |s| { pipe(s, "waits"); config(s, "[include]\n\tpath = ../waits"); }),
         ("core.worktree", Fine, |s| config(s, "[core]\n\tworktree = /\n\tbare = true")),
         ("uploadpack.packObjectsHook", Fine, |s| config(s, "[uploadpack]\n\tpackObjectsHook = @")),
-        ("remotes", Fine, |s| {
-            config(
-                s,
-                "[protocol \"ext\"]\n\tallow = always\n[protocol]\n\tallow = always\n[url \"ext::@ \"]\n\tinsteadOf = /\n[remote \"origin\"]\n\turl = ext::@\n\tuploadpack = @\n\tvcs = @\n\tpromisor = true\n[extensions]\n\tpartialClone = origin\n[fetch]\n\tbundleURI = ext::@",
-            )
-        }),
-        ("submodules by configuration", Fine, |s| {
-            config(
-                s,
-                "[submodule \"sub\"]\n\tupdate = !@\n\turl = ext::@\n\tactive = true\n[submodule]\n\trecurse = true",
-            )
-        }),
+        ("remotes", Fine, |s| config(s, "[protocol \"ext\"]\n\tallow = always\n[protocol]\n\tallow = always\n[url \"ext::@ \"]\n\tinsteadOf = /\n[remote \"origin\"]\n\turl = ext::@\n\tuploadpack = @\n\tvcs = @\n\tpromisor = true\n[extensions]\n\tpartialClone = origin\n[fetch]\n\tbundleURI = ext::@")),
+        ("submodules by configuration", Fine, |s| config(s, "[submodule \"sub\"]\n\tupdate = !@\n\turl = ext::@\n\tactive = true\n[submodule]\n\trecurse = true")),
         ("trailers", Fine, |s| config(s, "[trailer \"x\"]\n\tcommand = @\n\tcmd = @\n\tifmissing = add")),
-        ("help and browsers", Fine, |s| {
-            config(
-                s,
-                "[man]\n\tviewer = x\n[man \"x\"]\n\tcmd = @\n[browser \"x\"]\n\tcmd = @\n[help]\n\tbrowser = x\n\tautocorrect = 1",
-            )
-        }),
-        ("config.worktree", Fine, |s| {
-            config(s, "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tworktreeConfig = true");
-            put(s, ".git/config.worktree", &format!("[core]\n\tfsmonitor = {}\n", s.program()));
-        }),
+        ("help and browsers", Fine, |s| config(s, "[man]\n\tviewer = x\n[man \"x\"]\n\tcmd = @\n[browser \"x\"]\n\tcmd = @\n[help]\n\tbrowser = x\n\tautocorrect = 1")),
+        ("config.worktree", Fine, |s| { config(s, "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tworktreeConfig = true"); put(s, ".git/config.worktree", &format!("[core]\n\tfsmonitor = {}\n", s.program())); }),
         ("a line without end", Fine, |s| config(s, &format!("[x]\n\ty = {}", "z".repeat(20 << 20)))),
-        ("commondir", Fine, |s| {
-            put(s, ".git/commondir", &format!("{}\n", s.repo.path().join(".git").display()))
-        }),
+        ("commondir", Fine, |s| put(s, ".git/commondir", &format!("{}\n", s.repo.path().join(".git").display()))),
         ("gitdir", Fine, |s| put(s, ".git/gitdir", "/\n")),
     ]);
 }
 
 #[test]
+#[rustfmt::skip] // A plant is a line.
 fn planted_trees_neither_run_nor_hang_nor_lead_out() {
     play(&[
-        (".gitmodules", Fine, |s| {
-            put(
-                s,
-                ".gitmodules",
-                &format!(
-                    "[submodule \"sub\"]\n\tpath = sub\n\turl = ext::{}\n\tupdate = none\n",
-                    s.program()
-                ),
-            )
-        }),
+        (".gitmodules", Fine, |s| put(s, ".gitmodules", &format!("[submodule \"sub\"]\n\tpath = sub\n\turl = ext::{}\n\tupdate = none\n", s.program()))),
         ("a submodule that is a repository", Fine, fill_submodule),
-        ("a repository inside", Fine, |s| {
-            let at = s.tree().join("vendor");
-            let _ = fs::create_dir_all(&at);
-            repo::git(&at, &["init", "--quiet"]);
-            put(s, "vendor/.git/config", &format!("[core]\n\tbare = false\n\tfsmonitor = {}\n", s.program()));
-        }),
-        ("a pointer to a repository inside", Fine, |s| {
-            put(s, "vendor/.git", &format!("gitdir: {}/.git\n", s.repo.path().display()))
-        }),
-        ("a bare repository inside", Fine, |s| {
-            let at = s.tree().join("bare");
-            let _ = fs::create_dir_all(&at);
-            repo::git(&at, &["init", "--quiet", "--bare"]);
-            hooks(s, "bare/hooks");
-        }),
+        ("a repository inside", Fine, |s| { let at = s.tree().join("vendor"); let _ = fs::create_dir_all(&at); repo::git(&at, &["init", "--quiet"]); put(s, "vendor/.git/config", &format!("[core]\n\tbare = false\n\tfsmonitor = {}\n", s.program())); }),
+        ("a pointer to a repository inside", Fine, |s| put(s, "vendor/.git", &format!("gitdir: {}/.git\n", s.repo.path().display()))),
+        ("a bare repository inside", Fine, |s| { let at = s.tree().join("bare"); let _ = fs::create_dir_all(&at); repo::git(&at, &["init", "--quiet", "--bare"]); hooks(s, "bare/hooks"); }),
         ("an encoding that fits nothing", Fine, |s| attributes(s, "* working-tree-encoding=UTF-16\n")),
-        ("an encoding that is none", Fine, |s| {
-            attributes(s, "* working-tree-encoding=x ident text eol=crlf\n")
-        }),
+        ("an encoding that is none", Fine, |s| attributes(s, "* working-tree-encoding=x ident text eol=crlf\n")),
         ("attributes of a megabyte", Fine, |s| attributes(s, &"* a b c\n".repeat(1 << 17))),
         ("attributes as a pipe", Fine, |s| pipe(s, ".gitattributes")),
         ("ignore rules as a pipe", Fine, |s| pipe(s, "src/.gitignore")),
@@ -297,92 +216,48 @@ fn planted_trees_neither_run_nor_hang_nor_lead_out() {
         ("a name like .git on other systems", Refused("git~1"), |s| put(s, "git~1/config", "[core]\n")),
         ("a deep tree", Refused("deep"), |s| deep(s, "deep", 600)),
         ("a deep repository", Refused("deep"), |s| deep(s, ".git/deep", 600)),
-        ("a tree in place of the tree", Refused("replaced"), |s| {
-            let _ = fs::rename(s.tree(), s.repo.beside("away"));
-            let _ = symlink(s.repo.path(), s.tree());
-        }),
+        ("a tree in place of the tree", Refused("replaced"), |s| { let _ = fs::rename(s.tree(), s.repo.beside("away")); let _ = symlink(s.repo.path(), s.tree()); }),
         ("odd names", Fine, |s| put(s, "-x\n\u{1b}[31m--upload-pack=y ü", "x")),
         ("acquit's own files", Refused(".acquit"), |s| put(s, ".acquit/acquit.toml", "agent = \"mine\"\n")),
-        ("acquit's own folder moved", Refused(".acquit"), |s| {
-            let _ = fs::rename(s.tree().join(".acquit"), s.tree().join("moved"));
-        }),
+        ("acquit's own folder moved", Refused(".acquit"), |s| { let _ = fs::rename(s.tree().join(".acquit"), s.tree().join("moved")); }),
         ("acquit's own folder as a link", Refused(".acquit"), |s| link(s, ".acquit", "outside")),
     ]);
 }
 
 #[test]
+#[rustfmt::skip] // A plant is a line.
 fn planted_repositories_are_refused_or_have_no_say() {
     play(&[
-        ("no repository", Refused("deleted"), |s| {
-            let _ = fs::remove_dir_all(s.tree().join(".git"));
-        }),
-        ("a file as repository", Refused("a file"), |s| {
-            let _ = fs::remove_dir_all(s.tree().join(".git"));
-            put(s, ".git", &format!("gitdir: {}/.git\n", s.repo.path().display()));
-        }),
+        ("no repository", Refused("deleted"), |s| { let _ = fs::remove_dir_all(s.tree().join(".git")); }),
+        ("a file as repository", Refused("a file"), |s| { let _ = fs::remove_dir_all(s.tree().join(".git")); put(s, ".git", &format!("gitdir: {}/.git\n", s.repo.path().display())); }),
         ("a link as repository", Refused("a symbolic link"), |s| link(s, ".git", ".git")),
-        ("a pipe as repository", Refused("a file"), |s| {
-            let _ = fs::remove_dir_all(s.tree().join(".git"));
-            pipe(s, ".git");
-        }),
+        ("a pipe as repository", Refused("a file"), |s| { let _ = fs::remove_dir_all(s.tree().join(".git")); pipe(s, ".git"); }),
         ("objects as a link", Refused("a symbolic link"), |s| link(s, ".git/objects", ".git/objects")),
         ("refs as a link", Refused("not a plain file"), |s| link(s, ".git/refs", ".git/refs")),
         ("a pipe among the objects", Refused("a pipe"), |s| pipe(s, ".git/objects/pack/pack-x.idx")),
         ("alternates", Refused("borrows"), |s| put(s, ".git/objects/info/alternates", "/\n")),
         ("alternates as a pipe", Refused("a pipe"), |s| pipe(s, ".git/objects/info/alternates")),
         ("http-alternates", Fine, |s| put(s, ".git/objects/info/http-alternates", "http://127.0.0.1:1/\n")),
-        ("grafts", Fine, |s| {
-            let head = repo::git(&s.tree(), &["rev-parse", "HEAD"]);
-            put(s, ".git/info/grafts", &format!("{head}\n"));
-        }),
-        ("shallow", Fine, |s| {
-            let head = repo::git(&s.tree(), &["rev-parse", "HEAD"]);
-            put(s, ".git/shallow", &format!("{head}\n"));
-        }),
-        ("replace refs", Fine, |s| {
-            let ids = repo::git(&s.tree(), &["rev-list", "-2", "HEAD"]);
-            let (new, old) = ids.split_once('\n').unwrap_or((&ids, &ids));
-            put(s, &format!(".git/refs/replace/{new}"), &format!("{old}\n"));
-        }),
-        ("odd packed refs", Fine, |s| {
-            put(s, ".git/packed-refs", "# pack-refs with: x\nrubbish\n^\n \n../../x y\n\u{0}\n")
-        }),
+        ("grafts", Fine, |s| { let head = repo::git(&s.tree(), &["rev-parse", "HEAD"]); put(s, ".git/info/grafts", &format!("{head}\n")); }),
+        ("shallow", Fine, |s| { let head = repo::git(&s.tree(), &["rev-parse", "HEAD"]); put(s, ".git/shallow", &format!("{head}\n")); }),
+        ("replace refs", Fine, |s| { let ids = repo::git(&s.tree(), &["rev-list", "-2", "HEAD"]); let (new, old) = ids.split_once('\n').unwrap_or((&ids, &ids)); put(s, &format!(".git/refs/replace/{new}"), &format!("{old}\n")); }),
+        ("odd packed refs", Fine, |s| put(s, ".git/packed-refs", "# pack-refs with: x\nrubbish\n^\n \n../../x y\n\u{0}\n")),
         ("packed refs of ten megabytes", Fine, |s| put(s, ".git/packed-refs", &"x".repeat(10 << 20))),
         ("packed refs as a pipe", Fine, |s| pipe(s, ".git/packed-refs")),
         ("HEAD elsewhere", Fine, |s| put(s, ".git/HEAD", "ref: refs/../../../outside\n")),
         ("HEAD as a pipe", Fine, |s| pipe(s, ".git/HEAD")),
         ("a branch as a symbolic ref", Refused("another ref"), |s| tip(s, "ref: refs/heads/other\n")),
-        ("a branch as a pipe", Refused("not a plain file"), |s| {
-            pipe(s, &format!(".git/refs/heads/{BRANCH}"))
-        }),
+        ("a branch as a pipe", Refused("not a plain file"), |s| pipe(s, &format!(".git/refs/heads/{BRANCH}"))),
         ("a branch that is an option", Refused("no commit id"), |s| tip(s, "--upload-pack=x\n")),
         ("a branch that is huge", Refused("not a plain file"), |s| tip(s, &"a".repeat(10 << 20))),
         ("a branch to nowhere", Refused("take in"), |s| tip(s, &format!("{}\n", "1".repeat(40)))),
-        ("refs with odd names", Fine, |s| {
-            for name in ["-x", "a..b", "a b", "x.lock", "\u{1b}[0m", "@{1}"] {
-                put(s, &format!(".git/refs/heads/{name}"), "x\n");
-            }
-        }),
-        ("a crafted index", Fine, |s| {
-            let _ = fs::write(s.tree().join(".git/index"), b"DIRC\0\0\0\x02\xff\xff\xff\xff");
-        }),
+        ("refs with odd names", Fine, |s| { for name in ["-x", "a..b", "a b", "x.lock", "\u{1b}[0m", "@{1}"] { put(s, &format!(".git/refs/heads/{name}"), "x\n"); } }),
+        ("a crafted index", Fine, |s| { let _ = fs::write(s.tree().join(".git/index"), b"DIRC\0\0\0\x02\xff\xff\xff\xff"); }),
         ("an index as a pipe", Fine, |s| pipe(s, ".git/index")),
-        ("locks everywhere", Fine, |s| {
-            for name in ["index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", "shallow.lock"] {
-                put(s, &format!(".git/{name}"), "");
-            }
-        }),
-        ("a protected branch", Refused("protected"), |s| {
-            put(s, ".git/refs/heads/main", &format!("{}\n", "1".repeat(40)))
-        }),
-        ("a protected branch by pattern", Refused("protected"), |s| {
-            put(s, ".git/refs/heads/release/1", "x\n")
-        }),
-        ("a protected branch, packed", Refused("protected"), |s| {
-            put(s, ".git/packed-refs", &format!("{} refs/heads/main\n", "1".repeat(40)))
-        }),
-        ("HEAD on a protected branch", Refused("protected"), |s| {
-            put(s, ".git/HEAD", "ref: refs/heads/main\n")
-        }),
+        ("locks everywhere", Fine, |s| { for name in ["index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", "shallow.lock"] { put(s, &format!(".git/{name}"), ""); } }),
+        ("a protected branch", Refused("protected"), |s| put(s, ".git/refs/heads/main", &format!("{}\n", "1".repeat(40)))),
+        ("a protected branch by pattern", Refused("protected"), |s| put(s, ".git/refs/heads/release/1", "x\n")),
+        ("a protected branch, packed", Refused("protected"), |s| put(s, ".git/packed-refs", &format!("{} refs/heads/main\n", "1".repeat(40)))),
+        ("HEAD on a protected branch", Refused("protected"), |s| put(s, ".git/HEAD", "ref: refs/heads/main\n")),
     ]);
 }
