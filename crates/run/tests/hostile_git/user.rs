@@ -6,7 +6,7 @@ use std::panic::catch_unwind;
 use acquit_testkit::repo;
 
 use crate::agent::HOOKS;
-use crate::stage::{Stage, everything};
+use crate::stage::{BRANCH, Stage, everything, leftovers};
 
 type Plant = (&'static str, fn(&Stage));
 
@@ -35,7 +35,7 @@ fn hooks(s: &Stage, folder: &str) {
 fn plants_in_the_users_repository_never_run() {
     let table: &[Plant] = &[
         ("all hooks", |s| hooks(s, ".git/hooks")),
-        ("core.hooksPath", |s| { hooks(s, "hooks"); config(s, "[core]\n\thooksPath = hooks"); }),
+        ("core.hooksPath", |s| { hooks(s, "hooks"); config(s, &format!("[core]\n\thooksPath = {}/hooks", s.repo.path().display())); }),
         ("hooks by configuration", |s| config(s, "[hook \"x\"]\n\tcommand = @\n\tevent = reference-transaction\n\tevent = post-index-change")),
         ("core.fsmonitor", |s| config(s, "[core]\n\tfsmonitor = @\n\tuntrackedCache = true")),
         ("programs of core", |s| config(s, "[core]\n\tsshCommand = @\n\teditor = @\n\tpager = @\n\taskPass = @\n\tgitProxy = @\n\talternateRefsCommand = @")),
@@ -48,7 +48,6 @@ fn plants_in_the_users_repository_never_run() {
         ("signing", |s| config(s, "[gpg]\n\tprogram = @\n[commit]\n\tgpgSign = true\n[log]\n\tshowSignature = true")),
         ("aliases", |s| config(s, "[alias]\n\tstatus = !@\n\tfetch = !@\n\trev-parse = !@\n\tupdate-ref = !@")),
         ("credentials", |s| config(s, "[credential]\n\thelper = !@")),
-        ("another protocol for every path", |s| config(s, "[protocol \"ext\"]\n\tallow = always\n[url \"ext::@ \"]\n\tinsteadOf = //")),
         ("a remote by the name of the workspace", |s| { let at = s.dir.join("git"); config(s, &format!("[protocol \"ext\"]\n\tallow = always\n[remote \"{}\"]\n\tuploadpack = @\n\treceivepack = @", at.display())); }),
         ("a bundle before every fetch", |s| config(s, "[fetch]\n\tbundleURI = http://127.0.0.1:1/x\n\tprune = true\n\tpruneTags = true\n\twriteCommitGraph = true\n\trecurseSubmodules = true")),
         ("a promised remote", |s| config(s, "[remote \"origin\"]\n\turl = ext::@\n\tpromisor = true\n\tuploadpack = @\n[protocol \"ext\"]\n\tallow = always")),
@@ -72,4 +71,23 @@ fn plants_in_the_users_repository_never_run() {
     };
     let failed: Vec<&str> = table.iter().filter(|p| catch_unwind(|| play(p)).is_err()).map(|p| p.0).collect();
     assert!(failed.is_empty(), "{failed:?}");
+}
+
+#[test]
+fn a_path_that_the_configuration_turns_into_a_program_is_refused_by_name() {
+    let stage = Stage::new();
+    let program = format!("[url \"ext::@ \"]\n\tinsteadOf = {}", stage.dir.display());
+    config(&stage, &format!("[protocol \"ext\"]\n\tallow = always\n{program}"));
+    let before = stage.listing();
+    let source = stage.source();
+    let base = source.base(&stage.git(), None).unwrap().commit;
+    let locked = stage.workspace(&source).lock("t").unwrap();
+    locked.prepare("L1", &base, BRANCH).unwrap();
+    repo::write(&stage.tree().join("README.md"), "work\n");
+    let work = locked.collect("L1", leftovers()).unwrap();
+    let error = locked.publish(&source, BRANCH, &work.head).unwrap_err();
+    let words = acquit_run::harness::chain(&error);
+    assert!(words.contains("transport 'ext' not allowed"), "{words}");
+    stage.nothing_ran("insteadOf");
+    stage.unchanged("insteadOf", &before);
 }
