@@ -91,7 +91,14 @@ impl Locked {
             }
             AgentGit::There { snapshot, tip, branches, .. } => {
                 self.check_branches(&branches, &state.facts.branch)?;
-                (snapshot, tip.map_err(Error::guardrail)?)
+                let tip = tip.map_err(Error::guardrail)?;
+                if let Some(what) = rewrites_history(&snapshot) {
+                    return Err(Error::guardrail(format!(
+                        "its repository has {what}, by which git shows another history than the one that is there; make \
+                         ordinary commits"
+                    )));
+                }
+                (snapshot, tip)
             }
         };
         if tip == state.facts.agent_tip && state.has_tree(&tree) {
@@ -321,6 +328,17 @@ impl Work {
             kept: Vec::new(),
         }
     }
+}
+
+/// What makes the agent's git see other objects than those that would be imported. None of it is: it is a sign of intent.
+fn rewrites_history(agent: &Snapshot) -> Option<&'static str> {
+    super::snapshot::paths(&agent.rows).find_map(|path| match path {
+        b"info/grafts" => Some("grafts"),
+        b"shallow" => Some("a shallow border"),
+        b"objects/info/http-alternates" => Some("alternates on the network"),
+        path if path.starts_with(b"refs/replace/") => Some("replacement refs"),
+        _ => None,
+    })
 }
 
 fn subject(line: &str) -> String {

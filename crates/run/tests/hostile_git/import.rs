@@ -83,19 +83,18 @@ fn received_objects_are_checked_as_strictly_as_git_can() {
 }
 
 #[test]
-fn grafts_shallow_borders_and_replacements_do_not_change_what_is_imported() {
-    let (stage, tip) = with_commit();
-    let base = repo::git(&stage.tree(), &["rev-parse", "HEAD~1"]);
-    // Each of them makes the agent's git see the base commit in place of its own, or its own without parents.
-    repo::write(&stage.tree().join(".git/shallow"), &format!("{tip}\n"));
-    repo::write(&stage.tree().join(".git/info/grafts"), &format!("{tip}\n"));
-    repo::write(&stage.tree().join(format!(".git/refs/replace/{tip}")), &format!("{base}\n"));
-    let source = stage.source();
-    let work = stage.workspace(&source).lock("t").unwrap().collect("L1", leftovers()).unwrap();
-    let git = stage.dir.join("git");
-    let parents = repo::git(&git, &["log", "-1", "--format=%P", &tip]);
-    assert_eq!((parents, work.new_commits.last().unwrap().id.as_str()), (base, tip.as_str()));
-    assert!(!git.join("shallow").exists() && !git.join("refs/replace").exists());
+fn grafts_shallow_borders_and_replacements_are_refused_and_not_imported() {
+    for (file, word) in [("info/grafts", "grafts"), ("shallow", "shallow"), ("refs/replace/@", "replacement")]
+    {
+        let (stage, tip) = with_commit();
+        let base = repo::git(&stage.tree(), &["rev-parse", "HEAD~1"]);
+        let content = if file.contains('@') { base } else { tip.clone() };
+        repo::write(&stage.tree().join(".git").join(file.replace('@', &tip)), &format!("{content}\n"));
+        refused(&stage, word);
+        let git = stage.dir.join("git");
+        assert!(!git.join("shallow").exists() && !git.join("refs/replace").exists(), "{word}");
+        assert!(!repo::git_succeeds(&git, &["cat-file", "-e", &tip]), "{word}");
+    }
 }
 
 #[test]
