@@ -6,6 +6,8 @@ mod cancelling;
 mod common;
 #[path = "relay/demo.rs"]
 mod demo;
+#[path = "relay/guardrails.rs"]
+mod guardrails;
 #[path = "relay/limits.rs"]
 mod limits;
 #[path = "relay/looking.rs"]

@@ -174,11 +174,11 @@ fn links_do_not_make_the_harness_read_what_they_lead_to() {
 }
 
 #[test]
-fn a_change_of_the_projects_files_has_no_effect_on_the_run() {
+fn a_change_of_the_projects_files_has_no_effect_but_the_end_of_the_leg() {
     let script = "rm -rf .acquit; mkdir .acquit; echo nonsense > .acquit/acquit.toml; echo work > new.txt";
     let bench = Bench::agent(script)
         .with_stage("gates = [\"check\"]", "[gates.check]\nrun = \"echo not good; exit 1\"\n");
-    bench.run_to(3).says("✗ gate check").says("not good");
+    bench.run_to(3).says("the agent did what no agent may").says("leave it as it is");
     bench.acquit(&["workflow", "check"]).must(0);
 }
 

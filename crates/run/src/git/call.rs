@@ -35,6 +35,8 @@ const OVERRIDES: &[&str] = &[
     "fetch.recurseSubmodules=false",
     "diff.ignoreSubmodules=all",
     "protocol.allow=never",
+    // Git would fetch what it names before the fetch that was asked for, by a program that no protocol setting holds back.
+    "fetch.bundleURI=/dev/null",
     "advice.detachedHead=false",
     "core.quotePath=false",
 ];
@@ -44,12 +46,20 @@ const OVERRIDES: &[&str] = &[
 pub struct Git {
     spawner: Spawner,
     path: OsString,
+    time_limit: Duration,
 }
 
 impl Git {
     /// Git as found on `path`, which the caller takes from its configuration.
     pub fn new(spawner: Spawner, path: impl Into<OsString>) -> Self {
-        Self { spawner, path: path.into() }
+        Self { spawner, path: path.into(), time_limit: TIME_LIMIT }
+    }
+
+    /// The longest that a call may take, if not ten minutes.
+    #[must_use]
+    pub fn with_time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = limit;
+        self
     }
 
     /// A call of `verb` in no repository in particular.
@@ -62,7 +72,7 @@ impl Git {
             args: Vec::new(),
             env: Vec::new(),
             input: None,
-            time_limit: TIME_LIMIT,
+            time_limit: self.time_limit,
             directory: PathBuf::from("/"),
         }
     }
@@ -132,7 +142,7 @@ impl Call {
     /// Lets this call read another repository on this machine.
     #[must_use]
     pub fn allowing_local_transport(self) -> Self {
-        self.set("protocol.file.allow=always")
+        self.env("GIT_ALLOW_PROTOCOL", "file")
     }
 
     /// Adds an argument.
@@ -231,7 +241,7 @@ impl Call {
 }
 
 /// The whole environment of a call, apart from the search path.
-const ENVIRONMENT: [(&str, &str); 12] = [
+const ENVIRONMENT: [(&str, &str); 13] = [
     ("HOME", "/nonexistent"),
     ("XDG_CONFIG_HOME", "/nonexistent"),
     ("LC_ALL", "C"),
@@ -244,6 +254,9 @@ const ENVIRONMENT: [(&str, &str); 12] = [
     ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_ADVICE", "0"),
+    // Stands above `protocol.<name>.allow`, which a repository could set for itself and which would count before ours. The one
+    // name on the list is of no protocol.
+    ("GIT_ALLOW_PROTOCOL", "none"),
 ];
 
 impl Output {

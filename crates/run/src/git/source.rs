@@ -149,12 +149,35 @@ impl Source {
     /// Whether the checkout has changes that are in no commit, and that a task therefore does not begin with.
     pub fn is_dirty(&self, git: &Git) -> Result<bool, Error> {
         let Some(tree) = &self.work_tree else { return Ok(false) };
-        let output = git
-            .call("status")
+        let filters = self.filters(git)?;
+        let mut call = git.call("status").env("GIT_CONFIG_COUNT", filters.len().to_string());
+        for (number, key) in filters.into_iter().enumerate() {
+            call = call.env(&format!("GIT_CONFIG_KEY_{number}"), key);
+            call = call.env(&format!("GIT_CONFIG_VALUE_{number}"), "");
+        }
+        let output = call
             .inside(tree)
             .args(["--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all"])
             .run()?;
         Ok(!output.stdout.is_empty())
+    }
+
+    /// The settings that name a filter program. Emptied they run nothing; a file that only a filter could tell unchanged then
+    /// counts as changed.
+    fn filters(&self, git: &Git) -> Result<Vec<OsString>, Error> {
+        let pattern = r"^filter\..*\.(clean|smudge|process|required)$";
+        let output =
+            self.call(git, "config").args(["--null", "--name-only", "--get-regexp", pattern]).run_any()?;
+        match output.code {
+            Some(0 | 1) => {
+                let mut keys: Vec<&[u8]> =
+                    output.stdout.split(|b| *b == 0).filter(|key| !key.is_empty()).collect();
+                keys.sort_unstable();
+                keys.dedup();
+                Ok(keys.into_iter().map(|key| OsString::from_vec(key.to_vec())).collect())
+            }
+            _ => Err(output.failed("config")),
+        }
     }
 
     /// Keeps `commit` from being pruned while `task` may need it.

@@ -16,7 +16,7 @@ use acquit_core::workflow::{AgentWork, Mode, Stage, Work};
 use super::desk::Desk;
 use super::{Trouble, artifacts, perform, turn};
 use crate::git::{CommitId, Identity, Source};
-use crate::workspace::{Leftovers, Locked, Work as Collected, Workspace};
+use crate::workspace::{Leftovers, Locked, Rules, Work as Collected, Workspace};
 use crate::{gate, untrusted};
 
 /// How long a leg waits for what an earlier harness left running in the workspace: a git process that is killed with nobody
@@ -90,6 +90,11 @@ fn prepare(desk: &mut Desk<'_>, job: &Job<'_>) -> Result<Locked, Trouble> {
     let workspace =
         Workspace::open(&desk.world.workspace_folder(leg.task), &job.source, desk.world.git.clone())?
             .with_agent_identity(Identity::new(&author.name, &author.email))
+            .with_rules(Rules {
+                task_id: leg.task.to_string(),
+                base: job.task.seed.base.branch.clone(),
+                protected: job.definition.config.protected.clone(),
+            })
             .lock_within(&format!("acquit leg {leg}"), PATIENCE)?;
     let prepared = workspace.prepare(&leg.to_string(), &job.start, &job.task.seed.branch)?;
     if let Some(saved) = prepared.saved {

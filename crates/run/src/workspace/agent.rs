@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::files::{self, Found};
-use super::snapshot::{Skip, Snapshot};
+use super::snapshot::{Skip, Snapshot, too_deep};
 use super::{Error, Locked, Workspace};
 use crate::git::{CommitId, Identity, ObjectFormat};
 
@@ -24,6 +24,8 @@ pub(super) enum AgentGit {
         tip: Result<CommitId, String>,
         /// Whether HEAD is elsewhere, or there are refs besides the branch.
         elsewhere: bool,
+        /// The branches that are there, and the one that HEAD is on, bounded.
+        branches: Vec<String>,
     },
 }
 
@@ -103,8 +105,9 @@ impl Workspace {
 
     /// Whether objects come only from where we said: the alternates are ours, and no link leads out of the folder.
     pub(super) fn borrows_only_ours(&self, snapshot: &Snapshot) -> Result<(), String> {
-        if let Some(link) = snapshot.links.iter().find(|l| l.starts_with("objects")) {
-            return Err(format!("its repository has a symbolic link at {}", link.display()));
+        // A link leads elsewhere, and the sender would wait forever at a pipe.
+        if let Some((path, what)) = snapshot.odd.iter().find(|(path, _)| path.starts_with("objects")) {
+            return Err(format!("its repository has {what} at {}", path.display()));
         }
         let expected = alternates(&self.borrowed_objects());
         let found = files::read_untrusted(&self.agent_dir(), "objects/info/alternates", files::LARGE);
@@ -134,6 +137,9 @@ impl Locked {
         }
         fs::write(&reference, format!("{tip}\n")).map_err(io)?;
         fs::copy(self.git_dir().join("index"), new.join("index")).map_err(io)?;
+        if let Some(rules) = &self.rules {
+            rules.write_hooks(&new, branch)?;
+        }
         match fs::rename(&git, &old) {
             Ok(()) => {}
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
@@ -158,7 +164,13 @@ impl Locked {
             }
             Err(e) => return Err(Error::io("read", &root, e)),
         }
-        let snapshot = Snapshot::take(&root, Skip::Nothing).map_err(|e| Error::io("read", &root, e))?;
+        let snapshot = match Snapshot::take(&root, Skip::Nothing) {
+            Ok(snapshot) => snapshot,
+            Err(e) if too_deep(&e) => {
+                return Ok(AgentGit::Gone { what: "filled with folders that are nested too deeply" });
+            }
+            Err(e) => return Err(Error::io("read", &root, e)),
+        };
         let packed = match files::read_untrusted(&root, "packed-refs", files::LARGE)? {
             Found::Absent => Ok(String::new()),
             Found::Content(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
@@ -174,14 +186,19 @@ impl Locked {
             }),
             Found::Odd => Err(format!("the branch {branch} is not a plain file")),
         };
-        let on_branch = matches!(
-            files::read_untrusted(&root, "HEAD", files::SMALL)?,
-            Found::Content(bytes) if bytes.trim_ascii_end() == format!("ref: {name}").as_bytes()
-        );
-        let others = packed.is_err()
-            || packed.is_ok_and(|text| packed_refs(&text).any(|(_, r)| r != name))
-            || has_other_refs(&root.join("refs"), &root.join(&name), 0);
-        Ok(AgentGit::There { snapshot, tip, elsewhere: !on_branch || others })
+        let head = match files::read_untrusted(&root, "HEAD", files::SMALL)? {
+            Found::Content(bytes) => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
+            Found::Absent | Found::Odd => String::new(),
+        };
+        let on = head.strip_prefix("ref:").map(str::trim).unwrap_or_default();
+        let mut names = loose_refs(&root);
+        let odd = names.is_none() || packed.is_err();
+        let names = names.get_or_insert_default();
+        names.extend(packed_refs(packed.as_deref().unwrap_or_default()).map(|(_, r)| r.to_owned()));
+        let elsewhere = odd || on != name || names.iter().any(|r| *r != name);
+        let short = |r: &str| r.strip_prefix("refs/heads/").map(str::to_owned);
+        let branches = names.iter().map(String::as_str).chain([on]).filter_map(short).collect();
+        Ok(AgentGit::There { snapshot, tip, elsewhere, branches })
     }
 }
 
@@ -197,15 +214,31 @@ fn packed_refs(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.lines().filter(|l| !l.starts_with(['#', '^'])).filter_map(|l| l.split_once(' '))
 }
 
-/// Whether any file below `folder` is not `own`. Tags and remote refs count too: what they keep is kept.
-fn has_other_refs(folder: &Path, own: &Path, depth: usize) -> bool {
+/// The names of all refs that are files. Tags and remote refs count too: what they keep is kept. None when something is
+/// there that git did not make.
+fn loose_refs(root: &Path) -> Option<Vec<String>> {
     // Refs are a few folders deep; whatever is deeper was not made by git.
     const DEEPEST: usize = 16;
-    let Ok(entries) = fs::read_dir(folder) else { return true };
-    entries.flatten().any(|entry| match entry.file_type() {
-        Ok(kind) if kind.is_dir() => depth >= DEEPEST || has_other_refs(&entry.path(), own, depth + 1),
-        _ => entry.path() != own,
-    })
+    // Nobody works with more; reading them all would only take time.
+    const MOST: usize = 100_000;
+    let mut names = Vec::new();
+    let mut folders = vec![("refs".to_owned(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        let at = root.join(&folder);
+        if depth > DEEPEST || names.len() > MOST || !fs::symlink_metadata(&at).is_ok_and(|m| m.is_dir()) {
+            return None;
+        }
+        for entry in fs::read_dir(&at).ok()? {
+            let entry = entry.ok()?;
+            let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push((name, depth + 1));
+            } else {
+                names.push(name);
+            }
+        }
+    }
+    Some(names)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use acquit_core::artifact::DiffStats;
 use serde::{Deserialize, Serialize};
 
 use super::agent::AgentGit;
-use super::save::{Files, Submodules};
+use super::save::Files;
 use super::snapshot::Snapshot;
 use super::state::State;
 use super::{Error, Locked, SavedAttempt};
@@ -18,6 +18,10 @@ const MOST_PATHS: usize = 1_000;
 const MOST_COMMITS: usize = 1_000;
 /// Characters of a subject that are kept: it is shown in one line.
 const LONGEST_SUBJECT: usize = 200;
+
+/// Said when there is no tree to look at.
+pub(super) const REPLACED: &str =
+    "the work tree was replaced, or filled with folders that are nested too deeply";
 
 /// What to do with changes that the agent did not commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,13 +83,23 @@ impl Locked {
             return Err(Error::BadName { role: "the name of a leg", name: leg.to_owned() });
         }
         let Some(tree) = self.look_at_tree()? else {
-            return Err(Error::guardrail("the work tree was replaced"));
+            return Err(Error::guardrail(REPLACED));
         };
         let (agent, tip) = match self.read_agent(&state.facts.branch)? {
             AgentGit::Gone { what } => {
                 return Err(Error::guardrail(format!("its repository was {what}")));
             }
-            AgentGit::There { snapshot, tip, .. } => (snapshot, tip.map_err(Error::guardrail)?),
+            AgentGit::There { snapshot, tip, branches, .. } => {
+                self.check_branches(&branches, &state.facts.branch)?;
+                let tip = tip.map_err(Error::guardrail)?;
+                if let Some(what) = rewrites_history(&snapshot) {
+                    return Err(Error::guardrail(format!(
+                        "its repository has {what}, by which git shows another history than the one that is there; make \
+                         ordinary commits"
+                    )));
+                }
+                (snapshot, tip)
+            }
         };
         if tip == state.facts.agent_tip && state.has_tree(&tree) {
             return Ok(match &state.facts.collected {
@@ -131,9 +145,10 @@ impl Locked {
             }
             new_commits = self.commits_between(&start, tip)?;
         }
-        let kept = self.keep_repositories(leg, tree, Submodules::Stay)?;
         let which = if state.knows_paths(tree) { Files::Known } else { Files::Any };
-        let (head, left) = self.commit_work(tip, message, identity, tree.newest, which)?;
+        let commit = || self.commit_work(tip, message, identity, tree.newest, which);
+        let ((head, left), kept) = self.without_repositories(leg, tree, tip, commit)?;
+        self.check_own_folder(state, tree, &start, &head)?;
         let leftover = if head == *tip {
             Leftover::None
         } else {
@@ -164,58 +179,119 @@ impl Locked {
             self.import(agent, &start, tip, &format!("refs/acquit/tips/{leg}"))?;
         }
         let saved = self.save(leg, &start, tip, tree, Vec::new())?;
+        if let Some(saved) = &saved {
+            self.check_own_folder(state, tree, &start, &saved.commit)?;
+        }
         let saved = self.reset(state, leg, &start, saved)?;
         Ok(Work { leftover: saved.map_or(Leftover::None, Leftover::Saved), ..Work::nothing(&start) })
     }
 
-    /// The commits that `tip` has and `start` has not, newest first; refuses a tip that does not build on the start.
-    /// One call tells both: the start is listed as the edge of the range exactly if it is a parent of something in it.
+    /// The commits that `tip` has and `start` has not, newest first; refuses a tip that does not build on the start, and a
+    /// commit that does not name the task. One call tells all: the start is listed as the edge of the range exactly if it is a
+    /// parent of something in it.
     fn commits_between(&self, start: &CommitId, tip: &CommitId) -> Result<Vec<CommitSummary>, Error> {
+        let doing = "list its commits";
         let output = self
             .call("log")
             .args(["--boundary", "-z", "--no-show-signature", "--no-color", "--no-decorate", "--no-mailmap"])
-            .args(["--encoding=UTF-8", "--format=%m%H %s", &format!("{start}..{tip}"), "--"])
+            .args(["--encoding=UTF-8", "--format=%m%H %s%n%B", &format!("{start}..{tip}"), "--"])
             .run()
-            .map_err(Error::git("list the agent's commits"))?;
+            .map_err(Error::by_agent(doing))?;
         let text = String::from_utf8_lossy(&output.stdout);
         let mut commits = Vec::new();
         let mut builds_on_start = false;
+        let mut nameless = None;
         for row in text.split('\0').filter(|row| !row.is_empty()) {
-            let unexpected = || {
-                Error::git("list the agent's commits")(crate::git::Error::Unexpected { verb: "log".into() })
-            };
-            let (id, line) = row.get(1..).and_then(|r| r.split_once(' ')).ok_or_else(unexpected)?;
+            let unexpected = || Error::git(doing)(crate::git::Error::Unexpected { verb: "log".into() });
+            let (id, rest) = row.get(1..).and_then(|r| r.split_once(' ')).ok_or_else(unexpected)?;
+            let (line, message) = rest.split_once('\n').ok_or_else(unexpected)?;
             if row.starts_with('-') {
                 builds_on_start |= id == start.as_str();
-            } else if commits.len() < MOST_COMMITS {
-                let id = id.parse().map_err(|_| unexpected())?;
-                commits.push(CommitSummary { id, subject: subject(line) });
+                continue;
+            }
+            let id = id.parse().map_err(|_| unexpected())?;
+            let commit = CommitSummary { id, subject: subject(line) };
+            if self.rules.as_ref().is_some_and(|rules| !rules.is_named_in(message)) {
+                nameless = Some(commit.clone());
+            }
+            if commits.len() < MOST_COMMITS {
+                commits.push(commit);
             }
         }
-        if builds_on_start {
-            Ok(commits)
-        } else {
-            Err(Error::guardrail("its branch does not build on the commit that the leg started from"))
+        if !builds_on_start {
+            let words = "its branch does not build on the commit that the leg started from; add commits on top of it, and \
+                         do not rewrite what was there";
+            return Err(Error::guardrail(words));
+        }
+        match (nameless, &self.rules) {
+            (Some(commit), Some(rules)) => Err(Error::guardrail(format!(
+                "its commit {} ({:?}) does not name the task; every message needs a line `Task: {}`, which the hooks of the \
+                 workspace add if they are left alone",
+                commit.id.short(),
+                commit.subject,
+                rules.task_id
+            ))),
+            _ => Ok(commits),
+        }
+    }
+
+    /// Refuses protected branches, which an agent neither makes nor stands on.
+    fn check_branches(&self, branches: &[String], own: &str) -> Result<(), Error> {
+        let Some(rules) = &self.rules else { return Ok(()) };
+        match branches.iter().find(|branch| rules.protects(branch, own)) {
+            Some(branch) => Err(Error::guardrail(format!(
+                "it made or checked out the protected branch {branch:?} in its clone; stay on {own:?}, which acquit delivers"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses changes of `.acquit/`. Git is asked only where the listing of the tree shows a difference.
+    fn check_own_folder(
+        &self,
+        state: &State,
+        tree: &Snapshot,
+        start: &CommitId,
+        head: &CommitId,
+    ) -> Result<(), Error> {
+        if self.rules.is_none() || start == head || state.has_own_folder(tree) {
+            return Ok(());
+        }
+        let output = self.diff_tree(start, head, "--name-only", &[":(icase,top).acquit"])?;
+        match output.split(|b| *b == 0).find(|path| !path.is_empty()) {
+            Some(path) => Err(Error::guardrail(format!(
+                "it changed {:?}; what is in .acquit/ belongs to acquit and the project's owner: leave it as it is, and say in \
+                 your summary if something there has to change",
+                String::from_utf8_lossy(path)
+            ))),
+            None => Ok(()),
         }
     }
 
     fn difference(&self, from: &CommitId, to: &CommitId) -> Result<DiffStats, Error> {
-        let output = self.diff_tree(from, to, "--shortstat")?;
+        let output = self.diff_tree(from, to, "--shortstat", &[])?;
         Ok(read_stats(&output))
     }
 
     /// The paths that differ between two commits, bounded, with invalid UTF-8 replaced.
     pub fn changed_paths(&self, from: &CommitId, to: &CommitId) -> Result<Vec<String>, Error> {
-        let output = self.diff_tree(from, to, "--name-only")?;
+        let output = self.diff_tree(from, to, "--name-only", &[])?;
         let paths = output.split(|b| *b == 0).filter(|path| !path.is_empty()).take(MOST_PATHS);
         Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
     }
 
-    fn diff_tree(&self, from: &CommitId, to: &CommitId, form: &str) -> Result<Vec<u8>, Error> {
+    fn diff_tree(
+        &self,
+        from: &CommitId,
+        to: &CommitId,
+        form: &str,
+        paths: &[&str],
+    ) -> Result<Vec<u8>, Error> {
         let output = self
             .call("diff-tree")
             .args(["-r", "-z", form, "--no-renames", "--no-ext-diff", "--no-textconv"])
             .args([from.as_str(), to.as_str(), "--"])
+            .args(paths)
             .run()
             .map_err(Error::git("compare the work with its start"))?;
         Ok(output.stdout)
@@ -252,6 +328,17 @@ impl Work {
             kept: Vec::new(),
         }
     }
+}
+
+/// What makes the agent's git see other objects than those that would be imported. None of it is: it is a sign of intent.
+fn rewrites_history(agent: &Snapshot) -> Option<&'static str> {
+    super::snapshot::paths(&agent.rows).find_map(|path| match path {
+        b"info/grafts" => Some("grafts"),
+        b"shallow" => Some("a shallow border"),
+        b"objects/info/http-alternates" => Some("alternates on the network"),
+        path if path.starts_with(b"refs/replace/") => Some("replacement refs"),
+        _ => None,
+    })
 }
 
 fn subject(line: &str) -> String {

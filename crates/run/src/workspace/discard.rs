@@ -8,7 +8,7 @@ impl Locked {
     pub fn discard(&self) -> Result<(), Error> {
         let Some(mut state) = self.load()? else { return Err(Error::NotPrepared { path: self.dir.clone() }) };
         match self.look_at_tree()? {
-            None => return Err(Error::guardrail("the work tree was replaced")),
+            None => return Err(Error::guardrail(super::collect::REPLACED)),
             Some(tree) if state.has_tree(&tree) => return Ok(()),
             Some(_) => {}
         }

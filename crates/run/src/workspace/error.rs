@@ -109,4 +109,37 @@ impl Error {
     pub(super) fn guardrail(what: impl Into<String>) -> Self {
         Self::Guardrail { what: what.into() }
     }
+
+    /// A failure of git at something that the agent made: its doing, unless git names a trouble of this machine.
+    pub(super) fn by_agent(doing: &'static str) -> impl FnOnce(git::Error) -> Self {
+        move |source| match &source {
+            git::Error::Failed { stderr, .. } if !TROUBLES.iter().any(|words| stderr.contains(words)) => {
+                let said: Vec<&str> =
+                    stderr.lines().filter(|line| !line.trim().is_empty()).take(LINES).collect();
+                Self::guardrail(format!("git could not {doing}: {}", said.join("; ")))
+            }
+            git::Error::TooMuchOutput { limit, .. } => {
+                Self::guardrail(format!("git could not {doing}: that gives more than {limit} bytes"))
+            }
+            _ => Self::Git { doing, source },
+        }
+    }
 }
+
+/// How many lines of git's words the agent is told: the reason is among the first.
+const LINES: usize = 4;
+
+/// What git says when the machine, not the content, is at fault. The last two are those of a sending side that did not start.
+const TROUBLES: [&str; 11] = [
+    "No space left",
+    "quota exceeded",
+    "Read-only file system",
+    "Input/output error",
+    "Cannot allocate memory",
+    "out of memory",
+    "Too many open files",
+    "Resource temporarily unavailable",
+    "cannot fork",
+    "cannot run",
+    "Could not read from remote repository",
+];

@@ -43,7 +43,7 @@ impl Locked {
             call = call.arg("--upload-pack").arg(command);
         }
         let refspec = format!("+refs/heads/tip:{reference}");
-        call.arg(&view).arg(refspec).run().map_err(Error::git("import the agent's commits"))?;
+        call.arg(&view).arg(refspec).run().map_err(Error::by_agent("take in its commits"))?;
         files::remove(&view)
     }
 }

@@ -30,10 +30,12 @@ mod discard;
 mod error;
 mod files;
 mod import;
+mod inner;
 mod lock;
 mod prepare;
 mod publish;
 mod remove;
+mod rules;
 mod save;
 mod setup;
 mod snapshot;
@@ -51,6 +53,7 @@ pub use collect::{CommitSummary, Leftover, Leftovers, Work};
 pub use error::Error;
 pub use lock::Locked;
 pub use prepare::Prepared;
+pub use rules::Rules;
 
 /// Removes a folder that a program of a leg wrote to, also what it closed.
 pub(crate) fn remove_folder(folder: &Path) -> Result<(), Error> {
@@ -66,6 +69,7 @@ pub struct Workspace {
     git: Git,
     agent: Identity,
     upload_pack: Option<OsString>,
+    rules: Option<Rules>,
 }
 
 /// Work of an attempt that was taken out of the tree and can be looked at again.
@@ -92,6 +96,7 @@ impl Workspace {
             git,
             agent: Identity::neutral(),
             upload_pack: None,
+            rules: None,
         })
     }
 
@@ -99,6 +104,13 @@ impl Workspace {
     #[must_use]
     pub fn with_agent_identity(mut self, identity: Identity) -> Self {
         self.agent = identity;
+        self
+    }
+
+    /// What the agent may not do here. Without rules everything that can be imported is accepted.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Rules) -> Self {
+        self.rules = Some(rules);
         self
     }
 

@@ -79,7 +79,7 @@ impl Locked {
         // led nowhere.
         let built_on = self.is_part_of(state, start)?;
         let moved = parent != state.facts.head;
-        if !moved && built_on && kept.is_empty() && (tree_same || self.is_clean(&tree)?) {
+        if !moved && built_on && kept.is_empty() && (tree_same || self.is_clean(&state.facts.head, &tree)?) {
             let there = state.facts.head == *start;
             return if there { Ok(None) } else { self.reset(state, leg, start, None) };
         }
@@ -107,7 +107,7 @@ impl Locked {
         let mut kept = Vec::new();
         let parent = match agent {
             AgentGit::Gone { .. } => head.clone(),
-            AgentGit::There { snapshot, tip, elsewhere } => {
+            AgentGit::There { snapshot, tip, elsewhere, .. } => {
                 let mut aside = elsewhere;
                 let parent = match tip {
                     Ok(tip) if tip == state.facts.agent_tip => head.clone(),
@@ -138,11 +138,13 @@ impl Locked {
         Ok((parent, kept))
     }
 
-    /// Whether git, too, sees nothing but ignored files beyond the harness's HEAD.
-    pub(super) fn is_clean(&self, tree: &Snapshot) -> Result<bool, Error> {
+    /// Whether git, too, sees nothing but ignored files beyond `head`.
+    pub(super) fn is_clean(&self, head: &CommitId, tree: &Snapshot) -> Result<bool, Error> {
         if !tree.repositories.is_empty() {
             return Ok(false);
         }
+        // A collection that was refused or cut short has left it at the commit that it had just made.
+        self.set_head(head)?;
         let output = self
             .call_in_tree("status")
             .args(["--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all"])

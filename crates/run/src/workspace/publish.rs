@@ -145,6 +145,8 @@ impl Locked {
                     "--no-prune",
                 ])
                 .args(["--no-recurse-submodules", "--no-show-forced-updates", "--no-write-commit-graph"])
+                // Named here, because the user's configuration could name another for this very folder.
+                .args(["--upload-pack", "git-upload-pack"])
                 .arg(self.git_dir())
                 .args(&refspecs)
                 .run()

@@ -1,7 +1,5 @@
 //! The end of a workspace, and how much room it takes until then.
 
-use std::path::Path;
-
 use super::agent::AgentGit;
 use super::state::State;
 use super::{Error, Locked, Workspace, files};
@@ -34,10 +32,11 @@ impl Locked {
         let Some(state) = self.load()?.filter(|s| s.facts.resetting.is_none()) else {
             return Ok(Some("a reset has not been finished".into()));
         };
-        if let Some(tree) = self.look_at_tree()?
-            && !state.has_tree(&tree)
-            && !self.is_clean(&tree)?
-        {
+        let clean = match self.look_at_tree()? {
+            Some(tree) => state.has_tree(&tree) || self.is_clean(&state.facts.head, &tree)?,
+            None => self.tree().symlink_metadata().is_err(),
+        };
+        if !clean {
             return Ok(Some("the tree has changes that are in no commit".into()));
         }
         match self.read_agent(&state.facts.branch)? {
@@ -87,36 +86,26 @@ impl Locked {
 }
 
 impl Workspace {
-    /// The bytes that this workspace takes on the disk.
+    /// The bytes that this workspace takes on the disk, as far as it can be seen: what the agent at work just removed, closed,
+    /// or buried deeper than a path can name is not counted.
     pub fn disk_use(&self) -> Result<u64, Error> {
-        fn add(folder: &Path) -> std::io::Result<u64> {
-            use std::os::unix::fs::MetadataExt;
-            let mut sum = 0;
-            for entry in std::fs::read_dir(folder)? {
-                let entry = entry?;
-                let meta = match entry.metadata() {
-                    Ok(meta) => meta,
-                    Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
-                    Err(e) => return Err(e),
-                };
+        use std::os::unix::fs::MetadataExt;
+        let mut sum = 0;
+        let mut folders = vec![self.dir.clone()];
+        while let Some(folder) = folders.pop() {
+            let entries = match std::fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(e) if folder == self.dir => return Err(Error::io("measure", &self.dir, e)),
+                Err(_) => continue,
+            };
+            for entry in entries.flatten() {
+                let Ok(meta) = entry.metadata() else { continue };
                 sum += meta.blocks() * 512;
                 if meta.is_dir() {
-                    sum += match add(&entry.path()) {
-                        // Gone or closed by the agent at work: counted as what can be seen.
-                        Err(e)
-                            if matches!(
-                                e.kind(),
-                                std::io::ErrorKind::NotFound | std::io::ErrorKind::PermissionDenied
-                            ) =>
-                        {
-                            0
-                        }
-                        other => other?,
-                    };
+                    folders.push(entry.path());
                 }
             }
-            Ok(sum)
         }
-        add(&self.dir).map_err(|e| Error::io("measure", &self.dir, e))
+        Ok(sum)
     }
 }

@@ -1,13 +1,11 @@
 //! Taking everything out of a tree into a commit, and then making the tree clean.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use acquit_core::artifact::DiffStats;
 
 use super::collect::read_stats;
-use super::snapshot::{Skip, Snapshot};
+use super::snapshot::{Skip, Snapshot, too_deep};
 use super::state::{Resetting, State};
 use super::{Error, Locked, SavedAttempt, files};
 use crate::git::{CommitId, Identity, ObjectFormat};
@@ -24,17 +22,8 @@ pub(super) enum Files {
     Any,
 }
 
-/// What becomes of submodules that the agent has filled.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Submodules {
-    /// They stay for the gates that follow.
-    Stay,
-    /// They go, as everything does that a fresh tree has not.
-    MoveAside,
-}
-
 impl Locked {
-    /// The listing of the tree, or none when the tree itself is not a folder any more.
+    /// The listing of the tree, or none when there is none to be had: it is not a folder any more, or too deep to be read.
     pub(super) fn look_at_tree(&self) -> Result<Option<Snapshot>, Error> {
         let tree = self.tree();
         match std::fs::symlink_metadata(&tree) {
@@ -43,7 +32,11 @@ impl Locked {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(Error::io("read", &tree, e)),
         }
-        Snapshot::take(&tree, Skip::OwnGit).map(Some).map_err(|e| Error::io("read", &tree, e))
+        match Snapshot::take(&tree, Skip::OwnGit) {
+            Ok(snapshot) => Ok(Some(snapshot)),
+            Err(e) if too_deep(&e) => Ok(None),
+            Err(e) => Err(Error::io("read", &tree, e)),
+        }
     }
 
     /// Puts the whole tree into the index: new, changed and removed files, without the ignored ones.
@@ -57,7 +50,7 @@ impl Locked {
             ObjectFormat::Sha256 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
         };
         let again = self.call_in_tree("add").without_attributes(empty_tree).arg("--all").arg(".").run();
-        again.map(drop).map_err(|_| Error::Git { doing: "read the work tree", source: first })
+        again.map(drop).map_err(|_| Error::by_agent("store the work tree")(first))
     }
 
     /// Commits the tree on top of `parent`, and says how much that was; `parent` itself when there is nothing to commit.
@@ -106,7 +99,7 @@ impl Locked {
             let stats = if head == *parent { DiffStats::default() } else { read_stats(&output.stdout) };
             return Ok((head, stats));
         }
-        Err(Error::git("commit what is in the tree")(output.failed("commit")))
+        Err(Error::by_agent("commit what is in the tree")(output.failed("commit")))
     }
 
     /// Commits the whole tree on top of `parent`. A tree that git cannot store is moved away whole instead, added to
@@ -144,7 +137,7 @@ impl Locked {
         tree: &Snapshot,
         mut kept: Vec<PathBuf>,
     ) -> Result<Option<SavedAttempt>, Error> {
-        kept.extend(self.keep_repositories(leg, tree, Submodules::MoveAside)?);
+        kept.extend(self.keep_repositories(leg, tree)?);
         let message = format!("acquit: what leg {leg} left in the tree\n");
         let commit = self.commit_tree(leg, parent, &message, tree.newest, &mut kept)?;
         if commit == *known && kept.is_empty() {
@@ -248,65 +241,5 @@ impl Locked {
             Some(1) => Ok(false),
             _ => Err(Error::git(doing)(output.failed("merge-base"))),
         }
-    }
-
-    /// Moves the `.git` of repositories inside the tree away, so that their files are saved as files and not as a
-    /// pointer to commits that exist nowhere else. Those in ignored folders are caches and stay.
-    pub(super) fn keep_repositories(
-        &self,
-        leg: &str,
-        tree: &Snapshot,
-        filled: Submodules,
-    ) -> Result<Vec<PathBuf>, Error> {
-        if tree.repositories.is_empty() {
-            return Ok(Vec::new());
-        }
-        let folders: Vec<&Path> = tree.repositories.iter().filter_map(|git| git.parent()).collect();
-        let ignored = self.ask_about(&folders, "check-ignore", &["-z", "--stdin"])?;
-        let tracked = self
-            .call("ls-files")
-            .args(["--stage", "-z"])
-            .run()
-            .map_err(Error::git("list the tracked files"))?
-            .stdout;
-        let submodules: Vec<&[u8]> = tracked
-            .split(|b| *b == 0)
-            .filter(|row| row.starts_with(b"160000 "))
-            .filter_map(|row| row.splitn(2, |b| *b == b'\t').nth(1))
-            .collect();
-        let mut kept = Vec::new();
-        for folder in folders {
-            let at = self.tree().join(folder);
-            // An outer repository that was moved as a whole took this one along.
-            if ignored.iter().any(|i| folder.starts_with(i)) || at.join(".git").symlink_metadata().is_err() {
-                continue;
-            }
-            if submodules.contains(&folder.as_os_str().as_bytes()) {
-                if filled == Submodules::Stay {
-                    continue;
-                }
-                kept.push(files::move_aside(&at, &self.kept_dir(), &format!("{leg}-submodule"))?);
-                std::fs::create_dir(&at).map_err(|e| Error::io("create", &at, e))?;
-            } else {
-                kept.push(files::move_aside(&at.join(".git"), &self.kept_dir(), &format!("{leg}-git"))?);
-            }
-        }
-        Ok(kept)
-    }
-
-    fn ask_about(&self, paths: &[&Path], verb: &str, args: &[&str]) -> Result<Vec<PathBuf>, Error> {
-        let mut input = Vec::new();
-        for path in paths {
-            input.extend_from_slice(path.as_os_str().as_bytes());
-            input.push(0);
-        }
-        let doing = "tell ignored folders from others";
-        let output = self.call_in_tree(verb).args(args).input(input).run_any().map_err(Error::git(doing))?;
-        // 1 is "none of them".
-        if !matches!(output.code, Some(0 | 1)) {
-            return Err(Error::git(doing)(output.failed(verb)));
-        }
-        let found = output.stdout.split(|b| *b == 0).filter(|p| !p.is_empty());
-        Ok(found.map(|p| PathBuf::from(OsString::from_vec(p.to_vec()))).collect())
     }
 }

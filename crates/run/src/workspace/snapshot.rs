@@ -15,7 +15,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, chmodat, fstat, open, openat, statat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, chmodat, fstat, open, openat, statat, unlinkat,
+};
 use rustix::io::Errno;
 
 /// The coarsest tick of a kernel's file clock (100 Hz).
@@ -23,8 +25,8 @@ const TICK_NANOSECONDS: i128 = 10_000_000;
 /// What follows the path in a row: a zero, mode and inode; for anything but a folder also size and two times.
 const FOLDER_ROW: usize = 1 + 4 + 8;
 const FILE_ROW: usize = FOLDER_ROW + 8 + 4 * 8;
-/// Deeper trees cannot be named by one path, and git cannot read them either.
-const DEEPEST: usize = 1_000;
+/// Deeper than any build goes. Each level holds a descriptor while it is read, of which a process may have as few as 1,024.
+const DEEPEST: usize = 250;
 
 /// Which part of the folder is left out.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,8 +49,8 @@ pub(super) struct Snapshot {
     pub(super) newest: i64,
     /// Entries named `.git` below the root.
     pub(super) repositories: Vec<PathBuf>,
-    /// Symbolic links.
-    pub(super) links: Vec<PathBuf>,
+    /// What is neither a file nor a folder, in words.
+    pub(super) odd: Vec<(PathBuf, &'static str)>,
 }
 
 impl Snapshot {
@@ -64,7 +66,7 @@ impl Snapshot {
                 trusted: true,
                 newest: 0,
                 repositories: Vec::new(),
-                links: Vec::new(),
+                odd: Vec::new(),
             },
             youngest: 0,
             path: Vec::new(),
@@ -86,14 +88,20 @@ impl Snapshot {
 
 /// The paths in the rows of a listing.
 pub(super) fn paths(rows: &[u8]) -> impl Iterator<Item = &[u8]> {
+    split(rows).map(|(path, _)| path)
+}
+
+/// The rows of a listing: each path with what is known of it.
+pub(super) fn split(rows: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut rest = rows;
     std::iter::from_fn(move || {
         let end = rest.iter().position(|b| *b == 0)?;
         let (path, row) = rest.split_at(end);
         let mode = u32::from_le_bytes(row.get(1..5)?.try_into().ok()?);
         let folder = FileType::from_raw_mode(mode) == FileType::Directory;
-        rest = row.get(if folder { FOLDER_ROW } else { FILE_ROW }..)?;
-        Some(path)
+        let (known, next) = row.split_at_checked(if folder { FOLDER_ROW } else { FILE_ROW })?;
+        rest = next;
+        Some((path, known))
     })
 }
 
@@ -154,8 +162,12 @@ impl Walk {
         if name.to_bytes() == b".git" {
             self.snapshot.repositories.push(PathBuf::from(OsStr::from_bytes(&self.path)));
         }
-        if kind == FileType::Symlink {
-            self.snapshot.links.push(PathBuf::from(OsStr::from_bytes(&self.path)));
+        if kind == FileType::Fifo && name.to_bytes().starts_with(b".git") {
+            // Holds nothing that could be lost, and git would wait at it forever: for attributes, ignore rules, submodules.
+            return unlinkat(folder, name, AtFlags::empty()).map_err(io::Error::from);
+        }
+        if let Some(what) = odd(kind) {
+            self.snapshot.odd.push((PathBuf::from(OsStr::from_bytes(&self.path)), what));
         }
         let start = self.snapshot.rows.len();
         let rows = &mut self.snapshot.rows;
@@ -180,6 +192,21 @@ impl Walk {
         self.snapshot.newest = self.snapshot.newest.max(modified);
         self.youngest = self.youngest.max(nanoseconds(changed, changed_nanos));
         Ok(())
+    }
+}
+
+/// Whether a listing was given up because of its depth.
+pub(super) fn too_deep(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NAMETOOLONG.raw_os_error())
+}
+
+fn odd(kind: FileType) -> Option<&'static str> {
+    match kind {
+        FileType::RegularFile | FileType::Directory => None,
+        FileType::Symlink => Some("a symbolic link"),
+        FileType::Fifo => Some("a pipe"),
+        FileType::Socket => Some("a socket"),
+        FileType::CharacterDevice | FileType::BlockDevice | FileType::Unknown => Some("a device"),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::snapshot::{self, Snapshot};
-use super::{Error, Locked, SavedAttempt, Work, files};
+use super::{Error, Locked, SavedAttempt, Work, files, rules};
 use crate::git::CommitId;
 
 /// Changes when the form of the file does; another version is read as "nothing known", which costs a look by git.
@@ -102,6 +102,12 @@ impl State {
     pub(super) fn knows_paths(&self, tree: &Snapshot) -> bool {
         let known: std::collections::HashSet<&[u8]> = snapshot::paths(&self.tree).collect();
         self.facts.tree_trusted && snapshot::paths(&tree.rows).all(|path| known.contains(path))
+    }
+
+    /// Whether acquit's own folder is as it was, entry by entry.
+    pub(super) fn has_own_folder(&self, tree: &Snapshot) -> bool {
+        let own = |rows| snapshot::split(rows).filter(|(path, _)| rules::is_own(path));
+        self.facts.tree_trusted && own(&self.tree).eq(own(&tree.rows))
     }
 
     pub(super) fn has_ignores(&self, tree: &Snapshot) -> bool {

@@ -274,8 +274,7 @@ fn objects_that_do_not_check_out_are_refused() {
     let tree = bench.agent(&["hash-object", "-w", "-t", "tree", "--literally", file.to_str().unwrap()]);
     let bad = bench.agent(&["commit-tree", "-m", "bad", "-p", "HEAD", &tree]);
     bench.agent(&["update-ref", &format!("refs/heads/{BRANCH}"), &bad]);
-    let error = bench.collect("L1").unwrap_err();
-    assert!(matches!(error, Error::Git { .. }), "{error:?}");
+    guardrail(bench.collect("L1").unwrap_err(), "hasDotgit");
     assert!(!repo::git_succeeds(&bench.dir.join("git"), &["cat-file", "-e", &bad]));
     assert_eq!(bench.prepare("L2").saved.expect("kept aside").kept.len(), 1);
     bench.assert_fresh();

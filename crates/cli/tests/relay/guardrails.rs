@@ -1,0 +1,50 @@
+//! An agent that does what it must not: its leg ends so, the next one is told why, and honest work passes.
+
+use crate::common::{Sandbox, read};
+use crate::{CODE, failed};
+
+/// A first attempt that ends at a guardrail and a second that is honest; what the second was told.
+fn told(wrong: &str) -> (Sandbox, String) {
+    let script = format!(
+        "[[code]]\nstep = [ {{ run = \"{wrong}\" }}, {{ outcome = \"pr_ready\" }} ]\n\
+         [[code]]\nstep = [ {{ write = \"work.txt\", content = \"work\\n\" }}, \
+         {{ run = \"git add -A && git commit -qm 'Write it'\" }}, {{ outcome = \"pr_ready\" }} ]\n"
+    );
+    let sandbox = Sandbox::scripted(&CODE.replace("outcome = 0", "outcome = 0\nguardrail = 1"), &script);
+    sandbox.run_to(0);
+    let (kind, reason) = failed(&sandbox, 0);
+    assert_eq!(kind, "guardrail", "{reason}");
+    let prompt = read(&sandbox.leg_file(2, "prompt.md"));
+    // In a prompt the reason stands in one line, between backquotes.
+    let shown = reason.replace('`', "'");
+    assert!(prompt.contains(&shown), "no {shown:?} in\n{prompt}");
+    let branch = sandbox.task().seed.branch;
+    assert_eq!(sandbox.repo.git(&["diff", "--name-only", &format!("main...{branch}")]), "work.txt");
+    (sandbox, reason)
+}
+
+#[test]
+fn an_edit_of_acquits_files_ends_at_a_guardrail_and_the_next_attempt_knows_why() {
+    let (sandbox, reason) = told("echo mine > .acquit/acquit.toml; echo work > work.txt");
+    assert!(reason.contains(".acquit/acquit.toml") && reason.contains("leave it as it is"), "{reason}");
+    let attempts = sandbox.refs("refs/acquit/attempts/");
+    let [attempt] = attempts.as_slice() else { panic!("{attempts:?}") };
+    assert_eq!(
+        sandbox.repo.git(&["show", &format!("{attempt}:.acquit/acquit.toml")]),
+        "mine",
+        "and nothing is lost"
+    );
+}
+
+#[test]
+fn a_commit_that_does_not_name_its_task_ends_at_a_guardrail() {
+    let evading = "echo x > x; git add -A; git -c core.hooksPath=/dev/null commit -qm sneaky";
+    let (_, reason) = told(evading);
+    assert!(reason.contains("sneaky") && reason.contains("Task: T-1"), "{reason}");
+}
+
+#[test]
+fn a_protected_branch_ends_at_a_guardrail() {
+    let (_, reason) = told("echo x > x; git -c core.hooksPath=/dev/null checkout -qb main");
+    assert!(reason.contains("protected branch \"main\""), "{reason}");
+}

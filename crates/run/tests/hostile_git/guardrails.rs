@@ -1,0 +1,183 @@
+//! The rules of a task: told by hooks while the agent works, found afterwards whether or not it left the hooks alone.
+
+use std::fs;
+use std::process::Command;
+
+use acquit_run::workspace::{Error, Leftover, Leftovers, Work};
+use acquit_testkit::repo;
+
+use crate::stage::{BRANCH, Stage, leftovers};
+
+fn prepared() -> Stage {
+    let stage = Stage::new();
+    let source = stage.source();
+    let base = source.base(&stage.git(), None).unwrap().commit;
+    stage.workspace(&source).lock("t").unwrap().prepare("L1", &base, BRANCH).unwrap();
+    repo::write(&stage.tree().join("README.md"), "work\n");
+    stage
+}
+
+fn collect(stage: &Stage, keep: Leftovers) -> Result<Work, Error> {
+    let source = stage.source();
+    stage.workspace(&source).lock("t").unwrap().collect("L1", keep)
+}
+
+fn agent(stage: &Stage, args: &[&str]) -> String {
+    repo::git(&stage.tree(), args)
+}
+
+/// What git says when it refuses.
+fn refused(stage: &Stage, args: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(stage.tree()).args(args).env_clear().env("HOME", "/nonexistent");
+    command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("GIT_CONFIG_NOSYSTEM", "1");
+    let output = command.output().unwrap();
+    assert!(!output.status.success(), "{args:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[track_caller]
+fn ends(stage: &Stage, keep: Leftovers, words: &[&str]) {
+    match collect(stage, keep) {
+        Err(Error::Guardrail { what }) => {
+            assert!(words.iter().all(|word| what.contains(word)), "{words:?}: {what}");
+        }
+        other => panic!("{words:?}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_commit_without_the_task_gets_its_trailer_and_one_with_it_stays_as_it_is() {
+    for (message, expected) in [
+        ("Fix it", "Fix it\n\nTask: T-1"),
+        ("Fix: it", "Fix: it\n\nTask: T-1"),
+        ("Fix it for T-12", "Fix it for T-12\n\nTask: T-1"),
+        ("Fix T-1", "Fix T-1"),
+        ("Fix it\n\nTask: T-1", "Fix it\n\nTask: T-1"),
+        ("Fix it\n\nBody.", "Fix it\n\nBody.\n\nTask: T-1"),
+        ("Fix it\n\nSigned-off-by: A <a@b>", "Fix it\n\nSigned-off-by: A <a@b>\nTask: T-1"),
+        ("Re-add: it", "Re-add: it\n\nTask: T-1"),
+        ("100% \\n $(x) 'y'", "100% \\n $(x) 'y'\n\nTask: T-1"),
+    ] {
+        let stage = prepared();
+        agent(&stage, &["commit", "--quiet", "--no-verify", "--all", "-m", message]);
+        assert_eq!(agent(&stage, &["log", "-1", "--format=%B"]), expected);
+        assert_eq!(collect(&stage, leftovers()).unwrap().leftover, Leftover::None);
+    }
+}
+
+#[test]
+fn merges_amendments_and_picks_name_the_task_too() {
+    let stage = prepared();
+    agent(&stage, &["commit", "--quiet", "--all", "-m", "one"]);
+    agent(&stage, &["checkout", "--quiet", "-b", "side", "HEAD~1"]);
+    repo::write(&stage.tree().join("side.txt"), "side\n");
+    repo::commit_all(&stage.tree(), "two");
+    agent(&stage, &["checkout", "--quiet", BRANCH]);
+    agent(&stage, &["merge", "--quiet", "--no-ff", "--no-edit", "side"]);
+    agent(&stage, &["commit", "--quiet", "--amend", "--no-edit"]);
+    agent(&stage, &["revert", "--no-edit", "-m", "1", "HEAD"]);
+    assert_eq!(collect(&stage, leftovers()).unwrap().new_commits.len(), 4);
+}
+
+#[test]
+fn a_commit_that_evades_the_hooks_is_found() {
+    let stage = prepared();
+    agent(&stage, &["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--all", "-m", "sneaky"]);
+    agent(&stage, &["commit", "--quiet", "--allow-empty", "-m", "T-1: honest"]);
+    ends(&stage, leftovers(), &["\"sneaky\"", "does not name the task", "Task: T-1"]);
+}
+
+#[test]
+fn protected_branches_are_refused_by_hooks_and_found_without_them() {
+    let stage = prepared();
+    for args in [
+        &["branch", "main"][..],
+        &["checkout", "-q", "-b", "release/2"],
+        &["update-ref", "refs/heads/it's", "HEAD"],
+        &["symbolic-ref", "HEAD", "refs/heads/main"],
+        &["checkout", "-q", "--orphan", "main"],
+    ] {
+        let words = refused(&stage, args);
+        assert!(words.contains("protected branch") && words.contains("acquit"), "{args:?}: {words}");
+    }
+    agent(&stage, &["checkout", "--quiet", "-b", "mainly"]);
+    agent(&stage, &["checkout", "--quiet", BRANCH]);
+    agent(&stage, &["-c", "core.hooksPath=/dev/null", "branch", "release/3"]);
+    ends(&stage, leftovers(), &["release/3", "protected", BRANCH]);
+    ends(&stage, Leftovers::SaveAndReset, &["release/3"]);
+    // What was wrong can be made right.
+    agent(&stage, &["branch", "-q", "-D", "release/3"]);
+    collect(&stage, leftovers()).unwrap();
+}
+
+#[test]
+fn a_push_is_refused_with_words() {
+    let stage = prepared();
+    let to = stage.repo.beside("inner");
+    let words = refused(&stage, &["push", to.to_str().unwrap(), BRANCH]);
+    assert!(words.contains("acquit delivers; do not push"), "{words}");
+}
+
+#[test]
+fn changes_of_acquits_folder_are_found_in_commits_in_the_tree_and_where_only_looking_was_asked_for() {
+    type Way = fn(&Stage);
+    let ways: [Way; 6] = [
+        |s| repo::write(&s.tree().join(".acquit/acquit.toml"), "mine\n"),
+        |s| repo::write(&s.tree().join(".acquit/new/file"), "mine\n"),
+        |s| fs::remove_file(s.tree().join(".acquit/acquit.toml")).unwrap(),
+        |s| {
+            agent(s, &["mv", ".acquit", "elsewhere"]);
+        },
+        |s| {
+            fs::remove_dir_all(s.tree().join(".acquit")).unwrap();
+            repo::write(&s.tree().join(".acquit"), "a file\n");
+        },
+        |s| repo::write(&s.tree().join(".Acquit/acquit.toml"), "mine\n"),
+    ];
+    for way in ways {
+        for commit in [false, true] {
+            let stage = prepared();
+            way(&stage);
+            if commit {
+                repo::commit_all(&stage.tree(), "T-1");
+            }
+            ends(&stage, Leftovers::SaveAndReset, &["cquit", "leave it as it is"]);
+            ends(&stage, leftovers(), &["cquit", "leave it as it is"]);
+            let source = stage.source();
+            let base = source.base(&stage.git(), None).unwrap().commit;
+            let saved =
+                stage.workspace(&source).lock("t").unwrap().prepare("L2", &base, BRANCH).unwrap().saved;
+            assert!(saved.is_some(), "an attempt is never lost");
+            assert_eq!(
+                fs::read_to_string(stage.tree().join(".acquit/acquit.toml")).unwrap(),
+                "agent = \"bot\"\n"
+            );
+        }
+    }
+    // Touched and the same is no change.
+    let stage = prepared();
+    repo::write(&stage.tree().join(".acquit/acquit.toml"), "agent = \"bot\"\n");
+    collect(&stage, leftovers()).unwrap();
+}
+
+#[test]
+fn an_ordinary_leg_pays_no_git_call_for_the_rules() {
+    let calls = |rules: bool| {
+        let stage = Stage::new();
+        let source = stage.source();
+        let base = source.base(&stage.git(), None).unwrap().commit;
+        stage.calls();
+        let plain = acquit_run::workspace::Workspace::open(&stage.dir, &source, stage.git()).unwrap();
+        let workspace = if rules { stage.workspace(&source) } else { plain };
+        let locked = workspace.lock("t").unwrap();
+        locked.prepare("L1", &base, BRANCH).unwrap();
+        repo::write(&stage.tree().join("README.md"), "work\n");
+        repo::commit_all(&stage.tree(), "T-1: work");
+        repo::write(&stage.tree().join("README.md"), "more\n");
+        locked.collect("L1", leftovers()).unwrap();
+        stage.calls().len()
+    };
+    let (with, without) = (calls(true), calls(false));
+    assert_eq!((with, without), (5, 5), "read-tree, fetch, log, commit, diff-tree");
+}

@@ -1,0 +1,69 @@
+//! No git verb without a tripwire: what the source calls and what [`everything`](crate::stage::everything) runs are the same.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use crate::agent::fill_submodule;
+use crate::stage::{Stage, everything};
+
+#[test]
+fn every_verb_that_the_source_calls_is_run_by_the_suite() {
+    let mut called = BTreeSet::new();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    verbs_below(&source, &mut called);
+    assert!(called.len() > 15, "the source is read wrongly: {called:?}");
+
+    let stage = Stage::new();
+    everything(&stage, "nothing planted", &|_| {});
+    // A repository inside the tree asks for more, and an attempt beside another for a merge of both.
+    let second = Stage::new();
+    everything(&second, "a repository inside", &|s| {
+        let inner = s.tree().join("vendor");
+        let _ = fs::create_dir_all(&inner);
+        acquit_testkit::repo::git(&inner, &["init", "--quiet"]);
+        fill_submodule(s);
+    });
+    let no_commits = Stage::new();
+    no_commits.repo.git(&["checkout", "--quiet", "--orphan", "unborn"]);
+    let _ = no_commits.source().base(&no_commits.git(), Some("nowhere"));
+    let run: BTreeSet<String> =
+        [stage, second, no_commits].iter().flat_map(Stage::calls).filter_map(|call| verb_of(&call)).collect();
+    let missing: Vec<_> = called.difference(&run).collect();
+    assert!(missing.is_empty(), "called in the source and never run against a tripwire: {missing:?}");
+}
+
+/// The first word that is neither an option nor the value of one.
+fn verb_of(call: &str) -> Option<String> {
+    let mut words = call.split(' ');
+    while let Some(word) = words.next() {
+        if word == "-c" {
+            words.next();
+        } else if !word.starts_with('-') {
+            return Some(word.to_owned());
+        }
+    }
+    None
+}
+
+/// The verbs in `call("…")`, `call(git, "…")`, `call_in_tree("…")` and `ask_about(…, "…", …)`.
+fn verbs_below(folder: &Path, verbs: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            verbs_below(&path, verbs);
+        } else {
+            let text = fs::read_to_string(&path).unwrap();
+            for opening in [".call(", "call_in_tree(", "ask_about("] {
+                for (at, _) in text.match_indices(opening) {
+                    let rest = &text[at + opening.len()..];
+                    let arguments = &rest[..rest.find(')').unwrap_or(0)];
+                    let literal = arguments.split('"').nth(1).unwrap_or_default();
+                    if !literal.is_empty() && literal.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') {
+                        verbs.insert(literal.to_owned());
+                    }
+                }
+            }
+        }
+    }
+}

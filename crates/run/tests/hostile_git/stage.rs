@@ -1,0 +1,248 @@
+//! A user's repository with a workspace on it, tripwires, and every operation of acquit that runs git, in one go.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use acquit_run::git::{CommitId, Git, Identity, Source};
+use acquit_run::process::Spawner;
+use acquit_run::workspace::{Error, Leftovers, Locked, Rules, Work, Workspace};
+use acquit_testkit::repo::{self, Repo};
+
+pub(crate) const BRANCH: &str = "acquit/sample-T-1";
+/// A call that takes longer has hung: each takes milliseconds.
+const HUNG: Duration = Duration::from_secs(20);
+
+pub(crate) struct Stage {
+    pub(crate) repo: Repo,
+    pub(crate) dir: PathBuf,
+}
+
+impl Stage {
+    /// A repository with a submodule that nobody has filled, and files that filters could be for.
+    pub(crate) fn new() -> Self {
+        let repo = Repo::empty();
+        repo.write(".gitignore", "cache/\n");
+        repo.write("README.md", "sample\n");
+        repo.write("src/main.txt", "one\ntwo\n");
+        repo.write(".acquit/acquit.toml", "agent = \"bot\"\n");
+        repo.write("outside/file", "not yours\n");
+        let inner = repo.beside("inner");
+        fs::create_dir(&inner).unwrap();
+        repo::git(&inner, &["init", "--quiet", "-b", "main"]);
+        repo::write(&inner.join("code.txt"), "inner\n");
+        let commit = repo::commit_all(&inner, "inner");
+        repo.git(&["add", "--all"]);
+        repo.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{commit},sub")]);
+        repo.git(&["commit", "--quiet", "-m", "first"]);
+        fs::create_dir(repo.path().join("sub")).unwrap();
+        let program = repo.beside("tripwire");
+        let text = format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncat\n", repo.beside("TRIPPED").display());
+        repo::write(&program, &text);
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        // A git that writes down what it is asked for.
+        let wrapper = repo.beside("bin/git");
+        let text = format!(
+            "#!/bin/sh\necho \"$*\" >> '{}'\nPATH=/usr/local/bin:/usr/bin:/bin exec git \"$@\"\n",
+            repo.beside("calls").display()
+        );
+        repo::write(&wrapper, &text);
+        fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
+        let dir = repo.beside("tasks/T-1");
+        Self { repo, dir }
+    }
+
+    pub(crate) fn git(&self) -> Git {
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.repo.beside("bin").display());
+        Git::new(Spawner::new("/nonexistent/helper"), path).with_time_limit(HUNG)
+    }
+
+    pub(crate) fn tree(&self) -> PathBuf {
+        self.dir.join("work")
+    }
+
+    /// The tripwire as a command of a configuration.
+    pub(crate) fn program(&self) -> String {
+        self.repo.beside("tripwire").to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn source(&self) -> Source {
+        Source::discover(&self.git(), self.repo.path()).unwrap()
+    }
+
+    pub(crate) fn workspace(&self, source: &Source) -> Workspace {
+        Workspace::open(&self.dir, source, self.git()).unwrap().with_rules(rules())
+    }
+
+    /// The calls that git got since the last time.
+    pub(crate) fn calls(&self) -> Vec<String> {
+        let file = self.repo.beside("calls");
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let _ = fs::remove_file(&file);
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[track_caller]
+    pub(crate) fn nothing_ran(&self, name: &str) {
+        let trace = fs::read_to_string(self.repo.beside("TRIPPED")).unwrap_or_default();
+        assert!(trace.is_empty(), "{name}: a planted program ran: {trace}");
+    }
+
+    /// All files of the user's repository and checkout.
+    pub(crate) fn listing(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        list(self.repo.path(), self.repo.path(), &mut files);
+        files
+    }
+
+    /// Asserts that the user's repository has what it had, and beyond that only objects and refs of acquit's own.
+    #[track_caller]
+    pub(crate) fn unchanged(&self, name: &str, before: &BTreeMap<PathBuf, Vec<u8>>) {
+        let after = self.listing();
+        for (path, content) in before {
+            assert!(after.get(path) == Some(content), "{name}: {} changed or went", path.display());
+        }
+        let ours = [
+            ".git/objects",
+            ".git/refs/acquit",
+            ".git/refs/heads/acquit",
+            ".git/logs/refs/acquit",
+            ".git/logs/refs/heads/acquit",
+        ];
+        for path in after.keys().filter(|path| !before.contains_key(*path)) {
+            assert!(ours.iter().any(|our| path.starts_with(our)), "{name}: {} is new", path.display());
+        }
+    }
+}
+
+fn list(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        let name = path.strip_prefix(root).unwrap().to_owned();
+        if kind.is_dir() {
+            list(root, &path, files);
+        } else if kind.is_file() {
+            files.insert(name, fs::read(&path).unwrap());
+        } else if kind.is_symlink() {
+            files.insert(name, fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes());
+        } else {
+            files.insert(name, b"special".to_vec());
+        }
+    }
+}
+
+pub(crate) fn rules() -> Rules {
+    Rules {
+        task_id: "T-1".into(),
+        base: Some("main".into()),
+        protected: vec!["release/*".into(), "it's".into()],
+    }
+}
+
+pub(crate) fn leftovers() -> Leftovers {
+    Leftovers::Commit { message: "T-1: the rest\n".into(), identity: Identity::neutral() }
+}
+
+/// What an operation on hostile ground may come to: it works, or the agent is told what it did.
+#[track_caller]
+fn fine<T>(name: &str, doing: &str, result: Result<T, Error>) -> Option<String> {
+    match result {
+        Ok(_) => None,
+        Err(Error::Guardrail { what }) if what.len() > 10 => Some(what),
+        Err(other) => panic!("{name}: {doing}: {}", acquit_run::harness::chain(&other)),
+    }
+}
+
+/// A whole life of a workspace whose agent plants something in every leg. Every operation that runs git is in it. Gives what
+/// the agent was told, if anything.
+pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> Vec<String> {
+    let git = stage.git();
+    let source = stage.source();
+    for base in [None, Some("main"), Some("HEAD~0"), Some("no such branch")] {
+        let _ = source.base(&git, base);
+    }
+    let base = source.base(&git, None).unwrap().commit;
+    source.identity(&git, Some(&stage.repo.beside("home")));
+    source.is_dirty(&git).unwrap();
+    source.pin(&git, "T-1", &base).unwrap();
+    let locked = || stage.workspace(&source).lock("a test").unwrap();
+    let mut said = Vec::new();
+
+    // A leg that writes: a commit, something left over, gates that leave something too.
+    let (head, work) = leg(stage, &locked(), "L1", &base, leftovers(), plant);
+    said.extend(fine(name, "collect", work));
+    let workspace = locked();
+    if !stage.tree().is_symlink() {
+        repo::write(&stage.tree().join("of a gate.txt"), "x");
+    }
+    plant(stage);
+    let discarded = fine(name, "discard", workspace.discard()).is_none();
+    assert!(!discarded || !stage.tree().join("of a gate.txt").exists(), "{name}: discarded");
+    fine(name, "hash", workspace.lock_files_hash(&["README.md", ".gitattributes"]));
+    workspace.changed_paths(&base, &base).unwrap();
+    drop(workspace);
+
+    // A leg that only looks, a harness that died, and an attempt that is hidden by ignore rules.
+    let start = head.unwrap_or_else(|| base.clone());
+    let (_, work) = leg(stage, &locked(), "L2", &start, Leftovers::SaveAndReset, plant);
+    said.extend(fine(name, "save and reset", work));
+    locked().prepare("L3", &start, BRANCH).unwrap();
+    repo::write(&stage.tree().join(".gitignore"), "hidden/\n");
+    repo::write(&stage.tree().join("hidden/work.txt"), "work\n");
+    plant(stage);
+    locked().prepare("L4", &start, BRANCH).unwrap();
+    assert!(
+        stage.tree().join("README.md").is_file() && !stage.tree().join("hidden").exists(),
+        "{name}: a clean tree"
+    );
+
+    // Delivery, and the end.
+    let workspace = locked();
+    if start != base {
+        let squashed = workspace.squash(&base, &start, "T-1: squashed\n", &Identity::neutral()).unwrap();
+        workspace.publish(&source, BRANCH, &squashed).unwrap();
+        workspace.publish(&source, BRANCH, &squashed).unwrap();
+    }
+    plant(stage);
+    workspace.keep_in_source(&source, "T-1").unwrap();
+    let _ = workspace.disk_use().unwrap();
+    drop(workspace);
+    // Refused while something would be lost; then everything is taken in, and it goes.
+    let _ = locked().remove(&source);
+    if stage.dir.exists() {
+        let workspace = locked();
+        workspace.prepare("L5", &start, BRANCH).unwrap();
+        workspace.keep_in_source(&source, "T-1").unwrap();
+        workspace.discard_kept().unwrap();
+        workspace.remove(&source).unwrap();
+    }
+    assert!(!stage.dir.exists(), "{name}: removed");
+    source.unpin(&git, "T-1").unwrap();
+    said
+}
+
+/// One leg of an agent that commits honestly, plants, and leaves something. The commit that the work came to, if it is taken.
+fn leg(
+    stage: &Stage,
+    locked: &Locked,
+    name: &str,
+    start: &CommitId,
+    keep: Leftovers,
+    plant: &dyn Fn(&Stage),
+) -> (Option<CommitId>, Result<Work, Error>) {
+    locked.prepare(name, start, BRANCH).unwrap();
+    let tree = stage.tree();
+    repo::write(&tree.join("README.md"), &format!("by the agent in {name}\n"));
+    stage.nothing_ran(name);
+    // It may have made its own commits impossible; then everything is left over.
+    repo::git_succeeds(&tree, &["commit", "--quiet", "--all", "-m", "work"]);
+    // What the agent's own git runs of its own plants, it runs in the sandbox.
+    let _ = fs::remove_file(stage.repo.beside("TRIPPED"));
+    repo::write(&tree.join("new file.txt"), name);
+    plant(stage);
+    let work = locked.collect(name, keep);
+    (work.as_ref().ok().map(|work| work.head.clone()), work)
+}
