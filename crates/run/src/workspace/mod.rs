@@ -35,6 +35,7 @@ mod prepare;
 mod publish;
 mod remove;
 mod save;
+mod search;
 mod setup;
 mod snapshot;
 mod state;
@@ -51,6 +52,7 @@ pub use collect::{CommitSummary, Leftover, Leftovers, Work};
 pub use error::Error;
 pub use lock::Locked;
 pub use prepare::Prepared;
+pub use search::Leak;
 
 /// Removes a folder that a program of a leg wrote to, also what it closed.
 pub(crate) fn remove_folder(folder: &Path) -> Result<(), Error> {
