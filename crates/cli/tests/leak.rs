@@ -76,7 +76,7 @@ run = ["sh", ".acquit/agent.sh"]
 [secrets]
 A_KEY = { env = "A_SOURCE" }
 B_KEY = { file = "~/b-token" }
-C_KEY = { command = ["cat", "@ROOT@/home/c-token"] }
+C_KEY = { command = ["cat", "@ROOT@/vault/c-token"] }
 N_KEY = { env = "N_SOURCE" }
 "#;
 
@@ -126,7 +126,8 @@ fn sandbox(config: &str, workflow: &str, agent: &str, canaries: &[Canary; 4]) ->
     sandbox.repo.write(".acquit/agent.sh", agent);
     sandbox.repo.commit("the agent");
     private(&sandbox.place("home/b-token"), &format!("{}\n", b.value));
-    private(&sandbox.place("home/c-token"), &format!("{}\n", c.value));
+    fs::create_dir(sandbox.place("vault")).unwrap();
+    private(&sandbox.place("vault/c-token"), &format!("{}\n", c.value));
     sandbox.with("A_SOURCE", &a.value).with("N_SOURCE", &n.value)
 }
 

@@ -153,10 +153,7 @@ fn paths_are_kept_in_their_plain_form_and_folders_of_ones_own_can_be_written() {
     )
     .unwrap();
     assert_eq!(config.access.read, ["/opt/sdk/bin"]);
-    assert_eq!(
-        config.access.write,
-        ["~/.cache/x", "/opt/cache", "~/.cargo/registry", "~/.sshx"]
-    );
+    assert_eq!(config.access.write, ["~/.cache/x", "/opt/cache", "~/.cargo/registry", "~/.sshx"]);
 }
 
 #[test]

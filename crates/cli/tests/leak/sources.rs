@@ -45,9 +45,8 @@ fn a_file_that_is_not_there_or_that_others_can_read() {
 #[test]
 fn a_command_that_fails_is_told_without_what_it_printed() {
     let canaries = canaries();
-    let command =
-        "command = \"cat ~/c-token; { echo locked:; cat ~/c-token; } | tr '\\\\n' ' ' >&2; exit 3\"";
-    let config = CONFIG.replace("command = [\"cat\", \"@ROOT@/home/c-token\"]", command);
+    let command = "command = \"cat @ROOT@/vault/c-token; { echo locked:; cat @ROOT@/vault/c-token; } | tr '\\\\n' ' ' >&2; exit 3\"";
+    let config = CONFIG.replace("command = [\"cat\", \"@ROOT@/vault/c-token\"]", command);
     let sandbox = sandbox(&config, &ONE.replace("NAME", "C_KEY"), "echo x > x\n", &canaries);
     missing(&sandbox, &["get the secret C_KEY", "exit 3", "locked: [secret C_KEY]"]);
     look::nowhere(&sandbox, &canaries);
