@@ -59,6 +59,7 @@ case "$ACQUIT_STAGE-$ACQUIT_ATTEMPT" in
     write-1)
         echo '*.cache' > .gitignore; everything > spread.cache; echo work > work.txt
         git add -A; git commit -qm 'Write it'; outcome pr_ready ;;
+    write-2) rm spread.cache; echo again >> work.txt; outcome pr_ready ;;
     look-1) outcome approved ;;
     again-1)
         everything > kept.txt; git add -A; git commit -qm "with $A_KEY"
@@ -83,9 +84,9 @@ N_KEY = { env = "N_SOURCE" }
 const WORKFLOW: &str = r#"
 [budgets]
 agent = 1
+gate = 1
 [gates.tell]
-run = "cat spread.cache 2>/dev/null && rm spread.cache && exit 1; exit 0"
-severity = "warning"
+run = "test ! -e spread.cache || { cat spread.cache; echo 'spread.cache:1:1: error: told'; exit 1; }"
 [stages.write]
 mode = "implement"
 secrets = ["A_KEY", "C_KEY"]
@@ -161,6 +162,9 @@ fn secrets_are_in_the_environment_of_their_stages_agent_and_nowhere_else() {
     }
     assert_eq!(sampled.wrong, Vec::<String>::new());
 
+    assert!(matches!(endings[0], Ending::Rejected { .. }), "{endings:#?}");
+    let saved = sandbox.events().iter().filter(|event| event.body.kind() == "work_saved").count();
+    assert_eq!(saved, 0, "an attempt with a secret in it was kept");
     look::nowhere(&sandbox, &canaries);
     let branch = sandbox.task().seed.branch;
     let changed = sandbox.repo.git(&["diff", "--name-only", &format!("main...{branch}")]);
