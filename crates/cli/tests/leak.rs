@@ -64,7 +64,7 @@ case "$ACQUIT_STAGE-$ACQUIT_ATTEMPT" in
     again-1)
         everything > kept.txt; git add -A; git commit -qm "with $A_KEY"
         git rm -q kept.txt; echo more > more.txt; git add -A; git commit -qm without; outcome pr_ready ;;
-    crash-1) everything > left.txt; printf 'died of %s\n' "$A_KEY" >&2; exit 9 ;;
+    crash-1) everything > left.txt; printf 'died of %s\n' "$C_KEY" >&2; exit 9 ;;
     crash-2) echo last > last.txt; outcome pr_ready ;;
 esac
 "#;
@@ -102,7 +102,7 @@ secrets = ["A_KEY"]
 on = { pr_ready = "person", failed = "crash" }
 [stages.crash]
 mode = "implement"
-secrets = ["A_KEY"]
+secrets = ["C_KEY"]
 on = { pr_ready = "deliver" }
 [stages.deliver]
 kind = "action"
@@ -151,13 +151,13 @@ fn secrets_are_in_the_environment_of_their_stages_agent_and_nowhere_else() {
         .collect();
     assert_eq!(failed.len(), 2, "{endings:#?}");
     assert!(failed[0].starts_with("guardrail: the work has the secret A_KEY in it ("), "{failed:?}");
-    assert!(failed[1].contains("died of [secret A_KEY]"), "{failed:?}");
+    assert!(failed[1].contains("died of [secret C_KEY]"), "{failed:?}");
     assert!(
         ran.out.contains("plain [secret A_KEY]") || ran.err.contains("plain [secret A_KEY]"),
         "{}",
         ran.out
     );
-    for stage in ["write A_KEY", "write C_KEY", "look B_KEY", "again A_KEY", "crash A_KEY"] {
+    for stage in ["write A_KEY", "write C_KEY", "look B_KEY", "again A_KEY", "crash C_KEY"] {
         assert!(sampled.had.contains(stage), "{stage} was never seen: {:?}", sampled.had);
     }
     assert_eq!(sampled.wrong, Vec::<String>::new());

@@ -50,7 +50,8 @@ impl Sampled {
         let granted: &[&str] = match stage.as_str() {
             "write" => &["A_KEY", "C_KEY"],
             "look" => &["B_KEY"],
-            "again" | "crash" => &["A_KEY"],
+            "again" => &["A_KEY"],
+            "crash" => &["C_KEY"],
             _ => &[],
         };
         // The user started acquit with these; its harnesses, which are the same program, must find them again.

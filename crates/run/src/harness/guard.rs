@@ -1,22 +1,47 @@
 //! Where secrets would leave the workspace: the commits of a leg, the attempts that are kept, what is published.
 
+use std::collections::BTreeSet;
+
 use acquit_core::event::Level;
 use acquit_core::failure::kind;
 use acquit_core::leg::Ending;
+use acquit_core::secret::Source;
 use acquit_core::task::Task;
+use acquit_core::workflow::Work;
 
 use super::Trouble;
 use super::desk::Desk;
 use super::work::Job;
 use crate::git::CommitId;
-use crate::workspace::{Leak, Leftover, Locked, SavedAttempt, Work};
+use crate::secrets::{Secret, Vault};
+use crate::workspace::{Leak, Leftover, Locked, SavedAttempt, Work as Collected};
+
+/// Learns what earlier legs of the task were granted by a command: their leavings may still be in the tree, in attempts, in the
+/// files of a leg that was lost. What cannot be had now is left out; whoever needs it will say so.
+pub(super) fn remember(desk: &mut Desk<'_>, job: &Job<'_>) {
+    let config = &job.definition.config;
+    let by_command = |name: &&String| matches!(config.secrets.get(*name), Some(Source::Command(_)));
+    let mut names = BTreeSet::new();
+    for past in &job.task.past {
+        let stage = job.definition.workflow.stage(past.entry.stage.as_str());
+        let Some(Work::Agent(work)) = stage.map(|stage| &stage.work) else { continue };
+        let agent = work.agent.as_ref().or(config.agent.as_ref()).and_then(|name| config.agents.get(name));
+        let own = agent.map(|agent| agent.secrets.as_slice()).unwrap_or_default();
+        names.extend(own.iter().chain(&work.secrets).filter(by_command));
+    }
+    let vault = Vault::new(config, desk.world);
+    let known: Vec<Secret> = names.into_iter().filter_map(|name| vault.resolve(name).ok()).collect();
+    if !known.is_empty() {
+        desk.redactor = desk.redactor.with(&known);
+    }
+}
 
 /// Ends the leg if its work has a secret in it. Nothing of that work is kept, because whatever is kept is published one day.
 pub(super) fn collected(
     desk: &Desk<'_>,
     job: &Job<'_>,
     workspace: &Locked,
-    work: &Work,
+    work: &Collected,
 ) -> Result<(), Trouble> {
     let tip = match &work.leftover {
         Leftover::Saved(saved) => &saved.commit,

@@ -56,6 +56,7 @@ pub(super) fn stage(
     let start = task.tip.parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
     let job = Job { task, definition, entry, stage, source, start };
 
+    guard::remember(desk, &job);
     guard::clean_lost(desk, task);
     let workspace = prepare(desk, &job)?;
     desk.step(Step::Workspace);
