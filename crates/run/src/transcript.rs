@@ -1,11 +1,16 @@
 //! Output in pieces becomes lines, lines become items, items become chunks: bounded at every stage, nothing lost.
 //!
 //! The file that the agent writes to is the truth. This keeps only what a viewer wants at a glance, with offsets.
+//!
+//! Secrets are taken out twice: of the bytes as they come, so that no limit cuts one in two, and of what the parser made of
+//! them, because decoding may bring one to light. Offsets are those of the file from which secrets were taken out, which
+//! takes the place of the first one when the agent has ended.
 
 use acquit_core::agent::{Chunk, Item, Said, TEXT_LIMIT, Usage, shorten};
 use acquit_core::outcome::PAYLOAD_LIMIT;
 
 use crate::agent::Parser;
+use crate::secrets::{Redactor, Stream};
 
 /// A longer line is read up to here, and the rest of it is passed over: agents print whole files as one JSON line, but
 /// nobody reads a line of megabytes at a glance.
@@ -23,6 +28,9 @@ const LAST_WORDS: usize = PAYLOAD_LIMIT + 64 * 1024;
 /// Reads a leg's output as it comes.
 pub struct Transcript {
     parser: Box<dyn Parser>,
+    redactor: Redactor,
+    stream: Stream,
+    clean: Vec<u8>,
     line: Vec<u8>,
     line_began: u64,
     chunk: Chunk,
@@ -35,9 +43,12 @@ pub struct Transcript {
 
 impl Transcript {
     /// A transcript that begins with the output's first byte.
-    pub fn new(parser: Box<dyn Parser>) -> Self {
+    pub fn new(parser: Box<dyn Parser>, redactor: Redactor) -> Self {
         Self {
             parser,
+            stream: Stream::new(redactor.clone()),
+            redactor,
+            clean: Vec::new(),
             line: Vec::new(),
             line_began: 0,
             chunk: Chunk::default(),
@@ -49,7 +60,18 @@ impl Transcript {
     }
 
     /// Takes bytes that follow those before.
-    pub fn take(&mut self, mut bytes: &[u8]) {
+    pub fn take(&mut self, bytes: &[u8]) {
+        if self.stream.is_plain() {
+            return self.take_clean(bytes);
+        }
+        let mut clean = std::mem::take(&mut self.clean);
+        self.stream.push(bytes, &mut clean);
+        self.take_clean(&clean);
+        clean.clear();
+        self.clean = clean;
+    }
+
+    fn take_clean(&mut self, mut bytes: &[u8]) {
         while let Some(end) = bytes.iter().position(|b| *b == b'\n') {
             let (head, tail) = bytes.split_at(end + 1);
             self.extend_line(&head[..end]);
@@ -63,6 +85,9 @@ impl Transcript {
 
     /// The output is over: what is left without a line's end is a line too.
     pub fn finish(&mut self) {
+        let mut rest = Vec::new();
+        self.stream.finish(&mut rest);
+        self.take_clean(&rest);
         if self.chunk.to > self.line_began {
             self.end_line();
         }
@@ -109,6 +134,8 @@ impl Transcript {
         self.line.shrink_to(CHUNK_ITEMS * 128);
         let mut said = std::mem::take(&mut self.said);
         for said in said.drain(..) {
+            let hidden = || Said::Raw { text: "[a secret]".to_owned() };
+            let said = self.redactor.stored(said).unwrap_or_else(hidden);
             self.heed(&said);
             if self.chunk.items.len() < CHUNK_ITEMS {
                 self.chunk.items.push(Item { offset, said: short(said) });
@@ -167,7 +194,10 @@ mod tests {
     use acquit_core::config::Adapter;
 
     fn transcript() -> Transcript {
-        Transcript::new(crate::agent::parser(&Adapter::Scripted { script: String::new() }))
+        Transcript::new(
+            crate::agent::parser(&Adapter::Scripted { script: String::new() }),
+            Redactor::default(),
+        )
     }
 
     #[test]

@@ -130,9 +130,11 @@ pub(crate) fn command(
     enclosure.announce(desk, &about, child.missing());
     let mut watch = Watch::new(desk, None);
     let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
+    let cleaned = watch.desk.redactor.file(&log);
     if let Some(error) = watch.broken {
         return Err(error.into());
     }
+    cleaned.map_err(|error| Trouble::file("take secrets out of", &log, &error))?;
     if watch.cancelled {
         return Err(Trouble::Leg(Ending::Cancelled));
     }

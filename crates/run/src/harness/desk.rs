@@ -8,6 +8,7 @@ use acquit_core::leg::Hold;
 use acquit_core::store::{self, Note, Pulse, Store};
 
 use crate::fault;
+use crate::secrets::Redactor;
 use crate::world::World;
 
 /// How often the lease is renewed: a tenth of it, so that a store which is away for a while costs no leg.
@@ -24,6 +25,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) notes: Vec<Note>,
     /// What the leg used so far.
     pub(crate) usage: Usage,
+    /// Takes the project's secrets out of whatever leaves the leg.
+    pub(crate) redactor: Redactor,
     step_began: Instant,
     beat: Instant,
     looked: Instant,
@@ -37,6 +40,7 @@ impl<'a> Desk<'a> {
             hold,
             notes: Vec::new(),
             usage: Usage::default(),
+            redactor: Redactor::default(),
             step_began: began,
             beat: Instant::now(),
             looked: Instant::now(),
@@ -56,7 +60,12 @@ impl<'a> Desk<'a> {
         self.note(Body::Step { step, took });
     }
 
+    /// Notes what happened, without secrets: everything that a leg tells goes through here.
     pub(crate) fn note(&mut self, body: Body) {
+        let body = self.redactor.stored(body).unwrap_or_else(|| Body::Notice {
+            level: Level::Warning,
+            text: "something happened that cannot be told without a secret".to_owned(),
+        });
         self.notes.push(Note { at: (self.world.now)(), body });
     }
 

@@ -10,6 +10,7 @@
 mod artifacts;
 mod desk;
 mod enclosure;
+mod guard;
 mod perform;
 mod turn;
 mod watch;
@@ -28,6 +29,7 @@ use acquit_core::time::Timestamp;
 use acquit_core::workflow::Work;
 
 use crate::fault;
+use crate::secrets::{self, Vault};
 use crate::world::World;
 
 pub(crate) use desk::Desk;
@@ -91,6 +93,8 @@ impl Began {
 pub fn run(world: &World, store: &mut dyn Store, claim: Claim, began: Began) -> Result<Task, Error> {
     let Claim { hold, leg, task, definition } = claim;
     let mut desk = Desk::new(world, store, hold, began.at);
+    let config = &definition.config;
+    desk.redactor = secrets::known(&Vault::new(config, world), config, &world.environment);
     if let Some(at) = began.passed_on {
         let took = span((world.now)().since(at));
         desk.note(Body::Step { step: Step::PassOn, took });
@@ -106,6 +110,10 @@ pub fn run(world: &World, store: &mut dyn Store, claim: Claim, began: Began) -> 
         Err(Trouble::Store(error)) => return Err(error.into()),
         Err(Trouble::Leg(ending)) => Report { usage: desk.usage.clone(), ..Report::bare(ending) },
     };
+    let report = desk.redactor.stored(report).unwrap_or_else(|| {
+        let reason = "what the leg reported cannot be told without a secret".to_owned();
+        Report::bare(Ending::Failed { kind: Name::literal(kind::HARNESS), reason })
+    });
     // Noted before it is done, because it is the leg's last write.
     desk.time(Step::Handoff);
     let task = hand_over(&mut desk, task, leg.id.number, report, &definition)?;

@@ -7,7 +7,7 @@ use acquit_core::failure::kind;
 use acquit_core::outcome;
 use acquit_core::workflow::Action;
 
-use super::Trouble;
+use super::{Trouble, guard};
 use super::desk::Desk;
 use super::work::{Done, Job, by_harness};
 use crate::gate;
@@ -66,9 +66,10 @@ fn squash(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Done
     if job.start == base {
         return Err(Trouble::failed(kind::NOTHING, "there is no work to deliver".to_owned()));
     }
+    guard::before_publishing(desk, workspace, &base, &job.start)?;
     let author = &job.definition.author;
     let identity = Identity::new(&author.name, &author.email);
-    let commit = workspace.squash(&base, &job.start, &message(job), &identity)?;
+    let commit = workspace.squash(&base, &job.start, &desk.redactor.text(&message(job)), &identity)?;
     workspace.publish(&job.source, &seed.branch, &commit)?;
     desk.notice(Level::Info, format!("branch {} is at {}", seed.branch, commit.short()));
     let branch = Artifact::Branch { name: seed.branch.clone(), commit: commit.to_string(), published: true };

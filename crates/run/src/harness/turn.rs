@@ -24,6 +24,7 @@ use super::watch::Watch;
 use super::work::Job;
 use crate::agent::{self, Launch};
 use crate::process::{self, Exit, Limits, Spec, Stderr, Stdin, Stdout};
+use crate::secrets::{self, Secret, Vault};
 use crate::transcript::Transcript;
 use crate::workspace::Locked;
 use crate::world::LegFolder;
@@ -65,14 +66,14 @@ pub(super) fn context(desk: &Desk<'_>, job: &Job<'_>, folder: &LegFolder) -> Res
     .map_err(|error| Trouble::failed(kind::HARNESS, format!("failed to build the prompt: {error}")))?;
     let made = || -> std::io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&output_dir)?;
-        private(&folder.prompt(), prompt.as_bytes())?;
+        private(&folder.prompt(), desk.redactor.text(&prompt).as_bytes())?;
         private(&handoff, outcome::stub(&job.stage.on).as_bytes())
     };
     made().map_err(|error| Trouble::file("write the prompt into", folder.path(), &error))
 }
 
 /// Finds the agent that takes this stage.
-pub(super) fn configure(desk: &Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Result<Ready, Trouble> {
+pub(super) fn configure(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Result<Ready, Trouble> {
     let config = &job.definition.config;
     let name = work.agent.as_ref().or(config.agent.as_ref()).ok_or_else(|| {
         let words = format!("stage {} names no agent, and the project has no default agent", job.stage.name);
@@ -83,6 +84,10 @@ pub(super) fn configure(desk: &Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Res
             Trouble::failed(kind::HARNESS, format!("the configuration has no agent `{name}`"))
         })?;
     let mut launch = agent::launch(&agent, desk.world).map_err(|error| Trouble::harness(&error))?;
+    let granted = secrets::granted(&Vault::new(config, desk.world), &agent, work)
+        .map_err(|error| Trouble::harness(&error))?;
+    desk.redactor = desk.redactor.with(&granted);
+    launch.env.extend(granted.iter().map(Secret::variable));
     let folder = desk.world.leg_folder(desk.hold.leg);
     let attempt = 1 + job.task.past.iter().filter(|past| counts(past, job)).count();
     let mut set = |name: &str, value: OsString| launch.env.push((name.into(), value));
@@ -139,16 +144,19 @@ pub(super) fn run(
         containment: format!("{}; {}", enclosure.words(child.missing()), child.containment()),
     });
     enclosure.announce(desk, "the agent", child.missing());
-    let mut transcript = Transcript::new(agent::parser(&agent.adapter));
+    let mut transcript = Transcript::new(agent::parser(&agent.adapter), desk.redactor.clone());
     let mut watch = Watch::new(desk, Some(&mut transcript));
     // The agent works by itself now: a good moment to let others see how far it came.
     let first = watch.desk.flush();
     let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
+    // Before anything is read from them, and whatever the end was like.
+    let cleaned = watch.desk.redactor.folder(folder.path());
     let (broken, cancelled) = (watch.broken.take(), watch.cancelled);
     if let Some(error) = broken.or(first.err()) {
         return Err(error.into());
     }
     let ended = ended?;
+    cleaned.map_err(|error| Trouble::file("take secrets out of", folder.path(), &error))?;
     watch.desk.note(Body::AgentEnded {
         exit: ended.exit.to_string(),
         took: span(ended.duration),

@@ -14,7 +14,7 @@ use acquit_core::task::Task;
 use acquit_core::workflow::{AgentWork, Mode, Stage, Work};
 
 use super::desk::Desk;
-use super::{Trouble, artifacts, perform, turn};
+use super::{Trouble, artifacts, guard, perform, turn};
 use crate::git::{CommitId, Identity, Source};
 use crate::workspace::{Leftovers, Locked, Rules, Work as Collected, Workspace};
 use crate::{gate, untrusted};
@@ -56,6 +56,8 @@ pub(super) fn stage(
     let start = task.tip.parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
     let job = Job { task, definition, entry, stage, source, start };
 
+    guard::remember(desk, &job);
+    guard::clean_lost(desk, task);
     let workspace = prepare(desk, &job)?;
     desk.step(Step::Workspace);
     let done = match (&entry.purpose, &stage.work) {
@@ -97,7 +99,7 @@ fn prepare(desk: &mut Desk<'_>, job: &Job<'_>) -> Result<Locked, Trouble> {
             })
             .lock_within(&format!("acquit leg {leg}"), PATIENCE)?;
     let prepared = workspace.prepare(&leg.to_string(), &job.start, &job.task.seed.branch)?;
-    if let Some(saved) = prepared.saved {
+    if let Some(saved) = guard::saved(desk, job, &workspace, prepared.saved)? {
         desk.note(Body::WorkSaved { reference: saved.reference, commit: saved.commit.to_string() });
     }
     for note in prepared.notes {
@@ -130,7 +132,8 @@ fn agent_turn(
         return Err(Trouble::failed(kind::AGENT, words));
     }
     let collected = workspace.collect(&desk.hold.leg.to_string(), leftovers(job, agent.mode))?;
-    let outcome = read_outcome(job, agent.mode, &folder, &ran, &collected).inspect_err(|_| {
+    guard::collected(desk, job, workspace, &collected)?;
+    let mut outcome = read_outcome(job, agent.mode, &folder, &ran, &collected).inspect_err(|_| {
         if collected.head != job.start {
             let place = desk.world.workspace_folder(desk.hold.leg.task);
             let words =
@@ -138,6 +141,7 @@ fn agent_turn(
             desk.notice(Level::Info, words);
         }
     })?;
+    desk.redactor.value(&mut outcome.payload);
     desk.step(Step::Outcome);
     Ok(Done { outcome, collected: Some(collected), moved: None })
 }

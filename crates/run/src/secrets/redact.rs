@@ -27,12 +27,15 @@ pub enum Known {
 #[derive(Clone, Default)]
 pub struct Redactor(Option<Arc<Inner>>);
 
+/// Whose form it is.
+type Owner = (Arc<str>, Known);
+
 struct Inner {
     automaton: AhoCorasick,
     /// Sorted, so that the beginnings of forms are found by halving.
     forms: Vec<Vec<u8>>,
     /// Whose form each is, in the same order.
-    owners: Vec<(Arc<str>, Known)>,
+    owners: Vec<Owner>,
     longest: usize,
 }
 
@@ -40,13 +43,13 @@ struct Inner {
 pub(super) struct Found<'r> {
     pub(super) range: Range<usize>,
     pub(super) name: &'r str,
-    known: Known,
+    pub(super) known: Known,
 }
 
 impl Redactor {
     /// Knows these.
     pub fn new(secrets: &[(Secret, Known)]) -> Self {
-        let mut forms: Vec<(Vec<u8>, (Arc<str>, Known))> = Vec::new();
+        let mut forms: Vec<(Vec<u8>, Owner)> = Vec::new();
         for (secret, known) in secrets {
             let all = forms::all(secret.bytes()).into_iter();
             forms.extend(all.map(|form| (form, (Arc::clone(&secret.name), *known))));
@@ -68,7 +71,7 @@ impl Redactor {
         Self::of(forms)
     }
 
-    fn of(mut forms: Vec<(Vec<u8>, (Arc<str>, Known))>) -> Self {
+    fn of(mut forms: Vec<(Vec<u8>, Owner)>) -> Self {
         // A value that is both declared and passed counts as declared.
         forms.sort_by(|(a, (_, x)), (b, (_, y))| a.cmp(b).then((*x as u8).cmp(&(*y as u8))));
         forms.dedup_by(|(a, _), (b, _)| a == b);

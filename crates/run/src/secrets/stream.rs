@@ -2,7 +2,7 @@
 //!
 //! Only what may be the beginning of a form is kept back, so a reader is never behind by more than that.
 
-use super::redact::{Redactor, label};
+use super::redact::{Known, Redactor, label};
 
 /// A stream on its way through a [`Redactor`].
 pub struct Stream {
@@ -11,12 +11,13 @@ pub struct Stream {
     /// How many of the held bytes belong to a secret that is already written as its label.
     covered: usize,
     replaced: u64,
+    declared: Option<String>,
 }
 
 impl Stream {
     /// At its beginning.
     pub fn new(redactor: Redactor) -> Self {
-        Self { redactor, held: Vec::new(), covered: 0, replaced: 0 }
+        Self { redactor, held: Vec::new(), covered: 0, replaced: 0, declared: None }
     }
 
     /// Whether bytes pass as they are.
@@ -27,6 +28,11 @@ impl Stream {
     /// How many secrets were taken out so far.
     pub fn replaced(&self) -> u64 {
         self.replaced
+    }
+
+    /// The first declared secret that was taken out.
+    pub fn declared(&self) -> Option<&str> {
+        self.declared.as_deref()
     }
 
     /// Takes the next bytes, and appends what is known to be clean.
@@ -57,6 +63,9 @@ impl Stream {
                 out.extend_from_slice(&self.held[clean..found.range.start]);
                 label(found.name, out);
                 self.replaced += 1;
+                if found.known == Known::Declared && self.declared.is_none() {
+                    self.declared = Some(found.name.to_owned());
+                }
             }
             clean = clean.max(found.range.end);
         }

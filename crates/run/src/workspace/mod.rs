@@ -37,6 +37,7 @@ mod publish;
 mod remove;
 mod rules;
 mod save;
+mod search;
 mod setup;
 mod snapshot;
 mod state;
@@ -54,6 +55,7 @@ pub use error::Error;
 pub use lock::Locked;
 pub use prepare::Prepared;
 pub use rules::Rules;
+pub use search::Leak;
 
 /// Removes a folder that a program of a leg wrote to, also what it closed.
 pub(crate) fn remove_folder(folder: &Path) -> Result<(), Error> {

@@ -1,0 +1,118 @@
+//! Where secrets would leave the workspace: the commits of a leg, the attempts that are kept, what is published.
+
+use std::collections::BTreeSet;
+
+use acquit_core::event::Level;
+use acquit_core::failure::kind;
+use acquit_core::leg::Ending;
+use acquit_core::secret::Source;
+use acquit_core::task::Task;
+use acquit_core::workflow::Work;
+
+use super::Trouble;
+use super::desk::Desk;
+use super::work::Job;
+use crate::git::CommitId;
+use crate::secrets::{Secret, Vault};
+use crate::workspace::{Leak, Leftover, Locked, SavedAttempt, Work as Collected};
+
+/// Learns what earlier legs of the task were granted by a command: their leavings may still be in the tree, in attempts, in the
+/// files of a leg that was lost. What cannot be had now is left out; whoever needs it will say so.
+pub(super) fn remember(desk: &mut Desk<'_>, job: &Job<'_>) {
+    let config = &job.definition.config;
+    let by_command = |name: &&String| matches!(config.secrets.get(*name), Some(Source::Command(_)));
+    let mut names = BTreeSet::new();
+    for past in &job.task.past {
+        let stage = job.definition.workflow.stage(past.entry.stage.as_str());
+        let Some(Work::Agent(work)) = stage.map(|stage| &stage.work) else { continue };
+        let agent = work.agent.as_ref().or(config.agent.as_ref()).and_then(|name| config.agents.get(name));
+        let own = agent.map(|agent| agent.secrets.as_slice()).unwrap_or_default();
+        names.extend(own.iter().chain(&work.secrets).filter(by_command));
+    }
+    let vault = Vault::new(config, desk.world);
+    let known: Vec<Secret> = names.into_iter().filter_map(|name| vault.resolve(name).ok()).collect();
+    if !known.is_empty() {
+        desk.redactor = desk.redactor.with(&known);
+    }
+}
+
+/// Ends the leg if its work has a secret in it. Nothing of that work is kept, because whatever is kept is published one day.
+pub(super) fn collected(
+    desk: &Desk<'_>,
+    job: &Job<'_>,
+    workspace: &Locked,
+    work: &Collected,
+) -> Result<(), Trouble> {
+    let tip = match &work.leftover {
+        Leftover::Saved(saved) => &saved.commit,
+        Leftover::None | Leftover::Committed(_) => &work.head,
+    };
+    let Some(leak) = workspace.find_secret(&desk.redactor, &job.start, tip)? else { return Ok(()) };
+    workspace.purge(&desk.hold.leg.to_string())?;
+    Err(refused(&leak))
+}
+
+/// What a lost leg left was saved before anybody looked at it: it is kept only if it has no secret in it.
+pub(super) fn saved(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    workspace: &Locked,
+    saved: Option<SavedAttempt>,
+) -> Result<Option<SavedAttempt>, Trouble> {
+    let Some(attempt) = saved else { return Ok(None) };
+    let Some(leak) = workspace.find_secret(&desk.redactor, &job.start, &attempt.commit)? else {
+        return Ok(Some(attempt));
+    };
+    workspace.drop_attempt(&attempt)?;
+    desk.notice(Level::Warning, dropped(&leak));
+    Ok(None)
+}
+
+/// A last look at everything that publishing brings along.
+pub(super) fn before_publishing(
+    desk: &mut Desk<'_>,
+    workspace: &Locked,
+    base: &CommitId,
+    tip: &CommitId,
+) -> Result<(), Trouble> {
+    if desk.redactor.knows_none() {
+        return Ok(());
+    }
+    for (reference, commit) in workspace.attempts()? {
+        if let Some(leak) = workspace.find_secret(&desk.redactor, base, &commit)? {
+            workspace.drop_attempt(&SavedAttempt { reference, commit, kept: Vec::new() })?;
+            desk.notice(Level::Warning, dropped(&leak));
+        }
+    }
+    workspace.find_secret(&desk.redactor, base, tip)?.map_or(Ok(()), |leak| Err(refused(&leak)))
+}
+
+/// Takes secrets out of the files of legs whose harness died before it could. Best effort: they are private files.
+pub(super) fn clean_lost(desk: &mut Desk<'_>, task: &Task) {
+    if desk.redactor.knows_none() {
+        return;
+    }
+    for past in task.past.iter().filter(|past| matches!(past.ending, Ending::Lost { .. })) {
+        let leg = acquit_core::ids::LegId { task: desk.hold.leg.task, number: past.number };
+        let folder = desk.world.leg_folder(leg);
+        if let Err(error) = desk.redactor.folder(folder.path()) {
+            desk.notice(
+                super::BEST_EFFORT,
+                format!("{} may have secrets in it: {error}", folder.path().display()),
+            );
+        }
+    }
+}
+
+fn refused(leak: &Leak) -> Trouble {
+    let reason = format!(
+        "the work has the secret {} in it ({}); it was thrown away. A secret is never written to a file, a commit or a name: \
+         read it from the environment where it is used",
+        leak.secret, leak.place
+    );
+    Trouble::failed(kind::GUARDRAIL, reason)
+}
+
+fn dropped(leak: &Leak) -> String {
+    format!("an attempt was thrown away: it has the secret {} in it ({})", leak.secret, leak.place)
+}
