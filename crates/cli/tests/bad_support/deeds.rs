@@ -16,7 +16,7 @@ const DEEDS: &[Deed] = &[
         "deletes its folder",
         "rm -rf \"$PWD\"; cd /",
         3,
-        "the agent did what no agent may: the work tree was replaced",
+        "the agent did what no agent may: its repository was deleted",
     ),
     (
         "deletes its repository",
@@ -98,7 +98,7 @@ const TAKEN: &[(&str, &str)] = &[
     ("detaches its HEAD", "git checkout -q --detach; echo work > new.txt; git add -A; git commit -qm w"),
     ("deletes the report", "echo work > new.txt; rm $ACQUIT_HANDOFF"),
     ("empties the report", "echo work > new.txt; : > $ACQUIT_HANDOFF"),
-    ("deletes the output folder", "echo work > new.txt; rm -rf $ACQUIT_OUTPUT"),
+    ("empties the output folder", "echo work > new.txt; rm -rf $ACQUIT_OUTPUT; true"),
     ("leaves a pipe as plan", "echo work > new.txt; mkfifo $ACQUIT_OUTPUT/plan.md $ACQUIT_OUTPUT/x.md"),
     (
         "leaves many files",

@@ -52,8 +52,8 @@ on = { done = "done" }
 "#;
 
 const CONFIG: &str =
-    "workflow = \"flow\"\n\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \"@ROOT@/agent.sh\"]\n\n\
-    [access]\nwrite = [\"@ROOT@\"]\n";
+    "workflow = \"flow\"\n\n[access]\nwrite = [\"@ROOT@\"]\n\n\
+    [agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \"@ROOT@/agent.sh\"]\n";
 
 /// What an agent does that has nothing else to do.
 pub(crate) const WORKS: &str = "echo work > new.txt";

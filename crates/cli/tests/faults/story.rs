@@ -71,7 +71,8 @@ impl Story {
             learnings: task.learnings.clone(),
             usage,
             branch: (
-                git(&["rev-parse", &format!("{branch}^{{tree}}")]),
+                // Against the base, which names a folder of this run in its settings.
+                git(&["diff", "--raw", "main", &branch]),
                 git(&["log", "--format=%s", &format!("main..{branch}")]),
                 git(&["show", &format!("{branch}:log.txt")]),
             ),

@@ -113,8 +113,11 @@ impl Locked {
         kept: &mut Vec<PathBuf>,
     ) -> Result<CommitId, Error> {
         let staged = self.commit_work(parent, message, &Identity::neutral(), newest, Files::Any);
-        if let Ok((commit, _)) = staged {
-            return Ok(commit);
+        match staged {
+            Ok((commit, _)) => return Ok(commit),
+            // What the agent left is at fault. A full disk is not: with room it can be saved as it should be.
+            Err(Error::Guardrail { .. }) => {}
+            Err(error) => return Err(error),
         }
         kept.push(files::move_aside(&self.tree(), &self.kept_dir(), &format!("{leg}-work"))?);
         self.start_empty()?;
