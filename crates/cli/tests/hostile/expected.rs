@@ -214,7 +214,7 @@ const ATTACKS: &[(&str, Expect)] = &[
     ("git-borrowed-refs", Refused),
     ("git-borrowed-objects", Refused),
     ("git-user-repository", Refused),
-    ("git-global-config", Refused),
+    ("git-global-config", Inside),
     ("git-plant-hooks", Left),
     ("git-plant-config", Left),
     ("git-plant-attributes", Left),
