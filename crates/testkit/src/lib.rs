@@ -3,6 +3,8 @@
 //! Nothing here is part of the product. A test that needs something from outside asks [`need`] (or a module that asks
 //! it) and so fails under `cargo xtask test` and skips aloud under plain `cargo test`.
 
+#[cfg(target_os = "linux")]
+pub mod hostile;
 pub mod need;
 pub mod postgres;
 pub mod repo;

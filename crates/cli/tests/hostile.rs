@@ -1,0 +1,70 @@
+//! An agent, and the tests of a change, that mean harm: every attack of `acquit_testkit::hostile`, as an agent and as a
+//! gate, under every network policy, with what must be seen of it from outside.
+//!
+//! A new attack is a line in the table of the program (`crates/testkit/src/hostile/`) and a line in `hostile/expected.rs`.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "the test starts what is attacked, builds the attacker, and shows what it said"
+)]
+
+#[path = "hostile/arena.rs"]
+mod arena;
+mod common;
+#[path = "hostile/expected.rs"]
+mod expected;
+#[path = "hostile/judge.rs"]
+mod judge;
+#[path = "hostile/snapshot.rs"]
+mod snapshot;
+
+use std::collections::BTreeSet;
+
+use acquit_core::sandbox::Network;
+
+use arena::Role;
+use expected::Part;
+
+#[test]
+fn every_attack_has_a_line_that_says_what_must_be_seen_of_it() {
+    let listed: Vec<&str> = expected::all().into_iter().map(|(verb, _)| verb).collect();
+    let tried: Vec<&str> = acquit_testkit::hostile::attacks().into_iter().map(|(verb, ..)| verb).collect();
+    let (a, b): (BTreeSet<_>, BTreeSet<_>) = (listed.iter().collect(), tried.iter().collect());
+    assert_eq!(a.symmetric_difference(&b).collect::<Vec<_>>(), Vec::<&&&str>::new());
+    assert_eq!(a.len(), listed.len(), "a verb twice in the test's table");
+    assert_eq!(b.len(), tried.len(), "a verb twice in the program's table");
+    assert!(tried.len() >= 80, "{}", tried.len());
+}
+
+/// One test for each role, network and part: what can share a leg, what needs one of its own, what uses things up.
+macro_rules! held {
+    ($($name:ident: $role:ident, $network:ident, $part:ident;)*) => {
+        $(#[test]
+        fn $name() {
+            judge::held(Role::$role, Network::$network, Part::$part);
+        })*
+    };
+}
+
+held! {
+    an_agent_without_network_is_held: Agent, Off, Shared;
+    an_agent_with_its_model_is_held: Agent, Model, Shared;
+    an_agent_with_an_open_network_is_held: Agent, Open, Shared;
+    a_gate_without_network_is_held: Gate, Off, Shared;
+    a_gate_with_the_listed_hosts_is_held: Gate, Model, Shared;
+    a_gate_with_an_open_network_is_held: Gate, Open, Shared;
+    what_an_agent_leaves_without_network_does_no_harm: Agent, Off, Own;
+    what_an_agent_leaves_with_its_model_does_no_harm: Agent, Model, Own;
+    what_an_agent_leaves_with_an_open_network_does_no_harm: Agent, Open, Own;
+    what_a_gate_leaves_without_network_does_no_harm: Gate, Off, Own;
+    what_a_gate_leaves_with_the_listed_hosts_does_no_harm: Gate, Model, Own;
+    what_a_gate_leaves_with_an_open_network_does_no_harm: Gate, Open, Own;
+    heavy_an_agent_without_network_is_limited: Agent, Off, Bomb;
+    heavy_an_agent_with_its_model_is_limited: Agent, Model, Bomb;
+    heavy_an_agent_with_an_open_network_is_limited: Agent, Open, Bomb;
+    heavy_a_gate_without_network_is_limited: Gate, Off, Bomb;
+    heavy_a_gate_with_the_listed_hosts_is_limited: Gate, Model, Bomb;
+    heavy_a_gate_with_an_open_network_is_limited: Gate, Open, Bomb;
+}

@@ -1,0 +1,272 @@
+//! Using things up: processes, threads, memory, disk, output, descriptors, names. Each is bounded by a count, in case
+//! nothing else bounds it, and happens only where the attacker is shut in.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::sys::{self, Arg, Forked, call, fork, open_by, text};
+use super::{Attack, Tried, World};
+
+pub(super) const ATTACKS: &[Attack] = &[
+    ("fork-bomb", "forks until it is refused", fork_bomb),
+    ("thread-bomb", "starts threads until it is refused", thread_bomb),
+    ("memory-bomb", "takes memory until it is refused or killed", memory_bomb),
+    ("memory-bomb-spread", "the same in many processes, each of which takes little", memory_spread),
+    ("memfd-bomb", "takes memory as files without a name", memfd_bomb),
+    ("disk-bomb", "fills its workspace", disk_bomb),
+    ("disk-bomb-unlinked", "fills the disk with a file that has no name any more", disk_unlinked),
+    ("fill-tmp", "fills the folder for temporary files", fill_tmp),
+    ("fill-shm", "fills shared memory", fill_shm),
+    ("many-files", "makes very many small files", many_files),
+    ("descriptor-bomb", "opens files until it is refused", descriptors),
+    ("output-bomb", "prints without end", output_bomb),
+    ("spin", "does nothing, for ever", spin),
+];
+
+const MIB: usize = 1024 * 1024;
+/// More than the tests allow by far, less than what a machine notices.
+const MOST_PROCESSES: usize = 2_000;
+const MOST_MEMORY: usize = 1024 * MIB;
+const MOST_DISK: usize = 512 * MIB;
+const MOST_OUTPUT: usize = 64 * MIB;
+const MOST_FILES: usize = 30_000;
+
+fn shut_in(world: &World, tried: &mut Tried) -> bool {
+    let inside = world.shut_in();
+    if !inside {
+        tried.absent("a pid namespace to stay in");
+    }
+    inside
+}
+
+/// Reached the bound of the attack itself, or was stopped before.
+fn reached(tried: &mut Tried, what: &str, count: usize, most: usize, refusal: Option<io::Error>) {
+    match refusal {
+        Some(error) if count < most => _ = tried.way(what, Err::<&str, _>(error)),
+        _ => _ = tried.way(what, Ok(format!("{count} without a limit"))),
+    }
+}
+
+fn fork_bomb(world: &World, tried: &mut Tried) {
+    if !shut_in(world, tried) {
+        return;
+    }
+    let mut children = Vec::new();
+    let mut refusal = None;
+    while children.len() < MOST_PROCESSES {
+        match fork() {
+            Ok(Forked::Child) => {
+                // Each has the alarm's time to live at most.
+                std::thread::sleep(Duration::from_secs(8));
+                sys::exit(0)
+            }
+            Ok(Forked::Parent(pid)) => children.push(pid),
+            Err(error) => {
+                refusal = Some(error);
+                break;
+            }
+        }
+    }
+    for pid in &children {
+        let _ = call(libc::SYS_kill, &mut [Arg::N((*pid).into()), Arg::N(libc::SIGKILL.into())]);
+        sys::wait(*pid);
+    }
+    reached(tried, "processes", children.len(), MOST_PROCESSES, refusal);
+}
+
+fn thread_bomb(world: &World, tried: &mut Tried) {
+    if !shut_in(world, tried) {
+        return;
+    }
+    let (mut count, mut refusal) = (0, None);
+    while count < MOST_PROCESSES {
+        let thread = std::thread::Builder::new().stack_size(65536);
+        match thread.spawn(|| std::thread::sleep(Duration::from_secs(8))) {
+            Ok(_) => count += 1,
+            Err(error) => {
+                refusal = Some(error);
+                break;
+            }
+        }
+    }
+    reached(tried, "threads", count, MOST_PROCESSES, refusal);
+}
+
+fn take(most: usize) -> (usize, Option<io::Error>) {
+    let mut taken = 0;
+    while taken < most {
+        if let Err(error) = sys::take_memory(4 * MIB) {
+            return (taken, Some(error));
+        }
+        taken += 4 * MIB;
+        // A keeper that looks now and then has its chance.
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    (taken, None)
+}
+
+fn memory_bomb(world: &World, tried: &mut Tried) {
+    if shut_in(world, tried) {
+        let (taken, refusal) = take(MOST_MEMORY);
+        reached(tried, "memory", taken, MOST_MEMORY, refusal);
+    }
+}
+
+fn memory_spread(world: &World, tried: &mut Tried) {
+    const EACH: usize = 32 * MIB;
+    if !shut_in(world, tried) {
+        return;
+    }
+    let mut children = Vec::new();
+    while children.len() < MOST_MEMORY / EACH {
+        match fork() {
+            Ok(Forked::Child) => {
+                let (taken, _) = take(EACH);
+                std::thread::sleep(Duration::from_secs(3));
+                sys::exit(i32::from(taken < EACH))
+            }
+            Ok(Forked::Parent(pid)) => children.push(pid),
+            Err(_) => break,
+        }
+    }
+    let whole = children.iter().filter(|pid| sys::wait(**pid) == 0).count() * EACH;
+    reached(
+        tried,
+        "memory",
+        whole,
+        MOST_MEMORY,
+        (whole < MOST_MEMORY).then(|| io::Error::from_raw_os_error(libc::ENOMEM)),
+    );
+}
+
+/// Writes to one file until it is refused, and then to many, each of which is small.
+fn fill(tried: &mut Tried, what: &str, mut next: impl FnMut() -> io::Result<File>) {
+    let block = vec![b'x'; MIB];
+    for (how, each) in [("one file", MOST_DISK), ("many files", 8 * MIB)] {
+        let (mut held, mut written, mut refusal) = (Vec::new(), 0, None);
+        while written < MOST_DISK && refusal.is_none() {
+            match next() {
+                Ok(file) => held.push(file),
+                Err(error) => refusal = Some(error),
+            }
+            for _ in 0..each / MIB {
+                match held.last_mut().map(|file| file.write_all(&block)) {
+                    Some(Ok(())) => written += MIB,
+                    Some(Err(error)) => refusal = Some(error),
+                    None => {}
+                }
+                if refusal.is_some() {
+                    break;
+                }
+                // A keeper that looks now and then has its chance.
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        reached(tried, &format!("{what}, {how}"), written, MOST_DISK, refusal);
+    }
+}
+
+fn memfd_bomb(world: &World, tried: &mut Tried) {
+    if shut_in(world, tried) {
+        let name = text("hostile");
+        fill(tried, "memory", || {
+            open_by(libc::SYS_memfd_create, &mut [Arg::S(&name), Arg::N(0)]).map(File::from)
+        });
+    }
+}
+
+/// Fills a folder with files of new names.
+fn fill_at(tried: &mut Tried, folder: &Path, name: &str) {
+    let mut made = Vec::new();
+    fill(tried, &folder.to_string_lossy(), || {
+        let path = folder.join(format!("{name}-bomb-{}", made.len()));
+        made.push(path.clone());
+        File::create(path)
+    });
+    for path in made {
+        let _ = fs::remove_file(path);
+    }
+}
+
+fn disk_bomb(world: &World, tried: &mut Tried) {
+    if shut_in(world, tried) {
+        fill_at(tried, Path::new("."), "disk");
+    }
+}
+
+fn disk_unlinked(world: &World, tried: &mut Tried) {
+    if shut_in(world, tried) {
+        fill(tried, "without a name", || {
+            let file = File::create("bomb");
+            let _ = fs::remove_file("bomb");
+            file
+        });
+    }
+}
+
+fn fill_tmp(world: &World, tried: &mut Tried) {
+    if shut_in(world, tried) {
+        let folder = std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+        fill_at(tried, &folder, world.text("marker"));
+    }
+}
+
+fn fill_shm(world: &World, tried: &mut Tried) {
+    if shut_in(world, tried) {
+        fill_at(tried, Path::new("/dev/shm"), world.text("marker"));
+    }
+}
+
+fn many_files(world: &World, tried: &mut Tried) {
+    if !shut_in(world, tried) {
+        return;
+    }
+    let _ = fs::create_dir("many");
+    let (mut count, mut refusal) = (0, None);
+    while count < MOST_FILES {
+        if let Err(error) = fs::write(format!("many/{count}"), "x") {
+            refusal = Some(error);
+            break;
+        }
+        count += 1;
+    }
+    reached(tried, "files", count, MOST_FILES, refusal);
+}
+
+fn descriptors(_: &World, tried: &mut Tried) {
+    let mut held = Vec::new();
+    let mut refusal = None;
+    while held.len() < 100_000 {
+        match File::open("/dev/null") {
+            Ok(file) => held.push(file),
+            Err(error) => {
+                refusal = Some(error);
+                break;
+            }
+        }
+    }
+    let count = held.len();
+    drop(held);
+    reached(tried, "descriptors", count, 100_000, refusal);
+}
+
+fn output_bomb(_: &World, tried: &mut Tried) {
+    let line = "words without end ".repeat(50);
+    let mut written = 0;
+    while written < MOST_OUTPUT {
+        if let Err(error) = writeln!(io::stdout(), "{line}") {
+            tried.way("output", Err::<&str, _>(error));
+            return;
+        }
+        written += line.len();
+    }
+    tried.way("output", Ok(written));
+}
+
+fn spin(_: &World, tried: &mut Tried) {
+    // Until its own alarm, or the stage's limit, which the test sets lower.
+    std::thread::sleep(Duration::from_mins(1));
+    tried.way("time", Ok("nobody ended it"));
+}

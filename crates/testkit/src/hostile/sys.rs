@@ -1,0 +1,133 @@
+//! Calls to the kernel as an attacker makes them: by number. Everything unsafe of the attacks is in this file.
+#![allow(
+    unsafe_code,
+    reason = "attacks are made of calls that no safe library offers, in ways none would allow"
+)]
+
+use std::ffi::{CStr, CString, c_long};
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// An argument of a call.
+pub(super) enum Arg<'a> {
+    /// A number or a flag.
+    N(i64),
+    /// A text that ends with a zero.
+    S(&'a CStr),
+    /// A place that the kernel may read and write, as far as its length.
+    B(&'a mut [u8]),
+}
+
+/// Calls the kernel. Buffers must be as large as the call takes them to be.
+pub(super) fn call(number: c_long, args: &mut [Arg<'_>]) -> io::Result<i64> {
+    let mut raw: [c_long; 6] = [0; 6];
+    for (place, arg) in raw.iter_mut().zip(args.iter_mut()) {
+        *place = match arg {
+            Arg::N(number) => *number,
+            Arg::S(text) => text.as_ptr() as c_long,
+            Arg::B(bytes) => bytes.as_mut_ptr() as c_long,
+        };
+    }
+    // SAFETY: pointers lead to values that outlive the call; their lengths are what the attack passes beside them.
+    let got = unsafe { libc::syscall(number, raw[0], raw[1], raw[2], raw[3], raw[4], raw[5]) };
+    if got < 0 { Err(io::Error::last_os_error()) } else { Ok(got) }
+}
+
+/// A call whose result is a descriptor.
+pub(super) fn open_by(number: c_long, args: &mut [Arg<'_>]) -> io::Result<OwnedFd> {
+    let got = call(number, args)?;
+    let raw = i32::try_from(got).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))?;
+    // SAFETY: the kernel has just given it to us, and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+/// A path as the kernel takes it.
+pub(super) fn text(path: impl AsRef<Path>) -> CString {
+    CString::new(path.as_ref().as_os_str().as_bytes()).unwrap_or_default()
+}
+
+/// Which side of a fork this is.
+pub(super) enum Forked {
+    /// The old process, with the number of the new one.
+    Parent(i32),
+    /// The new one.
+    Child,
+}
+
+/// Forks.
+pub(super) fn fork() -> io::Result<Forked> {
+    // SAFETY: attacks have one thread, so the copy is whole.
+    match unsafe { libc::fork() } {
+        0 => Ok(Forked::Child),
+        pid if pid > 0 => Ok(Forked::Parent(pid)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Ends this process at once.
+pub(super) fn exit(code: i32) -> ! {
+    // SAFETY: always sound.
+    unsafe { libc::_exit(code) }
+}
+
+/// Asks to be killed after so many seconds.
+pub(super) fn alarm(seconds: u32) {
+    // SAFETY: always sound; the default action is to end the process.
+    unsafe { libc::alarm(seconds) };
+}
+
+/// Takes a limit on the size of files as a refusal, not as an end.
+pub(super) fn survive_file_limit() {
+    // SAFETY: ignoring has no handler that could do anything.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// Ignores what asks a process to end.
+pub(super) fn ignore_requests() {
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT, libc::SIGALRM, libc::SIGPIPE] {
+        // SAFETY: ignoring has no handler that could do anything.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+/// Reaps a child, and gives its wait status.
+pub(super) fn wait(pid: i32) -> i32 {
+    let mut status = 0;
+    // SAFETY: the place is valid.
+    unsafe { libc::waitpid(pid, &raw mut status, 0) };
+    status
+}
+
+/// Takes memory that is really there, so many bytes, and never gives it back.
+pub(super) fn take_memory(bytes: usize) -> io::Result<()> {
+    // SAFETY: a new mapping of nobody's; one byte of each page is written, inside of it.
+    unsafe {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let place = libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+        if place == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        for offset in (0..bytes).step_by(4096) {
+            place.cast::<u8>().add(offset).write_volatile(1);
+        }
+    }
+    Ok(())
+}
+
+/// Makes a call as a 32-bit program would.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn int80(number: i32, first: i32, second: i32, third: i32) -> i64 {
+    let mut got: i64 = number.into();
+    // SAFETY: the calls used take numbers only. rbx is the compiler's, so it is put back.
+    unsafe {
+        std::arch::asm!(
+            "xchg {first:r}, rbx", "int 0x80", "xchg {first:r}, rbx",
+            first = inout(reg) i64::from(first) => _,
+            inout("rax") got, in("rcx") i64::from(second), in("rdx") i64::from(third),
+            out("r8") _, out("r9") _, out("r10") _, out("r11") _,
+        );
+    }
+    got
+}
