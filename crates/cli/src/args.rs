@@ -74,7 +74,7 @@ pub enum Verb {
     ///
     /// The program sees the system, its toolchains, and the current directory, which it may change; not your home, keys or
     /// history. Its own home is an empty folder that is gone afterwards. `--policy` with a file of a leg puts you where that leg's
-    /// agent or gate was: the files are listed by `acquit task show`.
+    /// agent or gate was, as long as the task's workspace is there.
     #[command(
         after_help = "Examples:\n  acquit sandbox -- cargo test\n  acquit sandbox --network open -- npm ci\n  acquit sandbox --network model --host api.example.com -- my-agent\n  acquit sandbox --policy ~/.local/share/acquit/tasks/T-1/legs/2/policy-agent.json -- sh"
     )]

@@ -16,7 +16,7 @@
 //!
 //! # How
 //!
-//! The harness starts its own executable again as `acquit sandbox …` ([`contain`]), by `posix_spawn`, because
+//! The harness starts its own executable again as `acquit contained …` ([`contain`]), by `posix_spawn`, because
 //! forking a large process costs a hundred times as much. That helper makes the namespace, starts the program, and
 //! ends as the program did. The harness sleeps in one `poll` on the helper's pidfd and reads the file in between.
 //!

@@ -13,6 +13,7 @@ use super::super::status::{self, Failure, Step};
 use super::super::walls::Missing;
 use super::landlock::Around;
 use super::plan::Plan;
+use super::scribe::Streams;
 use super::sys::{self, Forked, Namespaces};
 use super::usage::Usage;
 use super::{NOT_STARTED, network, program, view};
@@ -23,9 +24,15 @@ const FIRST_LOOK: Duration = Duration::from_millis(50);
 
 /// Waits for `go`, starts the program, and writes how it ended to `report`.
 pub(super) fn main(plan: &Plan, policy: Option<&Policy>, side: Inside) -> ! {
-    let Inside { pipe, go, report, door } = side;
+    let Inside { pipe, go, report, door, streams } = side;
     if set_parent_process_death_signal(Some(Signal::KILL)).is_err() || !told_to_go(&go) {
         sys::exit(NOT_STARTED);
+    }
+    if let Some(Err(errno)) = streams.map(Streams::take) {
+        if let Some(pipe) = pipe {
+            status::report_failure(pipe, Failure::new(Step::Files, errno));
+        }
+        sys::exit(NOT_STARTED)
     }
     let usage = match policy {
         None => {
@@ -87,6 +94,8 @@ pub(super) struct Inside {
     pub(super) report: OwnedFd,
     /// Takes the sockets of the proxy.
     pub(super) door: Option<OwnedFd>,
+    /// Takes what the program says.
+    pub(super) streams: Option<Streams>,
 }
 
 /// Builds the walls around everything that will be in the namespaces.

@@ -1,4 +1,4 @@
-//! The helper: what `acquit sandbox …` does after the executable was started again.
+//! The helper: what `acquit contained …` does after the executable was started again.
 //!
 //! ```text
 //! harness ── helper ──┬─ init (pid 1 of the namespace) ── program (own session) ── whatever it starts
@@ -24,6 +24,7 @@ mod namespace;
 mod network;
 mod plan;
 mod program;
+mod scribe;
 mod subreaper;
 pub(super) mod sys;
 mod usage;
@@ -71,7 +72,7 @@ pub(super) fn excess(policy: &Path) -> Option<Excess> {
     serde_json::from_slice(&std::fs::read(excess_file(policy)).ok()?).ok()
 }
 
-/// Runs the program that the arguments after `sandbox` describe, and ends as it does.
+/// Runs the program that the arguments after `contained` describe, and ends as it does.
 pub fn main(args: impl Iterator<Item = OsString>) -> ! {
     let mut pipe = sys::take_stdin();
     let failure = match Plan::parse(args) {

@@ -13,12 +13,14 @@ use super::plan::Plan;
 use super::sys::{self, Forked, Namespaces};
 use super::init::Inside;
 use super::network::Door;
+use super::scribe::{Scribe, Streams};
 use super::{HELD, idmap, init, network};
 use crate::sandbox::{Policy, Reach};
 
 /// A namespace with a program in it.
 pub(super) struct Namespace {
     init: Pid,
+    scribe: Option<Scribe>,
     /// Where it is written if the program was ended for using too much.
     excess: Option<PathBuf>,
     /// Where init writes how the program ended: pid 1 cannot die of an ordinary signal itself.
@@ -48,19 +50,22 @@ pub(super) fn start(
         Some(_) => Door::new().map(|door| (Some(door.inside), Some(door.outside))).map_err(refused)?,
         None => (None, None),
     };
+    let streams = if policy.is_some() { Streams::new().map_err(refused)? } else { None };
     let init = match sys::clone(namespaces).map_err(refused)? {
         Forked::Child => {
             drop((life, result, outside));
-            init::main(plan, policy, Inside { pipe: pipe.take(), go, report, door: inside })
+            init::main(plan, policy, Inside { pipe: pipe.take(), go, report, door: inside, streams })
         }
         Forked::Parent(init) => init,
     };
     drop((report, inside));
-    if let Err(error) = idmap::write(init) {
+    let scribe = streams.map(Streams::serve).transpose();
+    let mapped = idmap::write(init).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
+    if let Err(errno) = mapped.and(scribe.as_ref().map(drop).map_err(|errno| *errno)) {
         // It waits for its signal to go on and has started nothing.
         let _ = kill_process(init, Signal::KILL);
         let _ = waitpid(Some(init), WaitOptions::empty());
-        return Err(Failure::new(Step::IdMap, Errno::from_io_error(&error).unwrap_or(Errno::IO)));
+        return Err(Failure::new(Step::IdMap, errno));
     }
     if let Some(pipe) = &pipe {
         status::report_containment(pipe, Containment::PidNamespace);
@@ -72,7 +77,8 @@ pub(super) fn start(
         let _ = network::serve(hosts, log, &outside);
     }
     let excess = plan.policy.as_deref().map(super::excess_file);
-    Ok(Namespace { init, excess, result, _life: life })
+    let scribe = scribe.ok().flatten();
+    Ok(Namespace { init, scribe, excess, result, _life: life })
 }
 
 impl Namespace {
@@ -99,6 +105,9 @@ impl Namespace {
     fn end(self) -> ! {
         let mut heard = [0; 256];
         let length = rustix::io::read(&self.result, &mut heard).unwrap_or(0);
+        if let Some(scribe) = &self.scribe {
+            scribe.finish();
+        }
         if let Ok(status) = heard[..length].try_into() {
             sys::end_as(i32::from_ne_bytes(status))
         }

@@ -1,4 +1,4 @@
-//! The few calls to the kernel that no safe library offers. Everything unsafe of this crate is in this file.
+//! The few calls to the kernel that no safe library offers. What is unsafe in this crate is here and in `kernel.rs`.
 //!
 //! The helper has one thread from its start to its end, so a copy of it made by `clone` is whole: no lock is held by a
 //! thread that is not there.
@@ -203,6 +203,17 @@ pub(super) fn let_go_of_streams() {
         // SAFETY: the standard streams are nobody's owned descriptors; after this they still are open.
         unsafe { libc::dup2(nowhere.as_raw_fd(), stream) };
     }
+}
+
+/// Makes these the standard output and error of this process and those that it starts.
+pub(super) fn become_output(output: &OwnedFd, errors: &OwnedFd) -> Result<(), Errno> {
+    for (from, stream) in [(output, 1), (errors, 2)] {
+        // SAFETY: the standard streams are nobody's owned descriptors; after this they still are open.
+        if unsafe { libc::dup2(from.as_raw_fd(), stream) } != stream {
+            return Err(last_error());
+        }
+    }
+    Ok(())
 }
 
 /// Closes every descriptor but the standard streams and these, for a process that has no use for what it inherited.

@@ -1,7 +1,8 @@
 //! What all processes of the namespace together use up: looked at by its first process, which ends them all at the limit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,11 +23,14 @@ const MOST_FILES: u64 = 4_000_000;
 /// Watches.
 pub(super) struct Usage {
     limits: Resources,
+    /// Memory of the whole machine that is no process's own, in bytes, at the beginning.
+    shared: u64,
     /// Folders that are written, and what was free on each of their disks.
     disks: BTreeMap<u64, Disk>,
 }
 
 struct Disk {
+    device: u64,
     folders: Vec<PathBuf>,
     free: u64,
     files: u64,
@@ -39,15 +43,26 @@ impl Usage {
         for entry in policy.view.iter().filter(|entry| entry.written().is_some()) {
             let Ok(stat) = rustix::fs::stat(&entry.at) else { continue };
             let Some((free, files)) = free(&entry.at) else { continue };
-            let disk = disks.entry(stat.st_dev).or_insert_with(|| Disk { folders: Vec::new(), free, files });
+            let disk = disks.entry(stat.st_dev).or_insert_with(|| Disk {
+                device: stat.st_dev,
+                folders: Vec::new(),
+                free,
+                files,
+            });
             disk.folders.push(entry.at.clone());
         }
-        Self { limits: policy.resources, disks }
+        Self { limits: policy.resources, shared: shared(), disks }
     }
 
     /// What is used too much of, or when to look again.
     pub(super) fn look(&self) -> Result<Duration, Excess> {
-        let (processes, memory) = processes();
+        let (processes, own) = processes();
+        let mut memory = own + used(Path::new("/dev/shm"));
+        // Memory can be held without being anybody's: in files that live in it, in segments. The whole machine's use of such memory
+        // says whether it is worth looking for.
+        if shared().saturating_sub(self.shared) > self.limits.memory.saturating_sub(memory) {
+            memory += nameless(Where::Memory) + segments();
+        }
         if memory > self.limits.memory {
             return Err(Excess::Memory { limit: self.limits.memory });
         }
@@ -70,7 +85,7 @@ impl Disk {
         if bytes_gone <= limits.disk && files_gone <= MOST_FILES {
             return false;
         }
-        let mut used = (0, 0);
+        let mut used = (nameless(Where::Disk(self.device)), 0);
         for folder in &self.folders {
             measure(folder, &mut used);
         }
@@ -90,7 +105,7 @@ fn measure(folder: &Path, used: &mut (u64, u64)) {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let Ok(meta) = entry.metadata() else { continue };
-            used.0 += std::os::unix::fs::MetadataExt::blocks(&meta) * 512;
+            used.0 += meta.blocks() * 512;
             used.1 += 1;
             if meta.is_dir() {
                 folders.push(entry.path());
@@ -115,4 +130,54 @@ fn processes() -> (u64, u64) {
         pages += resident.saturating_sub(shared);
     }
     (count, pages * page)
+}
+
+/// Where files without a name are looked for.
+#[derive(Clone, Copy)]
+enum Where {
+    /// On this disk.
+    Disk(u64),
+    /// In memory.
+    Memory,
+}
+
+/// The bytes of files that processes hold open and that no folder has: removed ones, and those that never had a name.
+fn nameless(place: Where) -> u64 {
+    let mut seen = BTreeSet::new();
+    let mut bytes = 0;
+    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        for descriptor in fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten() {
+            let path = descriptor.path();
+            let Ok(meta) = fs::metadata(&path) else { continue };
+            let is_there = match place {
+                Where::Disk(device) => meta.dev() == device,
+                Where::Memory => {
+                    fs::read_link(&path).is_ok_and(|link| link.as_os_str().as_encoded_bytes().starts_with(b"/memfd:"))
+                },
+            };
+            if is_there && meta.is_file() && meta.nlink() == 0 && seen.insert((meta.dev(), meta.ino())) {
+                bytes += meta.blocks() * 512;
+            }
+        }
+    }
+    bytes
+}
+
+/// The memory of System V segments, which outlive those who made them. The list is that of this namespace.
+fn segments() -> u64 {
+    let text = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
+    let resident = |line: &str| line.split_ascii_whitespace().nth(14)?.parse::<u64>().ok();
+    text.lines().skip(1).filter_map(resident).sum()
+}
+
+/// The memory of the machine that files and segments in memory take.
+fn shared() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("Shmem:")).unwrap_or_default();
+    line.trim().split(' ').next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
+/// The bytes that a file system in memory takes.
+fn used(folder: &Path) -> u64 {
+    rustix::fs::statvfs(folder).map_or(0, |stat| (stat.f_blocks - stat.f_bfree) * stat.f_frsize)
 }
