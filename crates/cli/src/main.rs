@@ -78,7 +78,10 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         Verb::Workflow(verb) => verbs::workflow::workflow(&desk, verb),
         Verb::Sandbox { policy, network, hosts, read, write, strict, print: _, command } => {
             let mode = if strict { Mode::Strict } else { Mode::On };
-            verbs::sandbox::sandbox(&desk, &verbs::sandbox::Wanted { policy, network, hosts, read, write, mode, command })
+            verbs::sandbox::sandbox(
+                &desk,
+                &verbs::sandbox::Wanted { policy, network, hosts, read, write, mode, command },
+            )
         }
         Verb::Demo { keep } => verbs::demo::demo(desk, keep),
         Verb::Doctor => Ok(verbs::doctor::doctor(&desk)),

@@ -44,7 +44,11 @@ pub fn sandbox(desk: &Desk, wanted: &Wanted) -> Result<Exit, Error> {
         desk.printer.data(&text);
         return Ok(Exit::Done);
     };
-    std::fs::write(&file, text).map_err(|source| Error::File { doing: "write", path: file.clone(), source })?;
+    std::fs::write(&file, text).map_err(|source| Error::File {
+        doing: "write",
+        path: file.clone(),
+        source,
+    })?;
     let mut env = desk.world.environment.common();
     env.retain(|(name, _)| name != "TERM" && name != "TMPDIR");
     env.extend(desk.world.environment.get("TERM").map(|term| ("TERM".into(), term.to_owned())));
@@ -68,7 +72,11 @@ pub fn sandbox(desk: &Desk, wanted: &Wanted) -> Result<Exit, Error> {
     Ok(match ended {
         Ended::Code(code) => Exit::Program(u8::try_from(code).unwrap_or(1)),
         Ended::Signal(signal) => Exit::Program(u8::try_from(128 + signal).unwrap_or(1)),
-        Ended::Excess(_) | Ended::TimedOut { .. } | Ended::Idle { .. } | Ended::Cancelled | Ended::OutputLimit { .. } => {
+        Ended::Excess(_)
+        | Ended::TimedOut { .. }
+        | Ended::Idle { .. }
+        | Ended::Cancelled
+        | Ended::OutputLimit { .. } => {
             desk.printer.warn(&format!("{}: {ended}", program.to_string_lossy()));
             Exit::Failed
         }

@@ -51,8 +51,7 @@ action = "squash"
 on = { done = "done" }
 "#;
 
-const CONFIG: &str =
-    "workflow = \"flow\"\n\n[access]\nwrite = [\"@ROOT@\"]\n\n\
+const CONFIG: &str = "workflow = \"flow\"\n\n[access]\nwrite = [\"@ROOT@\"]\n\n\
     [agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \"@ROOT@/agent.sh\"]\n";
 
 /// What an agent does that has nothing else to do.

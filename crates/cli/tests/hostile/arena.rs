@@ -27,16 +27,13 @@ pub(crate) enum Role {
 /// Limits that bombs reach quickly, and that nothing else comes near to.
 const LIMITS: &str = "[limits]\nprocesses = 64\nmemory = \"256MiB\"\ndisk = \"64MiB\"\n";
 
-/// What `disk` of them comes to.
-pub(crate) const DISK: usize = 64 * 1024 * 1024;
-
 /// How long an attack's stage may take: less than the attacker gives itself, more than any attack needs.
 const STAGE_LIMIT: &str = "15s";
 /// The same for the one that does nothing.
 const SPIN_LIMIT: &str = "1s";
 
 /// A run that takes longer hangs: a stage has its limit, and nothing else takes long.
-const HANG: Duration = Duration::from_secs(25);
+const HANG: Duration = Duration::from_mins(1);
 
 pub(crate) struct Arena {
     pub(crate) sandbox: Sandbox,

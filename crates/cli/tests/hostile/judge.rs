@@ -116,7 +116,8 @@ fn judge(leg: &Leg, verb: &str, expect: Expect, role: Role, network: Network) ->
         },
         Expect::Output => match role {
             Role::Agent => how.contains("printed more than"),
-            Role::Gate => in_order && leg.said.len() <= crate::arena::DISK,
+            // Its limit is 256 MiB and what it writes until it is ended; the attacker would write more.
+            Role::Gate => in_order && leg.said.len() <= 300 * 1024 * 1024,
         },
         Expect::Limit(word) => in_order && (refused && named || how.contains(word)),
     };

@@ -101,8 +101,9 @@ fn config(mut root: Table<'_, '_>) -> Config {
     let mut declared = Vec::new();
     for (name, value) in root.table("agents").map(Table::named_entries).unwrap_or_default() {
         declared.push(name.value.clone());
-        let agent =
-            value.table().and_then(|table| read_agent(table.named(format!("agent `{}`", name.value)), &known));
+        let agent = value
+            .table()
+            .and_then(|table| read_agent(table.named(format!("agent `{}`", name.value)), &known));
         agents.extend(agent.map(|agent| (name.value, agent)));
     }
     if let Some(agent) = &agent

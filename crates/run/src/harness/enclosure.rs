@@ -56,8 +56,10 @@ impl Enclosure {
         if config.sandbox == Mode::Off {
             return Ok(Self { policy: None, network, log, passing: None });
         }
-        let at = |error: std::io::Error| Trouble::file("write the sandbox policy into", folder.path(), &error);
-        let home = desk.world.environment.get("HOME").map_or_else(|| PathBuf::from("/nonexistent"), PathBuf::from);
+        let at =
+            |error: std::io::Error| Trouble::file("write the sandbox policy into", folder.path(), &error);
+        let home =
+            desk.world.environment.get("HOME").map_or_else(|| PathBuf::from("/nonexistent"), PathBuf::from);
         let mut read = workspace.borrowed_objects().to_vec();
         let mut write = vec![workspace.tree()];
         let (aside, passing) = match who {
@@ -119,9 +121,15 @@ impl Enclosure {
     /// Tells what a person should know before the program works.
     pub(crate) fn announce(&self, desk: &mut Desk<'_>, name: &str, missing: Missing) {
         if self.policy.is_none() {
-            desk.notice(Level::Warning, format!("{name} runs without a sandbox: sandbox = \"off\" in acquit.toml"));
+            desk.notice(
+                Level::Warning,
+                format!("{name} runs without a sandbox: sandbox = \"off\" in acquit.toml"),
+            );
         } else if !missing.is_empty() {
-            desk.notice(Level::Warning, format!("the sandbox of {name} lacks {missing}: see `acquit doctor`"));
+            desk.notice(
+                Level::Warning,
+                format!("the sandbox of {name} lacks {missing}: see `acquit doctor`"),
+            );
         }
     }
 

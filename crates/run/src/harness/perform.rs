@@ -7,9 +7,9 @@ use acquit_core::failure::kind;
 use acquit_core::outcome;
 use acquit_core::workflow::Action;
 
-use super::{Trouble, guard};
 use super::desk::Desk;
 use super::work::{Done, Job, by_harness};
+use super::{Trouble, guard};
 use crate::gate;
 use crate::git::{CommitId, Identity};
 use crate::workspace::Locked;

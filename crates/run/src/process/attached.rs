@@ -46,7 +46,8 @@ impl Spawner {
         };
         let (tree, held, _) = self.start(&wanted, Stdio::inherit(), Stdio::inherit())?;
         begun(held.missing);
-        while watch::poll(&mut [PollFd::from_borrowed_fd(tree.pidfd(), PollFlags::IN)], Duration::MAX)? == 0 {}
+        while watch::poll(&mut [PollFd::from_borrowed_fd(tree.pidfd(), PollFlags::IN)], Duration::MAX)? == 0 {
+        }
         let reaped = tree.reap()?;
         let excess = attached.policy.and_then(contain::excess);
         Ok(excess.map_or(reaped.exit, Exit::Excess))

@@ -74,7 +74,9 @@ pub enum Error {
         source: io::Error,
     },
     /// The machine lacks something that a strict policy asks for.
-    #[error("close the sandbox as sandbox = \"strict\" wants it: this machine has no {missing}; `acquit doctor` says how to mend it")]
+    #[error(
+        "close the sandbox as sandbox = \"strict\" wants it: this machine has no {missing}; `acquit doctor` says how to mend it"
+    )]
     Strict {
         /// What it lacks.
         missing: String,

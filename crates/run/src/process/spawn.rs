@@ -70,8 +70,14 @@ impl Spawner {
         if let Some(policy) = policy {
             contain::forget_excess(policy);
         }
-        let wanted =
-            Wanted { program: &spec.program, args: &spec.args, cwd: &spec.cwd, env: &spec.env, stdin, policy };
+        let wanted = Wanted {
+            program: &spec.program,
+            args: &spec.args,
+            cwd: &spec.cwd,
+            env: &spec.env,
+            stdin,
+            policy,
+        };
         let (tree, held, _) = self.start(&wanted, files.stdout.into(), files.stderr.into())?;
         Ok(Child::new(tree, output, held, spec, started))
     }

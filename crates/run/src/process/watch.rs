@@ -70,13 +70,7 @@ pub struct Child {
 }
 
 impl Child {
-    pub(super) fn new(
-        tree: Tree,
-        output: Output,
-        held: Held,
-        spec: &Spec,
-        started: Instant,
-    ) -> Self {
+    pub(super) fn new(tree: Tree, output: Output, held: Held, spec: &Spec, started: Instant) -> Self {
         Self { tree, output, held, limits: spec.limits, policy: spec.policy.clone(), started }
     }
 

@@ -16,41 +16,147 @@ use super::{Entry, Policy, Reach, What};
 
 /// Where programs and libraries are on the systems that we know.
 const SYSTEM: [&str; 17] = [
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/snap",
-    "/run/current-system", "/run/systemd/resolve", "/sys/devices/system", "/sys/fs/cgroup", "/var/lib/snapd/snap",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix",
+    "/gnu",
+    "/snap",
+    "/run/current-system",
+    "/run/systemd/resolve",
+    "/sys/devices/system",
+    "/sys/fs/cgroup",
+    "/var/lib/snapd/snap",
 ];
 
 /// What in there is nobody's business. To those who are not root most of it is closed anyway.
 const SYSTEM_HIDDEN: [&str; 24] = [
-    "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh",
-    "/etc/ssl/private", "/etc/pki/tls/private", "/etc/krb5.keytab", "/etc/NetworkManager", "/etc/wireguard",
-    "/etc/openvpn", "/etc/letsencrypt", "/etc/docker", "/etc/kubernetes", "/etc/rancher", "/etc/credstore",
-    "/etc/credstore.encrypted", "/etc/netrc", "/etc/git-credentials", "/etc/ppp", "/etc/wpa_supplicant", "/etc/acquit",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/pki/tls/private",
+    "/etc/krb5.keytab",
+    "/etc/NetworkManager",
+    "/etc/wireguard",
+    "/etc/openvpn",
+    "/etc/letsencrypt",
+    "/etc/docker",
+    "/etc/kubernetes",
+    "/etc/rancher",
+    "/etc/credstore",
+    "/etc/credstore.encrypted",
+    "/etc/netrc",
+    "/etc/git-credentials",
+    "/etc/ppp",
+    "/etc/wpa_supplicant",
+    "/etc/acquit",
 ];
 
 /// Toolchains in a home: to be read.
 const TOOLS: [&str; 22] = [
-    ".rustup", ".pyenv", ".rbenv", ".nvm", ".volta", ".fnm", ".asdf", ".sdkman", ".jenv", ".bun", ".deno", ".juliaup",
-    ".ghcup", ".opam", ".local/bin", ".local/lib", ".local/share/mise", ".local/share/uv", ".local/share/pnpm",
-    ".local/share/fnm", ".local/share/virtualenv", ".config/nvm",
+    ".rustup",
+    ".pyenv",
+    ".rbenv",
+    ".nvm",
+    ".volta",
+    ".fnm",
+    ".asdf",
+    ".sdkman",
+    ".jenv",
+    ".bun",
+    ".deno",
+    ".juliaup",
+    ".ghcup",
+    ".opam",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/mise",
+    ".local/share/uv",
+    ".local/share/pnpm",
+    ".local/share/fnm",
+    ".local/share/virtualenv",
+    ".config/nvm",
 ];
 
 /// Caches and toolchains in a home that tools write to while they work: what they write stays aside.
 const CACHES: [&str; 22] = [
-    ".cargo", "go", ".gradle", ".m2", ".npm", ".ivy2", ".sbt", ".nuget/packages", ".cache/pip", ".cache/uv",
-    ".cache/go-build", ".cache/yarn", ".cache/pnpm", ".cache/node", ".cache/deno", ".cache/pypoetry",
-    ".cache/ms-playwright", ".cache/puppeteer", ".cache/ccache", ".cache/sccache", ".cache/coursier", ".cache/bazelisk",
+    ".cargo",
+    "go",
+    ".gradle",
+    ".m2",
+    ".npm",
+    ".ivy2",
+    ".sbt",
+    ".nuget/packages",
+    ".cache/pip",
+    ".cache/uv",
+    ".cache/go-build",
+    ".cache/yarn",
+    ".cache/pnpm",
+    ".cache/node",
+    ".cache/deno",
+    ".cache/pypoetry",
+    ".cache/ms-playwright",
+    ".cache/puppeteer",
+    ".cache/ccache",
+    ".cache/sccache",
+    ".cache/coursier",
+    ".cache/bazelisk",
 ];
 
 /// Secrets of a home, hidden even where the project shows what is around them.
 const SECRETS: [&str; 40] = [
-    ".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".config/gh", ".config/glab-cli", ".config/hub", ".netrc",
-    ".git-credentials", ".config/git/credentials", ".gitconfig", ".npmrc", ".yarnrc", ".pypirc", ".docker", ".kube",
-    ".terraform.d", ".terraformrc", ".vault-token", ".password-store", ".local/share/keyrings", ".mozilla",
-    ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".thunderbird", ".bash_history",
-    ".zsh_history", ".python_history", ".psql_history", ".node_repl_history", ".cargo/credentials",
-    ".cargo/credentials.toml", ".gradle/gradle.properties", ".m2/settings.xml", ".m2/settings-security.xml",
-    ".ivy2/.credentials", ".sbt/.credentials", ".config/op",
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/glab-cli",
+    ".config/hub",
+    ".netrc",
+    ".git-credentials",
+    ".config/git/credentials",
+    ".gitconfig",
+    ".npmrc",
+    ".yarnrc",
+    ".pypirc",
+    ".docker",
+    ".kube",
+    ".terraform.d",
+    ".terraformrc",
+    ".vault-token",
+    ".password-store",
+    ".local/share/keyrings",
+    ".mozilla",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".thunderbird",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".psql_history",
+    ".node_repl_history",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gradle/gradle.properties",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".ivy2/.credentials",
+    ".sbt/.credentials",
+    ".config/op",
 ];
 
 /// Links that are followed to find where a place really is, as the kernel does.
@@ -156,9 +262,14 @@ pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
 
 /// The places of programs that the system's folders do not have: a folder `bin` with what is beside it, because programs are
 /// often links into their neighbourhood.
-fn programs<'a>(path: Option<&'a OsStr>, home: &'a Path, own: &'a Path) -> impl Iterator<Item = PathBuf> + use<'a> {
+fn programs<'a>(
+    path: Option<&'a OsStr>,
+    home: &'a Path,
+    own: &'a Path,
+) -> impl Iterator<Item = PathBuf> + use<'a> {
     let system = |place: &Path| SYSTEM.iter().any(|system| place.starts_with(system));
-    let too_much = |place: &Path| home.starts_with(place) || own.starts_with(place) || place == home.join(".local");
+    let too_much =
+        |place: &Path| home.starts_with(place) || own.starts_with(place) || place == home.join(".local");
     let list = path.map(std::env::split_paths).into_iter().flatten();
     list.filter(|place| place.is_absolute()).filter_map(move |place| {
         if system(&place) {

@@ -30,7 +30,7 @@ const MIB: usize = 1024 * 1024;
 const MOST_PROCESSES: usize = 2_000;
 const MOST_MEMORY: usize = 1024 * MIB;
 const MOST_DISK: usize = 512 * MIB;
-const MOST_OUTPUT: usize = 64 * MIB;
+const MOST_OUTPUT: usize = 320 * MIB;
 const MOST_FILES: usize = 30_000;
 
 fn shut_in(world: &World, tried: &mut Tried) -> bool {
@@ -253,7 +253,7 @@ fn descriptors(_: &World, tried: &mut Tried) {
 }
 
 fn output_bomb(_: &World, tried: &mut Tried) {
-    let line = "words without end ".repeat(50);
+    let line = "words without end ".repeat(5_000);
     let mut written = 0;
     while written < MOST_OUTPUT {
         if let Err(error) = writeln!(io::stdout(), "{line}") {

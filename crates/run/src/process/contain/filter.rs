@@ -4,8 +4,14 @@
 //! taking them down (mounts, namespaces, modules, tracing of the kernel), ways around the network (other socket families, such as
 //! that to the host of a virtual machine), and parts of the kernel with a long list of faults. A refused call fails; it does not
 //! kill, so that programs which merely try go on.
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "the kernel's numbers are wider in the C library than in its filters"
+)]
 
-use libc::{BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W, c_long, sock_filter};
+use libc::{
+    BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W, c_long, sock_filter,
+};
 
 /// Sockets of programs that may talk to nobody where no network namespace holds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use rustix::thread::{
 use super::super::status::{Failure, Step};
 use super::super::walls::{Missing, Wall};
 use super::filter::{self, Sockets};
-use super::landlock::{self, Around};
 use super::kernel;
+use super::landlock::{self, Around};
 use crate::sandbox::{Policy, Reach};
 
 /// What root keeps inside, so that its installers and archives work as they are used to: files of others in folders that it

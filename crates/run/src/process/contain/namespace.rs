@@ -9,11 +9,11 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::super::exit::Containment;
 use super::super::status::{self, Failure, Step};
-use super::plan::Plan;
-use super::sys::{self, Forked, Namespaces};
 use super::init::Inside;
 use super::network::Door;
+use super::plan::Plan;
 use super::scribe::{Scribe, Streams};
+use super::sys::{self, Forked, Namespaces};
 use super::{HELD, idmap, init, network};
 use crate::sandbox::{Policy, Reach};
 

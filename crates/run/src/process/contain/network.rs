@@ -18,8 +18,8 @@ use rustix::net::{
 };
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
-use super::sys::{self, Forked, Namespaces};
 use super::kernel;
+use super::sys::{self, Forked, Namespaces};
 use acquit_core::sandbox::Host;
 
 use crate::network::{self, Listener, Outside, Role};

@@ -151,9 +151,8 @@ fn nameless(place: Where) -> u64 {
             let Ok(meta) = fs::metadata(&path) else { continue };
             let is_there = match place {
                 Where::Disk(device) => meta.dev() == device,
-                Where::Memory => {
-                    fs::read_link(&path).is_ok_and(|link| link.as_os_str().as_encoded_bytes().starts_with(b"/memfd:"))
-                },
+                Where::Memory => fs::read_link(&path)
+                    .is_ok_and(|link| link.as_os_str().as_encoded_bytes().starts_with(b"/memfd:")),
             };
             if is_there && meta.is_file() && meta.nlink() == 0 && seen.insert((meta.dev(), meta.ino())) {
                 bytes += meta.blocks() * 512;

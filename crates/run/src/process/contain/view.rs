@@ -40,9 +40,9 @@ const ROOT_SIZE: &str = "4m";
 /// The share of memory that a scratch folder may take, as the kernel's own default is for /dev/shm.
 const SCRATCH_SIZE: &str = "50%";
 
-const NO_DEVICES: u64 = (libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV) as u64;
-const NO_PRIVILEGES: u64 = libc::MOUNT_ATTR_NOSUID as u64;
-const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY as u64;
+const NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+const NO_PRIVILEGES: u64 = libc::MOUNT_ATTR_NOSUID;
+const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 
 /// What could not be done, and with which place.
 pub(super) struct Trouble {
@@ -87,7 +87,13 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
     for (name, device) in devices {
         hang(&root, &Path::new("/dev").join(name), &device)?;
     }
-    for (name, to) in [("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0"), ("stdout", "/proc/self/fd/1"), ("stderr", "/proc/self/fd/2"), ("ptmx", "pts/ptmx")] {
+    for (name, to) in [
+        ("fd", "/proc/self/fd"),
+        ("stdin", "/proc/self/fd/0"),
+        ("stdout", "/proc/self/fd/1"),
+        ("stderr", "/proc/self/fd/2"),
+        ("ptmx", "pts/ptmx"),
+    ] {
         link(&root, &Path::new("/dev").join(name), Path::new(to))?;
     }
     hang(&root, Path::new("/dev/shm"), &scratch().map_err(at("/dev/shm"))?)?;
@@ -96,20 +102,17 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
     if let Ok(terminals) = new_file_system("devpts", &terminals, MountAttrFlags::MOUNT_ATTR_NOEXEC) {
         hang(&root, Path::new("/dev/pts"), &terminals)?;
     }
-    match proc {
-        Ok(proc) => {
-            hang(&root, Path::new("/proc"), &proc)?;
-            if limit_processes(&root, limit).is_err() {
-                missing.add(Wall::Processes);
-            }
-            close_proc(&root)?;
-        }
-        // The machine's own would show the processes of everybody. So there is none.
-        Err(_) => {
-            folder(&root, Path::new("/proc"))?;
-            missing.add(Wall::Proc);
+    if let Ok(proc) = proc {
+        hang(&root, Path::new("/proc"), &proc)?;
+        if limit_processes(&root, limit).is_err() {
             missing.add(Wall::Processes);
         }
+        close_proc(&root)?;
+    } else {
+        // The machine's own would show the processes of everybody. So there is none.
+        folder(&root, Path::new("/proc"))?;
+        missing.add(Wall::Proc);
+        missing.add(Wall::Processes);
     }
     let mut hidden = Vec::new();
     for piece in pieces {
@@ -173,7 +176,8 @@ fn take_devices() -> Result<Vec<(&'static str, OwnedFd)>> {
 
 /// A copy of what is mounted at a place, with everything below it, that hangs nowhere yet.
 fn copy(root: impl AsFd, place: &Path, attributes: u64) -> std::result::Result<OwnedFd, Errno> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+    let flags =
+        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
     let mount = open_tree(root, place, flags)?;
     restrict_mount(&mount, attributes, Depth::AndBelow)?;
     Ok(mount)
@@ -344,7 +348,9 @@ fn file(root: &OwnedFd, place: &Path) -> Result<OwnedFd> {
     let (parent, name) = parent(root, place)?;
     let make = || -> std::result::Result<OwnedFd, Errno> {
         match openat(&parent, name, ANYTHING, FileMode::empty()) {
-            Ok(found) if FileType::from_raw_mode(fstat(&found)?.st_mode) != FileType::Symlink => return Ok(found),
+            Ok(found) if FileType::from_raw_mode(fstat(&found)?.st_mode) != FileType::Symlink => {
+                return Ok(found);
+            }
             Ok(_) => unlinkat(&parent, name, AtFlags::empty())?,
             Err(Errno::NOENT) => {}
             Err(errno) => return Err(errno),
