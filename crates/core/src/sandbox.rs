@@ -123,7 +123,7 @@ impl Host {
     }
 
     /// The address, if it is one and not a name.
-    pub fn address(&self) -> Option<std::net::IpAddr> {
+    pub fn address(&self) -> Option<core::net::IpAddr> {
         self.name.parse().ok()
     }
 
@@ -172,7 +172,7 @@ impl FromStr for Host {
                 && label.len() <= 63
                 && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
         };
-        let is_address = name.parse::<std::net::IpAddr>().is_ok();
+        let is_address = name.parse::<core::net::IpAddr>().is_ok();
         let is_name = name.len() <= 253 && name.split('.').all(label);
         let whole_zone = wildcard == Wildcard::Below && (is_address || !name.contains('.'));
         if !(is_address || is_name) || whole_zone {

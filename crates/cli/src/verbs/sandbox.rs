@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use acquit_core::config::Config;
 use acquit_core::sandbox::{Host, Mode, Network};
 use acquit_run::process::{Attached, Exit as Ended};
-use acquit_run::sandbox::{PROXY_PORT, Policy, Reach, usual};
+use acquit_run::sandbox::{Entry, PROXY_PORT, Policy, Reach, What, usual};
 
 use crate::desk::Desk;
 use crate::error::Error;
@@ -33,22 +33,30 @@ pub struct Wanted {
 
 /// Runs the program, or prints the policy.
 pub fn sandbox(desk: &Desk, wanted: &Wanted) -> Result<Exit, Error> {
-    let folder = Folder::new(desk)?;
-    let file = folder.0.join("policy.json");
-    let policy = match &wanted.policy {
-        Some(path) => read(path)?,
-        None => make(desk, wanted, &folder.0)?,
+    let here = &desk.surroundings.here;
+    // Gone when the program is.
+    let folder;
+    let (file, policy, cwd) = match &wanted.policy {
+        Some(path) => {
+            let policy = read(path)?;
+            let cwd = start(&policy, here);
+            (here.join(path), policy, cwd)
+        }
+        None => {
+            folder = Folder::new(desk)?;
+            let policy = make(desk, wanted, &folder.0)?;
+            (folder.0.join("policy.json"), policy, here.clone())
+        }
     };
     let text = serde_json::to_string_pretty(&policy).unwrap_or_default();
     let Some((program, args)) = wanted.command.split_first() else {
         desk.printer.data(&text);
         return Ok(Exit::Done);
     };
-    std::fs::write(&file, text).map_err(|source| Error::File {
-        doing: "write",
-        path: file.clone(),
-        source,
-    })?;
+    if wanted.policy.is_none() {
+        let write = std::fs::write(&file, text);
+        write.map_err(|source| Error::File { doing: "write", path: file.clone(), source })?;
+    }
     let mut env = desk.world.environment.common();
     env.retain(|(name, _)| name != "TERM" && name != "TMPDIR");
     env.extend(desk.world.environment.get("TERM").map(|term| ("TERM".into(), term.to_owned())));
@@ -57,13 +65,8 @@ pub fn sandbox(desk: &Desk, wanted: &Wanted) -> Result<Exit, Error> {
         let proxy = acquit_run::network::variables(PROXY_PORT);
         env.extend(proxy.into_iter().map(|(name, value)| (name.into(), value.into())));
     }
-    let attached = Attached {
-        program: program.clone(),
-        args: args.to_vec(),
-        cwd: &desk.surroundings.here,
-        env,
-        policy: Some(&file),
-    };
+    let attached =
+        Attached { program: program.clone(), args: args.to_vec(), cwd: &cwd, env, policy: Some(&file) };
     let ended = desk.world.spawner.attach(&attached, |missing| {
         if !missing.is_empty() {
             desk.printer.warn(&format!("this sandbox lacks {missing}: `acquit doctor` says what follows"));
@@ -99,6 +102,16 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// Where a program of a policy starts: here if it can see that, and otherwise in the first folder that it may change.
+fn start(policy: &Policy, here: &Path) -> PathBuf {
+    let can_see = |entry: &&Entry| !matches!(entry.what, What::Hidden | What::Link { .. });
+    if policy.view.iter().rfind(|entry| here.starts_with(&entry.at)).as_ref().is_some_and(can_see) {
+        return here.to_owned();
+    }
+    let work = policy.view.iter().find(|entry| entry.what == What::Write && entry.at.is_dir());
+    work.map_or_else(|| PathBuf::from("/"), |entry| entry.at.clone())
 }
 
 fn read(path: &Path) -> Result<Policy, Error> {

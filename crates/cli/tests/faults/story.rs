@@ -72,7 +72,7 @@ impl Story {
             usage,
             branch: (
                 // Against the base, which names a folder of this run in its settings.
-                git(&["diff", "--raw", "main", &branch]),
+                git(&["diff", "--raw", "main", branch]),
                 git(&["log", "--format=%s", &format!("main..{branch}")]),
                 git(&["show", &format!("{branch}:log.txt")]),
             ),

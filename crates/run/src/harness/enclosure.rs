@@ -1,8 +1,10 @@
 //! The walls around a program of a leg: its policy, as a file of the leg, and what the program must be told of it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use acquit_core::config::Config;
 use acquit_core::event::Level;
 use acquit_core::sandbox::{Host, Mode, Network};
 
@@ -12,7 +14,7 @@ use super::turn::private;
 use super::work::Job;
 use crate::network;
 use crate::process::Missing;
-use crate::sandbox::{PROXY_PORT, Policy, usual};
+use crate::sandbox::{PROXY_PORT, Policy, Reach, usual};
 use crate::workspace::Locked;
 
 /// Who is enclosed.
@@ -142,6 +144,59 @@ impl Enclosure {
             remove(passing);
         }
     }
+}
+
+/// The command that sends the agent's commits to the harness. It reads what an agent wrote, with all that git knows of following
+/// from one place to another, so it sees that and the objects that were lent, and nothing else.
+pub(super) fn sender(desk: &Desk<'_>, job: &Job<'_>) -> Result<OsString, Trouble> {
+    const PLAIN: &str = "env GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 git upload-pack";
+    let config = &job.definition.config;
+    if config.sandbox == Mode::Off {
+        return Ok(PLAIN.into());
+    }
+    let task = desk.hold.leg.task;
+    let (folder, workspace) = (desk.world.task_folder(task), desk.world.workspace_folder(task));
+    let file = folder.join("policy-sender.json");
+    if !file.exists() {
+        let read = [
+            workspace.join("view"),
+            workspace.join("work/.git/objects"),
+            workspace.join("git/objects"),
+            job.source.objects().to_owned(),
+        ];
+        let made = usual::policy(usual::Ground {
+            config: &Config { sandbox: config.sandbox, ..Config::default() },
+            home: Path::new("/nonexistent"),
+            path: desk.world.environment.get("PATH"),
+            own: &desk.world.home,
+            aside: &folder.join("sender"),
+            write: &[],
+            read: &read,
+            login: &[],
+            reach: Reach::Nobody,
+        });
+        let written = made.and_then(|policy| write_policy(&file, &policy));
+        written.map_err(|error| Trouble::file("write the sandbox policy into", &folder, &error))?;
+    }
+    let mut command = quoted(&desk.world.spawner.helper);
+    command.push(" sandbox --policy ");
+    command.push(quoted(&file));
+    command.push(" -- ");
+    command.push(PLAIN);
+    Ok(command)
+}
+
+/// A path as one word for a shell.
+fn quoted(path: &Path) -> OsString {
+    let mut word = OsString::from("'");
+    for (number, part) in path.as_os_str().as_bytes().split(|byte| *byte == b'\'').enumerate() {
+        if number > 0 {
+            word.push("'\\''");
+        }
+        word.push(OsStr::from_bytes(part));
+    }
+    word.push("'");
+    word
 }
 
 fn write_policy(file: &Path, policy: &Policy) -> std::io::Result<()> {

@@ -14,7 +14,7 @@ use acquit_core::task::Task;
 use acquit_core::workflow::{AgentWork, Mode, Stage, Work};
 
 use super::desk::Desk;
-use super::{Trouble, artifacts, guard, perform, turn};
+use super::{Trouble, artifacts, enclosure, guard, perform, turn};
 use crate::git::{CommitId, Identity, Source};
 use crate::workspace::{Leftovers, Locked, Rules, Work as Collected, Workspace};
 use crate::{gate, untrusted};
@@ -92,6 +92,7 @@ fn prepare(desk: &mut Desk<'_>, job: &Job<'_>) -> Result<Locked, Trouble> {
     let workspace =
         Workspace::open(&desk.world.workspace_folder(leg.task), &job.source, desk.world.git.clone())?
             .with_agent_identity(Identity::new(&author.name, &author.email))
+            .with_upload_pack(enclosure::sender(desk, job)?)
             .with_rules(Rules {
                 task_id: leg.task.to_string(),
                 base: job.task.seed.base.branch.clone(),
