@@ -3,6 +3,7 @@
 use acquit_core::artifact::Artifact;
 use acquit_core::leg::Leg;
 use acquit_core::request::Ask;
+use acquit_core::sandbox::Mode;
 use acquit_core::task::{End, State, Summary, Task};
 use acquit_core::time::{Span, Timestamp};
 
@@ -30,9 +31,9 @@ impl Printer {
     }
 
     /// One task in full.
-    pub fn task(self, task: &Task, legs: &[Leg]) {
+    pub fn task(self, task: &Task, legs: &[Leg], sandbox: Mode) {
         if self.json {
-            return self.json(&serde_json::json!({ "task": task, "legs": legs }));
+            return self.json(&serde_json::json!({ "task": task, "legs": legs, "sandbox": sandbox }));
         }
         let seed = &task.seed;
         self.data(&format!(
@@ -50,6 +51,7 @@ impl Printer {
         self.field("project", &text::visible(&seed.project.path));
         self.field("base", &format!("{base} at {}", short(&seed.base.commit)));
         self.field("branch", &text::visible(&seed.branch));
+        self.field("sandbox", &self.sandbox(sandbox));
         self.artifacts(task);
         if let State::Waiting { request } = &task.state {
             self.data("");
@@ -57,6 +59,18 @@ impl Printer {
             self.data(&answers(task, &request.ask));
         }
         self.bill(task, legs);
+    }
+
+    /// How the programs of a task are held; in red if they are not.
+    pub fn sandbox(self, sandbox: Mode) -> String {
+        match sandbox {
+            Mode::On => "on".to_owned(),
+            Mode::Strict => "strict".to_owned(),
+            Mode::Off => self.paint(
+                Look::Bad,
+                "OFF: agents and gates may do all that you may (sandbox = \"off\" in acquit.toml)",
+            ),
+        }
     }
 
     fn field(self, name: &str, value: &str) {

@@ -4,6 +4,7 @@ use std::io::Read;
 
 use acquit_core::event::Level;
 use acquit_core::ids::TaskId;
+use acquit_core::sandbox::Mode;
 use acquit_core::store::Store;
 use acquit_core::task::{End, State, Task};
 
@@ -42,6 +43,10 @@ pub fn run_task(desk: &Desk, store: &mut dyn Store, task: &Task, after: i64) -> 
             &format!("workflow {} · branch {}", seed.workflow, text::visible(&seed.branch))
         ),
     ));
+    let sandbox = store.definition(seed.id)?.config.sandbox;
+    if sandbox == Mode::Off {
+        printer.say(&format!("sandbox {}\n", printer.sandbox(sandbox)));
+    }
     let task = match task.state {
         State::Working { .. } => relay::follow(desk, store, seed.id, Part::Runs, Level::Info, after)?,
         State::New | State::Waiting { .. } | State::Ended { .. } => store.task(seed.id)?,

@@ -36,17 +36,14 @@ pub fn sandbox(desk: &Desk, wanted: &Wanted) -> Result<Exit, Error> {
     let here = &desk.surroundings.here;
     // Gone when the program is.
     let folder;
-    let (file, policy, cwd) = match &wanted.policy {
-        Some(path) => {
-            let policy = read(path)?;
-            let cwd = start(&policy, here);
-            (here.join(path), policy, cwd)
-        }
-        None => {
-            folder = Folder::new(desk)?;
-            let policy = make(desk, wanted, &folder.0)?;
-            (folder.0.join("policy.json"), policy, here.clone())
-        }
+    let (file, policy, cwd) = if let Some(path) = &wanted.policy {
+        let policy = read(path)?;
+        let cwd = start(&policy, here);
+        (here.join(path), policy, cwd)
+    } else {
+        folder = Folder::new(desk)?;
+        let policy = make(desk, wanted, &folder.0)?;
+        (folder.0.join("policy.json"), policy, here.clone())
     };
     let text = serde_json::to_string_pretty(&policy).unwrap_or_default();
     let Some((program, args)) = wanted.command.split_first() else {
@@ -136,6 +133,7 @@ fn make(desk: &Desk, wanted: &Wanted, aside: &Path) -> Result<Policy, Error> {
         home: &home,
         path: desk.world.environment.get("PATH"),
         own: &desk.world.home,
+        repository: None,
         aside,
         write: &write,
         read: &read,

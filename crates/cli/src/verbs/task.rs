@@ -25,7 +25,8 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
         }
         TaskVerb::Show { task } => {
             let task = store.task(task)?;
-            printer.task(&task, &store.legs(task.id())?);
+            let sandbox = store.definition(task.id())?.config.sandbox;
+            printer.task(&task, &store.legs(task.id())?, sandbox);
             return Ok(Exit::Done);
         }
         TaskVerb::Add { task } => {

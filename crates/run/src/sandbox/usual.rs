@@ -172,6 +172,8 @@ pub struct Ground<'a> {
     pub path: Option<&'a OsStr>,
     /// The folder that belongs to acquit, which is not shown.
     pub own: &'a Path,
+    /// The user's repository itself, which is not shown either, also where a folder around it is.
+    pub repository: Option<&'a Path>,
     /// The folder that keeps what is written to the home, to `/tmp` and to caches. Made if it is missing.
     pub aside: &'a Path,
     /// Folders and files that the program works in.
@@ -197,7 +199,7 @@ pub fn reach(network: Network, config: &Config, agent: &[Host], log: PathBuf) ->
 
 /// Makes the policy, and the folders aside that it needs.
 pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
-    let Ground { config, home, path, own, aside, write, read, login, reach } = ground;
+    let Ground { config, home, path, own, repository, aside, write, read, login, reach } = ground;
     let mut view = View { entries: Vec::new() };
     let folder = |name: &str| -> std::io::Result<PathBuf> {
         let path = aside.join(name);
@@ -212,7 +214,7 @@ pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
     }
     view.show(Path::new("/tmp"), What::Bound { source: folder("tmp")? });
     view.entries.push(Entry { at: "/var/tmp".into(), what: What::Link { to: "/tmp".into() } });
-    for place in programs(path, home, own) {
+    for place in programs(path, home, own).filter(|place| !place.starts_with(home)) {
         view.show(&place, What::Read);
     }
     if home.parent().is_some() {
@@ -245,6 +247,9 @@ pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
         }
     }
     view.show(own, What::Hidden);
+    if let Some(repository) = repository {
+        view.show(repository, What::Hidden);
+    }
     for place in &logins {
         view.show(place, What::Read);
     }
@@ -315,15 +320,19 @@ impl View {
                 _ => real = next,
             }
         }
-        // What is shown already by what lies around it needs no mount of its own.
-        let around = self.entries.iter().rfind(|entry| match entry.what {
-            What::Link { .. } | What::Hidden => false,
-            What::Read | What::Write | What::Bound { .. } | What::Overlaid { .. } | What::Scratch => {
-                real.starts_with(&entry.at)
+        // What is seen already because of what lies around it needs no mount of its own, and what is not seen none that hides it.
+        let covers = |entry: &&Entry| !matches!(entry.what, What::Link { .. }) && real.starts_with(&entry.at);
+        let around = self.entries.iter().rfind(covers).map(|entry| &entry.what);
+        let is_needed = match what {
+            // In a folder that can be written it still has to be kept from that.
+            What::Read => !matches!(around, Some(What::Read | What::Overlaid { .. })),
+            What::Hidden => {
+                let is_seen = matches!(around, Some(What::Read | What::Write | What::Overlaid { .. }));
+                is_seen && real.symlink_metadata().is_ok()
             }
-        });
-        let is_shown = around.is_some_and(|entry| what == What::Read && entry.what == What::Read);
-        if real.parent().is_some() && !is_shown {
+            What::Write | What::Bound { .. } | What::Overlaid { .. } | What::Scratch | What::Link { .. } => true,
+        };
+        if real.parent().is_some() && is_needed {
             self.entries.push(Entry { at: real, what });
         }
     }
