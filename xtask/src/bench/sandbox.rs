@@ -8,7 +8,7 @@
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -108,55 +108,99 @@ fn starts(surroundings: &Surroundings<'_>, folder: &Path) -> Result<Vec<Row>, St
         files.push(file);
     }
     let [off, model, open] = &files[..] else { return Err(Stop("a policy is missing".to_owned())) };
-    let contained = |policy: &Path| contained(surroundings, policy, folder, &nothing);
-    let [plain, inside @ ..] = in_turns_of(
-        STARTS,
-        [
-            &mut || plain(&mut surroundings.program(&nothing, folder)),
-            &mut || contained(off),
-            &mut || contained(model),
-            &mut || contained(open),
-        ],
-    )?;
-    let over = |(cost, (network, _)): (Cost, (&str, &[&str]))| Row {
-        thing: format!("start and end, network {network}, over the plain {}", Quantity::Time(plain.wall)),
-        ours: Quantity::Time(cost.wall.saturating_sub(plain.wall)),
-        limit: Quantity::Time(START),
-        target: Some(1.0),
-    };
-    Ok(inside.into_iter().zip(NETWORKS).map(over).collect())
-}
-
-fn plain(command: &mut Command) -> Result<Cost, Stop> {
-    let (done, cost) = cost(|| shell::succeeds(command))?;
-    if done { Ok(cost) } else { Err(Stop("a program that does nothing failed".to_owned())) }
-}
-
-/// As the harness starts a program: it waits on a pipe for its exec, then for its end.
-fn contained(
-    surroundings: &Surroundings<'_>,
-    policy: &Path,
-    folder: &Path,
-    program: &Path,
-) -> Result<Cost, Stop> {
-    let work = || {
-        let (mut answer, pipe) = std::io::pipe().map_err(Stop::doing("make a pipe"))?;
+    let plain = |until| started(&mut surroundings.program(&nothing, folder), until);
+    let contained = |policy: &Path, until| {
         let mut command = surroundings.program(surroundings.acquit, folder);
         command.arg("contained").arg("--parent").arg(std::process::id().to_string());
-        command.arg("--policy").arg(policy).arg("--cwd").arg(folder).arg("--").arg(program).stdin(pipe);
-        let mut child = command.spawn().map_err(Stop::doing("start acquit"))?;
-        // Our own end for writing: while it is open the pipe has no end.
-        drop(command);
+        command.arg("--policy").arg(policy).arg("--cwd").arg(folder).arg("--").arg(&nothing);
+        started(&mut command, until)
+    };
+    let [plain_exec, plain_end, inside @ ..] = in_turns_of(
+        STARTS,
+        [
+            &mut || plain(Until::Exec),
+            &mut || plain(Until::End),
+            &mut || contained(off, Until::Exec),
+            &mut || contained(model, Until::Exec),
+            &mut || contained(open, Until::Exec),
+            &mut || contained(off, Until::End),
+            &mut || contained(model, Until::End),
+            &mut || contained(open, Until::End),
+        ],
+    )?;
+    let (exec, end) = inside.split_at(NETWORKS.len());
+    let over = |until: Until, plain: Cost, inside: &[Cost]| {
+        let row = |(cost, (network, _)): (&Cost, (&str, &[&str]))| Row {
+            thing: format!("start{}, network {network}, over {}", until.words(), Quantity::Time(plain.wall)),
+            ours: Quantity::Time(cost.wall.saturating_sub(plain.wall)),
+            limit: Quantity::Time(START),
+            target: until.target(),
+        };
+        inside.iter().zip(NETWORKS).map(row).collect::<Vec<_>>()
+    };
+    Ok([over(Until::End, plain_end, end), over(Until::Exec, plain_exec, exec)].concat())
+}
+
+/// How far a start is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    /// Until the program is there.
+    Exec,
+    /// Until it, and everything that was made for it, is gone again.
+    End,
+}
+
+impl Until {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Exec => " until exec",
+            Self::End => " and end",
+        }
+    }
+
+    /// The promise is for the whole; the part is shown.
+    fn target(self) -> Option<f64> {
+        match self {
+            Self::Exec => None,
+            Self::End => Some(1.0),
+        }
+    }
+}
+
+/// Starts a program as the harness does. Its standard input is the pipe on which the helper answers, and which ends when
+/// the helper's program is executed; that a plain one is executed is known when it is spawned.
+fn started(command: &mut Command, until: Until) -> Result<Cost, Stop> {
+    let (mut answer, pipe) = std::io::pipe().map_err(Stop::doing("make a pipe"))?;
+    let is_contained = command.get_args().len() > 0;
+    let stdin = if is_contained {
+        Stdio::from(pipe)
+    } else {
+        drop(pipe);
+        Stdio::null()
+    };
+    let start = || {
+        let child = command.stdin(stdin).spawn().map_err(Stop::doing("start a program"))?;
+        // Lets go of our own end for writing, without which the pipe has no end.
+        command.stdin(Stdio::null());
         let mut said = Vec::new();
         answer.read_to_end(&mut said).map_err(Stop::doing("read the helper's answer"))?;
-        Ok((child.wait().map_err(Stop::doing("wait for acquit"))?, said))
+        Ok((child, said))
     };
-    let ((status, said), cost) = cost(work)?;
-    if status.success() {
-        Ok(cost)
-    } else {
+    let wait = |(mut child, said): (Child, Vec<u8>)| {
+        let status = child.wait().map_err(Stop::doing("wait for a program"))?;
+        if status.success() {
+            return Ok(());
+        }
         let said = String::from_utf8_lossy(&said).into_owned();
         Err(Stop(format!("the sandbox is not whole here, see `acquit doctor` ({status}, {said:?})")))
+    };
+    match until {
+        Until::Exec => {
+            let (child, cost) = cost(start)?;
+            wait(child)?;
+            Ok(cost)
+        }
+        Until::End => Ok(cost(|| wait(start()?))?.1),
     }
 }
 
@@ -175,8 +219,13 @@ fn work(surroundings: &Surroundings<'_>, folder: &Path) -> Result<[Row; 2], Stop
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         Err(Stop(format!("the tests of {CRATE} did not run: {}\n{said}", output.status)))
     };
-    let mut outside =
-        || round(surroundings.program(Path::new(TEST[0]), folder).args(&TEST[1..]).env("TMPDIR", "/tmp"));
+    // Inside, temporary files lie with acquit's own; outside they must not lie on another disk.
+    let temporary = folder.with_file_name("tmp");
+    std::fs::create_dir_all(&temporary).map_err(Stop::doing("make a folder for temporary files"))?;
+    let mut outside = || {
+        let mut command = surroundings.program(Path::new(TEST[0]), folder);
+        round(command.args(&TEST[1..]).env("TMPDIR", &temporary))
+    };
     let mut inside = || {
         let mut command = surroundings.program(surroundings.acquit, folder);
         round(command.args(["sandbox", "--strict", "--"]).args(TEST))
@@ -199,8 +248,8 @@ fn work(surroundings: &Surroundings<'_>, folder: &Path) -> Result<[Row; 2], Stop
 fn copy_crate(to: &Path) -> Result<(), Stop> {
     let mut command = shell::cargo(&["metadata", "--format-version", "1", "--locked", "--offline"]);
     let output = command.stderr(Stdio::inherit()).output().map_err(Stop::doing("start cargo"))?;
-    let metadata: Value =
-        serde_json::from_slice(&output.stdout).map_err(Stop::doing("read what cargo knows of this workspace"))?;
+    let metadata: Value = serde_json::from_slice(&output.stdout)
+        .map_err(Stop::doing("read what cargo knows of this workspace"))?;
     let manifest = metadata["packages"]
         .as_array()
         .and_then(|packages| packages.iter().find(|package| package["name"] == CRATE))
@@ -254,7 +303,10 @@ other = \"1\"
 ";
         let alone: toml::Table = alone(text).expect("a manifest").parse().expect("a manifest");
         assert_eq!(alone.keys().collect::<Vec<_>>(), ["features", "lib", "package", "workspace"]);
-        assert_eq!(alone["features"].as_table().expect("features").keys().collect::<Vec<_>>(), ["default", "std"]);
+        assert_eq!(
+            alone["features"].as_table().expect("features").keys().collect::<Vec<_>>(),
+            ["default", "std"]
+        );
     }
 
     #[test]
