@@ -9,6 +9,7 @@ pub(crate) mod ingest;
 mod leg;
 mod measure;
 mod project;
+mod sandbox;
 
 use crate::{Stop, scratch, shell};
 use measure::Report;
@@ -26,7 +27,8 @@ pub(crate) fn run(name: &str, format: Format) -> Result<(), Stop> {
         "leg" => leg::run,
         "handoff" => handoff::run,
         "ingest" => ingest::run,
-        _ => return Err(Stop(format!("there is no benchmark `{name}`: leg, handoff, ingest"))),
+        "sandbox" => sandbox::run,
+        _ => return Err(Stop(format!("there is no benchmark `{name}`: leg, handoff, ingest, sandbox"))),
     };
     let acquit = build()?;
     let (dir, medium) = scratch::folder("acquit-bench-")?;

@@ -1,0 +1,321 @@
+//! The sandbox beside no sandbox: what the start of a program costs more, and what the work of a compiler does.
+//!
+//! Both are measured as a leg meets them: the policy is the one that `acquit sandbox` makes in a folder, and the program is
+//! started in it by the same helper. The policy is strict, so that a machine without one of the walls gives no figure rather
+//! than too good a one.
+#![allow(clippy::disallowed_methods, reason = "the toolchain is found as the shell finds it")]
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::measure::{Cost, Quantity, Row, cost, in_turns, in_turns_of};
+use crate::{Stop, shell};
+
+/// How much longer a contained program may take than a plain one.
+const START: Duration = Duration::from_millis(5);
+/// Starts of each kind: odd, and many, because one is short. All kinds take turns, so that a busy moment meets all.
+const STARTS: usize = 201;
+/// What is in the way of a compiler may cost it this much.
+const WORK: f64 = 1.05;
+
+/// The crate that is compiled and tested: a real one, which this workspace has anyway, with tests of its own in its source
+/// and nothing that it needs from elsewhere.
+const CRATE: &str = "regex-syntax";
+/// Its unit tests, with nothing from the network.
+const TEST: [&str; 5] = ["cargo", "test", "--offline", "--quiet", "--lib"];
+
+/// Whom the program may talk to, with the arguments of `acquit sandbox` that say so.
+const NETWORKS: [(&str, &[&str]); 3] = [
+    ("off", &["--network", "off"]),
+    ("model", &["--network", "model", "--host", "api.example.com"]),
+    ("open", &["--network", "open"]),
+];
+
+pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
+    let path = path()?;
+    let surroundings = Surroundings { acquit, path: &path, home: dir.join("home") };
+    let mut rows = starts(&surroundings, &dir.join("work"))?;
+    rows.extend(work(&surroundings, &dir.join("crate"))?);
+    Ok(rows)
+}
+
+/// What programs get, inside and outside the same.
+struct Surroundings<'a> {
+    acquit: &'a Path,
+    path: &'a OsString,
+    /// Where acquit keeps its files.
+    home: PathBuf,
+}
+
+impl Surroundings<'_> {
+    /// A program in a folder with the short list of variables that the sandbox lets through.
+    fn program(&self, name: &Path, folder: &Path) -> Command {
+        let mut command = shell::program(name);
+        command.current_dir(folder).env_clear().env("PATH", self.path).env("ACQUIT_HOME", &self.home);
+        command.envs(std::env::var_os("HOME").map(|home| ("HOME", home)));
+        command
+    }
+
+    /// The usual policy for a folder, as a file, with the folders aside that it needs.
+    fn policy(&self, network: &[&str], folder: &Path, file: &Path) -> Result<(), Stop> {
+        let mut command = self.program(self.acquit, folder);
+        command.args(["sandbox", "--strict", "--print"]).args(network).stderr(Stdio::inherit());
+        let text = command.output().map_err(Stop::doing("start acquit"))?.stdout;
+        let policy: Value = serde_json::from_slice(&text).map_err(Stop::doing("read a policy"))?;
+        // Printing a policy leaves nothing behind; a program under it wants them there.
+        for folder in asides(&policy) {
+            std::fs::create_dir_all(folder).map_err(Stop::doing("make a folder of the sandbox"))?;
+        }
+        std::fs::write(file, text).map_err(Stop::doing("write a policy"))
+    }
+}
+
+/// The folders that keep what is written under a policy.
+fn asides(policy: &Value) -> Vec<PathBuf> {
+    let entries = policy["view"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut folders = Vec::new();
+    for what in entries.iter().map(|entry| &entry["what"]) {
+        folders.extend(what["bound"]["source"].as_str().map(PathBuf::from));
+        if let Some(upper) = what["overlaid"]["upper"].as_str() {
+            folders.extend([PathBuf::from(upper), PathBuf::from(format!("{upper}.work"))]);
+        }
+    }
+    folders
+}
+
+/// The toolchain before everything else, found as it is now: inside, the variables that choose one are not known.
+fn path() -> Result<OsString, Stop> {
+    let root = shell::first_line(shell::program("rustc").args(["--print", "sysroot"]))
+        .ok_or_else(|| Stop("rustc did not say where its toolchain is".to_owned()))?;
+    let rest = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(Path::new(&root).join("bin")).chain(std::env::split_paths(&rest)))
+        .map_err(Stop::doing("name the toolchain in PATH"))
+}
+
+/// A program that does nothing, under each kind of policy, over what it takes without.
+fn starts(surroundings: &Surroundings<'_>, folder: &Path) -> Result<Vec<Row>, Stop> {
+    std::fs::create_dir_all(folder).map_err(Stop::doing("make a folder"))?;
+    let nothing = shell::in_path("true").ok_or_else(|| Stop("there is no `true` in PATH".to_owned()))?;
+    let mut files = Vec::new();
+    for (name, arguments) in NETWORKS {
+        let file = folder.with_file_name(format!("{name}.json"));
+        surroundings.policy(arguments, folder, &file)?;
+        files.push(file);
+    }
+    let [off, model, open] = &files[..] else { return Err(Stop("a policy is missing".to_owned())) };
+    let plain = |until| started(&mut surroundings.program(&nothing, folder), until);
+    let contained = |policy: &Path, until| {
+        let mut command = surroundings.program(surroundings.acquit, folder);
+        command.arg("contained").arg("--parent").arg(std::process::id().to_string());
+        command.arg("--policy").arg(policy).arg("--cwd").arg(folder).arg("--").arg(&nothing);
+        started(&mut command, until)
+    };
+    let [plain_exec, plain_end, inside @ ..] = in_turns_of(
+        STARTS,
+        [
+            &mut || plain(Until::Exec),
+            &mut || plain(Until::End),
+            &mut || contained(off, Until::Exec),
+            &mut || contained(model, Until::Exec),
+            &mut || contained(open, Until::Exec),
+            &mut || contained(off, Until::End),
+            &mut || contained(model, Until::End),
+            &mut || contained(open, Until::End),
+        ],
+    )?;
+    let (exec, end) = inside.split_at(NETWORKS.len());
+    let over = |until: Until, plain: Cost, inside: &[Cost]| {
+        let row = |(cost, (network, _)): (&Cost, (&str, &[&str]))| Row {
+            thing: format!("start{}, network {network}, over {}", until.words(), Quantity::Time(plain.wall)),
+            ours: Quantity::Time(cost.wall.saturating_sub(plain.wall)),
+            limit: Quantity::Time(START),
+            target: until.target(),
+        };
+        inside.iter().zip(NETWORKS).map(row).collect::<Vec<_>>()
+    };
+    Ok([over(Until::End, plain_end, end), over(Until::Exec, plain_exec, exec)].concat())
+}
+
+/// How far a start is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    /// Until the program is there.
+    Exec,
+    /// Until it, and everything that was made for it, is gone again.
+    End,
+}
+
+impl Until {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Exec => " until exec",
+            Self::End => " and end",
+        }
+    }
+
+    /// The promise is for the whole; the part is shown.
+    fn target(self) -> Option<f64> {
+        match self {
+            Self::Exec => None,
+            Self::End => Some(1.0),
+        }
+    }
+}
+
+/// Starts a program as the harness does. Its standard input is the pipe on which the helper answers, and which ends when
+/// the helper's program is executed; that a plain one is executed is known when it is spawned.
+fn started(command: &mut Command, until: Until) -> Result<Cost, Stop> {
+    let (mut answer, pipe) = std::io::pipe().map_err(Stop::doing("make a pipe"))?;
+    let is_contained = command.get_args().len() > 0;
+    let stdin = if is_contained {
+        Stdio::from(pipe)
+    } else {
+        drop(pipe);
+        Stdio::null()
+    };
+    let start = || {
+        let child = command.stdin(stdin).spawn().map_err(Stop::doing("start a program"))?;
+        // Lets go of our own end for writing, without which the pipe has no end.
+        command.stdin(Stdio::null());
+        let mut said = Vec::new();
+        answer.read_to_end(&mut said).map_err(Stop::doing("read the helper's answer"))?;
+        Ok((child, said))
+    };
+    let wait = |(mut child, said): (Child, Vec<u8>)| {
+        let status = child.wait().map_err(Stop::doing("wait for a program"))?;
+        if status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&said).into_owned();
+        Err(Stop(format!("the sandbox is not whole here, see `acquit doctor` ({status}, {said:?})")))
+    };
+    match until {
+        Until::Exec => {
+            let (child, cost) = cost(start)?;
+            wait(child)?;
+            Ok(cost)
+        }
+        Until::End => Ok(cost(|| wait(start()?))?.1),
+    }
+}
+
+/// Compiles and tests a crate from nothing, inside and outside.
+fn work(surroundings: &Surroundings<'_>, folder: &Path) -> Result<[Row; 2], Stop> {
+    copy_crate(folder)?;
+    let round = |command: &mut Command| {
+        let target = folder.join("target");
+        if target.exists() {
+            std::fs::remove_dir_all(&target).map_err(Stop::doing("remove what was compiled"))?;
+        }
+        let (output, cost) = cost(|| command.output().map_err(Stop::doing("start the tests")))?;
+        if output.status.success() && target.is_dir() {
+            return Ok(cost);
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(Stop(format!("the tests of {CRATE} did not run: {}\n{said}", output.status)))
+    };
+    // Inside, temporary files lie with acquit's own; outside they must not lie on another disk.
+    let temporary = folder.with_file_name("tmp");
+    std::fs::create_dir_all(&temporary).map_err(Stop::doing("make a folder for temporary files"))?;
+    let mut outside = || {
+        let mut command = surroundings.program(Path::new(TEST[0]), folder);
+        round(command.args(&TEST[1..]).env("TMPDIR", &temporary))
+    };
+    let mut inside = || {
+        let mut command = surroundings.program(surroundings.acquit, folder);
+        round(command.args(["sandbox", "--strict", "--"]).args(TEST))
+    };
+    let [limit, ours] = in_turns([&mut outside, &mut inside])?;
+    let row = |what: &str, ours, limit, target| Row {
+        thing: format!("{} of {CRATE}, {what}", TEST[..2].join(" ")),
+        ours: Quantity::Time(ours),
+        limit: Quantity::Time(limit),
+        target,
+    };
+    Ok([
+        row("wall", ours.wall, limit.wall, Some(WORK)),
+        // Shown: on a busy machine it says more, but nobody waits for it.
+        row("CPU", ours.cpu, limit.cpu, None),
+    ])
+}
+
+/// Copies the crate's source from where cargo has it, without what it could have from other crates.
+fn copy_crate(to: &Path) -> Result<(), Stop> {
+    let mut command = shell::cargo(&["metadata", "--format-version", "1", "--locked", "--offline"]);
+    let output = command.stderr(Stdio::inherit()).output().map_err(Stop::doing("start cargo"))?;
+    let metadata: Value = serde_json::from_slice(&output.stdout)
+        .map_err(Stop::doing("read what cargo knows of this workspace"))?;
+    let manifest = metadata["packages"]
+        .as_array()
+        .and_then(|packages| packages.iter().find(|package| package["name"] == CRATE))
+        .and_then(|package| package["manifest_path"].as_str())
+        .ok_or_else(|| Stop(format!("cargo has no source of {CRATE}")))?;
+    std::fs::create_dir_all(to).map_err(Stop::doing("make a folder for a crate"))?;
+    let source = Path::new(manifest).with_file_name("src");
+    if !shell::succeeds(shell::program("cp").arg("-r").arg(source).arg(to))? {
+        return Err(Stop(format!("copying {CRATE} failed")));
+    }
+    let text = std::fs::read_to_string(manifest).map_err(Stop::doing("read a manifest"))?;
+    std::fs::write(to.join("Cargo.toml"), alone(&text)?).map_err(Stop::doing("write a manifest"))
+}
+
+/// A manifest of the same library that needs no other crate, not even one that it could leave out: to know that, cargo
+/// would look it up.
+fn alone(manifest: &str) -> Result<String, Stop> {
+    let mut table: toml::Table = manifest.parse().map_err(Stop::doing("understand a manifest"))?;
+    table.retain(|name, _| matches!(name, "package" | "lib" | "features" | "lints"));
+    if let Some(features) = table.get_mut("features").and_then(toml::Value::as_table_mut) {
+        let other = |value: &toml::Value| value.as_str().is_some_and(|name| name.starts_with("dep:"));
+        features.retain(|_, list| !list.as_array().is_some_and(|list| list.iter().any(other)));
+    }
+    // A workspace of its own, whatever lies around it.
+    table.insert("workspace".to_owned(), toml::Value::Table(toml::Table::new()));
+    Ok(table.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_crate_stands_alone() {
+        let text = "\
+[package]
+name = \"a\"
+[features]
+default = [\"std\"]
+std = []
+more = [\"std\", \"dep:more\"]
+[lib]
+path = \"src/lib.rs\"
+[[bench]]
+name = \"b\"
+[dependencies.more]
+version = \"1\"
+optional = true
+[dev-dependencies]
+other = \"1\"
+";
+        let alone: toml::Table = alone(text).expect("a manifest").parse().expect("a manifest");
+        assert_eq!(alone.keys().collect::<Vec<_>>(), ["features", "lib", "package", "workspace"]);
+        assert_eq!(
+            alone["features"].as_table().expect("features").keys().collect::<Vec<_>>(),
+            ["default", "std"]
+        );
+    }
+
+    #[test]
+    fn every_folder_that_a_policy_writes_aside_is_known() {
+        let policy = serde_json::json!({ "view": [
+            { "at": "/tmp", "what": { "bound": { "source": "/a/tmp" } } },
+            { "at": "/usr", "what": "read" },
+            { "at": "/h/.cargo", "what": { "overlaid": { "upper": "/a/over" } } },
+        ]});
+        assert_eq!(asides(&policy), ["/a/tmp", "/a/over", "/a/over.work"].map(PathBuf::from));
+    }
+}
