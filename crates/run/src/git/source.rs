@@ -91,6 +91,11 @@ impl Source {
         &self.path
     }
 
+    /// The repository itself: refs, settings, objects.
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
     /// The folder that the project's own files are in: the top of the checkout, or the bare repository itself.
     pub fn top(&self) -> &Path {
         self.work_tree.as_deref().unwrap_or(&self.git_dir)

@@ -330,7 +330,9 @@ impl View {
                 let is_seen = matches!(around, Some(What::Read | What::Write | What::Overlaid { .. }));
                 is_seen && real.symlink_metadata().is_ok()
             }
-            What::Write | What::Bound { .. } | What::Overlaid { .. } | What::Scratch | What::Link { .. } => true,
+            What::Write | What::Bound { .. } | What::Overlaid { .. } | What::Scratch | What::Link { .. } => {
+                true
+            }
         };
         if real.parent().is_some() && is_needed {
             self.entries.push(Entry { at: real, what });
