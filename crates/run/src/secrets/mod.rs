@@ -43,7 +43,8 @@ pub struct Secret {
 }
 
 impl Secret {
-    fn new(name: &str, value: Vec<u8>) -> Self {
+    /// A value that was found.
+    pub fn new(name: &str, value: Vec<u8>) -> Self {
         Self { name: name.into(), value: value.into() }
     }
 

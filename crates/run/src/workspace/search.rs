@@ -34,7 +34,7 @@ struct Object {
 
 impl Locked {
     /// The first declared secret in what `tip` has and `start` has not.
-    pub(crate) fn find_secret(
+    pub fn find_secret(
         &self,
         redactor: &Redactor,
         start: &CommitId,
@@ -204,7 +204,7 @@ impl Locked {
 
     /// Brings the workspace back to the start of `leg` and leaves nothing of what its agent did: no commit, no file, also no
     /// ignored one, no object. For work that has what must not be kept.
-    pub(crate) fn purge(&self, leg: &str) -> Result<(), Error> {
+    pub fn purge(&self, leg: &str) -> Result<(), Error> {
         let not_prepared = || Error::NotPrepared { path: self.dir.clone() };
         let mut state = self.load()?.ok_or_else(not_prepared)?;
         let (start, branch) = (state.facts.start.clone(), state.facts.branch.clone());
@@ -229,8 +229,10 @@ impl Locked {
         state.facts.collected = None;
         state.facts.resetting = Some(Resetting { leg: leg.to_owned(), saved: None });
         self.store(&mut state)?;
+        // All of the tree goes, without a look at what is in it.
+        files::remove(&self.tree())?;
+        self.start_empty()?;
         self.checkout(&start)?;
-        self.call_in_tree("clean").args(["-ffdxq"]).run().map_err(Error::git(PURGING))?;
         state.saw_agent(self.write_agent(&branch, &start)?);
         if let Some(tree) = self.look_at_tree()? {
             state.saw_tree(tree.settle(&self.dir));

@@ -47,14 +47,14 @@ fn put(s: &Stage, file: &str, text: &str) {
 }
 
 /// Adds to the agent's configuration; `@` is the tripwire.
-fn config(s: &Stage, text: &str) {
+pub(crate) fn config(s: &Stage, text: &str) {
     let path = s.tree().join(".git/config");
     let old = fs::read_to_string(&path).unwrap_or_default();
     put(s, ".git/config", &(old + &text.replace('@', &s.program()) + "\n"));
 }
 
 /// A program as a hook, under every name that git knows.
-fn hooks(s: &Stage, folder: &str) {
+pub(crate) fn hooks(s: &Stage, folder: &str) {
     for hook in HOOKS {
         let at = s.tree().join(folder).join(hook);
         let _ = fs::create_dir_all(at.parent().unwrap());

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::agent::fill_submodule;
-use crate::stage::{Stage, everything};
+use crate::agent::{config, fill_submodule, hooks};
+use crate::stage::{BRANCH, Stage, everything, leftovers, unknown};
 
 #[test]
 fn every_verb_that_the_source_calls_is_run_by_the_suite() {
@@ -27,10 +27,35 @@ fn every_verb_that_the_source_calls_is_run_by_the_suite() {
     let no_commits = Stage::new();
     no_commits.repo.git(&["checkout", "--quiet", "--orphan", "unborn"]);
     let _ = no_commits.source().base(&no_commits.git(), Some("nowhere"));
-    let run: BTreeSet<String> =
-        [stage, second, no_commits].iter().flat_map(Stage::calls).filter_map(|call| verb_of(&call)).collect();
+    let large = large_file();
+    let run: BTreeSet<String> = [stage, second, no_commits, large]
+        .iter()
+        .flat_map(Stage::calls)
+        .filter_map(|call| verb_of(&call))
+        .collect();
     let missing: Vec<_> = called.difference(&run).collect();
     assert!(missing.is_empty(), "called in the source and never run against a tripwire: {missing:?}");
+}
+
+/// A file that is too large to be read with others.
+fn large_file() -> Stage {
+    const LARGE: usize = 33 << 20;
+    let stage = Stage::new();
+    let source = stage.source();
+    let base = source.base(&stage.git(), None).unwrap().commit;
+    let workspace = stage.workspace(&source).lock("a test").unwrap();
+    workspace.prepare("L1", &base, BRANCH).unwrap();
+    fs::write(stage.tree().join("large"), vec![b'x'; LARGE]).unwrap();
+    hooks(&stage, ".git/hooks");
+    config(
+        &stage,
+        "[core]\n\tfsmonitor = @\n[filter \"x\"]\n\tclean = @\n\tsmudge = @\n[diff]\n\texternal = @",
+    );
+    let work = workspace.collect("L1", leftovers()).unwrap();
+    assert_eq!(workspace.find_secret(&unknown(), &base, &work.head).unwrap(), None);
+    stage.nothing_ran("a large file");
+    drop(workspace);
+    stage
 }
 
 /// The first word that is neither an option nor the value of one.

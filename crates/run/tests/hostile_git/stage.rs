@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use acquit_run::git::{CommitId, Git, Identity, Source};
 use acquit_run::process::Spawner;
+use acquit_run::secrets::{Known, Redactor, Secret};
 use acquit_run::workspace::{Error, Leftovers, Locked, Rules, Work, Workspace};
 use acquit_testkit::repo::{self, Repo};
 
@@ -183,6 +184,9 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     assert!(!discarded || !stage.tree().join("of a gate.txt").exists(), "{name}: discarded");
     fine(name, "hash", workspace.lock_files_hash(&["README.md", ".gitattributes"]));
     workspace.changed_paths(&base, &base).unwrap();
+    if let Some(head) = &head {
+        assert_eq!(workspace.find_secret(&unknown(), &base, head).unwrap(), None, "{name}: no secret");
+    }
     drop(workspace);
 
     // A leg that only looks, a harness that died, and an attempt that is hidden by ignore rules.
@@ -198,6 +202,11 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
         stage.tree().join("README.md").is_file() && !stage.tree().join("hidden").exists(),
         "{name}: a clean tree"
     );
+
+    // Work that must not be kept is taken away.
+    plant(stage);
+    fine(name, "purge", locked().purge("L4"));
+    locked().prepare("L4", &start, BRANCH).unwrap();
 
     // Delivery, and the end.
     let workspace = locked();
@@ -222,6 +231,11 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     assert!(!stage.dir.exists(), "{name}: removed");
     source.unpin(&git, "T-1").unwrap();
     said
+}
+
+/// Knows a secret that is nowhere.
+pub(crate) fn unknown() -> Redactor {
+    Redactor::new(&[(Secret::new("NOWHERE", b"nobody has written this".to_vec()), Known::Declared)])
 }
 
 /// One leg of an agent that commits honestly, plants, and leaves something. The commit that the work came to, if it is taken.
