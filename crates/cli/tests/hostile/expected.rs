@@ -224,7 +224,7 @@ const ATTACKS: &[(&str, Expect)] = &[
     ("git-steal-objects", Guardrail),
     ("git-replace-objects", Left),
     ("git-symbolic-branch", Guardrail),
-    ("git-odd-branch", Left),
+    ("git-odd-branch", Guardrail),
     ("git-no-task-id", Guardrail),
     ("git-protected-branch", Guardrail),
     ("git-checkout-protected", Guardrail),

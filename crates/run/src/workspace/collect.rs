@@ -10,7 +10,7 @@ use super::save::Files;
 use super::snapshot::Snapshot;
 use super::state::State;
 use super::{Error, Locked, SavedAttempt};
-use crate::git::{CommitId, Identity};
+use crate::git::{CommitId, Identity, is_ref_name};
 
 /// Paths that are listed; beyond that only their number is of use.
 const MOST_PATHS: usize = 1_000;
@@ -238,6 +238,18 @@ impl Locked {
     /// Refuses protected branches, which an agent neither makes nor stands on.
     fn check_branches(&self, branches: &[String], own: &str) -> Result<(), Error> {
         let Some(rules) = &self.rules else { return Ok(()) };
+        // A lock that a killed git left is no branch. Others are names that tools take for options, for HEAD or for another ref.
+        let is_odd = |branch: &&String| {
+            let takes_for_else = *branch == "HEAD" || branch.starts_with("refs/");
+            (takes_for_else || !is_ref_name(branch)) && !branch.ends_with(".lock")
+        };
+        if let Some(branch) = branches.iter().find(is_odd) {
+            return Err(Error::guardrail(format!(
+                "it made a branch with the name {:?}, which tools take for something else; stay on {own:?}, which acquit \
+                 delivers",
+                subject(branch)
+            )));
+        }
         match branches.iter().find(|branch| rules.protects(branch, own)) {
             Some(branch) => Err(Error::guardrail(format!(
                 "it made or checked out the protected branch {branch:?} in its clone; stay on {own:?}, which acquit delivers"

@@ -251,7 +251,7 @@ fn planted_repositories_are_refused_or_have_no_say() {
         ("a branch that is an option", Refused("no commit id"), |s| tip(s, "--upload-pack=x\n")),
         ("a branch that is huge", Refused("not a plain file"), |s| tip(s, &"a".repeat(10 << 20))),
         ("a branch to nowhere", Refused("take in"), |s| tip(s, &format!("{}\n", "1".repeat(40)))),
-        ("refs with odd names", Fine, |s| { for name in ["-x", "a..b", "a b", "x.lock", "\u{1b}[0m", "@{1}"] { put(s, &format!(".git/refs/heads/{name}"), "x\n"); } }),
+        ("refs with odd names", Refused("made a branch with the name"), |s| { for name in ["-x", "a..b", "a b", "x.lock", "\u{1b}[0m", "@{1}"] { put(s, &format!(".git/refs/heads/{name}"), "x\n"); } }),
         ("a crafted index", Fine, |s| { let _ = fs::write(s.tree().join(".git/index"), b"DIRC\0\0\0\x02\xff\xff\xff\xff"); }),
         ("an index as a pipe", Fine, |s| pipe(s, ".git/index")),
         ("locks everywhere", Fine, |s| { for name in ["index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", "shallow.lock"] { put(s, &format!(".git/{name}"), ""); } }),

@@ -1,0 +1,144 @@
+//! `acquit sandbox`: the sandbox of agents and gates, as a command of its own.
+#![allow(clippy::disallowed_methods, reason = "tests start programs")]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(tempfile::Builder::new().prefix("acquit-test-").tempdir().unwrap());
+        for folder in ["home/.ssh", "home/.cargo/bin", "work"] {
+            fs::create_dir_all(place.path(folder)).unwrap();
+        }
+        fs::write(place.path("home/.ssh/id"), "a key").unwrap();
+        fs::write(place.path("home/.cargo/credentials.toml"), "a token").unwrap();
+        fs::write(place.path("home/.cargo/config.toml"), "# settings\n").unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_acquit"));
+        command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", self.path("home"));
+        command.env("ACQUIT_HOME", self.path("acquit")).current_dir(self.path("work"));
+        command.arg("sandbox").args(args);
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> (Output, String) {
+        let output = self.command(args).output().unwrap();
+        let said = [&output.stdout[..], &output.stderr].concat();
+        (output, String::from_utf8_lossy(&said).into_owned())
+    }
+
+    fn sh(&self, options: &[&str], script: &str) -> (Output, String) {
+        self.run(&[options, &["--", "sh", "-c", script]].concat())
+    }
+}
+
+#[test]
+fn the_current_folder_can_be_changed_and_the_home_cannot_be_seen() {
+    let place = Place::new();
+    let (output, said) =
+        place.sh(&[], "echo work > new; cat ~/.ssh/id ~/.cargo/credentials.toml; echo x > ~/left; exit 7");
+    assert_eq!(output.status.code(), Some(7), "{said}");
+    assert!(!said.contains("a key") && !said.contains("a token"), "{said}");
+    assert_eq!(fs::read_to_string(place.path("work/new")).unwrap(), "work\n");
+    assert!(!place.path("home/left").exists(), "its home is another one");
+    assert_eq!(fs::read_dir(place.path("acquit/sandboxes")).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn toolchains_can_be_used_and_written_without_being_changed() {
+    let place = Place::new();
+    let (output, said) =
+        place.sh(&[], "cat ~/.cargo/config.toml && echo x > ~/.cargo/planted && cat ~/.cargo/planted");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("# settings"), "{said}");
+    assert!(!place.path("home/.cargo/planted").exists());
+}
+
+#[test]
+fn a_printed_policy_is_one_that_can_be_used() {
+    let place = Place::new();
+    let (output, text) = place.run(&["--print", "--network", "off", "--strict"]);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let mut policy: serde_json::Value = serde_json::from_str(&text).unwrap();
+    // The folders that it was made with are gone.
+    let aside = place.path("aside");
+    fs::create_dir_all(&aside).unwrap();
+    for entry in policy["view"].as_array_mut().unwrap() {
+        if let Some(source) = entry["what"].get_mut("bound").and_then(|bound| bound.get_mut("source")) {
+            *source = aside.to_string_lossy().into();
+        }
+    }
+    policy["view"].as_array_mut().unwrap().retain(|entry| entry["what"].get("overlaid").is_none());
+    fs::write(place.path("policy.json"), policy.to_string()).unwrap();
+    let file = place.path("policy.json").to_string_lossy().into_owned();
+    let (output, said) = place.sh(&["--policy", &file], "echo hello > said; cat said");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("hello"), "{said}");
+    fs::write(place.path("policy.json"), "{\"mode\":\"on\"}").unwrap();
+    let (output, said) = place.sh(&["--policy", &file], "true");
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(said.contains("missing field"), "{said}");
+}
+
+#[test]
+fn where_the_machine_lacks_walls_it_says_so_and_strict_refuses() {
+    let place = Place::new();
+    // In a sandbox there are no namespaces to be had: as on a machine that refuses them.
+    let exe = env!("CARGO_BIN_EXE_acquit");
+    let (output, said) = place.run(&["--read", exe, "--", exe, "sandbox", "--", "sh", "-c", "echo inside"]);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("inside") && said.contains("lacks namespaces of its own"), "{said}");
+    let (output, said) =
+        place.run(&["--read", exe, "--", exe, "sandbox", "--strict", "--", "sh", "-c", "echo inside"]);
+    assert_ne!(output.status.code(), Some(0), "{said}");
+    assert!(
+        !said.contains("inside\n") && said.contains("strict") && said.contains("acquit doctor"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_server_of_the_machine_is_reached_only_if_it_is_listed() {
+    let place = Place::new();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let serving = std::thread::spawn(move || {
+        let (mut client, _) = server.accept().unwrap();
+        let mut asked = [0; 4];
+        client.read_exact(&mut asked).unwrap();
+        client.write_all(b"answer\n").unwrap();
+        asked
+    });
+    let ask = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo ask >&3 && head -1 <&3");
+    let bash = |options: &[&str]| place.run(&[options, &["--", "bash", "-c", &ask]].concat());
+    for options in [&["--network", "off"][..], &["--network", "model", "--host", "127.0.0.1:9"]] {
+        let (output, said) = bash(options);
+        assert_ne!(output.status.code(), Some(0), "{options:?}: {said}");
+    }
+    let host = format!("127.0.0.1:{port}");
+    let (output, said) = bash(&["--network", "model", "--host", &host]);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("answer"), "{said}");
+    assert_eq!(&serving.join().unwrap(), b"ask\n");
+}
+
+#[test]
+fn a_home_is_not_a_place_for_a_sandbox() {
+    let place = Place::new();
+    let output = place.command(&["--", "true"]).current_dir(place.path("home")).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("all of your home would be in it") && said.contains("hint:"), "{said}");
+}
