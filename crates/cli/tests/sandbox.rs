@@ -1,5 +1,5 @@
 //! `acquit sandbox`: the sandbox of agents and gates, as a command of its own.
-#![allow(clippy::disallowed_methods, reason = "tests start programs")]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may panic, and starts programs")]
 
 use std::fs;
 use std::io::{Read, Write};

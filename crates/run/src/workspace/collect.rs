@@ -241,7 +241,7 @@ impl Locked {
         // A lock that a killed git left is no branch. Others are names that tools take for options, for HEAD or for another ref.
         let is_odd = |branch: &&String| {
             let takes_for_else = *branch == "HEAD" || branch.starts_with("refs/");
-            (takes_for_else || !is_ref_name(branch)) && !branch.ends_with(".lock")
+            (takes_for_else || !is_ref_name(branch)) && branch.strip_suffix(".lock").is_none()
         };
         if let Some(branch) = branches.iter().find(is_odd) {
             return Err(Error::guardrail(format!(
