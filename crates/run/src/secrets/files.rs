@@ -4,16 +4,13 @@
 //! removed: nobody may find in it what should not be there.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use super::{Redactor, Stream};
 use crate::untrusted;
-
-/// What is read at once.
-const PIECE: usize = 64 * 1024;
 
 /// Files of a folder that are looked at: far more than an agent leaves on purpose. What is beyond is removed.
 const MOST_FILES: usize = 20_000;
@@ -76,20 +73,8 @@ impl Redactor {
     }
 
     fn is_in(&self, file: &mut File) -> io::Result<bool> {
-        let mut stream = Stream::new(self.clone());
-        let (mut piece, mut out) = (vec![0; PIECE], Vec::new());
-        loop {
-            let count = file.read(&mut piece)?;
-            if count == 0 {
-                stream.finish(&mut out);
-            } else {
-                stream.push(&piece[..count], &mut out);
-            }
-            out.clear();
-            if stream.replaced() > 0 || count == 0 {
-                return Ok(stream.replaced() > 0);
-            }
-        }
+        let found = |stream: &Stream, _: &[u8]| Ok((stream.replaced() > 0).then_some(()));
+        Ok(Stream::new(self.clone()).pass(file, found)?.is_some())
     }
 
     fn copy_clean(&self, path: &Path) -> io::Result<()> {
@@ -104,21 +89,7 @@ impl Redactor {
         let Some(mut file) = untrusted::open(path) else { return Ok(()) };
         let mut copy =
             BufWriter::new(OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?);
-        let mut stream = Stream::new(self.clone());
-        let (mut piece, mut out) = (vec![0; PIECE], Vec::new());
-        loop {
-            let count = file.read(&mut piece)?;
-            if count == 0 {
-                stream.finish(&mut out);
-            } else {
-                stream.push(&piece[..count], &mut out);
-            }
-            copy.write_all(&out)?;
-            out.clear();
-            if count == 0 {
-                break;
-            }
-        }
+        Stream::new(self.clone()).pass(&mut file, |_, clean| copy.write_all(clean).map(|()| None::<()>))?;
         copy.flush()?;
         drop(copy);
         fs::rename(&aside, path)

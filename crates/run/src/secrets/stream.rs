@@ -2,6 +2,8 @@
 //!
 //! Only what may be the beginning of a form is kept back, so a reader is never behind by more than that.
 
+use std::io::{self, Read};
+
 use super::redact::{Known, Redactor, label};
 
 /// A stream on its way through a [`Redactor`].
@@ -43,6 +45,30 @@ impl Stream {
     /// The stream is over: what was kept back is no beginning any more.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.go_on(&[], out, End::Reached);
+    }
+
+    /// Passes everything of a reader through, until `each` has an answer. It is given what is clean so far.
+    pub(crate) fn pass<T>(
+        mut self,
+        from: &mut impl Read,
+        mut each: impl FnMut(&Self, &[u8]) -> io::Result<Option<T>>,
+    ) -> io::Result<Option<T>> {
+        /// What is read at once.
+        const PIECE: usize = 64 * 1024;
+        let (mut piece, mut out) = (vec![0; PIECE], Vec::new());
+        loop {
+            let count = from.read(&mut piece)?;
+            if count == 0 {
+                self.finish(&mut out);
+            } else {
+                self.push(&piece[..count], &mut out);
+            }
+            let answer = each(&self, &out)?;
+            if answer.is_some() || count == 0 {
+                return Ok(answer);
+            }
+            out.clear();
+        }
     }
 
     fn go_on(&mut self, bytes: &[u8], out: &mut Vec<u8>, end: End) {

@@ -260,25 +260,6 @@ fn unexpected() -> Error {
 }
 
 fn declared_in_file(redactor: &Redactor, path: &Path) -> std::io::Result<Option<String>> {
-    use std::io::Read;
-    /// What is read at once.
-    const PIECE: usize = 1 << 20;
     let mut file = std::fs::File::open(path)?;
-    let mut stream = Stream::new(redactor.clone());
-    let (mut piece, mut out) = (vec![0; PIECE], Vec::new());
-    loop {
-        let count = file.read(&mut piece)?;
-        if count == 0 {
-            stream.finish(&mut out);
-        } else {
-            stream.push(&piece[..count], &mut out);
-        }
-        out.clear();
-        if let Some(secret) = stream.declared() {
-            return Ok(Some(secret.to_owned()));
-        }
-        if count == 0 {
-            return Ok(None);
-        }
-    }
+    Stream::new(redactor.clone()).pass(&mut file, |stream, _| Ok(stream.declared().map(str::to_owned)))
 }
