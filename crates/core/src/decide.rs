@@ -12,7 +12,7 @@ use crate::leg::{Ending, Entry, Purpose, Report};
 use crate::outcome::{self, Outcome, Source};
 use crate::request::{Answer, Ask, Request};
 use crate::task::{Actor, End, State, Task, Tried};
-use crate::time::{Span, Timestamp};
+use crate::time::Span;
 use crate::workflow::{Consent, Stage, Target, Transition, Work, Workflow};
 
 mod person;
@@ -35,13 +35,6 @@ pub enum Input {
         leg: u32,
         /// What it hands over.
         report: Report,
-    },
-    /// The model's provider accepts no work until then.
-    LegHeld {
-        /// The leg's number.
-        leg: u32,
-        /// When to go on.
-        until: Timestamp,
     },
     /// A person wants it to end.
     Cancel {
@@ -140,19 +133,6 @@ impl Next<'_> {
                 }
                 Ok(())
             }
-            (Input::LegHeld { leg, until }, State::Working { leg: current, cancel, .. }) => {
-                current_leg(leg, current)?;
-                match cancel {
-                    None => self.push(Change::LegHeld { leg, until }),
-                    // Whoever wants the end does not wait for the provider.
-                    Some(by) => {
-                        let report = Box::new(Report::bare(Ending::Cancelled));
-                        self.push(Change::LegEnded { leg, report });
-                        self.push(Change::Ended { end: End::Cancelled { by } });
-                    }
-                }
-                Ok(())
-            }
             (Input::Cancel { .. }, State::Working { cancel: Some(_), .. }) => Ok(()),
             (Input::Cancel { by }, State::Working { .. }) => {
                 self.push(Change::CancelAsked { by });
@@ -215,6 +195,7 @@ impl Next<'_> {
             Ending::Failed { kind, reason } => self.failed(entry, &kind, &reason),
             Ending::TimedOut { reason } => self.failed(entry, &Name::literal(kind::LIMIT), &reason),
             Ending::Lost { why } => self.failed(entry, &Name::literal(kind::LOST), &why),
+            Ending::Held { kind, wait, reason } => self.held(entry, &kind, wait, &reason),
             Ending::Cancelled => {
                 self.push(Change::Ended { end: End::Cancelled { by: Actor::Supervisor } });
             }
@@ -239,6 +220,10 @@ impl Next<'_> {
 
     /// A leg without a result: again while the budget lasts, then the `failed` transition, then a person.
     fn failed(&mut self, entry: &Entry, kind: &Name, reason: &str) {
+        if *kind == *kind::LOGIN {
+            // No other way of the workflow gets on without it either, so nothing is tried and nothing is spent.
+            return self.ask(entry, Ask::Stuck, format!("stage {}: {reason}", entry.stage), entry.clone());
+        }
         let (spent, limit) = self.used(kind);
         if spent < limit {
             self.push(Change::BudgetSpent { budget: kind.clone(), spent: spent + 1, limit });
@@ -248,6 +233,14 @@ impl Next<'_> {
         }
         let question = format!("stage {} failed ({kind}): {reason}", entry.stage);
         self.give_up(entry, kind, reason, question, entry.clone());
+    }
+
+    /// The provider accepts no work: later again, spending none of the budgets for failures.
+    fn held(&mut self, entry: &Entry, kind: &Name, wait: Span, reason: &str) {
+        match self.spend(std::slice::from_ref(kind)) {
+            Ok(()) => self.ready(entry.clone(), wait),
+            Err(Empty { question, .. }) => self.give_up(entry, kind, reason, question, entry.clone()),
+        }
     }
 
     /// A budget is spent: the `failed` transition, if the stage has one, else a person.
@@ -408,7 +401,6 @@ impl Input {
         match self {
             Self::Begin => "beginning it",
             Self::LegEnded { .. } => "ending a leg",
-            Self::LegHeld { .. } => "holding a leg",
             Self::Cancel { .. } => "cancelling",
             Self::Retry { .. } => "trying again",
             Self::Answer { .. } => "answering",

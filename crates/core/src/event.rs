@@ -201,11 +201,13 @@ fn change_level(change: &Change) -> Level {
     match change {
         Change::LegEnded { report, .. } => match report.ending {
             Ending::Passed { .. } => Level::Info,
-            Ending::Rejected { .. } | Ending::Cancelled | Ending::Lost { .. } => Level::Warning,
+            Ending::Rejected { .. } | Ending::Cancelled | Ending::Lost { .. } | Ending::Held { .. } => {
+                Level::Warning
+            }
             Ending::Failed { .. } | Ending::TimedOut { .. } => Level::Error,
         },
         Change::Ended { end: End::Failed { .. } } => Level::Error,
-        Change::RequestOpened { .. } | Change::CancelAsked { .. } | Change::LegHeld { .. } => Level::Warning,
+        Change::RequestOpened { .. } | Change::CancelAsked { .. } => Level::Warning,
         Change::Created { .. }
         | Change::LegReadied { .. }
         | Change::BudgetSpent { .. }
@@ -221,7 +223,6 @@ fn change_summary(change: &Change) -> String {
     match change {
         Change::Created { seed } => format!("created: {}", seed.wish.title),
         Change::LegReadied { leg, entry, .. } => format!("leg {leg} ready: {}", entry.stage),
-        Change::LegHeld { leg, .. } => format!("leg {leg} waits for the model's provider"),
         Change::LegEnded { leg, report } => match (&report.ending, report.ending.trouble()) {
             (Ending::Passed { outcome }, _) => format!("leg {leg} passed: {}", outcome.name),
             (_, trouble) => format!("leg {leg} {}", trouble.unwrap_or_default()),

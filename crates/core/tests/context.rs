@@ -114,7 +114,7 @@ fn outcome(called: &str, summary: &str) -> Outcome {
 
 fn past(number: u32, stage: &str, ending: Ending) -> Past {
     let entry = Entry { stage: name(stage), purpose: Purpose::Work };
-    Past { number, entry, ending, usage: acquit_core::agent::Usage::default() }
+    Past { number, entry, ending, usage: acquit_core::agent::Usage::default(), session: None }
 }
 
 /// A task in the middle of its way.

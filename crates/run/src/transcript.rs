@@ -156,6 +156,10 @@ impl Transcript {
             | Said::ToolResult { .. }
             | Said::Session { .. }
             | Said::Limit { .. }
+            | Said::Denied { .. }
+            | Said::Fault { .. }
+            | Said::Report { .. }
+            | Said::Unknown { .. }
             | Said::Raw { .. } => {}
         }
     }
@@ -184,7 +188,14 @@ fn short(said: Said) -> Said {
         Said::Limit { until, text } => Said::Limit { until, text: cut(text) },
         Said::End { ok, text } => Said::End { ok, text: cut(text) },
         Said::Raw { text } => Said::Raw { text: cut(text) },
+        Said::Denied { tool, text } => Said::Denied { tool: cut(tool), text: cut(text) },
+        Said::Fault { fault, text, again } => Said::Fault { fault, text: cut(text), again },
+        Said::Unknown { kind } => Said::Unknown { kind: cut(kind) },
         Said::Usage(usage) => Said::Usage(usage),
+        Said::Report { value } => {
+            let text = value.to_string();
+            if text.len() > TEXT_LIMIT { Said::Text { text: cut(text) } } else { Said::Report { value } }
+        }
     }
 }
 

@@ -79,10 +79,6 @@ fn move_legs(
                 not_before: now.plus(delay.duration()),
                 priority: i64::from(task.seed.wish.priority),
             })?,
-            Change::LegHeld { leg, until } => {
-                let hold = hold.filter(|hold| hold.leg == id(*leg)).ok_or(Error::Fenced(id(*leg)))?;
-                must_hold(tables.put_back(hold, *until)?, hold.leg)?;
-            }
             Change::LegEnded { leg, report } => end_leg(tables, now, id(*leg), report, hold)?,
             Change::CancelAsked { .. } => tables.ask_cancel(key(task.id()))?,
             Change::Created { .. }

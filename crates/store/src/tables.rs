@@ -26,8 +26,6 @@ pub(crate) trait Tables {
     fn insert_leg(&mut self, leg: &NewLeg<'_>) -> Result<()>;
     /// Ends a leg that runs under the fence or, without one, a leg that nobody has claimed.
     fn end_leg(&mut self, leg: Place, fence: Option<i64>, end: &LegEnd) -> Result<Touched>;
-    /// Makes a held leg ready again, for later.
-    fn put_back(&mut self, hold: Hold, until: Timestamp) -> Result<Touched>;
     /// Marks the active leg for its end, and makes it due: whoever claims it ends it, however long it was to wait.
     fn ask_cancel(&mut self, task: i64) -> Result<()>;
     /// Whether the hold is good; if so, it stays so to the end of the transaction.

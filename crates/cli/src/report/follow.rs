@@ -92,10 +92,14 @@ impl Follower {
                 format!("→ {}", self.doing)
             }
             Said::Limit { text, .. } => text::line(&format!("usage limit: {text}"), WIDTH),
+            Said::Denied { tool, text } => text::line(&format!("{tool} was refused: {text}"), WIDTH),
+            Said::Fault { text, .. } => text::line(&format!("trouble: {text}"), WIDTH),
             Said::Thinking { .. }
             | Said::ToolResult { .. }
             | Said::Usage(_)
             | Said::Session { .. }
+            | Said::Report { .. }
+            | Said::Unknown { .. }
             | Said::End { .. } => return,
         };
         if !shown.is_empty() {
@@ -147,8 +151,7 @@ impl Follower {
                 )]
             }
             Change::Created { .. } | Change::Ended { .. } => Vec::new(),
-            Change::LegHeld { .. }
-            | Change::BudgetsReset
+            Change::BudgetsReset
             | Change::VariationTried { .. }
             | Change::RequestAnswered { .. }
             | Change::Remarked { .. }
@@ -177,7 +180,8 @@ impl Follower {
             | Ending::Failed { .. }
             | Ending::TimedOut { .. }
             | Ending::Cancelled
-            | Ending::Lost { .. } => {
+            | Ending::Lost { .. }
+            | Ending::Held { .. } => {
                 let trouble = ending.trouble().unwrap_or_default();
                 let mut lines = trouble.lines();
                 let first = text::line(lines.next().unwrap_or_default(), WIDTH);

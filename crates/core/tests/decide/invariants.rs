@@ -56,9 +56,7 @@ pub(crate) fn hold(way: &Way) {
 
 /// Holds for a step that was taken: `before` it, and the changes that it made.
 pub(crate) fn follow(before: &Task, workflow: &Workflow, input: &Input, changes: &[Change], after: &Task) {
-    if let (Input::LegEnded { .. } | Input::LegHeld { .. }, State::Working { cancel: Some(by), .. }) =
-        (input, &before.state)
-    {
+    if let (Input::LegEnded { .. }, State::Working { cancel: Some(by), .. }) = (input, &before.state) {
         let end = End::Cancelled { by: by.clone() };
         assert_eq!(after.state, State::Ended { end }, "whoever cancelled gets the end");
     }
@@ -82,7 +80,10 @@ fn consented(before: &Task, input: &Input, stage: &acquit_core::ids::Name) -> bo
         }
         (Input::LegEnded { report, .. }, State::Working { entry, .. }) => {
             let broke_off = match report.ending {
-                Ending::Failed { .. } | Ending::TimedOut { .. } | Ending::Lost { .. } => true,
+                Ending::Failed { .. }
+                | Ending::TimedOut { .. }
+                | Ending::Lost { .. }
+                | Ending::Held { .. } => true,
                 Ending::Passed { .. } | Ending::Rejected { .. } | Ending::Cancelled => false,
             };
             broke_off && entry.stage == *stage
@@ -95,9 +96,7 @@ fn consented(before: &Task, input: &Input, stage: &acquit_core::ids::Name) -> bo
 pub(crate) fn legal(task: &Task, workflow: &Workflow, input: &Input) -> bool {
     match (&task.state, input) {
         (State::New, Input::Begin) => true,
-        (State::Working { leg, .. }, Input::LegEnded { leg: of, .. } | Input::LegHeld { leg: of, .. }) => {
-            leg == of
-        }
+        (State::Working { leg, .. }, Input::LegEnded { leg: of, .. }) => leg == of,
         (State::Working { .. } | State::Waiting { .. }, Input::Cancel { .. }) => true,
         (State::Ended { end: End::Done }, _) => false,
         (State::Waiting { .. } | State::Ended { .. }, Input::Retry { stage, .. }) => {

@@ -104,7 +104,7 @@ pub(super) fn configure(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) ->
 /// Whether a past leg was an attempt at this stage. A lost one was not: nobody saw what came of it.
 fn counts(past: &acquit_core::leg::Past, job: &Job<'_>) -> bool {
     past.entry.stage == job.stage.name
-        && !matches!(past.ending, Ending::Lost { .. })
+        && !matches!(past.ending, Ending::Lost { .. } | Ending::Held { .. })
         && super::has_agent(&past.entry.purpose, &job.stage.work)
 }
 

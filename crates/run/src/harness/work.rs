@@ -257,5 +257,5 @@ fn report(
         .map(|summary| format!("{}: {summary}", job.stage.name));
     let ending =
         if failures.is_empty() { Ending::Passed { outcome } } else { Ending::Rejected { outcome, failures } };
-    Report { ending, tip, artifacts, learning, usage: desk.usage.clone() }
+    Report { ending, tip, artifacts, learning, usage: desk.usage.clone(), session: desk.session.clone() }
 }

@@ -162,15 +162,6 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         }
     }
 
-    fn put_back(&mut self, hold: Hold, until: Timestamp) -> Result<Touched> {
-        let leg = Place::from(hold.leg);
-        self.execute(
-            "update legs set state = 'ready', not_before = $4, lease_until = null
-             where task = $1 and number = $2 and fence = $3 and state = 'running'",
-            &[&leg.task, &leg.number, &hold.fence.0, &until.0],
-        )
-    }
-
     fn ask_cancel(&mut self, task: i64) -> Result<()> {
         self.execute(
             "update legs set cancel = true, not_before = 0 where task = $1 and state in ('ready', 'running')",

@@ -38,7 +38,7 @@ create table legs (
     number bigint not null check (number > 0),
     stage text not null,
     state text not null check (state in
-        ('ready', 'running', 'passed', 'rejected', 'failed', 'timed_out', 'cancelled', 'lost')),
+        ('ready', 'running', 'passed', 'rejected', 'failed', 'timed_out', 'cancelled', 'lost', 'held')),
     entry text not null,
     not_before bigint not null,
     cancel boolean not null default false,

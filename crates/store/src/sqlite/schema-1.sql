@@ -40,7 +40,7 @@ create table legs (
     number integer not null check (number > 0),
     stage text not null,
     state text not null check (state in
-        ('ready', 'running', 'passed', 'rejected', 'failed', 'timed_out', 'cancelled', 'lost')),
+        ('ready', 'running', 'passed', 'rejected', 'failed', 'timed_out', 'cancelled', 'lost', 'held')),
     entry text not null,
     not_before integer not null,
     cancel integer not null default 0 check (cancel in (0, 1)),
