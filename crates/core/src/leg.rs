@@ -183,7 +183,7 @@ pub struct Report {
     pub usage: Usage,
     /// The conversation that its agent could go on with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<Session>,
+    pub session: Option<Box<Session>>,
 }
 
 impl Report {
@@ -213,7 +213,7 @@ pub struct Past {
     pub usage: Usage,
     /// The conversation that its agent could go on with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<Session>,
+    pub session: Option<Box<Session>>,
 }
 
 /// Which process holds a leg. A pid alone may be reused; together with boot and start time it is not.

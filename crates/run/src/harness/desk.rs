@@ -26,7 +26,7 @@ pub(crate) struct Desk<'a> {
     /// What the leg used so far.
     pub(crate) usage: Usage,
     /// The conversation that its agent could go on with.
-    pub(crate) session: Option<Session>,
+    pub(crate) session: Option<Box<Session>>,
     /// Takes the project's secrets out of whatever leaves the leg.
     pub(crate) redactor: Redactor,
     step_began: Instant,
