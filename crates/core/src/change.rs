@@ -176,6 +176,9 @@ impl Task {
                 self.tip.clone_from(&self.seed.base.commit);
                 // What one value was tried in vain says nothing about the next.
                 self.spent.clear();
+                for past in &mut self.past {
+                    past.session = None;
+                }
                 // The next value follows a plan of its own, and nothing of the work is left to measure.
                 self.artifacts
                     .retain(|artifact| !matches!(artifact, Artifact::Plan { .. } | Artifact::Diff(_)));

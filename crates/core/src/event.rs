@@ -1,5 +1,7 @@
 //! Events: the append-only history. A change of a task is an event, and so is everything that a leg lets see of itself.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
@@ -96,6 +98,12 @@ pub enum Body {
         took: Span,
         /// How much it printed.
         output: u64,
+        /// How many processes it left running, which were ended with it.
+        #[serde(default)]
+        left: u32,
+        /// How many records it printed of kinds that its adapter does not know.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        unknown: BTreeMap<String, u64>,
     },
     /// A gate was run.
     Gate {
@@ -187,7 +195,12 @@ impl Body {
             Self::Step { step, took } => format!("{} took {took}", step.name()),
             Self::WorkSaved { reference, .. } => format!("earlier work saved to {reference}"),
             Self::AgentStarted { agent, adapter, .. } => format!("agent {agent} started ({adapter})"),
-            Self::AgentEnded { exit, took, .. } => format!("agent ended: {exit} after {took}"),
+            Self::AgentEnded { exit, took, left, .. } => match left {
+                0 => format!("agent ended: {exit} after {took}"),
+                left => format!(
+                    "agent ended: {exit} after {took}; it left {left} processes running, which were ended"
+                ),
+            },
             Self::Gate { verdict } => {
                 let word = if verdict.passed { "passed" } else { "failed" };
                 format!("gate {} {word} ({}, {})", verdict.gate, verdict.ended, verdict.took)

@@ -36,6 +36,7 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         outputs: Vec::new(),
         secrets: Vec::new(),
         network: None,
+        session: acquit_core::workflow::Continue::Earlier,
     };
     let schema = json!({ "type": "object", "required": ["summary"] });
     let on = outcomes.iter().map(|outcome| {
@@ -176,7 +177,16 @@ fn prompt(task: &Task, stage: &str, purpose: Purpose) -> String {
 fn parts<'a>(definition: &'a Definition, task: &'a Task, entry: &'a Entry) -> Parts<'a> {
     let leg = LegId { task: task.id(), number: 3 };
     let (handoff_file, output_dir) = ("/out/handoff.json", "/out");
-    Parts { task, definition, entry, leg, date: "2026-01-31", handoff_file, output_dir }
+    Parts {
+        task,
+        definition,
+        entry,
+        leg,
+        date: "2026-01-31",
+        handoff_file,
+        output_dir,
+        memory: acquit_core::context::Memory::None,
+    }
 }
 
 #[test]

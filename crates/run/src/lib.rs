@@ -9,6 +9,7 @@ mod fault;
 pub mod gate;
 pub mod git;
 pub mod harness;
+pub mod heard;
 pub mod network;
 mod pause;
 pub mod process;

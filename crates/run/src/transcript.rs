@@ -6,10 +6,10 @@
 //! them, because decoding may bring one to light. Offsets are those of the file from which secrets were taken out, which
 //! takes the place of the first one when the agent has ended.
 
-use acquit_core::agent::{Chunk, Item, Said, TEXT_LIMIT, Usage, shorten};
-use acquit_core::outcome::PAYLOAD_LIMIT;
+use acquit_core::agent::{Chunk, Item, Said, TEXT_LIMIT, shorten};
 
 use crate::agent::Parser;
+use crate::heard::Heard;
 use crate::secrets::{Redactor, Stream};
 
 /// A longer line is read up to here, and the rest of it is passed over: agents print whole files as one JSON line, but
@@ -22,9 +22,6 @@ const CHUNK_BYTES: u64 = 1024 * 1024;
 /// A chunk carries at most so many items. In a burst nobody can follow, the file has them all.
 const CHUNK_ITEMS: usize = 512;
 
-/// The last words of an agent are kept so far, for outcome markers: the largest payload and the words around it.
-const LAST_WORDS: usize = PAYLOAD_LIMIT + 64 * 1024;
-
 /// Reads a leg's output as it comes.
 pub struct Transcript {
     parser: Box<dyn Parser>,
@@ -35,10 +32,8 @@ pub struct Transcript {
     line_began: u64,
     chunk: Chunk,
     said: Vec<Said>,
-    /// What was used, as far as the agent told.
-    pub usage: Usage,
-    last_words: String,
-    tools: u64,
+    /// What the harness must know of it.
+    pub heard: Heard,
 }
 
 impl Transcript {
@@ -53,9 +48,7 @@ impl Transcript {
             line_began: 0,
             chunk: Chunk::default(),
             said: Vec::new(),
-            usage: Usage::default(),
-            last_words: String::new(),
-            tools: 0,
+            heard: Heard::default(),
         }
     }
 
@@ -110,16 +103,6 @@ impl Transcript {
         Some(chunk)
     }
 
-    /// What the agent said last, for outcome markers.
-    pub fn last_words(&self) -> &str {
-        &self.last_words
-    }
-
-    /// How many tools it used.
-    pub fn tools(&self) -> u64 {
-        self.tools
-    }
-
     fn extend_line(&mut self, bytes: &[u8]) {
         let room = LINE_LIMIT.saturating_sub(self.line.len());
         self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -136,7 +119,7 @@ impl Transcript {
         for said in said.drain(..) {
             let hidden = || Said::Raw { text: "[a secret]".to_owned() };
             let said = self.redactor.stored(said).unwrap_or_else(hidden);
-            self.heed(&said);
+            self.heard.heed(&said);
             if self.chunk.items.len() < CHUNK_ITEMS {
                 self.chunk.items.push(Item { offset, said: short(said) });
             } else {
@@ -144,36 +127,6 @@ impl Transcript {
             }
         }
         self.said = said;
-    }
-
-    /// What the harness itself must know of what was said, whether or not the store keeps it.
-    fn heed(&mut self, said: &Said) {
-        match said {
-            Said::Usage(usage) => self.usage.add(usage),
-            Said::Text { text } | Said::End { text, .. } => self.remember(text),
-            Said::ToolUse { .. } => self.tools += 1,
-            Said::Thinking { .. }
-            | Said::ToolResult { .. }
-            | Said::Session { .. }
-            | Said::Limit { .. }
-            | Said::Denied { .. }
-            | Said::Fault { .. }
-            | Said::Report { .. }
-            | Said::Unknown { .. }
-            | Said::Raw { .. } => {}
-        }
-    }
-
-    fn remember(&mut self, text: &str) {
-        self.last_words.push_str(text);
-        self.last_words.push('\n');
-        if self.last_words.len() > 2 * LAST_WORDS {
-            let mut cut = self.last_words.len() - LAST_WORDS;
-            while !self.last_words.is_char_boundary(cut) {
-                cut += 1;
-            }
-            self.last_words.drain(..cut);
-        }
     }
 }
 
@@ -268,6 +221,6 @@ mod tests {
         }
         let chunk = transcript.cut().unwrap();
         assert_eq!((chunk.lines, chunk.items.len() as u64 + chunk.omitted), (2_000, 2_000));
-        assert_eq!(transcript.usage.input, 2_000);
+        assert_eq!(transcript.heard.usage.input, 2_000);
     }
 }

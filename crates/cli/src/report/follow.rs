@@ -5,6 +5,7 @@ use acquit_core::change::Change;
 use acquit_core::event::{Body, Event, Level};
 use acquit_core::gate::Verdict;
 use acquit_core::leg::{Ending, Entry, Purpose};
+use acquit_core::time::Span;
 
 use super::status::Status;
 use super::{Look, Printer, money, text};
@@ -21,6 +22,16 @@ pub enum Story {
     Asked,
     /// Told beside the result: it goes to standard error.
     Beside,
+}
+
+/// What a task's newest leg does at the moment.
+pub enum Now {
+    /// It runs, and has used this.
+    Runs(Usage),
+    /// It may be claimed after this.
+    Waits(std::time::Duration),
+    /// It has ended.
+    Between,
 }
 
 /// Prints events and what agents say.
@@ -68,7 +79,7 @@ impl Follower {
                 self.doing = format!("agent {agent}");
                 vec![self.faint(&format!("agent {agent} works"))]
             }
-            Body::AgentEnded { exit, .. } if exit == "exit 0" => Vec::new(),
+            Body::AgentEnded { exit, left: 0, .. } if exit == "exit 0" => Vec::new(),
             Body::AgentEnded { .. } | Body::Step { .. } | Body::WorkSaved { .. } => {
                 vec![self.faint(&event.body.summary())]
             }
@@ -114,11 +125,20 @@ impl Follower {
     }
 
     /// Renews the live line. `running` is what the current leg has used so far.
-    pub fn tick(&mut self, running: &Usage) {
+    pub fn tick(&mut self, now: &Now) {
         let mut cost = self.cost.clone();
-        cost.add(running);
+        let mut doing = self.doing.clone();
+        match now {
+            Now::Runs(usage) => cost.add(usage),
+            // Shorter waits are over before anybody has read of them.
+            Now::Waits(left) if left.as_secs() > 0 => {
+                let left = Span::secs(left.as_secs());
+                doing = format!("goes on in {left}");
+            }
+            Now::Waits(_) | Now::Between => {}
+        }
         let cost = money::usage_cost(&cost);
-        let parts = [self.stage.as_str(), self.doing.as_str(), cost.as_str()];
+        let parts = [self.stage.as_str(), doing.as_str(), cost.as_str()];
         let what: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         self.status.show(&what.join(" · "));
     }

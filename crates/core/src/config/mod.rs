@@ -13,10 +13,12 @@ use crate::time::Span;
 mod read;
 mod stages;
 pub mod toml;
+mod waiting;
 
 pub use read::read;
 pub(crate) use read::{NETWORKS, grants};
 pub use stages::{Lack, Lacking, check_stages};
+pub use waiting::{Hours, Patience, Waiting};
 
 /// The checked configuration of a project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +55,9 @@ pub struct Config {
     /// Secrets that stages and agents can name; the name is that of the variable in which they get it.
     #[serde(default)]
     pub secrets: BTreeMap<String, secret::Source>,
+    /// What is done while the model's provider accepts no work.
+    #[serde(default)]
+    pub waiting: Waiting,
 }
 
 impl Default for Config {
@@ -71,6 +76,7 @@ impl Default for Config {
             resources: Resources::default(),
             protected: Vec::new(),
             secrets: BTreeMap::new(),
+            waiting: Waiting::default(),
         }
     }
 }

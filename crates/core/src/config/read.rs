@@ -47,6 +47,13 @@
 //! memory = "16GiB"
 //! disk = "20GiB"
 //!
+//! [waiting]                     # while the model's provider accepts no work
+//! usage = "wait"                # or "ask": a person, at once, when a usage limit is reached
+//! longest = "24h"               # a limit that takes longer to reset goes to a person
+//! slack = "1m"                  # after the moment that the provider names
+//! hours = "22:00-06:00"         # go on only then; default: at any hour
+//! zone = "Europe/Berlin"        # of the hours; default: the machine's
+//!
 //! [variables]                   # {{ reviewer }} in instructions
 //! reviewer = "the platform team"
 //! ```
@@ -60,6 +67,7 @@ use crate::sandbox::Mode;
 use crate::time::Span;
 
 mod safety;
+mod waiting;
 
 pub(crate) use safety::{NETWORKS, grants};
 use safety::{access, hosts, limits, login, network, protected, secrets};
@@ -96,6 +104,7 @@ fn config(mut root: Table<'_, '_>) -> Config {
     let network = root.table("network").map(network).unwrap_or_default();
     let resources = root.table("limits").map(limits).unwrap_or_default();
     let (secrets, known) = root.table("secrets").map(secrets).unwrap_or_default();
+    let waiting = root.table("waiting").map(waiting::waiting).unwrap_or_default();
     let setup = root.table("setup").and_then(setup);
     let mut agents = BTreeMap::new();
     let mut declared = Vec::new();
@@ -132,6 +141,7 @@ fn config(mut root: Table<'_, '_>) -> Config {
         resources,
         protected,
         secrets,
+        waiting,
     }
 }
 

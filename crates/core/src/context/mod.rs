@@ -44,6 +44,17 @@ pub struct Parts<'a> {
     pub handoff_file: &'a str,
     /// The folder into which the agent writes what is not part of the repository, as the agent sees it.
     pub output_dir: &'a str,
+    /// What the agent knows already.
+    pub memory: Memory,
+}
+
+/// What an agent knows of its task before it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// Nothing.
+    None,
+    /// An earlier conversation about this stage, with which it goes on: it is told only what is new.
+    Conversation,
 }
 
 /// Why there is no prompt.
@@ -73,7 +84,19 @@ pub fn build(parts: &Parts<'_>) -> Result<String, Error> {
     let (stage, work) = agent_stage(parts)?;
     let template = |source| Error::Template { stage: stage.name.clone(), source };
     let instructions = template::render(&work.instructions, &variables(parts)).map_err(template)?;
-    let sections = [
+    if parts.memory == Memory::Conversation {
+        return Ok(joined(&[
+            words::PREAMBLE.to_owned(),
+            words::GOING_ON.to_owned(),
+            sections::interruption(parts),
+            sections::conversation(parts),
+            sections::reported(parts),
+            sections::failures(parts),
+            sections::outcomes(stage),
+            sections::report(parts),
+        ]));
+    }
+    Ok(joined(&[
         words::PREAMBLE.to_owned(),
         words::mode(work.mode).to_owned(),
         own_words("Instructions of this stage", &instructions),
@@ -88,10 +111,14 @@ pub fn build(parts: &Parts<'_>) -> Result<String, Error> {
         sections::outcomes(stage),
         sections::report(parts),
         own_words("Instructions of the project", &parts.definition.instructions),
-    ];
+    ]))
+}
+
+/// The sections that say something, one after the other.
+fn joined(sections: &[String]) -> String {
     let said: Vec<&str> =
         sections.iter().map(|text| text.trim_end()).filter(|text| !text.is_empty()).collect();
-    Ok(said.join("\n\n") + "\n")
+    said.join("\n\n") + "\n"
 }
 
 /// Every variable that a template of this leg may use. What the project says is overridden by the workflow, that by the

@@ -166,6 +166,23 @@ pub(super) fn reported(parts: &Parts<'_>) -> String {
     title + &text::fenced("untrusted: its payload", &body, PAYLOAD_LIMIT)
 }
 
+/// Why an agent that goes on was stopped, if it was not its own end.
+pub(super) fn interruption(parts: &Parts<'_>) -> String {
+    let Some(Past { ending, .. }) = parts.task.past.last() else { return String::new() };
+    match ending {
+        Ending::Held { .. } | Ending::Lost { .. } => {
+            "# You were interrupted\n\nIt was nobody's fault. Go on where you stopped; look at the state of the \
+             workspace first, because what you last did may not have been finished.\n"
+                .to_owned()
+        }
+        Ending::Failed { .. } | Ending::TimedOut { .. } => {
+            let why = text::quoted(&ending.trouble().unwrap_or_default(), REASON_LIMIT);
+            format!("# Your last turn did not count\n\nThe reason: {why}\n")
+        }
+        Ending::Passed { .. } | Ending::Rejected { .. } | Ending::Cancelled => String::new(),
+    }
+}
+
 /// What gates rejected: of the stage that is to be mended, or of this stage's own last try.
 pub(super) fn failures(parts: &Parts<'_>) -> String {
     let failures: &[Failure] = match (&parts.entry.purpose, parts.task.past.last()) {

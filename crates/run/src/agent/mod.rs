@@ -30,8 +30,22 @@ pub struct Launch {
     pub parts: Vec<PathBuf>,
 }
 
+/// Whether an agent of a kind says how its turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tells {
+    /// It says so; its silence means that it was cut off.
+    Its,
+    /// It has no way to.
+    Nothing,
+}
+
 /// Turns lines of output into what was said.
 pub trait Parser {
+    /// Whether it says how its turn ended.
+    fn tells(&self) -> Tells {
+        Tells::Nothing
+    }
+
     /// Reads one line, without its end. Whatever it is, this neither fails nor panics.
     fn line(&mut self, line: &[u8], said: &mut Vec<Said>);
 }

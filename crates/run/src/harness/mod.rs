@@ -10,8 +10,11 @@
 mod artifacts;
 mod desk;
 mod enclosure;
+mod end;
 mod guard;
+mod hold;
 mod perform;
+mod session;
 mod turn;
 mod watch;
 mod work;

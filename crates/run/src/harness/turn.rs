@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
+use acquit_core::agent::{Fault, Session};
 use acquit_core::config::Agent;
 use acquit_core::event::Body;
 use acquit_core::failure::kind;
@@ -17,13 +18,15 @@ use acquit_core::time::Span;
 use acquit_core::workflow::AgentWork;
 use acquit_core::{context, outcome};
 
-use super::Trouble;
 use super::desk::Desk;
 use super::enclosure::{Enclosure, Who};
+use super::end::{self, Turn};
 use super::watch::Watch;
 use super::work::Job;
+use super::{Trouble, hold, session};
 use crate::agent::{self, Launch};
-use crate::process::{self, Exit, Limits, Spec, Stderr, Stdin, Stdout};
+use crate::heard::Heard;
+use crate::process::{self, Limits, Spec, Stderr, Stdin, Stdout};
 use crate::secrets::{self, Secret, Vault};
 use crate::transcript::Transcript;
 use crate::workspace::Locked;
@@ -35,24 +38,57 @@ pub(crate) const GRACE: Duration = Duration::from_secs(5);
 /// How much of an agent's error output is shown when it failed.
 const ERRORS_SHOWN: u64 = 2_000;
 
-/// An agent that is ready to be started.
-pub(super) struct Ready {
+/// How long an agent that has said how its turn ended may take to be gone: time to close its connections. Some never go,
+/// because something that they started still runs.
+const LINGER: Duration = Duration::from_secs(10);
+
+/// The agent that takes a stage.
+pub(super) struct Chosen {
     name: Name,
     agent: Agent,
+    /// The conversation that it goes on with.
+    session: Option<Session>,
+}
+
+/// An agent that is ready to be started.
+pub(super) struct Ready {
+    chosen: Chosen,
     network: Network,
     launch: Launch,
 }
 
 /// What an agent's run came to.
 pub(super) struct Ran {
-    /// The end of what it said.
-    pub(super) last_words: String,
-    /// How many tools it used.
-    pub(super) tools: u64,
+    /// What it said.
+    pub(super) heard: Heard,
+}
+
+/// Finds the agent that takes this stage, and what it remembers of it.
+pub(super) fn choose(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Result<Chosen, Trouble> {
+    let config = &job.definition.config;
+    let name = work.agent.as_ref().or(config.agent.as_ref()).ok_or_else(|| {
+        let words = format!("stage {} names no agent, and the project has no default agent", job.stage.name);
+        Trouble::failed(kind::HARNESS, words)
+    })?;
+    let agent =
+        config.agents.get(name).cloned().ok_or_else(|| {
+            Trouble::failed(kind::HARNESS, format!("the configuration has no agent `{name}`"))
+        })?;
+    let session = session::earlier(desk, job, name, work.session);
+    Ok(Chosen { name: name.clone(), agent, session })
 }
 
 /// Makes the leg's folder with the prompt and the stub of the handoff file.
-pub(super) fn context(desk: &Desk<'_>, job: &Job<'_>, folder: &LegFolder) -> Result<(), Trouble> {
+pub(super) fn context(
+    desk: &Desk<'_>,
+    job: &Job<'_>,
+    folder: &LegFolder,
+    chosen: &Chosen,
+) -> Result<(), Trouble> {
+    let memory = match chosen.session {
+        Some(_) => context::Memory::Conversation,
+        None => context::Memory::None,
+    };
     let (handoff, output_dir) = (folder.handoff(), folder.output_dir());
     let prompt = context::build(&context::Parts {
         task: job.task,
@@ -62,6 +98,7 @@ pub(super) fn context(desk: &Desk<'_>, job: &Job<'_>, folder: &LegFolder) -> Res
         date: &date((desk.world.now)().0),
         handoff_file: &handoff.to_string_lossy(),
         output_dir: &output_dir.to_string_lossy(),
+        memory,
     })
     .map_err(|error| Trouble::failed(kind::HARNESS, format!("failed to build the prompt: {error}")))?;
     let made = || -> std::io::Result<()> {
@@ -72,19 +109,17 @@ pub(super) fn context(desk: &Desk<'_>, job: &Job<'_>, folder: &LegFolder) -> Res
     made().map_err(|error| Trouble::file("write the prompt into", folder.path(), &error))
 }
 
-/// Finds the agent that takes this stage.
-pub(super) fn configure(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Result<Ready, Trouble> {
+/// Makes everything ready to start the agent.
+pub(super) fn configure(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    work: &AgentWork,
+    chosen: Chosen,
+) -> Result<Ready, Trouble> {
     let config = &job.definition.config;
-    let name = work.agent.as_ref().or(config.agent.as_ref()).ok_or_else(|| {
-        let words = format!("stage {} names no agent, and the project has no default agent", job.stage.name);
-        Trouble::failed(kind::HARNESS, words)
-    })?;
-    let agent =
-        config.agents.get(name).cloned().ok_or_else(|| {
-            Trouble::failed(kind::HARNESS, format!("the configuration has no agent `{name}`"))
-        })?;
-    let mut launch = agent::launch(&agent, desk.world).map_err(|error| Trouble::harness(&error))?;
-    let granted = secrets::granted(&Vault::new(config, desk.world), &agent, work)
+    let agent = &chosen.agent;
+    let mut launch = agent::launch(agent, desk.world).map_err(|error| Trouble::harness(&error))?;
+    let granted = secrets::granted(&Vault::new(config, desk.world), agent, work)
         .map_err(|error| Trouble::harness(&error))?;
     desk.redactor = desk.redactor.with(&granted);
     launch.env.extend(granted.iter().map(Secret::variable));
@@ -97,8 +132,11 @@ pub(super) fn configure(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) ->
     set("ACQUIT_ATTEMPT", attempt.to_string().into());
     set("ACQUIT_HANDOFF", folder.handoff().into());
     set("ACQUIT_OUTPUT", folder.output_dir().into());
+    if let Some(session) = &chosen.session {
+        set("ACQUIT_SESSION", session.id.clone().into());
+    }
     let network = work.network.unwrap_or(config.network.agents);
-    Ok(Ready { name: name.clone(), agent, network, launch })
+    Ok(Ready { chosen, network, launch })
 }
 
 /// Whether a past leg was an attempt at this stage. A lost one was not: nobody saw what came of it.
@@ -116,7 +154,7 @@ pub(super) fn run(
     ready: Ready,
     workspace: &Locked,
 ) -> Result<Ran, Trouble> {
-    let Ready { name, agent, network, mut launch } = ready;
+    let Ready { chosen: Chosen { name, agent, session }, network, mut launch } = ready;
     let limits = &job.stage.limits;
     let who = Who::Agent { login: &agent.login, hosts: &agent.hosts, parts: &launch.parts };
     let enclosure = Enclosure::new(desk, job, workspace, "agent", network, &who)?;
@@ -144,50 +182,70 @@ pub(super) fn run(
         containment: format!("{}; {}", enclosure.words(child.missing()), child.containment()),
     });
     enclosure.announce(desk, "the agent", child.missing());
-    let mut transcript = Transcript::new(agent::parser(&agent.adapter), desk.redactor.clone());
-    let mut watch = Watch::new(desk, Some(&mut transcript));
+    let parser = agent::parser(&agent.adapter);
+    let tells = parser.tells();
+    let mut transcript = Transcript::new(parser, desk.redactor.clone());
+    let mut watch = Watch::new(desk, Some(&mut transcript)).ending_within(LINGER);
     // The agent works by itself now: a good moment to let others see how far it came.
     let first = watch.desk.flush();
     let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
     // Before anything is read from them, and whatever the end was like.
     let cleaned = watch.desk.redactor.folder(folder.path());
-    let (broken, cancelled) = (watch.broken.take(), watch.cancelled);
+    let (broken, cancelled, lingered) = (watch.broken.take(), watch.cancelled, watch.lingered);
     if let Some(error) = broken.or(first.err()) {
         return Err(error.into());
     }
     let ended = ended?;
     cleaned.map_err(|error| Trouble::file("take secrets out of", folder.path(), &error))?;
-    watch.desk.note(Body::AgentEnded {
-        exit: ended.exit.to_string(),
+    watch.finish()?;
+    let heard = transcript.heard;
+    desk.session = heard.session.as_ref().map(|id| Box::new(continued(&name, id, session.as_ref(), &heard)));
+    let exit = if lingered {
+        format!("stayed for {LINGER:?} after it had said how its turn ended, and was ended")
+    } else {
+        ended.exit.to_string()
+    };
+    desk.note(Body::AgentEnded {
+        exit,
         took: span(ended.duration),
         output: ended.output_bytes,
+        left: ended.left,
+        unknown: heard.unknown.clone(),
     });
-    watch.finish()?;
     enclosure.end(desk, "the agent");
     if cancelled {
         return Err(Trouble::Leg(Ending::Cancelled));
     }
-    let reason = format!("the agent {name}: {}", ended.exit);
-    let limit = |key: &str| {
-        let reason = format!("{reason}; the limit is `{key}` of stage {} in the workflow", job.stage.name);
-        Err(Trouble::Leg(Ending::TimedOut { reason }))
+    let turn = Turn {
+        agent: &name,
+        stage: &job.stage.name,
+        exit: ended.exit,
+        lingered,
+        tells,
+        heard: &heard,
+        errors: &crate::untrusted::tail(&folder.errors(), ERRORS_SHOWN),
+        clock: hold::Clock {
+            now: (desk.world.now)(),
+            waiting: &job.definition.config.waiting,
+            before: job.task.spent.get(kind::OVERLOAD).copied().unwrap_or(0),
+        },
     };
-    match ended.exit {
-        Exit::Code(0) => {}
-        Exit::TimedOut { .. } => return limit("timeout"),
-        Exit::Idle { .. } => return limit("idle"),
-        Exit::OutputLimit { .. } => return limit("output"),
-        Exit::Excess(excess) => {
-            let words = format!("{reason}; the limit is `{}` of [limits] in acquit.toml", excess.key());
-            return Err(Trouble::failed(kind::AGENT, words));
-        }
-        Exit::Code(_) | Exit::Signal(_) | Exit::Cancelled => {
-            let words = crate::untrusted::tail(&folder.errors(), ERRORS_SHOWN);
-            let reason = if words.is_empty() { reason } else { format!("{reason}\n{words}") };
-            return Err(Trouble::failed(kind::AGENT, reason));
-        }
+    if heard.fault.as_ref().is_some_and(|trouble| trouble.fault == Fault::TooLong) {
+        // Going on with it would only make it longer.
+        desk.session = None;
     }
-    Ok(Ran { last_words: transcript.last_words().to_owned(), tools: transcript.tools() })
+    match end::meaning(&turn) {
+        None => Ok(Ran { heard }),
+        Some(ending) => Err(Trouble::Leg(ending)),
+    }
+}
+
+/// The conversation as it stands after this leg.
+fn continued(name: &Name, id: &str, before: Option<&Session>, heard: &Heard) -> Session {
+    let mut total =
+        before.filter(|before| before.id == id).map(|before| before.total.clone()).unwrap_or_default();
+    total.add(&heard.usage);
+    Session { agent: name.clone(), id: id.to_owned(), total }
 }
 
 /// Why there is no agent at work, and what a person can do about it.

@@ -118,9 +118,10 @@ fn agent_turn(
     workspace: &Locked,
 ) -> Result<Done, Trouble> {
     let folder = desk.world.leg_folder(desk.hold.leg);
-    turn::context(desk, job, &folder)?;
+    let chosen = turn::choose(desk, job, agent)?;
+    turn::context(desk, job, &folder, &chosen)?;
     desk.step(Step::Context);
-    let launch = turn::configure(desk, job, agent)?;
+    let launch = turn::configure(desk, job, agent, chosen)?;
     desk.step(Step::Agent);
     let ran = turn::run(desk, job, &folder, launch, workspace)?;
     desk.step(Step::Run);
@@ -194,7 +195,7 @@ fn read_outcome(
         .map_err(|size| wrong(Wrong::TooLarge { place: "handoff file", size }))?;
     let mut found = outcome::from_handoff(&handoff.unwrap_or_default()).map_err(wrong)?;
     if found.is_none() {
-        found = outcome::from_markers(&ran.last_words).map_err(wrong)?;
+        found = outcome::from_markers(ran.heard.last_words()).map_err(wrong)?;
     }
     if found.is_none() {
         let left = Left { plan: artifacts::plan(folder).is_some(), commits: changed };
@@ -202,7 +203,8 @@ fn read_outcome(
     }
     let idle = mode.writes() && !changed;
     let nothing = || {
-        let words = format!("the agent ended without having changed anything ({} tool uses)", ran.tools);
+        let words =
+            format!("the agent ended without having changed anything ({} tool uses)", ran.heard.tools);
         Trouble::failed(kind::NOTHING, words)
     };
     let outcome = match found {

@@ -15,7 +15,7 @@ use super::landlock::Around;
 use super::plan::Plan;
 use super::scribe::Streams;
 use super::sys::{self, Forked, Namespaces};
-use super::usage::Usage;
+use super::usage::{self, Usage};
 use super::{NOT_STARTED, network, program, view};
 use crate::sandbox::{Policy, Reach};
 
@@ -146,7 +146,10 @@ fn supervise(program: Pid, report: &OwnedFd, mut usage: Option<Usage>) -> ! {
                 // One signal can stand for many; orphans of the whole namespace end here.
                 while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
                     if pid == program {
-                        let _ = rustix::io::write(report, &status.as_raw().to_ne_bytes());
+                        let mut words = [0; 8];
+                        words[..4].copy_from_slice(&status.as_raw().to_ne_bytes());
+                        words[4..].copy_from_slice(&usage::others().to_ne_bytes());
+                        let _ = rustix::io::write(report, &words);
                         sys::exit(0)
                     }
                 }

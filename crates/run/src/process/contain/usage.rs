@@ -154,6 +154,19 @@ fn processes() -> (u64, u64) {
     (count, pages * page)
 }
 
+/// How many processes there are beside the first, as far as they still run.
+pub(super) fn others() -> u32 {
+    let runs = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        let is_other = name.as_encoded_bytes().iter().all(u8::is_ascii_digit) && name != "1";
+        // The state follows the name, which ends with the last parenthesis and may hold anything.
+        let stat = || fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        is_other && stat().rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    };
+    let count = fs::read_dir("/proc").into_iter().flatten().flatten().filter(runs).count();
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
 /// Where files without a name are looked for.
 #[derive(Clone, Copy)]
 enum Where {
