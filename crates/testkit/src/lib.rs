@@ -5,6 +5,7 @@
 
 #[cfg(target_os = "linux")]
 pub mod hostile;
+pub mod model;
 pub mod need;
 pub mod postgres;
 pub mod repo;
