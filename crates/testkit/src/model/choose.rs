@@ -199,8 +199,13 @@ mod tests {
 
     #[test]
     fn an_agent_that_edits_by_text_gets_all_edits_at_once() {
-        let steps =
-            [Step::write("a", "1"), Step::bash("x"), Step::write("b", "2\n"), Step::say("done"), Step::say("no")];
+        let steps = [
+            Step::write("a", "1"),
+            Step::bash("x"),
+            Step::write("b", "2\n"),
+            Step::say("done"),
+            Step::say("no"),
+        ];
         let block = |path: &str, text: &str| {
             format!("{path}\n```\n<<<<<<< SEARCH\n=======\n{text}\n>>>>>>> REPLACE\n```\n\n\n")
         };

@@ -31,7 +31,8 @@ pub(super) fn read(body: &Value, model: &str) -> Asked {
     let declared = groups.flat_map(|group| group["functionDeclarations"].as_array().into_iter().flatten());
     let tools = declared.filter_map(|entry| {
         let name = entry["name"].as_str()?.to_owned();
-        let schema = entry.get("parametersJsonSchema").or(entry.get("parameters")).cloned().unwrap_or_default();
+        let schema =
+            entry.get("parametersJsonSchema").or(entry.get("parameters")).cloned().unwrap_or_default();
         Some(Tool { name, namespace: None, schema })
     });
     asked.tools = tools.collect();

@@ -48,7 +48,9 @@ pub(super) fn read(stream: &TcpStream) -> io::Result<Raw> {
     let mut from = BufReader::new(stream);
     let first = line(&mut from)?;
     let mut words = first.split(' ').map(str::to_owned);
-    let (Some(method), Some(path)) = (words.next(), words.next()) else { return Err(wrong("no request line")) };
+    let (Some(method), Some(path)) = (words.next(), words.next()) else {
+        return Err(wrong("no request line"));
+    };
     let mut raw = Raw { method, path, headers: Vec::new(), body: Vec::new() };
     loop {
         let line = line(&mut from)?;

@@ -110,7 +110,9 @@ pub(super) fn whole(reply: &Reply) -> Value {
     if !reply.text.is_empty() {
         let part = match reply.stop {
             Stop::Refusal => json!({"type": "refusal", "refusal": reply.text}),
-            Stop::End | Stop::MaxTokens => json!({"type": "output_text", "text": reply.text, "annotations": []}),
+            Stop::End | Stop::MaxTokens => {
+                json!({"type": "output_text", "text": reply.text, "annotations": []})
+            }
         };
         output.push(json!({
             "type": "message", "id": format!("msg_{number}"), "role": "assistant", "status": "completed",

@@ -117,9 +117,7 @@ impl Dialect {
     fn broken(self) -> String {
         let message = "the model broke off, as the script says";
         match self {
-            Self::Anthropic => {
-                event(Some("error"), &anthropic::error(529, None, message))
-            }
+            Self::Anthropic => event(Some("error"), &anthropic::error(529, None, message)),
             Self::Responses => responses::failed(message),
             Self::Chat => event(None, &chat::error(500, None, message)),
             Self::Gemini => event(None, &gemini::error(500, None, message)),
@@ -273,7 +271,9 @@ fn without_credentials(raw: &Raw, body: Value, step: Option<(String, usize)>) ->
     let headers = raw.headers.iter().map(|(name, value)| {
         let value = match name.as_str() {
             "authorization" => format!("{} {WITHHELD}", value.split(' ').next().unwrap_or_default()),
-            "x-api-key" | "api-key" | "x-goog-api-key" | "cookie" | "proxy-authorization" => WITHHELD.to_owned(),
+            "x-api-key" | "api-key" | "x-goog-api-key" | "cookie" | "proxy-authorization" => {
+                WITHHELD.to_owned()
+            }
             _ => value.clone(),
         };
         (name.clone(), value)

@@ -122,8 +122,7 @@ fn property(tool: &Tool, names: &[&'static str]) -> &'static str {
 
 /// These arguments, and something for every other text that the tool insists on.
 fn filled<'a>(tool: &Tool, arguments: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
-    let mut filled: Map<_, _> =
-        arguments.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut filled: Map<_, _> = arguments.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     for name in tool.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         if !filled.contains_key(name) && tool.schema["properties"][name]["type"] == "string" {
             filled.insert(name.to_owned(), json!("as the script says"));
@@ -185,9 +184,8 @@ mod tests {
             tool("mcp__acquit__not_ask", &json!({}), &json!([])),
             tool("mcp__acquit__ask", &json!({}), &json!([])),
         ];
-        let call = |name: &str| {
-            named(&Call::Tool { name: name.to_owned(), arguments: json!({"a": 1}) }, &tools).0
-        };
+        let call =
+            |name: &str| named(&Call::Tool { name: name.to_owned(), arguments: json!({"a": 1}) }, &tools).0;
         assert_eq!(call("acquit__ask"), "mcp__acquit__ask");
         assert_eq!(call("sk"), "text");
         assert_eq!(call("mcp__other__unseen"), "mcp__other__unseen");
