@@ -4,6 +4,7 @@
 //! question: what cannot be done is said, with what to do about it.
 #![allow(clippy::disallowed_macros, reason = "xtask is a tool for the terminal; it has no report module")]
 
+mod agents;
 mod bench;
 mod require;
 mod scratch;
