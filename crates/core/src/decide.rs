@@ -10,7 +10,7 @@ use crate::failure::kind;
 use crate::ids::Name;
 use crate::leg::{Ending, Entry, Purpose, Report};
 use crate::outcome::{self, Outcome, Source};
-use crate::request::{Answer, Ask, Request};
+use crate::request::{self, Answer, Ask, Request};
 use crate::task::{Actor, End, State, Task, Tried};
 use crate::time::Span;
 use crate::workflow::{Consent, Stage, Target, Transition, Work, Workflow};
@@ -209,9 +209,11 @@ impl Next<'_> {
         if let Some(transition) = self.transition(entry, &outcome.name) {
             self.follow(entry, &transition, outcome);
         } else if outcome.name == *outcome::NEEDS_INPUT {
-            let question = outcome.payload.get("question").and_then(|text| text.as_str());
-            let question = question.unwrap_or("the agent needs input, but did not say which").to_owned();
-            self.ask(entry, Ask::Question, question, entry.clone());
+            let questions = request::questions(&outcome.payload);
+            let question = request::in_words(&questions);
+            let question =
+                question.unwrap_or_else(|| "the agent needs input, but did not say which".to_owned());
+            self.ask(entry, Ask::Question { questions }, question, entry.clone());
         } else {
             let question = format!("stage {} ended `{}`, which leads nowhere", entry.stage, outcome.name);
             self.ask(entry, Ask::Stuck, question, entry.clone());

@@ -110,6 +110,14 @@ pub enum Body {
         /// What it found.
         verdict: Box<Verdict>,
     },
+    /// The agent says how far it is. Its own words, which prove nothing.
+    Progress {
+        /// What it says.
+        text: String,
+        /// How much of its work is done by its own reckoning, of a hundred.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        percent: Option<u8>,
+    },
     /// Anything else worth knowing.
     Notice {
         /// How much it matters.
@@ -156,7 +164,7 @@ impl Body {
         match self {
             Self::Change { change } if change.leg().is_none() => "task",
             Self::Change { .. } | Self::Step { .. } | Self::WorkSaved { .. } | Self::Notice { .. } => "leg",
-            Self::AgentStarted { .. } | Self::AgentEnded { .. } => "agent",
+            Self::AgentStarted { .. } | Self::AgentEnded { .. } | Self::Progress { .. } => "agent",
             Self::Gate { .. } => "gate",
         }
     }
@@ -170,6 +178,7 @@ impl Body {
             Self::AgentStarted { .. } => "agent_started",
             Self::AgentEnded { .. } => "agent_ended",
             Self::Gate { .. } => "gate_ended",
+            Self::Progress { .. } => "progress",
             Self::Notice { .. } => "notice",
         }
     }
@@ -184,6 +193,7 @@ impl Body {
             Self::WorkSaved { .. }
             | Self::AgentStarted { .. }
             | Self::AgentEnded { .. }
+            | Self::Progress { .. }
             | Self::Gate { .. } => Level::Info,
         }
     }
@@ -205,6 +215,8 @@ impl Body {
                 let word = if verdict.passed { "passed" } else { "failed" };
                 format!("gate {} {word} ({}, {})", verdict.gate, verdict.ended, verdict.took)
             }
+            Self::Progress { text, percent: None } => format!("agent: {text}"),
+            Self::Progress { text, percent: Some(percent) } => format!("agent ({percent} %): {text}"),
             Self::Notice { text, .. } => text.clone(),
         }
     }

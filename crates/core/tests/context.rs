@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use acquit_core::artifact::{Artifact, Commit, DiffStats};
 use acquit_core::config::Config;
-use acquit_core::context::{BUILTIN, Error, Parts, build, variables};
+use acquit_core::context::{BUILTIN, Error, Parts, Tools, build, sections, variables};
 use acquit_core::definition::{Author, Definition};
 use acquit_core::failure::{Failure, Location};
 use acquit_core::ids::{LegId, Name, TaskId};
@@ -186,6 +186,7 @@ fn parts<'a>(definition: &'a Definition, task: &'a Task, entry: &'a Entry) -> Pa
         handoff_file,
         output_dir,
         memory: acquit_core::context::Memory::None,
+        tools: Tools::Absent,
     }
 }
 
@@ -195,6 +196,21 @@ fn prompts_are_as_they_were() {
     insta::assert_snapshot!("implement", prompt(&under_way(), "code", Purpose::Work));
     insta::assert_snapshot!("fix", prompt(&under_way(), "mend", fix()));
     insta::assert_snapshot!("review", prompt(&under_way(), "review", Purpose::Work));
+}
+
+#[test]
+fn an_agent_with_tools_is_told_of_them_and_of_the_other_ways() {
+    let (task, definition) = (task("List as JSON."), definition());
+    let entry = Entry { stage: name("plan"), purpose: Purpose::Work };
+    let with = Parts { tools: Tools::Offered, ..parts(&definition, &task, &entry) };
+    let all = sections(&with).unwrap();
+    let names: Vec<&str> = all.iter().map(|section| section.name.as_str()).collect();
+    assert_eq!(names, ["rules", "mode", "instructions", "task", "outcomes", "report", "project"]);
+    let report = &all[5].text;
+    for word in ["`report_outcome`", "`ask`", "`propose_options`", "handoff.json", "<<<END_PAYLOAD>>>"] {
+        assert!(report.contains(word), "{word}: {report}");
+    }
+    assert!(!build(&parts(&definition, &task, &entry)).unwrap().contains("`report_outcome`"));
 }
 
 #[test]

@@ -80,6 +80,11 @@ impl Follower {
                 vec![self.faint(&format!("agent {agent} works"))]
             }
             Body::AgentEnded { exit, left: 0, .. } if exit == "exit 0" => Vec::new(),
+            Body::Progress { text, .. } => {
+                self.doing = text::line(text, WIDTH);
+                let words = text::line(&event.body.summary(), WIDTH);
+                vec![self.faint(&format!("│ {words}"))]
+            }
             Body::AgentEnded { .. } | Body::Step { .. } | Body::WorkSaved { .. } => {
                 vec![self.faint(&event.body.summary())]
             }

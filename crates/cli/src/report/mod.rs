@@ -12,6 +12,7 @@ use crate::error::Error;
 pub mod doctor;
 pub mod follow;
 pub mod money;
+pub mod request;
 mod status;
 pub mod table;
 pub mod task;

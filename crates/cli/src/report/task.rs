@@ -2,7 +2,6 @@
 
 use acquit_core::artifact::Artifact;
 use acquit_core::leg::Leg;
-use acquit_core::request::Ask;
 use acquit_core::sandbox::Mode;
 use acquit_core::task::{End, State, Summary, Task};
 use acquit_core::time::{Span, Timestamp};
@@ -60,7 +59,7 @@ impl Printer {
         if let State::Waiting { request } = &task.state {
             self.data("");
             self.data(&self.paint(Look::Notable, &text::visible(&request.question)));
-            self.data(&answers(task, &request.ask));
+            self.request(task, request);
         }
         self.bill(task, legs);
     }
@@ -168,7 +167,7 @@ impl Printer {
             State::Waiting { request } => {
                 let mark = self.paint(Look::Notable, "?");
                 self.data(&format!("{mark} {id} waits for a person: {}", text::visible(&request.question)));
-                self.data(&answers(task, &request.ask));
+                self.request(task, request);
             }
             state @ (State::Ended { .. } | State::Working { .. } | State::New) => {
                 self.data(&format!("{} {id} {}", self.paint(Look::Bad, "✗"), self.state(state)));
@@ -212,24 +211,6 @@ fn leg_row(task: &Task, leg: &Leg) -> Vec<String> {
 fn took(leg: &Leg) -> Span {
     let length = leg.started.zip(leg.ended).map_or(std::time::Duration::ZERO, |(from, to)| to.since(from));
     Span::from(u64::try_from(length.as_millis()).unwrap_or(u64::MAX))
-}
-
-fn answers(task: &Task, ask: &Ask) -> String {
-    let id = task.id();
-    let how = match ask {
-        Ask::Question => "--text \"…\"".to_owned(),
-        Ask::Choice { options } => format!("--choose {}", alternatives(options)),
-        Ask::Approval { .. } => "--approve, or --reject \"…\"".to_owned(),
-        Ask::Stage { outcomes } => format!("--choose {}", alternatives(outcomes)),
-        Ask::Budget { .. } | Ask::Stuck => {
-            "--approve (once more), --text \"…\", or --reject \"…\"".to_owned()
-        }
-    };
-    format!("  answer it:  acquit task answer {id} {how}\n  go on:      acquit run {id}")
-}
-
-fn alternatives<T: ToString>(options: &[T]) -> String {
-    options.iter().map(ToString::to_string).collect::<Vec<_>>().join("|")
 }
 
 fn short(commit: &str) -> &str {

@@ -156,7 +156,7 @@ fn answer(dice: &mut Dice<'_>, task: &Task) -> Input {
         State::Waiting { request } => match &request.ask {
             Ask::Choice { options } => options.iter().map(ToString::to_string).collect(),
             Ask::Stage { outcomes } => outcomes.iter().map(ToString::to_string).collect(),
-            Ask::Question | Ask::Approval { .. } | Ask::Budget { .. } | Ask::Stuck => Vec::new(),
+            Ask::Question { .. } | Ask::Approval { .. } | Ask::Budget { .. } | Ask::Stuck => Vec::new(),
         },
         State::New | State::Working { .. } | State::Ended { .. } => Vec::new(),
     };

@@ -76,7 +76,7 @@ fn consented(before: &Task, input: &Input, stage: &acquit_core::ids::Name) -> bo
             request.ask == Ask::Approval { to: Target::Stage(stage.clone()) } && request.stage == *stage
         }
         (Input::Answer { answer: Answer::Text { .. }, .. }, State::Waiting { request }) => {
-            request.ask == Ask::Question && request.stage == *stage
+            matches!(request.ask, Ask::Question { .. }) && request.stage == *stage
         }
         (Input::LegEnded { report, .. }, State::Working { entry, .. }) => {
             let broke_off = match report.ending {
@@ -118,7 +118,7 @@ pub(crate) fn legal(task: &Task, workflow: &Workflow, input: &Input) -> bool {
                 (Ask::Choice { options }, Answer::Choose { option }) => {
                     among(options.iter().map(ToString::to_string).collect(), option)
                 }
-                (Ask::Question | Ask::Budget { .. } | Ask::Stuck, Answer::Text { .. }) => true,
+                (Ask::Question { .. } | Ask::Budget { .. } | Ask::Stuck, Answer::Text { .. }) => true,
                 (Ask::Approval { .. } | Ask::Budget { .. } | Ask::Stuck, Answer::Approve) => true,
                 _ => false,
             };

@@ -3,6 +3,7 @@
 //! An adapter is a file here: it makes a [`Launch`] of the configuration, and a [`Parser`] that turns a line of output
 //! into [`Said`]s. The harness starts, watches and ends every agent in the same way.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -17,6 +18,22 @@ pub mod script;
 mod scripted;
 
 pub use scripted::VERB as SCRIPTED_VERB;
+
+/// A server of tools, which the agent starts and talks to by MCP over its standard input and output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// The program.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// What it gets beside the agent's own environment. Nothing secret: some agents are told by arguments.
+    pub env: BTreeMap<String, String>,
+}
+
+impl Server {
+    /// Its name towards the agents, which becomes part of the names of its tools.
+    pub const NAME: &'static str = "acquit";
+}
 
 /// How an agent is started. Its prompt comes on standard input.
 pub struct Launch {
@@ -61,8 +78,16 @@ pub enum Error {
     Empty,
 }
 
+/// Whether the agent can be given acquit's own tools.
+pub fn takes_tools(adapter: &Adapter) -> bool {
+    match adapter {
+        Adapter::Command { .. } => false,
+        Adapter::Scripted { .. } => true,
+    }
+}
+
 /// How this agent is started, before what belongs to the leg.
-pub fn launch(agent: &Agent, world: &World) -> Result<Launch, Error> {
+pub fn launch(agent: &Agent, world: &World, tools: Option<&Server>) -> Result<Launch, Error> {
     let mut env = world.environment.common();
     for name in &agent.pass_env {
         let value = world.environment.get(name).ok_or_else(|| Error::Unset(name.clone()))?;
@@ -71,7 +96,9 @@ pub fn launch(agent: &Agent, world: &World) -> Result<Launch, Error> {
     env.extend(agent.env.iter().map(|(name, value)| (name.into(), value.into())));
     let (program, args) = match &agent.adapter {
         Adapter::Command { run } => program(run)?,
-        Adapter::Scripted { script } => scripted::program(&world.spawner.helper, &PathBuf::from(script)),
+        Adapter::Scripted { script } => {
+            scripted::program(&world.spawner.helper, &PathBuf::from(script), tools)
+        }
     };
     let mut parts = match &agent.adapter {
         Adapter::Command { .. } => Vec::new(),

@@ -9,14 +9,15 @@ use std::time::Duration;
 
 use acquit_core::agent::{Fault, Session};
 use acquit_core::config::Agent;
+use acquit_core::context::{self, Tools};
 use acquit_core::event::Body;
 use acquit_core::failure::kind;
 use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
+use acquit_core::outcome;
 use acquit_core::sandbox::Network;
 use acquit_core::time::Span;
 use acquit_core::workflow::AgentWork;
-use acquit_core::{context, outcome};
 
 use super::desk::Desk;
 use super::enclosure::{Enclosure, Ground, Who};
@@ -26,6 +27,7 @@ use super::work::Job;
 use super::{Trouble, hold, session};
 use crate::agent::{self, Launch};
 use crate::heard::Heard;
+use crate::mcp::{self, Brief, Progress};
 use crate::process::{self, Limits, Spec, Stderr, Stdin, Stdout};
 use crate::secrets::{self, Secret, Vault};
 use crate::transcript::Transcript;
@@ -78,7 +80,7 @@ pub(super) fn choose(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Re
     Ok(Chosen { name: name.clone(), agent, session })
 }
 
-/// Makes the leg's folder with the prompt and the stub of the handoff file.
+/// Makes the leg's folder with the prompt, the stub of the handoff file, and what acquit's tools must know.
 pub(super) fn context(
     desk: &Desk<'_>,
     job: &Job<'_>,
@@ -90,7 +92,8 @@ pub(super) fn context(
         None => context::Memory::None,
     };
     let (handoff, output_dir) = (folder.handoff(), folder.output_dir());
-    let prompt = context::build(&context::Parts {
+    let tools = if agent::takes_tools(&chosen.agent.adapter) { Tools::Offered } else { Tools::Absent };
+    let parts = context::Parts {
         task: job.task,
         definition: job.definition,
         entry: job.entry,
@@ -99,11 +102,21 @@ pub(super) fn context(
         handoff_file: &handoff.to_string_lossy(),
         output_dir: &output_dir.to_string_lossy(),
         memory,
-    })
-    .map_err(|error| Trouble::failed(kind::HARNESS, format!("failed to build the prompt: {error}")))?;
+        tools,
+    };
+    let prompt = context::build(&parts).and_then(|prompt| Ok((prompt, context::sections(&parts)?)));
+    let (prompt, mut sections) = prompt
+        .map_err(|error| Trouble::failed(kind::HARNESS, format!("failed to build the prompt: {error}")))?;
+    for section in &mut sections {
+        section.text = desk.redactor.text(&section.text);
+    }
+    let brief = Brief::new(&job.stage.on, sections, folder);
     let made = || -> std::io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&output_dir)?;
         private(&folder.prompt(), desk.redactor.text(&prompt).as_bytes())?;
+        if tools == Tools::Offered {
+            private(&folder.tools(), &serde_json::to_vec(&brief)?)?;
+        }
         private(&handoff, outcome::stub(&job.stage.on).as_bytes())
     };
     made().map_err(|error| Trouble::file("write the prompt into", folder.path(), &error))
@@ -118,12 +131,17 @@ pub(super) fn configure(
 ) -> Result<Ready, Trouble> {
     let config = &job.definition.config;
     let agent = &chosen.agent;
-    let mut launch = agent::launch(agent, desk.world).map_err(|error| Trouble::harness(&error))?;
+    let folder = desk.world.leg_folder(desk.hold.leg);
+    let server = mcp::server(&desk.world.spawner.helper, &folder.tools());
+    let tools = agent::takes_tools(&agent.adapter).then_some(&server);
+    let mut launch = agent::launch(agent, desk.world, tools).map_err(|error| Trouble::harness(&error))?;
+    if tools.is_some() {
+        launch.parts.extend([desk.world.spawner.helper.clone(), folder.tools()]);
+    }
     let granted = secrets::granted(&Vault::new(config, desk.world), agent, work)
         .map_err(|error| Trouble::harness(&error))?;
     desk.redactor = desk.redactor.with(&granted);
     launch.env.extend(granted.iter().map(Secret::variable));
-    let folder = desk.world.leg_folder(desk.hold.leg);
     let attempt = 1 + job.task.past.iter().filter(|past| counts(past, job)).count();
     let mut set = |name: &str, value: OsString| launch.env.push((name.into(), value));
     set("ACQUIT_TASK", desk.hold.leg.task.to_string().into());
@@ -186,6 +204,7 @@ pub(super) fn run(
     let tells = parser.tells();
     let mut transcript = Transcript::new(parser, desk.redactor.clone());
     let mut watch = Watch::new(desk, Some(&mut transcript)).ending_within(LINGER);
+    watch.progress = Some(Progress::new(folder.progress()));
     // The agent works by itself now: a good moment to let others see how far it came.
     let first = watch.desk.flush();
     let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));

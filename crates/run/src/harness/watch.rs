@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use acquit_core::store::{self, Pulse};
 
 use super::desk::Desk;
+use crate::mcp::Progress;
 use crate::process::{Next, Watcher};
 use crate::transcript::Transcript;
 
@@ -24,6 +25,8 @@ pub(crate) struct Watch<'d, 'a> {
     /// How long it may stay, and since when it does.
     linger: Option<Duration>,
     ended: Option<Instant>,
+    /// What the agent says about how far it is, if it can.
+    pub(crate) progress: Option<Progress>,
     flushed: Instant,
 }
 
@@ -37,6 +40,7 @@ impl<'d, 'a> Watch<'d, 'a> {
             lingered: false,
             linger: None,
             ended: None,
+            progress: None,
             flushed: Instant::now(),
         }
     }
@@ -66,6 +70,9 @@ impl<'d, 'a> Watch<'d, 'a> {
 
     fn write(&mut self) -> Result<(), store::Error> {
         self.flushed = Instant::now();
+        for news in self.progress.iter_mut().flat_map(Progress::news) {
+            self.desk.note(news);
+        }
         let Some(transcript) = &mut self.transcript else { return self.desk.flush() };
         self.desk.usage = transcript.heard.usage.clone();
         match transcript.cut() {
