@@ -1,5 +1,6 @@
 //! The scripted model against the real programs: what it streams is what each of them takes for its own protocol.
 #![allow(clippy::disallowed_methods, reason = "a test starts the programs it is about")]
+#![allow(clippy::disallowed_macros, reason = "what a program said is shown when its test fails")]
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
