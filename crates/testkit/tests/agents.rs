@@ -180,12 +180,11 @@ fn codex_works_answers_in_form_and_sees_faults() {
     let sent = lab.model.scripted();
     assert_eq!(sent[0].header("authorization"), Some("Bearer (withheld)"), "the key was not sent");
 
-    let once = ["-c", "stream_max_retries=1", "-c", "request_max_retries=1"];
     let schema = lab.file("schema.json", &json!({"type": "object"}));
     let told = lab.codex(&bin, &["--output-schema", &schema], "[[structured]]");
     assert_eq!(last(&told, "item.completed")["item"]["text"], "{\"answer\":\"yes\"}");
     for script in ["401", "max-tokens", "sse-error"] {
-        let told = lab.codex(&bin, &once, &format!("[[{script}]]"));
+        let told = lab.codex(&bin, &[], &format!("[[{script}]]"));
         assert!(last(&told, "turn.failed")["error"]["message"].is_string(), "{script}");
     }
 }
