@@ -274,4 +274,19 @@ mod tests {
         assert!(why.contains("npm failed") && why.contains("no such package"), "{why}");
         assert!(!stamp.exists(), "a broken installation counts as one");
     }
+    #[test]
+    fn an_installer_ends_with_a_run_that_broke_off() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut installing =
+            Installing { folder: folder.path().to_path_buf(), running: Vec::new(), _lock: None };
+        let mut command = shell::program("sleep");
+        command.arg("60");
+        let path = |name: &str| folder.path().join(name);
+        installing.run("npm", command, path("lock.json"), path("npm.stamp")).expect("it starts");
+        let process = PathBuf::from(format!("/proc/{}", installing.running[0].child.id()));
+        assert!(process.exists());
+        drop(installing);
+        assert!(!process.exists(), "it goes on alone");
+        assert!(!path("npm.stamp").exists());
+    }
 }

@@ -39,7 +39,7 @@ pub enum Step {
     Answer(Answer),
     /// Something that goes wrong.
     Fault(Fault),
-    /// One thing for the first so many times that this step is asked for, then another.
+    /// One thing for the first so many times that this step is asked for, by whomever, then another.
     First(usize, Box<Step>, Box<Step>),
 }
 

@@ -164,6 +164,8 @@ fn faults_are_what_they_are_called_in_every_protocol() {
         let cut = ask("cut");
         assert!(cut.status == 200 && !cut.whole && !cut.events().is_empty(), "{path}: {}", cut.body);
 
+        assert!(!cut.body.contains("does not come to its end"), "{path}: all of it came");
+
         let broken = ask("sse-error");
         assert!(broken.whole && broken.body.contains("broke off"), "{path}: {}", broken.body);
     }
@@ -220,6 +222,17 @@ fn a_body_in_chunks_is_read() {
     let head = "POST /v1/messages HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
     let answered = receive(send(&model, format!("{head}{chunks}").as_bytes()));
     assert_eq!(answered.joined("/delta/text"), "Hello from the model.");
+}
+
+#[test]
+fn a_tool_in_a_group_is_called_with_its_group() {
+    let model = model();
+    let tool = json!({"type": "function", "name": "report_outcome", "parameters": {}});
+    let mut asked = question("/v1/responses", "[[mcp]]");
+    asked["tools"] = json!([{"type": "namespace", "name": "mcp__acquit", "tools": [tool]}]);
+    asked["stream"] = json!(false);
+    let call = &post(&model, "/v1/responses", &asked).json()["output"][0];
+    assert_eq!((&call["name"], &call["namespace"]), (&json!("report_outcome"), &json!("mcp__acquit")));
 }
 
 #[test]

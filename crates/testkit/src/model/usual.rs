@@ -7,7 +7,7 @@ use serde_json::json;
 use super::script::{Scripts, Step, Stop};
 
 /// Longer than any test waits, and still an end.
-const LONG: Duration = Duration::from_secs(300);
+const LONG: Duration = Duration::from_mins(5);
 
 /// Success with edits, and each way to fail.
 pub fn usual() -> Scripts {
