@@ -118,12 +118,26 @@ pub(super) fn configure(
 ) -> Result<Ready, Trouble> {
     let config = &job.definition.config;
     let agent = &chosen.agent;
-    let mut launch = agent::launch(agent, desk.world).map_err(|error| Trouble::harness(&error))?;
+    let folder = desk.world.leg_folder(desk.hold.leg);
+    let mut launch = agent::launch(&agent::Wanted {
+        agent,
+        world: desk.world,
+        mode: work.mode,
+        model: agent.model.as_deref().map(|name| config.model(name)),
+        prompt: &folder.prompt(),
+        settings: &folder.settings(),
+        session: chosen.session.as_ref(),
+        new_session: &agent::new_session(),
+        tools: None,
+        schema: None,
+    })
+    .map_err(|error| Trouble::harness(&error))?;
+    settle(&launch, &folder)
+        .map_err(|error| Trouble::file("write the agent's settings into", folder.path(), &error))?;
     let granted = secrets::granted(&Vault::new(config, desk.world), agent, work)
         .map_err(|error| Trouble::harness(&error))?;
     desk.redactor = desk.redactor.with(&granted);
     launch.env.extend(granted.iter().map(Secret::variable));
-    let folder = desk.world.leg_folder(desk.hold.leg);
     let attempt = 1 + job.task.past.iter().filter(|past| counts(past, job)).count();
     let mut set = |name: &str, value: OsString| launch.env.push((name.into(), value));
     set("ACQUIT_TASK", desk.hold.leg.task.to_string().into());
@@ -137,6 +151,12 @@ pub(super) fn configure(
     }
     let network = work.network.unwrap_or(config.network.agents);
     Ok(Ready { chosen, network, launch })
+}
+
+/// Writes what the agent is told by files.
+fn settle(launch: &Launch, folder: &LegFolder) -> std::io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder.settings())?;
+    launch.files.iter().try_for_each(|(path, text)| private(path, text.as_bytes()))
 }
 
 /// Whether a past leg was an attempt at this stage. A lost one was not: nobody saw what came of it.
@@ -156,7 +176,7 @@ pub(super) fn run(
 ) -> Result<Ran, Trouble> {
     let Ready { chosen: Chosen { name, agent, session }, network, mut launch } = ready;
     let limits = &job.stage.limits;
-    let who = Who::Agent { login: &agent.login, hosts: &agent.hosts, parts: &launch.parts };
+    let who = Who::Agent { login: &launch.login, hosts: &launch.hosts, parts: &launch.parts };
     let enclosure = Enclosure::new(desk, job, workspace, "agent", network, &who)?;
     launch.env.extend(enclosure.environment());
     let spec = Spec {
@@ -182,7 +202,13 @@ pub(super) fn run(
         containment: format!("{}; {}", enclosure.words(child.missing()), child.containment()),
     });
     enclosure.announce(desk, "the agent", child.missing());
-    let parser = agent::parser(&agent.adapter);
+    let hearing = agent::Hearing {
+        before: session.as_ref().map(|session| session.total.clone()).unwrap_or_default(),
+        model: agent.model.as_deref().map(|name| job.definition.config.model(name).to_owned()),
+        structured: false,
+        now: desk.world.now,
+    };
+    let parser = agent::parser(&agent.adapter, hearing);
     let tells = parser.tells();
     let mut transcript = Transcript::new(parser, desk.redactor.clone());
     let mut watch = Watch::new(desk, Some(&mut transcript)).ending_within(LINGER);
