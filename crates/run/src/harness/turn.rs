@@ -134,10 +134,24 @@ pub(super) fn configure(
     let folder = desk.world.leg_folder(desk.hold.leg);
     let server = mcp::server(&desk.world.spawner.helper, &folder.tools());
     let tools = agent::takes_tools(&agent.adapter).then_some(&server);
-    let mut launch = agent::launch(agent, desk.world, tools).map_err(|error| Trouble::harness(&error))?;
+    let mut launch = agent::launch(&agent::Wanted {
+        agent,
+        world: desk.world,
+        mode: work.mode,
+        model: agent.model.as_deref().map(|name| config.model(name)),
+        prompt: &folder.prompt(),
+        settings: &folder.settings(),
+        session: chosen.session.as_ref(),
+        new_session: &agent::new_session(),
+        tools,
+        schema: None,
+    })
+    .map_err(|error| Trouble::harness(&error))?;
     if tools.is_some() {
         launch.parts.extend([desk.world.spawner.helper.clone(), folder.tools()]);
     }
+    settle(&launch, &folder)
+        .map_err(|error| Trouble::file("write the agent's settings into", folder.path(), &error))?;
     let granted = secrets::granted(&Vault::new(config, desk.world), agent, work)
         .map_err(|error| Trouble::harness(&error))?;
     desk.redactor = desk.redactor.with(&granted);
@@ -157,6 +171,12 @@ pub(super) fn configure(
     Ok(Ready { chosen, network, launch })
 }
 
+/// Writes what the agent is told by files.
+fn settle(launch: &Launch, folder: &LegFolder) -> std::io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder.settings())?;
+    launch.files.iter().try_for_each(|(path, text)| private(path, text.as_bytes()))
+}
+
 /// Whether a past leg was an attempt at this stage. A lost one was not: nobody saw what came of it.
 fn counts(past: &acquit_core::leg::Past, job: &Job<'_>) -> bool {
     past.entry.stage == job.stage.name
@@ -174,7 +194,7 @@ pub(super) fn run(
 ) -> Result<Ran, Trouble> {
     let Ready { chosen: Chosen { name, agent, session }, network, mut launch } = ready;
     let limits = &job.stage.limits;
-    let who = Who::Agent { login: &agent.login, hosts: &agent.hosts, parts: &launch.parts };
+    let who = Who::Agent { login: &launch.login, hosts: &launch.hosts, parts: &launch.parts };
     let enclosure = Enclosure::new(desk, job, &Ground::of(workspace), "agent", network, &who)?;
     launch.env.extend(enclosure.environment());
     let spec = Spec {
@@ -200,7 +220,13 @@ pub(super) fn run(
         containment: format!("{}; {}", enclosure.words(child.missing()), child.containment()),
     });
     enclosure.announce(desk, "the agent", child.missing());
-    let parser = agent::parser(&agent.adapter);
+    let hearing = agent::Hearing {
+        before: session.as_ref().map(|session| session.total.clone()).unwrap_or_default(),
+        model: agent.model.as_deref().map(|name| job.definition.config.model(name).to_owned()),
+        structured: false,
+        now: desk.world.now,
+    };
+    let parser = agent::parser(&agent.adapter, hearing);
     let tells = parser.tells();
     let mut transcript = Transcript::new(parser, desk.redactor.clone());
     let mut watch = Watch::new(desk, Some(&mut transcript)).ending_within(LINGER);
