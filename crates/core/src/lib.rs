@@ -11,6 +11,7 @@
 pub mod agent;
 pub mod artifact;
 pub mod change;
+pub mod check;
 pub mod config;
 pub mod context;
 pub mod decide;

@@ -24,6 +24,7 @@
 
 mod agent;
 mod branch;
+mod change;
 mod collect;
 mod create;
 mod discard;
@@ -50,6 +51,7 @@ use serde::{Deserialize, Serialize};
 use crate::git::{Call, CommitId, Git, Identity, ObjectFormat, Source};
 
 pub use branch::branch_name;
+pub use change::{Around, CommitText};
 pub use collect::{CommitSummary, Leftover, Leftovers, Work};
 pub use error::Error;
 pub use lock::Locked;

@@ -1,0 +1,3 @@
+//! The checks that look at a change.
+
+mod diff;
