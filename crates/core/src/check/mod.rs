@@ -7,7 +7,10 @@ use std::fmt;
 
 use crate::agent::shorten;
 
+pub mod cases;
 pub mod diff;
+pub mod dilution;
+pub mod source;
 
 /// What is shown of a line that is evidence.
 const EVIDENCE: usize = 160;

@@ -1,3 +1,6 @@
 //! The checks that look at a change.
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 mod diff;
+mod dilution;
+mod kit;
