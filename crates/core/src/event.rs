@@ -100,7 +100,7 @@ pub enum Body {
     /// A gate was run.
     Gate {
         /// What it found.
-        verdict: Verdict,
+        verdict: Box<Verdict>,
     },
     /// Anything else worth knowing.
     Notice {

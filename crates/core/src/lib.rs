@@ -23,6 +23,7 @@ pub mod ids;
 pub mod leg;
 pub mod outcome;
 pub mod request;
+pub mod results;
 pub mod sandbox;
 pub mod secret;
 pub mod store;

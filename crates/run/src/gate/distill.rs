@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use acquit_core::agent::shorten;
 use acquit_core::failure::Location;
 
-use crate::untrusted::{tail, text as read_text};
+use crate::untrusted::{self, text as read_text};
 
 /// How much of the output is looked at. Tools put the failure at the end.
 const LOOKED_AT: u64 = 256 * 1024;
@@ -47,11 +47,17 @@ pub struct Found {
 
 /// Reads a gate's output.
 pub fn distill(log: &Path, tree: &Path) -> Found {
-    let text = tail(log, LOOKED_AT);
+    let text = untrusted::tail(log, LOOKED_AT);
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let location = lines.iter().find_map(|line| place(line, tree));
     let excerpt = location.as_ref().and_then(|location| excerpt(location, tree));
     Found { message: essential(&lines), location, excerpt }
+}
+
+/// The end of an output, as it can be shown.
+pub(super) fn tail(log: &Path, limit: u64) -> String {
+    let text = untrusted::tail(log, limit);
+    text.lines().map(printable).collect::<Vec<_>>().join("\n")
 }
 
 /// From the first line that sounds like a failure on; if none does, the end.

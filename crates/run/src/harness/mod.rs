@@ -33,7 +33,7 @@ use crate::secrets::{self, Vault};
 use crate::world::World;
 
 pub(crate) use desk::Desk;
-pub(crate) use enclosure::{Enclosure, Who};
+pub(crate) use enclosure::{Enclosure, Ground, Who};
 pub(crate) use turn::{GRACE, span};
 pub(crate) use watch::Watch;
 pub(crate) use work::Job;

@@ -9,7 +9,7 @@ use acquit_core::workflow::Action;
 
 use super::desk::Desk;
 use super::work::{Done, Job, by_harness};
-use super::{Trouble, guard};
+use super::{Ground, Trouble, guard};
 use crate::gate;
 use crate::git::{CommitId, Identity};
 use crate::workspace::Locked;
@@ -30,7 +30,7 @@ pub(super) fn setup(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> R
     let ran = gate::command(
         desk,
         job,
-        workspace,
+        &Ground::of(workspace),
         &gate::Wanted {
             name: "setup",
             command: &setup.run,

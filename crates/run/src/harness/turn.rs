@@ -19,7 +19,7 @@ use acquit_core::{context, outcome};
 
 use super::Trouble;
 use super::desk::Desk;
-use super::enclosure::{Enclosure, Who};
+use super::enclosure::{Enclosure, Ground, Who};
 use super::watch::Watch;
 use super::work::Job;
 use crate::agent::{self, Launch};
@@ -119,7 +119,7 @@ pub(super) fn run(
     let Ready { name, agent, network, mut launch } = ready;
     let limits = &job.stage.limits;
     let who = Who::Agent { login: &agent.login, hosts: &agent.hosts, parts: &launch.parts };
-    let enclosure = Enclosure::new(desk, job, workspace, "agent", network, &who)?;
+    let enclosure = Enclosure::new(desk, job, &Ground::of(workspace), "agent", network, &who)?;
     launch.env.extend(enclosure.environment());
     let spec = Spec {
         program: launch.program,

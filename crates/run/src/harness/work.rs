@@ -234,7 +234,7 @@ fn gates(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Vec<F
         if verdict.rejects() {
             failures.extend(verdict.failure.clone());
         }
-        desk.note(Body::Gate { verdict });
+        desk.note(Body::Gate { verdict: Box::new(verdict) });
         // The tests of a hostile change are hostile code: the next gate judges the work, not what this one made of it.
         workspace.discard()?;
     }
