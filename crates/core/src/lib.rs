@@ -18,6 +18,7 @@ pub mod decide;
 pub mod definition;
 pub mod event;
 pub mod failure;
+pub mod fingerprint;
 pub mod gate;
 pub mod ids;
 pub mod leg;

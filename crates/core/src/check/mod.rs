@@ -10,6 +10,7 @@ use crate::agent::shorten;
 pub mod cases;
 pub mod diff;
 pub mod dilution;
+pub mod secrets;
 pub mod source;
 
 /// What is shown of a line that is evidence.

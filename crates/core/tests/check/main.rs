@@ -4,3 +4,4 @@
 mod diff;
 mod dilution;
 mod kit;
+mod secrets;
