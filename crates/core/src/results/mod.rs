@@ -16,8 +16,11 @@ mod gotest;
 mod junit;
 mod kind;
 mod libtest;
+mod merge;
 pub mod sarif;
 mod xml;
+
+pub use merge::{Known, Merged};
 
 /// The largest report that is read: ten times that of the largest suites.
 pub const LARGEST: u64 = 64 << 20;

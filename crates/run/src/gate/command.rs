@@ -53,6 +53,8 @@ pub(crate) fn command(
     let mut env = desk.world.environment.common();
     // Most tools take this as "nobody is watching": no prompts, no progress bars.
     env.push(("CI".into(), "true".into()));
+    // Python tells by the second whether a compiled file is old; trees change faster than that here.
+    env.push(("PYTHONDONTWRITEBYTECODE".into(), "1".into()));
     env.extend(enclosure.environment());
     let spec = Spec {
         program,

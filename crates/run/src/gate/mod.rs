@@ -1,20 +1,28 @@
 //! Gates: what the harness checks of the work, and what a failure says to whoever must mend it.
 
 use acquit_core::failure::{Failure, kind};
-use acquit_core::gate::{Check, Gate, Verdict};
+use acquit_core::gate::{Check, Evidence, Gate, Verdict};
 
-use crate::harness::{Desk, Job, Trouble};
+use crate::harness::{Desk, Ground, Job, Trouble};
 use crate::workspace::Locked;
 
+mod baseline;
 mod command;
+mod compared;
 mod distill;
 mod plain;
+mod reports;
+mod suite;
+mod tdd;
 
 pub(crate) use command::{Ran, Wanted, command};
 pub use distill::distill;
 
 /// How much of a failed gate's output is kept with its event.
 const TAIL: u64 = 2_000;
+
+/// How many findings are told to whoever mends.
+const MOST_TOLD: usize = 12;
 
 /// Runs a gate on the work.
 pub(crate) fn run(
@@ -25,9 +33,9 @@ pub(crate) fn run(
 ) -> Result<Verdict, Trouble> {
     match &gate.check {
         Check::Command(plain) => plain::run(desk, job, gate, plain, workspace),
-        Check::Tests(_)
-        | Check::Tdd(_)
-        | Check::Coverage(_)
+        Check::Tests(tests) => compared::run(desk, job, gate, tests, workspace),
+        Check::Tdd(settings) => tdd::run(desk, job, gate, settings, workspace),
+        Check::Coverage(_)
         | Check::Mutation(_)
         | Check::Secrets(_)
         | Check::Scope(_)
@@ -36,6 +44,40 @@ pub(crate) fn run(
             let words = format!("gate `{}`: this version has no check `{}`", gate.name, gate.check.word());
             Err(Trouble::failed(kind::HARNESS, words))
         }
+    }
+}
+
+/// The verdict that follows from evidence: the work stands unless something in it fails it.
+fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, ground: &Ground) -> Verdict {
+    let failing: Vec<String> = evidence.failing().map(ToString::to_string).collect();
+    let failure = (!failing.is_empty()).then(|| {
+        let more = failing.len().saturating_sub(MOST_TOLD) + evidence.more as usize;
+        let mut message = failing.iter().take(MOST_TOLD).cloned().collect::<Vec<_>>().join("\n");
+        if more > 0 {
+            message.push_str(&format!("\n… ({more} findings more)"));
+        }
+        let place = evidence.failing().find_map(|finding| distill::located(finding.location.as_ref()?, &ground.tree));
+        let excerpt = place.as_ref().and_then(|place| distill::excerpt(place, &ground.tree));
+        Failure { gate: gate.name.clone(), kind: gate.kind.clone(), message, location: place, excerpt }
+    });
+    let tail = failure.as_ref().map(|_| distill::tail(&spent.log, TAIL)).unwrap_or_default();
+    let ended = match evidence.failing().count() {
+        0 if spent.ended.is_empty() => "nothing had to be run".to_owned(),
+        0 => spent.ended.clone(),
+        1 => "1 finding".to_owned(),
+        number => format!("{number} findings"),
+    };
+    Verdict {
+        gate: gate.name.clone(),
+        passed: failure.is_none(),
+        severity: gate.severity,
+        command: gate.check.to_string(),
+        ended,
+        took: spent.took(),
+        output: spent.log.to_string_lossy().into_owned(),
+        failure,
+        evidence,
+        tail,
     }
 }
 
@@ -51,7 +93,7 @@ fn verdict(gate: &Gate, ran: &Ran, failure: Option<Failure>) -> Verdict {
         took: ran.took,
         output: ran.log.to_string_lossy().into_owned(),
         failure,
-        evidence: acquit_core::gate::Evidence::default(),
+        evidence: Evidence::default(),
         tail,
     }
 }

@@ -34,6 +34,13 @@ pub(crate) struct Job<'a> {
     pub(super) start: CommitId,
 }
 
+impl Job<'_> {
+    /// The commit that the task's work is compared with.
+    pub(crate) fn base(&self) -> Result<CommitId, Trouble> {
+        self.task.seed.base.commit.parse().map_err(|error| Trouble::harness(&error))
+    }
+}
+
 /// What a stage's work came to, before the gates have spoken.
 pub(super) struct Done {
     pub(super) outcome: Outcome,
