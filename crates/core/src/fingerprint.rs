@@ -83,13 +83,13 @@ fn plain(line: &str) -> String {
 }
 
 fn normal_line(line: &str) -> String {
-    let mut line = line.trim().to_owned();
+    // Paths first: what a folder is called may look like anything.
+    let mut line = PATH.replace_all(line.trim(), short_path).into_owned();
     for (pattern, instead) in RULES.iter() {
         if pattern.is_match(&line) {
             line = pattern.replace_all(&line, *instead).into_owned();
         }
     }
-    line = PATH.replace_all(&line, short_path).into_owned();
     line = HASH.replace_all(&line, unless_a_word).into_owned();
     let words: Vec<&str> = line.split_whitespace().collect();
     sorted_maps(&words.join(" "))
@@ -143,7 +143,7 @@ static RULES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 /// A path from the root of a machine.
 static PATH: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(?:file://)?(?:\b[A-Za-z]:)?(?:/|\\)(?:[^\s"'`:;,()<>|\[\]{}]+(?:/|\\))+[^\s"'`:;,()<>|\[\]{}]*"#,
+        r#"(?:\b[a-z]+:/|\b[A-Za-z]:)?(?:/|\\)(?:[^\s"'`:;,()<>|\[\]{}]+(?:/|\\))+[^\s"'`:;,()<>|\[\]{}]*"#,
     )
 });
 
@@ -157,6 +157,9 @@ fn short_path(found: &Captures<'_>) -> String {
             r"^[\w.+-]*[A-Za-z][\w.+-]*\.(rs|[cm]?[jt]sx?|py|go|java|kt|rb|c|cc|cpp|h|cs|php|swift|scala|vue|toml|json|ya?ml)$",
         )
     });
+    if found[0].contains("://") && !found[0].starts_with("file:") {
+        return found[0].to_owned();
+    }
     let name = found[0].rsplit(['/', '\\']).next().unwrap_or_default();
     if SOURCE.is_match(name) { name.to_owned() } else { "<path>".to_owned() }
 }

@@ -8,8 +8,12 @@ use std::fmt;
 use crate::agent::shorten;
 
 pub mod cases;
+pub mod commits;
+pub mod coverage;
 pub mod diff;
 pub mod dilution;
+pub mod mutation;
+pub mod scope;
 pub mod secrets;
 pub mod source;
 

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 
 use globset::GlobSet;
 
-use super::diff::{CommitDiff, FileChange, Side};
+use super::diff::{CommitDiff, FileChange, Line};
 use entropy::{is_placeholder, is_random};
 use table::{ASSIGNMENT, KINDS, Kind};
 
@@ -61,13 +61,12 @@ pub fn secrets(commits: &[CommitDiff], allowed: &GlobSet) -> Vec<Leak> {
     for commit in commits.iter().rev() {
         for file in commit.diff.files.iter().filter(|file| !allowed.is_match(file.path())) {
             for (line, kind, value) in in_file(file) {
-                let text = file.lines.iter().find(|other| other.number == line && other.side == Side::Added);
-                let marked = text.is_some_and(|line| line.text.contains(MARKER)) && kind == ASSIGNMENT;
+                let marked = line.text.contains(MARKER) && kind == ASSIGNMENT;
                 if seen.insert((file.path().to_owned(), value.clone())) {
                     leaks.push(Leak {
                         commit: commit.id.clone(),
                         file: Some(file.path().to_owned()),
-                        line,
+                        line: line.number,
                         kind,
                         shown: shown(&value),
                         marked: if marked { Marked::Yes } else { Marked::No },
@@ -96,17 +95,17 @@ pub fn in_message(commit: &str, message: &str) -> Vec<Leak> {
         .collect()
 }
 
-fn in_file(file: &FileChange) -> Vec<(u32, &'static str, String)> {
+fn in_file(file: &FileChange) -> Vec<(&Line, &'static str, String)> {
     let place = Place::of(file.path());
     let added: Vec<_> = file.added().collect();
     let mut found = Vec::new();
     for (index, line) in added.iter().enumerate() {
         let next = added.get(index + 1).map(|line| line.text.as_str());
         if let Some(value) = private_key(&line.text, next) {
-            found.push((line.number, "private key", value));
+            found.push((*line, "private key", value));
             continue;
         }
-        found.extend(in_line(&line.text, place).into_iter().map(|(kind, value)| (line.number, kind, value)));
+        found.extend(in_line(&line.text, place).into_iter().map(|(kind, value)| (*line, kind, value)));
     }
     found
 }
