@@ -92,7 +92,8 @@ impl Suite<'_> {
         let ran = self.command(desk, job, ground, phase, self.run)?;
         let mut results = Results::default();
         for text in reports::read(&ground.tree, self.report, &ran).unwrap_or_default() {
-            results.read(self.report.format, &text);
+            // Runners name files by where they are; the same test has the same name in every tree.
+            results.read(self.report.format, &text.replace(&prefix(ground), ""));
         }
         // A report is written by the tests' own processes, so a secret could be in it as well as in what they print.
         let results = desk.redactor.stored(results).unwrap_or_default();
@@ -118,6 +119,9 @@ impl Suite<'_> {
 /// What a command that failed said, with paths as the repository has them.
 fn said(ran: &Ran, ground: &Ground) -> String {
     let text = distill::errors(&ran.log);
-    let tree = format!("{}/", ground.tree.display());
-    shorten(&text.replace(&tree, ""), SAID)
+    shorten(&text.replace(&prefix(ground), ""), SAID)
+}
+
+fn prefix(ground: &Ground) -> String {
+    format!("{}/", ground.tree.display())
 }
