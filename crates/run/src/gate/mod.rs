@@ -1,6 +1,6 @@
 //! Gates: what the harness checks of the work, and what a failure says to whoever must mend it.
 
-use acquit_core::failure::{Failure, kind};
+use acquit_core::failure::Failure;
 use acquit_core::gate::{Check, Evidence, Gate, Verdict};
 
 use crate::harness::{Desk, Ground, Job, Trouble};
@@ -10,10 +10,14 @@ mod baseline;
 mod command;
 mod compared;
 mod distill;
+mod looking;
+mod measured;
 mod plain;
 mod reports;
 mod suite;
 mod tdd;
+
+use looking::Looking;
 
 pub(crate) use command::{Ran, Wanted, command};
 pub use distill::distill;
@@ -31,19 +35,17 @@ pub(crate) fn run(
     gate: &Gate,
     workspace: &Locked,
 ) -> Result<Verdict, Trouble> {
+    let look = |check| looking::run(desk, job, gate, &check, workspace);
     match &gate.check {
         Check::Command(plain) => plain::run(desk, job, gate, plain, workspace),
         Check::Tests(tests) => compared::run(desk, job, gate, tests, workspace),
         Check::Tdd(settings) => tdd::run(desk, job, gate, settings, workspace),
-        Check::Coverage(_)
-        | Check::Mutation(_)
-        | Check::Secrets(_)
-        | Check::Scope(_)
-        | Check::Commits(_)
-        | Check::Dilution(_) => {
-            let words = format!("gate `{}`: this version has no check `{}`", gate.name, gate.check.word());
-            Err(Trouble::failed(kind::HARNESS, words))
-        }
+        Check::Coverage(settings) => measured::coverage(desk, job, gate, settings, workspace),
+        Check::Mutation(settings) => measured::mutants(desk, job, gate, settings, workspace),
+        Check::Secrets(settings) => look(Looking::Secrets(settings)),
+        Check::Scope(settings) => look(Looking::Scope(settings)),
+        Check::Commits(settings) => look(Looking::Commits(settings)),
+        Check::Dilution(settings) => look(Looking::Dilution(settings)),
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use acquit_run::git::{CommitId, Git, Identity, Source};
 use acquit_run::process::Spawner;
 use acquit_run::secrets::{Known, Redactor, Secret};
-use acquit_run::workspace::{Error, Leftovers, Locked, Rules, Work, Workspace};
+use acquit_run::workspace::{Around, Error, Leftovers, Locked, Rules, Work, Workspace};
 use acquit_testkit::repo::{self, Repo};
 
 pub(crate) const BRANCH: &str = "acquit/sample-T-1";
@@ -185,6 +185,10 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     fine(name, "hash", workspace.lock_files_hash(&["README.md", ".gitattributes"]));
     workspace.changed_paths(&base, &base).unwrap();
     if let Some(head) = &head {
+        workspace.change(&base, head, Around::Files).unwrap();
+        workspace.changes(&base, head).unwrap();
+        workspace.commits(&base, head).unwrap();
+        workspace.touched_lately(head, 10).unwrap();
         assert_eq!(workspace.find_secret(&unknown(), &base, head).unwrap(), None, "{name}: no secret");
     }
     drop(workspace);
