@@ -182,7 +182,11 @@ impl Sample {
             };
             if !right {
                 let message = verdict.failure.as_ref().map_or("", |failure| failure.message.as_str());
-                let _ = writeln!(wrong, "\n## {:?}: passed {}\n{message}\n{evidence:#?}\n{}", case.kind, verdict.passed, verdict.tail);
+                let _ = writeln!(
+                    wrong,
+                    "\n## {:?}: passed {}\n{message}\n{evidence:#?}\n{}",
+                    case.kind, verdict.passed, verdict.tail
+                );
             }
         }
         assert!(wrong.is_empty(), "{wrong}");

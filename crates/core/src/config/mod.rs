@@ -136,6 +136,28 @@ pub struct Agent {
     /// Who pays; `None` for whatever the agent finds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub billing: Option<Billing>,
+    /// How it reports its outcome first of all; files and words are always there beside it.
+    #[serde(default)]
+    pub report: Reporting,
+}
+
+/// The ways in which an agent is asked to report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reporting {
+    /// With acquit's own tools, where the agent takes some: it hears of a mistake while it can mend it.
+    #[default]
+    Tools,
+    /// As its structured output.
+    Structured,
+    /// By the handoff file, or in its last words.
+    File,
+}
+
+impl Reporting {
+    /// The words for them in the configuration.
+    pub const ALL: [(&str, Self); 3] =
+        [("tools", Self::Tools), ("structured", Self::Structured), ("file", Self::File)];
 }
 
 /// Which identity pays for an agent's model.

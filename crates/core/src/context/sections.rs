@@ -264,6 +264,12 @@ Only if these tools are missing or fail, report in one of these ways.
 
 "
         }
+        Tools::Form => {
+            "Your last message is your report: a JSON object with `outcome`, one of the names above, and its `payload`. Only if you
+cannot give it that form, report in one of these ways.
+
+"
+        }
         Tools::Absent => "",
     };
     format!(

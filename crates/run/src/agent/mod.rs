@@ -12,7 +12,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
 use acquit_core::agent::{Said, Session, Usage};
-use acquit_core::config::{Adapter, Agent, Product};
+use acquit_core::config::{Adapter, Agent, Product, Reporting};
 use acquit_core::gate::Command;
 use acquit_core::sandbox::Host;
 use acquit_core::time::Timestamp;
@@ -22,6 +22,7 @@ use serde_json::Value;
 use crate::world::World;
 
 mod aider;
+pub mod billing;
 mod claude;
 mod codex;
 mod command;
@@ -146,14 +147,24 @@ pub enum Error {
     /// A command without a program.
     #[error("start the agent: its command is empty")]
     Empty,
+    /// A form of report that it does not have.
+    #[error("start the agent: {0} has no structured output; remove report = \"structured\" from acquit.toml")]
+    Unstructured(&'static str),
 }
 
-/// Whether the agent can be given acquit's own tools.
-pub fn takes_tools(adapter: &Adapter) -> bool {
-    match adapter {
-        Adapter::Command { .. } => false,
-        Adapter::Scripted { .. } => true,
-        Adapter::Product { product } => Facts::of(*product).supports.tools != product::Support::No,
+/// How an agent reports first of all: as configured, as far as it can.
+pub fn reports(agent: &Agent) -> Result<Reporting, Error> {
+    let supports = match &agent.adapter {
+        Adapter::Command { .. } => return Ok(Reporting::File),
+        Adapter::Scripted { .. } => return Ok(Reporting::Tools),
+        Adapter::Product { product } => Facts::of(*product).supports,
+    };
+    match agent.report {
+        Reporting::Tools if supports.tools == product::Support::No => Ok(Reporting::File),
+        Reporting::Structured if supports.structured == product::Support::No => {
+            Err(Error::Unstructured(agent.adapter.name()))
+        }
+        wanted @ (Reporting::Tools | Reporting::Structured | Reporting::File) => Ok(wanted),
     }
 }
 

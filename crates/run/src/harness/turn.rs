@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use acquit_core::agent::{Fault, Session};
-use acquit_core::config::Agent;
+use acquit_core::config::{Agent, Reporting};
 use acquit_core::context::{self, Tools};
 use acquit_core::event::Body;
 use acquit_core::failure::kind;
@@ -50,6 +50,8 @@ pub(super) struct Chosen {
     agent: Agent,
     /// The conversation that it goes on with.
     session: Option<Session>,
+    /// How it reports.
+    reports: Reporting,
 }
 
 /// An agent that is ready to be started.
@@ -77,7 +79,8 @@ pub(super) fn choose(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Re
             Trouble::failed(kind::HARNESS, format!("the configuration has no agent `{name}`"))
         })?;
     let session = session::earlier(desk, job, name, work.session);
-    Ok(Chosen { name: name.clone(), agent, session })
+    let reports = agent::reports(&agent).map_err(|error| Trouble::harness(&error))?;
+    Ok(Chosen { name: name.clone(), agent, session, reports })
 }
 
 /// Makes the leg's folder with the prompt, the stub of the handoff file, and what acquit's tools must know.
@@ -92,7 +95,11 @@ pub(super) fn context(
         None => context::Memory::None,
     };
     let (handoff, output_dir) = (folder.handoff(), folder.output_dir());
-    let tools = if agent::takes_tools(&chosen.agent.adapter) { Tools::Offered } else { Tools::Absent };
+    let tools = match chosen.reports {
+        Reporting::Tools => Tools::Offered,
+        Reporting::Structured => Tools::Form,
+        Reporting::File => Tools::Absent,
+    };
     let parts = context::Parts {
         task: job.task,
         definition: job.definition,
@@ -133,7 +140,8 @@ pub(super) fn configure(
     let agent = &chosen.agent;
     let folder = desk.world.leg_folder(desk.hold.leg);
     let server = mcp::server(&desk.world.spawner.helper, &folder.tools());
-    let tools = agent::takes_tools(&agent.adapter).then_some(&server);
+    let tools = (chosen.reports == Reporting::Tools).then_some(&server);
+    let form = (chosen.reports == Reporting::Structured).then(|| outcome::form(&job.stage.on));
     let mut launch = agent::launch(&agent::Wanted {
         agent,
         world: desk.world,
@@ -144,7 +152,7 @@ pub(super) fn configure(
         session: chosen.session.as_ref(),
         new_session: &agent::new_session(),
         tools,
-        schema: None,
+        schema: form.as_ref(),
     })
     .map_err(|error| Trouble::harness(&error))?;
     if tools.is_some() {
@@ -156,6 +164,8 @@ pub(super) fn configure(
         .map_err(|error| Trouble::harness(&error))?;
     desk.redactor = desk.redactor.with(&granted);
     launch.env.extend(granted.iter().map(Secret::variable));
+    agent::billing::check(agent, &launch.env)
+        .map_err(|error| Trouble::failed(kind::LOGIN, error.to_string()))?;
     let attempt = 1 + job.task.past.iter().filter(|past| counts(past, job)).count();
     let mut set = |name: &str, value: OsString| launch.env.push((name.into(), value));
     set("ACQUIT_TASK", desk.hold.leg.task.to_string().into());
@@ -192,7 +202,7 @@ pub(super) fn run(
     ready: Ready,
     workspace: &Locked,
 ) -> Result<Ran, Trouble> {
-    let Ready { chosen: Chosen { name, agent, session }, network, mut launch } = ready;
+    let Ready { chosen: Chosen { name, agent, session, reports }, network, mut launch } = ready;
     let limits = &job.stage.limits;
     let who = Who::Agent { login: &launch.login, hosts: &launch.hosts, parts: &launch.parts };
     let enclosure = Enclosure::new(desk, job, &Ground::of(workspace), "agent", network, &who)?;
@@ -223,7 +233,7 @@ pub(super) fn run(
     let hearing = agent::Hearing {
         before: session.as_ref().map(|session| session.total.clone()).unwrap_or_default(),
         model: agent.model.as_deref().map(|name| job.definition.config.model(name).to_owned()),
-        structured: false,
+        structured: reports == Reporting::Structured,
         now: desk.world.now,
     };
     let parser = agent::parser(&agent.adapter, hearing);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::toml::{At, Table, did_you_mean, quoted};
-use super::super::{Adapter, Agent, Billing, Product};
+use super::super::{Adapter, Agent, Billing, Product, Reporting};
 use super::safety::{grants, hosts, login};
 use super::{check_variable, declare};
 
@@ -31,7 +31,7 @@ const KINDS: [(&str, Kind); 9] = [
 ];
 
 /// What only the adapters of products have.
-const OF_PRODUCTS: [&str; 5] = ["program", "args", "model", "turns", "billing"];
+const OF_PRODUCTS: [&str; 6] = ["program", "args", "model", "turns", "billing", "report"];
 
 /// Reads an agent. `known` are the declared secrets.
 pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str]) -> Option<Agent> {
@@ -49,6 +49,7 @@ pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str]) -> Option<Agent> {
     let model = model(&mut table);
     let turns = turns(&mut table);
     let billing = table.word("billing", &Billing::ALL).map(|billing| billing.value);
+    let report = table.word("report", &Reporting::ALL).map(|report| report.value).unwrap_or_default();
     let mut env = BTreeMap::new();
     for (key, value) in table.table("env").map(Table::entries).unwrap_or_default() {
         let _ = check_variable(table.source, &key);
@@ -80,6 +81,7 @@ pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str]) -> Option<Agent> {
         model,
         turns,
         billing,
+        report,
     })
 }
 

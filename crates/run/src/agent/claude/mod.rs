@@ -72,7 +72,8 @@ pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsStri
     };
     launch.args(["--disallowedTools", &refused]);
     if let Some(Server { program, args, env }) = wanted.tools {
-        let servers = json!({ "mcpServers": { (Server::NAME): { "command": program, "args": args, "env": env } } });
+        let servers =
+            json!({ "mcpServers": { (Server::NAME): { "command": program, "args": args, "env": env } } });
         let file = launch.file(wanted, "claude-tools.json", servers.to_string());
         launch.args(["--mcp-config".into(), file.into_os_string(), "--strict-mcp-config".into()]);
         // Otherwise the model has to search for tools before it sees them.
