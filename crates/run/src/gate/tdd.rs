@@ -50,6 +50,12 @@ pub(super) fn run(
         evidence.find(Weight::Fails, "untested", what, None);
         return Ok(conclude(gate, &spent, evidence, &here));
     }
+    if !parts.code {
+        let what = "the change has nothing but tests, so none of them can fail without it; the check `mutation` is for such \
+                    changes";
+        evidence.find(Weight::Fails, "unproven", what, None);
+        return Ok(conclude(gate, &spent, evidence, &here));
+    }
     let suite = Suite { gate, build: tdd.build.as_ref(), run: &tdd.run, report: &tdd.report };
     let scratch = workspace.scratch()?;
     let ground = scratch.ground();
