@@ -60,6 +60,10 @@ pub(super) fn run(
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let spent = Spent { took, ..Spent::default() };
     let mut verdict = conclude(gate, &spent, evidence, &Ground::of(workspace));
+    if let (Looking::Secrets(_), Some(failure)) = (check, &mut verdict.failure) {
+        // The code around a secret is the secret.
+        failure.excerpt = None;
+    }
     if verdict.passed {
         "nothing was found".clone_into(&mut verdict.ended);
     }
