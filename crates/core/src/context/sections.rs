@@ -25,8 +25,8 @@ const PAYLOAD_LIMIT: usize = 16 * 1024;
 const FAILURES: usize = 10;
 /// The longest message of a failure. Gates distil theirs to less; this holds if one does not.
 const MESSAGE_LIMIT: usize = 4 * 1024;
-/// The longest excerpt of a file: about twenty lines, even if they are long.
-const EXCERPT_LIMIT: usize = 4 * 1024;
+/// The longest excerpt: about twenty lines around each of a few places, even if they are long.
+const EXCERPT_LIMIT: usize = 8 * 1024;
 /// How many learnings, newest last.
 const LEARNINGS: usize = 20;
 /// The longest learning: a paragraph.

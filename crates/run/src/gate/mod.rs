@@ -1,6 +1,6 @@
 //! Gates: what the harness checks of the work, and what a failure says to whoever must mend it.
 
-use acquit_core::failure::{Failure, kind};
+use acquit_core::failure::Failure;
 use acquit_core::gate::{Check, Evidence, Gate, Verdict};
 
 use crate::harness::{Desk, Ground, Job, Trouble};
@@ -10,10 +10,14 @@ mod baseline;
 mod command;
 mod compared;
 mod distill;
+mod looking;
+mod measured;
 mod plain;
 mod reports;
 mod suite;
 mod tdd;
+
+use looking::Looking;
 
 pub(crate) use command::{Ran, Wanted, command};
 pub use distill::distill;
@@ -31,19 +35,17 @@ pub(crate) fn run(
     gate: &Gate,
     workspace: &Locked,
 ) -> Result<Verdict, Trouble> {
+    let look = |check| looking::run(desk, job, gate, &check, workspace);
     match &gate.check {
         Check::Command(plain) => plain::run(desk, job, gate, plain, workspace),
         Check::Tests(tests) => compared::run(desk, job, gate, tests, workspace),
         Check::Tdd(settings) => tdd::run(desk, job, gate, settings, workspace),
-        Check::Coverage(_)
-        | Check::Mutation(_)
-        | Check::Secrets(_)
-        | Check::Scope(_)
-        | Check::Commits(_)
-        | Check::Dilution(_) => {
-            let words = format!("gate `{}`: this version has no check `{}`", gate.name, gate.check.word());
-            Err(Trouble::failed(kind::HARNESS, words))
-        }
+        Check::Coverage(settings) => measured::coverage(desk, job, gate, settings, workspace),
+        Check::Mutation(settings) => measured::mutants(desk, job, gate, settings, workspace),
+        Check::Secrets(settings) => look(Looking::Secrets(settings)),
+        Check::Scope(settings) => look(Looking::Scope(settings)),
+        Check::Commits(settings) => look(Looking::Commits(settings)),
+        Check::Dilution(settings) => look(Looking::Dilution(settings)),
     }
 }
 
@@ -56,9 +58,8 @@ fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, ground: &Grou
         if more > 0 {
             message.push_str(&format!("\n… ({more} findings more)"));
         }
-        let place =
-            evidence.failing().find_map(|finding| distill::located(finding.location.as_ref()?, &ground.tree));
-        let excerpt = place.as_ref().and_then(|place| distill::excerpt(place, &ground.tree));
+        let named = evidence.failing().filter_map(|finding| finding.location.as_ref());
+        let (place, excerpt) = distill::around(named, &ground.tree);
         Failure { gate: gate.name.clone(), kind: gate.kind.clone(), message, location: place, excerpt }
     });
     let tail = failure.as_ref().map(|_| distill::tail(&spent.log, TAIL)).unwrap_or_default();

@@ -33,7 +33,7 @@ pub(super) struct Spent {
 }
 
 impl Spent {
-    fn add(&mut self, ran: &Ran) {
+    pub(super) fn add(&mut self, ran: &Ran) {
         self.took = self.took.saturating_add(u64::from(ran.took));
         self.log.clone_from(&ran.log);
         self.ended.clone_from(&ran.ended);

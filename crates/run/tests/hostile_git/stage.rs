@@ -9,7 +9,7 @@ use std::time::Duration;
 use acquit_run::git::{CommitId, Git, Identity, Source};
 use acquit_run::process::Spawner;
 use acquit_run::secrets::{Known, Redactor, Secret};
-use acquit_run::workspace::{Become, Error, Leftovers, Locked, Rules, Work, Workspace};
+use acquit_run::workspace::{Around, Become, Error, Leftovers, Locked, Rules, Work, Workspace};
 use acquit_testkit::repo::{self, Repo};
 
 pub(crate) const BRANCH: &str = "acquit/sample-T-1";
@@ -185,6 +185,10 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     fine(name, "hash", workspace.lock_files_hash(&["README.md", ".gitattributes"]));
     workspace.changed_paths(&base, &base).unwrap();
     if let Some(head) = &head {
+        workspace.change(&base, head, Around::Files).unwrap();
+        workspace.changes(&base, head).unwrap();
+        workspace.commits(&base, head).unwrap();
+        workspace.touched_lately(head, 10).unwrap();
         assert_eq!(workspace.find_secret(&unknown(), &base, head).unwrap(), None, "{name}: no secret");
     }
     let at = head.as_ref().unwrap_or(&base);
@@ -254,7 +258,10 @@ fn beside(stage: &Stage, workspace: &Locked, base: &CommitId, head: &CommitId) {
     repo::write(&tree.join(".gitattributes"), "* filter=x diff=x\n");
     let _ = fs::remove_dir_all(tree.join(".git"));
     // As a program of the change could leave it: the repository that an agent has prepared, in place of the one beside.
-    let _ = fs::rename(stage.tree().join(".git"), tree.join(".git"));
+    // Not through a link in place of the tree: that would be the user's.
+    if fs::symlink_metadata(stage.tree()).is_ok_and(|meta| meta.is_dir()) {
+        let _ = fs::rename(stage.tree().join(".git"), tree.join(".git"));
+    }
     let composed = scratch.compose(base, &files).unwrap();
     scratch.show(&composed, base).unwrap();
     assert!(!tree.join("left.txt").exists(), "a clean tree");
