@@ -258,7 +258,10 @@ fn beside(stage: &Stage, workspace: &Locked, base: &CommitId, head: &CommitId) {
     repo::write(&tree.join(".gitattributes"), "* filter=x diff=x\n");
     let _ = fs::remove_dir_all(tree.join(".git"));
     // As a program of the change could leave it: the repository that an agent has prepared, in place of the one beside.
-    let _ = fs::rename(stage.tree().join(".git"), tree.join(".git"));
+    // Not through a link in place of the tree: that would be the user's.
+    if fs::symlink_metadata(stage.tree()).is_ok_and(|meta| meta.is_dir()) {
+        let _ = fs::rename(stage.tree().join(".git"), tree.join(".git"));
+    }
     let composed = scratch.compose(base, &files).unwrap();
     scratch.show(&composed, base).unwrap();
     assert!(!tree.join("left.txt").exists(), "a clean tree");
