@@ -150,6 +150,7 @@ impl Follower {
             Change::LegHeld { .. }
             | Change::BudgetsReset
             | Change::VariationTried { .. }
+            | Change::Blocked { .. }
             | Change::RequestAnswered { .. }
             | Change::Remarked { .. }
             | Change::CancelAsked { .. } => {
