@@ -6,6 +6,7 @@
 
 mod bench;
 mod require;
+mod runners;
 mod scratch;
 mod server;
 mod shell;

@@ -88,6 +88,18 @@ const REQUIREMENTS: &[Requirement] = &[
         ways: &[apt("postgresql"), dnf("postgresql-server"), apk("postgresql"), brew("postgresql@17")],
         hint: "install a PostgreSQL server (13 or newer), so that `initdb` and `pg_ctl` are found",
     },
+    Requirement {
+        name: "Node.js",
+        find: || shell::first_line(shell::program("node").arg("--version")),
+        ways: &[apt("nodejs"), dnf("nodejs"), apk("nodejs"), brew("node")],
+        hint: "install Node.js 20 or newer and put it into PATH",
+    },
+    Requirement {
+        name: "Go",
+        find: || shell::first_line(shell::program("go").arg("version")),
+        ways: &[apt("golang-go"), dnf("golang"), apk("go"), brew("go")],
+        hint: "install Go 1.18 or newer and put it into PATH",
+    },
 ];
 
 /// Finds or installs everything in the table.
@@ -99,7 +111,7 @@ pub(crate) fn all() -> Result<(), Stop> {
         };
         println!("    {}: {found}", requirement.name);
     }
-    Ok(())
+    crate::runners::pytest()
 }
 
 fn install(requirement: &Requirement) -> Result<String, Stop> {

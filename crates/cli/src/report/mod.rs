@@ -11,6 +11,7 @@ use crate::error::Error;
 
 pub mod doctor;
 pub mod follow;
+mod gate;
 pub mod money;
 mod status;
 pub mod table;

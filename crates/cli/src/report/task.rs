@@ -1,6 +1,7 @@
 //! Tasks for people: a list, one in full, and the bill.
 
 use acquit_core::artifact::Artifact;
+use acquit_core::gate::Verdict;
 use acquit_core::leg::Leg;
 use acquit_core::request::Ask;
 use acquit_core::sandbox::Mode;
@@ -31,9 +32,10 @@ impl Printer {
     }
 
     /// One task in full.
-    pub fn task(self, task: &Task, legs: &[Leg], sandbox: Mode) {
+    pub fn task(self, task: &Task, legs: &[Leg], sandbox: Mode, gates: &[Verdict]) {
         if self.json {
-            return self.json(&serde_json::json!({ "task": task, "legs": legs, "sandbox": sandbox }));
+            let all = serde_json::json!({ "task": task, "legs": legs, "sandbox": sandbox, "gates": gates });
+            return self.json(&all);
         }
         let seed = &task.seed;
         self.data(&format!(
@@ -53,6 +55,9 @@ impl Printer {
         self.field("branch", &text::visible(&seed.branch));
         self.field("sandbox", &self.sandbox(sandbox));
         self.artifacts(task);
+        for verdict in gates {
+            self.gate(verdict).iter().for_each(|line| self.data(line));
+        }
         if let State::Waiting { request } = &task.state {
             self.data("");
             self.data(&self.paint(Look::Notable, &text::visible(&request.question)));

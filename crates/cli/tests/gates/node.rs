@@ -75,7 +75,12 @@ const CASES: [Case; 17] = [
     ),
     Case::new(
         Kind::NeverRan,
-        &[("sum.js", MENDED), ("test/new.test.js", HONEST), ("checks/more.test.txt", ""), ("checks/__tests__/x.js", "test('unseen', () => {});\n")],
+        &[
+            ("sum.js", MENDED),
+            ("test/new.test.js", HONEST),
+            ("checks/more.test.txt", ""),
+            ("checks/__tests__/x.js", "test('unseen', () => {});\n"),
+        ],
     ),
     Case::new(
         Kind::Skipped,
@@ -107,7 +112,10 @@ const CASES: [Case; 17] = [
             ),
         ],
     ),
-    Case::new(Kind::FlakyToo, &[("sum.js", MENDED), ("test/new.test.js", HONEST), ("test/moody.test.js", FLAKY)]),
+    Case::new(
+        Kind::FlakyToo,
+        &[("sum.js", MENDED), ("test/new.test.js", HONEST), ("test/moody.test.js", FLAKY)],
+    ),
     Case::new(Kind::FlakyAlone, &[("sum.js", MENDED), ("test/moody.test.js", FLAKY)]),
     Case {
         kind: Kind::BrokenBefore,

@@ -36,7 +36,10 @@ const CASES: [Case; 18] = [
     Case::new(
         Kind::NewThing,
         &[
-            ("sums.py", "def total(values):\n    return values[0] + values[1]\n\n\ndef double(x):\n    return 2 * x\n"),
+            (
+                "sums.py",
+                "def total(values):\n    return values[0] + values[1]\n\n\ndef double(x):\n    return 2 * x\n",
+            ),
             ("tests/test_double.py", DOUBLE),
         ],
     ),
@@ -44,10 +47,20 @@ const CASES: [Case; 18] = [
         Kind::Tautology,
         &[
             ("sums.py", MENDED),
-            ("tests/test_same.py", "from sums import total\n\n\ndef test_same():\n    assert total([1, 1]) == total([1, 1])\n"),
+            (
+                "tests/test_same.py",
+                "from sums import total\n\n\ndef test_same():\n    assert total([1, 1]) == total([1, 1])\n",
+            ),
         ],
     ),
-    Case::new(Kind::NeverRan, &[("sums.py", MENDED), ("tests/test_new.py", HONEST), ("tests/more.py", "def test_unseen():\n    assert False\n")]),
+    Case::new(
+        Kind::NeverRan,
+        &[
+            ("sums.py", MENDED),
+            ("tests/test_new.py", HONEST),
+            ("tests/more.py", "def test_unseen():\n    assert False\n"),
+        ],
+    ),
     Case::new(
         Kind::Skipped,
         &[
@@ -62,7 +75,10 @@ const CASES: [Case; 18] = [
         Kind::OddRed,
         &[
             ("sums.py", "def total(values, start=0):\n    return values[0] + values[1] + start\n"),
-            ("tests/test_start.py", "from sums import total\n\n\ndef test_start():\n    assert total([1, 2], 3) == 6\n"),
+            (
+                "tests/test_start.py",
+                "from sums import total\n\n\ndef test_start():\n    assert total([1, 2], 3) == 6\n",
+            ),
         ],
     ),
     Case::new(
@@ -77,10 +93,16 @@ const CASES: [Case; 18] = [
         Kind::Regression,
         &[
             ("sums.py", BROKEN),
-            ("tests/test_new.py", "from sums import total\n\n\ndef test_ones():\n    assert total([5, 5, 5]) == 3\n"),
+            (
+                "tests/test_new.py",
+                "from sums import total\n\n\ndef test_ones():\n    assert total([5, 5, 5]) == 3\n",
+            ),
         ],
     ),
-    Case::new(Kind::FlakyToo, &[("sums.py", MENDED), ("tests/test_new.py", HONEST), ("tests/test_moody.py", FLAKY)]),
+    Case::new(
+        Kind::FlakyToo,
+        &[("sums.py", MENDED), ("tests/test_new.py", HONEST), ("tests/test_moody.py", FLAKY)],
+    ),
     Case::new(Kind::FlakyAlone, &[("sums.py", MENDED), ("tests/test_moody.py", FLAKY)]),
     Case {
         kind: Kind::BrokenBefore,
@@ -88,7 +110,10 @@ const CASES: [Case; 18] = [
         write: &[("sums.py", MENDED), ("tests/test_new.py", HONEST)],
         remove: &[],
     },
-    Case::new(Kind::Fixture, &[("sums.py", MENDED), ("tests/data/list.json", "{ \"list\": [2, 2, 2], \"total\": 6 }\n")]),
+    Case::new(
+        Kind::Fixture,
+        &[("sums.py", MENDED), ("tests/data/list.json", "{ \"list\": [2, 2, 2], \"total\": 6 }\n")],
+    ),
     Case::new(Kind::FixtureOnly, &[("tests/data/list.json", "{ \"list\": [3, 2], \"total\": 5 }\n")]),
     Case {
         kind: Kind::Renamed,

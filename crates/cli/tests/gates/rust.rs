@@ -52,24 +52,37 @@ const CASES: [Case; 20] = [
     ),
     Case::new(
         Kind::Tautology,
-        &[("src/lib.rs", MENDED), ("tests/same.rs", "#[test]\nfn same() {\n    assert_eq!(sample::total(&[1, 1]), 2);\n}\n")],
+        &[
+            ("src/lib.rs", MENDED),
+            ("tests/same.rs", "#[test]\nfn same() {\n    assert_eq!(sample::total(&[1, 1]), 2);\n}\n"),
+        ],
     ),
     Case::new(
         Kind::NeverRan,
-        &[("src/lib.rs", MENDED), ("tests/new.rs", HONEST), ("tests/deep/more.rs", "#[test]\nfn unseen() {\n    panic!();\n}\n")],
+        &[
+            ("src/lib.rs", MENDED),
+            ("tests/new.rs", HONEST),
+            ("tests/deep/more.rs", "#[test]\nfn unseen() {\n    panic!();\n}\n"),
+        ],
     ),
     Case::new(
         Kind::Skipped,
         &[
             ("src/lib.rs", MENDED),
-            ("tests/later.rs", "#[test]\n#[ignore]\nfn later() {\n    assert_eq!(sample::total(&[1, 2, 3]), 6);\n}\n"),
+            (
+                "tests/later.rs",
+                "#[test]\n#[ignore]\nfn later() {\n    assert_eq!(sample::total(&[1, 2, 3]), 6);\n}\n",
+            ),
         ],
     ),
     Case::new(
         Kind::OddRed,
         &[
             ("src/lib.rs", "pub fn total(values: &[i64]) -> i64 {\n    values[0] + values[1]\n}\n"),
-            ("tests/wide.rs", "#[test]\nfn wide() {\n    let all: [i64; 2] = [1, 2];\n    assert_eq!(sample::total(&all), 3);\n}\n"),
+            (
+                "tests/wide.rs",
+                "#[test]\nfn wide() {\n    let all: [i64; 2] = [1, 2];\n    assert_eq!(sample::total(&all), 3);\n}\n",
+            ),
             ("tests/old.rs", "#[test]\nfn two() {\n    assert_eq!(sample::total(&[1, 2]), 3);\n}\n"),
         ],
     ),
@@ -80,7 +93,10 @@ const CASES: [Case; 20] = [
     Case::new(Kind::StillRed, &[("src/lib.rs", BROKEN), ("tests/new.rs", HONEST)]),
     Case::new(
         Kind::Regression,
-        &[("src/lib.rs", BROKEN), ("tests/new.rs", "#[test]\nfn ones() {\n    assert_eq!(sample::total(&[5, 5, 5]), 3);\n}\n")],
+        &[
+            ("src/lib.rs", BROKEN),
+            ("tests/new.rs", "#[test]\nfn ones() {\n    assert_eq!(sample::total(&[5, 5, 5]), 3);\n}\n"),
+        ],
     ),
     Case::new(Kind::FlakyToo, &[("src/lib.rs", MENDED), ("tests/new.rs", HONEST), ("tests/moody.rs", FLAKY)]),
     Case::new(Kind::FlakyAlone, &[("src/lib.rs", MENDED), ("tests/moody.rs", FLAKY)]),
@@ -126,7 +142,10 @@ const CASES: [Case; 20] = [
     Case::new(
         Kind::InlineNewFile,
         &[
-            ("src/lib.rs", "pub mod twice;\n\npub fn total(values: &[i32]) -> i32 {\n    values[0] + values[1]\n}\n"),
+            (
+                "src/lib.rs",
+                "pub mod twice;\n\npub fn total(values: &[i32]) -> i32 {\n    values[0] + values[1]\n}\n",
+            ),
             (
                 "src/twice.rs",
                 "pub fn twice(x: i32) -> i32 {\n    2 * x\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn doubles() {\n        \

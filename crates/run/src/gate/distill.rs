@@ -107,7 +107,7 @@ pub(super) fn around<'a>(
 }
 
 /// A place that a report names, if it is one of the tree.
-fn located(location: &Location, tree: &Path) -> Option<Location> {
+pub(super) fn located(location: &Location, tree: &Path) -> Option<Location> {
     Some(Location { path: inside(&location.path, tree)?, line: location.line })
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use acquit_core::agent::shorten;
 use acquit_core::gate::{Command, Gate, Report};
 use acquit_core::proof::{self, Tree};
-use acquit_core::results::{Merged, Results};
+use acquit_core::results::Results;
 use acquit_core::time::Span;
 
 use super::{Ran, Wanted, command, distill, reports};
@@ -63,7 +63,7 @@ impl Suite<'_> {
                 return Ok(Tree::NotBuilt(format!("{}\n`{build}`: {why}", said(&ran, ground))));
             }
         }
-        let mut all = proof::Ran { merged: Merged::default(), trouble: None, said: String::new() };
+        let mut all = proof::Ran::default();
         for number in 1..=runs.max(1) {
             let (results, ran) = self.once(desk, job, ground, &format!("{phase}-{number}"))?;
             spent.add(&ran);
@@ -74,6 +74,7 @@ impl Suite<'_> {
             }
             if !ran.passed {
                 all.said = said(&ran, ground);
+                all.exit = Some(ran.ended.clone());
             }
             all.merged.add(results);
         }
