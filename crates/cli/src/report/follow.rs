@@ -177,6 +177,7 @@ impl Follower {
             Change::Created { .. } | Change::Ended { .. } => Vec::new(),
             Change::BudgetsReset
             | Change::VariationTried { .. }
+            | Change::Blocked { .. }
             | Change::RequestAnswered { .. }
             | Change::Remarked { .. }
             | Change::CancelAsked { .. } => {
