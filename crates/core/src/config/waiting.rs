@@ -61,7 +61,11 @@ impl Hours {
     pub fn parse(text: &str) -> Option<Self> {
         let minute = |text: &str| {
             let (hour, minute) = text.trim().split_once(':')?;
-            let two = |part: &str| part.parse::<u16>().ok().filter(|_| (1..=2).contains(&part.len()));
+            let two = |part: &str| {
+                part.parse::<u16>()
+                    .ok()
+                    .filter(|_| part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit()))
+            };
             let (hour, minute) = (two(hour)?, two(minute)?);
             (hour <= 24 && minute < 60 && (hour < 24 || minute == 0)).then_some(hour * 60 + minute)
         };
