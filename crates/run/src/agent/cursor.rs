@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::fault::{self, Then};
+use super::json::Word;
 use super::product::{Facts, Support, Supports, Version};
 use super::{Hearing, Launch, Parser, Tells, Wanted, json};
 
@@ -63,9 +64,9 @@ struct Record<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
-    subtype: Option<Cow<'a, str>>,
+    subtype: Option<Word<'a>>,
     #[serde(borrow, default)]
-    session_id: Option<Cow<'a, str>>,
+    session_id: Option<Word<'a>>,
     #[serde(borrow, default)]
     message: Option<Message<'a>>,
     #[serde(borrow, default)]

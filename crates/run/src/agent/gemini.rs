@@ -9,11 +9,13 @@ use std::ffi::OsString;
 
 use acquit_core::agent::{Said, Usage};
 use acquit_core::config::{Billing, Product};
+use acquit_core::price::Of;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::fault::{self, Then};
+use super::json::Word;
 use super::product::{Bad, Facts, Support, Supports, Version, has_variable};
 use super::spend::Spend;
 use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
@@ -97,21 +99,21 @@ struct Record<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
-    session_id: Option<Cow<'a, str>>,
+    session_id: Option<Word<'a>>,
     #[serde(borrow, default)]
-    role: Option<Cow<'a, str>>,
+    role: Option<Word<'a>>,
     #[serde(borrow, default)]
     content: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    tool_name: Option<Cow<'a, str>>,
+    tool_name: Option<Word<'a>>,
     #[serde(borrow, default)]
     parameters: Option<&'a RawValue>,
     #[serde(borrow, default)]
     output: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    status: Option<Cow<'a, str>>,
+    status: Option<Word<'a>>,
     #[serde(borrow, default)]
-    severity: Option<Cow<'a, str>>,
+    severity: Option<Word<'a>>,
     #[serde(borrow, default)]
     message: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -123,7 +125,7 @@ struct Record<'a> {
 #[derive(Deserialize)]
 struct Failure<'a> {
     #[serde(rename = "type", borrow, default)]
-    kind: Option<Cow<'a, str>>,
+    kind: Option<Word<'a>>,
     #[serde(borrow, default)]
     message: Option<&'a RawValue>,
 }
@@ -159,7 +161,7 @@ impl Used {
 
 impl Lines {
     pub(super) fn new(hearing: Hearing) -> Self {
-        Self { hearing, spend: Spend::default(), words: String::new(), error: String::new() }
+        Self { spend: Spend::new(&hearing, Of::Turn), hearing, words: String::new(), error: String::new() }
     }
 
     fn record(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
