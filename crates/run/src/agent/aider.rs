@@ -20,6 +20,7 @@ pub(super) const FACTS: Facts = Facts {
     title: "Aider",
     program: "aider",
     version: &["--version"],
+    log_in: "",
     tried: Version(0, 86, 2),
     bad: &[],
     hosts: super::product::PROVIDERS,

@@ -24,6 +24,7 @@ pub(super) const FACTS: Facts = Facts {
     title: "Codex",
     program: "codex",
     version: &["--version"],
+    log_in: "codex login",
     tried: Version(0, 166, 0),
     bad: &[super::product::Bad {
         from: Version(0, 0, 0),

@@ -22,6 +22,7 @@ pub(super) const FACTS: Facts = Facts {
     title: "Cursor",
     program: "cursor-agent",
     version: &["--version"],
+    log_in: "cursor-agent login",
     tried: Version(0, 0, 0),
     bad: &[],
     hosts: &["api2.cursor.sh", "*.api2.cursor.sh", "*.cursor.sh", "cursor.com"],

@@ -25,6 +25,7 @@ pub(super) const FACTS: Facts = Facts {
     title: "Gemini CLI",
     program: "gemini",
     version: &["--version"],
+    log_in: "gemini",
     tried: Version(0, 61, 0),
     bad: &[Bad {
         from: Version(0, 0, 0),
@@ -54,6 +55,8 @@ const ATTEMPTS: u32 = 4;
 
 pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(["--output-format", "stream-json", "--approval-mode", "yolo"]);
+    // Its tools write nowhere else.
+    launch.args(["--include-directories".into(), wanted.output.as_os_str().to_owned()]);
     if let Some(model) = wanted.model {
         launch.args(["-m", model]);
     }

@@ -29,6 +29,7 @@ mod codex;
 mod command;
 mod cursor;
 mod fault;
+pub mod found;
 mod gemini;
 mod json;
 mod opencode;
@@ -54,6 +55,8 @@ pub struct Wanted<'a> {
     pub model: Option<&'a str>,
     /// The file with the prompt, which is also its standard input.
     pub prompt: &'a Path,
+    /// The folder for the agent's files, outside of the workspace.
+    pub output: &'a Path,
     /// A folder of the leg for files that the agent only reads.
     pub settings: &'a Path,
     /// The conversation to continue.

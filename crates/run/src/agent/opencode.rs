@@ -23,6 +23,7 @@ pub(super) const FACTS: Facts = Facts {
     title: "opencode",
     program: "opencode",
     version: &["--version"],
+    log_in: "opencode auth login",
     tried: Version(1, 18, 33),
     bad: &[super::product::Bad {
         from: Version(0, 0, 0),

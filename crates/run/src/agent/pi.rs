@@ -24,6 +24,7 @@ pub(super) const FACTS: Facts = Facts {
     title: "pi",
     program: "pi",
     version: &["--version"],
+    log_in: "pi /login",
     tried: Version(0, 87, 1),
     bad: &[],
     hosts: super::product::PROVIDERS,

@@ -148,6 +148,7 @@ pub(super) fn configure(
         mode: work.mode,
         model: agent.model.as_deref().map(|name| config.model(name)),
         prompt: &folder.prompt(),
+        output: &folder.output_dir(),
         settings: &folder.settings(),
         session: chosen.session.as_ref(),
         new_session: &agent::new_session(),
