@@ -29,6 +29,7 @@ cargo xtask: the chores of this repository
   cargo xtask bench leg         a whole leg, beside a shell doing the same with `git worktree add`
   cargo xtask bench handoff     from one agent's exit to the next agent's exec, beside two spawns and three commits
   cargo xtask bench ingest      a burst of stream JSON: no line lost, bounded memory
+  cargo xtask bench parse       what agents print, read and put into one language, at 200 MB/s and more
   cargo xtask bench sandbox     start of a program, compile and test of a crate: inside, beside outside
                                   --json   one JSON object instead of a table
   cargo xtask help              this text

@@ -102,6 +102,14 @@ pub enum Verb {
     /// Look at workflows and find their mistakes.
     #[command(subcommand)]
     Workflow(WorkflowVerb),
+    /// Say which coding agents are here: their version, whether they can log in, and what they lack.
+    ///
+    /// Nothing is asked of a model, and nothing is sent anywhere. A login is looked for where the agent keeps it; whether the
+    /// provider still accepts it shows only when it is used.
+    #[command(
+        after_help = "Exit codes:\n  0  at least one is here\n  1  none is\n\nExamples:\n  acquit agents\n  acquit agents --json"
+    )]
+    Agents,
     /// Run a program in the sandbox that agents and gates run in.
     ///
     /// The program sees the system, its toolchains, and the current directory, which it may change; not your home, keys or

@@ -93,6 +93,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
                 &verbs::sandbox::Wanted { policy, network, hosts, read, write, mode, command },
             )
         }
+        Verb::Agents => verbs::agents::agents(&desk),
         Verb::Demo { keep } => verbs::demo::demo(desk, keep),
         Verb::Doctor => Ok(verbs::doctor::doctor(&desk)),
         Verb::Completions { shell } => {

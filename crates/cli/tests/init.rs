@@ -239,6 +239,7 @@ fn each_agent_alone_is_the_default_and_makes_a_valid_configuration() {
         ("opencode", "opencode"),
         ("aider", "aider"),
         ("cursor-agent", "cursor"),
+        ("pi", "pi"),
     ] {
         let path = programs(&[program]);
         let plan = plan(folder.path(), path.path().as_os_str());

@@ -148,6 +148,20 @@ pub struct Usage {
     /// Millionths of a dollar. `None` says that nobody told a price, which is not the same as nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
+    /// The same by our own list of prices, as far as the list goes; see `unpriced`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list_micros: Option<u64>,
+    /// How many of the tokens have no price in our list.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unpriced: u64,
+    /// Whether a login pays and not a key: then the costs are what it would have cost by use.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_login: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde wants")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Usage {
@@ -158,13 +172,24 @@ impl Usage {
         self.cache_read = self.cache_read.saturating_add(other.cache_read);
         self.cache_write_5m = self.cache_write_5m.saturating_add(other.cache_write_5m);
         self.cache_write_1h = self.cache_write_1h.saturating_add(other.cache_write_1h);
-        self.cost_micros = match (self.cost_micros, other.cost_micros) {
+        let sum = |mine: Option<u64>, theirs: Option<u64>| match (mine, theirs) {
             (None, None) => None,
             (mine, theirs) => Some(mine.unwrap_or(0).saturating_add(theirs.unwrap_or(0))),
         };
+        self.cost_micros = sum(self.cost_micros, other.cost_micros);
+        self.list_micros = sum(self.list_micros, other.list_micros);
+        self.unpriced = self.unpriced.saturating_add(other.unpriced);
+        self.by_login |= other.by_login;
         if other.model.is_some() {
             self.model.clone_from(&other.model);
         }
+    }
+
+    /// All its tokens.
+    pub fn tokens(&self) -> u64 {
+        [self.input, self.output, self.cache_read, self.cache_write_5m, self.cache_write_1h]
+            .into_iter()
+            .fold(0, u64::saturating_add)
     }
 
     /// Whether anything was used at all.

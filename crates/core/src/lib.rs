@@ -23,6 +23,7 @@ pub mod gate;
 pub mod ids;
 pub mod leg;
 pub mod outcome;
+pub mod price;
 pub mod proof;
 pub mod request;
 pub mod results;

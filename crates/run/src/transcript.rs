@@ -167,7 +167,14 @@ mod tests {
     fn transcript() -> Transcript {
         let now = || acquit_core::time::Timestamp(0);
         let before = acquit_core::agent::Usage::default();
-        let hearing = crate::agent::Hearing { before, model: None, structured: false, now };
+        let hearing = crate::agent::Hearing {
+            before,
+            model: None,
+            structured: false,
+            billing: None,
+            prices: acquit_core::price::Prices::new(),
+            now,
+        };
         Transcript::new(
             crate::agent::parser(&Adapter::Scripted { script: String::new() }, hearing),
             Redactor::default(),

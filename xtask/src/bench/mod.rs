@@ -8,6 +8,7 @@ mod handoff;
 pub(crate) mod ingest;
 mod leg;
 mod measure;
+mod parse;
 mod project;
 mod sandbox;
 
@@ -28,7 +29,8 @@ pub(crate) fn run(name: &str, format: Format) -> Result<(), Stop> {
         "handoff" => handoff::run,
         "ingest" => ingest::run,
         "sandbox" => sandbox::run,
-        _ => return Err(Stop(format!("there is no benchmark `{name}`: leg, handoff, ingest, sandbox"))),
+        "parse" => parse::run,
+        _ => return Err(Stop(format!("there is no benchmark `{name}`: leg, handoff, ingest, sandbox, parse"))),
     };
     let acquit = build()?;
     let (dir, medium) = scratch::folder("acquit-bench-")?;

@@ -23,6 +23,11 @@ const STRICT: &str = "ACQUIT_TEST_STRICT";
 /// Tells the tests where their PostgreSQL is; see `acquit_testkit::postgres`.
 const POSTGRES: &str = "ACQUIT_TEST_POSTGRES";
 
+/// How many seconds each parser is given output that was changed at random; see `acquit-run`'s tests of parsers.
+const FUZZ: &str = "ACQUIT_FUZZ_SECONDS";
+/// A minute each: most of what is found is found in the first seconds.
+const FUZZ_SECONDS: &str = "60";
+
 /// How one step ended.
 enum Ended {
     Held,
@@ -204,6 +209,7 @@ fn has_example(text: &str) -> bool {
 fn counted(command: &mut Command, runner: Runner, total: &Cell<Counts>) -> Result<Ended, Stop> {
     // A snapshot that differs is a failure, never a new file.
     command.env(STRICT, "1").env("INSTA_UPDATE", "no").env_remove("INSTA_FORCE_PASS");
+    command.env(FUZZ, FUZZ_SECONDS);
     let seen = Mutex::new(Counts::default());
     let success = shell::watched(command, |line| {
         if let Some(more) = counts::in_line(line, runner)

@@ -36,9 +36,9 @@ pub fn plan(repository: &Path, path_variable: &OsStr) -> Plan {
     let found = detect::detect(repository, &mut notes);
     let agents = agents::installed(path_variable);
     let mut seen: Vec<String> = found.iter().map(detect::Finding::words).collect();
-    seen.extend(agents.iter().map(|agent| format!("the agent {} ({})", agent.name, agent.program)));
+    seen.extend(agents.iter().map(|agent| format!("the agent {} ({})", agent.product.name(), agent.program)));
     if agents.is_empty() {
-        let known: Vec<&str> = agents::KNOWN.iter().map(|agent| agent.program).collect();
+        let known: Vec<&str> = agents::known().map(|agent| agent.program).collect();
         notes.push(format!(
             "no agent was found in PATH (looked for {}): install one, or describe yours in {}",
             known.join(", "),

@@ -8,9 +8,10 @@
 
 use std::path::PathBuf;
 
-use super::agents::{Agent, Run};
-use super::detect::{Check, Finding, Gate, Report, Severity};
 use acquit_core::failure::kind;
+use acquit_run::agent::Facts;
+
+use super::detect::{Check, Finding, Gate, Report, Severity};
 
 /// The configuration.
 pub(super) const CONFIG: &str = ".acquit/acquit.toml";
@@ -30,7 +31,7 @@ const MARK: &str = "#> ";
 const WIDTH: usize = 120;
 
 /// All files, the configuration last.
-pub(super) fn files(found: &[Finding], agents: &[&Agent]) -> Vec<(PathBuf, String)> {
+pub(super) fn files(found: &[Finding], agents: &[&Facts]) -> Vec<(PathBuf, String)> {
     vec![
         (INSTRUCTIONS.into(), INSTRUCTIONS_TEXT.to_owned()),
         (WORKFLOW.into(), workflow(found)),
@@ -137,10 +138,13 @@ fn budgets(gates: &[(String, Gate)], nothing_found: bool) -> String {
     text
 }
 
-fn config(found: &[Finding], agents: &[&Agent]) -> String {
+fn config(found: &[Finding], agents: &[&Facts]) -> String {
     let agent = match agents.first() {
         Some(first) => {
-            format!("{:<31} # takes the stages that name none", format!("agent = {}", quoted(first.name)))
+            format!(
+                "{:<31} # takes the stages that name none",
+                format!("agent = {}", quoted(first.product.name()))
+            )
         }
         None => "# agent = \"my-agent\"            # takes the stages that name none".to_owned(),
     };
@@ -185,19 +189,20 @@ fn setup(found: &[Finding]) -> String {
     format!("{WHY}[setup]\nrun = {}\nlock_files = {}\n", quoted(&line), wrapped(&files))
 }
 
-fn agent_table(agent: &Agent) -> String {
-    let run = match &agent.run {
-        Run::Shell(line) => quoted(line),
-        Run::Program(words) => wrapped(&words.iter().map(|word| quoted(word)).collect::<Vec<_>>()),
+fn agent_table(facts: &Facts) -> String {
+    let name = facts.product.name();
+    let key = facts.keys.first().copied().unwrap_or("MY_KEY");
+    let about = if facts.log_in.is_empty() {
+        "It needs the key of a provider, declared under [secrets]"
+    } else {
+        "It works with its own login; with a key instead, declare the key under [secrets]"
     };
-    let mut text =
-        format!("# {}\n[agents.{}]\nadapter = \"command\"\nrun = {run}\n", agent.about, agent.name);
-    if !agent.env.is_empty() {
-        let pairs: Vec<String> =
-            agent.env.iter().map(|(name, value)| format!("{name} = {}", quoted(value))).collect();
-        text += &format!("env = {{ {} }}\n", pairs.join(", "));
-    }
-    text + &format!("# pass_env = [{}]   # if you are not logged in, but use a key", quoted(agent.key))
+    format!(
+        "# {}. {about}.\n\
+         [agents.{name}]\nadapter = \"{name}\"\n# model = \"…\"\n# billing = \"login\"\n# secrets = [{}]",
+        facts.title,
+        quoted(key)
+    )
 }
 
 /// A TOML list, over several lines where one would be too long.

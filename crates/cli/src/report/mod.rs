@@ -9,6 +9,7 @@ use acquit_core::config::toml::Mistakes;
 use crate::args::Colour;
 use crate::error::Error;
 
+pub mod agents;
 pub mod doctor;
 pub mod follow;
 mod gate;

@@ -156,6 +156,9 @@ impl Printer {
             };
             self.data(&self.paint(look, line));
         }
+        for remark in money::remarks(&total) {
+            self.data(&self.paint(Look::Faint, &remark));
+        }
     }
 
     /// How a task ended, as the last word of `acquit run`.

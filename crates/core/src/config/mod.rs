@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gate::Command;
 use crate::ids::Name;
+use crate::price::Prices;
 use crate::sandbox::{Access, Host, Mode, Networks, Resources};
 use crate::secret;
 use crate::time::Span;
@@ -61,6 +62,9 @@ pub struct Config {
     /// Names of the project's own for models.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, String>,
+    /// Prices of the project's own, before those of our list.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prices: Prices,
 }
 
 impl Default for Config {
@@ -81,6 +85,7 @@ impl Default for Config {
             secrets: BTreeMap::new(),
             waiting: Waiting::default(),
             models: BTreeMap::new(),
+            prices: Prices::new(),
         }
     }
 }

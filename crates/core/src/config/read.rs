@@ -33,6 +33,13 @@
 //! [models]                      # names of your own
 //! fast = "claude-haiku-4-5"
 //!
+//! [prices."my-model"]           # dollars for a million tokens, where acquit's own list is wrong or has none
+//! input = 0.8
+//! output = 4
+//! cache_read = 0.08
+//! cache_write_5m = 1
+//! cache_write_1h = 1.6
+//!
 //! [agents.demo]
 //! adapter = "scripted"
 //! script = "demo.json"          # relative to .acquit/
@@ -135,6 +142,7 @@ fn config(mut root: Table<'_, '_>) -> Config {
         source.report(agent.place, format!("unknown agent `{}`", agent.value), Some(hint));
     }
     let only = if let [only] = declared.as_slice() { Some(only.clone()) } else { None };
+    let prices = root.table("prices").map(agent::prices).unwrap_or_default();
     let models = root.table("models").map(agent::models).unwrap_or_default();
     let variables = root.table("variables").map(crate::workflow::variables).unwrap_or_default();
     root.finish();
@@ -155,6 +163,7 @@ fn config(mut root: Table<'_, '_>) -> Config {
         secrets,
         waiting,
         models,
+        prices,
     }
 }
 

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 
 use acquit_core::agent::{Fault, Said, Usage};
 use acquit_core::config::Product;
+use acquit_core::price::Of;
 
 use super::fault::{self, Then, Trouble};
 use super::product::{Facts, Support, Supports, Version};
@@ -19,6 +20,7 @@ pub(super) const FACTS: Facts = Facts {
     title: "Aider",
     program: "aider",
     version: &["--version"],
+    log_in: "",
     tried: Version(0, 86, 2),
     bad: &[],
     hosts: super::product::PROVIDERS,
@@ -99,7 +101,13 @@ enum Place {
 
 impl Lines {
     pub(super) fn new(hearing: Hearing) -> Self {
-        Self { hearing, spend: Spend::default(), model: None, place: Place::Head, error: String::new() }
+        Self {
+            spend: Spend::new(&hearing, Of::Request),
+            hearing,
+            model: None,
+            place: Place::Head,
+            error: String::new(),
+        }
     }
 
     fn words(&mut self, text: &str, said: &mut Vec<Said>) {

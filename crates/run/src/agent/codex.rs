@@ -9,10 +9,12 @@ use std::ffi::OsString;
 
 use acquit_core::agent::{Fault, Said, Usage};
 use acquit_core::config::Product;
+use acquit_core::price::Of;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::fault::{self, Then, Trouble};
+use super::json::Word;
 use super::product::{Facts, Support, Supports, Version};
 use super::spend::{Spend, minus};
 use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
@@ -22,6 +24,7 @@ pub(super) const FACTS: Facts = Facts {
     title: "Codex",
     program: "codex",
     version: &["--version"],
+    log_in: "codex login",
     tried: Version(0, 166, 0),
     bad: &[super::product::Bad {
         from: Version(0, 0, 0),
@@ -102,7 +105,7 @@ struct Record<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
-    thread_id: Option<Cow<'a, str>>,
+    thread_id: Option<Word<'a>>,
     #[serde(borrow, default)]
     item: Option<Item<'a>>,
     #[serde(borrow, default)]
@@ -124,7 +127,7 @@ struct Item<'a> {
     #[serde(borrow, default)]
     message: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    status: Option<Cow<'a, str>>,
+    status: Option<Word<'a>>,
     #[serde(borrow, default)]
     command: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -132,9 +135,9 @@ struct Item<'a> {
     #[serde(borrow, default)]
     changes: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    server: Option<Cow<'a, str>>,
+    server: Option<Word<'a>>,
     #[serde(borrow, default)]
-    tool: Option<Cow<'a, str>>,
+    tool: Option<Word<'a>>,
     #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -157,7 +160,7 @@ struct Answer<'a> {
     content: Option<&'a RawValue>,
 }
 
-/// Its input has what came from a cache in it.
+/// Its input has in it what came from a cache and what went into one.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Used {
@@ -165,6 +168,8 @@ struct Used {
     input: u64,
     #[serde(rename = "cached_input_tokens")]
     cached: u64,
+    #[serde(rename = "cache_write_input_tokens")]
+    written: u64,
     #[serde(rename = "output_tokens")]
     output: u64,
 }
@@ -172,8 +177,8 @@ struct Used {
 impl Lines {
     pub(super) fn new(hearing: Hearing) -> Self {
         Self {
+            spend: Spend::new(&hearing, Of::Turn),
             hearing,
-            spend: Spend::default(),
             begun: HashSet::new(),
             last_text: String::new(),
             error: None,
@@ -253,9 +258,10 @@ impl Lines {
     fn ended_well(&mut self, used: Used, said: &mut Vec<Said>) {
         let total = Usage {
             model: self.hearing.model.clone(),
-            input: used.input.saturating_sub(used.cached),
+            input: used.input.saturating_sub(used.cached).saturating_sub(used.written),
             output: used.output,
             cache_read: used.cached,
+            cache_write_5m: used.written,
             ..Usage::default()
         };
         self.spend.add(minus(&total, &self.hearing.before), said);
@@ -283,7 +289,7 @@ fn tool(item: &Item<'_>) -> Option<Said> {
         "file_change" => ("file_change".to_owned(), json::shown(item.changes)),
         "web_search" => ("web_search".to_owned(), json::words(item.query)),
         "mcp_tool_call" => {
-            let part = |name: &Option<Cow<'_, str>>| name.as_deref().unwrap_or_default().to_owned();
+            let part = |name: &Option<Word<'_>>| name.as_deref().unwrap_or_default().to_owned();
             (format!("mcp__{}__{}", part(&item.server), part(&item.tool)), json::shown(item.arguments))
         }
         _ => return None,

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::fault::{self, Then};
+use super::json::Word;
 use super::product::{Facts, Support, Supports, Version};
 use super::{Hearing, Launch, Parser, Tells, Wanted, json};
 
@@ -21,6 +22,7 @@ pub(super) const FACTS: Facts = Facts {
     title: "Cursor",
     program: "cursor-agent",
     version: &["--version"],
+    log_in: "cursor-agent login",
     tried: Version(0, 0, 0),
     bad: &[],
     hosts: &["api2.cursor.sh", "*.api2.cursor.sh", "*.cursor.sh", "cursor.com"],
@@ -63,9 +65,9 @@ struct Record<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
-    subtype: Option<Cow<'a, str>>,
+    subtype: Option<Word<'a>>,
     #[serde(borrow, default)]
-    session_id: Option<Cow<'a, str>>,
+    session_id: Option<Word<'a>>,
     #[serde(borrow, default)]
     message: Option<Message<'a>>,
     #[serde(borrow, default)]

@@ -1,7 +1,10 @@
 //! What is wrong between an agent and its model, read from the words and numbers that agents have for it.
 
+use std::sync::LazyLock;
+
 use acquit_core::agent::{Fault, Said};
 use acquit_core::time::Timestamp;
+use aho_corasick::AhoCorasick;
 
 use super::json::at_most;
 use super::reset;
@@ -89,24 +92,35 @@ const VAGUE: usize = 30;
 
 /// What a message is about: its own clear words, the status in it, its vague words, in this order.
 pub(super) fn in_text(text: &str) -> Trouble {
-    let text = at_most(text, LOOKED_AT).to_ascii_lowercase();
-    let find = |words: &[(&str, Trouble)]| {
-        words.iter().find(|(word, _)| text.contains(word)).map(|(_, trouble)| *trouble)
-    };
-    find(&WORDS[..VAGUE])
-        .or_else(|| status(&text).and_then(by_status))
-        .or_else(|| find(&WORDS[VAGUE..]))
-        .unwrap_or(Trouble::Fault(Fault::Other))
+    let text = at_most(text, LOOKED_AT);
+    let first = words()
+        .and_then(|words| words.find_overlapping_iter(text).map(|found| found.pattern().as_usize()).min());
+    let by_words = first.and_then(|first| WORDS.get(first)).map(|(_, trouble)| *trouble);
+    let clear = by_words.filter(|_| first.is_some_and(|first| first < VAGUE));
+    clear.or_else(|| status(text).and_then(by_status)).or(by_words).unwrap_or(Trouble::Fault(Fault::Other))
+}
+
+/// All the words at once, in whatever case. There is always a search: a test uses it.
+fn words() -> Option<&'static AhoCorasick> {
+    static SEARCH: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+        let words = WORDS.iter().map(|(word, _)| word);
+        AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()
+    });
+    SEARCH.as_ref()
 }
 
 /// The status of HTTP that a message names: `status 401`, `(429)`, `API Error: 500`, `429 {…`, `"code":401`.
 fn status(text: &str) -> Option<u16> {
     const BEFORE: [&str; 7] = ["status ", "status: ", "status code ", "error: ", "error ", "(", "\"code\":"];
+    let ends_with = |text: &str, end: &str| {
+        let from = text.len().checked_sub(end.len());
+        from.and_then(|from| text.get(from..)).is_some_and(|text| text.eq_ignore_ascii_case(end))
+    };
     let bytes = text.as_bytes();
     (0..bytes.len().saturating_sub(2)).find_map(|at| {
         let digits = bytes.get(at..at + 3).filter(|digits| digits.iter().all(u8::is_ascii_digit))?;
         let ends = bytes.get(at + 3).is_none_or(|next| !next.is_ascii_alphanumeric());
-        let begins = at == 0 || BEFORE.iter().any(|before| text[..at].ends_with(before));
+        let begins = at == 0 || BEFORE.iter().any(|before| ends_with(&text[..at], before));
         let number = digits.iter().fold(0, |sum, digit| sum * 10 + u16::from(digit - b'0'));
         (ends && begins && (400..600).contains(&number)).then_some(number)
     })

@@ -9,11 +9,13 @@ use std::ffi::OsString;
 
 use acquit_core::agent::{Said, Usage};
 use acquit_core::config::{Billing, Product};
+use acquit_core::price::Of;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::fault::{self, Then};
+use super::json::Word;
 use super::product::{Bad, Facts, Support, Supports, Version, has_variable};
 use super::spend::Spend;
 use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
@@ -23,6 +25,7 @@ pub(super) const FACTS: Facts = Facts {
     title: "Gemini CLI",
     program: "gemini",
     version: &["--version"],
+    log_in: "gemini",
     tried: Version(0, 61, 0),
     bad: &[Bad {
         from: Version(0, 0, 0),
@@ -52,6 +55,8 @@ const ATTEMPTS: u32 = 4;
 
 pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(["--output-format", "stream-json", "--approval-mode", "yolo"]);
+    // Its tools write nowhere else.
+    launch.args(["--include-directories".into(), wanted.output.as_os_str().to_owned()]);
     if let Some(model) = wanted.model {
         launch.args(["-m", model]);
     }
@@ -97,21 +102,21 @@ struct Record<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
-    session_id: Option<Cow<'a, str>>,
+    session_id: Option<Word<'a>>,
     #[serde(borrow, default)]
-    role: Option<Cow<'a, str>>,
+    role: Option<Word<'a>>,
     #[serde(borrow, default)]
     content: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    tool_name: Option<Cow<'a, str>>,
+    tool_name: Option<Word<'a>>,
     #[serde(borrow, default)]
     parameters: Option<&'a RawValue>,
     #[serde(borrow, default)]
     output: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    status: Option<Cow<'a, str>>,
+    status: Option<Word<'a>>,
     #[serde(borrow, default)]
-    severity: Option<Cow<'a, str>>,
+    severity: Option<Word<'a>>,
     #[serde(borrow, default)]
     message: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -123,7 +128,7 @@ struct Record<'a> {
 #[derive(Deserialize)]
 struct Failure<'a> {
     #[serde(rename = "type", borrow, default)]
-    kind: Option<Cow<'a, str>>,
+    kind: Option<Word<'a>>,
     #[serde(borrow, default)]
     message: Option<&'a RawValue>,
 }
@@ -159,7 +164,7 @@ impl Used {
 
 impl Lines {
     pub(super) fn new(hearing: Hearing) -> Self {
-        Self { hearing, spend: Spend::default(), words: String::new(), error: String::new() }
+        Self { spend: Spend::new(&hearing, Of::Turn), hearing, words: String::new(), error: String::new() }
     }
 
     fn record(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {

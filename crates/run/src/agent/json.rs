@@ -22,6 +22,25 @@ pub(super) const PARTS: usize = 1_000;
 /// The longest escape of JSON: two halves of one character.
 const ESCAPE: usize = 12;
 
+/// A short text, borrowed unless it has escapes in it. An `Option<Cow<str>>` would be copied each time.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Word<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl Word<'_> {
+    pub(super) fn into_owned(self) -> String {
+        self.0.into_owned()
+    }
+}
+
+impl std::ops::Deref for Word<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
 /// Reads a line of JSON and gives it to `take`. What is no JSON is said as it is, what has another form counts as unknown.
 pub(super) fn line<'a, T: Deserialize<'a>>(
     line: &'a [u8],
@@ -124,11 +143,11 @@ fn strange(text: &str) -> Said {
         #[serde(rename = "type", borrow)]
         kind: Cow<'a, str>,
         #[serde(borrow, default)]
-        subtype: Option<Cow<'a, str>>,
+        subtype: Option<Word<'a>>,
     }
     match serde_json::from_str::<Kind<'_>>(text) {
         Ok(Kind { kind, subtype: None }) => unknown(&kind),
-        Ok(Kind { kind, subtype: Some(subtype) }) => unknown(&format!("{kind}/{subtype}")),
+        Ok(Kind { kind, subtype: Some(subtype) }) => unknown(&format!("{kind}/{}", &*subtype)),
         Err(_) if text.len() >= LINE_LIMIT => unknown("a line that is too long"),
         Err(_) => raw(text),
     }

@@ -12,8 +12,9 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
 use acquit_core::agent::{Said, Session, Usage};
-use acquit_core::config::{Adapter, Agent, Product, Reporting};
+use acquit_core::config::{Adapter, Agent, Billing, Product, Reporting};
 use acquit_core::gate::Command;
+use acquit_core::price::Prices;
 use acquit_core::sandbox::Host;
 use acquit_core::time::Timestamp;
 use acquit_core::workflow::Mode;
@@ -28,6 +29,7 @@ mod codex;
 mod command;
 mod cursor;
 mod fault;
+pub mod found;
 mod gemini;
 mod json;
 mod opencode;
@@ -53,6 +55,8 @@ pub struct Wanted<'a> {
     pub model: Option<&'a str>,
     /// The file with the prompt, which is also its standard input.
     pub prompt: &'a Path,
+    /// The folder for the agent's files, outside of the workspace.
+    pub output: &'a Path,
     /// A folder of the leg for files that the agent only reads.
     pub settings: &'a Path,
     /// The conversation to continue.
@@ -134,6 +138,10 @@ pub struct Hearing {
     pub model: Option<String>,
     /// Whether the last message is to be a report in a given form.
     pub structured: bool,
+    /// Who pays, as far as the configuration says.
+    pub billing: Option<Billing>,
+    /// Prices of the user's own.
+    pub prices: Prices,
     /// The clock, for times that agents give without a date.
     pub now: fn() -> Timestamp,
 }

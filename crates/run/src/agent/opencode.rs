@@ -7,11 +7,13 @@ use std::ffi::OsString;
 
 use acquit_core::agent::{Said, Usage};
 use acquit_core::config::Product;
+use acquit_core::price::Of;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::fault::{self, Then};
+use super::json::Word;
 use super::product::{Facts, Support, Supports, Version};
 use super::spend::{Spend, micros};
 use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
@@ -21,6 +23,7 @@ pub(super) const FACTS: Facts = Facts {
     title: "opencode",
     program: "opencode",
     version: &["--version"],
+    log_in: "opencode auth login",
     tried: Version(1, 18, 33),
     bad: &[super::product::Bad {
         from: Version(0, 0, 0),
@@ -77,7 +80,7 @@ struct Record<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(rename = "sessionID", borrow, default)]
-    session: Option<Cow<'a, str>>,
+    session: Option<Word<'a>>,
     #[serde(borrow, default)]
     part: Option<Part<'a>>,
     #[serde(borrow, default)]
@@ -89,11 +92,11 @@ struct Part<'a> {
     #[serde(borrow, default)]
     text: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    tool: Option<Cow<'a, str>>,
+    tool: Option<Word<'a>>,
     #[serde(borrow, default)]
     state: Option<State<'a>>,
     #[serde(borrow, default)]
-    reason: Option<Cow<'a, str>>,
+    reason: Option<Word<'a>>,
     #[serde(default)]
     tokens: Option<Tokens>,
     #[serde(default)]
@@ -103,7 +106,7 @@ struct Part<'a> {
 #[derive(Deserialize)]
 struct State<'a> {
     #[serde(borrow, default)]
-    status: Option<Cow<'a, str>>,
+    status: Option<Word<'a>>,
     #[serde(borrow, default)]
     input: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -132,7 +135,7 @@ struct Cache {
 #[derive(Deserialize)]
 struct Failure<'a> {
     #[serde(borrow, default)]
-    name: Option<Cow<'a, str>>,
+    name: Option<Word<'a>>,
     #[serde(borrow, default)]
     data: Option<Data<'a>>,
 }
@@ -148,11 +151,11 @@ struct Data<'a> {
 
 impl Lines {
     pub(super) fn new(hearing: Hearing) -> Self {
-        Self { hearing, spend: Spend::default(), session: String::new() }
+        Self { spend: Spend::new(&hearing, Of::Request), hearing, session: String::new() }
     }
 
     fn record(&mut self, record: Record<'_>, said: &mut Vec<Said>) {
-        if let Some(id) = record.session.filter(|id| *id != self.session) {
+        if let Some(id) = record.session.filter(|id| **id != *self.session) {
             self.session = id.into_owned();
             said.push(Said::Session { id: self.session.clone() });
         }
@@ -180,6 +183,7 @@ impl Lines {
             cache_write_1h: 0,
             // Nothing is what it says of a model without a price.
             cost_micros: part.cost.and_then(micros).filter(|cost| *cost > 0),
+            ..Usage::default()
         };
         self.spend.add(usage, said);
         match part.reason.as_deref() {

@@ -9,10 +9,12 @@ use std::ffi::OsString;
 
 use acquit_core::agent::{Fault, Said, Usage};
 use acquit_core::config::Product;
+use acquit_core::price::Of;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::fault::{self, Then, Trouble};
+use super::json::Word;
 use super::product::{Facts, Support, Supports, Version};
 use super::spend::{Spend, micros};
 use super::{Hearing, Launch, Parser, Tells, Wanted, json};
@@ -22,6 +24,7 @@ pub(super) const FACTS: Facts = Facts {
     title: "pi",
     program: "pi",
     version: &["--version"],
+    log_in: "pi /login",
     tried: Version(0, 87, 1),
     bad: &[],
     hosts: super::product::PROVIDERS,
@@ -80,7 +83,7 @@ struct Record<'a> {
     #[serde(borrow, default)]
     message: Option<&'a RawValue>,
     #[serde(rename = "toolName", borrow, default)]
-    tool: Option<Cow<'a, str>>,
+    tool: Option<Word<'a>>,
     #[serde(borrow, default)]
     args: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -95,17 +98,17 @@ struct Record<'a> {
 #[serde(rename_all = "camelCase")]
 struct Message<'a> {
     #[serde(borrow, default)]
-    role: Option<Cow<'a, str>>,
+    role: Option<Word<'a>>,
     #[serde(borrow, default)]
-    model: Option<Cow<'a, str>>,
+    model: Option<Word<'a>>,
     #[serde(borrow, default)]
     content: Option<&'a RawValue>,
     #[serde(default)]
     usage: Option<Tokens>,
     #[serde(borrow, default)]
-    stop_reason: Option<Cow<'a, str>>,
+    stop_reason: Option<Word<'a>>,
     #[serde(borrow, default)]
-    raw_stop_reason: Option<Cow<'a, str>>,
+    raw_stop_reason: Option<Word<'a>>,
     #[serde(rename = "errorMessage", borrow, default)]
     error: Option<&'a RawValue>,
 }
@@ -146,7 +149,7 @@ struct Cost {
 
 impl Lines {
     pub(super) fn new(hearing: Hearing) -> Self {
-        Self { hearing, spend: Spend::default(), last: Last::default() }
+        Self { spend: Spend::new(&hearing, Of::Request), hearing, last: Last::default() }
     }
 
     fn record(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
@@ -209,13 +212,14 @@ impl Lines {
         };
         let tokens = message.usage.unwrap_or_default();
         let usage = Usage {
-            model: message.model.map(Cow::into_owned),
+            model: message.model.map(Word::into_owned),
             input: tokens.input,
             output: tokens.output,
             cache_read: tokens.cache_read,
             cache_write_5m: tokens.cache_write.saturating_sub(tokens.cache_write1h),
             cache_write_1h: tokens.cache_write1h,
             cost_micros: tokens.cost.total.and_then(micros).filter(|cost| *cost > 0),
+            ..Usage::default()
         };
         self.spend.add(usage, said);
     }

@@ -44,6 +44,8 @@ pub struct Facts {
     pub program: &'static str,
     /// The arguments with which it tells its version.
     pub version: &'static [&'static str],
+    /// What a person types to log in; empty where there are only keys.
+    pub log_in: &'static str,
     /// The version whose behaviour was recorded.
     pub tried: Version,
     /// Versions that are known not to work, and why.
@@ -252,6 +254,20 @@ mod tests {
             }
             assert!(facts.login.iter().all(|file| file.starts_with("~/")), "{}", facts.title);
             assert_eq!(facts.trouble_with(facts.tried), None, "{}", facts.title);
+        }
+    }
+
+    #[test]
+    fn the_table_of_the_documentation_is_this_one() {
+        let docs = include_str!("../../../../docs/agents.md");
+        for product in Product::ALL {
+            let cells = Facts::of(product).supports.all().map(|(_, support)| match support {
+                Support::Yes => "yes",
+                Support::Partly(how) => how,
+                Support::No => "no",
+            });
+            let row = format!("| {} | {} |", product.name(), cells.join(" | "));
+            assert!(docs.lines().any(|line| line == row), "missing in docs/agents.md: {row}");
         }
     }
 

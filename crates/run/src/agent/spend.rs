@@ -2,24 +2,45 @@
 //! by message with a correction at the end.
 
 use acquit_core::agent::{Said, Usage};
+use acquit_core::config::Billing;
+use acquit_core::price::{self, Of, Prices};
+
+use super::Hearing;
 
 /// How many models are kept apart. Agents use two or three; what names a new one each time is not counted apart.
 const MODELS: usize = 32;
 
 /// What was told so far, model by model, so that only what is new is said.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Spend {
     told: Vec<Usage>,
+    prices: Prices,
+    of: Of,
+    by_login: bool,
 }
 
 impl Spend {
+    /// Nothing was told yet. `of` says what the agent tells.
+    pub(super) fn new(hearing: &Hearing, of: Of) -> Self {
+        let by_login = hearing.billing == Some(Billing::Login);
+        Self { told: Vec::new(), prices: hearing.prices.clone(), of, by_login }
+    }
+
+    /// From here on it is known that a login pays.
+    pub(super) fn paid_by_login(&mut self) {
+        self.by_login = true;
+    }
+
     /// Says what is new, which is all of it.
     pub(super) fn add(&mut self, usage: Usage, said: &mut Vec<Said>) {
         let bare = Usage { model: None, cost_micros: usage.cost_micros.filter(|cost| *cost > 0), ..usage };
         if bare.is_empty() {
             return;
         }
-        let usage = Usage { model: usage.model, cost_micros: usage.cost_micros, ..bare };
+        let mut usage = Usage { model: usage.model, cost_micros: usage.cost_micros, ..bare };
+        usage.list_micros = price::cost(&usage, &self.prices, self.of);
+        usage.unpriced = if usage.list_micros.is_none() { usage.tokens() } else { 0 };
+        usage.by_login = self.by_login;
         if let Some(told) = self.of(usage.model.as_deref()) {
             told.add(&usage);
         }
@@ -69,6 +90,7 @@ pub(super) fn minus(total: &Usage, before: &Usage) -> Usage {
         cache_write_5m: total.cache_write_5m.saturating_sub(before.cache_write_5m),
         cache_write_1h: total.cache_write_1h.saturating_sub(before.cache_write_1h),
         cost_micros: total.cost_micros.map(|cost| cost.saturating_sub(before.cost_micros.unwrap_or(0))),
+        ..Usage::default()
     }
 }
 
@@ -90,8 +112,23 @@ mod tests {
 
     #[test]
     fn a_correction_says_only_what_is_new() {
-        let (mut spend, mut said) = (Spend::default(), Vec::new());
-        let usage = |input, output| Usage { model: Some("m".into()), input, output, ..Usage::default() };
+        let hearing = Hearing {
+            before: Usage::default(),
+            model: None,
+            structured: false,
+            billing: Some(Billing::Login),
+            prices: Prices::new(),
+            now: || acquit_core::time::Timestamp(0),
+        };
+        let (mut spend, mut said) = (Spend::new(&hearing, Of::Request), Vec::new());
+        let usage = |input, output| Usage {
+            model: Some("m".into()),
+            input,
+            output,
+            unpriced: input + output,
+            by_login: true,
+            ..Usage::default()
+        };
         spend.add(usage(10, 1), &mut said);
         spend.add(usage(0, 0), &mut said);
         spend.correct(usage(10, 50), &mut said);

@@ -148,6 +148,7 @@ pub(super) fn configure(
         mode: work.mode,
         model: agent.model.as_deref().map(|name| config.model(name)),
         prompt: &folder.prompt(),
+        output: &folder.output_dir(),
         settings: &folder.settings(),
         session: chosen.session.as_ref(),
         new_session: &agent::new_session(),
@@ -234,6 +235,8 @@ pub(super) fn run(
         before: session.as_ref().map(|session| session.total.clone()).unwrap_or_default(),
         model: agent.model.as_deref().map(|name| job.definition.config.model(name).to_owned()),
         structured: reports == Reporting::Structured,
+        billing: agent.billing,
+        prices: job.definition.config.prices.clone(),
         now: desk.world.now,
     };
     let parser = agent::parser(&agent.adapter, hearing);

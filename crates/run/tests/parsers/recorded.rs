@@ -23,7 +23,14 @@ pub(crate) fn of(product: Product) -> Vec<(String, Vec<u8>)> {
 
 /// A turn in which the conversation had used this much before.
 pub(crate) fn hearing(before: Usage) -> Hearing {
-    Hearing { before, model: Some("asked-for".to_owned()), structured: false, now: || NOW }
+    Hearing {
+        before,
+        model: Some("asked-for".to_owned()),
+        structured: false,
+        billing: None,
+        prices: acquit_core::price::Prices::new(),
+        now: || NOW,
+    }
 }
 
 /// All that is said in an output.
@@ -63,9 +70,11 @@ fn shown(said: &Said) -> String {
         Said::Usage(usage) => {
             let Usage { model, input, output, cache_read, cache_write_5m, cache_write_1h, .. } = usage;
             format!(
-                "usage     {} in {input} out {output} read {cache_read} 5m {cache_write_5m} 1h {cache_write_1h} cost {:?}",
+                "usage     {} in {input} out {output} read {cache_read} 5m {cache_write_5m} 1h {cache_write_1h} cost {:?} list {:?}{}",
                 model.as_deref().unwrap_or("-"),
-                usage.cost_micros
+                usage.cost_micros,
+                usage.list_micros,
+                if usage.by_login { " (login)" } else { "" },
             )
         }
         Said::Session { id } => format!("session   {id}"),

@@ -6,6 +6,7 @@ use super::super::toml::{At, Table, did_you_mean, quoted};
 use super::super::{Adapter, Agent, Billing, Product, Reporting};
 use super::safety::{grants, hosts, login};
 use super::{check_variable, declare};
+use crate::price::{Price, Prices};
 
 /// The most turns that can be asked for: more is no limit.
 const MOST_TURNS: u32 = 100_000;
@@ -164,6 +165,28 @@ pub(super) fn models(table: Table<'_, '_>) -> BTreeMap<String, String> {
         }
     }
     models
+}
+
+/// Prices of the user's own, by the names of models.
+pub(super) fn prices(table: Table<'_, '_>) -> Prices {
+    let mut prices = Prices::new();
+    for (model, value) in table.entries() {
+        let Some(table) = value.table() else { continue };
+        let mut table = table.named(format!("the price of `{}`", model.value));
+        let mut dollars = |key| table.value(key).and_then(|value| value.dollars());
+        let (input, output) = (dollars("input"), dollars("output"));
+        let (cache_read, cache_write_5m, cache_write_1h) =
+            (dollars("cache_read"), dollars("cache_write_5m"), dollars("cache_write_1h"));
+        for key in ["input", "output"] {
+            table.require(key, "say what a million tokens cost in dollars");
+        }
+        table.finish();
+        if let (Some(input), Some(output)) = (input, output) {
+            let price = Price { input, output, cache_read, cache_write_5m, cache_write_1h };
+            prices.insert(model.value.to_owned(), price);
+        }
+    }
+    prices
 }
 
 /// The secrets that an agent names, each of which must be declared and must be the only one to set its variable.

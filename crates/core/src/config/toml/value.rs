@@ -149,6 +149,26 @@ impl<'s, 't> Value<'s, 't> {
         None
     }
 
+    /// An amount of dollars in millionths, never negative.
+    pub(crate) fn dollars(&self) -> Option<u64> {
+        /// More than anything costs that is paid by the token.
+        const MOST: f64 = 1_000_000.0;
+        const WANTED: &str = "an amount of dollars such as 3 or 0.25";
+        let text = match self.inner {
+            DeValue::Integer(number) => number.as_str(),
+            DeValue::Float(number) => number.as_str(),
+            _ => return self.wrong(WANTED),
+        };
+        let Some(dollars) = text.parse::<f64>().ok().filter(|dollars| (0.0..=MOST).contains(dollars)) else {
+            let what = format!("{} must be {WANTED}, not {}", quoted(&self.label), quoted(text));
+            self.source.report(self.place, what, None);
+            return None;
+        };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 10^12")]
+        let micros = (dollars * 1e6).round() as u64;
+        Some(micros)
+    }
+
     pub(crate) fn flag(&self) -> Option<At<bool>> {
         match self.inner {
             DeValue::Boolean(flag) => Some(At { value: *flag, place: self.key }),

@@ -9,10 +9,12 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use acquit_core::agent::{Fault, Said, Usage};
+use acquit_core::price::Of;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::agent::fault::{self, Then, Trouble};
+use crate::agent::json::Word;
 use crate::agent::spend::{Spend, micros, minus};
 use crate::agent::{Hearing, Parser, Tells, json, reset};
 
@@ -43,9 +45,9 @@ struct Record<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
-    subtype: Option<Cow<'a, str>>,
+    subtype: Option<Word<'a>>,
     #[serde(borrow, default)]
-    session_id: Option<Cow<'a, str>>,
+    session_id: Option<Word<'a>>,
     /// An object in messages, a text in refusals.
     #[serde(borrow, default)]
     message: Option<&'a RawValue>,
@@ -56,9 +58,11 @@ struct Record<'a> {
     #[serde(default)]
     error_status: Option<u16>,
     #[serde(borrow, default)]
-    tool_name: Option<Cow<'a, str>>,
+    tool_name: Option<Word<'a>>,
     #[serde(borrow, default)]
-    tool_use_id: Option<Cow<'a, str>>,
+    tool_use_id: Option<Word<'a>>,
+    #[serde(rename = "apiKeySource", borrow, default)]
+    key: Option<Word<'a>>,
     #[serde(borrow, default)]
     rate_limit_info: Option<&'a RawValue>,
     // Of the result.
@@ -71,11 +75,11 @@ struct Record<'a> {
     #[serde(default)]
     api_error_status: Option<u16>,
     #[serde(borrow, default)]
-    api_error: Option<Cow<'a, str>>,
+    api_error: Option<Word<'a>>,
     #[serde(borrow, default)]
-    terminal_reason: Option<Cow<'a, str>>,
+    terminal_reason: Option<Word<'a>>,
     #[serde(borrow, default)]
-    stop_reason: Option<Cow<'a, str>>,
+    stop_reason: Option<Word<'a>>,
     #[serde(borrow, default)]
     permission_denials: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -91,9 +95,9 @@ struct Record<'a> {
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(borrow, default)]
-    id: Option<Cow<'a, str>>,
+    id: Option<Word<'a>>,
     #[serde(borrow, default)]
-    model: Option<Cow<'a, str>>,
+    model: Option<Word<'a>>,
     #[serde(borrow, default)]
     content: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -109,7 +113,7 @@ struct Block<'a> {
     #[serde(borrow, default)]
     thinking: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    name: Option<Cow<'a, str>>,
+    name: Option<Word<'a>>,
     #[serde(borrow, default)]
     input: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -156,7 +160,7 @@ struct RateLimit<'a> {
     #[serde(default)]
     resets_at: Option<u64>,
     #[serde(rename = "rateLimitType", borrow, default)]
-    which: Option<Cow<'a, str>>,
+    which: Option<Word<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -176,7 +180,7 @@ fn usage(model: Option<String>, input: u64, output: u64, read: u64, written: u64
         cache_read: read,
         cache_write_5m: written.saturating_sub(hour),
         cache_write_1h: hour,
-        cost_micros: None,
+        ..Usage::default()
     }
 }
 
@@ -200,8 +204,8 @@ impl ModelUsage {
 impl Lines {
     pub(in crate::agent) fn new(hearing: Hearing) -> Self {
         Self {
+            spend: Spend::new(&hearing, Of::Request),
             hearing,
-            spend: Spend::default(),
             session: String::new(),
             counted: HashSet::new(),
             refused: HashSet::new(),
@@ -246,6 +250,9 @@ impl Lines {
 
     /// Every turn of a process begins with one.
     fn init(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+        if record.key.as_deref() == Some("none") {
+            self.spend.paid_by_login();
+        }
         if let Some(id) = record.session_id.as_deref().filter(|id| *id != self.session) {
             id.clone_into(&mut self.session);
             said.push(Said::Session { id: id.to_owned() });
@@ -256,7 +263,7 @@ impl Lines {
         let Some(message) = json::part::<Message<'_>>(record.message) else {
             return said.push(json::unknown("assistant"));
         };
-        let model = message.model.filter(|model| *model != SYNTHETIC);
+        let model = message.model.filter(|model| **model != *SYNTHETIC);
         if model.is_none() && record.error.is_some() {
             // What it says stands in the result as well, which knows more.
             self.error = json::text(record.error);
@@ -289,7 +296,7 @@ impl Lines {
             && self.counted.insert(id.into_owned())
             && let Some(tokens) = json::part::<Used>(message.usage)
         {
-            self.spend.add(tokens.usage(model.map(Cow::into_owned)), said);
+            self.spend.add(tokens.usage(model.map(Word::into_owned)), said);
         }
     }
 
@@ -315,7 +322,7 @@ impl Lines {
         };
         if limit.status == "rejected" {
             let until = limit.resets_at.and_then(|seconds| reset::epoch(&seconds.to_string()));
-            let which = limit.which.unwrap_or_default().replace('_', "-");
+            let which = limit.which.as_deref().unwrap_or_default().replace('_', "-");
             said.push(Said::Limit { until, text: format!("the {which} limit is used up") });
             self.limit_told = true;
         }

@@ -18,6 +18,7 @@ pub(super) const FACTS: Facts = Facts {
     title: "Claude Code",
     program: "claude",
     version: &["--version"],
+    log_in: "claude /login",
     tried: Version(2, 1, 325),
     bad: &[],
     hosts: &["api.anthropic.com", "console.anthropic.com", "platform.claude.com", "claude.ai"],

@@ -1,0 +1,175 @@
+//! What tokens cost by the lists of the providers, so that agents can be compared and those that tell no cost have one.
+//!
+//! The table is dated ([`AS_OF`]), and `[prices]` of the configuration counts before it. A model that is in neither has no
+//! price, which is not the same as costing nothing, and so has a bucket for which nobody named one: no bucket is derived
+//! from another. Prices of long prompts count where the usage of a single request is known.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Usage;
+
+mod table;
+
+pub use table::AS_OF;
+
+/// Prices of one model, in millionths of a dollar for a million tokens: 3 dollars are `3_000_000`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Price {
+    /// Read, and not cached.
+    pub input: u64,
+    /// Written.
+    pub output: u64,
+    /// Read from a cache.
+    #[serde(default)]
+    pub cache_read: Option<u64>,
+    /// Written to a cache that lasts five minutes.
+    #[serde(default)]
+    pub cache_write_5m: Option<u64>,
+    /// Written to a cache that lasts an hour.
+    #[serde(default)]
+    pub cache_write_1h: Option<u64>,
+}
+
+/// Prices of the user's own, by model.
+pub type Prices = BTreeMap<String, Price>;
+
+/// What a usage stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// One request: its prompt is as long as it says.
+    Request,
+    /// Several, or a part of one.
+    Turn,
+}
+
+/// What this usage costs by the list, if every bucket of it has a price.
+pub fn cost(usage: &Usage, own: &Prices, of: Of) -> Option<u64> {
+    let model = usage.model.as_deref()?;
+    let price = match own.get(model).or_else(|| own.get(plain(model))) {
+        Some(price) => *price,
+        None => table::find(plain(model))?.at(prompt(usage), of),
+    };
+    price.cost(usage)
+}
+
+/// How many tokens the model read.
+fn prompt(usage: &Usage) -> u64 {
+    [usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h]
+        .into_iter()
+        .fold(0, u64::saturating_add)
+}
+
+impl Price {
+    fn cost(&self, usage: &Usage) -> Option<u64> {
+        let buckets = [
+            (usage.input, Some(self.input)),
+            (usage.output, Some(self.output)),
+            (usage.cache_read, self.cache_read),
+            (usage.cache_write_5m, self.cache_write_5m),
+            (usage.cache_write_1h, self.cache_write_1h),
+        ];
+        let mut total: u128 = 0;
+        for (tokens, price) in buckets {
+            if tokens > 0 {
+                total = total.saturating_add(u128::from(tokens) * u128::from(price?));
+            }
+        }
+        Some(u64::try_from((total + 500_000) / 1_000_000).unwrap_or(u64::MAX))
+    }
+}
+
+/// A model's name as in the table: without its provider, the date of its making, or a remark in brackets.
+fn plain(model: &str) -> &str {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let name = name.split(['[', '@', ':']).next().unwrap_or(name);
+    let digits = |text: &str, count: usize| text.len() == count && text.bytes().all(|b| b.is_ascii_digit());
+    if let Some((front, date)) = name.rsplit_once('-') {
+        if digits(date, 8) {
+            return front;
+        }
+        // `-2025-08-07`
+        let mut parts = name.rsplitn(4, '-');
+        if let (Some(day), Some(month), Some(year), Some(front)) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+            && digits(day, 2)
+            && digits(month, 2)
+            && digits(year, 4)
+        {
+            return front;
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(model: &str) -> Usage {
+        Usage {
+            model: Some(model.to_owned()),
+            input: 1_000,
+            output: 50,
+            cache_read: 200,
+            cache_write_5m: 100,
+            ..Usage::default()
+        }
+    }
+
+    #[test]
+    fn the_list_agrees_with_what_an_agent_told() {
+        // The same usage as in a recording of claude, which says 0.004185.
+        assert_eq!(cost(&usage("claude-sonnet-4-5"), &Prices::new(), Of::Request), Some(4_185));
+    }
+
+    #[test]
+    fn an_unknown_model_has_no_price() {
+        assert_eq!(cost(&usage("fake-model"), &Prices::new(), Of::Request), None);
+        assert_eq!(cost(&Usage { model: None, ..usage("x") }, &Prices::new(), Of::Request), None);
+    }
+
+    #[test]
+    fn a_bucket_without_a_price_is_not_guessed() {
+        let own = |cache_write_5m| {
+            let price =
+                Price { input: 1, output: 1, cache_read: Some(1), cache_write_5m, cache_write_1h: None };
+            Prices::from([("mine".to_owned(), price)])
+        };
+        assert_eq!(cost(&usage("mine"), &own(None), Of::Turn), None);
+        assert_eq!(cost(&usage("mine"), &own(Some(1)), Of::Turn), Some(0));
+        let hour = Usage { cache_write_1h: 1, ..usage("claude-sonnet-4-5") };
+        assert_eq!(cost(&hour, &Prices::new(), Of::Request), Some(4_191));
+    }
+
+    #[test]
+    fn names_are_found_with_provider_date_and_remark() {
+        for name in [
+            "anthropic/claude-sonnet-4-5",
+            "claude-sonnet-4-5-20250929",
+            "claude-sonnet-4-5[1m]",
+            "openrouter/anthropic/claude-sonnet-4-5@20250929",
+        ] {
+            assert_eq!(cost(&usage(name), &Prices::new(), Of::Request), Some(4_185), "{name}");
+        }
+        assert_eq!(plain("gpt-5-2025-08-07"), "gpt-5");
+        assert_eq!(plain("o3"), "o3");
+        assert_eq!(plain("-"), "-");
+    }
+
+    #[test]
+    fn a_long_prompt_costs_more_only_where_it_is_known_to_be_one() {
+        let long =
+            Usage { model: Some("gemini-2.5-pro".into()), input: 300_000, output: 10, ..Usage::default() };
+        assert_eq!(cost(&long, &Prices::new(), Of::Request), Some(750_150));
+        assert_eq!(cost(&long, &Prices::new(), Of::Turn), Some(375_100));
+    }
+
+    #[test]
+    fn no_number_of_tokens_overflows() {
+        let all = u64::MAX;
+        let huge = Usage { input: all, output: all, cache_read: all, ..usage("claude-opus-4-5") };
+        assert_eq!(cost(&huge, &Prices::new(), Of::Request), Some(u64::MAX));
+    }
+}
