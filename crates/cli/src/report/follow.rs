@@ -149,6 +149,7 @@ impl Follower {
             Change::LegHeld { .. }
             | Change::BudgetsReset
             | Change::VariationTried { .. }
+            | Change::Blocked { .. }
             | Change::RequestAnswered { .. }
             | Change::Remarked { .. }
             | Change::CancelAsked { .. } => {

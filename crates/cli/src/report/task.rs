@@ -96,6 +96,11 @@ impl Printer {
             State::Waiting { request } => {
                 self.paint(Look::Notable, &format!("waits for a person at {}", request.stage))
             }
+            State::Blocked { root, resume } => {
+                let words =
+                    format!("waits at {} for {}, which mends the same failure", resume.stage, root.task);
+                self.paint(Look::Notable, &words)
+            }
             State::New => state.word().to_owned(),
         }
     }
@@ -170,6 +175,14 @@ impl Printer {
                 let mark = self.paint(Look::Notable, "?");
                 self.data(&format!("{mark} {id} waits for a person: {}", text::visible(&request.question)));
                 self.data(&answers(task, &request.ask));
+            }
+            state @ State::Blocked { root, .. } => {
+                self.data(&format!("{} {id} {}", self.paint(Look::Notable, "?"), self.state(state)));
+                self.data(&format!(
+                    "  what it waits for:  acquit task show {}\n  when that is over:  acquit run {id}\n  \
+                     do not wait:        acquit task retry {id} && acquit run {id}",
+                    root.task
+                ));
             }
             state @ (State::Ended { .. } | State::Working { .. } | State::New) => {
                 self.data(&format!("{} {id} {}", self.paint(Look::Bad, "✗"), self.state(state)));

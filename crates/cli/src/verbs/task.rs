@@ -56,7 +56,7 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
             };
             let request = match store.task(task)?.state {
                 State::Waiting { request } => request.number,
-                State::New | State::Working { .. } | State::Ended { .. } => 0,
+                State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => 0,
             };
             let task = desk.decide(store, task, &Input::Answer { request, by: desk.person(), answer })?;
             if matches!(task.state, State::Working { .. }) {

@@ -44,11 +44,11 @@ impl Sample {
         self.tasks += 1;
         let log = self.sandbox.acquit(&["logs", &format!("T-{}", self.tasks), "--json", "--all"]).must(0);
         let events = log.out.lines().map(|line| serde_json::from_str::<Event>(line).unwrap());
-        let verdict = events.filter_map(|event| match event.body {
+        let mut verdict = events.filter_map(|event| match event.body {
             Body::Gate { verdict } => Some(*verdict),
             _ => None,
         });
-        verdict.last().unwrap_or_else(|| panic!("{deed}: no verdict\n{}\n{}", ran.out, ran.err))
+        verdict.next_back().unwrap_or_else(|| panic!("{deed}: no verdict\n{}\n{}", ran.out, ran.err))
     }
 }
 
