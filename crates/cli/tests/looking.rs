@@ -6,9 +6,9 @@
     reason = "a test that cannot go on has failed; tests prepare files"
 )]
 
-mod common;
 #[path = "looking/change.rs"]
 mod change;
+mod common;
 #[path = "looking/dilution.rs"]
 mod dilution;
 #[path = "looking/kit.rs"]
