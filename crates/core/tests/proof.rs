@@ -88,6 +88,15 @@ fn what_follows_from_three_trees() {
 }
 
 #[test]
+fn a_test_that_was_flaky_before_the_change_is_not_held_against_it() {
+    let blamed = seen("+old", "+old -new", "-old +new");
+    assert!(blamed.blames_the_change());
+    let flaky = seen("+old | -old", "+old -new", "-old +new");
+    assert!(!flaky.blames_the_change());
+    assert_eq!(failing(&judge(&flaky, Red::Every, Weak::Allow)), [""; 0]);
+}
+
+#[test]
 fn one_red_test_is_enough_where_that_is_wanted() {
     let seen = seen("+old", "+old -new +same", "+old +new +same");
     assert_eq!(failing(&judge(&seen, Red::Every, Weak::Allow)), ["never-red"]);

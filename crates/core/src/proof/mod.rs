@@ -57,6 +57,16 @@ pub struct Seen {
     pub new_files: Vec<String>,
 }
 
+impl Seen {
+    /// Whether a test failed in every run with the change that is known to have passed before it.
+    pub fn blames_the_change(&self) -> bool {
+        let (Tree::Ran(base), Tree::Ran(green)) = (&self.base, &self.green) else { return false };
+        let is_new_failure =
+            |id: &TestId| matches!((base.merged.of(id), green.merged.of(id)), (Known::Passed, Known::Red(_)));
+        green.merged.results.tests.keys().any(is_new_failure)
+    }
+}
+
 /// What a test of the change was without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum How {
