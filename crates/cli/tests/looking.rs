@@ -6,9 +6,11 @@
     reason = "a test that cannot go on has failed; tests prepare files"
 )]
 
-mod common;
+#[path = "looking/blocking.rs"]
+mod blocking;
 #[path = "looking/change.rs"]
 mod change;
+mod common;
 #[path = "looking/dilution.rs"]
 mod dilution;
 #[path = "looking/kit.rs"]

@@ -13,7 +13,8 @@ fn a_secret_is_found_though_a_later_commit_took_it_out_again_and_is_never_shown(
     let commit = "git add -A; git commit -qm 'step'";
     let there = sample.judge(&plant("src/key.py"), &[]);
     assert_eq!(rules(&there), ["secret"]);
-    let gone = format!("{}; {commit}; git rm -q src/key.py; {commit}; echo x >> src/a.txt", plant("src/key.py"));
+    let gone =
+        format!("{}; {commit}; git rm -q src/key.py; {commit}; echo x >> src/a.txt", plant("src/key.py"));
     let gone = sample.judge(&gone, &[]);
     assert_eq!(rules(&gone), ["secret"]);
     for verdict in [&there, &gone] {
@@ -22,12 +23,16 @@ fn a_secret_is_found_though_a_later_commit_took_it_out_again_and_is_never_shown(
         assert!(!all.contains(&secret[..8]), "{all}");
     }
     assert_eq!(rules(&sample.judge(&plant("testdata/key.py"), &[])), [""; 0]);
-    assert_eq!(rules(&sample.judge("echo 20fad3f9c1d3e5b7a9f86d081884c7d659a2feaa > src/a.txt", &[])), [""; 0]);
+    assert_eq!(
+        rules(&sample.judge("echo 20fad3f9c1d3e5b7a9f86d081884c7d659a2feaa > src/a.txt", &[])),
+        [""; 0]
+    );
 }
 
 #[test]
 fn a_change_stays_in_its_scope() {
-    let gate = "check = \"scope\"\nmax_lines = 5\nforbidden = [\"infra/**\"]\ndependencies = \"reject\"\nrecent = 1";
+    let gate =
+        "check = \"scope\"\nmax_lines = 5\nforbidden = [\"infra/**\"]\ndependencies = \"reject\"\nrecent = 1";
     let mut sample = Sample::new(gate, &FILES, PATH);
     sample.sandbox.repo.write("src/hot.txt", "x\n");
     sample.sandbox.repo.commit("recently");
@@ -58,9 +63,12 @@ fn changed_lines_must_be_covered_and_a_report_that_is_missing_is_no_pass() {
     let gate = "check = \"coverage\"\nmin = 60\nreport = { lcov = \"lcov.info\" }\nrun = \"sh measure.sh\"";
     let files = [("a.py", "x = 1\n"), ("measure.sh", ""), (".gitignore", "lcov.info\n")];
     let mut sample = Sample::new(gate, &files, PATH);
-    let measure = |report: &str| format!("printf 'x = 1\\ny = 2\\nz = 3\\n' > a.py; echo \"{report}\" > measure.sh");
+    let measure =
+        |report: &str| format!("printf 'x = 1\\ny = 2\\nz = 3\\n' > a.py; echo \"{report}\" > measure.sh");
     let lcov = |second: u32, third: u32| {
-        measure(&format!("printf 'SF:a.py\\nDA:1,1\\nDA:2,{second}\\nDA:3,{third}\\nend_of_record\\n' > lcov.info"))
+        measure(&format!(
+            "printf 'SF:a.py\\nDA:1,1\\nDA:2,{second}\\nDA:3,{third}\\nend_of_record\\n' > lcov.info"
+        ))
     };
     assert_eq!(rules(&sample.judge(&lcov(1, 1), &[])), [""; 0]);
     let half = sample.judge(&lcov(1, 0), &[]);
@@ -68,6 +76,7 @@ fn changed_lines_must_be_covered_and_a_report_that_is_missing_is_no_pass() {
     assert_eq!(half.failure.unwrap().location.unwrap().line, 3);
     assert_eq!(rules(&sample.judge(&measure("exit 0"), &[])), ["report"]);
     // A report that the agent left lying there is not the tool's.
-    let planted = format!("{}; printf 'SF:a.py\\nDA:2,1\\nDA:3,1\\nend_of_record\\n' > lcov.info", measure("exit 0"));
+    let planted =
+        format!("{}; printf 'SF:a.py\\nDA:2,1\\nDA:3,1\\nend_of_record\\n' > lcov.info", measure("exit 0"));
     assert_eq!(rules(&sample.judge(&planted, &[])), ["report"]);
 }

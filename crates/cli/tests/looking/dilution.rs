@@ -36,7 +36,11 @@ const LANGUAGES: [Language; 4] = [
         skip: "s/test(.two./test.skip(\"two\"/",
         hidden: "src/sum.js",
         moved: "test/sums.test.js",
-        settings: ("jest.config.js", "export default {\n  coverageThreshold: { global: { branches: 90 } },\n};\n", "s/90/20/"),
+        settings: (
+            "jest.config.js",
+            "export default {\n  coverageThreshold: { global: { branches: 90 } },\n};\n",
+            "s/90/20/",
+        ),
     },
     Language {
         name: "python",
@@ -46,7 +50,11 @@ const LANGUAGES: [Language; 4] = [
         skip: "s/^def test_two/@pytest.mark.xfail\\ndef test_two/",
         hidden: "tests/sum_old.py",
         moved: "tests/test_sums.py",
-        settings: ("pyproject.toml", "[tool.ruff.lint]\nignore = [\"E501\"]\n", "s/\"E501\"/\"E501\", \"F821\"/"),
+        settings: (
+            "pyproject.toml",
+            "[tool.ruff.lint]\nignore = [\"E501\"]\n",
+            "s/\"E501\"/\"E501\", \"F821\"/",
+        ),
     },
     Language {
         name: "go",
@@ -92,8 +100,14 @@ fn a_gate_or_a_task_can_allow_it() {
     let files = [("tests/sum.rs", LANGUAGES[0].text)];
     let mut allowing = Sample::new("check = \"dilution\"\nallow = [\"test-removed:tests/**\"]", &files, PATH);
     assert_eq!(rules(&allowing.judge("rm tests/sum.rs", &[])), [""; 0]);
-    assert_eq!(rules(&allowing.judge("sed -i 's/^fn two/#[ignore]\\nfn two/' tests/sum.rs", &[])), ["test-skipped"]);
+    assert_eq!(
+        rules(&allowing.judge("sed -i 's/^fn two/#[ignore]\\nfn two/' tests/sum.rs", &[])),
+        ["test-skipped"]
+    );
     let mut strict = Sample::new("check = \"dilution\"", &files, PATH);
-    assert_eq!(rules(&strict.judge("rm tests/sum.rs", &["--tag", "allow-dilution:test-skipped"])), ["test-removed"]);
+    assert_eq!(
+        rules(&strict.judge("rm tests/sum.rs", &["--tag", "allow-dilution:test-skipped"])),
+        ["test-removed"]
+    );
     assert_eq!(rules(&strict.judge("rm tests/sum.rs", &["--tag", "allow-dilution:test-removed"])), [""; 0]);
 }

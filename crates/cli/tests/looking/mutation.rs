@@ -48,7 +48,8 @@ fn mutants_of_changed_lines_must_be_noticed_by_tests() {
     assert_eq!(failure.location.map(|place| (place.path, place.line)), Some(("clamp.py".to_owned(), 6)));
     let strong = sample.judge(&change("assert is_low(6) and not is_low(7) and not is_low(8)"), &[]);
     assert_eq!(rules(&strong), [""; 0], "{strong:?}");
-    let figure = |what: &str| strong.evidence.figures.iter().find(|figure| figure.what == what).unwrap().value.clone();
+    let figure =
+        |what: &str| strong.evidence.figures.iter().find(|figure| figure.what == what).unwrap().value.clone();
     assert!(figure("mutants of changed lines").parse::<u32>().unwrap() >= 5);
 }
 
@@ -65,7 +66,10 @@ fn mutants_of_cargo_are_read_as_it_writes_them() {
     let gate = "check = \"mutation\"\nrun = \"cargo mutants --no-shuffle -j1 --minimum-test-timeout 20\"\n\
                 report = { mutation = \"mutants.out/outcomes.json\" }";
     let files = [
-        ("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n"),
+        (
+            "Cargo.toml",
+            "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n",
+        ),
         ("src/lib.rs", "pub fn old(x: i32) -> bool {\n    x > 3\n}\n"),
         (".gitignore", "target/\nmutants.out*/\nCargo.lock\n"),
     ];
