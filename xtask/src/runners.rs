@@ -9,23 +9,30 @@ use crate::{Stop, shell};
 /// The runner of Python's tests, and all that it needs.
 const PYTEST: [&str; 4] = ["pytest==8.3.4", "iniconfig==2.0.0", "pluggy==1.5.0", "packaging==24.2"];
 
+/// What makes mutants of Python.
+const COSMIC_RAY: &str = "cosmic-ray==8.7.0";
+
 /// Finds or makes an environment of Python with pytest in it, below the folder that cargo builds in: it touches nothing of the
 /// system, and goes away with `cargo clean`.
 pub(crate) fn pytest() -> Result<(), Stop> {
     let place = target().join("runners/python");
     let program = place.join("bin/pytest");
-    let version = || shell::first_line(shell::program(&program).arg("--version"));
+    let version = || {
+        shell::first_line(shell::program(place.join("bin/cosmic-ray")).arg("--version"))?;
+        shell::first_line(shell::program(&program).arg("--version"))
+    };
     if version().is_none() {
         println!("    python3 -m venv {}", place.display());
         let made = shell::succeeds(shell::program("python3").args(["-m", "venv", "--clear"]).arg(&place))?
             && shell::succeeds(
                 shell::program(place.join("bin/python"))
                     .args(["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"])
-                    .args(PYTEST),
+                    .args(PYTEST)
+                    .arg(COSMIC_RAY),
             )?;
         if !made {
             return Err(Stop(
-                "pytest is missing and could not be installed\n       install Python 3.8 or newer with its modules venv \
+                "pytest or cosmic-ray is missing and could not be installed\n       install Python 3.8 or newer with its modules venv \
                  and pip (Debian: python3-venv)"
                     .to_owned(),
             ));

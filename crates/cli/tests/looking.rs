@@ -6,6 +6,8 @@
     reason = "a test that cannot go on has failed; tests prepare files"
 )]
 
+#[path = "looking/blocking.rs"]
+mod blocking;
 #[path = "looking/change.rs"]
 mod change;
 mod common;

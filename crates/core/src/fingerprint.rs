@@ -11,10 +11,14 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde::{Deserialize, Serialize};
 
+use crate::agent::shorten;
 use crate::failure::Failure;
 
 /// Frames that count: those below are the runner's, and change with its version.
 const FRAMES: usize = 3;
+
+/// What counts of a line.
+const LONGEST: usize = 2_000;
 
 /// What identifies a failure: 32 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -51,7 +55,7 @@ pub fn normal(failure: &Failure) -> String {
     let mut lines = Vec::new();
     let mut frames = 0;
     for line in failure.message.lines() {
-        let line = plain(line);
+        let line = plain(&shorten(line, LONGEST));
         if NOISE.is_match(&line) {
             continue;
         }

@@ -81,6 +81,6 @@ fn mutants_of_cargo_are_read_as_it_writes_them() {
     };
     let weak = sample.judge(&change("assert!(is_low(1));"), &[]);
     assert_eq!(rules(&weak), ["score", "survivor"], "{weak:?}");
-    let strong = sample.judge(&change("assert!(is_low(6) \\&\\& !is_low(7) \\&\\& !is_low(8));"), &[]);
+    let strong = sample.judge(&change("assert!(is_low(6) && !is_low(7) && !is_low(8));"), &[]);
     assert_eq!(rules(&strong), [""; 0], "{strong:?}");
 }

@@ -6,5 +6,6 @@ mod diff;
 mod dilution;
 mod kit;
 mod mutation;
+mod reading;
 mod scope;
 mod secrets;

@@ -1,6 +1,6 @@
 //! The tests before and after, paired one by one: in their file by name, then in any file by name, then by what they do.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use super::{ASSERTIONS_REMOVED, TEST_HIDDEN, TEST_REMOVED, TEST_SKIPPED, texts};
@@ -11,8 +11,8 @@ use crate::check::source::{Language, Source};
 
 /// Lines of evidence that are shown of one test.
 const SHOWN: usize = 5;
-/// Tests without a partner that are compared by what they do, in one file: each with each.
-const MOST_COMPARED: usize = 200;
+/// Pairs of tests that are compared by what they do, in all: enough for an afternoon of renaming, little enough for a second.
+const MOST_COMPARED: usize = 20_000;
 /// What is compared of a test's body.
 const COMPARED: usize = 32 * 1024;
 /// From this share of common words on, two tests are the same one under another name.
@@ -184,7 +184,7 @@ impl Pairs {
 
     /// Pairs those of one file that share most of their words: renamed together with what they are about.
     fn pair_alike(&mut self) {
-        let mut by_file: HashMap<usize, (Vec<Place>, Vec<Place>)> = HashMap::new();
+        let mut by_file: BTreeMap<usize, (Vec<Place>, Vec<Place>)> = BTreeMap::new();
         for place in &self.gone {
             by_file.entry(place.0).or_default().0.push(*place);
         }
@@ -192,10 +192,10 @@ impl Pairs {
             by_file.entry(place.0).or_default().1.push(*place);
         }
         let mut taken = HashSet::new();
+        let mut left = MOST_COMPARED;
         for (gone, fresh) in by_file.values() {
-            if gone.len() > MOST_COMPARED || fresh.len() > MOST_COMPARED {
-                continue;
-            }
+            let Some(rest) = left.checked_sub(gone.len().saturating_mul(fresh.len())) else { continue };
+            left = rest;
             let words_of = |sides, places: &[Place]| -> Vec<_> {
                 places.iter().map(|place| words(&essence(sides, *place).unwrap_or_default())).collect()
             };

@@ -150,9 +150,9 @@ fn scripts(file: &FileChange) -> Vec<Finding> {
     });
     let read =
         |line: &Line| SCRIPT.captures(&line.text).map(|found| (found[1].to_owned(), found[2].to_owned()));
-    let after: Vec<(String, String)> = file.added().filter_map(read).collect();
+    let after: Vec<(String, String)> = file.added().filter_map(read).take(values::MOST).collect();
     let mut findings = Vec::new();
-    for line in file.removed() {
+    for line in file.removed().take(values::MOST) {
         let Some((key, value)) = read(line) else { continue };
         let now = after.iter().find(|(other, _)| *other == key).map(|(_, value)| value.as_str());
         let lost: Vec<String> = tools(&value).difference(&tools(now.unwrap_or_default())).cloned().collect();

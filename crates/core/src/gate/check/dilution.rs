@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::runs_nothing;
-use crate::check::dilution::{Permit, RULES};
-use crate::config::toml::{Table, did_you_mean};
+use crate::check::dilution::{BadPermit, Permit, RULES};
+use crate::config::toml::{Table, did_you_mean, quoted};
 
 /// Settings of this check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,11 +22,14 @@ impl Dilution {
         for word in table.strings("allow").unwrap_or_default() {
             match word.value.parse::<Permit>() {
                 Ok(_) => allow.push(word.value),
-                Err(error) => {
-                    let rule = word.value.split(':').next().unwrap_or_default();
+                Err(BadPermit::Rule { word: rule, .. }) => {
                     let names = RULES.iter().map(|(name, _)| *name).chain(["all"]);
-                    let hint = did_you_mean(rule, "there are the rules", names);
-                    source.report(word.place, error.to_string(), hint);
+                    let hint = did_you_mean(&rule, "there are the rules", names);
+                    source.report(word.place, format!("unknown rule {}", quoted(&rule)), hint);
+                }
+                Err(error @ BadPermit::Glob { .. }) => {
+                    let hint = "a rule, a colon and a pattern: \"suppressed:src/generated/**\"".to_owned();
+                    source.report(word.place, format!("failed to {error}"), Some(hint));
                 }
             }
         }
