@@ -121,6 +121,11 @@ pub enum Adapter {
         /// The program and its arguments.
         run: Command,
     },
+    /// Any program that speaks the Agent Client Protocol.
+    Acp {
+        /// The program and its arguments.
+        run: Command,
+    },
     /// Replays a script: for the demo, for tests, and for trying a workflow without a model.
     Scripted {
         /// The script's path, relative to `.acquit/`, made absolute when it was read.
@@ -133,6 +138,7 @@ impl Adapter {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Command { .. } => "command",
+            Self::Acp { .. } => "acp",
             Self::Scripted { .. } => "scripted",
         }
     }

@@ -170,9 +170,12 @@ fn read_agent(mut table: Table<'_, '_>, known: &[&str]) -> Option<Agent> {
     #[derive(Clone, Copy)]
     enum Kind {
         Command,
+        Acp,
         Scripted,
     }
-    let kind = table.word("adapter", &[("command", Kind::Command), ("scripted", Kind::Scripted)]);
+    const KINDS: [(&str, Kind); 3] =
+        [("command", Kind::Command), ("acp", Kind::Acp), ("scripted", Kind::Scripted)];
+    let kind = table.word("adapter", &KINDS);
     table.require("adapter", "say how it is talked to: adapter = \"command\"");
     let adapter = match kind.map(|kind| kind.value) {
         Some(Kind::Command) => {
@@ -180,8 +183,13 @@ fn read_agent(mut table: Table<'_, '_>, known: &[&str]) -> Option<Agent> {
             table.require("run", "name the program: run = [\"my-agent\", \"--print\"]");
             table.value("run").and_then(|value| value.command()).map(|run| Adapter::Command { run })
         }
+        Some(Kind::Acp) => {
+            table.refuse(&["script"], "only the adapter \"scripted\" has a script");
+            table.require("run", "name the agent: run = [\"gemini\", \"--acp\"]");
+            table.value("run").and_then(|value| value.command()).map(|run| Adapter::Acp { run })
+        }
         Some(Kind::Scripted) => {
-            table.refuse(&["run"], "only the adapter \"command\" runs a program");
+            table.refuse(&["run"], "only the adapters \"command\" and \"acp\" run a program");
             table.require("script", "name the script: script = \"demo.json\"");
             let script = table.string("script");
             if let Some(script) = script.as_ref().filter(|script| script.value.trim().is_empty()) {

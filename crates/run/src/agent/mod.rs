@@ -7,17 +7,35 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use acquit_core::agent::Said;
+use acquit_core::agent::{Said, Session};
 use acquit_core::config::{Adapter, Agent};
 use acquit_core::gate::Command;
+use acquit_core::workflow::Mode;
 
+use crate::acp::Settings;
 use crate::world::World;
 
+mod acp;
 mod command;
 pub mod script;
 mod scripted;
 
 pub use scripted::VERB as SCRIPTED_VERB;
+
+/// What is wanted of an agent.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The agent, as configured.
+    pub agent: &'a Agent,
+    /// Where it runs.
+    pub world: &'a World,
+    /// What kind of turn it is.
+    pub mode: Mode,
+    /// The conversation to continue.
+    pub session: Option<&'a Session>,
+    /// The server of acquit's own tools.
+    pub tools: Option<&'a Server>,
+}
 
 /// A server of tools, which the agent starts and talks to by MCP over its standard input and output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,12 +100,13 @@ pub enum Error {
 pub fn takes_tools(adapter: &Adapter) -> bool {
     match adapter {
         Adapter::Command { .. } => false,
-        Adapter::Scripted { .. } => true,
+        Adapter::Acp { .. } | Adapter::Scripted { .. } => true,
     }
 }
 
 /// How this agent is started, before what belongs to the leg.
-pub fn launch(agent: &Agent, world: &World, tools: Option<&Server>) -> Result<Launch, Error> {
+pub fn launch(wanted: &Wanted<'_>) -> Result<Launch, Error> {
+    let Wanted { agent, world, mode, session, tools } = *wanted;
     let mut env = world.environment.common();
     for name in &agent.pass_env {
         let value = world.environment.get(name).ok_or_else(|| Error::Unset(name.clone()))?;
@@ -96,12 +115,19 @@ pub fn launch(agent: &Agent, world: &World, tools: Option<&Server>) -> Result<La
     env.extend(agent.env.iter().map(|(name, value)| (name.into(), value.into())));
     let (program, args) = match &agent.adapter {
         Adapter::Command { run } => program(run)?,
+        Adapter::Acp { run } => {
+            acp::command(&world.spawner.helper, run, &Settings::new(mode, session, tools))?
+        }
         Adapter::Scripted { script } => {
             scripted::program(&world.spawner.helper, &PathBuf::from(script), tools)
         }
     };
     let mut parts = match &agent.adapter {
         Adapter::Command { .. } => Vec::new(),
+        Adapter::Acp { run } => {
+            let (agent, _) = self::program(run)?;
+            Some(PathBuf::from(agent)).filter(|agent| agent.is_absolute()).into_iter().collect()
+        }
         Adapter::Scripted { script } => vec![PathBuf::from(script)],
     };
     parts.extend(Some(PathBuf::from(&program)).filter(|program| program.is_absolute()));
@@ -112,6 +138,7 @@ pub fn launch(agent: &Agent, world: &World, tools: Option<&Server>) -> Result<La
 pub fn parser(adapter: &Adapter) -> Box<dyn Parser> {
     match adapter {
         Adapter::Command { .. } => Box::new(command::PlainText),
+        Adapter::Acp { .. } => Box::new(acp::Lines),
         Adapter::Scripted { .. } => Box::new(scripted::Lines),
     }
 }

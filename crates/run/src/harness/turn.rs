@@ -134,7 +134,9 @@ pub(super) fn configure(
     let folder = desk.world.leg_folder(desk.hold.leg);
     let server = mcp::server(&desk.world.spawner.helper, &folder.tools());
     let tools = agent::takes_tools(&agent.adapter).then_some(&server);
-    let mut launch = agent::launch(agent, desk.world, tools).map_err(|error| Trouble::harness(&error))?;
+    let session = chosen.session.as_ref();
+    let wanted = agent::Wanted { agent, world: desk.world, mode: work.mode, session, tools };
+    let mut launch = agent::launch(&wanted).map_err(|error| Trouble::harness(&error))?;
     if tools.is_some() {
         launch.parts.extend([desk.world.spawner.helper.clone(), folder.tools()]);
     }
