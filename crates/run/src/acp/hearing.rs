@@ -197,7 +197,8 @@ impl Hearing {
     fn tool(&mut self, update: &Value, said: &mut Vec<Said>) {
         self.flush(said);
         let (status, mut call) = self.known(update);
-        if !call.input.is_empty() || !["", "pending"].contains(&status) {
+        // Before that its input may still be coming, in pieces.
+        if !["", "pending"].contains(&status) {
             self.tell(&mut call, said);
         }
         let ok = match status {

@@ -71,7 +71,8 @@ pub(super) fn of(error: &Value) -> (Said, String) {
 
 /// What words mean that an agent ended with instead of an error.
 pub(super) fn of_words(text: &str) -> (Said, String) {
-    let words = words(text);
+    // The newest paragraph: warnings come before it.
+    let words = words(text.trim().rsplit("\n\n").next().unwrap_or_default());
     let text = if words.is_empty() { "the model gave no answer".to_owned() } else { words };
     if is_limit(&text) {
         return (Said::Limit { until: None, text: text.clone() }, text);
