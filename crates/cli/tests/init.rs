@@ -73,7 +73,7 @@ fn checked(plan: &Plan) -> Workflow {
 }
 
 fn gates(workflow: &Workflow) -> Vec<String> {
-    workflow.gates.iter().map(|gate| format!("{}: {}", gate.name, gate.run)).collect()
+    workflow.gates.iter().map(|gate| format!("{}: {}", gate.name, gate.check)).collect()
 }
 
 /// What was decided, without the parts of the files that are always the same.
@@ -295,7 +295,7 @@ fn a_gate_that_nobody_wrote_fails_and_says_what_to_do() {
     let folder = repository(&[]);
     let workflow = checked(&plan(folder.path(), OsStr::new("")));
     let [gate] = workflow.gates.as_slice() else { panic!("{:?}", workflow.gates) };
-    let acquit_core::gate::Command::Shell(line) = &gate.run else { panic!("{gate:?}") };
+    let Some(acquit_core::gate::Command::Shell(line)) = gate.check.command() else { panic!("{gate:?}") };
     let output = Command::new("sh").args(["-c", line]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stdout).unwrap().contains(".acquit/workflows/feature.toml"));

@@ -108,7 +108,7 @@ pub enum Body {
     /// A gate was run.
     Gate {
         /// What it found.
-        verdict: Verdict,
+        verdict: Box<Verdict>,
     },
     /// The agent says how far it is. Its own words, which prove nothing.
     Progress {

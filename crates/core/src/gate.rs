@@ -1,4 +1,8 @@
-//! Gates: checks that the harness runs on the work. Their verdict rests on what was executed.
+//! Gates: checks that the harness runs on the work. Their verdict rests on what was executed, or on what the change itself
+//! says, never on what an agent says of it.
+//!
+//! A [`Gate`] is a [`Check`] with what all of them have: a name, the budget that a failure spends, limits. What a check found
+//! is a [`Verdict`] with its [`Evidence`].
 
 use serde::{Deserialize, Serialize};
 
@@ -7,22 +11,57 @@ use crate::ids::Name;
 use crate::sandbox::Network;
 use crate::time::Span;
 
+pub mod check;
+mod evidence;
+mod paths;
+mod report;
+
+pub use check::Check;
+pub use evidence::{Evidence, Figure, Finding, Weight};
+pub use paths::{BadPattern, Paths};
+pub use report::{Format, Place, Report};
+
 /// A gate as a workflow declares it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
 pub struct Gate {
     /// Its name in the workflow.
     pub name: Name,
-    /// What is run.
-    pub run: Command,
+    /// What is checked, and how.
+    pub check: Check,
     /// The budget that a failure spends.
     pub kind: Name,
     /// Whether a failure rejects the work.
     pub severity: Severity,
-    /// How long it may take.
+    /// How long each command of it may take.
     pub timeout: Span,
     /// Whom it may talk to; `None` for what the project says of gates.
-    #[serde(default)]
     pub network: Option<Network>,
+}
+
+/// A gate as it is stored. Definitions that were stored when every gate was a command say what is run, and not which check
+/// it is.
+#[derive(Deserialize)]
+struct Stored {
+    name: Name,
+    check: Option<Check>,
+    run: Option<Command>,
+    kind: Name,
+    severity: Severity,
+    timeout: Span,
+    #[serde(default)]
+    network: Option<Network>,
+}
+
+impl TryFrom<Stored> for Gate {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored) -> Result<Self, Self::Error> {
+        let Stored { name, check, run, kind, severity, timeout, network } = stored;
+        let command = || run.map(|run| Check::Command(check::Plain { run, report: None }));
+        let check = check.or_else(command).ok_or("a gate that checks nothing")?;
+        Ok(Self { name, check, kind, severity, timeout, network })
+    }
 }
 
 /// What a gate, a setup step or an agent runs.
@@ -63,7 +102,7 @@ pub struct Verdict {
     pub passed: bool,
     /// What a failure means.
     pub severity: Severity,
-    /// The command as it was run.
+    /// The command as it was run; for a check that runs none, what it does.
     pub command: String,
     /// How the command ended, in words: `exit 0`, `exit 101`, `timed out after 10m`.
     pub ended: String,
@@ -73,11 +112,33 @@ pub struct Verdict {
     pub output: String,
     /// What is to be mended, if it failed.
     pub failure: Option<Failure>,
+    /// What it counted and found.
+    #[serde(default)]
+    pub evidence: Evidence,
+    /// The end of what a failed gate printed, bounded: what it tried can be seen without its files.
+    #[serde(default)]
+    pub tail: String,
 }
 
 impl Verdict {
     /// Whether this verdict rejects the work.
     pub fn rejects(&self) -> bool {
         !self.passed && self.severity == Severity::Error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_that_was_stored_as_a_command_is_still_one() {
+        let old = r#"{"name":"test","run":{"shell":"cargo test"},"kind":"test","severity":"error","timeout":600000}"#;
+        let gate: Gate = serde_json::from_str(old).unwrap();
+        assert_eq!(gate.check.command(), Some(&Command::Shell("cargo test".to_owned())));
+        let again: Gate = serde_json::from_str(&serde_json::to_string(&gate).unwrap()).unwrap();
+        assert_eq!(again, gate);
+        let none = r#"{"name":"test","kind":"test","severity":"error","timeout":600000}"#;
+        assert!(serde_json::from_str::<Gate>(none).is_err());
     }
 }

@@ -67,7 +67,8 @@ fn what_is_left_out_has_its_default() {
     let [lint, smoke] = workflow.gates.as_slice() else { panic!("{:?}", workflow.gates) };
     assert_eq!((lint.kind.as_str(), smoke.kind.as_str()), ("lint", "gate"));
     assert_eq!((lint.severity, lint.timeout), (Severity::Error, Span::mins(10)));
-    assert_eq!(lint.run, Command::Program(vec!["cargo".to_owned(), "clippy".to_owned()]));
+    let clippy = Command::Program(vec!["cargo".to_owned(), "clippy".to_owned()]);
+    assert_eq!(lint.check.command(), Some(&clippy));
     let stage = workflow.stage("look").unwrap();
     assert_eq!((stage.limits, stage.consent), (Limits::default(), Consent::NotNeeded));
     assert_eq!(stage.on["found"].to, [Target::Done]);
@@ -253,7 +254,7 @@ fn ends(workflow: &Workflow) -> bool {
     }
 }
 
-const BITS: [&str; 28] = [
+const BITS: [&str; 32] = [
     "[stages.a]\n",
     "[stages.b]\n",
     "[stages.a.on]\n",
@@ -272,6 +273,10 @@ const BITS: [&str; 28] = [
     "fix = \"b\"\n",
     "run = \"x\"\n",
     "run = []\n",
+    "check = \"tdd\"\n",
+    "check = \"scope\"\n",
+    "report = \"libtest\"\n",
+    "report = { junit = \"x\" }\n",
     "on = { x = \"b\" }\n",
     "x = \"a\"\n",
     "fixed = \"back\"\n",

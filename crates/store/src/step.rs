@@ -26,7 +26,8 @@ pub(crate) fn create(
         Refusal::corrupt("history of a new task", "it does not begin with the task's creation")
     })?;
     task.version = 1;
-    tables.insert_task(&TaskRow::of(&task, now)?, &json("definition", definition)?)?;
+    let sandbox = definition.config.sandbox.name();
+    tables.insert_task(&TaskRow::of(&task, now)?, &json("definition", definition)?, sandbox)?;
     move_legs(tables, now, &task, changes, None)?;
     tables.append(key(task.id()), &events(now, changes, by)?)?;
     Ok(task)

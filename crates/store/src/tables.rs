@@ -14,7 +14,7 @@ use crate::refusal::Result;
 pub(crate) trait Tables {
     /// A number for a new task.
     fn reserve(&mut self) -> Result<i64>;
-    fn insert_task(&mut self, task: &TaskRow, definition: &str) -> Result<()>;
+    fn insert_task(&mut self, task: &TaskRow, definition: &str, sandbox: &str) -> Result<()>;
     /// The task's version; from here to the end of the transaction nobody else changes the task.
     fn lock_task(&mut self, task: i64) -> Result<Option<i64>>;
     fn update_task(&mut self, task: &TaskRow) -> Result<()>;

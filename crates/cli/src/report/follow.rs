@@ -3,7 +3,7 @@
 use acquit_core::agent::{Item, Said, Usage};
 use acquit_core::change::Change;
 use acquit_core::event::{Body, Event, Level};
-use acquit_core::gate::Verdict;
+use acquit_core::gate::{Verdict, Weight};
 use acquit_core::leg::{Ending, Entry, Purpose};
 use acquit_core::time::Span;
 
@@ -228,6 +228,16 @@ impl Follower {
         };
         let detail = self.dim(&format!("{} · {}", verdict.ended, verdict.took));
         let mut lines = vec![format!("  {} gate {} {detail}", self.printer.paint(look, mark), verdict.gate)];
+        let evidence = &verdict.evidence;
+        if !evidence.figures.is_empty() {
+            let figures = evidence.figures.iter().map(|it| format!("{} {}", it.what, it.value));
+            let figures = figures.collect::<Vec<_>>().join(" · ");
+            lines.push(self.faint(&format!("    {}", text::line(&figures, WIDTH))));
+        }
+        let noted = evidence.findings.iter().filter(|finding| finding.weight == Weight::Noted);
+        lines.extend(
+            noted.map(|finding| self.faint(&format!("    {}", text::line(&finding.to_string(), WIDTH)))),
+        );
         if let Some(failure) = &verdict.failure {
             let place = failure.location.as_ref().map(|place| format!("at {}:{}", place.path, place.line));
             let message = failure.message.lines().take(FAILURE_LINES).map(str::to_owned);

@@ -25,7 +25,11 @@ impl Printer {
         let lines =
             table::lines(&["TASK", "STATE", "STAGE", "LEGS", "COST", "UPDATED", "TITLE"], &rows, &[3, 4]);
         for (index, line) in lines.iter().enumerate() {
-            self.data(&self.paint(if index == 0 { Look::Faint } else { Look::Plain }, line));
+            let line = self.paint(if index == 0 { Look::Faint } else { Look::Plain }, line);
+            let open = index > 0 && tasks[index - 1].sandbox == Mode::Off;
+            let mark =
+                if open { format!("  {}", self.paint(Look::Bad, "SANDBOX OFF")) } else { String::new() };
+            self.data(&format!("{line}{mark}"));
         }
     }
 

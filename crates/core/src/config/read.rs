@@ -97,8 +97,7 @@ fn config(mut root: Table<'_, '_>) -> Config {
         check_ref(source, &prefix, &format!("{}task", prefix.value));
         prefix.value
     });
-    const MODES: [(&str, Mode); 3] = [("on", Mode::On), ("strict", Mode::Strict), ("off", Mode::Off)];
-    let sandbox = root.word("sandbox", &MODES).map(|mode| mode.value).unwrap_or_default();
+    let sandbox = root.word("sandbox", &Mode::ALL).map(|mode| mode.value).unwrap_or_default();
     let protected = protected(&mut root);
     let access = root.table("access").map(access).unwrap_or_default();
     let network = root.table("network").map(network).unwrap_or_default();

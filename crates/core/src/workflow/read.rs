@@ -19,7 +19,9 @@
 //! first = "tests"               # default: the first
 //!
 //! [gates.test]
+//! check = "command"             # or tests, tdd, coverage, mutation, secrets, scope, commits, dilution: docs/gates.md
 //! run = "cargo test"            # a line for sh -c, or a list: program and arguments
+//! report = "libtest"            # what it prints, or { junit = "report.xml" }: shown with the verdict
 //! kind = "test"                 # the budget that a failure spends; default: its name, if that is a budget, or "gate"
 //! severity = "error"            # or "warning": shown, but rejects nothing
 //! timeout = "10m"
@@ -83,7 +85,8 @@ use super::{Variation, check, placeholders, stage};
 use crate::config;
 use crate::config::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
 use crate::failure::kind;
-use crate::gate::{Command, Gate, Severity};
+use crate::gate::check::{Plain, UnknownKind};
+use crate::gate::{Check, Command, Gate, Severity};
 use crate::ids::Name;
 use crate::time::Span;
 
@@ -208,12 +211,12 @@ fn variation(mut table: Table<'_, '_>, variables: &BTreeMap<String, String>) -> 
 /// Reads a gate. One that could not be read is still declared, so that the stages that name it are not blamed.
 fn gate(name: Name, table: Option<Table<'_, '_>>, budgets: &[(At<Name>, u32)]) -> Gate {
     const SEVERITIES: [(&str, Severity); 2] = [("error", Severity::Error), ("warning", Severity::Warning)];
-    let unread = Command::Program(Vec::new());
+    let unread = || Check::Command(Plain { run: Command::Program(Vec::new()), report: None });
     let Some(table) = table else {
         let kind = Name::literal("gate");
         return Gate {
             name,
-            run: unread,
+            check: unread(),
             kind,
             severity: Severity::Error,
             timeout: GATE_TIMEOUT,
@@ -221,8 +224,7 @@ fn gate(name: Name, table: Option<Table<'_, '_>>, budgets: &[(At<Name>, u32)]) -
         };
     };
     let mut table = table.named(format!("gate `{name}`"));
-    let run = table.value("run").and_then(|value| value.command());
-    table.require("run", "say what is run: run = \"cargo test\"");
+    let check = Check::read(&mut table);
     let known = |word: &str| {
         let declared = budgets.iter().any(|(budget, _)| budget.value == *word);
         declared || kind::DEFAULTS.iter().any(|(budget, _)| *budget == word)
@@ -240,6 +242,13 @@ fn gate(name: Name, table: Option<Table<'_, '_>>, budgets: &[(At<Name>, u32)]) -
     let severity = table.word("severity", &SEVERITIES).map_or(Severity::Error, |severity| severity.value);
     let timeout = table.span("timeout").unwrap_or(GATE_TIMEOUT);
     let network = table.word("network", &config::NETWORKS).map(|network| network.value);
-    table.finish();
-    Gate { name, run: run.unwrap_or(unread), kind, severity, timeout, network }
+    let check = match check {
+        Ok(check) => {
+            table.finish();
+            check
+        }
+        // Of a check that is not known any key may be meant.
+        Err(UnknownKind) => None,
+    };
+    Gate { name, check: check.unwrap_or_else(unread), kind, severity, timeout, network }
 }

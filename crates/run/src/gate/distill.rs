@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use acquit_core::agent::shorten;
 use acquit_core::failure::Location;
 
-use crate::untrusted::{tail, text as read_text};
+use crate::untrusted::{self, text as read_text};
 
 /// How much of the output is looked at. Tools put the failure at the end.
 const LOOKED_AT: u64 = 256 * 1024;
@@ -47,25 +47,45 @@ pub struct Found {
 
 /// Reads a gate's output.
 pub fn distill(log: &Path, tree: &Path) -> Found {
-    let text = tail(log, LOOKED_AT);
+    let text = untrusted::tail(log, LOOKED_AT);
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let location = lines.iter().find_map(|line| place(line, tree));
     let excerpt = location.as_ref().and_then(|location| excerpt(location, tree));
-    Found { message: essential(&lines), location, excerpt }
+    Found { message: essential(&lines, LINES), location, excerpt }
+}
+
+/// What an output says from its first failure on, at greater length: to be searched, not to be read.
+pub(super) fn errors(log: &Path) -> String {
+    /// More than the messages of one compilation that stopped at its first errors.
+    const SEARCHED: usize = 400;
+    let text = untrusted::tail(log, LOOKED_AT);
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    essential(&lines, SEARCHED)
+}
+
+/// A place that a report names, if it is one of the tree.
+pub(super) fn located(location: &Location, tree: &Path) -> Option<Location> {
+    Some(Location { path: inside(&location.path, tree)?, line: location.line })
+}
+
+/// The end of an output, as it can be shown.
+pub(super) fn tail(log: &Path, limit: u64) -> String {
+    let text = untrusted::tail(log, limit);
+    text.lines().map(printable).collect::<Vec<_>>().join("\n")
 }
 
 /// From the first line that sounds like a failure on; if none does, the end.
-fn essential(lines: &[&str]) -> String {
+fn essential(lines: &[&str], most: usize) -> String {
     let sounds = |line: &&str| {
         let line = line.to_lowercase();
         SIGNS.iter().any(|sign| line.contains(sign))
     };
-    let from = lines.iter().position(sounds).unwrap_or_else(|| lines.len().saturating_sub(LINES));
+    let from = lines.iter().position(sounds).unwrap_or_else(|| lines.len().saturating_sub(most));
     // The line before a failure often names the test.
     let kept = &lines[from.saturating_sub(1)..];
-    let shown: Vec<String> = kept.iter().take(LINES).map(|line| shorten(&printable(line), LINE)).collect();
+    let shown: Vec<String> = kept.iter().take(most).map(|line| shorten(&printable(line), LINE)).collect();
     let text = shown.join("\n");
-    match kept.len().saturating_sub(LINES) {
+    match kept.len().saturating_sub(most) {
         0 => text,
         more => format!("{text}\n… ({more} lines more)"),
     }
@@ -129,7 +149,7 @@ fn inside(path: &str, tree: &Path) -> Option<String> {
 }
 
 /// The lines around a place, numbered, with the line itself marked.
-fn excerpt(location: &Location, tree: &Path) -> Option<String> {
+pub(super) fn excerpt(location: &Location, tree: &Path) -> Option<String> {
     let path = tree.join(&location.path);
     let text = read_text(&path, SOURCE_LIMIT).ok()??;
     let at = location.line as usize;

@@ -1,158 +1,99 @@
-//! Gates: commands that the harness runs on the work, and what their failure says to whoever must mend it.
+//! Gates: what the harness checks of the work, and what a failure says to whoever must mend it.
 
-use std::path::PathBuf;
+use acquit_core::failure::{Failure, kind};
+use acquit_core::gate::{Check, Evidence, Gate, Verdict};
 
-use acquit_core::failure::Failure;
-use acquit_core::gate::{Command, Gate, Verdict};
-use acquit_core::leg::Ending;
-use acquit_core::sandbox::Network;
-use acquit_core::time::Span;
-
-use crate::agent;
-use crate::harness::{Desk, Enclosure, GRACE, Job, Trouble, Watch, Who, chain, span};
-use crate::process::{self, Exit, Limits, Spec, Stderr, Stdin, Stdout};
+use crate::harness::{Desk, Ground, Job, Trouble};
 use crate::workspace::Locked;
 
+mod baseline;
+mod command;
+mod compared;
 mod distill;
+mod plain;
+mod reports;
+mod suite;
+mod tdd;
 
+pub(crate) use command::{Ran, Wanted, command};
 pub use distill::distill;
 
-/// A gate that prints more than this is in a loop.
-const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
+/// How much of a failed gate's output is kept with its event.
+const TAIL: u64 = 2_000;
 
-/// How a command ended.
-pub(crate) struct Ran {
-    /// Whether it ended with code 0.
-    pub(crate) passed: bool,
-    /// How, in words.
-    pub(crate) ended: String,
-    /// Why it did not come to an end of its own, if it did not.
-    pub(crate) cut_short: Option<String>,
-    /// How long it took.
-    pub(crate) took: Span,
-    /// Where its output is.
-    pub(crate) log: PathBuf,
-}
+/// How many findings are told to whoever mends.
+const MOST_TOLD: usize = 12;
 
-/// A command of the project that is to be run.
-pub(crate) struct Wanted<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) command: &'a Command,
-    pub(crate) timeout: Span,
-    pub(crate) network: Network,
-}
-
-/// Runs a gate on the tree.
+/// Runs a gate on the work.
 pub(crate) fn run(
     desk: &mut Desk<'_>,
     job: &Job<'_>,
     gate: &Gate,
     workspace: &Locked,
 ) -> Result<Verdict, Trouble> {
-    let network = gate.network.unwrap_or(job.definition.config.network.gates);
-    let wanted = Wanted { name: gate.name.as_str(), command: &gate.run, timeout: gate.timeout, network };
-    let ran = command(desk, job, workspace, &wanted)?;
-    let tree = &workspace.tree();
-    let failure = (!ran.passed).then(|| {
-        let found = distill(&ran.log, tree);
-        let message = match (&ran.cut_short, found.message.is_empty()) {
-            (_, true) => format!("`{}`: {}; it printed nothing", gate.run, ran.ended),
-            (Some(why), false) => format!("`{}`: {why}\n{}", gate.run, found.message),
-            (None, false) => found.message,
-        };
-        Failure {
-            gate: gate.name.clone(),
-            kind: gate.kind.clone(),
-            message,
-            location: found.location,
-            excerpt: found.excerpt,
+    match &gate.check {
+        Check::Command(plain) => plain::run(desk, job, gate, plain, workspace),
+        Check::Tests(tests) => compared::run(desk, job, gate, tests, workspace),
+        Check::Tdd(settings) => tdd::run(desk, job, gate, settings, workspace),
+        Check::Coverage(_)
+        | Check::Mutation(_)
+        | Check::Secrets(_)
+        | Check::Scope(_)
+        | Check::Commits(_)
+        | Check::Dilution(_) => {
+            let words = format!("gate `{}`: this version has no check `{}`", gate.name, gate.check.word());
+            Err(Trouble::failed(kind::HARNESS, words))
         }
+    }
+}
+
+/// The verdict that follows from evidence: the work stands unless something in it fails it.
+fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, ground: &Ground) -> Verdict {
+    let failing: Vec<String> = evidence.failing().map(ToString::to_string).collect();
+    let failure = (!failing.is_empty()).then(|| {
+        let more = failing.len().saturating_sub(MOST_TOLD) + evidence.more as usize;
+        let mut message = failing.iter().take(MOST_TOLD).cloned().collect::<Vec<_>>().join("\n");
+        if more > 0 {
+            message.push_str(&format!("\n… ({more} findings more)"));
+        }
+        let place = evidence.failing().find_map(|finding| distill::located(finding.location.as_ref()?, &ground.tree));
+        let excerpt = place.as_ref().and_then(|place| distill::excerpt(place, &ground.tree));
+        Failure { gate: gate.name.clone(), kind: gate.kind.clone(), message, location: place, excerpt }
     });
-    Ok(Verdict {
+    let tail = failure.as_ref().map(|_| distill::tail(&spent.log, TAIL)).unwrap_or_default();
+    let ended = match evidence.failing().count() {
+        0 if spent.ended.is_empty() => "nothing had to be run".to_owned(),
+        0 => spent.ended.clone(),
+        1 => "1 finding".to_owned(),
+        number => format!("{number} findings"),
+    };
+    Verdict {
         gate: gate.name.clone(),
-        passed: ran.passed,
+        passed: failure.is_none(),
         severity: gate.severity,
-        command: gate.run.to_string(),
-        ended: ran.ended,
+        command: gate.check.to_string(),
+        ended,
+        took: spent.took(),
+        output: spent.log.to_string_lossy().into_owned(),
+        failure,
+        evidence,
+        tail,
+    }
+}
+
+/// The verdict of a gate that ended with a command.
+fn verdict(gate: &Gate, ran: &Ran, failure: Option<Failure>) -> Verdict {
+    let tail = failure.as_ref().map(|_| distill::tail(&ran.log, TAIL)).unwrap_or_default();
+    Verdict {
+        gate: gate.name.clone(),
+        passed: failure.is_none(),
+        severity: gate.severity,
+        command: gate.check.to_string(),
+        ended: ran.ended.clone(),
         took: ran.took,
         output: ran.log.to_string_lossy().into_owned(),
         failure,
-    })
-}
-
-/// Runs a command of the project in its tree: no secrets, no input, output to a file of the leg.
-pub(crate) fn command(
-    desk: &mut Desk<'_>,
-    job: &Job<'_>,
-    workspace: &Locked,
-    wanted: &Wanted<'_>,
-) -> Result<Ran, Trouble> {
-    let Wanted { name, command, timeout, network } = *wanted;
-    let (program, args) = agent::program(command).map_err(|error| Trouble::harness(&error))?;
-    let folder = desk.world.leg_folder(desk.hold.leg);
-    std::fs::create_dir_all(folder.path())
-        .map_err(|error| Trouble::file("create the folder", folder.path(), &error))?;
-    let log = folder.check(name);
-    let enclosure = Enclosure::new(desk, job, workspace, name, network, &Who::Check)?;
-    let mut env = desk.world.environment.common();
-    // Most tools take this as "nobody is watching": no prompts, no progress bars.
-    env.push(("CI".into(), "true".into()));
-    env.extend(enclosure.environment());
-    let spec = Spec {
-        program,
-        args,
-        cwd: workspace.tree(),
-        env,
-        stdin: Stdin::Closed,
-        stdout: Stdout::Truncate(log.clone()),
-        stderr: Stderr::WithStdout,
-        limits: Limits { time: timeout.duration(), idle: None, output: OUTPUT_LIMIT, grace: GRACE },
-        policy: enclosure.policy.clone(),
-    };
-    let child = match desk.world.spawner.spawn(&spec) {
-        Ok(child) => child,
-        // The program may be one of the repository's own, which the change has removed: the work is at fault, not the harness.
-        Err(
-            error @ (process::Error::ProgramMissing { .. } | process::Error::ProgramNotExecutable { .. }),
-        ) => {
-            let why = format!("failed to {}", chain(&error));
-            return Ok(Ran {
-                passed: false,
-                ended: why.clone(),
-                cut_short: Some(why),
-                took: Span::from(0),
-                log,
-            });
-        }
-        Err(error) => return Err(Trouble::harness(&error)),
-    };
-    let about = format!("`{name}`");
-    enclosure.announce(desk, &about, child.missing());
-    let mut watch = Watch::new(desk, None);
-    let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
-    let cleaned = watch.desk.redactor.file(&log);
-    if let Some(error) = watch.broken {
-        return Err(error.into());
+        evidence: Evidence::default(),
+        tail,
     }
-    cleaned.map_err(|error| Trouble::file("take secrets out of", &log, &error))?;
-    if watch.cancelled {
-        return Err(Trouble::Leg(Ending::Cancelled));
-    }
-    let ended = ended?;
-    enclosure.end(desk, &about);
-    Ok(Ran {
-        passed: ended.exit == Exit::Code(0),
-        ended: ended.exit.to_string(),
-        cut_short: match ended.exit {
-            Exit::Code(_) | Exit::Signal(_) => None,
-            Exit::TimedOut { .. } | Exit::Idle { .. } | Exit::OutputLimit { .. } | Exit::Cancelled => {
-                Some(ended.exit.to_string())
-            }
-            Exit::Excess(excess) => {
-                Some(format!("{excess}; the limit is `{}` of [limits] in acquit.toml", excess.key()))
-            }
-        },
-        took: span(ended.duration),
-        log,
-    })
 }

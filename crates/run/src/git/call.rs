@@ -125,6 +125,12 @@ impl Call {
         self.inside(path)
     }
 
+    /// Uses this index instead of the repository's.
+    #[must_use]
+    pub fn index(self, path: &Path) -> Self {
+        self.env("GIT_INDEX_FILE", path)
+    }
+
     /// Reads attributes from nowhere, so that none in the tree has a say in how files are read.
     #[must_use]
     pub fn without_attributes(mut self, empty_tree: &str) -> Self {

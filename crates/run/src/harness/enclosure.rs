@@ -32,6 +32,21 @@ pub(crate) enum Who<'a> {
     Check,
 }
 
+/// Where a program works.
+pub(crate) struct Ground {
+    /// The tree that it may change.
+    pub(crate) tree: PathBuf,
+    /// The object folders that the repository of that tree borrows.
+    pub(crate) objects: Vec<PathBuf>,
+}
+
+impl Ground {
+    /// In the workspace.
+    pub(crate) fn of(workspace: &Locked) -> Self {
+        Self { tree: workspace.tree(), objects: workspace.borrowed_objects().to_vec() }
+    }
+}
+
 /// A program's walls.
 pub(crate) struct Enclosure {
     /// The file with its policy; none without a sandbox.
@@ -47,7 +62,7 @@ impl Enclosure {
     pub(crate) fn new(
         desk: &Desk<'_>,
         job: &Job<'_>,
-        workspace: &Locked,
+        ground: &Ground,
         name: &str,
         network: Network,
         who: &Who<'_>,
@@ -62,8 +77,8 @@ impl Enclosure {
             |error: std::io::Error| Trouble::file("write the sandbox policy into", folder.path(), &error);
         let home =
             desk.world.environment.get("HOME").map_or_else(|| PathBuf::from("/nonexistent"), PathBuf::from);
-        let mut read = workspace.borrowed_objects().to_vec();
-        let mut write = vec![workspace.tree()];
+        let mut read = ground.objects.clone();
+        let mut write = vec![ground.tree.clone()];
         let (aside, passing) = match who {
             Who::Agent { parts, .. } => {
                 read.push(folder.prompt());

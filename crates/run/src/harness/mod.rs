@@ -36,7 +36,8 @@ use crate::secrets::{self, Vault};
 use crate::world::World;
 
 pub(crate) use desk::Desk;
-pub(crate) use enclosure::{Enclosure, Who};
+pub(crate) use enclosure::{Enclosure, Ground, Who};
+pub(crate) use perform::setup_aside;
 pub(crate) use turn::{GRACE, span};
 pub(crate) use watch::Watch;
 pub(crate) use work::Job;

@@ -9,10 +9,10 @@ use acquit_core::workflow::Action;
 
 use super::desk::Desk;
 use super::work::{Done, Job, by_harness};
-use super::{Trouble, guard};
+use super::{Ground, Trouble, guard};
 use crate::gate;
 use crate::git::{CommitId, Identity};
-use crate::workspace::Locked;
+use crate::workspace::{Locked, Scratch};
 
 /// The longest first line of a commit that git's own tools show whole.
 const SUBJECT: usize = 72;
@@ -30,7 +30,7 @@ pub(super) fn setup(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> R
     let ran = gate::command(
         desk,
         job,
-        workspace,
+        &Ground::of(workspace),
         &gate::Wanted {
             name: "setup",
             command: &setup.run,
@@ -45,6 +45,23 @@ pub(super) fn setup(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> R
     }
     workspace.mark_setup_done(&key)?;
     Ok(())
+}
+
+/// Installs dependencies in a tree beside the workspace, which is new and therefore has none.
+pub(crate) fn setup_aside(desk: &mut Desk<'_>, job: &Job<'_>, scratch: &Scratch<'_>) -> Result<(), Trouble> {
+    let Some(setup) = &job.definition.config.setup else { return Ok(()) };
+    if !scratch.needs_setup(&setup.lock_files) {
+        return Ok(());
+    }
+    let network = job.definition.config.network.setup;
+    let wanted = gate::Wanted { name: "setup-aside", command: &setup.run, timeout: setup.timeout, network };
+    let ran = gate::command(desk, job, &scratch.ground(), &wanted)?;
+    if ran.passed {
+        return Ok(());
+    }
+    let words = crate::untrusted::tail(&ran.log, 2_000);
+    let reason = format!("the setup command `{}` beside the workspace: {}\n{words}", setup.run, ran.ended);
+    Err(Trouble::failed(kind::HARNESS, reason))
 }
 
 /// Performs an action stage. Each is idempotent: done again after a crash, it finds its effect and changes nothing.

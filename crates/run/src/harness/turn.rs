@@ -20,7 +20,7 @@ use acquit_core::time::Span;
 use acquit_core::workflow::AgentWork;
 
 use super::desk::Desk;
-use super::enclosure::{Enclosure, Who};
+use super::enclosure::{Enclosure, Ground, Who};
 use super::end::{self, Turn};
 use super::watch::Watch;
 use super::work::Job;
@@ -177,7 +177,7 @@ pub(super) fn run(
     let Ready { chosen: Chosen { name, agent, session }, network, mut launch } = ready;
     let limits = &job.stage.limits;
     let who = Who::Agent { login: &agent.login, hosts: &agent.hosts, parts: &launch.parts };
-    let enclosure = Enclosure::new(desk, job, workspace, "agent", network, &who)?;
+    let enclosure = Enclosure::new(desk, job, &Ground::of(workspace), "agent", network, &who)?;
     launch.env.extend(enclosure.environment());
     let spec = Spec {
         program: launch.program,

@@ -35,6 +35,13 @@ pub(crate) struct Job<'a> {
     pub(super) start: CommitId,
 }
 
+impl Job<'_> {
+    /// The commit that the task's work is compared with.
+    pub(crate) fn base(&self) -> Result<CommitId, Trouble> {
+        self.task.seed.base.commit.parse().map_err(|error| Trouble::harness(&error))
+    }
+}
+
 /// What a stage's work came to, before the gates have spoken.
 pub(super) struct Done {
     pub(super) outcome: Outcome,
@@ -248,7 +255,7 @@ fn gates(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Vec<F
         if verdict.rejects() {
             failures.extend(verdict.failure.clone());
         }
-        desk.note(Body::Gate { verdict });
+        desk.note(Body::Gate { verdict: Box::new(verdict) });
         // The tests of a hostile change are hostile code: the next gate judges the work, not what this one made of it.
         workspace.discard()?;
     }

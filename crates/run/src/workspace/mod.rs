@@ -6,6 +6,7 @@
 //! <dir>/state       what was known to be true when a leg was last prepared or collected
 //! <dir>/lock        held while a leg works here
 //! <dir>/kept/       what could not be turned into commits, moved aside as it was
+//! <dir>/scratch/    while a check needs it: a tree in another state, with an index of its own
 //! ```
 //!
 //! Both repositories borrow the objects of the user's repository and write only their own. The agent reaches `work/`
@@ -37,6 +38,7 @@ mod publish;
 mod remove;
 mod rules;
 mod save;
+mod scratch;
 mod search;
 mod setup;
 mod snapshot;
@@ -55,6 +57,8 @@ pub use error::Error;
 pub use lock::Locked;
 pub use prepare::Prepared;
 pub use rules::Rules;
+pub(crate) use scratch::read_file;
+pub use scratch::{Become, Changed, Scratch, Stored};
 pub use search::Leak;
 
 /// Removes a folder that a program of a leg wrote to, also what it closed.

@@ -21,6 +21,7 @@ create table tasks (
     project_name text not null,
     title text not null,
     workflow text not null,
+    sandbox text not null check (sandbox in ('on', 'strict', 'off')),
     priority bigint not null,
     legs bigint not null check (legs >= 0),
     cost bigint check (cost >= 0),

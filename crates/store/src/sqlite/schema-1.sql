@@ -23,6 +23,7 @@ create table tasks (
     project_name text not null,
     title text not null,
     workflow text not null,
+    sandbox text not null check (sandbox in ('on', 'strict', 'off')),
     priority integer not null,
     legs integer not null check (legs >= 0),
     cost integer check (cost >= 0),

@@ -4,6 +4,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{At, Place, Source, Value, did_you_mean, quoted};
+use crate::gate::Paths;
 use crate::ids::Name;
 use crate::time::Span;
 
@@ -61,6 +62,22 @@ impl<'s, 't> Table<'s, 't> {
 
     pub(crate) fn strings(&mut self, key: &'static str) -> Option<Vec<At<String>>> {
         self.value(key)?.strings()
+    }
+
+    /// Patterns for paths of the repository.
+    pub(crate) fn paths(&mut self, key: &'static str) -> Option<Paths> {
+        let value = self.value(key)?;
+        value.paths(value.strings()?)
+    }
+
+    /// A count from 1 to `most`.
+    pub(crate) fn positive(&mut self, key: &'static str, most: u32) -> Option<u32> {
+        let value = self.value(key)?;
+        let count = value.count(most)?;
+        if count == 0 {
+            self.source.report(value.place, format!("{} must be at least 1", quoted(key)), None);
+        }
+        (count > 0).then_some(count)
     }
 
     pub(crate) fn span(&mut self, key: &'static str) -> Option<Span> {

@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::{DeInteger, DeValue};
 
 use super::{At, Place, Source, Table, quoted};
-use crate::gate::Command;
+use crate::gate::{Command, Paths};
 use crate::ids::Name;
 use crate::time::Span;
 
@@ -96,6 +96,21 @@ impl<'s, 't> Value<'s, 't> {
     /// A list of strings. An item that is none is noted and left out.
     pub(crate) fn strings(&self) -> Option<Vec<At<String>>> {
         Some(self.items("a list of strings")?.iter().filter_map(Self::string).collect())
+    }
+
+    /// Patterns for paths of the repository, of which each is noted that is none.
+    pub(crate) fn paths(&self, patterns: Vec<At<String>>) -> Option<Paths> {
+        let mut paths = Paths::default();
+        let mut sound = true;
+        for pattern in patterns {
+            if let Err(error) = paths.push(&pattern.value) {
+                let hint = "patterns are for paths from the repository's root: \"tests/**\", \"*_test.go\""
+                    .to_owned();
+                self.source.report(pattern.place, error.to_string(), Some(hint));
+                sound = false;
+            }
+        }
+        sound.then_some(paths)
     }
 
     /// A count that is at most `most`.

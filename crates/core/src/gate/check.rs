@@ -1,0 +1,153 @@
+//! The kinds of checks, each with settings of its own: a file below `check/` has the settings and how they are read.
+//!
+//! To add one: a variant here, a word in [`Check::WORDS`], a line in `read`, and a file with a struct and its `read`.
+
+use serde::{Deserialize, Serialize};
+
+use super::Command;
+use crate::config::toml::Table;
+
+mod commits;
+mod coverage;
+mod dilution;
+mod mutation;
+mod plain;
+mod scope;
+mod secrets;
+mod tdd;
+mod tests;
+
+pub use commits::Commits;
+pub use coverage::Coverage;
+pub use dilution::Dilution;
+pub use mutation::Mutation;
+pub use plain::Plain;
+pub use scope::Scope;
+pub use secrets::Secrets;
+pub use tdd::{Red, Tdd, Weak};
+pub use tests::Tests;
+
+/// What a gate checks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// A command that must end with code 0.
+    Command(Plain),
+    /// Tests, compared one by one with the base commit: only new failures count.
+    Tests(Tests),
+    /// The tests of the change fail without it and pass with it.
+    Tdd(Tdd),
+    /// The lines of the change are covered by tests.
+    Coverage(Coverage),
+    /// Mutants of the changed lines are caught by tests.
+    Mutation(Mutation),
+    /// No secret in any line that the change's commits add.
+    Secrets(Secrets),
+    /// The change is small and stays where it may.
+    Scope(Scope),
+    /// The change's commits are as the project wants them.
+    Commits(Commits),
+    /// No test is weaker than before.
+    Dilution(Dilution),
+}
+
+/// The kinds without their settings.
+#[derive(Clone, Copy)]
+enum Kind {
+    Command,
+    Tests,
+    Tdd,
+    Coverage,
+    Mutation,
+    Secrets,
+    Scope,
+    Commits,
+    Dilution,
+}
+
+const WORDS: [(&str, Kind); 9] = [
+    ("command", Kind::Command),
+    ("tests", Kind::Tests),
+    ("tdd", Kind::Tdd),
+    ("coverage", Kind::Coverage),
+    ("mutation", Kind::Mutation),
+    ("secrets", Kind::Secrets),
+    ("scope", Kind::Scope),
+    ("commits", Kind::Commits),
+    ("dilution", Kind::Dilution),
+];
+
+impl Check {
+    /// Reads the check of a gate and its settings. What is wrong is noted; `Err` if it is not even known which keys belong
+    /// to it.
+    pub(crate) fn read(table: &mut Table<'_, '_>) -> Result<Option<Self>, UnknownKind> {
+        let kind = match table.word("check", &WORDS) {
+            Some(kind) => kind.value,
+            None if table.has("check") => return Err(UnknownKind),
+            None => Kind::Command,
+        };
+        Ok(match kind {
+            Kind::Command => Plain::read(table).map(Self::Command),
+            Kind::Tests => Tests::read(table).map(Self::Tests),
+            Kind::Tdd => Tdd::read(table).map(Self::Tdd),
+            Kind::Coverage => Coverage::read(table).map(Self::Coverage),
+            Kind::Mutation => Mutation::read(table).map(Self::Mutation),
+            Kind::Secrets => Some(Self::Secrets(Secrets::read(table))),
+            Kind::Scope => Some(Self::Scope(Scope::read(table))),
+            Kind::Commits => Some(Self::Commits(Commits::read(table))),
+            Kind::Dilution => Some(Self::Dilution(Dilution::read(table))),
+        })
+    }
+
+    /// The command that it runs, if it runs one.
+    pub fn command(&self) -> Option<&Command> {
+        match self {
+            Self::Command(plain) => Some(&plain.run),
+            Self::Tests(tests) => Some(&tests.run),
+            Self::Tdd(tdd) => Some(&tdd.run),
+            Self::Coverage(coverage) => Some(&coverage.run),
+            Self::Mutation(mutation) => Some(&mutation.run),
+            Self::Secrets(_) | Self::Scope(_) | Self::Commits(_) | Self::Dilution(_) => None,
+        }
+    }
+
+    /// Its name in TOML.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Command(_) => "command",
+            Self::Tests(_) => "tests",
+            Self::Tdd(_) => "tdd",
+            Self::Coverage(_) => "coverage",
+            Self::Mutation(_) => "mutation",
+            Self::Secrets(_) => "secrets",
+            Self::Scope(_) => "scope",
+            Self::Commits(_) => "commits",
+            Self::Dilution(_) => "dilution",
+        }
+    }
+}
+
+impl std::fmt::Display for Check {
+    /// What is run, or what is looked at.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.command() {
+            Some(command) => command.fmt(f),
+            None => write!(f, "{} of the change", self.word()),
+        }
+    }
+}
+
+/// The word for the check is none that is known; it is noted.
+pub(crate) struct UnknownKind;
+
+/// What most checks run. Notes it if it is missing.
+fn run(table: &mut Table<'_, '_>, example: &str) -> Option<Command> {
+    let run = table.value("run").and_then(|value| value.command());
+    table.require("run", &format!("say what is run: run = \"{example}\""));
+    run
+}
+
+/// Notes keys of commands in a check that runs none.
+fn runs_nothing(table: &mut Table<'_, '_>) {
+    table.refuse(&["run", "build", "report"], "this check looks at the change and runs nothing");
+}

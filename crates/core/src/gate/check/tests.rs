@@ -1,0 +1,39 @@
+//! `check = "tests"`: tests, compared one by one with the exact base commit. Only new failures count, and a test that changes
+//! its mind is named and has no say.
+
+use serde::{Deserialize, Serialize};
+
+use super::run;
+use crate::config::toml::Table;
+use crate::gate::{Command, Format, Report};
+
+/// How often a failure is tried again before it is believed, if a gate does not say: one flaky test in ten fails twice in a
+/// row about once in a hundred times.
+const AGAIN: u32 = 2;
+
+/// The most: each is a run of the whole command.
+const MOST_AGAIN: u32 = 10;
+
+/// Tests that are compared with the base.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tests {
+    /// What makes the tests ready to be run. Its failure is a failure of the gate.
+    pub build: Option<Command>,
+    /// What runs them.
+    pub run: Command,
+    /// Where it leaves how each test ended.
+    pub report: Report,
+    /// How often a failure is tried again before it is believed.
+    pub again: u32,
+}
+
+impl Tests {
+    pub(super) fn read(table: &mut Table<'_, '_>) -> Option<Self> {
+        let build = table.value("build").and_then(|value| value.command());
+        let report = Report::read(table, &Format::OF_TESTS);
+        table.require("report", "say where each test's result is: report = { junit = \"report.xml\" }");
+        let again = table.value("again").map_or(Some(AGAIN), |value| value.count(MOST_AGAIN));
+        let run = run(table, "cargo test --no-fail-fast");
+        Some(Self { build, run: run?, report: report?, again: again? })
+    }
+}

@@ -1,0 +1,112 @@
+//! Patterns for paths of the repository, as gates name them.
+//!
+//! A pattern with a slash is for the whole path from the repository's root (`tests/**`, `**/*.test.ts`); one without is for the
+//! last name, in whichever folder (`*_test.go`). A `*` never crosses a slash.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use serde::{Deserialize, Serialize};
+
+/// Patterns that were found to be sound.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+pub struct Paths(Vec<String>);
+
+/// Why a pattern is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadPattern {
+    /// It would match nothing.
+    #[error("a pattern is empty")]
+    Empty,
+    /// It names a place outside of the repository.
+    #[error("a pattern begins with `/` or contains `..`")]
+    Outside,
+    /// It cannot be read.
+    #[error("a pattern cannot be read: {0}")]
+    Unreadable(String),
+}
+
+impl Paths {
+    /// Patterns that a program wrote and a test has read.
+    pub fn literal(patterns: &[&str]) -> Self {
+        Self(patterns.iter().map(|pattern| (*pattern).to_owned()).collect())
+    }
+
+    /// Adds a pattern.
+    pub fn push(&mut self, pattern: &str) -> Result<(), BadPattern> {
+        if pattern.trim().is_empty() {
+            return Err(BadPattern::Empty);
+        }
+        if pattern.starts_with('/') || pattern.split('/').any(|part| part == "..") {
+            return Err(BadPattern::Outside);
+        }
+        GlobSetBuilder::new()
+            .add(glob(pattern).map_err(|error| BadPattern::Unreadable(error.kind().to_string()))?)
+            .build()
+            .map_err(|error| BadPattern::Unreadable(error.kind().to_string()))?;
+        self.0.push(pattern.to_owned());
+        Ok(())
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// As they were written.
+    pub fn as_slice(&self) -> &[String] {
+        &self.0
+    }
+
+    /// Ready to be asked many times.
+    pub fn compile(&self) -> GlobSet {
+        let mut set = GlobSetBuilder::new();
+        for glob in self.0.iter().filter_map(|pattern| glob(pattern).ok()) {
+            set.add(glob);
+        }
+        set.build().unwrap_or_else(|_| GlobSet::empty())
+    }
+}
+
+fn glob(pattern: &str) -> Result<globset::Glob, globset::Error> {
+    let anywhere = if pattern.contains('/') { String::new() } else { "**/".to_owned() };
+    GlobBuilder::new(&format!("{anywhere}{pattern}")).literal_separator(true).build()
+}
+
+impl TryFrom<Vec<String>> for Paths {
+    type Error = BadPattern;
+
+    fn try_from(patterns: Vec<String>) -> Result<Self, Self::Error> {
+        let mut paths = Self::default();
+        patterns.iter().try_for_each(|pattern| paths.push(pattern))?;
+        Ok(paths)
+    }
+}
+
+impl From<Paths> for Vec<String> {
+    fn from(paths: Paths) -> Self {
+        paths.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_without_a_slash_is_for_names_and_one_with_a_slash_for_paths() {
+        let set = Paths::literal(&["tests/**", "*_test.go", "src/*.md"]).compile();
+        for path in ["tests/a/b.rs", "x_test.go", "a/b/x_test.go", "src/a.md"] {
+            assert!(set.is_match(path), "{path}");
+        }
+        for path in ["a/tests/b.rs", "tests", "x.go", "src/a/b.md"] {
+            assert!(!set.is_match(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_a_pattern_of_the_repository_is_refused() {
+        let refused = |pattern: &str| Paths::default().push(pattern).is_err();
+        assert!(["", " ", "/etc/*", "../x", "a/../b", "[", "{a"].into_iter().all(refused));
+        assert!(!refused("a..b/*.rs"));
+    }
+}

@@ -1,0 +1,112 @@
+//! What a command leaves its results in: a format, and where it is.
+//!
+//! In TOML `report = { junit = "target/junit.xml" }` for files (a pattern may match several), `report = "libtest"` for what the
+//! command prints.
+
+use serde::{Deserialize, Serialize};
+
+use super::Paths;
+use crate::config::toml::{Table, Value, did_you_mean, quoted};
+
+/// The results of a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// How they are written.
+    pub format: Format,
+    /// Where.
+    pub place: Place,
+}
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// JUnit's XML, which runners of all languages write.
+    Junit,
+    /// What `cargo test` prints.
+    Libtest,
+    /// What `go test -json` prints.
+    GoTest,
+    /// The format of static analysis tools.
+    Sarif,
+    /// Covered lines, as most tools write them.
+    Lcov,
+    /// Covered lines as XML.
+    Cobertura,
+    /// Mutants: of cargo-mutants, or in the schema of mutation-testing-report.
+    Mutation,
+}
+
+/// Where results are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// The command prints them.
+    Output,
+    /// Files of the tree, by a pattern.
+    Files(Paths),
+}
+
+impl Format {
+    /// All of them, with their names in TOML.
+    pub const ALL: [(&str, Self); 7] = [
+        ("junit", Self::Junit),
+        ("libtest", Self::Libtest),
+        ("go-test", Self::GoTest),
+        ("sarif", Self::Sarif),
+        ("lcov", Self::Lcov),
+        ("cobertura", Self::Cobertura),
+        ("mutation", Self::Mutation),
+    ];
+
+    /// Those that tell how each test ended.
+    pub const OF_TESTS: [Self; 3] = [Self::Junit, Self::Libtest, Self::GoTest];
+
+    /// Its name in TOML.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
+    }
+}
+
+impl Report {
+    /// Reads `report` of a gate, whose check can use these formats. Notes what is wrong with it.
+    pub(crate) fn read(table: &mut Table<'_, '_>, usable: &[Format]) -> Option<Self> {
+        let value = table.value("report")?;
+        let source = table.source;
+        let names = || usable.iter().map(|format| format.name());
+        let format = |word: &str, place| {
+            let found = usable.iter().copied().find(|format| format.name() == word);
+            if found.is_none() {
+                let hint = did_you_mean(word, "this check reads", names());
+                let known = Format::ALL.iter().any(|(name, _)| *name == word);
+                let what = if known { "this check reads no reports as" } else { "unknown format" };
+                source.report(place, format!("{what} {}", quoted(word)), hint);
+            }
+            found
+        };
+        if value.is_string() {
+            let word = value.string()?;
+            return Some(Self { format: format(&word.value, word.place)?, place: Place::Output });
+        }
+        if !value.is_table() {
+            return value.wrong("a format, or a table of a format and its file: { junit = \"report.xml\" }");
+        }
+        let place = value.key;
+        let entries = value.table()?.entries();
+        let [(key, file)] = entries.as_slice() else {
+            let hint = "write one format and its file: report = { junit = \"report.xml\" }".to_owned();
+            let what = format!("a gate has one report, not {}", entries.len());
+            source.report(place, what, Some(hint));
+            return None;
+        };
+        let format = format(key.value, key.place);
+        let files = paths_of(file);
+        Some(Self { format: format?, place: Place::Files(files?) })
+    }
+}
+
+/// A pattern, or a list of them.
+fn paths_of(value: &Value<'_, '_>) -> Option<Paths> {
+    let list = if value.is_string() { vec![value.string()?] } else { value.strings()? };
+    value.paths(list)
+}

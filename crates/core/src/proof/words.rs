@@ -1,0 +1,165 @@
+//! Names: those that a change adds, and those of the tests that it declares. Read from the text with little knowledge of the
+//! languages, for two questions only: does an error speak of something that is new, and was every new test run.
+
+use std::collections::BTreeSet;
+
+/// A shorter word is in every message.
+const SHORTEST: usize = 2;
+
+/// The words of a text that can be names.
+pub fn words(text: &str) -> BTreeSet<String> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    text.split(|c| !is_part(c))
+        .filter(|word| word.len() >= SHORTEST && !word.starts_with(|c: char| c.is_ascii_digit()))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The names that a new text has and the old one does not.
+pub fn added(old: Option<&str>, new: &str) -> BTreeSet<String> {
+    let known = words(old.unwrap_or_default());
+    words(new).into_iter().filter(|word| !known.contains(word)).collect()
+}
+
+/// A name of `added` that an error speaks of: in the lines that say what is wrong, not in the source that they quote.
+pub fn named<'n>(errors: &str, added: &'n BTreeSet<String>) -> Option<&'n str> {
+    const SIGNS: [&str; 20] = [
+        "error",
+        "undefined",
+        "undeclared",
+        "cannot find",
+        "can't find",
+        "not find",
+        "unresolved",
+        "no method",
+        "no field",
+        "no function",
+        "has no",
+        "is not",
+        "not defined",
+        "does not",
+        "doesn't",
+        "no module",
+        "cannot import",
+        "symbol:",
+        "missing",
+        "unknown",
+    ];
+    let quotes_source = |line: &str| {
+        let line = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
+        line.starts_with('|') || line.starts_with('>') || line.starts_with("-->")
+    };
+    let says = |line: &&str| {
+        let lower = line.to_lowercase();
+        !quotes_source(line) && SIGNS.iter().any(|sign| lower.contains(sign))
+    };
+    let spoken: BTreeSet<String> = errors.lines().filter(says).flat_map(words).collect();
+    added.iter().find(|name| spoken.contains(*name)).map(String::as_str)
+}
+
+/// The names of the tests that a file declares.
+pub fn tests(path: &str, text: &str) -> BTreeSet<String> {
+    let extension = path.rsplit('.').next().unwrap_or_default();
+    match extension {
+        "rs" => attributed(text, &["#[test]", "::test]", "::test(", "#[rstest", "#[test_case"], "fn "),
+        "java" | "kt" => attributed(text, &["@Test", "@ParameterizedTest"], "void "),
+        "py" => after(text, &["def test", "async def test"]).map(|name| format!("test{name}")).collect(),
+        "go" => after(text, &["func Test"])
+            .filter(|rest| !rest.starts_with(char::is_lowercase))
+            .map(|name| format!("Test{name}"))
+            .filter(|name| name != "TestMain")
+            .collect(),
+        "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" => {
+            text.lines().filter_map(javascript).collect()
+        }
+        _ => BTreeSet::new(),
+    }
+}
+
+/// The name behind `keyword` on the line of a mark, or on one of the next.
+fn attributed(text: &str, marks: &[&str], keyword: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut marked = false;
+    for line in text.lines().map(str::trim_start) {
+        if line.starts_with("//") {
+            continue;
+        }
+        let mark = marks.iter().find_map(|mark| line.find(mark).map(|at| at + mark.len()));
+        marked |= mark.is_some() && (line.starts_with("#[") || line.starts_with('@'));
+        let rest = &line[mark.unwrap_or(0)..];
+        if let Some((_, after)) = rest.split_once(keyword).filter(|_| marked) {
+            let name: String = after.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            names.insert(name);
+            marked = false;
+        }
+    }
+    names.remove("");
+    names
+}
+
+/// What follows one of the beginnings of a line, up to the parenthesis.
+fn after<'t>(text: &'t str, begins: &'t [&str]) -> impl Iterator<Item = &'t str> {
+    text.lines().filter_map(move |line| {
+        let line = line.trim_start();
+        let rest = begins.iter().find_map(|begin| line.strip_prefix(begin))?;
+        let (name, _) = rest.split_once('(')?;
+        name.chars().all(|c| c.is_alphanumeric() || c == '_').then_some(name)
+    })
+}
+
+/// `it("name", …)`, `test.only('name', …)`. Names that are put together when the test runs cannot be known.
+fn javascript(line: &str) -> Option<String> {
+    let line = line.trim_start();
+    let rest = line.strip_prefix("it").or_else(|| line.strip_prefix("test"))?;
+    let (modifiers, rest) = rest.split_once('(')?;
+    let modifies = |c: char| c == '.' || c.is_alphabetic();
+    let is_chain = modifiers.starts_with('.') && modifiers.chars().all(modifies);
+    if !(modifiers.is_empty() || is_chain) {
+        return None;
+    }
+    let rest = rest.trim_start();
+    let quote = rest.chars().next().filter(|c| ['"', '\'', '`'].contains(c))?;
+    let (name, _) = rest[1..].split_once(quote)?;
+    (!name.is_empty() && !name.contains(['$', '%', '\\'])).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{added, named, tests};
+
+    fn list(path: &str, text: &str) -> Vec<String> {
+        tests(path, text).into_iter().collect()
+    }
+
+    #[test]
+    fn declared_tests_are_found_in_each_language() {
+        let rust = "#[test]\nfn a() {}\n#[tokio::test(flavor)]\n#[ignore]\nasync fn b() {}\n#[test] fn c() {}\nfn helper() {}\n// #[test]\n";
+        assert_eq!(list("a.rs", rust), ["a", "b", "c"]);
+        assert_eq!(
+            list("t.py", "def test_a():\n  pass\n    async def test_b(self):\ndef helper(): pass\n"),
+            ["test_a", "test_b"]
+        );
+        assert_eq!(
+            list("a_test.go", "func TestA(t *testing.T) {\nfunc Testing() {\nfunc TestMain(m) {\n"),
+            ["TestA"]
+        );
+        let js = "test('a', () => {});\n  it.skip(\"b c\", x);\nit.each([1])('n %i', f);\ntest(`x ${y}`, f)\nitem('no')\n";
+        assert_eq!(list("a.test.ts", js), ["a", "b c"]);
+        assert_eq!(
+            list("ATest.java", "@Test\npublic void adds() {\n@Test void subs() {\nvoid no() {\n"),
+            ["adds", "subs"]
+        );
+    }
+
+    #[test]
+    fn an_error_speaks_of_what_is_new_only_in_its_own_words() {
+        let names = added(Some("fn old() {}"), "fn old() {}\nfn double(x: u8) {}");
+        assert_eq!(
+            named("error[E0425]: cannot find function `double` in this scope", &names),
+            Some("double")
+        );
+        assert_eq!(named("ImportError: cannot import name 'double' from 'lib'", &names), Some("double"));
+        let unrelated = "error: expected `;`\n 5 |     assert_eq!(double(2), 4)\n  --> src/double.rs:5:1\n";
+        assert_eq!(named(unrelated, &names), None);
+    }
+}

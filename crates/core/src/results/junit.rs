@@ -1,0 +1,156 @@
+//! JUnit's XML, as the runners of many languages write it: nextest, pytest, vitest, jest-junit, node:test, gotestsum,
+//! surefire, gradle. They agree on `testcase` and disagree on nearly everything around it.
+
+use super::xml::{Event, Reader};
+use super::{Case, Outcome, Results, TestId, kind};
+
+/// Suites within suites beyond this are not a report.
+const DEEPEST: usize = 64;
+
+/// A test that is being read.
+#[derive(Default)]
+struct Open {
+    suite: String,
+    name: String,
+    skipped: Option<String>,
+    red: Option<Red>,
+    /// Whether text belongs to what is red.
+    in_red: bool,
+}
+
+struct Red {
+    element: &'static str,
+    typed: String,
+    headline: String,
+    body: String,
+}
+
+/// Adds what the report says.
+pub(super) fn read(text: &str, results: &mut Results) {
+    let mut reader = Reader::new(text);
+    let mut suites: Vec<String> = Vec::new();
+    let mut depth = 0_usize;
+    let mut open: Option<Open> = None;
+    while let Some(event) = reader.next() {
+        match event {
+            Event::Start { name: "testsuite", attributes, empty: false } => {
+                depth += 1;
+                if depth > DEEPEST {
+                    results.cut = true;
+                    return;
+                }
+                suites.push(value(&attributes, "name"));
+            }
+            Event::End("testsuite") => {
+                depth = depth.saturating_sub(1);
+                suites.pop();
+            }
+            Event::Start { name: "testcase", attributes, empty } => {
+                let case = begin(&attributes, &suites);
+                if empty {
+                    end(case, results);
+                } else {
+                    open = Some(case);
+                }
+            }
+            Event::End("testcase") => {
+                if let Some(case) = open.take() {
+                    end(case, results);
+                }
+            }
+            Event::Start { name, attributes, empty } => {
+                if let Some(case) = &mut open {
+                    inside(case, name, &attributes, empty);
+                }
+            }
+            Event::End("failure" | "error") => {
+                if let Some(case) = &mut open {
+                    case.in_red = false;
+                }
+            }
+            Event::End(_) => {}
+            Event::Text(text) => {
+                if let Some(Open { red: Some(red), in_red: true, .. }) = &mut open {
+                    red.body.push_str(&text);
+                }
+            }
+        }
+    }
+    // A report that ends in the middle of a test was cut short, by a crash or by somebody.
+    results.cut |= open.is_some() || depth > 0;
+}
+
+fn value(attributes: &[(&str, String)], name: &str) -> String {
+    attributes.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone()).unwrap_or_default()
+}
+
+fn begin(attributes: &[(&str, String)], suites: &[String]) -> Open {
+    let (class, name) = (value(attributes, "classname"), value(attributes, "name"));
+    let file = value(attributes, "file");
+    // Words of the runner itself, the same for every test, say nothing about which it is.
+    let telling = |name: &&String| !["", "pytest", "undefined", "test", "jest tests"].contains(&name.trim());
+    let mut parts: Vec<&str> = suites.iter().filter(telling).map(|name| name.trim()).collect();
+    // Class and suite are often the same, or the class is the name once more.
+    let known = class.trim().is_empty() || class.trim() == name.trim() || class == "test";
+    if !known && !parts.contains(&class.trim()) {
+        parts.push(class.trim());
+    }
+    if parts.is_empty() && !file.is_empty() {
+        parts.push(file.trim());
+    }
+    Open { suite: parts.join("/"), name, ..Open::default() }
+}
+
+fn inside(case: &mut Open, name: &str, attributes: &[(&str, String)], empty: bool) {
+    let element = match name {
+        "failure" => "failure",
+        "error" => "error",
+        "skipped" => {
+            case.skipped = Some(value(attributes, "message"));
+            return;
+        }
+        _ => return,
+    };
+    if case.red.is_none() {
+        case.red = Some(Red {
+            element,
+            typed: value(attributes, "type"),
+            headline: value(attributes, "message"),
+            body: String::new(),
+        });
+        case.in_red = !empty;
+    }
+}
+
+fn end(case: Open, results: &mut Results) {
+    let Open { suite, name, skipped, red, .. } = case;
+    // What is known to fail and marked as such (`todo`) counts as not run, whatever it did.
+    if let Some(why) = skipped {
+        return results.add(TestId::new(&suite, &name), Case::skipped(&why));
+    }
+    let Some(red) = red else { return results.add(TestId::new(&suite, &name), Case::passed()) };
+    let message = match (red.headline.is_empty(), red.body.trim().is_empty()) {
+        (false, true) => red.headline.clone(),
+        (true, _) => red.body.clone(),
+        (false, false) => format!("{}\n{}", red.headline, red.body.trim()),
+    };
+    if is_load_failure(&suite, &name, &red) {
+        return results.add_broken(if name.is_empty() { &suite } else { &name }, &message);
+    }
+    let outcome = match (red.element, kind::judge(&red.typed, &red.headline, &red.body)) {
+        // An `error` is one by its name, except where the runner knows no other word.
+        ("error", Outcome::Failed) if red.typed.contains("Assertion") => Outcome::Failed,
+        ("error", _) => Outcome::Error,
+        (_, outcome) => outcome,
+    };
+    results.add(TestId::new(&suite, &name), Case::red(outcome, &message));
+}
+
+/// Whether what failed is not a test, but a file of tests that could not be loaded.
+fn is_load_failure(suite: &str, name: &str, red: &Red) -> bool {
+    const SIGNS: [&str; 3] = ["collection failure", "Test suite failed to run", "[build failed]"];
+    let said = |sign: &&str| red.headline.contains(*sign) || red.body.contains(*sign);
+    let is_file = name.starts_with('/') || name == suite;
+    let named_like_a_file = is_file && name.rsplit('/').next().is_some_and(|last| last.contains('.'));
+    name.is_empty() || named_like_a_file || SIGNS.iter().any(said)
+}

@@ -1,0 +1,192 @@
+//! How each test ended, read from what a runner left.
+//!
+//! Reports are written by programs that run the code of a hostile change. So the readers are bounded in size, number and
+//! depth, never panic, and take what they cannot read for missing. What a report says is believed as far as a test can be
+//! believed at all; the harness adds what a report cannot forge: that it is new, and that it agrees with the exit code.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::shorten;
+use crate::failure::Location;
+use crate::gate::Format;
+
+mod gotest;
+mod junit;
+mod kind;
+mod libtest;
+mod merge;
+pub mod sarif;
+mod xml;
+
+pub use merge::{Known, Merged};
+
+/// The largest report that is read: ten times that of the largest suites.
+pub const LARGEST: u64 = 64 << 20;
+
+/// The most tests that are read from reports together.
+const MOST_CASES: usize = 200_000;
+
+/// How much is kept of a name. Generated names of parameters are long, and still differ at their beginning.
+const LONGEST_NAME: usize = 400;
+
+/// How much is kept of what a test says when it fails.
+const LONGEST_MESSAGE: usize = 1_500;
+
+/// What a runner reported.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Results {
+    /// The tests, by what they are called.
+    #[serde(with = "as_list")]
+    pub tests: BTreeMap<TestId, Case>,
+    /// What could not even be loaded, so that none of its tests is among the others.
+    pub broken: Vec<Broken>,
+    /// Whether there was more than is read.
+    pub cut: bool,
+}
+
+/// What a test is called.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TestId {
+    /// The suite, file, class or package.
+    pub suite: String,
+    /// Its name there.
+    pub name: String,
+}
+
+/// How a test ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Case {
+    /// How.
+    pub outcome: Outcome,
+    /// What it said, if it did not pass.
+    pub message: String,
+    /// Where it failed, as the report names it: not yet known to be a file of the repository.
+    pub location: Option<Location>,
+}
+
+/// The ways to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It was not run.
+    Skipped,
+    /// What it says holds.
+    Passed,
+    /// What it says does not hold: an assertion failed.
+    Failed,
+    /// It did not come to say anything: something it uses is missing, or broke.
+    Error,
+}
+
+/// A file, package or suite that could not be loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Broken {
+    /// Which, as the runner calls it.
+    pub what: String,
+    /// Why.
+    pub message: String,
+}
+
+impl std::fmt::Display for TestId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.suite.is_empty() {
+            f.write_str(&self.name)
+        } else {
+            write!(f, "{} › {}", self.suite, self.name)
+        }
+    }
+}
+
+impl TestId {
+    fn new(suite: &str, name: &str) -> Self {
+        Self { suite: shorten(suite.trim(), LONGEST_NAME), name: shorten(name.trim(), LONGEST_NAME) }
+    }
+}
+
+impl Outcome {
+    /// Whether it is red.
+    pub fn is_red(self) -> bool {
+        match self {
+            Self::Failed | Self::Error => true,
+            Self::Passed | Self::Skipped => false,
+        }
+    }
+}
+
+impl Results {
+    /// Adds what a report of that format says. Formats that do not tell of tests add nothing.
+    pub fn read(&mut self, format: Format, text: &str) {
+        match format {
+            Format::Junit => junit::read(text, self),
+            Format::Libtest => libtest::read(text, self),
+            Format::GoTest => gotest::read(text, self),
+            Format::Sarif | Format::Lcov | Format::Cobertura | Format::Mutation => {}
+        }
+    }
+
+    /// How many tests were run.
+    pub fn executed(&self) -> usize {
+        self.tests.values().filter(|case| case.outcome != Outcome::Skipped).count()
+    }
+
+    /// The tests that are red.
+    pub fn red(&self) -> impl Iterator<Item = (&TestId, &Case)> {
+        self.tests.iter().filter(|(_, case)| case.outcome.is_red())
+    }
+
+    /// Adds a test. Where a name is there twice, the worst end counts: a loop over values is one test with many endings.
+    fn add(&mut self, id: TestId, case: Case) {
+        if self.tests.len() >= MOST_CASES {
+            self.cut = true;
+            return;
+        }
+        match self.tests.get(&id) {
+            Some(known) if known.outcome >= case.outcome => {}
+            Some(_) | None => drop(self.tests.insert(id, case)),
+        }
+    }
+
+    fn add_broken(&mut self, what: &str, message: &str) {
+        if self.broken.len() >= MOST_CASES {
+            self.cut = true;
+            return;
+        }
+        let what = shorten(what.trim(), LONGEST_NAME);
+        self.broken.push(Broken { what, message: shorten(message.trim(), LONGEST_MESSAGE) });
+    }
+}
+
+impl Case {
+    fn passed() -> Self {
+        Self { outcome: Outcome::Passed, message: String::new(), location: None }
+    }
+
+    fn skipped(why: &str) -> Self {
+        Self { outcome: Outcome::Skipped, message: shorten(why.trim(), LONGEST_MESSAGE), location: None }
+    }
+
+    /// One that is red, by what it said.
+    fn red(outcome: Outcome, message: &str) -> Self {
+        let location = kind::location(message);
+        Self { outcome, message: shorten(message.trim(), LONGEST_MESSAGE), location }
+    }
+}
+
+/// A map whose keys are no strings, as a list of pairs.
+mod as_list {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::{Case, TestId};
+
+    pub(super) fn serialize<S: Serializer>(map: &BTreeMap<TestId, Case>, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(map)
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<BTreeMap<TestId, Case>, D::Error> {
+        Ok(Vec::<(TestId, Case)>::deserialize(from)?.into_iter().collect())
+    }
+}

@@ -1,0 +1,146 @@
+//! How the tests of the exact base commit end, known once for all tasks that start from the same tree.
+//!
+//! The base is the user's own code, run in the same sandbox as everything else. What it came to is kept below the folder of
+//! acquit, where no agent and no gate can write, by what it depends on: the tree, the commands, the machine's programs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use acquit_core::proof::{Ran, Tree};
+use acquit_core::results::Merged;
+use acquit_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::suite::{Spent, Suite};
+use crate::git::CommitId;
+use crate::harness::{Desk, Job, Trouble, setup_aside};
+use crate::workspace::{Locked, Scratch};
+
+/// How long a result is believed. What it depends on beyond the tree, the toolchain, changes without a sign.
+const AGE: std::time::Duration = std::time::Duration::from_hours(7 * 24);
+
+/// The largest file that is read again.
+const LARGEST: u64 = 256 << 20;
+
+/// How many are kept.
+const MOST_KEPT: usize = 200;
+
+/// Changes with the form of the file.
+const FORM: u32 = 1;
+
+/// A file of the cache.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    form: u32,
+    at: Timestamp,
+    /// What could not be built said this.
+    not_built: Option<String>,
+    merged: Merged,
+}
+
+/// What the base comes to, with at least so many runs. The tree of `scratch` shows the base afterwards, or nothing if nothing
+/// had to be run.
+pub(super) fn base(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    suite: &Suite<'_>,
+    workspace: &Locked,
+    scratch: &Scratch<'_>,
+    runs: u32,
+    spent: &mut Spent,
+) -> Result<Tree, Trouble> {
+    let commit = job.base()?;
+    let file = file(desk, job, suite, workspace, &commit)?;
+    let now = (desk.world.now)();
+    if let Some(tree) = load(&file, now, runs) {
+        return Ok(tree);
+    }
+    scratch.show(commit.as_str(), &commit)?;
+    let ground = scratch.ground();
+    setup_aside(desk, job, scratch)?;
+    let tree = suite.tree(desk, job, &ground, "base", runs, spent)?;
+    // What was cut short says nothing about the next time.
+    let is_whole = match &tree {
+        Tree::Ran(ran) => ran.trouble.is_none() && !ran.merged.results.cut,
+        Tree::NotBuilt(_) => true,
+    };
+    if is_whole {
+        save(&file, now, &tree)
+            .map_err(|error| Trouble::file("keep the results of the base in", &file, &error))?;
+    }
+    Ok(tree)
+}
+
+/// Where the result is kept: by everything that it is known to depend on.
+fn file(
+    desk: &Desk<'_>,
+    job: &Job<'_>,
+    suite: &Suite<'_>,
+    workspace: &Locked,
+    commit: &CommitId,
+) -> Result<PathBuf, Trouble> {
+    let config = &job.definition.config;
+    let build = suite.build.map(ToString::to_string);
+    let path = desk.world.environment.get("PATH").map(|path| path.to_string_lossy().into_owned());
+    let depends = serde_json::json!({
+        "form": FORM,
+        "tree": workspace.tree_of(commit)?,
+        "build": build,
+        "run": suite.run.to_string(),
+        "report": suite.report,
+        "setup": config.setup.as_ref().map(|setup| setup.run.to_string()),
+        "sandbox": config.sandbox,
+        "network": suite.gate.network.unwrap_or(config.network.gates),
+        "path": path,
+        "machine": [std::env::consts::OS, std::env::consts::ARCH],
+    });
+    let name = workspace.hash(&depends.to_string())?;
+    Ok(desk.world.home.join("baselines").join(format!("{name}.json")))
+}
+
+fn load(file: &Path, now: Timestamp, runs: u32) -> Option<Tree> {
+    let text = crate::untrusted::text(file, LARGEST).ok()??;
+    let kept: Kept = serde_json::from_str(&text).ok()?;
+    if kept.form != FORM || now.since(kept.at) > AGE {
+        return None;
+    }
+    match kept.not_built {
+        Some(said) => Some(Tree::NotBuilt(said)),
+        None if kept.merged.runs >= runs => {
+            Some(Tree::Ran(Ran { merged: kept.merged, trouble: None, said: String::new() }))
+        }
+        None => None,
+    }
+}
+
+fn save(file: &Path, at: Timestamp, tree: &Tree) -> std::io::Result<()> {
+    let (not_built, merged) = match tree {
+        Tree::NotBuilt(said) => (Some(said.clone()), Merged::default()),
+        Tree::Ran(ran) => (None, ran.merged.clone()),
+    };
+    let kept = Kept { form: FORM, at, not_built, merged };
+    let Some(folder) = file.parent() else { return Ok(()) };
+    fs::create_dir_all(folder)?;
+    prune(folder)?;
+    // Two harnesses may write the same file at once: each its own, and the last one stays.
+    let aside = file.with_extension(format!("{}.new", std::process::id()));
+    fs::write(&aside, serde_json::to_vec(&kept)?)?;
+    fs::rename(&aside, file)
+}
+
+/// Makes room by taking away the oldest.
+fn prune(folder: &Path) -> std::io::Result<()> {
+    let mut all: Vec<(std::time::SystemTime, PathBuf)> = Vec::new();
+    for entry in fs::read_dir(folder)?.flatten() {
+        if let Ok(changed) = entry.metadata().and_then(|meta| meta.modified()) {
+            all.push((changed, entry.path()));
+        }
+    }
+    all.sort();
+    let over = (all.len() + 1).saturating_sub(MOST_KEPT);
+    for (_, path) in all.into_iter().take(over) {
+        // Another harness may have taken it away already.
+        let _ = fs::remove_file(path);
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! A command of the project, run in a tree: no secrets, no input, a home of its own, output to a file of the leg.
+
+use std::path::PathBuf;
+
+use acquit_core::gate::Command;
+use acquit_core::leg::Ending;
+use acquit_core::sandbox::Network;
+use acquit_core::time::Span;
+
+use crate::agent;
+use crate::harness::{Desk, Enclosure, GRACE, Ground, Job, Trouble, Watch, Who, chain, span};
+use crate::process::{self, Exit, Limits, Spec, Stderr, Stdin, Stdout};
+
+/// A gate that prints more than this is in a loop.
+const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
+
+/// How a command ended.
+pub(crate) struct Ran {
+    /// Whether it ended with code 0.
+    pub(crate) passed: bool,
+    /// How, in words.
+    pub(crate) ended: String,
+    /// Why it did not come to an end of its own, if it did not.
+    pub(crate) cut_short: Option<String>,
+    /// How long it took.
+    pub(crate) took: Span,
+    /// Where its output is.
+    pub(crate) log: PathBuf,
+}
+
+/// A command of the project that is to be run.
+pub(crate) struct Wanted<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) command: &'a Command,
+    pub(crate) timeout: Span,
+    pub(crate) network: Network,
+}
+
+/// Runs it.
+pub(crate) fn command(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    ground: &Ground,
+    wanted: &Wanted<'_>,
+) -> Result<Ran, Trouble> {
+    let Wanted { name, command, timeout, network } = *wanted;
+    let (program, args) = agent::program(command).map_err(|error| Trouble::harness(&error))?;
+    let folder = desk.world.leg_folder(desk.hold.leg);
+    std::fs::create_dir_all(folder.path())
+        .map_err(|error| Trouble::file("create the folder", folder.path(), &error))?;
+    let log = folder.check(name);
+    let enclosure = Enclosure::new(desk, job, ground, name, network, &Who::Check)?;
+    let mut env = desk.world.environment.common();
+    // Most tools take this as "nobody is watching": no prompts, no progress bars.
+    env.push(("CI".into(), "true".into()));
+    // Python tells by the second whether a compiled file is old; trees change faster than that here.
+    env.push(("PYTHONDONTWRITEBYTECODE".into(), "1".into()));
+    env.extend(enclosure.environment());
+    let spec = Spec {
+        program,
+        args,
+        cwd: ground.tree.clone(),
+        env,
+        stdin: Stdin::Closed,
+        stdout: Stdout::Truncate(log.clone()),
+        stderr: Stderr::WithStdout,
+        limits: Limits { time: timeout.duration(), idle: None, output: OUTPUT_LIMIT, grace: GRACE },
+        policy: enclosure.policy.clone(),
+    };
+    let child = match desk.world.spawner.spawn(&spec) {
+        Ok(child) => child,
+        // The program may be one of the repository's own, which the change has removed: the work is at fault, not the harness.
+        Err(
+            error @ (process::Error::ProgramMissing { .. } | process::Error::ProgramNotExecutable { .. }),
+        ) => {
+            let why = format!("failed to {}", chain(&error));
+            return Ok(Ran {
+                passed: false,
+                ended: why.clone(),
+                cut_short: Some(why),
+                took: Span::from(0),
+                log,
+            });
+        }
+        Err(error) => return Err(Trouble::harness(&error)),
+    };
+    let about = format!("`{name}`");
+    enclosure.announce(desk, &about, child.missing());
+    let mut watch = Watch::new(desk, None);
+    let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
+    let cleaned = watch.desk.redactor.file(&log);
+    if let Some(error) = watch.broken {
+        return Err(error.into());
+    }
+    cleaned.map_err(|error| Trouble::file("take secrets out of", &log, &error))?;
+    if watch.cancelled {
+        return Err(Trouble::Leg(Ending::Cancelled));
+    }
+    let ended = ended?;
+    enclosure.end(desk, &about);
+    Ok(Ran {
+        passed: ended.exit == Exit::Code(0),
+        ended: ended.exit.to_string(),
+        cut_short: match ended.exit {
+            Exit::Code(_) | Exit::Signal(_) => None,
+            Exit::TimedOut { .. } | Exit::Idle { .. } | Exit::OutputLimit { .. } | Exit::Cancelled => {
+                Some(ended.exit.to_string())
+            }
+            Exit::Excess(excess) => {
+                Some(format!("{excess}; the limit is `{}` of [limits] in acquit.toml", excess.key()))
+            }
+        },
+        took: span(ended.duration),
+        log,
+    })
+}

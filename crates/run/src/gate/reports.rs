@@ -1,0 +1,124 @@
+//! The files in which a command leaves its results: found in the tree, never through a link, and only those that are new.
+//!
+//! A report that was there before the command ran was written by somebody else, perhaps as part of the change, so it is taken
+//! away first. Nothing runs in the tree while this looks at it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use acquit_core::gate::{Paths, Place, Report};
+use acquit_core::results::LARGEST;
+
+use super::Ran;
+use crate::untrusted;
+use crate::workspace::read_file;
+
+/// How many reports are read: a build tool writes one for each class of tests.
+const MOST_REPORTS: usize = 20_000;
+
+/// How many files are looked at to find them.
+const MOST_LOOKED_AT: usize = 500_000;
+
+/// How deep folders are looked into.
+const DEEPEST: usize = 64;
+
+/// Takes away what is already where the reports will be.
+pub(super) fn clear(tree: &Path, report: &Report) {
+    let Place::Files(paths) = &report.place else { return };
+    for path in find(tree, paths) {
+        // One that stays is read as it is; a command that writes a report writes over it.
+        let _ = fs::remove_file(tree.join(path));
+    }
+}
+
+/// The texts of the reports. `None` if there is none, or one is too large.
+pub(super) fn read(tree: &Path, report: &Report, ran: &Ran) -> Option<Vec<String>> {
+    match &report.place {
+        Place::Output => untrusted::text(&ran.log, LARGEST).ok().flatten().map(|text| vec![text]),
+        Place::Files(paths) => {
+            let found = find(tree, paths);
+            let texts = found.iter().map(|path| {
+                let bytes = read_file(tree, path, LARGEST)?;
+                Some(String::from_utf8_lossy(&bytes).into_owned())
+            });
+            texts.collect::<Option<Vec<String>>>().filter(|texts| !texts.is_empty())
+        }
+    }
+}
+
+/// The files of the tree that match, in their order.
+fn find(tree: &Path, paths: &Paths) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut looked_at = 0;
+    for pattern in paths.as_slice() {
+        let one = Paths::literal(&[pattern]).compile();
+        let special = |part: &&str| part.contains(['*', '?', '[', '{']);
+        // Only the folder below which all matches lie.
+        let fixed: PathBuf = if pattern.contains('/') {
+            let parts: Vec<&str> = pattern.split('/').collect();
+            let names = parts.iter().take(parts.len() - 1).take_while(|part| !special(part));
+            names.collect()
+        } else {
+            PathBuf::new()
+        };
+        if !is_real_folder(tree, &fixed) {
+            continue;
+        }
+        let mut folders = vec![(fixed, 0_usize)];
+        while let Some((folder, depth)) = folders.pop() {
+            let Ok(entries) = fs::read_dir(tree.join(&folder)) else { continue };
+            for entry in entries.flatten() {
+                looked_at += 1;
+                if looked_at > MOST_LOOKED_AT || found.len() >= MOST_REPORTS {
+                    return found;
+                }
+                let (Ok(kind), name) = (entry.file_type(), entry.file_name()) else { continue };
+                let path = folder.join(&name);
+                if kind.is_dir() && depth < DEEPEST && name != ".git" {
+                    folders.push((path, depth + 1));
+                } else if kind.is_file()
+                    && one.is_match(&path)
+                    && let Some(path) = path.to_str()
+                {
+                    found.push(path.to_owned());
+                }
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Whether each name on the way is a folder of the tree itself.
+fn is_real_folder(tree: &Path, relative: &Path) -> bool {
+    let mut here = tree.to_owned();
+    relative.components().all(|part| {
+        here.push(part);
+        fs::symlink_metadata(&here).is_ok_and(|meta| meta.is_dir())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_are_found_by_pattern_and_never_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().join("work");
+        for name in ["a/target/r/TEST-1.xml", "a/target/r/TEST-2.xml", "a/target/r/x.txt", "junit.xml"] {
+            let path = tree.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+        }
+        let outside = folder.path().join("outside");
+        fs::create_dir_all(outside.join("r")).unwrap();
+        fs::write(outside.join("r/TEST-3.xml"), "x").unwrap();
+        std::os::unix::fs::symlink(&outside, tree.join("link")).unwrap();
+        std::os::unix::fs::symlink(outside.join("r/TEST-3.xml"), tree.join("a/target/r/TEST-4.xml")).unwrap();
+        let at = |pattern: &str| find(&tree, &Paths::literal(&[pattern]));
+        assert_eq!(at("**/target/r/TEST-*.xml"), ["a/target/r/TEST-1.xml", "a/target/r/TEST-2.xml"]);
+        assert_eq!((at("junit.xml").len(), at("link/r/*.xml").len(), at("**/TEST-3.xml").len()), (1, 0, 0));
+    }
+}

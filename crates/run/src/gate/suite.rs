@@ -1,0 +1,123 @@
+//! Tests of a tree: built, run as often as wanted, and read.
+
+use std::path::PathBuf;
+
+use acquit_core::agent::shorten;
+use acquit_core::gate::{Command, Gate, Report};
+use acquit_core::proof::{self, Tree};
+use acquit_core::results::{Merged, Results};
+use acquit_core::time::Span;
+
+use super::{Ran, Wanted, command, distill, reports};
+use crate::harness::{Desk, Ground, Job, Trouble};
+
+/// How much of what a command said is looked at to see why something is missing.
+const SAID: usize = 16_000;
+
+/// What builds and runs tests.
+pub(super) struct Suite<'a> {
+    pub(super) gate: &'a Gate,
+    pub(super) build: Option<&'a Command>,
+    pub(super) run: &'a Command,
+    pub(super) report: &'a Report,
+}
+
+/// What the commands of a gate used so far.
+#[derive(Default)]
+pub(super) struct Spent {
+    pub(super) took: u64,
+    /// The output of the last one.
+    pub(super) log: PathBuf,
+    /// How it ended.
+    pub(super) ended: String,
+}
+
+impl Spent {
+    fn add(&mut self, ran: &Ran) {
+        self.took = self.took.saturating_add(u64::from(ran.took));
+        self.log.clone_from(&ran.log);
+        self.ended.clone_from(&ran.ended);
+    }
+
+    pub(super) fn took(&self) -> Span {
+        Span::from(self.took)
+    }
+}
+
+impl Suite<'_> {
+    /// Builds and runs the tests of the tree at `ground`. `phase` names the files that tell of it.
+    pub(super) fn tree(
+        &self,
+        desk: &mut Desk<'_>,
+        job: &Job<'_>,
+        ground: &Ground,
+        phase: &str,
+        runs: u32,
+        spent: &mut Spent,
+    ) -> Result<Tree, Trouble> {
+        if let Some(build) = self.build {
+            let ran = self.command(desk, job, ground, &format!("{phase}-build"), build)?;
+            spent.add(&ran);
+            if !ran.passed {
+                let why = ran.cut_short.clone().unwrap_or_else(|| ran.ended.clone());
+                return Ok(Tree::NotBuilt(format!("{}\n`{build}`: {why}", said(&ran, ground))));
+            }
+        }
+        let mut all = proof::Ran { merged: Merged::default(), trouble: None, said: String::new() };
+        for number in 1..=runs.max(1) {
+            let (results, ran) = self.once(desk, job, ground, &format!("{phase}-{number}"))?;
+            spent.add(&ran);
+            let fails = results.red().next().is_some() || !results.broken.is_empty();
+            if !ran.passed && (ran.cut_short.is_some() || !fails) {
+                let why = ran.cut_short.clone().unwrap_or_else(|| ran.ended.clone());
+                all.trouble = Some(format!("`{}`: {why}", self.run));
+            }
+            if !ran.passed {
+                all.said = said(&ran, ground);
+            }
+            all.merged.add(results);
+        }
+        Ok(Tree::Ran(all))
+    }
+
+    /// Runs the tests once.
+    fn once(
+        &self,
+        desk: &mut Desk<'_>,
+        job: &Job<'_>,
+        ground: &Ground,
+        phase: &str,
+    ) -> Result<(Results, Ran), Trouble> {
+        reports::clear(&ground.tree, self.report);
+        let ran = self.command(desk, job, ground, phase, self.run)?;
+        let mut results = Results::default();
+        for text in reports::read(&ground.tree, self.report, &ran).unwrap_or_default() {
+            results.read(self.report.format, &text);
+        }
+        // A report is written by the tests' own processes, so a secret could be in it as well as in what they print.
+        let results = desk.redactor.stored(results).unwrap_or_default();
+        Ok((results, ran))
+    }
+
+    fn command(
+        &self,
+        desk: &mut Desk<'_>,
+        job: &Job<'_>,
+        ground: &Ground,
+        phase: &str,
+        line: &Command,
+    ) -> Result<Ran, Trouble> {
+        let gate = self.gate;
+        let network = gate.network.unwrap_or(job.definition.config.network.gates);
+        let name = format!("{}-{phase}", gate.name);
+        let wanted = Wanted { name: &name, command: line, timeout: gate.timeout, network };
+        command(desk, job, ground, &wanted)
+    }
+}
+
+/// What a command that failed said, with paths as the repository has them.
+fn said(ran: &Ran, ground: &Ground) -> String {
+    let text = distill::errors(&ran.log);
+    let tree = format!("{}/", ground.tree.display());
+    shorten(&text.replace(&tree, ""), SAID)
+}

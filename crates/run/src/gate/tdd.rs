@@ -1,0 +1,129 @@
+//! The tests of the change: red without it, green with it.
+//!
+//! Three trees are shown in the same scratch folder, in this order: the base, the base with the tests of the change, the
+//! change. What is built for one is there for the next, and code of the change never runs before code of the base did.
+
+use std::collections::BTreeSet;
+
+use acquit_core::gate::check::Tdd;
+use acquit_core::gate::{Evidence, Gate, Verdict, Weight};
+use acquit_core::proof::{Seen, inline, judge, words};
+
+use super::suite::{Spent, Suite};
+use super::{baseline, conclude};
+use crate::git::CommitId;
+use crate::harness::{Desk, Ground, Job, Trouble, setup_aside};
+use crate::workspace::{Become, Changed, Locked};
+
+/// What a change consists of.
+#[derive(Default)]
+struct Parts {
+    /// The files of the tests, as they are to be on the base.
+    tests: Vec<(String, Become)>,
+    /// Whether anything was changed that needs a test.
+    code: bool,
+    added: BTreeSet<String>,
+    declared: Vec<(String, String)>,
+    new_files: Vec<String>,
+}
+
+/// Runs the check.
+pub(super) fn run(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    gate: &Gate,
+    tdd: &Tdd,
+    workspace: &Locked,
+) -> Result<Verdict, Trouble> {
+    let (base, head) = (job.base()?, workspace.work_head()?);
+    let parts = split(workspace, tdd, &base, &head)?;
+    let mut spent = Spent::default();
+    let here = Ground::of(workspace);
+    let mut evidence = Evidence::default();
+    if !parts.code && parts.tests.is_empty() {
+        evidence.find(Weight::Noted, "exempt", "nothing was changed that needs a test", None);
+        return Ok(conclude(gate, &spent, evidence, &here));
+    }
+    if parts.tests.is_empty() && parts.new_files.is_empty() {
+        let what = "the change has no test: write one that fails without the change and passes with it";
+        evidence.find(Weight::Fails, "untested", what, None);
+        return Ok(conclude(gate, &spent, evidence, &here));
+    }
+    let suite = Suite { gate, build: tdd.build.as_ref(), run: &tdd.run, report: &tdd.report };
+    let scratch = workspace.scratch()?;
+    let ground = scratch.ground();
+    let on_base = baseline::base(desk, job, &suite, workspace, &scratch, 1, &mut spent)?;
+    let composed = scratch.compose(&base, &parts.tests)?;
+    scratch.show(&composed, &base)?;
+    setup_aside(desk, job, &scratch)?;
+    let red = suite.tree(desk, job, &ground, "without", 1, &mut spent)?;
+    scratch.show(head.as_str(), &head)?;
+    setup_aside(desk, job, &scratch)?;
+    let green = suite.tree(desk, job, &ground, "with", tdd.runs, &mut spent)?;
+    let Parts { added, declared, new_files, .. } = parts;
+    let seen = Seen { base: on_base, red, green, added, declared, new_files };
+    let evidence = judge(&seen, tdd.red, tdd.weak);
+    Ok(conclude(gate, &spent, evidence, &ground))
+}
+
+/// Tells the tests of a change from the rest of it.
+fn split(workspace: &Locked, tdd: &Tdd, base: &CommitId, head: &CommitId) -> Result<Parts, Trouble> {
+    let (tests, exempt) = (tdd.tests.compile(), tdd.exempt.compile());
+    let mut parts = Parts::default();
+    for file in workspace.changed(base, head)? {
+        let text = |stored: &Option<_>| match stored {
+            Some(stored) => workspace.text(stored),
+            None => Ok(None),
+        };
+        if tests.is_match(&file.path) {
+            let declares =
+                |text: Option<String>| text.map(|text| words::tests(&file.path, &text)).unwrap_or_default();
+            let (old, new) = (declares(text(&file.old)?), declares(text(&file.new)?));
+            parts.declared.extend(new.difference(&old).map(|name| (name.clone(), file.path.clone())));
+            let to = file.new.map_or(Become::Gone, Become::Stored);
+            parts.tests.push((file.path, to));
+        } else if !exempt.is_match(&file.path) {
+            let (old, new) = (text(&file.old)?, text(&file.new)?);
+            parts.source(file, old, new);
+        }
+    }
+    // A test that only moved to another file is declared there and here.
+    let mut seen = BTreeSet::new();
+    parts.declared.retain(|(name, _)| seen.insert(name.clone()));
+    Ok(parts)
+}
+
+impl Parts {
+    /// A file that is no test as a whole, but may have tests inside.
+    fn source(&mut self, file: Changed, old: Option<String>, new: Option<String>) {
+        let is_rust = std::path::Path::new(&file.path).extension().is_some_and(|it| it == "rs");
+        let stem =
+            std::path::Path::new(&file.path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let (Some(new), Some(stored)) = (new, file.new) else {
+            self.code = true;
+            return;
+        };
+        if file.old.is_none() {
+            self.added.extend(stem);
+        }
+        if !is_rust {
+            self.code = true;
+            self.added.extend(words::added(old.as_deref(), &new));
+            return;
+        }
+        let before = old.as_deref().unwrap_or_default();
+        let (old_code, new_code) = (inline::without_tests(before), inline::without_tests(&new));
+        self.added.extend(words::added(Some(&old_code), &new_code));
+        self.code |= old_code.trim() != new_code.trim();
+        let known = words::tests(&file.path, before);
+        let declared = words::tests(&file.path, &new);
+        self.declared.extend(declared.difference(&known).map(|name| (name.clone(), file.path.clone())));
+        if old.is_none() {
+            if inline::has_tests(&new) {
+                self.new_files.push(file.path);
+            }
+        } else if let Some(text) = inline::graft(before, &new) {
+            self.tests.push((file.path, Become::Text(stored, text)));
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! A tree beside the work, for checks that must see other states of it: the base, the base with the tests of the change.
+//!
+//! It is filled through the harness's own repository with an index of its own, and is new each time: nothing that an agent left
+//! in the ignored folders of the workspace has a say there. Files that git ignores stay from one state to the next, so that
+//! what was built is not built again; whoever shows the states goes from the trusted one to the others.
+
+use std::path::{Path, PathBuf};
+
+use super::agent::{Role, config, write_repository};
+use super::{Error, Locked, files};
+use crate::git::{Call, CommitId};
+
+/// How many files of a change are looked at one by one. What changes more is no change that anybody can judge by its tests.
+const MOST_FILES: usize = 10_000;
+
+/// How much of a file is read: no source file is larger.
+const LARGEST_TEXT: usize = 1 << 20;
+
+/// The largest lock file that is compared; generated ones of big projects have a few megabytes.
+const LARGEST_LOCK_FILE: u64 = 64 << 20;
+
+/// A tree that goes away with this value.
+pub struct Scratch<'w> {
+    of: &'w Locked,
+    dir: PathBuf,
+    /// The lock files that setup was last done for here.
+    set_up: std::cell::RefCell<Option<Vec<Option<Vec<u8>>>>>,
+}
+
+/// A file that differs between two commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// Its path.
+    pub path: String,
+    /// What it was; `None` if it was not there.
+    pub old: Option<Stored>,
+    /// What it is; `None` if it is gone.
+    pub new: Option<Stored>,
+}
+
+/// A file as git keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    mode: String,
+    blob: String,
+}
+
+/// What a file is to be in a tree that is put together.
+#[derive(Clone, Debug)]
+pub enum Become {
+    /// As git keeps it.
+    Stored(Stored),
+    /// This text, otherwise as git keeps it.
+    Text(Stored, String),
+    /// Gone.
+    Gone,
+}
+
+impl Locked {
+    /// Makes room for a tree beside the work.
+    pub fn scratch(&self) -> Result<Scratch<'_>, Error> {
+        let scratch = Scratch { of: self, dir: self.dir.join("scratch"), set_up: None.into() };
+        files::remove(&scratch.dir)?;
+        std::fs::create_dir_all(scratch.tree()).map_err(|e| Error::io("create", &scratch.dir, e))?;
+        Ok(scratch)
+    }
+
+    /// The commit that the work stands at.
+    pub fn work_head(&self) -> Result<CommitId, Error> {
+        let state = self.load()?.ok_or_else(|| Error::NotPrepared { path: self.dir.clone() })?;
+        Ok(state.facts.head)
+    }
+
+    /// The name of a commit's tree: two commits with the same tree have the same files.
+    pub fn tree_of(&self, commit: &CommitId) -> Result<String, Error> {
+        let output = self.call("rev-parse").arg(format!("{commit}^{{tree}}")).run();
+        Ok(output.map_err(Error::git("find the tree of a commit"))?.line())
+    }
+
+    /// A short name for some text, the same for the same text.
+    pub fn hash(&self, text: &str) -> Result<String, Error> {
+        let output = self.call("hash-object").args(["--stdin", "--no-filters"]).input(text).run();
+        Ok(output.map_err(Error::git("hash a text"))?.line())
+    }
+
+    /// The files that differ between two commits. Submodules are left out.
+    pub fn changed(&self, from: &CommitId, to: &CommitId) -> Result<Vec<Changed>, Error> {
+        let doing = "compare two commits";
+        let output = self
+            .call("diff-tree")
+            .args(["-r", "-z", "--raw", "--no-abbrev", "--no-renames", from.as_str(), to.as_str()])
+            .run()
+            .map_err(Error::git(doing))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut fields = text.split('\0');
+        let mut changed = Vec::new();
+        while let (Some(facts), Some(path)) = (fields.next(), fields.next()) {
+            let mut words = facts.trim_start_matches(':').split(' ');
+            let (Some(old_mode), Some(new_mode), Some(old), Some(new)) =
+                (words.next(), words.next(), words.next(), words.next())
+            else {
+                continue;
+            };
+            let file = |mode: &str, blob: &str| {
+                let is_file = mode != "000000" && mode != "160000";
+                is_file.then(|| Stored { mode: mode.to_owned(), blob: blob.to_owned() })
+            };
+            let (old, new) = (file(old_mode, old), file(new_mode, new));
+            if changed.len() < MOST_FILES && (old.is_some() || new.is_some()) {
+                changed.push(Changed { path: path.to_owned(), old, new });
+            }
+        }
+        Ok(changed)
+    }
+
+    /// A file's text, if it is one.
+    pub fn text(&self, file: &Stored) -> Result<Option<String>, Error> {
+        let doing = "read a file of a commit";
+        let size = self.call("cat-file").args(["-s", &file.blob]).run().map_err(Error::git(doing))?.line();
+        if file.mode == "120000" || size.trim().parse::<usize>().map_or(true, |size| size > LARGEST_TEXT) {
+            return Ok(None);
+        }
+        let output = self.call("cat-file").args(["blob", &file.blob]).run().map_err(Error::git(doing))?;
+        Ok(String::from_utf8(output.stdout).ok())
+    }
+}
+
+impl Scratch<'_> {
+    /// Where the tree is.
+    pub fn tree(&self) -> PathBuf {
+        self.dir.join("work")
+    }
+
+    /// Makes the tree that of a commit or of a tree, with a repository whose HEAD is `head`.
+    pub fn show(&self, tree: &str, head: &CommitId) -> Result<(), Error> {
+        let doing = "fill the scratch tree";
+        files::remove(&self.dir.join("index.lock"))?;
+        let git = self.tree().join(".git");
+        files::remove(&git)?;
+        self.call_in_tree("read-tree").args(["--reset", "-u", tree]).run().map_err(Error::git(doing))?;
+        self.call_in_tree("clean").args(["-ffdq"]).run().map_err(Error::git(doing))?;
+        let config = config(self.of.format, &Role::Agent(&self.of.agent));
+        write_repository(&git, &format!("{head}\n"), &config, &self.of.borrowed_objects())?;
+        std::fs::copy(self.index(), git.join("index")).map_err(|e| Error::io("create", &git, e))?;
+        Ok(())
+    }
+
+    /// Whether dependencies have to be installed: not if that was done here for the same lock files. Asking means doing it.
+    pub fn needs_setup(&self, lock_files: &[String]) -> bool {
+        let now = lock_files.iter().map(|path| read_file(&self.tree(), path, LARGEST_LOCK_FILE)).collect();
+        let done = self.set_up.borrow().as_ref() == Some(&now);
+        *self.set_up.borrow_mut() = Some(now);
+        !done
+    }
+
+    /// Where programs work that run in it.
+    pub(crate) fn ground(&self) -> crate::harness::Ground {
+        crate::harness::Ground { tree: self.tree(), objects: self.of.borrowed_objects().to_vec() }
+    }
+
+    /// Puts a tree together: that of `base` with some files changed.
+    pub fn compose(&self, base: &CommitId, files: &[(String, Become)]) -> Result<String, Error> {
+        let doing = "put a tree together";
+        let index = self.dir.join("composed");
+        files::remove(&index)?;
+        let call = |verb: &str| self.of.call(verb).index(&index);
+        call("read-tree").arg(base.as_str()).run().map_err(Error::git(doing))?;
+        // What goes away first, so that a file can take the place of a folder.
+        let gone = files.iter().filter(|(_, to)| matches!(to, Become::Gone));
+        let mut lines: Vec<u8> = Vec::new();
+        for (path, _) in gone {
+            lines.extend(format!("0 {}\t{path}\0", "0".repeat(base.as_str().len())).into_bytes());
+        }
+        for (path, to) in files {
+            let (mode, blob) = match to {
+                Become::Gone => continue,
+                Become::Stored(file) => (&file.mode, file.blob.clone()),
+                Become::Text(file, text) => (&file.mode, self.blob(text)?),
+            };
+            lines.extend(format!("{mode} {blob}\t{path}\0").into_bytes());
+        }
+        call("update-index")
+            .args(["-z", "--replace", "--index-info"])
+            .input(lines)
+            .run()
+            .map_err(Error::git(doing))?;
+        Ok(call("write-tree").run().map_err(Error::git(doing))?.line())
+    }
+
+    fn blob(&self, text: &str) -> Result<String, Error> {
+        let output = self.of.call("hash-object").args(["-w", "--stdin", "--no-filters"]).input(text).run();
+        Ok(output.map_err(Error::git("store a text"))?.line())
+    }
+
+    fn index(&self) -> PathBuf {
+        self.dir.join("index")
+    }
+
+    fn call_in_tree(&self, verb: &str) -> Call {
+        self.of.call(verb).index(&self.index()).work_tree(&self.tree())
+    }
+}
+
+impl Drop for Scratch<'_> {
+    fn drop(&mut self) {
+        // What cannot be removed is removed by the next one, or with the workspace.
+        let _ = files::remove(&self.dir);
+    }
+}
+
+/// Reads a file below `root` that a stranger may have put there, without following a link at any level. `None` if there is no
+/// regular file, or it is larger than allowed.
+pub(crate) fn read_file(root: &Path, relative: &str, limit: u64) -> Option<Vec<u8>> {
+    match files::read_untrusted(root, relative, limit) {
+        Ok(files::Found::Content(bytes)) => Some(bytes),
+        Ok(files::Found::Absent | files::Found::Odd) | Err(_) => None,
+    }
+}
