@@ -262,11 +262,9 @@ impl Hearing {
 }
 
 fn name(call: &Call) -> String {
-    [&call.name, &call.kind, &call.title]
-        .into_iter()
-        .find(|name| !name.is_empty())
-        .cloned()
-        .unwrap_or_default()
+    // A kind says little where it is none of the protocol's.
+    let kind = if call.kind == "other" { &call.title } else { &call.kind };
+    [&call.name, kind, &call.title].into_iter().find(|name| !name.is_empty()).cloned().unwrap_or_default()
 }
 
 fn text(value: Option<&Value>, limit: usize) -> Option<String> {
@@ -280,9 +278,11 @@ fn output(update: &Value) -> String {
     if !texts.is_empty() {
         return shorten(&texts.join("\n"), TOOL_LIMIT);
     }
-    let raw = update.get("rawOutput");
-    let words = raw.and_then(Value::as_str).or_else(|| raw?.get("output")?.as_str());
-    shorten(words.unwrap_or_default(), TOOL_LIMIT)
+    let Some(raw) = update.get("rawOutput").filter(|raw| !raw.is_null()) else { return String::new() };
+    match raw.as_str().or_else(|| raw.get("output")?.as_str()) {
+        Some(words) => shorten(words, TOOL_LIMIT),
+        None => shorten(&raw.to_string(), TOOL_LIMIT),
+    }
 }
 
 fn plan(update: &Value) -> Option<String> {

@@ -56,7 +56,8 @@ fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, ground: &Grou
         if more > 0 {
             message.push_str(&format!("\n… ({more} findings more)"));
         }
-        let place = evidence.failing().find_map(|finding| distill::located(finding.location.as_ref()?, &ground.tree));
+        let place =
+            evidence.failing().find_map(|finding| distill::located(finding.location.as_ref()?, &ground.tree));
         let excerpt = place.as_ref().and_then(|place| distill::excerpt(place, &ground.tree));
         Failure { gate: gate.name.clone(), kind: gate.kind.clone(), message, location: place, excerpt }
     });

@@ -6,8 +6,9 @@
 #![allow(clippy::disallowed_methods, reason = "this is the module that spawns")]
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
@@ -47,8 +48,10 @@ pub enum Woken<'a> {
 impl Piped {
     /// Starts it, with this process's environment.
     pub fn start(program: &OsStr, args: &[OsString]) -> Result<Self, Error> {
-        let mut child =
-            Command::new(program).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut command = Command::new(program);
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // In a group of its own: a signal to this process's group is for this process, which asks first.
+        let mut child = command.process_group(0).spawn()?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(Errno::INVAL)?;
         let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
@@ -134,7 +137,7 @@ impl Piped {
                 return Ok(false);
             }
             if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
-                open = self.output.read(&mut self.buffer).map_err(io::Error::from)? > 0;
+                open = self.output.read(&mut self.buffer)? > 0;
             }
         }
     }
