@@ -108,7 +108,7 @@ fn a_stage_that_changes_nothing_refuses_edits() {
     for name in ["claude-ok_two.jsonl", "gemini-ok_nofs.jsonl"] {
         let told = play(name, settings(Stage::Looks));
         let denied = told.lines().filter(|line| line.contains("\"denied\"")).count();
-        let allowed = told.lines().filter(|line| line.contains("once\"}}")).count();
+        let allowed = told.lines().filter(|line| line.contains("once\",\"outcome\"")).count();
         assert_eq!((denied, allowed), (1, 1), "the command may run, the edit may not: {told}");
     }
 }
