@@ -7,6 +7,7 @@
 mod agents;
 mod bench;
 mod require;
+mod runners;
 mod scratch;
 mod server;
 mod shell;

@@ -100,6 +100,18 @@ const REQUIREMENTS: &[Requirement] = &[
         ways: &[apt("python3-venv"), dnf("python3"), apk("python3"), brew("python@3.12")],
         hint: "install Python 3.12 with its module venv: aider, one of the agents under test, runs on no newer one",
     },
+    Requirement {
+        name: "Node.js",
+        find: || shell::first_line(shell::program("node").arg("--version")),
+        ways: &[apt("nodejs"), dnf("nodejs"), apk("nodejs"), brew("node")],
+        hint: "install Node.js 20 or newer and put it into PATH",
+    },
+    Requirement {
+        name: "Go",
+        find: || shell::first_line(shell::program("go").arg("version")),
+        ways: &[apt("golang-go"), dnf("golang"), apk("go"), brew("go")],
+        hint: "install Go 1.18 or newer and put it into PATH",
+    },
 ];
 
 /// Finds or installs everything in the table.
@@ -111,7 +123,7 @@ pub(crate) fn all() -> Result<(), Stop> {
         };
         println!("    {}: {found}", requirement.name);
     }
-    Ok(())
+    crate::runners::pytest()
 }
 
 fn install(requirement: &Requirement) -> Result<String, Stop> {

@@ -44,7 +44,8 @@ impl Exit {
             State::Ended { end: End::Cancelled { .. } } | State::Working { cancel: Some(_), .. } => {
                 Self::Cancelled
             }
-            State::Waiting { .. } => Self::NeedsPerson,
+            // Without somebody who watches over all tasks, a person says when it goes on.
+            State::Waiting { .. } | State::Blocked { .. } => Self::NeedsPerson,
             State::New | State::Working { cancel: None, .. } => Self::Internal,
         }
     }

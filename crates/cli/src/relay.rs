@@ -77,6 +77,7 @@ pub fn follow(
         }
         if part == Part::Runs && !running(&mut harness)? {
             supervise::bury(&desk.world, store)?;
+            supervise::release(store)?;
             if is_due(store, id)? {
                 stalls += 1;
                 if stalls > STALLS {

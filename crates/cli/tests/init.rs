@@ -346,9 +346,9 @@ fn broken_manifests_lead_to_a_note() {
         ("package.json", "{\"scripts\": ", 1),
         ("package.json", "[1]", 1),
         ("package.json", deep.as_str(), 1),
-        ("Cargo.toml", "[package\nname = \"\u{1b}[31m\"", 4),
-        ("Cargo.toml", deep.as_str(), 4),
-        ("pyproject.toml", "= 1", 1),
+        ("Cargo.toml", "[package\nname = \"\u{1b}[31m\"", 5),
+        ("Cargo.toml", deep.as_str(), 5),
+        ("pyproject.toml", "= 1", 2),
     ] {
         let folder = repository(&[(name, broken)]);
         let plan = plan(folder.path(), OsStr::new(""));

@@ -5,10 +5,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::Artifact;
+use crate::fingerprint::Fingerprint;
 use crate::ids::Name;
-use crate::leg::{Entry, Past, Report};
+use crate::leg::{Ending, Entry, Past, Report};
 use crate::request::{Answer, Request};
-use crate::task::{Actor, End, Remark, Seed, State, Task, Tried};
+use crate::task::{Actor, End, Remark, Root, Seed, State, Task, Tried};
 use crate::time::Span;
 use crate::workflow::Workflow;
 
@@ -52,6 +53,13 @@ pub enum Change {
     VariationTried {
         /// Which value, and why.
         tried: Tried,
+    },
+    /// Another task mends the failure that this one met: it waits for that task's end.
+    Blocked {
+        /// Which task, and which failure.
+        root: Root,
+        /// What is to be done then.
+        resume: Box<Entry>,
     },
     /// A person is asked.
     RequestOpened {
@@ -107,6 +115,7 @@ impl Change {
             Self::BudgetSpent { .. } => "budget_spent",
             Self::BudgetsReset => "budgets_reset",
             Self::VariationTried { .. } => "variation_tried",
+            Self::Blocked { .. } => "blocked",
             Self::RequestOpened { .. } => "request_opened",
             Self::RequestAnswered { .. } => "request_answered",
             Self::Remarked { .. } => "remarked",
@@ -123,6 +132,7 @@ impl Change {
             | Self::BudgetSpent { .. }
             | Self::BudgetsReset
             | Self::VariationTried { .. }
+            | Self::Blocked { .. }
             | Self::RequestOpened { .. }
             | Self::RequestAnswered { .. }
             | Self::Remarked { .. }
@@ -183,6 +193,11 @@ impl Task {
                 self.artifacts
                     .retain(|artifact| !matches!(artifact, Artifact::Plan { .. } | Artifact::Diff(_)));
             }
+            Change::Blocked { root, resume } => {
+                // Whoever waits mends nothing, so nobody waits for it.
+                self.roots.clear();
+                self.state = State::Blocked { root: root.clone(), resume: (**resume).clone() };
+            }
             Change::RequestOpened { request } => {
                 self.requests = request.number;
                 self.state = State::Waiting { request: (**request).clone() };
@@ -194,7 +209,10 @@ impl Task {
                     *cancel = Some(by.clone());
                 }
             }
-            Change::Ended { end } => self.state = State::Ended { end: end.clone() },
+            Change::Ended { end } => {
+                self.roots.clear();
+                self.state = State::Ended { end: end.clone() };
+            }
         }
     }
 
@@ -207,6 +225,11 @@ impl Task {
                 usage: report.usage.clone(),
                 session: report.session.clone(),
             });
+        }
+        if let Ending::Rejected { failures, .. } = &report.ending
+            && !failures.is_empty()
+        {
+            self.roots.insert(Fingerprint::of_all(failures));
         }
         if let Some(tip) = &report.tip {
             self.tip.clone_from(tip);
@@ -228,7 +251,7 @@ impl Task {
         };
         let question = match &self.state {
             State::Waiting { request } => Some(request.question.clone()),
-            State::New | State::Working { .. } | State::Ended { .. } => None,
+            State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => None,
         };
         self.conversation.push(Remark { by: by.clone(), question, text });
     }

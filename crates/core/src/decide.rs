@@ -6,12 +6,13 @@
 //! and that replaying the changes gives the same task.
 
 use crate::change::Change;
-use crate::failure::kind;
-use crate::ids::Name;
+use crate::failure::{Failure, kind};
+use crate::fingerprint::Fingerprint;
+use crate::ids::{Name, TaskId};
 use crate::leg::{Ending, Entry, Purpose, Report};
 use crate::outcome::{self, Outcome, Source};
 use crate::request::{self, Answer, Ask, Request};
-use crate::task::{Actor, End, State, Task, Tried};
+use crate::task::{Actor, End, Root, State, Task, Tried};
 use crate::time::Span;
 use crate::workflow::{Consent, Stage, Target, Transition, Work, Workflow};
 
@@ -36,6 +37,8 @@ pub enum Input {
         /// What it hands over.
         report: Report,
     },
+    /// The task that it waited for is over, or mends something else.
+    Release,
     /// A person wants it to end.
     Cancel {
         /// Who.
@@ -92,9 +95,20 @@ pub enum Illegal {
     NoStage(Name),
 }
 
-/// What follows.
+/// What follows, if no other task matters.
 pub fn decide(task: &Task, workflow: &Workflow, input: Input) -> Result<Vec<Change>, Illegal> {
-    let mut next = Next { task: task.clone(), workflow, changes: Vec::new() };
+    decide_among(task, workflow, input, &|_| None)
+}
+
+/// What follows. `root` says which task of the project mends a failure already, if one does; whoever meets it too waits for that
+/// one.
+pub fn decide_among(
+    task: &Task,
+    workflow: &Workflow,
+    input: Input,
+    root: &dyn Fn(&Fingerprint) -> Option<TaskId>,
+) -> Result<Vec<Change>, Illegal> {
+    let mut next = Next { task: task.clone(), workflow, changes: Vec::new(), root };
     next.take(input)?;
     Ok(next.changes)
 }
@@ -110,6 +124,7 @@ struct Next<'a> {
     task: Task,
     workflow: &'a Workflow,
     changes: Vec<Change>,
+    root: &'a dyn Fn(&Fingerprint) -> Option<TaskId>,
 }
 
 impl Next<'_> {
@@ -138,15 +153,22 @@ impl Next<'_> {
                 self.push(Change::CancelAsked { by });
                 Ok(())
             }
-            (Input::Cancel { by }, State::Waiting { .. }) => {
+            (Input::Release, State::Blocked { resume, .. }) => {
+                match resume.purpose {
+                    // No agent begins anything, so nobody is asked.
+                    Purpose::Recheck { .. } => self.ready(resume, Span::from(0)),
+                    Purpose::Work | Purpose::Fix { .. } => self.enter(resume),
+                }
+                Ok(())
+            }
+            (Input::Cancel { by }, State::Waiting { .. } | State::Blocked { .. }) => {
                 self.push(Change::Ended { end: End::Cancelled { by } });
                 Ok(())
             }
-            (Input::Retry { by, stage, note }, State::Waiting { .. } | State::Ended { .. })
-                if self.task.state != (State::Ended { end: End::Done }) =>
-            {
-                self.retry(by, stage, note)
-            }
+            (
+                Input::Retry { by, stage, note },
+                State::Waiting { .. } | State::Blocked { .. } | State::Ended { .. },
+            ) if self.task.state != (State::Ended { end: End::Done }) => self.retry(by, stage, note),
             (Input::Answer { request, by, answer }, State::Waiting { request: open }) => {
                 if request != open.number {
                     return Err(Illegal::NotOpen(request));
@@ -162,6 +184,9 @@ impl Next<'_> {
         match ending {
             Ending::Passed { outcome } => self.passed(entry, &outcome),
             Ending::Rejected { outcome, failures } => {
+                if self.give_way(entry, &outcome, &failures) {
+                    return;
+                }
                 let mut kinds: Vec<Name> = failures.iter().map(|failure| failure.kind.clone()).collect();
                 kinds.sort();
                 kinds.dedup();
@@ -200,6 +225,26 @@ impl Next<'_> {
                 self.push(Change::Ended { end: End::Cancelled { by: Actor::Supervisor } });
             }
         }
+    }
+
+    /// Waits for the task that mends the same failure, if there is one; says whether there was.
+    fn give_way(&mut self, entry: &Entry, outcome: &Outcome, failures: &[Failure]) -> bool {
+        let budget = Name::literal(kind::BLOCKED);
+        let fingerprint = Fingerprint::of_all(failures);
+        let root = (self.root)(&fingerprint).filter(|root| *root != self.task.id() && !failures.is_empty());
+        let Some(task) = root else { return false };
+        if self.spend(std::slice::from_ref(&budget)).is_err() {
+            return false;
+        }
+        let resume = match &entry.purpose {
+            // What was done may pass as it is, once the other task is over.
+            Purpose::Work | Purpose::Recheck { .. } => {
+                Entry { stage: entry.stage.clone(), purpose: Purpose::Recheck { outcome: outcome.clone() } }
+            }
+            Purpose::Fix { .. } => entry.clone(),
+        };
+        self.push(Change::Blocked { root: Root { task, fingerprint }, resume: Box::new(resume) });
+        true
     }
 
     fn passed(&mut self, entry: &Entry, outcome: &Outcome) {
@@ -403,6 +448,7 @@ impl Input {
         match self {
             Self::Begin => "beginning it",
             Self::LegEnded { .. } => "ending a leg",
+            Self::Release => "releasing it",
             Self::Cancel { .. } => "cancelling",
             Self::Retry { .. } => "trying again",
             Self::Answer { .. } => "answering",

@@ -238,6 +238,7 @@ fn change_level(change: &Change) -> Level {
         | Change::BudgetSpent { .. }
         | Change::BudgetsReset
         | Change::VariationTried { .. }
+        | Change::Blocked { .. }
         | Change::RequestAnswered { .. }
         | Change::Remarked { .. }
         | Change::Ended { .. } => Level::Info,
@@ -255,6 +256,7 @@ fn change_summary(change: &Change) -> String {
         Change::BudgetSpent { budget, spent, limit } => format!("budget {budget}: {spent} of {limit} spent"),
         Change::BudgetsReset => "budgets renewed".to_owned(),
         Change::VariationTried { tried } => format!("{} led nowhere: {}", tried.value, tried.reason),
+        Change::Blocked { root, .. } => format!("waits for {}, which mends the same failure", root.task),
         Change::RequestOpened { request } => format!("needs a person: {}", request.question),
         Change::RequestAnswered { by, .. } => format!("answered by {by}"),
         Change::Remarked { remark } => format!("{} said: {}", remark.by, remark.text),

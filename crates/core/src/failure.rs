@@ -19,6 +19,8 @@ pub mod kind {
     pub const GUARDRAIL: &str = "guardrail";
     /// The harness could not do its part: disk, git, setup.
     pub const HARNESS: &str = "harness";
+    /// Another task mends the same failure. Bounded, so that tasks which give way to each other come to an end.
+    pub const BLOCKED: &str = "blocked";
     /// The harness died. Nobody's fault, so it spends no retry of the others; bounded all the same, because a leg that kills
     /// its harness every time would go on all night.
     pub const LOST: &str = "lost";
@@ -33,7 +35,7 @@ pub mod kind {
     pub const LOGIN: &str = "login";
 
     /// Every kind that has a budget without being written in a workflow, with its default.
-    pub const DEFAULTS: [(&str, u32); 18] = [
+    pub const DEFAULTS: [(&str, u32); 19] = [
         ("build", 2),
         ("lint", 3),
         ("types", 3),
@@ -48,6 +50,7 @@ pub mod kind {
         (NOTHING, 1),
         (GUARDRAIL, 0),
         (HARNESS, 2),
+        (BLOCKED, 5),
         (LOST, 5),
         (USAGE, 40),
         (OVERLOAD, 20),

@@ -11,12 +11,14 @@
 pub mod agent;
 pub mod artifact;
 pub mod change;
+pub mod check;
 pub mod config;
 pub mod context;
 pub mod decide;
 pub mod definition;
 pub mod event;
 pub mod failure;
+pub mod fingerprint;
 pub mod gate;
 pub mod ids;
 pub mod leg;

@@ -129,6 +129,34 @@ pub fn stub(outcomes: &BTreeMap<Name, Transition>) -> String {
     format!("{:#}\n", serde_json::json!({ "outcome": null, "payload": { "summary": hint } }))
 }
 
+/// The form of a report as a JSON Schema, for agents that can be held to one. Strict, as providers want it: every object is
+/// closed, so an outcome without a schema of its own has a payload of nothing but its summary.
+pub fn form(outcomes: &BTreeMap<Name, Transition>) -> Value {
+    let everywhere = [NEEDS_INPUT, FAILED].into_iter().filter(|name| !outcomes.contains_key(*name));
+    let names: Vec<&str> = outcomes.keys().map(Name::as_str).chain(everywhere).collect();
+    let text = |about: &str| serde_json::json!({ "type": "string", "description": about });
+    let closed = |key: &str, about: &str| {
+        serde_json::json!({
+            "type": "object", "properties": { key: text(about) }, "required": [key], "additionalProperties": false,
+        })
+    };
+    let mut payloads = vec![closed("summary", "what you did and why, in one or two sentences")];
+    if !outcomes.contains_key(NEEDS_INPUT) {
+        payloads.push(closed("question", "what a person must answer, for needs_input"));
+    }
+    for schema in outcomes.values().filter_map(|transition| transition.schema.as_ref()) {
+        if !payloads.contains(schema) {
+            payloads.push(schema.clone());
+        }
+    }
+    serde_json::json!({
+        "type": "object",
+        "properties": { "outcome": { "type": "string", "enum": names }, "payload": { "anyOf": payloads } },
+        "required": ["outcome", "payload"],
+        "additionalProperties": false,
+    })
+}
+
 /// Reads a handoff file. `None` if the agent left the stub alone or emptied it.
 pub fn from_handoff(text: &str) -> Result<Option<Outcome>, Wrong> {
     from_text("handoff file", text, Source::HandoffFile)

@@ -10,6 +10,7 @@ use crate::agent::{Chunk, Usage};
 use crate::change::Change;
 use crate::definition::Definition;
 use crate::event::{Body, Event};
+use crate::fingerprint::Fingerprint;
 use crate::ids::{LegId, TaskId};
 use crate::leg::{Hold, Leg, Owner};
 use crate::task::{Actor, Summary, Task};
@@ -169,6 +170,12 @@ pub trait Store {
 
     /// Events after `after`, in order, of one task or of all.
     fn events(&mut self, task: Option<TaskId>, after: i64, limit: u32) -> Result<Vec<Event>>;
+
+    /// The task that mends a failure in the repository at this path, if one does.
+    fn root(&mut self, project: &str, fingerprint: &Fingerprint) -> Result<Option<TaskId>>;
+
+    /// The tasks that wait for another which is over by now, or does not mend their failure any more.
+    fn released(&mut self) -> Result<Vec<TaskId>>;
 
     /// The legs of a task, oldest first.
     fn legs(&mut self, task: TaskId) -> Result<Vec<Leg>>;

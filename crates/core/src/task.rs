@@ -1,11 +1,12 @@
 //! Tasks: what is to be done, where it stands, and what has happened. Folded from changes, see [`Task::apply`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Usage;
 use crate::artifact::Artifact;
+use crate::fingerprint::Fingerprint;
 use crate::ids::{LegId, Name, TaskId};
 use crate::leg::{Entry, Past};
 use crate::request::Request;
@@ -95,6 +96,9 @@ pub struct Task {
     pub legs: u32,
     /// The number of the newest request, 0 before the first.
     pub requests: u32,
+    /// The failures that it mends. No other task of the project tries what one of them is about until this one is over.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub roots: BTreeSet<Fingerprint>,
     /// Counts the transactions that changed it. A write that expects another version is refused.
     pub version: u64,
 }
@@ -119,11 +123,27 @@ pub enum State {
         /// What.
         request: Request,
     },
+    /// Another task mends the failure that this one met.
+    Blocked {
+        /// Which task, and which failure.
+        root: Root,
+        /// What is to be done when that task is over.
+        resume: Entry,
+    },
     /// It is over.
     Ended {
         /// How.
         end: End,
     },
+}
+
+/// A failure that another task mends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Root {
+    /// The task that mends it. It is never blocked itself, so nobody waits in a circle.
+    pub task: TaskId,
+    /// The failure.
+    pub fingerprint: Fingerprint,
 }
 
 /// How a task is over.
@@ -196,6 +216,7 @@ impl State {
             Self::Working { cancel: None, .. } => "working",
             Self::Working { cancel: Some(_), .. } => "cancelling",
             Self::Waiting { .. } => "waiting",
+            Self::Blocked { .. } => "blocked",
             Self::Ended { end } => match end {
                 End::Done => "done",
                 End::Failed { .. } => "failed",
@@ -210,6 +231,7 @@ impl State {
         match self {
             Self::Working { entry, .. } => Some(&entry.stage),
             Self::Waiting { request } => Some(&request.stage),
+            Self::Blocked { resume, .. } => Some(&resume.stage),
             Self::New | Self::Ended { .. } => None,
         }
     }
@@ -230,6 +252,7 @@ impl Task {
             conversation: Vec::new(),
             legs: 0,
             requests: 0,
+            roots: BTreeSet::new(),
             version: 0,
         }
     }

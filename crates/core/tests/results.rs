@@ -67,6 +67,20 @@ fn a_block_that_a_test_prints_for_another_one_changes_nothing() {
 }
 
 #[test]
+fn a_package_that_fails_outside_of_its_tests_is_broken() {
+    let text = "{\"Action\":\"pass\",\"Package\":\"a\",\"Test\":\"TestA\"}\n{\"Action\":\"fail\",\"Package\":\"a\"}\n";
+    let results = read(Format::GoTest, text);
+    assert_eq!((results.executed(), results.broken.len()), (1, 1));
+}
+
+#[test]
+fn the_same_file_of_two_packages_holds_two_tests() {
+    let text = "     Running unittests src/lib.rs (target/debug/deps/a-0123)\ntest t ... ok\n\
+                     Running unittests src/lib.rs (target/debug/deps/b-4567)\ntest t ... FAILED\n";
+    assert_eq!(read(Format::Libtest, text).executed(), 2);
+}
+
+#[test]
 fn results_survive_being_stored() {
     let results = read(REPORTS[2].1, REPORTS[2].2);
     let stored = serde_json::to_string(&results).unwrap();

@@ -28,6 +28,25 @@ pub fn bury(world: &World, store: &mut dyn Store) -> Result<usize> {
     Ok(count)
 }
 
+/// Lets every task go on that waited for another which is over. Returns how many there were. Nothing is lost if nobody does this
+/// for a while: what a task waits for is in the store, and whoever looks next finds it.
+pub fn release(store: &mut dyn Store) -> Result<usize> {
+    let mut count = 0;
+    for id in store.released()? {
+        let task = store.task(id)?;
+        let definition = store.definition(id)?;
+        // Somebody else was faster.
+        let Ok(changes) = decide(&task, &definition.workflow, Input::Release) else { continue };
+        let by = Actor::Supervisor;
+        match store.commit(Commit { before: &task, changes: &changes, by: &by, hold: None, notes: &[] }) {
+            Ok(_) => count += 1,
+            Err(Error::Conflict(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(count)
+}
+
 /// Why the leg's harness counts as gone, if it does.
 fn gone(world: &World, leg: &Leg, lease: Lease) -> Option<String> {
     let owner = leg.owner.as_ref()?;

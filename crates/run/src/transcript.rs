@@ -14,7 +14,7 @@ use crate::secrets::{Redactor, Stream};
 
 /// A longer line is read up to here, and the rest of it is passed over: agents print whole files as one JSON line, but
 /// nobody reads a line of megabytes at a glance.
-const LINE_LIMIT: usize = 1024 * 1024;
+pub(crate) const LINE_LIMIT: usize = 1024 * 1024;
 
 /// A chunk is written when it covers so many bytes of output: one durable commit for what arrived together.
 const CHUNK_BYTES: u64 = 1024 * 1024;
@@ -84,6 +84,8 @@ impl Transcript {
         if self.chunk.to > self.line_began {
             self.end_line();
         }
+        self.parser.finish(&mut self.said);
+        self.keep(self.line_began);
     }
 
     /// Whether enough has come together for a commit of its own.
@@ -93,7 +95,7 @@ impl Transcript {
 
     /// The whole lines since the last chunk, if there are any.
     pub fn cut(&mut self) -> Option<Chunk> {
-        if self.chunk.lines == 0 {
+        if self.chunk.lines == 0 && self.chunk.items.is_empty() {
             return None;
         }
         let (border, end) = (self.line_began, self.chunk.to);
@@ -115,6 +117,11 @@ impl Transcript {
         self.line.clear();
         // A line of the limit's size should not keep its memory for the rest of the leg.
         self.line.shrink_to(CHUNK_ITEMS * 128);
+        self.keep(offset);
+    }
+
+    /// Takes over what the parser said of the line that begins at `offset`.
+    fn keep(&mut self, offset: u64) {
         let mut said = std::mem::take(&mut self.said);
         for said in said.drain(..) {
             let hidden = || Said::Raw { text: "[a secret]".to_owned() };
@@ -158,8 +165,11 @@ mod tests {
     use acquit_core::config::Adapter;
 
     fn transcript() -> Transcript {
+        let now = || acquit_core::time::Timestamp(0);
+        let before = acquit_core::agent::Usage::default();
+        let hearing = crate::agent::Hearing { before, model: None, structured: false, now };
         Transcript::new(
-            crate::agent::parser(&Adapter::Scripted { script: String::new() }),
+            crate::agent::parser(&Adapter::Scripted { script: String::new() }, hearing),
             Redactor::default(),
         )
     }

@@ -107,6 +107,11 @@ impl LegFolder {
         self.0.join("errors.log")
     }
 
+    /// Files that the agent is told by, which it only reads.
+    pub fn settings(&self) -> PathBuf {
+        self.0.join("settings")
+    }
+
     /// All that a gate, or the setup, printed.
     pub fn check(&self, name: &str) -> PathBuf {
         self.0.join(format!("check-{name}.log"))

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use acquit_core::agent::{Fault, Said};
+use acquit_core::time::Timestamp;
 use acquit_run::acp::talk::{Out, Over, State, Talk};
 use acquit_run::acp::{Settings, Stage};
 use proptest::prelude::*;
@@ -22,7 +23,7 @@ fn settings(stage: Stage) -> Settings {
 }
 
 fn talk(settings: Settings) -> Talk {
-    Talk::new(settings, "do it".to_owned(), "/repo".to_owned(), PathBuf::from("/out"))
+    Talk::new(settings, "do it".to_owned(), "/repo".to_owned(), PathBuf::from("/out"), || Timestamp(0))
 }
 
 fn recording(name: &str) -> Vec<Value> {

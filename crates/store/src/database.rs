@@ -6,13 +6,14 @@ use acquit_core::agent::{Chunk, Usage};
 use acquit_core::change::Change;
 use acquit_core::definition::Definition;
 use acquit_core::event::Event;
+use acquit_core::fingerprint::Fingerprint;
 use acquit_core::ids::{Fence, LegId, TaskId};
 use acquit_core::leg::{Hold, Leg, Owner};
 use acquit_core::store::{Claim, Commit, Error, Filter, Lease, Note, Pulse, Result, Store, Wanted};
 use acquit_core::task::{Actor, Summary, Task};
 use acquit_core::time::Timestamp;
 
-use crate::record::{ChunkRow, EventRow, LegRow, SummaryRow, json, key, number, read, task_id};
+use crate::record::{ChunkRow, EventRow, LegRow, SummaryRow, json, key, number, plain, read, task_id};
 use crate::refusal::{self, Refusal};
 use crate::step;
 use crate::tables::{Backend, Place, Tables, Terms, Touched};
@@ -120,6 +121,16 @@ impl<B: Backend> Store for Database<B> {
             let rows = tables.events(task.map(key), after, limit)?;
             rows.into_iter().map(EventRow::event).collect()
         })
+    }
+
+    fn root(&mut self, project: &str, fingerprint: &Fingerprint) -> Result<Option<TaskId>> {
+        self.read("say who mends a failure", |tables| {
+            Ok(tables.root(&plain(project), fingerprint.as_str())?.map(task_id))
+        })
+    }
+
+    fn released(&mut self) -> Result<Vec<TaskId>> {
+        self.read("say who waits no more", |tables| Ok(tables.released()?.into_iter().map(task_id).collect()))
     }
 
     fn legs(&mut self, task: TaskId) -> Result<Vec<Leg>> {

@@ -32,6 +32,12 @@ pub(crate) use leg_columns;
 pub(crate) const SUMMARY_COLUMNS: &str =
     "id, title, project_name, workflow, state, stage, priority, legs, cost, created, updated, sandbox";
 
+/// The tasks that wait for one which does not mend their failure any more.
+pub(crate) const RELEASED: &str = "select blocked.task from blocked left join roots
+         on roots.project_path = blocked.project_path and roots.fingerprint = blocked.fingerprint
+             and roots.task = blocked.root
+     where roots.task is null order by blocked.task";
+
 /// A task's row, apart from its definition.
 pub(crate) struct TaskRow {
     pub(crate) id: i64,
@@ -77,7 +83,10 @@ impl TaskRow {
 
 fn is_over(state: &TaskState) -> bool {
     match state {
-        TaskState::New | TaskState::Working { .. } | TaskState::Waiting { .. } => false,
+        TaskState::New
+        | TaskState::Working { .. }
+        | TaskState::Waiting { .. }
+        | TaskState::Blocked { .. } => false,
         TaskState::Ended {
             end: End::Done | End::Failed { .. } | End::NoImprovement | End::Cancelled { .. },
         } => true,
@@ -291,7 +300,7 @@ fn small(value: i64) -> u32 {
 }
 
 /// A text for a plain column.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 

@@ -1,18 +1,19 @@
-//! Carries out what was decided about a task, row by row, in the order that all writers keep: task, leg, transcript,
+//! Carries out what was decided about a task, row by row, in the order that all writers keep: task, roots, leg, transcript,
 //! events. With one order for all, no two of them wait for each other in a circle.
 
 use acquit_core::change::Change;
 use acquit_core::definition::Definition;
 use acquit_core::event::Body;
+use acquit_core::fingerprint::Fingerprint;
 use acquit_core::ids::LegId;
 use acquit_core::leg::{Hold, Report};
 use acquit_core::store::{Commit, Error, Note};
-use acquit_core::task::{Actor, Task};
+use acquit_core::task::{Actor, State, Task};
 use acquit_core::time::Timestamp;
 
-use crate::record::{NewEvent, TaskRow, json, key, number};
+use crate::record::{NewEvent, TaskRow, json, key, number, plain};
 use crate::refusal::{Refusal, Result};
-use crate::tables::{LegEnd, NewLeg, Place, Tables, Touched};
+use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Touched};
 
 /// Puts a new task into the tables.
 pub(crate) fn create(
@@ -53,6 +54,13 @@ pub(crate) fn commit(tables: &mut dyn Tables, now: Timestamp, commit: Commit<'_>
     }
     task.version += 1;
     tables.update_task(&TaskRow::of(&task, now)?)?;
+    if task.roots != commit.before.roots {
+        let roots: Vec<&str> = task.roots.iter().map(Fingerprint::as_str).collect();
+        tables.set_roots(key(id), &plain(&task.seed.project.path), &roots)?;
+    }
+    if task.state != commit.before.state {
+        set_blocked(tables, &task, &commit.before.state)?;
+    }
     move_legs(tables, now, &task, commit.changes, commit.hold)?;
     let mut all = noted(commit.hold.map(|hold| hold.leg.number), commit.notes, commit.by)?;
     all.extend(events(now, commit.changes, commit.by)?);
@@ -60,6 +68,20 @@ pub(crate) fn commit(tables: &mut dyn Tables, now: Timestamp, commit: Commit<'_>
         tables.append(key(id), &all)?;
     }
     Ok(task)
+}
+
+/// What the task waits for now, where that is something else than before.
+fn set_blocked(tables: &mut dyn Tables, task: &Task, before: &State) -> Result<()> {
+    match (&task.state, before) {
+        (State::Blocked { root, .. }, _) => {
+            let project = plain(&task.seed.project.path);
+            let on =
+                Blocked { root: key(root.task), project: &project, fingerprint: root.fingerprint.as_str() };
+            tables.set_blocked(key(task.id()), Some(&on))
+        }
+        (_, State::Blocked { .. }) => tables.set_blocked(key(task.id()), None),
+        (_, _) => Ok(()),
+    }
 }
 
 /// What the changes mean for the legs' rows.
@@ -86,6 +108,7 @@ fn move_legs(
             | Change::BudgetSpent { .. }
             | Change::BudgetsReset
             | Change::VariationTried { .. }
+            | Change::Blocked { .. }
             | Change::RequestOpened { .. }
             | Change::RequestAnswered { .. }
             | Change::Remarked { .. }

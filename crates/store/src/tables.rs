@@ -23,6 +23,15 @@ pub(crate) trait Tables {
     fn definition(&mut self, task: i64) -> Result<Option<String>>;
     fn list(&mut self, filter: &Filter) -> Result<Vec<SummaryRow>>;
 
+    /// Makes these the failures that the task mends, as far as no other task mends them already.
+    fn set_roots(&mut self, task: i64, project: &str, fingerprints: &[&str]) -> Result<()>;
+    /// The task that mends a failure.
+    fn root(&mut self, project: &str, fingerprint: &str) -> Result<Option<i64>>;
+    /// Makes this what the task waits for.
+    fn set_blocked(&mut self, task: i64, on: Option<&Blocked<'_>>) -> Result<()>;
+    /// The tasks that wait for one which does not mend their failure any more.
+    fn released(&mut self) -> Result<Vec<i64>>;
+
     fn insert_leg(&mut self, leg: &NewLeg<'_>) -> Result<()>;
     /// Ends a leg that runs under the fence or, without one, a leg that nobody has claimed.
     fn end_leg(&mut self, leg: Place, fence: Option<i64>, end: &LegEnd) -> Result<Touched>;
@@ -89,6 +98,13 @@ impl From<acquit_core::ids::LegId> for Place {
     fn from(leg: acquit_core::ids::LegId) -> Self {
         Self { task: crate::record::key(leg.task), number: i64::from(leg.number) }
     }
+}
+
+/// What a task waits for.
+pub(crate) struct Blocked<'a> {
+    pub(crate) root: i64,
+    pub(crate) project: &'a str,
+    pub(crate) fingerprint: &'a str,
 }
 
 /// A leg to be made ready.

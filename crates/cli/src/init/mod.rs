@@ -53,7 +53,7 @@ pub fn plan(repository: &Path, path_variable: &OsStr) -> Plan {
         ));
     } else {
         notes.push(
-            "run the gates once by hand: what fails today will be held against every task, whoever broke it"
+            "run the gates once by hand: what fails today, single tests aside, will be held against every task"
                 .to_owned(),
         );
     }

@@ -9,7 +9,7 @@
 use std::path::PathBuf;
 
 use super::agents::{Agent, Run};
-use super::detect::{Finding, Gate, Severity};
+use super::detect::{Check, Finding, Gate, Report, Severity};
 use acquit_core::failure::kind;
 
 /// The configuration.
@@ -72,7 +72,13 @@ fn names(found: &[Finding]) -> Vec<(String, Gate)> {
         };
         let inside = |line: &str| in_folder(finding.folder, line);
         named.extend(finding.gates.iter().map(|gate| {
-            let gate = Gate { run: inside(&gate.run), ..gate.clone() };
+            let check = match &gate.check {
+                Check::Tdd { build, report } => {
+                    Check::Tdd { build: build.as_deref().map(inside), report: *report }
+                }
+                other @ (Check::Command | Check::Tests(_)) => other.clone(),
+            };
+            let gate = Gate { run: inside(&gate.run), check, folder: finding.folder, ..gate.clone() };
             (format!("{prefix}{}", gate.name), gate)
         }));
     }
@@ -86,7 +92,24 @@ fn in_folder(folder: Option<&str>, line: &str) -> String {
 
 fn gate_table(name: &str, gate: &Gate) -> String {
     let mut text = gate.why.map_or_else(String::new, |why| format!("# {why}\n"));
-    text += &format!("[gates.{name}]\nrun = {}\nkind = {}\n", quoted(&gate.run), quoted(gate.kind));
+    let (check, build, report) = match &gate.check {
+        Check::Command => (None, None, None),
+        Check::Tests(report) => (Some("tests"), None, Some(report)),
+        Check::Tdd { build, report } => (Some("tdd"), build.as_deref(), Some(report)),
+    };
+    text += &format!("[gates.{name}]\n");
+    text += &check.map(|check| format!("check = {}\n", quoted(check))).unwrap_or_default();
+    text += &build.map(|build| format!("build = {}\n", quoted(build))).unwrap_or_default();
+    text += &format!("run = {}\n", quoted(&gate.run));
+    text += &match report {
+        None => String::new(),
+        Some(Report::Printed(format)) => format!("report = {}\n", quoted(format)),
+        Some(Report::Junit(files)) => {
+            let files = gate.folder.map_or_else(|| (*files).to_owned(), |folder| format!("{folder}/{files}"));
+            format!("report = {{ junit = {} }}\n", quoted(&files))
+        }
+    };
+    text += &format!("kind = {}\n", quoted(gate.kind));
     match gate.severity {
         Severity::Error => {}
         Severity::Warning => text += "severity = \"warning\"\n",

@@ -3,7 +3,6 @@
 use acquit_core::agent::{Item, Said, Usage};
 use acquit_core::change::Change;
 use acquit_core::event::{Body, Event, Level};
-use acquit_core::gate::{Verdict, Weight};
 use acquit_core::leg::{Ending, Entry, Purpose};
 use acquit_core::time::Span;
 
@@ -11,9 +10,9 @@ use super::status::Status;
 use super::{Look, Printer, money, text};
 
 /// So much of a text is shown in one line.
-const WIDTH: usize = 110;
+pub(super) const WIDTH: usize = 110;
 /// So many lines of a failure are shown; the log has the rest.
-const FAILURE_LINES: usize = 8;
+pub(super) const FAILURE_LINES: usize = 8;
 
 /// What the story of a task is to the command that tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +73,7 @@ impl Follower {
         }
         let lines = match &event.body {
             Body::Change { change } => self.change(change),
-            Body::Gate { verdict } => self.gate(verdict),
+            Body::Gate { verdict } => self.printer.gate(verdict),
             Body::AgentStarted { agent, .. } => {
                 self.doing = format!("agent {agent}");
                 vec![self.faint(&format!("agent {agent} works"))]
@@ -178,6 +177,7 @@ impl Follower {
             Change::Created { .. } | Change::Ended { .. } => Vec::new(),
             Change::BudgetsReset
             | Change::VariationTried { .. }
+            | Change::Blocked { .. }
             | Change::RequestAnswered { .. }
             | Change::Remarked { .. }
             | Change::CancelAsked { .. } => {
@@ -218,34 +218,6 @@ impl Follower {
                 std::iter::once(head).chain(rest).collect()
             }
         }
-    }
-
-    fn gate(&self, verdict: &Verdict) -> Vec<String> {
-        let (mark, look) = match (verdict.passed, verdict.rejects()) {
-            (true, _) => ("✓", Look::Good),
-            (false, true) => ("✗", Look::Bad),
-            (false, false) => ("!", Look::Notable),
-        };
-        let detail = self.dim(&format!("{} · {}", verdict.ended, verdict.took));
-        let mut lines = vec![format!("  {} gate {} {detail}", self.printer.paint(look, mark), verdict.gate)];
-        let evidence = &verdict.evidence;
-        if !evidence.figures.is_empty() {
-            let figures = evidence.figures.iter().map(|it| format!("{} {}", it.what, it.value));
-            let figures = figures.collect::<Vec<_>>().join(" · ");
-            lines.push(self.faint(&format!("    {}", text::line(&figures, WIDTH))));
-        }
-        let noted = evidence.findings.iter().filter(|finding| finding.weight == Weight::Noted);
-        lines.extend(
-            noted.map(|finding| self.faint(&format!("    {}", text::line(&finding.to_string(), WIDTH)))),
-        );
-        if let Some(failure) = &verdict.failure {
-            let place = failure.location.as_ref().map(|place| format!("at {}:{}", place.path, place.line));
-            let message = failure.message.lines().take(FAILURE_LINES).map(str::to_owned);
-            lines.extend(
-                message.chain(place).map(|line| self.faint(&format!("    {}", text::line(&line, WIDTH)))),
-            );
-        }
-        lines
     }
 
     fn lines(&mut self, lines: &[String]) {

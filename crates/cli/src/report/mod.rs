@@ -11,6 +11,7 @@ use crate::error::Error;
 
 pub mod doctor;
 pub mod follow;
+mod gate;
 pub mod money;
 pub mod request;
 mod status;

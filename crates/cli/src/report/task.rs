@@ -1,6 +1,7 @@
 //! Tasks for people: a list, one in full, and the bill.
 
 use acquit_core::artifact::Artifact;
+use acquit_core::gate::Verdict;
 use acquit_core::leg::Leg;
 use acquit_core::sandbox::Mode;
 use acquit_core::task::{End, State, Summary, Task};
@@ -34,9 +35,10 @@ impl Printer {
     }
 
     /// One task in full.
-    pub fn task(self, task: &Task, legs: &[Leg], sandbox: Mode) {
+    pub fn task(self, task: &Task, legs: &[Leg], sandbox: Mode, gates: &[Verdict]) {
         if self.json {
-            return self.json(&serde_json::json!({ "task": task, "legs": legs, "sandbox": sandbox }));
+            let all = serde_json::json!({ "task": task, "legs": legs, "sandbox": sandbox, "gates": gates });
+            return self.json(&all);
         }
         let seed = &task.seed;
         self.data(&format!(
@@ -56,6 +58,9 @@ impl Printer {
         self.field("branch", &text::visible(&seed.branch));
         self.field("sandbox", &self.sandbox(sandbox));
         self.artifacts(task);
+        for verdict in gates {
+            self.gate(verdict).iter().for_each(|line| self.data(line));
+        }
         if let State::Waiting { request } = &task.state {
             self.data("");
             self.data(&self.paint(Look::Notable, &text::visible(&request.question)));
@@ -93,6 +98,11 @@ impl Printer {
             State::Working { entry, .. } => format!("{} at {}", state.word(), heading(entry)),
             State::Waiting { request } => {
                 self.paint(Look::Notable, &format!("waits for a person at {}", request.stage))
+            }
+            State::Blocked { root, resume } => {
+                let words =
+                    format!("waits at {} for {}, which mends the same failure", resume.stage, root.task);
+                self.paint(Look::Notable, &words)
             }
             State::New => state.word().to_owned(),
         }
@@ -168,6 +178,14 @@ impl Printer {
                 let mark = self.paint(Look::Notable, "?");
                 self.data(&format!("{mark} {id} waits for a person: {}", text::visible(&request.question)));
                 self.request(task, request);
+            }
+            state @ State::Blocked { root, .. } => {
+                self.data(&format!("{} {id} {}", self.paint(Look::Notable, "?"), self.state(state)));
+                self.data(&format!(
+                    "  what it waits for:  acquit task show {}\n  when that is over:  acquit run {id}\n  \
+                     do not wait:        acquit task retry {id} && acquit run {id}",
+                    root.task
+                ));
             }
             state @ (State::Ended { .. } | State::Working { .. } | State::New) => {
                 self.data(&format!("{} {id} {}", self.paint(Look::Bad, "✗"), self.state(state)));

@@ -21,6 +21,7 @@ pub fn acp(mut words: impl Iterator<Item = OsString>, environment: Vec<(OsString
             cwd: std::env::current_dir()?,
             output_dir: known.get("ACQUIT_OUTPUT").unwrap_or_default().into(),
             stop: on_stop()?,
+            now: || acquit_store::Clock::System.now(),
         };
         client.run(&mut std::io::stdin().lock(), &mut std::io::stdout().lock())
     };

@@ -68,7 +68,7 @@ pub fn reject(desk: &Desk, task: TaskId, reason: String) -> Result<Exit, Error> 
 pub fn give(desk: &Desk, store: &mut dyn Store, task: &Task, answer: Answer) -> Result<Task, Error> {
     let request = match &task.state {
         State::Waiting { request } => request.number,
-        State::New | State::Working { .. } | State::Ended { .. } => 0,
+        State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => 0,
     };
     let task = desk.decide(store, task.id(), &Input::Answer { request, by: desk.person(), answer })?;
     if matches!(task.state, State::Working { .. }) {
@@ -82,7 +82,7 @@ fn said(desk: &Desk, task: TaskId, answer: impl FnOnce(Option<&Ask>) -> Answer) 
     let known = store.task(task)?;
     let ask = match &known.state {
         State::Waiting { request } => Some(&request.ask),
-        State::New | State::Working { .. } | State::Ended { .. } => None,
+        State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => None,
     };
     let answer = answer(ask);
     let task = give(desk, store.as_mut(), &known, answer)?;

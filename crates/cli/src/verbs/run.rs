@@ -22,6 +22,7 @@ const DESCRIPTION_LIMIT: u64 = 256 * 1024;
 pub fn run(desk: &Desk, new: &NewTask) -> Result<Exit, Error> {
     let mut store = desk.store()?;
     let store = store.as_mut();
+    acquit_run::supervise::release(store)?;
     let (task, after) = match new.title.parse::<TaskId>() {
         // Only the form `T-7` means a task that exists: a bare number could be a wish.
         Ok(id) if new.title.starts_with(['T', 't']) => (store.task(id)?, newest(store, id)?),
@@ -49,7 +50,9 @@ pub fn run_task(desk: &Desk, store: &mut dyn Store, task: &Task, after: i64) -> 
     }
     let task = match task.state {
         State::Working { .. } => relay::follow(desk, store, seed.id, Part::Runs, Level::Info, after)?,
-        State::New | State::Waiting { .. } | State::Ended { .. } => store.task(seed.id)?,
+        State::New | State::Waiting { .. } | State::Blocked { .. } | State::Ended { .. } => {
+            store.task(seed.id)?
+        }
     };
     if let State::Ended { end: End::Done } = task.state {
         let definition = store.definition(task.id())?;

@@ -1,8 +1,11 @@
 //! `acquit task …`: look at tasks, add them, try them again, answer them, end them.
 
 use acquit_core::decide::Input;
+use acquit_core::event::Body;
+use acquit_core::gate::Verdict;
+use acquit_core::ids::TaskId;
 use acquit_core::request::Answer;
-use acquit_core::store::Filter;
+use acquit_core::store::{Filter, Store};
 use acquit_core::task::State;
 
 use crate::args::TaskVerb;
@@ -26,7 +29,8 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
         TaskVerb::Show { task } => {
             let task = store.task(task)?;
             let sandbox = store.definition(task.id())?.config.sandbox;
-            printer.task(&task, &store.legs(task.id())?, sandbox);
+            let gates = verdicts(store, task.id())?;
+            printer.task(&task, &store.legs(task.id())?, sandbox, &gates);
             return Ok(Exit::Done);
         }
         TaskVerb::Add { task } => {
@@ -67,4 +71,24 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
         printer.data(&format!("{} {}", task.id(), task.state.word()));
     }
     Ok(Exit::Done)
+}
+
+/// What each gate said last, in the order in which they were first run.
+fn verdicts(store: &mut dyn Store, task: TaskId) -> Result<Vec<Verdict>, Error> {
+    /// How many events are asked for at a time.
+    const PAGE: u32 = 1_000;
+    let mut last: Vec<Verdict> = Vec::new();
+    let mut after = 0;
+    loop {
+        let events = store.events(Some(task), after, PAGE)?;
+        let Some(end) = events.last() else { return Ok(last) };
+        after = end.seq;
+        for event in events {
+            let Body::Gate { verdict } = event.body else { continue };
+            match last.iter_mut().find(|known| known.gate == verdict.gate) {
+                Some(known) => *known = *verdict,
+                None => last.push(*verdict),
+            }
+        }
+    }
 }

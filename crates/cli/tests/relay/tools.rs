@@ -54,7 +54,8 @@ step = [
     assert!(output.contains("\\\"summary\\\" is a required property"), "it saw its mistake: {output}");
     let progress = |body: Body| matches!(body, Body::Progress { percent: Some(50), .. });
     assert_eq!(sandbox.events().into_iter().filter(|event| progress(event.body.clone())).count(), 1);
-    let names: Vec<String> = sandbox.task().artifacts.iter().map(acquit_core::artifact::Artifact::key).collect();
+    let names: Vec<String> =
+        sandbox.task().artifacts.iter().map(acquit_core::artifact::Artifact::key).collect();
     assert!(!names.iter().any(|name| name.contains("report") || name.contains("progress")), "{names:?}");
 }
 

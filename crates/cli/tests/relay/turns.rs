@@ -161,3 +161,27 @@ printf '%s' "$ACQUIT_SESSION" > good.txt
         assert!(!tip.is_empty());
     }
 }
+
+/// How a leg of an agent ends that never runs, because somebody else would pay.
+fn unpaid(billing: &str) -> String {
+    let config = format!(
+        "agent = \"bot\"\n[agents.bot]\nadapter = \"claude\"\nprogram = \"/bin/false\"\n{billing}\n\
+         [secrets]\nANTHROPIC_API_KEY = {{ env = \"ANTHROPIC_API_KEY\" }}\n"
+    );
+    let sandbox = Sandbox::new(&config, CODE, "").with("ANTHROPIC_API_KEY", "sk-ant-of-the-company");
+    sandbox.run_to(3);
+    assert!(!sandbox.leg_file(1, "output.log").exists(), "nothing was started");
+    let (kind, reason) = failed(&sandbox, 0);
+    assert_eq!(kind, "login");
+    reason
+}
+
+#[test]
+fn an_agent_is_not_started_where_another_account_would_pay() {
+    let reason = unpaid("billing = \"login\"\nsecrets = [\"ANTHROPIC_API_KEY\"]");
+    assert!(reason.contains("it would take the key in ANTHROPIC_API_KEY instead"), "{reason}");
+    let reason = unpaid("billing = \"login\"\npass_env = [\"ANTHROPIC_API_KEY\"]");
+    assert!(reason.contains("or write billing = \"key\""), "{reason}");
+    let reason = unpaid("billing = \"key\"");
+    assert!(reason.contains("it gets none"), "{reason}");
+}

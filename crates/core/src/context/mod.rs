@@ -66,6 +66,8 @@ pub enum Memory {
 pub enum Tools {
     /// It has them.
     Offered,
+    /// It has none, but its last message is held to the form of a report.
+    Form,
     /// It has only files and words.
     Absent,
 }

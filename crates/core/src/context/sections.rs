@@ -25,8 +25,8 @@ const PAYLOAD_LIMIT: usize = 16 * 1024;
 const FAILURES: usize = 10;
 /// The longest message of a failure. Gates distil theirs to less; this holds if one does not.
 const MESSAGE_LIMIT: usize = 4 * 1024;
-/// The longest excerpt of a file: about twenty lines, even if they are long.
-const EXCERPT_LIMIT: usize = 4 * 1024;
+/// The longest excerpt: about twenty lines around each of a few places, even if they are long.
+const EXCERPT_LIMIT: usize = 8 * 1024;
 /// How many learnings, newest last.
 const LEARNINGS: usize = 20;
 /// The longest learning: a paragraph.
@@ -261,6 +261,12 @@ payload. It checks both at once: if it finds a mistake, mend it and call again. 
 `report_progress` you say how far you are; `task_context` tells all of this once more.
 
 Only if these tools are missing or fail, report in one of these ways.
+
+"
+        }
+        Tools::Form => {
+            "Your last message is your report: a JSON object with `outcome`, one of the names above, and its `payload`. Only if you
+cannot give it that form, report in one of these ways.
 
 "
         }

@@ -23,6 +23,7 @@ impl Next<'_> {
                 None => return Err(Illegal::NoStage(stage)),
             },
             (None, State::Waiting { request }, _) => request.resume.clone(),
+            (None, State::Blocked { resume, .. }, _) => resume.clone(),
             (None, State::Ended { end: End::NoImprovement }, _) | (None, _, None) => {
                 Entry { stage: self.workflow.start.clone(), purpose: Purpose::Work }
             }

@@ -17,12 +17,12 @@ mod secrets;
 mod tdd;
 mod tests;
 
-pub use commits::Commits;
+pub use commits::{Commits, Naming, Style};
 pub use coverage::Coverage;
 pub use dilution::Dilution;
 pub use mutation::Mutation;
 pub use plain::Plain;
-pub use scope::Scope;
+pub use scope::{Dependencies, Scope};
 pub use secrets::Secrets;
 pub use tdd::{Red, Tdd, Weak};
 pub use tests::Tests;
@@ -145,6 +145,15 @@ fn run(table: &mut Table<'_, '_>, example: &str) -> Option<Command> {
     let run = table.value("run").and_then(|value| value.command());
     table.require("run", &format!("say what is run: run = \"{example}\""));
     run
+}
+
+/// What a share is demanded to be, if a gate does not say. All of it is never demanded: some lines cannot be reached and some
+/// mutants change nothing.
+const PERCENT: u32 = 80;
+
+/// `min`, in percent.
+fn percent(table: &mut Table<'_, '_>) -> u32 {
+    table.value("min").and_then(|value| value.count(100)).unwrap_or(PERCENT)
 }
 
 /// Notes keys of commands in a check that runs none.

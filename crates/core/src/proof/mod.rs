@@ -32,6 +32,8 @@ pub struct Ran {
     pub merged: Merged,
     /// Why a run did not end well, if that is not because of tests: its exit, or a limit.
     pub trouble: Option<String>,
+    /// How a run ended that did not end with code 0, also where tests that failed are reason enough.
+    pub exit: Option<String>,
     /// What was printed, as far as it can say why something could not be loaded.
     pub said: String,
 }
@@ -49,6 +51,8 @@ pub struct Seen {
     pub added: BTreeSet<String>,
     /// The tests that the change declares, by name, each with its file.
     pub declared: Vec<(String, String)>,
+    /// The tests that the change takes away, by name.
+    pub removed: BTreeSet<String>,
     /// Files that the change adds with tests inside: without the change they are not there at all.
     pub new_files: Vec<String>,
 }
@@ -124,7 +128,7 @@ pub fn judge(seen: &Seen, red: Red, weak: Weak) -> Evidence {
         return evidence;
     }
     if let Tree::Ran(base) = &seen.base {
-        compare(&base.merged, green, &mut evidence);
+        compare(&base.merged, green, &seen.removed, &mut evidence);
     } else {
         evidence.find(
             Weight::Noted,
@@ -132,7 +136,7 @@ pub fn judge(seen: &Seen, red: Red, weak: Weak) -> Evidence {
             "the base does not build, so nothing is known of its tests",
             None,
         );
-        compare(&Merged::default(), green, &mut evidence);
+        compare(&Merged::default(), green, &seen.removed, &mut evidence);
     }
     let judged = tests_of_the_change(seen, green);
     conclude(&judged, red, weak, &mut evidence);
@@ -155,10 +159,8 @@ fn is_sound(green: &Ran, evidence: &mut Evidence) -> bool {
         let why = green.trouble.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
         let what = format!("no test was executed{why}\n{}", green.said);
         evidence.find(Weight::Fails, "nothing-ran", &what, None);
-    } else if let Some(trouble) = &green.trouble
-        && results.red().next().is_none()
-    {
-        let what = format!("every test that is reported passed, and yet: {trouble}\n{}", green.said);
+    } else if let Some(trouble) = &green.trouble {
+        let what = format!("the tests that are reported do not explain it: {trouble}\n{}", green.said);
         evidence.find(Weight::Fails, "exit", &what, None);
     }
     evidence.findings.len() == before

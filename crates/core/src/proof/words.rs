@@ -15,10 +15,68 @@ pub fn words(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The names that a new text has and the old one does not.
+/// The names that a new text declares and the old one does not have.
 pub fn added(old: Option<&str>, new: &str) -> BTreeSet<String> {
     let known = words(old.unwrap_or_default());
-    words(new).into_iter().filter(|word| !known.contains(word)).collect()
+    new.lines().flat_map(declared).filter(|word| !known.contains(word)).collect()
+}
+
+/// The names that a line declares, as far as that can be told from it alone: what follows a word that declares, what a line
+/// begins with before a colon, an equals sign, a parenthesis or a brace, and parameters.
+fn declared(line: &str) -> Vec<String> {
+    const DECLARING: [&str; 22] = [
+        "fn",
+        "def",
+        "class",
+        "struct",
+        "enum",
+        "trait",
+        "type",
+        "const",
+        "static",
+        "function",
+        "func",
+        "let",
+        "var",
+        "mod",
+        "interface",
+        "macro_rules",
+        "union",
+        "record",
+        "module",
+        "namespace",
+        "object",
+        "package",
+    ];
+    const SAYING: [&str; 20] = [
+        "if", "for", "while", "return", "match", "switch", "else", "case", "use", "import", "from", "in",
+        "range", "print", "assert", "with", "try", "catch", "await", "new",
+    ];
+    const MODIFYING: [&str; 10] =
+        ["pub", "export", "public", "private", "protected", "async", "default", "override", "self", "this"];
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let mut names = Vec::new();
+    let mut before = "";
+    let mut rest = line;
+    let mut is_first = true;
+    let declares = line.split(|c| !is_part(c)).any(|word| DECLARING.contains(&word));
+    while let Some(start) = rest.find(is_part) {
+        let word = &rest[start..];
+        let end = word.find(|c| !is_part(c)).unwrap_or(word.len());
+        let (word, after) = word.split_at(end);
+        let next = after.trim_start().chars().next();
+        let compares = after.trim_start().starts_with("==");
+        let opens = matches!(next, None | Some(':' | '=' | '(' | '{' | ',')) && !compares;
+        // A line that declares something has its parameters, too, and methods stand behind what they belong to.
+        let is_declared = DECLARING.contains(&before) || (is_first || declares) && opens;
+        if is_declared && !SAYING.contains(&word) && !DECLARING.contains(&word) {
+            names.extend(words(word));
+        }
+        // Modifiers do not begin a line, what they stand before does.
+        is_first &= MODIFYING.contains(&word);
+        (before, rest) = (word, after);
+    }
+    names
 }
 
 /// A name of `added` that an error speaks of: in the lines that say what is wrong, not in the source that they quote.
@@ -152,8 +210,19 @@ mod tests {
     }
 
     #[test]
+    fn names_are_those_that_are_declared() {
+        let new = "pub fn one(two: u8) {\nfunc (r *Thing) Three(four int) {\nexport const five = 6;\n  seven: String,\n    Eight,\n\
+                   def nine(ten=1):\n  self.eleven = other(twelve)\nreturn thirteen(x)\nif fourteen == 1 {\npublic fifteen(";
+        let names: Vec<String> = added(None, new).into_iter().collect();
+        let expected = ["Eight", "Three", "eleven", "fifteen", "five", "nine", "one", "seven", "ten", "two"];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
     fn an_error_speaks_of_what_is_new_only_in_its_own_words() {
-        let names = added(Some("fn old() {}"), "fn old() {}\nfn double(x: u8) {}");
+        let names =
+            added(Some("fn old() {}"), "fn old() {}\nfn double(x: u8) {}\nfor _, value := range list {\n");
+        assert!(!names.contains("range") && !names.contains("list"), "{names:?}");
         assert_eq!(
             named("error[E0425]: cannot find function `double` in this scope", &names),
             Some("double")

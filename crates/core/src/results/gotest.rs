@@ -29,6 +29,7 @@ pub(super) fn read(text: &str, results: &mut Results) {
     // What the compiler said of each package.
     let mut building: BTreeMap<String, String> = BTreeMap::new();
     let mut package = String::new();
+    let mut failed: Vec<String> = Vec::new();
     for text in text.lines() {
         let Some(line) = text.starts_with('{').then(|| serde_json::from_str::<Line>(text).ok()).flatten()
         else {
@@ -41,6 +42,7 @@ pub(super) fn read(text: &str, results: &mut Results) {
                     compiler(line.output.trim_end(), &mut package, &mut building, results);
                 }
                 "build-fail" => fail(&line.import_path, &building, results),
+                "fail" if failed.len() < MOST_OPEN => failed.push(line.package),
                 _ => {}
             }
             continue;
@@ -66,6 +68,13 @@ pub(super) fn read(text: &str, results: &mut Results) {
                 results.add(id, Case::red(judge(&words), &words));
             }
             _ => {}
+        }
+    }
+    // A package can fail without a test that does: it exits, or breaks in a thread of its own.
+    for package in failed {
+        let is_red = results.red().any(|(id, _)| id.suite == package);
+        if !is_red && !results.broken.iter().any(|broken| broken.what == package) {
+            results.add_broken(&package, "the package failed outside of its tests");
         }
     }
     // A test that fails because one below it does says nothing of its own.

@@ -150,7 +150,8 @@ fn end(case: Open, results: &mut Results) {
 fn is_load_failure(suite: &str, name: &str, red: &Red) -> bool {
     const SIGNS: [&str; 3] = ["collection failure", "Test suite failed to run", "[build failed]"];
     let said = |sign: &&str| red.headline.contains(*sign) || red.body.contains(*sign);
-    let is_file = name.starts_with('/') || name == suite;
-    let named_like_a_file = is_file && name.rsplit('/').next().is_some_and(|last| last.contains('.'));
-    name.is_empty() || named_like_a_file || SIGNS.iter().any(said)
+    const FILES: [&str; 9] = ["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "py"];
+    let stands_alone = suite.is_empty() || name == suite;
+    let is_file = stands_alone && name.rsplit_once('.').is_some_and(|(_, end)| FILES.contains(&end));
+    name.is_empty() || is_file || SIGNS.iter().any(said)
 }

@@ -12,8 +12,7 @@ pub(super) fn read(text: &str, results: &mut Results) {
     while let Some(line) = lines.next() {
         let trimmed = line.trim_start();
         if let Some(rest) = trimmed.strip_prefix("Running ") {
-            // `unittests src/lib.rs (target/debug/deps/x-0a1b)`: the hash differs from build to build.
-            rest.split(" (").next().unwrap_or(rest).clone_into(&mut binary);
+            binary = binary_of(rest);
         } else if let Some(rest) = trimmed.strip_prefix("Doc-tests ") {
             binary = format!("doc {rest}");
         } else if let Some(rest) = line.strip_prefix("test ") {
@@ -38,6 +37,15 @@ pub(super) fn read(text: &str, results: &mut Results) {
             }
         }
     }
+}
+
+/// `unittests src/lib.rs (target/debug/deps/sample-0a1b)` without the hash, which differs from build to build. The file alone
+/// is the same in every package.
+fn binary_of(rest: &str) -> String {
+    let (file, path) = rest.split_once(" (").unwrap_or((rest, ""));
+    let program = path.trim_end_matches(')').rsplit('/').next().unwrap_or_default();
+    let name = program.rsplit_once('-').map_or(program, |(name, _)| name);
+    if name.is_empty() { file.to_owned() } else { format!("{name}: {file}") }
 }
 
 /// A line `name ... ok`, whatever the test printed in between.

@@ -18,7 +18,7 @@ mod kind;
 mod libtest;
 mod merge;
 pub mod sarif;
-mod xml;
+pub(crate) mod xml;
 
 pub use merge::{Known, Merged};
 

@@ -9,7 +9,7 @@ const MOST_ATTRIBUTES: usize = 64;
 
 /// A piece of a document.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Event<'t> {
+pub(crate) enum Event<'t> {
     /// An element begins.
     Start {
         /// Its name, without a prefix.
@@ -26,17 +26,17 @@ pub(super) enum Event<'t> {
 }
 
 /// A document that is read from its beginning to its end.
-pub(super) struct Reader<'t> {
+pub(crate) struct Reader<'t> {
     rest: &'t str,
 }
 
 impl<'t> Reader<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
+    pub(crate) fn new(text: &'t str) -> Self {
         Self { rest: text.trim_start_matches('\u{feff}') }
     }
 
     /// The next piece; `None` at the end, or where it is not XML any more.
-    pub(super) fn next(&mut self) -> Option<Event<'t>> {
+    pub(crate) fn next(&mut self) -> Option<Event<'t>> {
         loop {
             let open = self.rest.find('<').unwrap_or(self.rest.len());
             if open > 0 {

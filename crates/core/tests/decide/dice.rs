@@ -40,7 +40,7 @@ impl Dice<'_> {
 pub(crate) fn workflow(dice: &mut Dice<'_>) -> Workflow {
     let count = 1 + dice.roll(6);
     let stages = (0..count).map(|at| stage(dice, at, count)).collect();
-    let budgets = KINDS[..6].iter().chain(&LOOPS).map(|budget| {
+    let budgets = KINDS[..6].iter().chain(&LOOPS).chain(&["blocked"]).map(|budget| {
         let limit = dice.roll(4);
         (*budget, u32::try_from(limit).unwrap())
     });
@@ -138,6 +138,7 @@ pub(crate) fn input(dice: &mut Dice<'_>, task: &Task, workflow: &Workflow) -> In
         }
         (3, _) => answer(dice, task),
         (4, _) | (_, State::New) => Input::Begin,
+        (15, _) | (_, State::Blocked { .. }) => Input::Release,
         (_, State::Waiting { .. }) => answer(dice, task),
         (5..=7, State::Ended { .. }) => Input::Retry { by, stage: None, note: None },
         (5, _) => Input::LegEnded { leg, report: Report::bare(Ending::Cancelled) },
@@ -158,7 +159,7 @@ fn answer(dice: &mut Dice<'_>, task: &Task) -> Input {
             Ask::Stage { outcomes } => outcomes.iter().map(ToString::to_string).collect(),
             Ask::Question { .. } | Ask::Approval { .. } | Ask::Budget { .. } | Ask::Stuck => Vec::new(),
         },
-        State::New | State::Working { .. } | State::Ended { .. } => Vec::new(),
+        State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => Vec::new(),
     };
     let answer = match dice.roll(6) {
         0 => kit::reject(),

@@ -47,7 +47,13 @@ pub(crate) fn hold(way: &Way) {
             assert!(workflow.stage(request.stage.as_str()).is_some());
             assert!(workflow.stage(request.resume.stage.as_str()).is_some());
         }
+        State::Blocked { root, resume } => {
+            assert_eq!(ended, readied, "no leg is left over");
+            assert!(root.task != task.id() && task.roots.is_empty(), "whoever waits mends nothing");
+            assert!(workflow.stage(resume.stage.as_str()).is_some());
+        }
         State::Ended { end } => {
+            assert!(task.roots.is_empty(), "what is over mends nothing");
             assert_eq!(ended, readied, "no leg is left over");
             assert!(*end != End::NoImprovement || task.tried.len() == values, "every value has its reason");
         }
@@ -97,9 +103,10 @@ pub(crate) fn legal(task: &Task, workflow: &Workflow, input: &Input) -> bool {
     match (&task.state, input) {
         (State::New, Input::Begin) => true,
         (State::Working { leg, .. }, Input::LegEnded { leg: of, .. }) => leg == of,
-        (State::Working { .. } | State::Waiting { .. }, Input::Cancel { .. }) => true,
+        (State::Working { .. } | State::Waiting { .. } | State::Blocked { .. }, Input::Cancel { .. }) => true,
+        (State::Blocked { .. }, Input::Release) => true,
         (State::Ended { end: End::Done }, _) => false,
-        (State::Waiting { .. } | State::Ended { .. }, Input::Retry { stage, .. }) => {
+        (State::Waiting { .. } | State::Blocked { .. } | State::Ended { .. }, Input::Retry { stage, .. }) => {
             stage.as_ref().is_none_or(|stage| workflow.stage(stage.as_str()).is_some())
         }
         (State::Waiting { request }, Input::Answer { request: number, answer, .. }) => {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use acquit_core::change::Change;
-use acquit_core::decide::{Illegal, Input, decide};
+use acquit_core::decide::{Illegal, Input, decide_among};
 use acquit_core::failure::Failure;
+use acquit_core::fingerprint::Fingerprint;
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::leg::{Ending, Entry, Purpose, Report};
 use acquit_core::outcome::{Outcome, Source};
@@ -182,7 +183,7 @@ impl Way {
 
     /// Lets something happen, and returns what changed.
     pub(crate) fn give(&mut self, input: Input) -> Result<Vec<Change>, Illegal> {
-        let changes = decide(&self.task, &self.workflow, input)?;
+        let changes = decide_among(&self.task, &self.workflow, input, &mends)?;
         for change in &changes {
             self.task.apply(change);
         }
@@ -264,4 +265,9 @@ pub(crate) fn choose(option: &str) -> Answer {
 
 pub(crate) fn say(text: &str) -> Answer {
     Answer::Text { text: text.to_owned() }
+}
+
+/// Another task, which mends half of all failures that there could be.
+pub(crate) fn mends(fingerprint: &Fingerprint) -> Option<TaskId> {
+    fingerprint.as_str().ends_with(['0', '2', '4', '6', '8', 'a', 'c', 'e']).then_some(TaskId(999))
 }

@@ -1,7 +1,7 @@
 //! For any workflow and any sequence of inputs.
 
 use acquit_core::change::Change;
-use acquit_core::decide::{Input, decide};
+use acquit_core::decide::{Input, decide_among};
 use acquit_core::leg::{Ending, Report};
 use acquit_core::task::{End, State, Task};
 use acquit_core::workflow::Workflow;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::dice::{self, Dice};
 use crate::invariants;
-use crate::kit::{Way, ann};
+use crate::kit::{Way, ann, mends};
 
 /// Enough to meet every rule many times over, few enough for a second or two.
 fn cases() -> ProptestConfig {
@@ -34,12 +34,14 @@ fn most_legs(workflow: &Workflow) -> u32 {
 /// What an ending costs whoever wants the task to go on without end: first its going on, then its budgets.
 fn cost(way: &Way, ending: &Ending) -> (bool, u32) {
     let report = Report::bare(ending.clone());
-    let changes = decide(&way.task, &way.workflow, Input::LegEnded { leg: way.task.legs, report }).unwrap();
+    let changes =
+        decide_among(&way.task, &way.workflow, Input::LegEnded { leg: way.task.legs, report }, &mends)
+            .unwrap();
     let mut after = way.task.clone();
     for change in &changes {
         after.apply(change);
     }
-    (!matches!(after.state, State::Working { .. }), after.spent.values().sum())
+    (!matches!(after.state, State::Working { .. } | State::Blocked { .. }), after.spent.values().sum())
 }
 
 proptest! {
@@ -85,7 +87,11 @@ proptest! {
         let mut way = Way::begun(dice::workflow(&mut Dice(&bytes)));
         let most = most_legs(&way.workflow);
         let mut dice = Dice(&moves);
-        while matches!(way.task.state, State::Working { .. }) {
+        while matches!(way.task.state, State::Working { .. } | State::Blocked { .. }) {
+            if matches!(way.task.state, State::Blocked { .. }) {
+                way.give(Input::Release).unwrap();
+                continue;
+            }
             prop_assert!(way.task.legs <= most, "more than {most} legs");
             // The adversary looks at many endings and takes the one that goes on for the least.
             let endings: Vec<Ending> = (0..24).map(|_| {
@@ -119,7 +125,7 @@ proptest! {
                 way.give(Input::LegEnded { leg, report: Report::bare(ending) }).unwrap();
                 prop_assert_eq!(&way.task.state, &cancelled);
             }
-            State::Waiting { .. } => {
+            State::Waiting { .. } | State::Blocked { .. } => {
                 way.give(Input::Cancel { by: ann() }).unwrap();
                 prop_assert_eq!(&way.task.state, &cancelled);
             }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use acquit_core::agent::{Fault, Said};
+use acquit_core::time::Timestamp;
 
 use super::Settings;
 use super::talk::{Out, Over, State, Talk};
@@ -38,15 +39,17 @@ pub struct Client {
     pub output_dir: PathBuf,
     /// Becomes readable when somebody asks this process to stop.
     pub stop: OwnedFd,
+    /// The clock.
+    pub now: fn() -> Timestamp,
 }
 
 impl Client {
     /// Talks with the agent to the end of its turn. Gives the exit code.
     pub fn run(self, input: &mut dyn Read, out: &mut dyn Write) -> io::Result<i32> {
-        let Self { settings, command, cwd, output_dir, stop } = self;
+        let Self { settings, command, cwd, output_dir, stop, now } = self;
         let mut prompt = String::new();
         input.take(PROMPT_LIMIT).read_to_string(&mut prompt)?;
-        let talk = Talk::new(settings, prompt, cwd.to_string_lossy().into_owned(), output_dir);
+        let talk = Talk::new(settings, prompt, cwd.to_string_lossy().into_owned(), output_dir, now);
         let Some((program, args)) = command.split_first() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no agent is named"));
         };

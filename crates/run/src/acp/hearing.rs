@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use acquit_core::agent::{Fault, Said, Usage, shorten};
 use acquit_core::outcome::PAYLOAD_LIMIT;
+use acquit_core::time::Timestamp;
 use serde_json::Value;
 
 use super::talk::Over;
@@ -116,7 +117,7 @@ impl Hearing {
     }
 
     /// The turn is over, with this answer.
-    pub(super) fn end(&mut self, end: &Value, said: &mut Vec<Said>) -> Over {
+    pub(super) fn end(&mut self, end: &Value, now: Timestamp, said: &mut Vec<Said>) -> Over {
         self.flush(said);
         self.spent(Some(end), said);
         let reason = end.get("stopReason").and_then(Value::as_str).unwrap_or_default();
@@ -124,7 +125,7 @@ impl Hearing {
         let unanswered = end.get("usage").is_some_and(Value::is_null) && self.tools == 0;
         let fault = match reason {
             "end_turn" if unanswered => {
-                let (said_so, text) = trouble::of_words(&self.last);
+                let (said_so, text) = trouble::of_words(&self.last, now);
                 said.push(said_so);
                 said.push(Said::End { ok: false, text });
                 return Over::Badly;

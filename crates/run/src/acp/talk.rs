@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use acquit_core::agent::{Fault, Said, shorten};
+use acquit_core::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::hearing::Hearing;
@@ -68,11 +69,19 @@ pub struct Talk {
     session: Option<String>,
     can_load: bool,
     hearing: Hearing,
+    /// The clock, for times that agents give without a date.
+    now: fn() -> Timestamp,
 }
 
 impl Talk {
     /// A conversation that nobody has begun yet.
-    pub fn new(settings: Settings, prompt: String, cwd: String, output_dir: PathBuf) -> Self {
+    pub fn new(
+        settings: Settings,
+        prompt: String,
+        cwd: String,
+        output_dir: PathBuf,
+        now: fn() -> Timestamp,
+    ) -> Self {
         let hearing = Hearing::new(settings.cost_before, settings.session.is_some());
         Self {
             settings,
@@ -84,6 +93,7 @@ impl Talk {
             session: None,
             can_load: false,
             hearing,
+            now,
         }
     }
 
@@ -184,7 +194,7 @@ impl Talk {
             // A mode that is refused is not worth ending for: what it would allow may never be needed.
             (State::Mode, Ok(_) | Err(_)) => self.prompt(out),
             (State::Prompting, Ok(end)) => {
-                let over = self.hearing.end(end, &mut out.said);
+                let over = self.hearing.end(end, (self.now)(), &mut out.said);
                 self.state = State::Over(over);
             }
             (State::Greeting | State::Opening, Err(error)) => {
@@ -199,7 +209,7 @@ impl Talk {
     fn refused(&mut self, error: &Value, loading: bool, out: &mut Out) {
         self.hearing.flush(&mut out.said);
         self.hearing.spent(None, &mut out.said);
-        let (said, text) = trouble::of(error);
+        let (said, text) = trouble::of(error, (self.now)());
         let text = if loading { format!("the conversation cannot be continued: {text}") } else { text };
         out.said.push(said);
         out.said.push(Said::End { ok: false, text });

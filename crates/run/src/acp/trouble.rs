@@ -1,94 +1,42 @@
 //! What is wrong between an agent and its model, from an error of the protocol: its number, the kind that some agents name, its words.
 
 use acquit_core::agent::{Fault, Said, shorten};
+use acquit_core::time::Timestamp;
 use serde_json::Value;
+
+use crate::agent::fault::{Then, Trouble, by_status, in_text, said};
 
 /// The protocol's own number for "log in first".
 const AUTH_REQUIRED: i64 = -32_000;
 /// So much of the words is kept.
 const TEXT_LIMIT: usize = 2_000;
 
-/// Words by which agents tell what is wrong, in the order in which they are looked for. All in lower case.
-const WORDS: [(&str, Fault); 21] = [
-    ("credit balance", Fault::Billing),
-    ("insufficient_quota", Fault::Billing),
-    ("billing", Fault::Billing),
-    ("prompt is too long", Fault::TooLong),
-    ("context length", Fault::TooLong),
-    ("context window", Fault::TooLong),
-    ("api key", Fault::Login),
-    ("x-api-key", Fault::Login),
-    ("authentication", Fault::Login),
-    ("unauthorized", Fault::Login),
-    ("not logged in", Fault::Login),
-    ("model not found", Fault::Model),
-    ("overloaded", Fault::Overloaded),
-    ("high demand", Fault::Overloaded),
-    ("rate limit", Fault::Overloaded),
-    ("too many requests", Fault::Overloaded),
-    ("(429)", Fault::Overloaded),
-    ("connection", Fault::Network),
-    ("econn", Fault::Network),
-    ("fetch failed", Fault::Network),
-    ("server error", Fault::Server),
-];
-
-/// Words of a subscription that is used up for now.
-const LIMITS: [&str; 3] = ["usage limit", "hit your", "limit reached"];
-
 /// What an error means, and its words.
-pub(super) fn of(error: &Value) -> (Said, String) {
+pub(super) fn of(error: &Value, now: Timestamp) -> (Said, String) {
     let code = error.get("code").and_then(Value::as_i64).unwrap_or_default();
     let kind = error.pointer("/data/errorKind").and_then(Value::as_str).unwrap_or_default();
     let text = words(error.get("message").and_then(Value::as_str).unwrap_or_default());
     let text = if text.is_empty() { format!("error {code}") } else { text };
-    if is_limit(&text) {
-        return (Said::Limit { until: None, text: text.clone() }, text);
-    }
-    let by_number = match code {
-        AUTH_REQUIRED | 401 | 403 => Some(Fault::Login),
-        402 => Some(Fault::Billing),
-        404 => Some(Fault::Model),
-        413 => Some(Fault::TooLong),
-        408 => Some(Fault::Network),
-        429 | 503 | 529 => Some(Fault::Overloaded),
-        500..=599 => Some(Fault::Server),
-        _ => None,
+    let status = u16::try_from(code).ok().and_then(by_status);
+    let trouble = match (code, kind) {
+        (AUTH_REQUIRED, _) | (_, "authentication_failed") => Trouble::Fault(Fault::Login),
+        (_, "rate_limit") => Trouble::Limit,
+        (_, "max_output_tokens") => Trouble::Fault(Fault::Other),
+        _ => status.unwrap_or_else(|| in_text(&text)),
     };
-    let by_kind = match kind {
-        "rate_limit" | "overloaded" => Some(Fault::Overloaded),
-        "authentication_failed" | "authentication_error" => Some(Fault::Login),
-        "billing_error" => Some(Fault::Billing),
-        "max_output_tokens" => Some(Fault::Other),
-        "server_error" => {
-            Some(by_words(&text).filter(|fault| *fault == Fault::Network).unwrap_or(Fault::Server))
-        }
-        _ => None,
-    };
-    let fault = by_number.or(by_kind).or_else(|| by_words(&text)).unwrap_or(Fault::Other);
-    (Said::Fault { fault, text: text.clone(), again: false }, text)
+    (said(trouble, &text, Then::Ends, now), text)
 }
 
-/// What words mean that an agent ended with instead of an error.
-pub(super) fn of_words(text: &str) -> (Said, String) {
+/// What words mean that an agent ended with instead of an error, without an answer of its model.
+pub(super) fn of_words(text: &str, now: Timestamp) -> (Said, String) {
     // The newest paragraph: warnings come before it.
     let words = words(text.trim().rsplit("\n\n").next().unwrap_or_default());
     let text = if words.is_empty() { "the model gave no answer".to_owned() } else { words };
-    if is_limit(&text) {
-        return (Said::Limit { until: None, text: text.clone() }, text);
-    }
-    let fault = by_words(&text).unwrap_or(Fault::Server);
-    (Said::Fault { fault, text: text.clone(), again: false }, text)
-}
-
-fn is_limit(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    LIMITS.iter().any(|word| text.contains(word))
-}
-
-fn by_words(text: &str) -> Option<Fault> {
-    let text = text.to_ascii_lowercase();
-    WORDS.iter().find(|(word, _)| text.contains(word)).map(|(_, fault)| *fault)
+    let trouble = match in_text(&text) {
+        Trouble::Fault(Fault::Other) => Trouble::Fault(Fault::Server),
+        known => known,
+    };
+    (said(trouble, &text, Then::Ends, now), text)
 }
 
 /// A message, or the message in it where it is the JSON of a provider.

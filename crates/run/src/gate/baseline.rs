@@ -106,9 +106,7 @@ fn load(file: &Path, now: Timestamp, runs: u32) -> Option<Tree> {
     }
     match kept.not_built {
         Some(said) => Some(Tree::NotBuilt(said)),
-        None if kept.merged.runs >= runs => {
-            Some(Tree::Ran(Ran { merged: kept.merged, trouble: None, said: String::new() }))
-        }
+        None if kept.merged.runs >= runs => Some(Tree::Ran(Ran { merged: kept.merged, ..Ran::default() })),
         None => None,
     }
 }

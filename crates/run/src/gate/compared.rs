@@ -1,13 +1,15 @@
 //! Tests, compared one by one with the base. They run in the workspace, as any command does; the base is only asked when
 //! something fails.
 
+use std::collections::BTreeSet;
+
 use acquit_core::gate::check::Tests;
 use acquit_core::gate::{Evidence, Gate, Verdict, Weight};
 use acquit_core::proof::{Tree, compare};
 use acquit_core::results::Merged;
 
 use super::suite::{Spent, Suite};
-use super::{baseline, conclude};
+use super::{baseline, conclude, tdd};
 use crate::harness::{Desk, Ground, Job, Trouble};
 use crate::workspace::Locked;
 
@@ -40,6 +42,7 @@ pub(super) fn run(
             now.merged.runs += more.merged.runs - 1;
             now.merged.flaky.extend(more.merged.flaky);
             now.trouble = now.trouble.or(more.trouble);
+            now.exit = now.exit.or(more.exit);
         }
     }
     evidence.figure("tests", now.merged.results.executed());
@@ -65,7 +68,11 @@ pub(super) fn run(
             &empty
         }
     };
-    compare(known, &now, &mut evidence);
+    let removed = match &now.exit {
+        Some(_) => tdd::removed(workspace, &job.base()?, &workspace.work_head()?)?,
+        None => BTreeSet::new(),
+    };
+    compare(known, &now, &removed, &mut evidence);
     unsound(known, &now, &mut evidence);
     Ok(conclude(gate, &spent, evidence, &ground))
 }

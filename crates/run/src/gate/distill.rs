@@ -15,6 +15,8 @@ const LINES: usize = 40;
 const LINE: usize = 400;
 /// How many lines stand around the place.
 const AROUND: usize = 10;
+/// How many places are shown: the failure itself and the calls that led to it.
+const FRAMES: usize = 4;
 /// A source file is not larger than this.
 const SOURCE_LIMIT: u64 = 4 * 1024 * 1024;
 
@@ -41,7 +43,7 @@ pub struct Found {
     pub message: String,
     /// The first place in the repository that they name.
     pub location: Option<Location>,
-    /// The code around that place, numbered.
+    /// The code around that place, numbered, and around the other places of the repository that they name.
     pub excerpt: Option<String>,
 }
 
@@ -49,9 +51,40 @@ pub struct Found {
 pub fn distill(log: &Path, tree: &Path) -> Found {
     let text = untrusted::tail(log, LOOKED_AT);
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    let location = lines.iter().find_map(|line| place(line, tree));
-    let excerpt = location.as_ref().and_then(|location| excerpt(location, tree));
-    Found { message: essential(&lines, LINES), location, excerpt }
+    let places = places(&lines, tree);
+    let excerpt = excerpts(&places, tree);
+    Found { message: essential(&lines, LINES), location: places.into_iter().next(), excerpt }
+}
+
+/// The first places that an output names.
+fn places(lines: &[&str], tree: &Path) -> Vec<Location> {
+    apart(lines.iter().filter_map(|line| place(line, tree)))
+}
+
+/// The first of some places, each far enough from those before it that the code around them does not show it.
+fn apart(found: impl Iterator<Item = Location>) -> Vec<Location> {
+    let mut places: Vec<Location> = Vec::new();
+    for found in found {
+        let shown =
+            |other: &Location| other.path == found.path && other.line.abs_diff(found.line) as usize <= AROUND;
+        if !places.iter().any(shown) {
+            places.push(found);
+        }
+        if places.len() == FRAMES {
+            break;
+        }
+    }
+    places
+}
+
+/// The code around each place. The first is the failure's own, and needs no name.
+fn excerpts(places: &[Location], tree: &Path) -> Option<String> {
+    let shown = places.iter().enumerate().filter_map(|(index, place)| {
+        let code = excerpt(place, tree)?;
+        Some(if index == 0 { code } else { format!("{}:{}\n{code}", place.path, place.line) })
+    });
+    let all: Vec<String> = shown.collect();
+    (!all.is_empty()).then(|| all.join("\n\n"))
 }
 
 /// What an output says from its first failure on, at greater length: to be searched, not to be read.
@@ -61,6 +94,16 @@ pub(super) fn errors(log: &Path) -> String {
     let text = untrusted::tail(log, LOOKED_AT);
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     essential(&lines, SEARCHED)
+}
+
+/// The first place that findings name, as far as it is one of the tree, and the code around it and around the next ones.
+pub(super) fn around<'a>(
+    named: impl Iterator<Item = &'a Location>,
+    tree: &Path,
+) -> (Option<Location>, Option<String>) {
+    let places = apart(named.filter_map(|place| located(place, tree)));
+    let excerpt = excerpts(&places, tree);
+    (places.into_iter().next(), excerpt)
 }
 
 /// A place that a report names, if it is one of the tree.
@@ -149,7 +192,7 @@ fn inside(path: &str, tree: &Path) -> Option<String> {
 }
 
 /// The lines around a place, numbered, with the line itself marked.
-pub(super) fn excerpt(location: &Location, tree: &Path) -> Option<String> {
+fn excerpt(location: &Location, tree: &Path) -> Option<String> {
     let path = tree.join(&location.path);
     let text = read_text(&path, SOURCE_LIMIT).ok()??;
     let at = location.line as usize;
@@ -196,6 +239,28 @@ mod tests {
             "AssertionError",
         );
         check("at f (TREE/src/a.rs:1:9)\nError: x", Some(("src/a.rs", 1)), "Error: x");
+    }
+
+    #[test]
+    fn each_frame_of_the_repository_is_shown_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().join("work");
+        std::fs::create_dir_all(&tree).unwrap();
+        let numbered: Vec<String> = (1..=100).map(|line| format!("line {line}")).collect();
+        for name in ["a.py", "b.py"] {
+            std::fs::write(tree.join(name), numbered.join("\n")).unwrap();
+        }
+        let log = folder.path().join("log");
+        let output = "Error: x\n  File \"a.py\", line 50, in f\n  File \"a.py\", line 55, in g\n  File \"/usr/lib/x.py\", line 1\n\
+                      b.py:20: in h\na.py:90: in i\n";
+        std::fs::write(&log, output).unwrap();
+        let found = distill(&log, &tree);
+        assert_eq!(found.location, Some(Location { path: "a.py".to_owned(), line: 50 }));
+        let excerpt = found.excerpt.unwrap();
+        let marked: Vec<&str> = excerpt.lines().filter(|line| line.starts_with('>')).collect();
+        assert_eq!(marked, [">    50 | line 50", ">    20 | line 20", ">    90 | line 90"]);
+        assert!(excerpt.contains("\n\nb.py:20\n") && excerpt.contains("\n\na.py:90\n"), "{excerpt}");
+        assert_eq!(excerpt.lines().filter(|line| line.contains(" | ")).count(), 63);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Gates: what the harness checks of the work, and what a failure says to whoever must mend it.
 
-use acquit_core::failure::{Failure, kind};
+use acquit_core::failure::Failure;
 use acquit_core::gate::{Check, Evidence, Gate, Verdict};
 
 use crate::harness::{Desk, Ground, Job, Trouble};
@@ -10,16 +10,20 @@ mod baseline;
 mod command;
 mod compared;
 mod distill;
+mod looking;
+mod measured;
 mod plain;
 mod reports;
 mod suite;
 mod tdd;
 
+use looking::Looking;
+
 pub(crate) use command::{Ran, Wanted, command};
 pub use distill::distill;
 
-/// How much of a failed gate's output is kept with its event.
-const TAIL: u64 = 2_000;
+/// How much of a gate's output is kept with its event: what it tried is seen without its files.
+const TAIL: u64 = 4_000;
 
 /// How many findings are told to whoever mends.
 const MOST_TOLD: usize = 12;
@@ -31,19 +35,17 @@ pub(crate) fn run(
     gate: &Gate,
     workspace: &Locked,
 ) -> Result<Verdict, Trouble> {
+    let look = |check| looking::run(desk, job, gate, &check, workspace);
     match &gate.check {
         Check::Command(plain) => plain::run(desk, job, gate, plain, workspace),
         Check::Tests(tests) => compared::run(desk, job, gate, tests, workspace),
         Check::Tdd(settings) => tdd::run(desk, job, gate, settings, workspace),
-        Check::Coverage(_)
-        | Check::Mutation(_)
-        | Check::Secrets(_)
-        | Check::Scope(_)
-        | Check::Commits(_)
-        | Check::Dilution(_) => {
-            let words = format!("gate `{}`: this version has no check `{}`", gate.name, gate.check.word());
-            Err(Trouble::failed(kind::HARNESS, words))
-        }
+        Check::Coverage(settings) => measured::coverage(desk, job, gate, settings, workspace),
+        Check::Mutation(settings) => measured::mutants(desk, job, gate, settings, workspace),
+        Check::Secrets(settings) => look(Looking::Secrets(settings)),
+        Check::Scope(settings) => look(Looking::Scope(settings)),
+        Check::Commits(settings) => look(Looking::Commits(settings)),
+        Check::Dilution(settings) => look(Looking::Dilution(settings)),
     }
 }
 
@@ -56,12 +58,11 @@ fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, ground: &Grou
         if more > 0 {
             message.push_str(&format!("\n… ({more} findings more)"));
         }
-        let place =
-            evidence.failing().find_map(|finding| distill::located(finding.location.as_ref()?, &ground.tree));
-        let excerpt = place.as_ref().and_then(|place| distill::excerpt(place, &ground.tree));
+        let named = evidence.failing().filter_map(|finding| finding.location.as_ref());
+        let (place, excerpt) = distill::around(named, &ground.tree);
         Failure { gate: gate.name.clone(), kind: gate.kind.clone(), message, location: place, excerpt }
     });
-    let tail = failure.as_ref().map(|_| distill::tail(&spent.log, TAIL)).unwrap_or_default();
+    let tail = distill::tail(&spent.log, TAIL);
     let ended = match evidence.failing().count() {
         0 if spent.ended.is_empty() => "nothing had to be run".to_owned(),
         0 => spent.ended.clone(),
@@ -84,7 +85,7 @@ fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, ground: &Grou
 
 /// The verdict of a gate that ended with a command.
 fn verdict(gate: &Gate, ran: &Ran, failure: Option<Failure>) -> Verdict {
-    let tail = failure.as_ref().map(|_| distill::tail(&ran.log, TAIL)).unwrap_or_default();
+    let tail = distill::tail(&ran.log, TAIL);
     Verdict {
         gate: gate.name.clone(),
         passed: failure.is_none(),

@@ -1,10 +1,11 @@
 //! A command that must end with code 0.
 
-use acquit_core::failure::Failure;
+use acquit_core::failure::{Failure, Location};
 use acquit_core::gate::check::Plain;
-use acquit_core::gate::{Gate, Verdict};
+use acquit_core::gate::{Command, Evidence, Format, Gate, Report, Verdict, Weight};
+use acquit_core::results::{Results, sarif};
 
-use super::{Ran, Wanted, command, distill, verdict};
+use super::{Ran, Wanted, command, distill, reports, verdict};
 use crate::harness::{Desk, Ground, Job, Trouble};
 use crate::workspace::Locked;
 
@@ -19,19 +20,49 @@ pub(super) fn run(
     let network = gate.network.unwrap_or(job.definition.config.network.gates);
     let wanted = Wanted { name: gate.name.as_str(), command: &plain.run, timeout: gate.timeout, network };
     let ground = Ground::of(workspace);
+    if let Some(report) = &plain.report {
+        reports::clear(&ground.tree, report);
+    }
     let ran = command(desk, job, &ground, &wanted)?;
     let failure = (!ran.passed).then(|| failed(gate, &plain.run, &ran, &ground));
-    Ok(verdict(gate, &ran, failure))
+    let found = plain.report.as_ref().map(|report| shown(report, &ran, &ground));
+    // The exit code decides; what the report says is there to be read.
+    Ok(Verdict { evidence: found.unwrap_or_default(), ..verdict(gate, &ran, failure) })
+}
+
+/// What the report says.
+fn shown(report: &Report, ran: &Ran, ground: &Ground) -> Evidence {
+    let mut evidence = Evidence::default();
+    let weight = if ran.passed { Weight::Noted } else { Weight::Fails };
+    let texts = reports::read(&ground.tree, report, ran).unwrap_or_default();
+    let prefix = format!("{}/", ground.tree.display());
+    let here = |location: Option<Location>| distill::located(&location?, &ground.tree);
+    if report.format == Format::Sarif {
+        let found = texts.iter().filter_map(|text| sarif::read(text)).flatten();
+        for finding in found {
+            evidence.find(weight, &finding.rule, &finding.message, here(finding.location));
+        }
+        return evidence;
+    }
+    let mut results = Results::default();
+    for text in texts {
+        results.read(report.format, &text.replace(&prefix, ""));
+    }
+    evidence.figure("tests", results.executed());
+    for (id, case) in results.red() {
+        let what = format!("{id}: {}", case.message);
+        evidence.find(weight, "fails", &what, here(case.location.clone()));
+    }
+    for broken in &results.broken {
+        let what = format!("{} could not be loaded: {}", broken.what, broken.message);
+        evidence.find(weight, "broken", &what, None);
+    }
+    evidence
 }
 
 /// What a command that failed says.
-pub(super) fn failed(
-    gate: &Gate,
-    command: &acquit_core::gate::Command,
-    ran: &Ran,
-    ground: &Ground,
-) -> Failure {
-    let found = distill(&ran.log, &ground.tree);
+fn failed(gate: &Gate, command: &Command, ran: &Ran, ground: &Ground) -> Failure {
+    let found = distill::distill(&ran.log, &ground.tree);
     let message = match (&ran.cut_short, found.message.is_empty()) {
         (_, true) => format!("`{command}`: {}; it printed nothing", ran.ended),
         (Some(why), false) => format!("`{command}`: {why}\n{}", found.message),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use acquit_core::agent::shorten;
 use acquit_core::gate::{Command, Gate, Report};
 use acquit_core::proof::{self, Tree};
-use acquit_core::results::{Merged, Results};
+use acquit_core::results::Results;
 use acquit_core::time::Span;
 
 use super::{Ran, Wanted, command, distill, reports};
@@ -33,7 +33,7 @@ pub(super) struct Spent {
 }
 
 impl Spent {
-    fn add(&mut self, ran: &Ran) {
+    pub(super) fn add(&mut self, ran: &Ran) {
         self.took = self.took.saturating_add(u64::from(ran.took));
         self.log.clone_from(&ran.log);
         self.ended.clone_from(&ran.ended);
@@ -63,7 +63,7 @@ impl Suite<'_> {
                 return Ok(Tree::NotBuilt(format!("{}\n`{build}`: {why}", said(&ran, ground))));
             }
         }
-        let mut all = proof::Ran { merged: Merged::default(), trouble: None, said: String::new() };
+        let mut all = proof::Ran::default();
         for number in 1..=runs.max(1) {
             let (results, ran) = self.once(desk, job, ground, &format!("{phase}-{number}"))?;
             spent.add(&ran);
@@ -74,6 +74,7 @@ impl Suite<'_> {
             }
             if !ran.passed {
                 all.said = said(&ran, ground);
+                all.exit = Some(ran.ended.clone());
             }
             all.merged.add(results);
         }
@@ -92,7 +93,8 @@ impl Suite<'_> {
         let ran = self.command(desk, job, ground, phase, self.run)?;
         let mut results = Results::default();
         for text in reports::read(&ground.tree, self.report, &ran).unwrap_or_default() {
-            results.read(self.report.format, &text);
+            // Runners name files by where they are; the same test has the same name in every tree.
+            results.read(self.report.format, &text.replace(&prefix(ground), ""));
         }
         // A report is written by the tests' own processes, so a secret could be in it as well as in what they print.
         let results = desk.redactor.stored(results).unwrap_or_default();
@@ -118,6 +120,9 @@ impl Suite<'_> {
 /// What a command that failed said, with paths as the repository has them.
 fn said(ran: &Ran, ground: &Ground) -> String {
     let text = distill::errors(&ran.log);
-    let tree = format!("{}/", ground.tree.display());
-    shorten(&text.replace(&tree, ""), SAID)
+    shorten(&text.replace(&prefix(ground), ""), SAID)
+}
+
+fn prefix(ground: &Ground) -> String {
+    format!("{}/", ground.tree.display())
 }

@@ -24,6 +24,7 @@ struct Parts {
     code: bool,
     added: BTreeSet<String>,
     declared: Vec<(String, String)>,
+    removed: BTreeSet<String>,
     new_files: Vec<String>,
 }
 
@@ -49,6 +50,12 @@ pub(super) fn run(
         evidence.find(Weight::Fails, "untested", what, None);
         return Ok(conclude(gate, &spent, evidence, &here));
     }
+    if !parts.code {
+        let what = "the change has nothing but tests, so none of them can fail without it; the check `mutation` is for such \
+                    changes";
+        evidence.find(Weight::Fails, "unproven", what, None);
+        return Ok(conclude(gate, &spent, evidence, &here));
+    }
     let suite = Suite { gate, build: tdd.build.as_ref(), run: &tdd.run, report: &tdd.report };
     let scratch = workspace.scratch()?;
     let ground = scratch.ground();
@@ -60,8 +67,8 @@ pub(super) fn run(
     scratch.show(head.as_str(), &head)?;
     setup_aside(desk, job, &scratch)?;
     let green = suite.tree(desk, job, &ground, "with", tdd.runs, &mut spent)?;
-    let Parts { added, declared, new_files, .. } = parts;
-    let seen = Seen { base: on_base, red, green, added, declared, new_files };
+    let Parts { added, declared, removed, new_files, .. } = parts;
+    let seen = Seen { base: on_base, red, green, added, declared, removed, new_files };
     let evidence = judge(&seen, tdd.red, tdd.weak);
     Ok(conclude(gate, &spent, evidence, &ground))
 }
@@ -80,6 +87,7 @@ fn split(workspace: &Locked, tdd: &Tdd, base: &CommitId, head: &CommitId) -> Res
                 |text: Option<String>| text.map(|text| words::tests(&file.path, &text)).unwrap_or_default();
             let (old, new) = (declares(text(&file.old)?), declares(text(&file.new)?));
             parts.declared.extend(new.difference(&old).map(|name| (name.clone(), file.path.clone())));
+            parts.removed.extend(old.difference(&new).cloned());
             let to = file.new.map_or(Become::Gone, Become::Stored);
             parts.tests.push((file.path, to));
         } else if !exempt.is_match(&file.path) {
@@ -93,12 +101,34 @@ fn split(workspace: &Locked, tdd: &Tdd, base: &CommitId, head: &CommitId) -> Res
     Ok(parts)
 }
 
+/// The names of the tests that a change takes away.
+pub(super) fn removed(
+    workspace: &Locked,
+    base: &CommitId,
+    head: &CommitId,
+) -> Result<BTreeSet<String>, Trouble> {
+    let mut removed = BTreeSet::new();
+    for file in workspace.changed(base, head)? {
+        let Some(old) = &file.old else { continue };
+        let declares = |text: Option<String>| words::tests(&file.path, &text.unwrap_or_default());
+        let old = declares(workspace.text(old)?);
+        if !old.is_empty() {
+            let new = file.new.as_ref().map_or(Ok(None), |new| workspace.text(new))?;
+            removed.extend(old.difference(&declares(new)).cloned());
+        }
+    }
+    Ok(removed)
+}
+
 impl Parts {
     /// A file that is no test as a whole, but may have tests inside.
     fn source(&mut self, file: Changed, old: Option<String>, new: Option<String>) {
         let is_rust = std::path::Path::new(&file.path).extension().is_some_and(|it| it == "rs");
         let stem =
             std::path::Path::new(&file.path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let known = words::tests(&file.path, old.as_deref().unwrap_or_default());
+        let declared = words::tests(&file.path, new.as_deref().unwrap_or_default());
+        self.removed.extend(known.difference(&declared).cloned());
         let (Some(new), Some(stored)) = (new, file.new) else {
             self.code = true;
             return;
@@ -115,8 +145,6 @@ impl Parts {
         let (old_code, new_code) = (inline::without_tests(before), inline::without_tests(&new));
         self.added.extend(words::added(Some(&old_code), &new_code));
         self.code |= old_code.trim() != new_code.trim();
-        let known = words::tests(&file.path, before);
-        let declared = words::tests(&file.path, &new);
         self.declared.extend(declared.difference(&known).map(|name| (name.clone(), file.path.clone())));
         if old.is_none() {
             if inline::has_tests(&new) {

@@ -15,6 +15,16 @@ pub enum ObjectFormat {
     Sha256,
 }
 
+impl ObjectFormat {
+    /// The id of the tree that has nothing in it, which git knows without having it.
+    pub fn empty_tree(self) -> &'static str {
+        match self {
+            Self::Sha1 => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+            Self::Sha256 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+        }
+    }
+}
+
 /// A full commit id: 40 or 64 lowercase hexadecimal digits, never abbreviated and never an expression.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

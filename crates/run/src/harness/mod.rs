@@ -21,13 +21,14 @@ mod work;
 
 use std::time::{Duration, Instant};
 
-use acquit_core::decide::{Illegal, Input, decide};
+use acquit_core::decide::{Illegal, Input, decide_among};
 use acquit_core::event::{Body, Level, Step};
 use acquit_core::failure::kind;
+use acquit_core::fingerprint::Fingerprint;
 use acquit_core::ids::Name;
 use acquit_core::leg::{Ending, Owner, Purpose, Report};
 use acquit_core::store::{self, Claim, Commit, Store, Wanted};
-use acquit_core::task::{Actor, Task};
+use acquit_core::task::{Actor, State, Task};
 use acquit_core::time::Timestamp;
 use acquit_core::workflow::Work;
 
@@ -124,6 +125,10 @@ pub fn run(world: &World, store: &mut dyn Store, claim: Claim, began: Began) -> 
     desk.time(Step::Handoff);
     let task = hand_over(&mut desk, task, leg.id.number, report, &definition)?;
     fault::after(Step::Handoff, &world.environment);
+    if matches!(task.state, State::Ended { .. } | State::Blocked { .. }) {
+        // Whoever waited for this one need not wait for somebody to look. If it fails, that is who finds them.
+        let _ = crate::supervise::release(desk.store);
+    }
     Ok(task)
 }
 
@@ -137,7 +142,18 @@ fn hand_over(
 ) -> Result<Task, Error> {
     for attempt in 1.. {
         let input = Input::LegEnded { leg, report: report.clone() };
-        let changes = decide(&task, &definition.workflow, input)?;
+        let root = match &report.ending {
+            Ending::Rejected { failures, .. } => {
+                desk.store.root(&task.seed.project.path, &Fingerprint::of_all(failures))?
+            }
+            Ending::Passed { .. }
+            | Ending::Failed { .. }
+            | Ending::TimedOut { .. }
+            | Ending::Cancelled
+            | Ending::Lost { .. }
+            | Ending::Held { .. } => None,
+        };
+        let changes = decide_among(&task, &definition.workflow, input, &|_| root)?;
         let by = Actor::Harness(desk.hold.leg);
         let commit =
             Commit { before: &task, changes: &changes, by: &by, hold: Some(desk.hold), notes: &desk.notes };

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use acquit_core::agent::{Fault, Session};
-use acquit_core::config::Agent;
+use acquit_core::config::{Agent, Reporting};
 use acquit_core::context::{self, Tools};
 use acquit_core::event::Body;
 use acquit_core::failure::kind;
@@ -50,6 +50,8 @@ pub(super) struct Chosen {
     agent: Agent,
     /// The conversation that it goes on with.
     session: Option<Session>,
+    /// How it reports.
+    reports: Reporting,
 }
 
 /// An agent that is ready to be started.
@@ -77,7 +79,8 @@ pub(super) fn choose(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Re
             Trouble::failed(kind::HARNESS, format!("the configuration has no agent `{name}`"))
         })?;
     let session = session::earlier(desk, job, name, work.session);
-    Ok(Chosen { name: name.clone(), agent, session })
+    let reports = agent::reports(&agent).map_err(|error| Trouble::harness(&error))?;
+    Ok(Chosen { name: name.clone(), agent, session, reports })
 }
 
 /// Makes the leg's folder with the prompt, the stub of the handoff file, and what acquit's tools must know.
@@ -92,7 +95,11 @@ pub(super) fn context(
         None => context::Memory::None,
     };
     let (handoff, output_dir) = (folder.handoff(), folder.output_dir());
-    let tools = if agent::takes_tools(&chosen.agent.adapter) { Tools::Offered } else { Tools::Absent };
+    let tools = match chosen.reports {
+        Reporting::Tools => Tools::Offered,
+        Reporting::Structured => Tools::Form,
+        Reporting::File => Tools::Absent,
+    };
     let parts = context::Parts {
         task: job.task,
         definition: job.definition,
@@ -133,17 +140,32 @@ pub(super) fn configure(
     let agent = &chosen.agent;
     let folder = desk.world.leg_folder(desk.hold.leg);
     let server = mcp::server(&desk.world.spawner.helper, &folder.tools());
-    let tools = agent::takes_tools(&agent.adapter).then_some(&server);
-    let session = chosen.session.as_ref();
-    let wanted = agent::Wanted { agent, world: desk.world, mode: work.mode, session, tools };
-    let mut launch = agent::launch(&wanted).map_err(|error| Trouble::harness(&error))?;
+    let tools = (chosen.reports == Reporting::Tools).then_some(&server);
+    let form = (chosen.reports == Reporting::Structured).then(|| outcome::form(&job.stage.on));
+    let mut launch = agent::launch(&agent::Wanted {
+        agent,
+        world: desk.world,
+        mode: work.mode,
+        model: agent.model.as_deref().map(|name| config.model(name)),
+        prompt: &folder.prompt(),
+        settings: &folder.settings(),
+        session: chosen.session.as_ref(),
+        new_session: &agent::new_session(),
+        tools,
+        schema: form.as_ref(),
+    })
+    .map_err(|error| Trouble::harness(&error))?;
     if tools.is_some() {
         launch.parts.extend([desk.world.spawner.helper.clone(), folder.tools()]);
     }
+    settle(&launch, &folder)
+        .map_err(|error| Trouble::file("write the agent's settings into", folder.path(), &error))?;
     let granted = secrets::granted(&Vault::new(config, desk.world), agent, work)
         .map_err(|error| Trouble::harness(&error))?;
     desk.redactor = desk.redactor.with(&granted);
     launch.env.extend(granted.iter().map(Secret::variable));
+    agent::billing::check(agent, &launch.env)
+        .map_err(|error| Trouble::failed(kind::LOGIN, error.to_string()))?;
     let attempt = 1 + job.task.past.iter().filter(|past| counts(past, job)).count();
     let mut set = |name: &str, value: OsString| launch.env.push((name.into(), value));
     set("ACQUIT_TASK", desk.hold.leg.task.to_string().into());
@@ -157,6 +179,12 @@ pub(super) fn configure(
     }
     let network = work.network.unwrap_or(config.network.agents);
     Ok(Ready { chosen, network, launch })
+}
+
+/// Writes what the agent is told by files.
+fn settle(launch: &Launch, folder: &LegFolder) -> std::io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder.settings())?;
+    launch.files.iter().try_for_each(|(path, text)| private(path, text.as_bytes()))
 }
 
 /// Whether a past leg was an attempt at this stage. A lost one was not: nobody saw what came of it.
@@ -174,9 +202,9 @@ pub(super) fn run(
     ready: Ready,
     workspace: &Locked,
 ) -> Result<Ran, Trouble> {
-    let Ready { chosen: Chosen { name, agent, session }, network, mut launch } = ready;
+    let Ready { chosen: Chosen { name, agent, session, reports }, network, mut launch } = ready;
     let limits = &job.stage.limits;
-    let who = Who::Agent { login: &agent.login, hosts: &agent.hosts, parts: &launch.parts };
+    let who = Who::Agent { login: &launch.login, hosts: &launch.hosts, parts: &launch.parts };
     let enclosure = Enclosure::new(desk, job, &Ground::of(workspace), "agent", network, &who)?;
     launch.env.extend(enclosure.environment());
     let spec = Spec {
@@ -202,7 +230,13 @@ pub(super) fn run(
         containment: format!("{}; {}", enclosure.words(child.missing()), child.containment()),
     });
     enclosure.announce(desk, "the agent", child.missing());
-    let parser = agent::parser(&agent.adapter);
+    let hearing = agent::Hearing {
+        before: session.as_ref().map(|session| session.total.clone()).unwrap_or_default(),
+        model: agent.model.as_deref().map(|name| job.definition.config.model(name).to_owned()),
+        structured: reports == Reporting::Structured,
+        now: desk.world.now,
+    };
+    let parser = agent::parser(&agent.adapter, hearing);
     let tells = parser.tells();
     let mut transcript = Transcript::new(parser, desk.redactor.clone());
     let mut watch = Watch::new(desk, Some(&mut transcript)).ending_within(LINGER);

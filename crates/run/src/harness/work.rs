@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Everything that a leg's steps look at and none of them changes.
 pub(crate) struct Job<'a> {
-    pub(super) task: &'a Task,
+    pub(crate) task: &'a Task,
     pub(crate) definition: &'a Definition,
     pub(super) entry: &'a Entry,
     pub(super) stage: &'a Stage,

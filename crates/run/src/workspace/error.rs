@@ -87,6 +87,9 @@ pub enum Error {
         /// Where it is now.
         found: String,
     },
+    /// What the work changed is too large to be looked at, or git shows it in a form that nobody knows.
+    #[error("read what the work changed")]
+    Change(#[source] acquit_core::check::diff::Unreadable),
     /// Removing now would lose something.
     #[error("remove the workspace {path}: {what}", path = path.display())]
     Unsaved {

@@ -25,6 +25,7 @@
 
 mod agent;
 mod branch;
+mod change;
 mod collect;
 mod create;
 mod discard;
@@ -52,6 +53,7 @@ use serde::{Deserialize, Serialize};
 use crate::git::{Call, CommitId, Git, Identity, ObjectFormat, Source};
 
 pub use branch::branch_name;
+pub use change::{Around, CommitText};
 pub use collect::{CommitSummary, Leftover, Leftovers, Work};
 pub use error::Error;
 pub use lock::Locked;

@@ -8,7 +8,7 @@ use super::collect::read_stats;
 use super::snapshot::{Skip, Snapshot, too_deep};
 use super::state::{Resetting, State};
 use super::{Error, Locked, SavedAttempt, files};
-use crate::git::{CommitId, Identity, ObjectFormat};
+use crate::git::{CommitId, Identity};
 
 /// The year 2100: a file from later than this was dated by somebody with a purpose.
 const LATEST_DATE: i64 = 4_102_444_800;
@@ -45,10 +45,7 @@ impl Locked {
         let Err(first) = plain else { return Ok(()) };
         files::remove(&self.git_dir().join("index.lock"))?;
         // Attributes in the tree can ask for an encoding that a file does not have, which git refuses to read.
-        let empty_tree = match self.format {
-            ObjectFormat::Sha1 => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-            ObjectFormat::Sha256 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-        };
+        let empty_tree = self.format.empty_tree();
         let again = self.call_in_tree("add").without_attributes(empty_tree).arg("--all").arg(".").run();
         again.map(drop).map_err(|_| Error::by_agent("store the work tree")(first))
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use acquit_run::git::{CommitId, Git, Identity, Source};
 use acquit_run::process::Spawner;
 use acquit_run::secrets::{Known, Redactor, Secret};
-use acquit_run::workspace::{Error, Leftovers, Locked, Rules, Work, Workspace};
+use acquit_run::workspace::{Around, Become, Error, Leftovers, Locked, Rules, Work, Workspace};
 use acquit_testkit::repo::{self, Repo};
 
 pub(crate) const BRANCH: &str = "acquit/sample-T-1";
@@ -185,8 +185,15 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     fine(name, "hash", workspace.lock_files_hash(&["README.md", ".gitattributes"]));
     workspace.changed_paths(&base, &base).unwrap();
     if let Some(head) = &head {
+        workspace.change(&base, head, Around::Files).unwrap();
+        workspace.changes(&base, head).unwrap();
+        workspace.commits(&base, head).unwrap();
+        workspace.touched_lately(head, 10).unwrap();
         assert_eq!(workspace.find_secret(&unknown(), &base, head).unwrap(), None, "{name}: no secret");
     }
+    let at = head.as_ref().unwrap_or(&base);
+    assert!(workspace.work_head().is_ok(), "{name}: the work stands somewhere");
+    beside(stage, &workspace, &base, at);
     drop(workspace);
 
     // A leg that only looks, a harness that died, and an attempt that is hidden by ignore rules.
@@ -231,6 +238,35 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     assert!(!stage.dir.exists(), "{name}: removed");
     source.unpin(&git, "T-1").unwrap();
     said
+}
+
+/// Other states of the work, beside it. What programs of the change left in that tree is as hostile as what an agent left.
+fn beside(stage: &Stage, workspace: &Locked, base: &CommitId, head: &CommitId) {
+    let scratch = workspace.scratch().unwrap();
+    let tree = scratch.tree();
+    let changed = workspace.changed(base, head).unwrap();
+    let mut files = vec![("gone.txt".to_owned(), Become::Gone)];
+    for file in changed {
+        if let Some(new) = file.new {
+            let text = workspace.text(&new).unwrap();
+            let to = text.map_or(Become::Stored(new.clone()), |text| Become::Text(new, text + "more\n"));
+            files.push((file.path, to));
+        }
+    }
+    scratch.show(base.as_str(), base).unwrap();
+    repo::write(&tree.join("left.txt"), "x");
+    repo::write(&tree.join(".gitattributes"), "* filter=x diff=x\n");
+    let _ = fs::remove_dir_all(tree.join(".git"));
+    // As a program of the change could leave it: the repository that an agent has prepared, in place of the one beside.
+    // Not through a link in place of the tree: that would be the user's.
+    if fs::symlink_metadata(stage.tree()).is_ok_and(|meta| meta.is_dir()) {
+        let _ = fs::rename(stage.tree().join(".git"), tree.join(".git"));
+    }
+    let composed = scratch.compose(base, &files).unwrap();
+    scratch.show(&composed, base).unwrap();
+    assert!(!tree.join("left.txt").exists(), "a clean tree");
+    assert!(workspace.tree_of(base).is_ok() && workspace.hash("x").is_ok());
+    scratch.show(head.as_str(), head).unwrap();
 }
 
 /// Knows a secret that is nowhere.

@@ -6,6 +6,7 @@
     reason = "tests may panic and set up files"
 )]
 
+mod change;
 mod crash;
 mod hostile;
 mod kit;

@@ -11,10 +11,10 @@ use postgres::{GenericClient, Row, Statement};
 
 use super::CHANNEL;
 use crate::record::{
-    ChunkRow, EventRow, LegRow, NewEvent, SummaryRow, TaskRow, key, leg_columns, list_query,
+    ChunkRow, EventRow, LegRow, NewEvent, RELEASED, SummaryRow, TaskRow, key, leg_columns, list_query,
 };
 use crate::refusal::Result;
-use crate::tables::{LegEnd, NewLeg, Place, Tables, Terms, Touched};
+use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Terms, Touched};
 
 /// The advisory lock that those who append events hold until they have committed: any number, always the same.
 const EVENTS_LOCK: i64 = 0x6163_7175_6974_0002;
@@ -140,6 +140,37 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
             sandbox: row.get(11),
         };
         Ok(rows.iter().map(summary).collect())
+    }
+
+    fn set_roots(&mut self, task: i64, project: &str, fingerprints: &[&str]) -> Result<()> {
+        self.execute("delete from roots where task = $1", &[&task])?;
+        for fingerprint in fingerprints {
+            self.execute(
+                "insert into roots (project_path, fingerprint, task) values ($1, $2, $3) on conflict do nothing",
+                &[&project, fingerprint, &task],
+            )?;
+        }
+        Ok(())
+    }
+
+    fn root(&mut self, project: &str, fingerprint: &str) -> Result<Option<i64>> {
+        const ROOT: &str = "select task from roots where project_path = $1 and fingerprint = $2";
+        self.one(ROOT, &[&project, &fingerprint], |row| row.get(0))
+    }
+
+    fn set_blocked(&mut self, task: i64, on: Option<&Blocked<'_>>) -> Result<()> {
+        self.execute("delete from blocked where task = $1", &[&task])?;
+        if let Some(on) = on {
+            self.execute(
+                "insert into blocked (task, root, project_path, fingerprint) values ($1, $2, $3, $4)",
+                &[&task, &on.root, &on.project, &on.fingerprint],
+            )?;
+        }
+        Ok(())
+    }
+
+    fn released(&mut self) -> Result<Vec<i64>> {
+        self.all(RELEASED, &[], |row| row.get(0))
     }
 
     fn insert_leg(&mut self, leg: &NewLeg<'_>) -> Result<()> {

@@ -7,10 +7,10 @@ use acquit_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params, params_from_iter};
 
 use crate::record::{
-    ChunkRow, EventRow, LegRow, NewEvent, SummaryRow, TaskRow, key, leg_columns, list_query,
+    ChunkRow, EventRow, LegRow, NewEvent, RELEASED, SummaryRow, TaskRow, key, leg_columns, list_query,
 };
 use crate::refusal::Result;
-use crate::tables::{LegEnd, NewLeg, Place, Tables, Terms, Touched};
+use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Terms, Touched};
 
 /// The leg that is next in line. Also for a test: it must not cost more with every leg that there ever was.
 pub(super) const CLAIM_ANY: &str = "select task, number from legs where state = 'ready' and not_before <= ?1
@@ -135,6 +135,37 @@ impl Tables for Rows<'_> {
                 sandbox: row.get(11)?,
             })
         })
+    }
+
+    fn set_roots(&mut self, task: i64, project: &str, fingerprints: &[&str]) -> Result<()> {
+        self.execute("delete from roots where task = ?1", [task])?;
+        for fingerprint in fingerprints {
+            self.execute(
+                "insert into roots (project_path, fingerprint, task) values (?1, ?2, ?3) on conflict do nothing",
+                params![project, fingerprint, task],
+            )?;
+        }
+        Ok(())
+    }
+
+    fn root(&mut self, project: &str, fingerprint: &str) -> Result<Option<i64>> {
+        const ROOT: &str = "select task from roots where project_path = ?1 and fingerprint = ?2";
+        self.one(ROOT, params![project, fingerprint], |row| row.get(0))
+    }
+
+    fn set_blocked(&mut self, task: i64, on: Option<&Blocked<'_>>) -> Result<()> {
+        self.execute("delete from blocked where task = ?1", [task])?;
+        if let Some(on) = on {
+            self.execute(
+                "insert into blocked (task, root, project_path, fingerprint) values (?1, ?2, ?3, ?4)",
+                params![task, on.root, on.project, on.fingerprint],
+            )?;
+        }
+        Ok(())
+    }
+
+    fn released(&mut self) -> Result<Vec<i64>> {
+        self.all(RELEASED, [], |row| row.get(0))
     }
 
     fn insert_leg(&mut self, leg: &NewLeg<'_>) -> Result<()> {

@@ -6,6 +6,7 @@
     reason = "a test says in its name what it shows, and fails where it is wrong"
 )]
 
+mod blocking;
 mod cancelling;
 mod claims;
 mod events;
@@ -67,6 +68,10 @@ suite! {
         a_running_leg_hears_of_its_cancellation,
         a_delayed_leg_that_is_cancelled_can_be_claimed_at_once_to_end_it,
         a_cancellation_outlives_the_harness;
+    blocking:
+        a_task_waits_for_the_one_that_mends_its_failure,
+        a_task_that_waits_can_be_ended_and_tried_again,
+        two_hundred_tasks_on_twenty_roots_are_all_released;
     events:
         replaying_a_tasks_events_gives_the_task,
         events_are_read_in_order_from_any_place,

@@ -1,20 +1,21 @@
 //! Go, by `go.mod`. Go fetches what it needs, so there is no setup.
 
-use super::{Finding, Gate, Language};
+use super::{Finding, Gate, Language, Report};
 use crate::init::look::Folder;
 
 pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     const MODULE: &str = "go.mod";
     folder.text(MODULE)?;
+    let mut gates =
+        vec![Gate::new("build", "go build ./..."), Gate { name: "vet", ..Gate::new("lint", "go vet ./...") }];
+    // Compiles the tests and runs none of them.
+    let build = Some("go test -run '^$' ./...".to_owned());
+    gates.extend(Gate::proving("go test -json -count=1 ./...", build, Report::Printed("go-test")));
     Some(Finding {
         language: Language::Go,
         folder: folder.name(),
         by: MODULE.to_owned(),
-        gates: vec![
-            Gate::new("build", "go build ./..."),
-            Gate { name: "vet", ..Gate::new("lint", "go vet ./...") },
-            Gate::new("test", "go test ./..."),
-        ],
+        gates,
         setup: None,
         leaves: Vec::new(),
     })

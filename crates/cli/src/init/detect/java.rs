@@ -1,6 +1,6 @@
 //! Java and its relatives, by Maven's or Gradle's files. Both fetch what they need, so there is no setup.
 
-use super::{Finding, Gate, Language};
+use super::{Finding, Gate, Language, Report};
 use crate::init::look::Folder;
 
 /// A first build fetches half the internet.
@@ -18,7 +18,8 @@ fn maven(folder: &mut Folder<'_>) -> Option<Finding> {
         folder,
         PROJECT,
         // Quiet, so that what is printed is what went wrong.
-        [format!("{program} -q -B test-compile"), format!("{program} -q -B verify")],
+        [format!("{program} -q -B test-compile"), format!("{program} -q -B -fae verify")],
+        "**/target/surefire-reports/TEST-*.xml",
         vec!["target"],
     ))
 }
@@ -32,19 +33,22 @@ fn gradle(folder: &mut Folder<'_>) -> Option<Finding> {
     Some(finding(
         folder,
         file,
-        [format!("{program} assemble"), format!("{program} check")],
+        [format!("{program} assemble testClasses"), format!("{program} --continue check")],
+        "**/build/test-results/test/TEST-*.xml",
         vec!["build", ".gradle"],
     ))
 }
 
-fn finding(folder: &Folder<'_>, by: &str, runs: [String; 2], leaves: Vec<&'static str>) -> Finding {
+fn finding(
+    folder: &Folder<'_>,
+    by: &str,
+    runs: [String; 2],
+    reports: &'static str,
+    leaves: Vec<&'static str>,
+) -> Finding {
     let [build, test] = runs;
-    Finding {
-        language: Language::Java,
-        folder: folder.name(),
-        by: by.to_owned(),
-        gates: vec![Gate::new("build", build).timeout(BUILDING), Gate::new("test", test).timeout(BUILDING)],
-        setup: None,
-        leaves,
-    }
+    let mut gates = vec![Gate::new("build", build.clone()).timeout(BUILDING)];
+    let proving = Gate::proving(test, Some(build), Report::Junit(reports));
+    gates.extend(proving.map(|gate| gate.timeout(BUILDING)));
+    Finding { language: Language::Java, folder: folder.name(), by: by.to_owned(), gates, setup: None, leaves }
 }

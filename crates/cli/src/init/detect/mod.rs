@@ -87,6 +87,34 @@ pub(super) struct Gate {
     pub(super) timeout: Option<&'static str>,
     /// What a reader of the file may wonder about.
     pub(super) why: Option<&'static str>,
+    /// How its results are read, if it is more than a command.
+    pub(super) check: Check,
+    /// The folder that its reports are in.
+    pub(super) folder: Option<&'static str>,
+}
+
+/// What a gate checks.
+#[derive(Clone, Debug)]
+pub(super) enum Check {
+    /// The exit code.
+    Command,
+    /// Each test, compared with the base.
+    Tests(Report),
+    /// The tests of the change, without it and with it.
+    Tdd {
+        /// What compiles them, where that can fail apart from running them.
+        build: Option<String>,
+        report: Report,
+    },
+}
+
+/// Where a runner leaves how each test ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Report {
+    /// It prints it, in this format.
+    Printed(&'static str),
+    /// JUnit's XML in these files.
+    Junit(&'static str),
 }
 
 /// Whether a failure rejects the work.
@@ -99,7 +127,31 @@ pub(super) enum Severity {
 impl Gate {
     /// A gate whose name is also its kind.
     fn new(kind: &'static str, run: impl Into<String>) -> Self {
-        Self { name: kind, kind, run: run.into(), severity: Severity::Error, timeout: None, why: None }
+        Self {
+            name: kind,
+            kind,
+            run: run.into(),
+            severity: Severity::Error,
+            timeout: None,
+            why: None,
+            check: Check::Command,
+            folder: None,
+        }
+    }
+
+    /// Two gates of one runner that tells of each test: nothing else may break, and the change must be shown to be tested.
+    fn proving(run: impl Into<String>, build: Option<String>, report: Report) -> [Self; 2] {
+        const WHY: &str = "The tests of a change must fail without it, by an assertion, and pass with it.";
+        let run = run.into();
+        [
+            Self { check: Check::Tests(report), ..Self::new("test", run.clone()) },
+            Self {
+                name: "tdd",
+                check: Check::Tdd { build, report },
+                why: Some(WHY),
+                ..Self::new("test", run)
+            },
+        ]
     }
 
     fn timeout(self, timeout: &'static str) -> Self {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Finding, Gate, Language, Setup, one_line};
+use super::{Finding, Gate, Language, Report, Setup, one_line};
 use crate::init::look::Folder;
 
 const MANIFEST: &str = "package.json";
@@ -32,6 +32,16 @@ impl Manager {
 
     fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, manager)| *manager == self).map_or("npm", |(name, _)| name)
+    }
+
+    /// How a program of the repository's own packages is run. Never one from the network.
+    fn exec(self) -> &'static str {
+        match self {
+            Self::Npm => "npx --no-install",
+            Self::Pnpm => "pnpm exec",
+            Self::Yarn => "yarn",
+            Self::Bun => "bun x --no-install",
+        }
     }
 
     /// How the TypeScript compiler of the repository is run. Never one from the network: there is a package by the name of
@@ -78,11 +88,15 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     add("lint", &["lint"]);
     let types = add("types", &["typecheck", "type-check", "check-types", "tsc"]);
     add("build", &["build"]);
-    add("test", &["test"]);
+    let tests = runner(&manifest, manager);
+    if tests.is_none() {
+        add("test", &["test"]);
+    }
     if types.is_none() && folder.has("tsconfig.json") && depends_on(&manifest, "typescript") {
         let place = gates.iter().take_while(|gate| gate.kind == "format" || gate.kind == "lint").count();
         gates.insert(place, Gate::new("types", manager.tsc()));
     }
+    gates.extend(tests.into_iter().flatten());
     Some(Finding {
         language: Language::Node,
         folder: folder.name(),
@@ -91,6 +105,24 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
         setup: setup(folder, &manifest, manager, lock),
         leaves: if has_dependencies(&manifest) { vec!["node_modules"] } else { Vec::new() },
     })
+}
+
+/// The gates of a runner that tells of each test, where the script for tests does nothing but start it.
+fn runner(manifest: &Value, manager: Manager) -> Option<[Gate; 2]> {
+    const NODE: &str = "node --test --test-reporter=spec --test-reporter-destination=stdout --test-reporter=junit \
+                        --test-reporter-destination=junit.xml";
+    const VITEST: &str = "vitest run --reporter=default --reporter=junit --outputFile.junit=junit.xml";
+    // Files that cannot be loaded are only told of when asked for, and names are told from each other by their file.
+    const JEST: &str = "jest --ci --reporters=default --reporters=jest-junit";
+    const JEST_SETTINGS: &str = "JEST_JUNIT_REPORT_TEST_SUITE_ERRORS=true JEST_JUNIT_CLASSNAME='{filepath}'";
+    let script = manifest["scripts"]["test"].as_str()?.trim();
+    let run = match script {
+        "node --test" => NODE.to_owned(),
+        "vitest" | "vitest run" => format!("{} {VITEST}", manager.exec()),
+        "jest" if depends_on(manifest, "jest-junit") => format!("{JEST_SETTINGS} {} {JEST}", manager.exec()),
+        _ => return None,
+    };
+    Some(Gate::proving(run, None, Report::Junit("junit.xml")))
 }
 
 /// Whether there is a script of that name that does something: what `npm init` writes only says that there is no test.

@@ -1,7 +1,7 @@
 //! Python, by `pyproject.toml`, `requirements.txt` or `setup.py`. With uv and poetry their own environments are used, otherwise
 //! one in `.venv` that setup makes.
 
-use super::{Finding, Gate, Language, Setup, at, toml_of};
+use super::{Finding, Gate, Language, Report, Setup, at, toml_of};
 use crate::init::look::Folder;
 
 const PROJECT: &str = "pyproject.toml";
@@ -53,7 +53,9 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
         let what = if says { "" } else { " ." };
         gates.push(Gate::new("types", format!("{python} -m mypy{what}")));
     }
-    gates.push(Gate::new("test", format!("{python} -m pytest -q")));
+    // Without the last option, one file that cannot be imported hides how all the others fare.
+    let run = format!("{python} -m pytest -q --junitxml=junit.xml --continue-on-collection-errors");
+    gates.extend(Gate::proving(run, None, Report::Junit("junit.xml")));
     let leaves = match &source {
         Source::Pip { install, .. } if install.iter().any(|word| word == "-e") => {
             vec!["__pycache__", ".egg-info"]

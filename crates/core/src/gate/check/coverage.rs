@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::run;
+use super::tdd::TESTS;
+use super::{percent, run};
 use crate::config::toml::Table;
-use crate::gate::{Command, Format, Report};
+use crate::gate::{Command, Format, Paths, Report};
 
 /// Coverage of the changed lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,12 +14,19 @@ pub struct Coverage {
     pub run: Command,
     /// Where it leaves what was covered.
     pub report: Report,
+    /// How many of a hundred changed lines that can be covered must be.
+    pub min: u32,
+    /// Files that need no coverage: those of the tests, if a gate does not say.
+    pub exempt: Paths,
 }
 
 impl Coverage {
     pub(super) fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         let report = Report::read(table, &[Format::Lcov, Format::Cobertura]);
         table.require("report", "say where the coverage is: report = { lcov = \"lcov.info\" }");
-        Some(Self { run: run(table, "cargo llvm-cov --lcov --output-path lcov.info")?, report: report? })
+        let min = percent(table);
+        let exempt = table.paths("exempt").unwrap_or_else(|| Paths::literal(&TESTS));
+        let run = run(table, "cargo llvm-cov --lcov --output-path lcov.info");
+        Some(Self { run: run?, report: report?, min, exempt })
     }
 }

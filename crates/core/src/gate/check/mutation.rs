@@ -2,9 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::run;
+use super::{percent, run};
 use crate::config::toml::Table;
-use crate::gate::{Command, Format, Report};
+use crate::gate::{Command, Format, Paths, Report};
+
+/// How many survivors a change may call equivalent, if a gate does not say: they are rare.
+const EQUIVALENTS: u32 = 3;
+
+/// The most: more than this is no exception any more.
+const MOST_EQUIVALENTS: u32 = 100;
 
 /// Mutants of the changed lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +19,12 @@ pub struct Mutation {
     pub run: Command,
     /// Where it leaves what became of each.
     pub report: Report,
+    /// How many of a hundred mutants must be caught.
+    pub min: u32,
+    /// How many survivors the change may call equivalent, by a comment at the line.
+    pub equivalents: u32,
+    /// Files whose mutants do not count.
+    pub exempt: Paths,
 }
 
 impl Mutation {
@@ -22,6 +34,16 @@ impl Mutation {
             "report",
             "say where the mutants are: report = { mutation = \"mutants.out/outcomes.json\" }",
         );
-        Some(Self { run: run(table, "cargo mutants")?, report: report? })
+        let min = percent(table);
+        let equivalents = table.value("equivalents").and_then(|value| value.count(MOST_EQUIVALENTS));
+        let exempt = table.paths("exempt").unwrap_or_default();
+        let run = run(table, "cargo mutants");
+        Some(Self {
+            run: run?,
+            report: report?,
+            min,
+            equivalents: equivalents.unwrap_or(EQUIVALENTS),
+            exempt,
+        })
     }
 }

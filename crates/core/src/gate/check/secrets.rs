@@ -4,14 +4,19 @@ use serde::{Deserialize, Serialize};
 
 use super::runs_nothing;
 use crate::config::toml::Table;
+use crate::gate::Paths;
 
 /// Settings of this check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Secrets {}
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Secrets {
+    /// Files in which nothing is a secret: `allow = ["testdata/keys/**"]`.
+    pub allow: Paths,
+}
 
 impl Secrets {
     pub(super) fn read(table: &mut Table<'_, '_>) -> Self {
         runs_nothing(table);
-        Self {}
+        Self { allow: table.paths("allow").unwrap_or_default() }
     }
 }

@@ -1,3 +1,5 @@
+//! Each way in which a turn can end, and what it means.
+
 use acquit_core::agent::{Said, Usage};
 use acquit_core::config::Waiting;
 use acquit_core::time::{Span, Timestamp};

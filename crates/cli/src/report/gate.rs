@@ -1,0 +1,38 @@
+//! Verdicts of gates for people: one line, the figures, what was found, and what is to be mended.
+
+use acquit_core::gate::{Verdict, Weight};
+
+use super::follow::{FAILURE_LINES, WIDTH};
+use super::{Look, Printer, text};
+
+impl Printer {
+    /// A verdict, as it stands among the events of a leg.
+    pub fn gate(self, verdict: &Verdict) -> Vec<String> {
+        let (mark, look) = match (verdict.passed, verdict.rejects()) {
+            (true, _) => ("✓", Look::Good),
+            (false, true) => ("✗", Look::Bad),
+            (false, false) => ("!", Look::Notable),
+        };
+        let detail = self.paint(Look::Faint, &format!("{} · {}", verdict.ended, verdict.took));
+        let mut lines = vec![format!("  {} gate {} {detail}", self.paint(look, mark), verdict.gate)];
+        let mut faint = |line: &str| {
+            let shown = format!("      {}", text::visible(&text::line(line, WIDTH)));
+            lines.push(self.paint(Look::Faint, &shown));
+        };
+        let evidence = &verdict.evidence;
+        if !evidence.figures.is_empty() {
+            let figures = evidence.figures.iter().map(|it| format!("{} {}", it.what, it.value));
+            faint(&figures.collect::<Vec<_>>().join(" · "));
+        }
+        for finding in evidence.findings.iter().filter(|finding| finding.weight == Weight::Noted) {
+            faint(&finding.to_string());
+        }
+        if let Some(failure) = &verdict.failure {
+            failure.message.lines().take(FAILURE_LINES).for_each(&mut faint);
+            if let Some(place) = &failure.location {
+                faint(&format!("at {}:{}", place.path, place.line));
+            }
+        }
+        lines
+    }
+}

@@ -1,0 +1,92 @@
+//! Tests that are compared with the base, and what no report can change.
+
+use acquit_core::gate::Verdict;
+
+use crate::kit::{Case, Kind, Sample};
+
+/// A runner that needs nothing: each file of `checks/` is a test, whose first word says how it ends.
+const RUNNER: &str = r#"
+out=results.xml
+code=0
+echo '<testsuite name="checks">' > $out
+for file in checks/*; do
+  case "$(cat $file)" in
+    pass*) echo "<testcase name='$file'/>" ;;
+    moody*) if [ -e mood ]; then echo "<testcase name='$file'><failure message='assert moody'/></testcase>"; code=1
+            else : > mood; echo "<testcase name='$file'/>"; fi ;;
+    lie*) echo "<testcase name='$file'/>"; code=1 ;;
+    *) echo "<testcase name='$file'><failure message='assert $file'/></testcase>"; code=1 ;;
+  esac >> $out
+done
+echo '</testsuite>' >> $out
+exit $code
+"#;
+
+const GATE: &str =
+    "check = \"tests\"\nrun = \"sh run.sh\"\nreport = { junit = \"results.xml\" }\nagain = 1\n";
+
+const FILES: [(&str, &str); 4] = [
+    ("run.sh", RUNNER),
+    (".gitignore", "results.xml\nmood\n"),
+    ("checks/good", "pass"),
+    ("checks/bad", "fail"),
+];
+
+fn rules(verdict: &Verdict) -> Vec<&str> {
+    verdict.evidence.findings.iter().map(|finding| finding.rule.as_str()).collect()
+}
+
+/// The verdict on a change of these files, and the rules that it names.
+#[track_caller]
+fn check(write: &'static [(&'static str, &'static str)], passed: bool, expected: &[&str]) {
+    let mut sample = Sample::new(GATE, &FILES, "/usr/local/bin:/usr/bin:/bin");
+    let verdict = sample.judge(&Case::new(Kind::Honest, write));
+    assert_eq!((verdict.passed, rules(&verdict).as_slice()), (passed, expected), "{verdict:#?}");
+}
+
+#[test]
+fn what_failed_before_is_named_and_does_not_reject() {
+    check(&[("checks/new", "pass")], true, &["broken-before"]);
+}
+
+#[test]
+fn a_new_failure_rejects_whether_the_test_is_old_or_new() {
+    check(&[("checks/good", "fail")], false, &["broken-before", "new-failure"]);
+    check(&[("checks/new", "fail")], false, &["broken-before", "new-failure"]);
+}
+
+#[test]
+fn a_test_that_changes_its_mind_is_named_and_has_no_say() {
+    check(&[("checks/new", "moody")], true, &["broken-before", "flaky"]);
+}
+
+#[test]
+fn a_report_that_was_there_before_the_run_counts_for_nothing() {
+    const FORGED: &str = "<testsuite name='checks'><testcase name='checks/good'/></testsuite>";
+    // Nothing writes a report any more, and one that says that all is well is part of the change.
+    check(
+        &[("run.sh", "exit 0\n"), ("results.xml", FORGED), (".gitignore", "mood\n")],
+        false,
+        &["nothing-ran"],
+    );
+}
+
+#[test]
+fn a_report_without_failures_does_not_overrule_the_exit_code() {
+    check(&[("checks/bad", "pass"), ("checks/new", "lie")], false, &["exit"]);
+}
+
+#[test]
+fn the_base_is_run_once_for_all_tasks_that_start_from_it() {
+    let mut sample = Sample::new(GATE, &FILES, "/usr/local/bin:/usr/bin:/bin");
+    for number in 1..=2 {
+        let verdict = sample.judge(&Case::new(Kind::Honest, &[("checks/new", "pass")]));
+        assert!(verdict.passed, "{verdict:#?}");
+        assert_eq!(sample.leg_file(number, "check-proof-base-1.log").exists(), number == 1);
+    }
+    // Another tree is another base.
+    let case =
+        Case { base: &[("checks/more", "pass")], ..Case::new(Kind::Honest, &[("checks/new", "pass")]) };
+    assert!(sample.judge(&case).passed);
+    assert!(sample.leg_file(3, "check-proof-base-1.log").exists());
+}

@@ -1,0 +1,204 @@
+//! Coverage of changed lines: reports in the forms of lcov and Cobertura, and what they say of a change.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use globset::GlobSet;
+
+use super::Finding;
+use super::diff::{Diff, FileChange};
+use super::source::{Language, Source};
+use crate::results::xml::{Event, Reader};
+
+/// The most files that a report is read for.
+const MOST_FILES: usize = 200_000;
+
+/// How often each line of each file was executed. A line that is not there cannot be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Covered(BTreeMap<String, BTreeMap<u32, u64>>);
+
+/// What a report says of a change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// Changed lines that can be executed.
+    pub lines: usize,
+    /// Those of them that were.
+    pub covered: usize,
+    /// The others, by file.
+    pub findings: Vec<Finding>,
+}
+
+impl Share {
+    /// In percent, rounded down; `None` if no changed line can be executed.
+    pub fn percent(&self) -> Option<usize> {
+        (self.lines > 0).then(|| self.covered * 100 / self.lines)
+    }
+}
+
+impl Covered {
+    /// Adds a report of lcov: `SF:<path>`, `DA:<line>,<count>`.
+    pub fn add_lcov(&mut self, text: &str) {
+        let mut file: Option<String> = None;
+        for line in text.lines() {
+            if let Some(path) = line.strip_prefix("SF:") {
+                file = Some(path.trim().to_owned());
+            } else if line.trim() == "end_of_record" {
+                file = None;
+            } else if let (Some(counts), Some(file)) = (line.strip_prefix("DA:"), &file) {
+                let mut parts = counts.split(',');
+                let number = parts.next().and_then(|number| number.trim().parse().ok());
+                let hits = parts.next().and_then(|hits| hits.trim().parse().ok());
+                if let (Some(number), Some(hits)) = (number, hits) {
+                    self.hit(file, number, hits);
+                }
+            }
+        }
+    }
+
+    /// Adds a report of Cobertura: lines with numbers and hits, in classes with a file.
+    pub fn add_cobertura(&mut self, text: &str) {
+        let mut reader = Reader::new(text);
+        let mut file: Option<String> = None;
+        while let Some(event) = reader.next() {
+            let Event::Start { name, attributes, .. } = event else { continue };
+            let value = |key: &str| attributes.iter().find(|(name, _)| *name == key).map(|(_, value)| value);
+            match name {
+                "class" => file = value("filename").cloned(),
+                "line" => {
+                    let number = value("number").and_then(|number| number.parse().ok());
+                    let hits = value("hits").and_then(|hits| hits.parse().ok());
+                    if let (Some(file), Some(number), Some(hits)) = (&file, number, hits) {
+                        self.hit(file, number, hits);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn hit(&mut self, file: &str, number: u32, hits: u64) {
+        if self.0.len() < MOST_FILES || self.0.contains_key(file) {
+            let count = self.0.entry(file.to_owned()).or_default().entry(number).or_default();
+            *count = count.saturating_add(hits);
+        }
+    }
+
+    /// Whether nothing at all was reported.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What it says of the lines that a change adds. `root` is where the report's own paths begin.
+    pub fn of(&self, diff: &Diff, root: &str, exempt: &GlobSet) -> Share {
+        let files = Files::new(self, root);
+        let mut share = Share::default();
+        for file in &diff.files {
+            let Some(path) = file.new.as_deref().filter(|path| !exempt.is_match(path)) else { continue };
+            let (lines, missing) = match files.find(path) {
+                Some(counts) => {
+                    let known: Vec<(u32, u64)> = file
+                        .added()
+                        .filter_map(|line| Some((line.number, *counts.get(&line.number)?)))
+                        .collect();
+                    let missing =
+                        known.iter().filter(|(_, hits)| *hits == 0).map(|(line, _)| *line).collect();
+                    (known.len(), missing)
+                }
+                None if files.measures(path) => {
+                    let missing: Vec<u32> = lines_of_code(file);
+                    (missing.len(), missing)
+                }
+                None => (0, Vec::new()),
+            };
+            share.lines += lines;
+            share.covered += lines - missing.len();
+            if let Some(first) = missing.first() {
+                let what = format!("no test executes {}", ranges(&missing));
+                share.findings.push(Finding::new("uncovered", path, Some(*first), what));
+            }
+        }
+        share
+    }
+}
+
+/// A report's files, found by the paths that a change has for them.
+struct Files<'a> {
+    by_path: HashMap<String, &'a BTreeMap<u32, u64>>,
+    by_name: HashMap<String, Vec<String>>,
+    kinds: HashSet<String>,
+}
+
+impl<'a> Files<'a> {
+    fn new(covered: &'a Covered, root: &str) -> Self {
+        let mut by_path = HashMap::new();
+        let mut by_name: HashMap<String, Vec<String>> = HashMap::new();
+        let mut kinds = HashSet::new();
+        for (path, counts) in &covered.0 {
+            let path = path.replace('\\', "/");
+            let relative = path.strip_prefix(root).unwrap_or(&path);
+            let relative = relative.trim_start_matches("./").trim_start_matches('/').to_owned();
+            kinds.extend(extension(&relative));
+            by_name.entry(name(&relative).to_owned()).or_default().push(relative.clone());
+            by_path.insert(relative, counts);
+        }
+        Self { by_path, by_name, kinds }
+    }
+
+    /// By its own path, or by the one path that ends with it or that it ends with: reports of a package begin at the package.
+    fn find(&self, path: &str) -> Option<&'a BTreeMap<u32, u64>> {
+        if let Some(counts) = self.by_path.get(path) {
+            return Some(counts);
+        }
+        let ends = |long: &str, short: &str| {
+            long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        };
+        let same = self.by_name.get(name(path)).into_iter().flatten();
+        let mut fitting = same.filter(|other| ends(other, path) || ends(path, other));
+        match (fitting.next(), fitting.next()) {
+            (Some(other), None) => self.by_path.get(other).copied(),
+            (_, _) => None,
+        }
+    }
+
+    /// Whether the report is about files of this kind, so that one which is not in it was never loaded.
+    fn measures(&self, path: &str) -> bool {
+        Language::of(path).is_some() && extension(path).is_some_and(|kind| self.kinds.contains(&kind))
+    }
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn extension(path: &str) -> Option<String> {
+    name(path).rsplit_once('.').map(|(_, extension)| extension.to_owned())
+}
+
+/// The added lines that have code in them.
+fn lines_of_code(file: &FileChange) -> Vec<u32> {
+    let Some(language) = Language::of(file.path()) else { return Vec::new() };
+    let source = Source::new(language, file.after());
+    let has_code = |line: &u32| {
+        let bare = source.bare.get(source.line(*line)).unwrap_or_default();
+        bare.chars().any(char::is_alphanumeric)
+    };
+    file.added().map(|line| line.number).filter(has_code).collect()
+}
+
+/// `lines 3-5, 9`, bounded.
+fn ranges(lines: &[u32]) -> String {
+    const SHOWN: usize = 10;
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for line in lines {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == *line => *last = *line,
+            _ => ranges.push((*line, *line)),
+        }
+    }
+    let text = |(first, last): &(u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    let shown: Vec<String> = ranges.iter().take(SHOWN).map(text).collect();
+    let more = if ranges.len() > SHOWN { ", …" } else { "" };
+    let word = if lines.len() == 1 { "line" } else { "lines" };
+    format!("{word} {}{more}", shown.join(", "))
+}

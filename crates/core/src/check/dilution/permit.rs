@@ -1,0 +1,109 @@
+//! What may be diluted: by the gate's settings, or by a task that is about it.
+
+use std::collections::BTreeMap;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::RULES;
+
+/// The tag, and the key of the metadata, by which a task allows dilution.
+const WORD: &str = "allow-dilution";
+
+/// One thing that is allowed: `test-removed`, or `suppressed:src/generated/**`, or `all`.
+#[derive(Clone, Debug)]
+pub struct Permit {
+    rule: Option<&'static str>,
+    place: Option<GlobMatcher>,
+}
+
+/// Words that allow nothing that is known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadPermit {
+    /// There is no such rule.
+    #[error("find the rule `{word}`: there are {known}, and `all`")]
+    Rule {
+        /// As it is written.
+        word: String,
+        /// The rules that there are.
+        known: String,
+    },
+    /// The paths cannot be understood.
+    #[error("understand the paths `{glob}`: {why}")]
+    Glob {
+        /// As they are written.
+        glob: String,
+        /// What is wrong with them.
+        why: String,
+    },
+}
+
+impl std::str::FromStr for Permit {
+    type Err = BadPermit;
+
+    fn from_str(text: &str) -> Result<Self, BadPermit> {
+        let (word, glob) = match text.split_once(':') {
+            Some((word, glob)) => (word.trim(), Some(glob.trim())),
+            None => (text.trim(), None),
+        };
+        let rule = match RULES.iter().find(|(name, _)| *name == word) {
+            Some((name, _)) => Some(*name),
+            None if word == "all" => None,
+            None => {
+                let known: Vec<String> = RULES.iter().map(|(name, _)| format!("`{name}`")).collect();
+                return Err(BadPermit::Rule { word: word.to_owned(), known: known.join(", ") });
+            }
+        };
+        let place = match glob {
+            None => None,
+            Some(glob) => {
+                let built = GlobBuilder::new(glob).literal_separator(true).build();
+                let why = |error: globset::Error| BadPermit::Glob {
+                    glob: glob.to_owned(),
+                    why: error.kind().to_string(),
+                };
+                Some(built.map_err(why)?.compile_matcher())
+            }
+        };
+        Ok(Self { rule, place })
+    }
+}
+
+/// All that is allowed.
+#[derive(Clone, Debug, Default)]
+pub struct Permits(Vec<Permit>);
+
+impl Permits {
+    /// What a gate's `allow = […]` says.
+    pub fn read<S: AsRef<str>>(words: &[S]) -> Result<Self, BadPermit> {
+        words.iter().map(|word| word.as_ref().parse()).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// What a task allows in addition: by a tag `allow-dilution` (everything) or `allow-dilution:<rule>`, or by its metadata
+    /// `allow-dilution = "<rule>, <rule>"`. A word that means nothing allows nothing.
+    #[must_use]
+    pub fn of_task(mut self, tags: &[String], metadata: &BTreeMap<String, String>) -> Self {
+        let mut words: Vec<&str> = Vec::new();
+        for tag in tags {
+            match tag.strip_prefix(WORD) {
+                Some("") => words.push("all"),
+                Some(rest) => words.extend(rest.strip_prefix(':')),
+                None => {}
+            }
+        }
+        words.extend(metadata.get(WORD).into_iter().flat_map(|value| value.split(',')));
+        self.0.extend(words.iter().filter_map(|word| word.parse().ok()));
+        self
+    }
+
+    /// Whether something is allowed.
+    pub fn allow(&self, rule: &str, file: Option<&str>) -> bool {
+        self.0.iter().any(|permit| {
+            permit.rule.is_none_or(|allowed| allowed == rule)
+                && match (&permit.place, file) {
+                    (None, _) => true,
+                    (Some(place), Some(file)) => place.is_match(file),
+                    (Some(_), None) => false,
+                }
+        })
+    }
+}

@@ -1,0 +1,67 @@
+//! Checks that look at a change instead of running it: what was done to the tests, to the settings, to secrets.
+//!
+//! Each is a function from a parsed change and its settings to findings. A finding names the file and the line, and shows the
+//! evidence, so that a person can judge it without the repository and an agent can mend it without a search.
+
+use std::fmt;
+
+use crate::agent::shorten;
+
+pub mod cases;
+pub mod commits;
+pub mod coverage;
+pub mod diff;
+pub mod dilution;
+pub mod mutation;
+pub mod scope;
+pub mod secrets;
+pub mod source;
+
+/// What is shown of a line that is evidence.
+const EVIDENCE: usize = 160;
+
+/// Something that a check holds against the work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule that it breaks, by which settings can allow it.
+    pub rule: &'static str,
+    /// The file, if it is about one.
+    pub file: Option<String>,
+    /// The line in that file, from 1; before the change, if what is meant is gone.
+    pub line: Option<u32>,
+    /// What is wrong, in words.
+    pub what: String,
+    /// The lines that show it, as they stand in the change.
+    pub evidence: Vec<String>,
+}
+
+impl Finding {
+    /// A finding about a file.
+    pub fn new(rule: &'static str, file: &str, line: Option<u32>, what: impl Into<String>) -> Self {
+        Self { rule, file: Some(file.to_owned()), line, what: what.into(), evidence: Vec::new() }
+    }
+
+    /// A finding about the change as such.
+    pub fn general(rule: &'static str, what: impl Into<String>) -> Self {
+        Self { rule, file: None, line: None, what: what.into(), evidence: Vec::new() }
+    }
+
+    /// The same with a line that shows it.
+    #[must_use]
+    pub fn with(mut self, mark: char, line: &str) -> Self {
+        self.evidence.push(format!("{mark} {}", shorten(line.trim_end(), EVIDENCE)));
+        self
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(f, "{file}:{line}: ")?,
+            (Some(file), None) => write!(f, "{file}: ")?,
+            (None, _) => {}
+        }
+        write!(f, "{} [{}]", self.what, self.rule)?;
+        self.evidence.iter().try_for_each(|line| write!(f, "\n    {line}"))
+    }
+}

@@ -1,0 +1,116 @@
+//! Whether a value looks as if a machine had drawn it, and whether it is one of those that people write as examples.
+
+/// Below this many bits for each character a long value is made of words.
+const RANDOM: f64 = 3.5;
+/// Passwords are short, and made by people.
+const PASSWORD: f64 = 2.7;
+/// A key with fewer bits for each character is a row of `x`, or a keyboard walked along.
+const WORN: f64 = 2.6;
+
+/// Parts of values that stand for one.
+const WORDS: [&str; 21] = [
+    "example",
+    "sample",
+    "placeholder",
+    "changeme",
+    "change_me",
+    "change-me",
+    "your_",
+    "your-",
+    "yourkey",
+    "xxxx",
+    "dummy",
+    "fake",
+    "redacted",
+    "insert",
+    "replace",
+    "todo",
+    "****",
+    "....",
+    "secret_key_here",
+    "not-a-real",
+    "0123456789",
+];
+
+/// Whether a value stands for a secret instead of being one.
+pub(super) fn is_placeholder(value: &str) -> bool {
+    let lower = value.to_lowercase();
+    WORDS.iter().any(|word| lower.contains(word))
+        || value.starts_with(['<', '$', '{', '%', '['])
+        || value.contains("${")
+        || value.contains("{{")
+        || lower.contains("abcdefghij")
+        || lower.contains("1234567890")
+        || (value.len() >= 16 && entropy(value) < WORN)
+}
+
+/// Whether a value that is assigned to a secret name could be a real one.
+pub(super) fn is_random(value: &str, is_password: bool) -> bool {
+    let has = |test: fn(&char) -> bool| value.chars().any(|char| test(&char));
+    let letters = has(char::is_ascii_alphabetic);
+    let digits = has(char::is_ascii_digit);
+    let symbols = value.chars().any(|char| !char.is_ascii_alphanumeric() && !"_-./:".contains(char));
+    if is_id(value) || is_path(value) {
+        return false;
+    }
+    if is_password {
+        return value.len() >= 8
+            && letters
+            && (digits || symbols)
+            && entropy(value) >= PASSWORD
+            && !is_code(value);
+    }
+    value.len() >= 16 && letters && digits && entropy(value) >= RANDOM.min(limit(value)) && !is_code(value)
+}
+
+/// Digits and the letters up to `f` cannot have more than four bits.
+fn limit(value: &str) -> f64 {
+    if value.bytes().all(|byte| byte.is_ascii_hexdigit()) { 3.0 } else { RANDOM }
+}
+
+/// A UUID is a name, not a secret.
+fn is_id(value: &str) -> bool {
+    let parts: Vec<usize> = value.split('-').map(str::len).collect();
+    parts == [8, 4, 4, 4, 12] && value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+fn is_path(value: &str) -> bool {
+    let words = value.split(['/', '.']).filter(|word| !word.is_empty());
+    let plain = |word: &str| word.chars().all(|char| char.is_ascii_lowercase() || "_-".contains(char));
+    value.contains(['/', '.']) && words.clone().count() >= 2 && words.filter(|word| plain(word)).count() >= 2
+}
+
+/// An expression that gives a secret: `config.get("x")`, `process.env.TOKEN`, `SomeType::new`.
+fn is_code(value: &str) -> bool {
+    value.contains("::")
+        || value.contains('(')
+        || value.contains("->")
+        || value.contains("env.")
+        || is_name(value)
+}
+
+/// Words, and perhaps a number, joined by signs.
+fn is_name(value: &str) -> bool {
+    let mut parts = value.split(['_', '-', '.']);
+    parts.all(|part| {
+        !part.is_empty() && (part.chars().all(char::is_alphabetic) || part.parse::<u16>().is_ok())
+    })
+}
+
+/// Bits for each character, by how often each is there.
+#[expect(clippy::cast_precision_loss, reason = "counts of characters of a line")]
+pub(super) fn entropy(value: &str) -> f64 {
+    let mut counts = [0_usize; 256];
+    for byte in value.bytes() {
+        counts[usize::from(byte)] += 1;
+    }
+    let all = value.len().max(1) as f64;
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| {
+            let share = *count as f64 / all;
+            -share * share.log2()
+        })
+        .sum()
+}

@@ -1,0 +1,242 @@
+//! Secrets in what was committed: keys in the shapes that providers give them, private keys, passwords in addresses, and
+//! values of high entropy that are assigned to names such as `api_key`.
+//!
+//! Every commit of the work is looked at, because what a later commit takes out again is in the history all the same. No
+//! finding shows a secret: its kind, its first characters and its length are enough to find it.
+//!
+//! A line with the marker `acquit:allow-secret` is noted instead of rejected where only the entropy spoke against it. The
+//! agent could have written the marker itself, so a key in the shape of a provider is never excused by it; the
+//! gate's own `allow` is for that.
+
+mod entropy;
+mod table;
+
+use std::collections::HashSet;
+
+use globset::GlobSet;
+
+use super::diff::{CommitDiff, FileChange, Line};
+use entropy::{is_placeholder, is_random};
+use table::{ASSIGNMENT, KINDS, Kind};
+
+/// By which a line says that what looks like a secret is none.
+pub const MARKER: &str = "acquit:allow-secret";
+
+/// What a line may have before it is looked at in pieces: longer ones are data. Pieces overlap, so that none hides a key.
+const PIECE: usize = 64 * 1024;
+/// How much two pieces have in common: longer than any key.
+const OVERLAP: usize = 1024;
+
+/// A secret that was found, without itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leak {
+    /// The commit that added it.
+    pub commit: String,
+    /// The file; `None` for the commit's message.
+    pub file: Option<String>,
+    /// The line in that file, as of that commit.
+    pub line: u32,
+    /// What it is.
+    pub kind: &'static str,
+    /// Its first characters and its length.
+    pub shown: String,
+    /// Whether the line says that it is none.
+    pub marked: Marked,
+}
+
+/// Whether a line carries the marker, and whether that counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marked {
+    /// It is held against the work.
+    No,
+    /// The line says that it is no secret, and nothing but its entropy says otherwise.
+    Yes,
+}
+
+/// All secrets that the commits add, each once for a file. Files that match `allowed` are left out.
+pub fn secrets(commits: &[CommitDiff], allowed: &GlobSet) -> Vec<Leak> {
+    let mut leaks = Vec::new();
+    let mut seen: HashSet<(String, String)> = HashSet::new();
+    // Oldest first, so that the commit which is named is the one that brought it.
+    for commit in commits.iter().rev() {
+        for file in commit.diff.files.iter().filter(|file| !allowed.is_match(file.path())) {
+            for (line, kind, value) in in_file(file) {
+                let marked = line.text.contains(MARKER) && kind == ASSIGNMENT;
+                if seen.insert((file.path().to_owned(), value.clone())) {
+                    leaks.push(Leak {
+                        commit: commit.id.clone(),
+                        file: Some(file.path().to_owned()),
+                        line: line.number,
+                        kind,
+                        shown: shown(&value),
+                        marked: if marked { Marked::Yes } else { Marked::No },
+                    });
+                }
+            }
+        }
+    }
+    leaks
+}
+
+/// All secrets in a commit's message.
+pub fn in_message(commit: &str, message: &str) -> Vec<Leak> {
+    let leak = |line: u32, kind, value: &str| Leak {
+        commit: commit.to_owned(),
+        file: None,
+        line,
+        kind,
+        shown: shown(value),
+        marked: Marked::No,
+    };
+    let lines = (1..).zip(message.lines());
+    lines
+        .flat_map(|(number, line)| in_line(line, Place::Prose).into_iter().map(move |found| (number, found)))
+        .map(|(number, (kind, value))| leak(number, kind, &value))
+        .collect()
+}
+
+fn in_file(file: &FileChange) -> Vec<(&Line, &'static str, String)> {
+    let place = Place::of(file.path());
+    let added: Vec<_> = file.added().collect();
+    let mut found = Vec::new();
+    for (index, line) in added.iter().enumerate() {
+        let next = added.get(index + 1).map(|line| line.text.as_str());
+        if let Some(value) = private_key(&line.text, next) {
+            found.push((*line, "private key", value));
+            continue;
+        }
+        found.extend(in_line(&line.text, place).into_iter().map(|(kind, value)| (*line, kind, value)));
+    }
+    found
+}
+
+/// Where a line stands, and so how values are written there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Program text: values are in quotes.
+    Code,
+    /// Settings: values may stand without quotes.
+    Settings,
+    /// Lists of packages with their hashes, which are of high entropy by nature.
+    LockFile,
+    /// Words.
+    Prose,
+}
+
+impl Place {
+    fn of(path: &str) -> Self {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+        match (name, extension) {
+            (
+                "package-lock.json"
+                | "pnpm-lock.yaml"
+                | "go.sum"
+                | "npm-shrinkwrap.json"
+                | "bun.lockb"
+                | "packages.lock.json"
+                | "gradle.lockfile",
+                _,
+            )
+            | (_, "lock") => Self::LockFile,
+            (
+                _,
+                "env" | "ini" | "cfg" | "conf" | "properties" | "yml" | "yaml" | "toml" | "sh" | "tfvars"
+                | "npmrc",
+            ) => Self::Settings,
+            _ if name.starts_with(".env") || name == "Dockerfile" || name == ".pypirc" => Self::Settings,
+            (_, "md" | "rst" | "txt") => Self::Prose,
+            _ => Self::Code,
+        }
+    }
+}
+
+/// The secrets of a line: kind and value.
+fn in_line(line: &str, place: Place) -> Vec<(&'static str, String)> {
+    let mut found: Vec<(&'static str, String)> = Vec::new();
+    for piece in pieces(line) {
+        let piece = without_images(piece);
+        for Kind { name, pattern, check } in KINDS.iter() {
+            for hit in pattern.captures_iter(&piece) {
+                let Some(value) = hit.get(1).or_else(|| hit.get(0)) else { continue };
+                if check(&hit) && !is_placeholder(value.as_str()) {
+                    found.push((name, value.as_str().to_owned()));
+                }
+            }
+        }
+        if place != Place::LockFile && found.is_empty() {
+            found.extend(assigned(&piece, place));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Values that are assigned to a name which sounds secret.
+fn assigned(line: &str, place: Place) -> Vec<(&'static str, String)> {
+    let pattern = match place {
+        Place::Settings => &*table::BARE_ASSIGNMENT,
+        Place::Code | Place::LockFile | Place::Prose => &*table::QUOTED_ASSIGNMENT,
+    };
+    let mut found = Vec::new();
+    for hit in pattern.captures_iter(line) {
+        let (Some(name), Some(value)) = (hit.get(1), hit.get(2)) else { continue };
+        let is_password = ["pass", "pwd"].iter().any(|part| name.as_str().to_lowercase().contains(part));
+        if is_random(value.as_str(), is_password) && !is_placeholder(value.as_str()) {
+            found.push((ASSIGNMENT, value.as_str().to_owned()));
+        }
+    }
+    found
+}
+
+/// The beginning of a private key, if a key follows: its first line alone stands in many programs that read keys.
+fn private_key(line: &str, next: Option<&str>) -> Option<String> {
+    let header = table::PRIVATE_KEY.find(line)?;
+    let rest = &line[header.end()..];
+    let body = |text: &str| {
+        let trimmed = text.trim().trim_start_matches(['"', '\'', '`', '+', ' ']);
+        let letters =
+            trimmed.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte)).count();
+        letters >= 32 || trimmed.starts_with("Proc-Type:") || trimmed.starts_with("Version:")
+    };
+    let inline = rest.strip_prefix("\\n").or_else(|| rest.strip_prefix("\\r\\n")).unwrap_or(rest);
+    (body(inline) || next.is_some_and(body)).then(|| header.as_str().to_owned())
+}
+
+/// Pictures that stand in a text are long and random, and no secret.
+fn without_images(line: &str) -> std::borrow::Cow<'_, str> {
+    table::DATA_URL.replace_all(line, "data:")
+}
+
+fn pieces(line: &str) -> Vec<&str> {
+    if line.len() <= PIECE {
+        return vec![line];
+    }
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    while start < line.len() {
+        let (mut from, mut to) = (start.saturating_sub(OVERLAP), (start + PIECE).min(line.len()));
+        while !line.is_char_boundary(from) {
+            from -= 1;
+        }
+        while !line.is_char_boundary(to) {
+            to += 1;
+        }
+        pieces.push(&line[from..to]);
+        start = to;
+    }
+    pieces
+}
+
+/// Enough of a secret to find it, and too little to use it.
+fn shown(value: &str) -> String {
+    let length = value.chars().count();
+    let kept = match length {
+        0..12 => 0,
+        12..20 => 2,
+        _ => 4,
+    };
+    let start: String = value.chars().take(kept).collect();
+    format!("{start}…, {length} characters")
+}

@@ -1,0 +1,10 @@
+//! The checks that look at a change.
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
+mod coverage;
+mod diff;
+mod dilution;
+mod kit;
+mod mutation;
+mod scope;
+mod secrets;

@@ -1,0 +1,184 @@
+//! Checks that look at the change and run nothing: dilution, secrets, scope, commits.
+//!
+//! What is looked at comes from git alone, through the harness's own repository. A change that is too large to be looked at
+//! as a whole fails: a part of it would be a way around the check.
+
+use std::time::Instant;
+
+use acquit_core::check::commits::{Commit, commits};
+use acquit_core::check::dilution::{Permits, dilution};
+use acquit_core::check::scope::scope;
+use acquit_core::check::secrets::{Leak, MARKER, Marked, in_message, secrets};
+use acquit_core::check::{self, Finding};
+use acquit_core::failure::Location;
+use acquit_core::gate::check::{Commits, Dilution, Scope, Secrets};
+use acquit_core::gate::{Evidence, Gate, Verdict, Weight};
+
+use super::conclude;
+use super::suite::Spent;
+use crate::git::{self, CommitId};
+use crate::harness::{Desk, Ground, Job, Trouble};
+use crate::workspace::{Around, Error, Locked};
+
+/// A check that looks, with its settings.
+pub(super) enum Looking<'a> {
+    Dilution(&'a Dilution),
+    Secrets(&'a Secrets),
+    Scope(&'a Scope),
+    Commits(&'a Commits),
+}
+
+/// Runs it.
+pub(super) fn run(
+    desk: &Desk<'_>,
+    job: &Job<'_>,
+    gate: &Gate,
+    check: &Looking<'_>,
+    workspace: &Locked,
+) -> Result<Verdict, Trouble> {
+    let began = Instant::now();
+    let range = (job.base()?, workspace.work_head()?);
+    let mut evidence = Evidence::default();
+    let looked = match check {
+        Looking::Dilution(settings) => look_for_dilution(job, settings, workspace, &range, &mut evidence),
+        Looking::Secrets(settings) => look_for_secrets(settings, workspace, &range, &mut evidence),
+        Looking::Scope(settings) => look_at_scope(settings, workspace, &range, &mut evidence),
+        Looking::Commits(settings) => look_at_commits(job, settings, workspace, &range, &mut evidence),
+    };
+    match looked {
+        Ok(()) => {}
+        Err(error) if is_too_large(&error) => {
+            let what = "the change is too large to be looked at as a whole: do less at once";
+            evidence.find(Weight::Fails, "too-large", what, None);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    // A line of the change is shown as evidence, and could be the place where a secret leaves.
+    for finding in &mut evidence.findings {
+        finding.message = desk.redactor.text(&finding.message);
+    }
+    let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let spent = Spent { took, ..Spent::default() };
+    let mut verdict = conclude(gate, &spent, evidence, &Ground::of(workspace));
+    if let (Looking::Secrets(_), Some(failure)) = (check, &mut verdict.failure) {
+        // The code around a secret is the secret.
+        failure.excerpt = None;
+    }
+    if verdict.passed {
+        "nothing was found".clone_into(&mut verdict.ended);
+    }
+    Ok(verdict)
+}
+
+/// From where to where.
+type Range = (CommitId, CommitId);
+
+/// Whether git had more to show than anybody looks at.
+pub(super) fn is_too_large(error: &Error) -> bool {
+    match error {
+        Error::Change(unreadable) => matches!(unreadable, check::diff::Unreadable::TooLarge { .. }),
+        Error::Git { source, .. } => matches!(source, git::Error::TooMuchOutput { .. }),
+        _ => false,
+    }
+}
+
+/// Puts what a check of the core found among the evidence.
+pub(super) fn add(evidence: &mut Evidence, weight: Weight, findings: &[Finding]) {
+    for finding in findings {
+        let mut words = finding.what.clone();
+        for line in &finding.evidence {
+            words.push_str("\n    ");
+            words.push_str(line);
+        }
+        let place = finding
+            .file
+            .as_ref()
+            .map(|file| Location { path: file.clone(), line: finding.line.unwrap_or(1) });
+        evidence.find(weight, finding.rule, &words, place);
+    }
+}
+
+fn look_for_dilution(
+    job: &Job<'_>,
+    settings: &Dilution,
+    workspace: &Locked,
+    (base, head): &Range,
+    evidence: &mut Evidence,
+) -> Result<(), Error> {
+    let diff = workspace.change(base, head, Around::Files)?;
+    let wish = &job.task.seed.wish;
+    // What is not a permit was refused when the workflow was read.
+    let permits = Permits::read(&settings.allow).unwrap_or_default().of_task(&wish.tags, &wish.metadata);
+    evidence.figure("files", diff.files.len());
+    add(evidence, Weight::Fails, &dilution(&diff, &permits));
+    Ok(())
+}
+
+fn look_for_secrets(
+    settings: &Secrets,
+    workspace: &Locked,
+    (base, head): &Range,
+    evidence: &mut Evidence,
+) -> Result<(), Error> {
+    let changes = workspace.changes(base, head)?;
+    evidence.figure("commits", changes.len());
+    let mut leaks = secrets(&changes, &settings.allow.compile());
+    for commit in workspace.commits(base, head)? {
+        leaks.extend(in_message(commit.id.as_str(), &commit.message));
+    }
+    for leak in &leaks {
+        let weight = match leak.marked {
+            Marked::No => Weight::Fails,
+            Marked::Yes => Weight::Noted,
+        };
+        let place = leak.file.as_ref().map(|file| Location { path: file.clone(), line: leak.line });
+        evidence.find(weight, "secret", &words(leak), place);
+    }
+    Ok(())
+}
+
+fn words(leak: &Leak) -> String {
+    let commit = leak.commit.get(..12).unwrap_or(&leak.commit);
+    let place = if leak.file.is_some() { "added by" } else { "in the message of" };
+    let what = format!("{} ({}), {place} commit {commit}", leak.kind, leak.shown);
+    match leak.marked {
+        Marked::No => format!(
+            "{what}. Taking it out again leaves it in the history: a person must revoke it and begin the task anew"
+        ),
+        Marked::Yes => format!("{what}; the line says `{MARKER}`"),
+    }
+}
+
+fn look_at_scope(
+    settings: &Scope,
+    workspace: &Locked,
+    (base, head): &Range,
+    evidence: &mut Evidence,
+) -> Result<(), Error> {
+    let diff = workspace.change(base, head, Around::Nothing)?;
+    let recent = match settings.recent {
+        Some(count) => workspace.touched_lately(base, count)?,
+        None => Vec::new(),
+    };
+    evidence.figure("files", diff.files.len());
+    evidence.figure("changed lines", diff.changed_lines());
+    add(evidence, Weight::Fails, &scope(&diff, settings, &recent));
+    Ok(())
+}
+
+fn look_at_commits(
+    job: &Job<'_>,
+    settings: &Commits,
+    workspace: &Locked,
+    (base, head): &Range,
+    evidence: &mut Evidence,
+) -> Result<(), Error> {
+    let texts = workspace.commits(base, head)?;
+    evidence.figure("commits", texts.len());
+    let list: Vec<Commit> = texts
+        .into_iter()
+        .map(|text| Commit { id: text.id.short().to_owned(), author: text.author, message: text.message })
+        .collect();
+    add(evidence, Weight::Fails, &commits(&list, settings, job.task.id()));
+    Ok(())
+}

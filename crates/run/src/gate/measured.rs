@@ -1,0 +1,194 @@
+//! Checks that run a tool and hold its report against the changed lines: coverage and mutation.
+//!
+//! The tools measure whole files or more, and a project's total says little of a change. So only lines count that the change
+//! adds, and a report that is missing is a failure: nothing measured is nothing shown.
+
+use acquit_core::check::coverage::Covered;
+use acquit_core::check::mutation::{self, score};
+use acquit_core::gate::check::{Coverage, Mutation};
+use acquit_core::gate::{Command, Evidence, Format, Gate, Report, Verdict, Weight};
+
+use super::looking::{add, is_too_large};
+use super::suite::Spent;
+use super::{Ran, Wanted, command, conclude, distill, reports};
+use crate::harness::{Desk, Ground, Job, Trouble};
+use crate::workspace::{Around, Locked};
+
+/// Runs the tests and looks which of the changed lines they reach.
+pub(super) fn coverage(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    gate: &Gate,
+    settings: &Coverage,
+    workspace: &Locked,
+) -> Result<Verdict, Trouble> {
+    let mut measure = Measure::new(gate, workspace);
+    let ran = measure.run(desk, job, &settings.run, &settings.report)?;
+    let mut covered = Covered::default();
+    for text in measure.reports(desk, &settings.report, &ran) {
+        match settings.report.format {
+            Format::Cobertura => covered.add_cobertura(&text),
+            Format::Lcov
+            | Format::Junit
+            | Format::Libtest
+            | Format::GoTest
+            | Format::Sarif
+            | Format::Mutation => covered.add_lcov(&text),
+        }
+    }
+    if covered.is_empty() {
+        measure.nothing(&ran, "the report of the coverage is empty or missing");
+        return Ok(measure.end());
+    }
+    let Some(diff) = measure.diff(job)? else { return Ok(measure.end()) };
+    let share = covered.of(&diff, &measure.root(), &settings.exempt.compile());
+    let evidence = &mut measure.evidence;
+    evidence.figure("changed lines that can be executed", share.lines);
+    evidence.figure("executed", share.covered);
+    let (percent, min) = (share.percent(), settings.min as usize);
+    evidence.figure("share", percent.map_or("none".to_owned(), |percent| format!("{percent} %")));
+    match percent {
+        Some(percent) if percent < min => {
+            let what = format!("{percent} % of the changed lines are executed by tests, and {min} % must be");
+            evidence.find(Weight::Fails, "coverage", &what, None);
+            add(evidence, Weight::Fails, &share.findings);
+        }
+        Some(_) | None => add(evidence, Weight::Noted, &share.findings),
+    }
+    measure.failed_run(&ran);
+    Ok(measure.end())
+}
+
+/// Runs a tool that makes mutants, and looks which of those of the changed lines the tests notice.
+pub(super) fn mutants(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    gate: &Gate,
+    settings: &Mutation,
+    workspace: &Locked,
+) -> Result<Verdict, Trouble> {
+    let mut measure = Measure::new(gate, workspace);
+    let ran = measure.run(desk, job, &settings.run, &settings.report)?;
+    let texts = measure.reports(desk, &settings.report, &ran);
+    if texts.is_empty() {
+        measure.nothing(&ran, "the report of the mutants is missing");
+        return Ok(measure.end());
+    }
+    let mut all = Vec::new();
+    for text in &texts {
+        match mutation::read(text) {
+            Ok(mutants) => all.extend(mutants),
+            Err(error) => {
+                measure.nothing(&ran, &format!("failed to {error}"));
+                return Ok(measure.end());
+            }
+        }
+    }
+    // Tools end with an error when something survives, so that alone says nothing. Without any mutant it says that none was tried.
+    if ran.cut_short.is_some() || (all.is_empty() && !ran.passed) {
+        measure.nothing(&ran, "the mutants were not tried to the end");
+        return Ok(measure.end());
+    }
+    let Some(diff) = measure.diff(job)? else { return Ok(measure.end()) };
+    let score = score(&all, &diff, &measure.root(), settings.equivalents, &settings.exempt.compile());
+    let evidence = &mut measure.evidence;
+    evidence.figure("mutants of changed lines", score.mutants);
+    evidence.figure("caught", score.caught);
+    let (percent, min) = (score.percent(), settings.min as usize);
+    evidence.figure("score", percent.map_or("none".to_owned(), |percent| format!("{percent} %")));
+    match percent {
+        Some(percent) if percent < min => {
+            let what = format!(
+                "{percent} % of the mutants are caught, and {min} % must be. Write tests that notice the others; where one \
+                 changes nothing that can be observed, say why in a comment at its line: `{} <why>`",
+                mutation::MARKER
+            );
+            evidence.find(Weight::Fails, "score", &what, None);
+            add(evidence, Weight::Fails, &score.survivors);
+        }
+        Some(_) | None => add(evidence, Weight::Noted, &score.survivors),
+    }
+    add(evidence, Weight::Noted, &score.equivalent);
+    Ok(measure.end())
+}
+
+/// What both have in common.
+struct Measure<'a> {
+    gate: &'a Gate,
+    workspace: &'a Locked,
+    ground: Ground,
+    spent: Spent,
+    evidence: Evidence,
+}
+
+impl<'a> Measure<'a> {
+    fn new(gate: &'a Gate, workspace: &'a Locked) -> Self {
+        let (spent, evidence) = (Spent::default(), Evidence::default());
+        Self { gate, workspace, ground: Ground::of(workspace), spent, evidence }
+    }
+
+    fn run(
+        &mut self,
+        desk: &mut Desk<'_>,
+        job: &Job<'_>,
+        line: &Command,
+        report: &Report,
+    ) -> Result<Ran, Trouble> {
+        reports::clear(&self.ground.tree, report);
+        let network = self.gate.network.unwrap_or(job.definition.config.network.gates);
+        let name = self.gate.name.as_str();
+        let wanted = Wanted { name, command: line, timeout: self.gate.timeout, network };
+        let ran = command(desk, job, &self.ground, &wanted)?;
+        self.spent.add(&ran);
+        Ok(ran)
+    }
+
+    /// The reports, without what must not leave the machine.
+    fn reports(&self, desk: &Desk<'_>, report: &Report, ran: &Ran) -> Vec<String> {
+        let texts = reports::read(&self.ground.tree, report, ran).unwrap_or_default();
+        texts.iter().map(|text| desk.redactor.text(text)).collect()
+    }
+
+    /// The change, unless it is too large to be looked at, which is noted.
+    fn diff(&mut self, job: &Job<'_>) -> Result<Option<acquit_core::check::diff::Diff>, Trouble> {
+        match self.workspace.change(&job.base()?, &self.workspace.work_head()?, Around::Files) {
+            Ok(diff) => Ok(Some(diff)),
+            Err(error) if is_too_large(&error) => {
+                let what = "the change is too large to be looked at as a whole: do less at once";
+                self.evidence.find(Weight::Fails, "too-large", what, None);
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn root(&self) -> String {
+        self.ground.tree.to_string_lossy().into_owned()
+    }
+
+    /// There is nothing to look at, and that is not a pass.
+    fn nothing(&mut self, ran: &Ran, what: &str) {
+        let why = ran.cut_short.as_ref().unwrap_or(&ran.ended);
+        let said = distill::errors(&ran.log);
+        let words = format!("{what}; the command ended with: {why}\n{said}");
+        self.evidence.find(Weight::Fails, "report", &words, None);
+    }
+
+    /// A run that did not come to its end measured only a part.
+    fn failed_run(&mut self, ran: &Ran) {
+        if !ran.passed {
+            let why = ran.cut_short.as_ref().unwrap_or(&ran.ended);
+            let said = distill::errors(&ran.log);
+            self.evidence.find(
+                Weight::Fails,
+                "exit",
+                &format!("the command ended with: {why}\n{said}"),
+                None,
+            );
+        }
+    }
+
+    fn end(self) -> Verdict {
+        conclude(self.gate, &self.spent, self.evidence, &self.ground)
+    }
+}

@@ -1,0 +1,134 @@
+//! What a task changed, for the checks that look at it: read through the harness's own repository, with no say of the
+//! tree in how.
+
+use acquit_core::check::diff::{CommitDiff, Diff};
+
+use super::{Error, Locked};
+use crate::git::CommitId;
+
+/// Git does not look for renames among more files than this: it compares each with each.
+const RENAMES: &str = "-l2000";
+
+/// How much of the files around a change is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Around {
+    /// Only the lines that changed.
+    Nothing,
+    /// All of every changed file.
+    Files,
+}
+
+impl Around {
+    fn option(self) -> &'static str {
+        match self {
+            Self::Nothing => "-U0",
+            // More lines than any file has that git takes for text.
+            Self::Files => "-U536870912",
+        }
+    }
+}
+
+/// A commit, as the checks see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitText {
+    /// Its id.
+    pub id: CommitId,
+    /// The author, as `Name <address>`.
+    pub author: String,
+    /// The whole message.
+    pub message: String,
+}
+
+impl Locked {
+    /// What `to` has and `from` has not.
+    pub fn change(&self, from: &CommitId, to: &CommitId, around: Around) -> Result<Diff, Error> {
+        let output = self
+            .looking("diff-tree")
+            .args(["-r", "-p", "-M", RENAMES])
+            .args(FORM)
+            .args([around.option(), from.as_str(), to.as_str(), "--"])
+            .run()
+            .map_err(Error::git(DOING))?;
+        Diff::parse(&output.stdout).map_err(Error::Change)
+    }
+
+    /// What each commit changed that `to` has and `from` has not, newest first. Of a merge only what none of its parents has.
+    pub fn changes(&self, from: &CommitId, to: &CommitId) -> Result<Vec<CommitDiff>, Error> {
+        let output = self
+            .looking("log")
+            .args([
+                "-p",
+                "--cc",
+                "--no-renames",
+                "--format=commit %H",
+                "--no-show-signature",
+                "--no-decorate",
+            ])
+            .args(["--no-mailmap", Around::Nothing.option()])
+            .args(FORM)
+            .args([&format!("{from}..{to}"), "--"])
+            .run()
+            .map_err(Error::git(DOING))?;
+        Diff::parse_log(&output.stdout).map_err(Error::Change)
+    }
+
+    /// The commits that `to` has and `from` has not, newest first.
+    pub fn commits(&self, from: &CommitId, to: &CommitId) -> Result<Vec<CommitText>, Error> {
+        let unexpected = || Error::git(DOING)(crate::git::Error::Unexpected { verb: "log".into() });
+        let output = self
+            .call("log")
+            .args(["-z", "--no-show-signature", "--no-color", "--no-decorate", "--no-mailmap"])
+            .args(["--encoding=UTF-8", "--format=%H%n%an <%ae>%n%B", &format!("{from}..{to}"), "--"])
+            .run()
+            .map_err(Error::git(DOING))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let rows = text.split('\0').filter(|row| !row.is_empty());
+        rows.map(|row| {
+            let (id, rest) = row.split_once('\n').ok_or_else(unexpected)?;
+            let (author, message) = rest.split_once('\n').ok_or_else(unexpected)?;
+            let id = id.parse().map_err(|_| unexpected())?;
+            Ok(CommitText { id, author: author.to_owned(), message: message.to_owned() })
+        })
+        .collect()
+    }
+
+    /// The paths that the newest `count` commits up to `commit` changed.
+    pub fn touched_lately(&self, commit: &CommitId, count: u32) -> Result<Vec<String>, Error> {
+        let output = self
+            .looking("log")
+            .args(["-z", "--name-only", "--format=", "--no-renames", "--diff-merges=first-parent"])
+            .args([&format!("--max-count={count}"), commit.as_str(), "--"])
+            .run()
+            .map_err(Error::git(DOING))?;
+        let mut paths: Vec<String> = output
+            .stdout
+            .split(|byte| *byte == 0)
+            .map(|path| String::from_utf8_lossy(path).trim_start_matches('\n').to_owned())
+            .filter(|path| !path.is_empty())
+            .collect();
+        paths.sort();
+        paths.dedup();
+        Ok(paths)
+    }
+
+    /// A call that no attribute of the tree can hide a file from.
+    fn looking(&self, verb: &str) -> crate::git::Call {
+        self.call(verb).without_attributes(self.format.empty_tree())
+    }
+}
+
+/// The form that [`Diff`] reads, whatever a configuration says.
+const FORM: [&str; 10] = [
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--no-relative",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "--diff-algorithm=histogram",
+    "--inter-hunk-context=0",
+    "--ignore-submodules=none",
+    "--submodule=short",
+];
+
+const DOING: &str = "read what the work changed";

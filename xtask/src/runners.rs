@@ -1,0 +1,42 @@
+//! Test runners that the tests of the gates need and no package manager of the system has in the wanted version.
+#![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
+#![allow(clippy::disallowed_methods, reason = "where cargo builds stands in the environment")]
+
+use std::path::PathBuf;
+
+use crate::{Stop, shell};
+
+/// The runner of Python's tests, and all that it needs.
+const PYTEST: [&str; 4] = ["pytest==8.3.4", "iniconfig==2.0.0", "pluggy==1.5.0", "packaging==24.2"];
+
+/// Finds or makes an environment of Python with pytest in it, below the folder that cargo builds in: it touches nothing of the
+/// system, and goes away with `cargo clean`.
+pub(crate) fn pytest() -> Result<(), Stop> {
+    let place = target().join("runners/python");
+    let program = place.join("bin/pytest");
+    let version = || shell::first_line(shell::program(&program).arg("--version"));
+    if version().is_none() {
+        println!("    python3 -m venv {}", place.display());
+        let made = shell::succeeds(shell::program("python3").args(["-m", "venv", "--clear"]).arg(&place))?
+            && shell::succeeds(
+                shell::program(place.join("bin/python"))
+                    .args(["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"])
+                    .args(PYTEST),
+            )?;
+        if !made {
+            return Err(Stop(
+                "pytest is missing and could not be installed\n       install Python 3.8 or newer with its modules venv \
+                 and pip (Debian: python3-venv)"
+                    .to_owned(),
+            ));
+        }
+    }
+    let found = version().ok_or_else(|| Stop("pytest was installed and does not run".to_owned()))?;
+    println!("    pytest: {found} in {}", place.display());
+    Ok(())
+}
+
+/// Where cargo builds.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| shell::root().join("target"), PathBuf::from)
+}
