@@ -41,6 +41,10 @@ fn main() -> ExitCode {
             });
             return ExitCode::from(u8::try_from(code).unwrap_or(1));
         }
+        Some(verb) if verb == acquit_run::acp::VERB => {
+            let code = environment::for_agent().map_or(1, |(_, variables)| verbs::acp::acp(words, variables));
+            return ExitCode::from(u8::try_from(code).unwrap_or(1));
+        }
         Some(verb) if verb == acquit_run::mcp::VERB => return verbs::mcp::mcp(words),
         _ => {}
     }

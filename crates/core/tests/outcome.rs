@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use acquit_core::ids::Name;
 use acquit_core::outcome::{
-    Left, Outcome, PAYLOAD_LIMIT, Source, Wrong, check, from_handoff, from_markers, infer, stub,
+    Left, Outcome, PAYLOAD_LIMIT, Source, Wrong, check, from_handoff, from_markers, from_structured,
+    from_tool, infer, mistakes, stub,
 };
 use acquit_core::workflow::{Mode, Transition};
 use proptest::prelude::*;
@@ -148,6 +149,34 @@ fn an_outcome_must_be_one_of_the_stages_and_fit_its_schema() {
 }
 
 #[test]
+fn reports_by_tool_and_by_form_are_read_as_strictly_as_a_file() {
+    let good = json!({ "outcome": "ok", "payload": { "a": 1 } });
+    assert_eq!(from_tool(&good.to_string()).unwrap().unwrap().source, Source::Tool);
+    assert_eq!(from_structured(&good).unwrap().unwrap().source, Source::Structured);
+    assert_eq!(short(from_tool("")), "nothing");
+    assert_eq!(short(from_structured(&json!({ "payload": {} }))), "nothing");
+    for (value, expected) in [
+        (json!([]), "shape"),
+        (json!("ok"), "shape"),
+        (json!({ "outcome": "ok", "payload": [] }), "shape"),
+        (json!({ "outcome": "ok", "verdict": 1 }), "shape"),
+        (json!({ "outcome": "ok", "payload": { "x": "x".repeat(PAYLOAD_LIMIT) } }), "too large"),
+    ] {
+        assert_eq!(
+            (short(from_structured(&value)), short(from_tool(&value.to_string()))),
+            (expected.to_owned(), expected.to_owned())
+        );
+    }
+    let schema = json!({ "type": "object", "additionalProperties": false });
+    let value: serde_json::Value = (0..20).map(|n| (format!("k{n}"), json!(n))).collect();
+    assert!(mistakes(&schema, &json!({})).is_empty());
+    assert!(!mistakes(&schema, &value).is_empty());
+    let items = json!({ "items": { "type": "string" } });
+    let many = mistakes(&items, &json!(vec![7; 100]));
+    assert_eq!((many.len(), many.last().unwrap().as_str()), (9, "and 92 more"));
+}
+
+#[test]
 fn only_what_is_there_is_inferred_and_a_review_never() {
     let outcomes = ["plan_complete", "pr_ready", "fixed", "resolved", "approved", "passed", "done"];
     let known = allowed(&outcomes.map(|name| (name, None)));
@@ -176,7 +205,10 @@ proptest! {
         pieces in prop::collection::vec(0usize..9, 0..12),
     ) {
         let text = String::from_utf8_lossy(&bytes);
-        let _ = (from_handoff(&text), from_markers(&text));
+        let _ = (from_handoff(&text), from_tool(&text), from_markers(&text));
+        if let Ok(value) = serde_json::from_str(&text) {
+            let _ = (from_structured(&value), acquit_core::request::questions(&value));
+        }
         let parts = ["<<<OUTCOME:", "ok", ">>>", "{", "}", "\"", "<<<END_PAYLOAD>>>", " ", text.as_ref()];
         let message: String = pieces.iter().map(|piece| parts[*piece]).collect();
         if let Ok(Some(outcome)) = from_markers(&message) {

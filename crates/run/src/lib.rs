@@ -4,6 +4,7 @@
 //! programs, [`git`] the only one that runs git. The store is seen through the trait of `acquit-core` alone, so that a leg can
 //! be run on any implementation of it.
 
+pub mod acp;
 pub mod agent;
 mod fault;
 pub mod gate;

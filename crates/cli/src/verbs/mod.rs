@@ -1,5 +1,6 @@
 //! The verbs of the command line, a file each.
 
+pub mod acp;
 pub mod agents;
 pub mod demo;
 pub mod doctor;

@@ -189,6 +189,11 @@ pub enum Adapter {
         /// The program and its arguments.
         run: Command,
     },
+    /// Any program that speaks the Agent Client Protocol.
+    Acp {
+        /// The program and its arguments.
+        run: Command,
+    },
     /// Replays a script: for the demo, for tests, and for trying a workflow without a model.
     Scripted {
         /// The script's path, relative to `.acquit/`, made absolute when it was read.
@@ -206,6 +211,7 @@ impl Adapter {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Command { .. } => "command",
+            Self::Acp { .. } => "acp",
             Self::Scripted { .. } => "scripted",
             Self::Product { product } => product.name(),
         }

@@ -14,7 +14,7 @@ const LOOKED_AT: usize = 4 * 1024;
 
 /// What a message is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(crate) enum Trouble {
     /// The provider refuses more work for now.
     Limit,
     /// Anything else.
@@ -22,7 +22,7 @@ pub(super) enum Trouble {
 }
 
 /// By the status of HTTP, where it says enough.
-pub(super) fn by_status(status: u16) -> Option<Trouble> {
+pub(crate) fn by_status(status: u16) -> Option<Trouble> {
     Some(Trouble::Fault(match status {
         401 | 403 => Fault::Login,
         402 => Fault::Billing,
@@ -91,7 +91,7 @@ const WORDS: [(&str, Trouble); 46] = [
 const VAGUE: usize = 30;
 
 /// What a message is about: its own clear words, the status in it, its vague words, in this order.
-pub(super) fn in_text(text: &str) -> Trouble {
+pub(crate) fn in_text(text: &str) -> Trouble {
     let text = at_most(text, LOOKED_AT);
     let first = words()
         .and_then(|words| words.find_overlapping_iter(text).map(|found| found.pattern().as_usize()).min());
@@ -128,7 +128,7 @@ fn status(text: &str) -> Option<u16> {
 
 /// Whether the agent goes on by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Then {
+pub(crate) enum Then {
     /// It says that it tries again.
     Again,
     /// It gives up.
@@ -136,7 +136,7 @@ pub(super) enum Then {
 }
 
 /// Trouble as something said. `now` is when it was said, for times that only name an hour.
-pub(super) fn said(trouble: Trouble, text: &str, then: Then, now: Timestamp) -> Said {
+pub(crate) fn said(trouble: Trouble, text: &str, then: Then, now: Timestamp) -> Said {
     let text = at_most(text, LOOKED_AT);
     match (trouble, then) {
         (Trouble::Limit, Then::Ends) => {

@@ -22,13 +22,14 @@ use serde_json::Value;
 
 use crate::world::World;
 
+mod acp;
 mod aider;
 pub mod billing;
 mod claude;
 mod codex;
 mod command;
 mod cursor;
-mod fault;
+pub(crate) mod fault;
 pub mod found;
 mod gemini;
 mod json;
@@ -164,7 +165,7 @@ pub enum Error {
 pub fn reports(agent: &Agent) -> Result<Reporting, Error> {
     let supports = match &agent.adapter {
         Adapter::Command { .. } => return Ok(Reporting::File),
-        Adapter::Scripted { .. } => return Ok(Reporting::Tools),
+        Adapter::Acp { .. } | Adapter::Scripted { .. } => return Ok(Reporting::Tools),
         Adapter::Product { product } => Facts::of(*product).supports,
     };
     match agent.report {
@@ -181,6 +182,7 @@ pub fn launch(wanted: &Wanted<'_>) -> Result<Launch, Error> {
     let Wanted { agent, world, .. } = *wanted;
     let mut launch = match &agent.adapter {
         Adapter::Command { run } => Launch::new(program(run)?),
+        Adapter::Acp { run } => acp::launch(wanted, run)?,
         Adapter::Scripted { script } => {
             let script = PathBuf::from(script);
             let mut launch = Launch::new(scripted::program(&world.spawner.helper, &script, wanted.tools));
@@ -212,6 +214,7 @@ pub fn launch(wanted: &Wanted<'_>) -> Result<Launch, Error> {
 pub fn parser(adapter: &Adapter, hearing: Hearing) -> Box<dyn Parser> {
     match adapter {
         Adapter::Command { .. } => Box::new(command::PlainText),
+        Adapter::Acp { .. } => Box::new(acp::Lines),
         Adapter::Scripted { .. } => Box::new(scripted::Lines),
         Adapter::Product { product } => match product {
             Product::Claude => Box::new(claude::Lines::new(hearing)),

@@ -15,11 +15,12 @@ const MOST_TURNS: u32 = 100_000;
 #[derive(Clone, Copy)]
 enum Kind {
     Command,
+    Acp,
     Scripted,
     Product(Product),
 }
 
-const KINDS: [(&str, Kind); 9] = [
+const KINDS: [(&str, Kind); 10] = [
     ("claude", Kind::Product(Product::Claude)),
     ("codex", Kind::Product(Product::Codex)),
     ("gemini", Kind::Product(Product::Gemini)),
@@ -28,6 +29,7 @@ const KINDS: [(&str, Kind); 9] = [
     ("aider", Kind::Product(Product::Aider)),
     ("pi", Kind::Product(Product::Pi)),
     ("command", Kind::Command),
+    ("acp", Kind::Acp),
     ("scripted", Kind::Scripted),
 ];
 
@@ -95,8 +97,14 @@ fn adapter(table: &mut Table<'_, '_>, kind: Kind) -> Option<Adapter> {
             table.require("run", "name the program: run = [\"my-agent\", \"--print\"]");
             table.value("run").and_then(|value| value.command()).map(|run| Adapter::Command { run })
         }
+        Kind::Acp => {
+            table.refuse(&["script"], "only the adapter \"scripted\" has a script");
+            table.refuse(&OF_PRODUCTS, "the adapter \"acp\" starts what `run` says, as it is");
+            table.require("run", "name the agent: run = [\"gemini\", \"--acp\"]");
+            table.value("run").and_then(|value| value.command()).map(|run| Adapter::Acp { run })
+        }
         Kind::Scripted => {
-            table.refuse(&["run"], "only the adapter \"command\" runs a program");
+            table.refuse(&["run"], "only the adapters \"command\" and \"acp\" run a program");
             table.refuse(&OF_PRODUCTS, "a script has no model");
             table.require("script", "name the script: script = \"demo.json\"");
             let script = table.string("script");

@@ -1,0 +1,138 @@
+//! Permissions: what an agent may do is decided by the sandbox, so it may do what it asks for, once. Only a stage that changes nothing
+//! refuses what would change the repository: its changes would be put aside, and an agent that learns so at once wastes less.
+
+use std::path::{Component, Path};
+
+use serde_json::{Value, json};
+
+use super::Stage;
+
+/// Kinds of tools that change files.
+const CHANGES: [&str; 3] = ["edit", "delete", "move"];
+
+/// Why something is refused.
+const LOOKS_ONLY: &str =
+    "this stage changes nothing in the repository; files may be written to the output folder";
+
+/// What an agent asks for.
+pub(super) struct Asked<'a> {
+    /// The parameters of its request.
+    pub(super) params: &'a Value,
+    /// The kind of the tool.
+    pub(super) kind: &'a str,
+    /// Where files may be written at every stage.
+    pub(super) output_dir: &'a Path,
+}
+
+/// What it gets.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// It may: the option that says so.
+    Allowed {
+        /// The option's id; none if the agent offers no such option.
+        option: Option<String>,
+    },
+    /// It may not.
+    Refused {
+        /// The option that says so.
+        option: Option<String>,
+        /// Why, for those who look on.
+        why: &'static str,
+    },
+}
+
+impl Answer {
+    /// In the form of the protocol. Without an option that says so, nothing is chosen, which is no consent.
+    pub(super) fn outcome(&self) -> Value {
+        match self {
+            Self::Allowed { option: Some(id) } | Self::Refused { option: Some(id), .. } => {
+                json!({ "outcome": { "outcome": "selected", "optionId": id } })
+            }
+            Self::Allowed { option: None } | Self::Refused { option: None, .. } => {
+                json!({ "outcome": { "outcome": "cancelled" } })
+            }
+        }
+    }
+}
+
+/// Answers.
+pub(super) fn answer(stage: Stage, asked: &Asked<'_>) -> Answer {
+    let changes = CHANGES.contains(&asked.kind) && !only_output(asked);
+    match (stage, changes) {
+        (Stage::Writes, _) | (Stage::Looks, false) => {
+            // Once rather than always: what an agent remembers as allowed is out of our hands.
+            Answer::Allowed { option: option(asked, &["allow_once", "allow_always"]) }
+        }
+        (Stage::Looks, true) => {
+            Answer::Refused { option: option(asked, &["reject_once", "reject_always"]), why: LOOKS_ONLY }
+        }
+    }
+}
+
+/// The first option of one of these kinds, in the order of the kinds.
+fn option(asked: &Asked<'_>, kinds: &[&str]) -> Option<String> {
+    let options = asked.params.get("options").and_then(Value::as_array)?;
+    let of =
+        |kind: &&str| options.iter().find(|option| option.get("kind").is_some_and(|found| *found == **kind));
+    kinds.iter().find_map(of)?.get("optionId")?.as_str().map(str::to_owned)
+}
+
+/// Whether all that is named lies in the output folder. A link that leads out of it changes nothing that counts: the walls hold, and
+/// the repository is reset.
+fn only_output(asked: &Asked<'_>) -> bool {
+    let call = asked.params.get("toolCall").unwrap_or(&Value::Null);
+    let list = |key: &str| call.get(key).and_then(Value::as_array).into_iter().flatten();
+    let diffs = list("content").filter(|part| part.get("type").is_some_and(|kind| kind == "diff"));
+    let mut places =
+        list("locations").chain(diffs).map(|place| place.get("path").and_then(Value::as_str)).peekable();
+    let inside = |path: Option<&str>| {
+        path.is_some_and(|path| {
+            let path = Path::new(path);
+            let plain = !path.components().any(|part| part == Component::ParentDir);
+            plain && path.starts_with(asked.output_dir)
+        })
+    };
+    places.peek().is_some() && places.all(inside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(stage: Stage, kind: &str, paths: &[&str], options: &[(&str, &str)]) -> Value {
+        let locations: Vec<Value> = paths.iter().map(|path| json!({ "path": path })).collect();
+        let options: Vec<Value> =
+            options.iter().map(|(id, kind)| json!({ "optionId": id, "kind": kind })).collect();
+        let params = json!({ "toolCall": { "locations": locations }, "options": options });
+        let asked = Asked { params: &params, kind, output_dir: Path::new("/out") };
+        answer(stage, &asked).outcome()["outcome"]["optionId"].clone()
+    }
+
+    #[test]
+    fn what_the_stage_may_do_is_allowed_once_and_what_it_may_not_is_refused() {
+        let all = [("a", "allow_always"), ("o", "allow_once"), ("n", "reject_once")];
+        for (stage, kind, paths, expected) in [
+            (Stage::Writes, "edit", &["/repo/x"][..], "o"),
+            (Stage::Writes, "execute", &[], "o"),
+            (Stage::Looks, "execute", &[], "o"),
+            (Stage::Looks, "", &[], "o"),
+            (Stage::Looks, "read", &["/repo/x"], "o"),
+            (Stage::Looks, "edit", &["/repo/x"], "n"),
+            (Stage::Looks, "delete", &[], "n"),
+            (Stage::Looks, "edit", &["/out/plan.md"], "o"),
+            (Stage::Looks, "edit", &["/out/plan.md", "/repo/x"], "n"),
+            (Stage::Looks, "edit", &["/out/../repo/x"], "n"),
+            (Stage::Looks, "move", &["/output/x"], "n"),
+        ] {
+            assert_eq!(ask(stage, kind, paths, &all), json!(expected), "{stage:?} {kind} {paths:?}");
+        }
+    }
+
+    #[test]
+    fn where_no_option_says_it_nothing_is_chosen() {
+        assert_eq!(ask(Stage::Writes, "edit", &[], &[("a", "allow_always")]), json!("a"));
+        assert_eq!(ask(Stage::Writes, "edit", &[], &[("n", "reject_once")]), Value::Null);
+        assert_eq!(ask(Stage::Looks, "edit", &[], &[("a", "allow_once")]), Value::Null);
+        assert_eq!(ask(Stage::Writes, "edit", &[], &[]), Value::Null);
+    }
+}

@@ -1,0 +1,144 @@
+//! A program that is talked with over its standard input and output, for a client that is itself inside the sandbox: what the program
+//! leaves behind ends with the sandbox.
+//!
+//! Nothing is waited for on one pipe alone: a program that does not read while it is written to, or the other way round, blocks
+//! nobody.
+#![allow(clippy::disallowed_methods, reason = "this is the module that spawns")]
+
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use super::error::Error;
+use super::watch::poll;
+
+/// How much is read at once.
+const READ: usize = 64 * 1024;
+
+/// A program with a pipe to it and one from it. Its errors go where this process's go.
+pub struct Piped {
+    child: Child,
+    pidfd: OwnedFd,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    buffer: Vec<u8>,
+}
+
+/// What happened.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Woken<'a> {
+    /// It printed something.
+    Output(&'a [u8]),
+    /// It will print nothing more.
+    Closed,
+    /// Somebody asked this process to stop.
+    Stop,
+    /// Nothing of that, so far.
+    Nothing,
+}
+
+impl Piped {
+    /// Starts it, with this process's environment.
+    pub fn start(program: &OsStr, args: &[OsString]) -> Result<Self, Error> {
+        let mut command = Command::new(program);
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // In a group of its own: a signal to this process's group is for this process, which asks first.
+        let mut child = command.process_group(0).spawn()?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(Errno::INVAL)?;
+        let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let output = output.ok_or(Errno::BADF)?;
+        if let Some(input) = &input {
+            fcntl_setfl(input, fcntl_getfl(input)? | OFlags::NONBLOCK)?;
+        }
+        Ok(Self { child, pidfd, input, output, buffer: vec![0; READ] })
+    }
+
+    /// Writes of `outgoing` what the program takes, and waits for something to happen; at most for `limit`.
+    pub fn step(
+        &mut self,
+        outgoing: &mut Vec<u8>,
+        stop: Option<BorrowedFd<'_>>,
+        limit: Duration,
+    ) -> Result<Woken<'_>, Error> {
+        self.write(outgoing)?;
+        let mut fds = vec![PollFd::new(&self.output, PollFlags::IN)];
+        fds.extend(stop.map(|stop| PollFd::from_borrowed_fd(stop, PollFlags::IN)));
+        if let Some(input) = self.input.as_ref().filter(|_| !outgoing.is_empty()) {
+            fds.push(PollFd::new(input, PollFlags::OUT));
+        }
+        if poll(&mut fds, limit)? == 0 {
+            return Ok(Woken::Nothing);
+        }
+        if stop.is_some() && !fds[1].revents().is_empty() {
+            return Ok(Woken::Stop);
+        }
+        if fds[0].revents().is_empty() {
+            return Ok(Woken::Nothing);
+        }
+        Ok(match self.output.read(&mut self.buffer)? {
+            0 => Woken::Closed,
+            count => Woken::Output(&self.buffer[..count]),
+        })
+    }
+
+    fn write(&mut self, outgoing: &mut Vec<u8>) -> Result<(), Error> {
+        while let Some(input) = self.input.as_ref().filter(|_| !outgoing.is_empty()) {
+            match rustix::io::write(input, outgoing) {
+                Ok(count) => drop(outgoing.drain(..count)),
+                Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+                // It does not listen any more; what it still has to say is read.
+                Err(Errno::PIPE) => self.input = None,
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        if self.input.is_none() {
+            outgoing.clear();
+        }
+        Ok(())
+    }
+
+    /// Ends it: no more input, then a signal, then force, with `grace` in between. Gives its exit code, if it had one.
+    pub fn end(mut self, grace: Duration) -> Result<Option<i32>, Error> {
+        self.input = None;
+        for signal in [Signal::TERM, Signal::KILL] {
+            if self.is_gone_within(grace)? {
+                break;
+            }
+            // Gone meanwhile is as good.
+            let _ = pidfd_send_signal(&self.pidfd, signal);
+        }
+        Ok(self.child.wait().map(|status| status.code())?)
+    }
+
+    /// Its output is drained meanwhile, or it might wait for us as we for it.
+    fn is_gone_within(&mut self, limit: Duration) -> Result<bool, Error> {
+        let until = std::time::Instant::now() + limit;
+        let mut open = true;
+        loop {
+            let left = until.saturating_duration_since(std::time::Instant::now());
+            let mut fds = vec![PollFd::from_borrowed_fd(self.pidfd.as_fd(), PollFlags::IN)];
+            if open {
+                fds.push(PollFd::new(&self.output, PollFlags::IN));
+            }
+            let ready = poll(&mut fds, left)?;
+            if !fds[0].revents().is_empty() {
+                return Ok(true);
+            }
+            if ready == 0 && left.is_zero() {
+                return Ok(false);
+            }
+            if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
+                open = self.output.read(&mut self.buffer)? > 0;
+            }
+        }
+    }
+}
