@@ -43,7 +43,7 @@ fn programs(desk: &Desk) -> Result<Vec<(Product, String)>, Error> {
     };
     let named = project.config.agents.into_values().filter_map(|agent| match agent.adapter {
         Adapter::Product { product } => Some((product, agent.program?)),
-        Adapter::Command { .. } | Adapter::Scripted { .. } => None,
+        Adapter::Command { .. } | Adapter::Acp { .. } | Adapter::Scripted { .. } => None,
     });
     Ok(named.collect())
 }

@@ -324,12 +324,10 @@ fn usage(end: &Value, goes_on: bool) -> Vec<Usage> {
 fn counts(value: &Value) -> Usage {
     let count = |names: &[&str]| names.iter().find_map(|name| value.get(name)?.as_u64()).unwrap_or(0);
     Usage {
-        model: None,
         input: count(&["inputTokens", "input_tokens"]),
         output: count(&["outputTokens", "output_tokens"]),
         cache_read: count(&["cachedReadTokens", "cachedInputTokens"]),
         cache_write_5m: count(&["cachedWriteTokens", "cacheWriteInputTokens"]),
-        cache_write_1h: 0,
-        cost_micros: None,
+        ..Usage::default()
     }
 }
