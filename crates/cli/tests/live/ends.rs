@@ -1,11 +1,16 @@
 //! Agents that are ended while a tool of theirs runs: by a person, and by the limit of the stage. Nothing stays behind.
 
+use std::time::Duration;
+
 use acquit_core::leg::Ending;
 use acquit_testkit::model::{Scripts, Step};
 
 use crate::common::processes::{mark, marked};
 use crate::kit::{Agent, Live, More, PATIENCE};
 use crate::work::CODE;
+
+/// Longer than any test waits.
+const LONG: Duration = Duration::from_mins(5);
 
 /// Who ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +25,8 @@ pub(crate) fn ended(agent: Agent, by: By) {
     // Each of the agents refuses a bare `sleep`, or leaves a tool that has gone to the background.
     let wait = |name: &str| format!("python3 -c 'import time; time.sleep(300)' {mark}{name}");
     let line = format!("setsid {} </dev/null >/dev/null 2>&1 & {}", wait("left"), wait("tool"));
-    let scripts = Scripts::default().with("slow", [Step::bash(&line), Step::say("It took long.")]);
+    // Some agents let the model go on while a tool takes long: it has nothing to say then.
+    let scripts = Scripts::default().with("slow", [Step::bash(&line), Step::hang(LONG)]);
     // The tool has begun long before on an idle machine, and is waited for on a busy one.
     let limit = match by {
         By::Person => "timeout = \"10m\"",

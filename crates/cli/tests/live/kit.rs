@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use acquit_core::leg::{Ending, Past};
 use acquit_testkit::agents;
 use acquit_testkit::model::{Model, Scripts};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::common::{Ran, Sandbox, Started};
 
@@ -39,7 +39,7 @@ pub(crate) struct More {
     pub(crate) args: Vec<String>,
     /// Variables besides those that lead to the model.
     pub(crate) env: Vec<(&'static str, String)>,
-    /// Files of the repository.
+    /// Files of the repository, and by `~/` of the home.
     pub(crate) files: Vec<(&'static str, String)>,
     /// The variable in which the key comes, if not the usual one.
     pub(crate) key: Option<&'static str>,
@@ -123,14 +123,14 @@ impl Agent {
     }
 
     /// What a user of this agent has in the home or in the repository: files with their texts, those of the home by `~/`.
-    fn files(self, url: &str) -> Vec<(&'static str, Value)> {
+    fn files(self, url: &str) -> Vec<(&'static str, String)> {
         match self {
             Self::Claude | Self::Codex | Self::Opencode | Self::Gemini => Vec::new(),
             Self::Aider => {
                 let known = json!({ "max_tokens": 8000, "max_input_tokens": 200_000,
                     "input_cost_per_token": 0.000_003, "output_cost_per_token": 0.000_015,
                     "litellm_provider": "openai", "mode": "chat" });
-                vec![(".aider.model.metadata.json", json!({ "openai/m": known }))]
+                vec![(".aider.model.metadata.json", json!({ "openai/m": known }).to_string())]
             }
             Self::Pi => {
                 let known = json!({ "id": "m", "name": "m", "contextWindow": 200_000, "maxTokens": 8000,
@@ -139,8 +139,8 @@ impl Agent {
                     "models": [known] });
                 let retry = json!({ "enabled": true, "maxRetries": 1, "baseDelayMs": 200 });
                 vec![
-                    ("~/.pi/agent/models.json", json!({ "providers": { "scripted": provider } })),
-                    ("~/.pi/agent/settings.json", json!({ "retry": retry })),
+                    ("~/.pi/agent/models.json", json!({ "providers": { "scripted": provider } }).to_string()),
+                    ("~/.pi/agent/settings.json", json!({ "retry": retry }).to_string()),
                 ]
             }
         }
@@ -155,19 +155,17 @@ impl Live {
         let model = Model::start(scripts).expect("a model");
         let sandbox = Sandbox::new("", workflow, "").with("PATH", format!("{}:/usr/bin:/bin", bin.display()));
         let sandbox = sandbox.with("THE_KEY", KEY);
-        let files = agent.files(&model.url());
-        for (name, content) in &files {
+        let mut files = agent.files(&model.url());
+        files.extend(more.files.iter().cloned());
+        for (name, text) in &files {
             match name.strip_prefix("~/") {
                 Some(name) => {
                     let path = sandbox.place("home").join(name);
                     std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-                    std::fs::write(path, content.to_string()).expect("a file");
+                    std::fs::write(path, text).expect("a file");
                 }
-                None => sandbox.repo.write(name, &content.to_string()),
+                None => sandbox.repo.write(name, text),
             }
-        }
-        for (name, text) in &more.files {
-            sandbox.repo.write(name, text);
         }
         let home = files.iter().map(|(name, _)| *name).filter(|name| name.starts_with("~/")).collect();
         sandbox.repo.write(".acquit/acquit.toml", &config(agent, &model, &more, home));
@@ -240,6 +238,7 @@ impl Drop for Live {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{}", self.told());
+            if let Some(path) = std::env::var_os("DUMP") { let all: Vec<_> = self.model.requests().into_iter().map(|r| json!({"path": r.path, "step": format!("{:?}", r.step), "body": r.body})).collect(); std::fs::write(path, serde_json::to_string(&all).unwrap()).unwrap(); }
         }
     }
 }
