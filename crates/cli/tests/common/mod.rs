@@ -228,14 +228,20 @@ impl Started {
 
     /// Waits for its end; what takes longer than [`PATIENCE`] is killed and fails the test.
     #[track_caller]
-    pub(crate) fn wait(mut self) -> Ran {
-        let deadline = Instant::now() + PATIENCE;
+    pub(crate) fn wait(self) -> Ran {
+        self.wait_within(PATIENCE)
+    }
+
+    /// The same with a patience of its own.
+    #[track_caller]
+    pub(crate) fn wait_within(mut self, patience: Duration) -> Ran {
+        let deadline = Instant::now() + patience;
         let status: ExitStatus = loop {
             if let Some(status) = self.child.try_wait().expect("a child of ours") {
                 break status;
             }
             let late = Instant::now() > deadline;
-            assert!(!late, "no end after {PATIENCE:?}\n--- out\n{}\n--- err\n{}", self.out(), self.err());
+            assert!(!late, "no end after {patience:?}\n--- out\n{}\n--- err\n{}", self.out(), self.err());
             std::thread::sleep(LOOK);
         };
         Ran { code: status.code(), out: self.out(), err: self.err() }

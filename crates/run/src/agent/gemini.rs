@@ -84,6 +84,9 @@ pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsStri
     }
     let file = launch.file(wanted, "gemini-settings.json", settings.to_string());
     launch.set("GEMINI_CLI_SYSTEM_SETTINGS_PATH", file);
+    // Its shell turns git's hooks off by variables, and with them the line that names the task in each commit. What stands in
+    // this variable, as `git -c` has it, counts after those.
+    launch.set("GIT_CONFIG_PARAMETERS", "'core.hooksPath=.git/hooks'");
     launch.args(extra);
 }
 

@@ -220,7 +220,8 @@ fn tool(part: &Part<'_>, said: &mut Vec<Said>) {
     let input = json::shown(state.and_then(|state| state.input));
     said.push(Said::ToolUse { name: name.to_owned(), input });
     let error = json::words(state.and_then(|state| state.error));
-    if error.contains("rejected permission") {
+    // A person who is not there, and a rule of the user's.
+    if error.contains("rejected permission") || error.contains("rule which prevents you") {
         said.push(Said::Denied { tool: name.to_owned(), text: error });
         return;
     }

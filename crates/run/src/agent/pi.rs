@@ -233,8 +233,10 @@ impl Lines {
             (false, true) => format!("the last message ended with `{reason}`"),
         };
         if reason == "error" {
-            let trouble = match raw_reason.as_str() {
-                "refusal" => Trouble::Fault(Fault::Refused),
+            let trouble = match (raw_reason.as_str(), text.as_str()) {
+                ("refusal", _) => Trouble::Fault(Fault::Refused),
+                // What its library says of a connection that ended in the middle of an answer.
+                (_, "terminated") => Trouble::Fault(Fault::Network),
                 _ => fault::in_text(&text),
             };
             said.push(fault::said(trouble, &text, Then::Ends, (self.hearing.now)()));

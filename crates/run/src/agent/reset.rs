@@ -82,7 +82,8 @@ fn clock(text: &str, now: Timestamp) -> Option<Timestamp> {
         None => (None, text.trim()),
     };
     let (year, time) = match time.split_once(' ') {
-        Some((year, rest)) if year.len() == 4 => (year.parse::<i16>().ok(), rest.trim()),
+        // Not `6:35 am`, which is as long.
+        Some((year, rest)) if year.len() == 4 && digits(year).1.is_empty() => (year.parse::<i16>().ok(), rest.trim()),
         _ => (None, time),
     };
     let (hour, rest) = digits(time.strip_prefix("at ").unwrap_or(time));
@@ -142,6 +143,7 @@ mod tests {
         assert_eq!(minutes("limit · resets Nov 17, 3pm (UTC)"), Some(43 * 60));
         assert_eq!(minutes("resets Jan 2, 12pm (UTC)"), Some((47 * 24 + 16) * 60));
         assert_eq!(minutes("resets Nov 17th, 2026 3:00 PM (UTC)"), Some(43 * 60));
+        assert_eq!(minutes("or try again at 9:35 PM (UTC)."), Some(95));
         assert_eq!(minutes("usage limit reached|1794774780"), Some(33));
         assert_eq!(minutes("Try again in 2 days 3 hours 5 minutes."), Some((51 * 60) + 5));
         assert_eq!(minutes("please retry in 119.2s."), Some(2));

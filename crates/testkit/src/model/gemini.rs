@@ -11,6 +11,7 @@ use super::tools::Reply;
 pub(super) fn read(body: &Value, model: &str) -> Asked {
     let system = words(&body["systemInstruction"]["parts"]);
     let mut asked = Asked { system, model: model.to_owned(), ..Asked::default() };
+    let mut seen = Vec::new();
     for content in body["contents"].as_array().into_iter().flatten() {
         let parts = content["parts"].as_array().map(Vec::as_slice).unwrap_or_default();
         if content["role"] == "model" {
@@ -20,8 +21,13 @@ pub(super) fn read(body: &Value, model: &str) -> Asked {
             continue;
         }
         for part in parts {
-            if part.get("functionResponse").is_some() {
-                asked.turns.push(Turn::Result);
+            if let Some(result) = part.get("functionResponse") {
+                // The real agent sends the results of a resumed session twice.
+                let id = result["id"].as_str().filter(|id| !id.is_empty());
+                if id.is_none_or(|id| !seen.contains(&id)) {
+                    asked.turns.push(Turn::Result);
+                }
+                seen.extend(id);
             } else if let Some(text) = part["text"].as_str() {
                 asked.turns.push(Turn::User(text.to_owned()));
             }

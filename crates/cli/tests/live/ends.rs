@@ -1,0 +1,53 @@
+//! Agents that are ended while a tool of theirs runs: by a person, and by the limit of the stage. Nothing stays behind.
+
+use std::time::Duration;
+
+use acquit_core::leg::Ending;
+use acquit_testkit::model::{Scripts, Step};
+
+use crate::common::processes::{mark, marked};
+use crate::kit::{Agent, Live, More, PATIENCE};
+use crate::work::CODE;
+
+/// Longer than any test waits.
+const LONG: Duration = Duration::from_mins(5);
+
+/// Who ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    Person,
+    Limit,
+}
+
+/// A tool runs, with a process that left it; then the leg is ended, and so is everything that it started.
+pub(crate) fn ended(agent: Agent, by: By) {
+    let mark = mark();
+    // Each of the agents refuses a bare `sleep`, or leaves a tool that has gone to the background.
+    let wait = |name: &str| format!("python3 -c 'import time; time.sleep(300)' {mark}{name}");
+    let line = format!("setsid {} </dev/null >/dev/null 2>&1 & {}", wait("left"), wait("tool"));
+    // Some agents let the model go on while a tool takes long: it has nothing to say then.
+    let scripts = Scripts::default().with("slow", [Step::bash(&line), Step::hang(LONG)]);
+    // The tool has begun long before on an idle machine, and is waited for on a busy one.
+    let limit = match by {
+        By::Person => "timeout = \"10m\"",
+        By::Limit => "timeout = \"20s\"",
+    };
+    let workflow = CODE.replace("mode = \"implement\"", &format!("mode = \"implement\"\n{limit}"));
+    let Some(live) = Live::new(agent, &workflow, scripts, More::default()) else { return };
+    let run = live.start("Wait for it. [[slow]]");
+    let runs = |name: &str| marked(&format!("{mark}{name}")).iter().any(|(_, line)| line.starts_with("python3"));
+    live.until("the tool runs", || runs("tool") && runs("left"));
+    if by == By::Person {
+        live.sandbox.acquit(&["task", "cancel", "T-1"]).must(0);
+    }
+    let code = if by == By::Person { 4 } else { 3 };
+    run.wait_within(PATIENCE).must(code);
+    match (&live.sandbox.endings()[0], by) {
+        (Ending::Cancelled, By::Person) => {}
+        (Ending::TimedOut { reason }, By::Limit) => {
+            assert!(reason.contains("the limit is `timeout` of stage code"), "{reason}");
+        }
+        (other, _) => panic!("{other:?}"),
+    }
+    assert_eq!(marked(&mark), [], "the leg is over, and so is everything that it started");
+}

@@ -1,0 +1,174 @@
+//! What goes wrong between an agent and its model, and what becomes of the leg: the table of faults and agents.
+//!
+//! A provider that has no room costs no retry and is waited for; a login that is refused goes to a person at once; a model that
+//! never answers runs into the stage's own limits. What an agent cannot tell is not expected of it, and the table says so.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use acquit_core::leg::Ending;
+use acquit_core::request::Ask;
+use acquit_core::task::State;
+use acquit_testkit::model::{Scripts, Step};
+
+use crate::kit::{Agent, Live, More};
+use crate::work::CODE;
+
+/// Longer than any test waits.
+const LONG: Duration = Duration::from_mins(5);
+/// How far away the end of the limit is, and what acquit adds to it.
+const RESET: Duration = Duration::from_hours(2);
+const SLACK: Duration = Duration::from_mins(1);
+/// What is waited for a limit whose end nobody told, and for a provider that has too much to do.
+const UNTOLD: Duration = Duration::from_mins(31);
+const BUSY: Duration = Duration::from_secs(30);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// 429: what the login may use is used up, until a time that the provider names.
+    Limit,
+    /// 529: the provider has too much to do.
+    Overloaded,
+    /// 500: it failed.
+    Broken,
+    /// 401: it does not know the key.
+    Login,
+    /// No answer comes.
+    Hang,
+    /// The connection ends in the middle of each answer.
+    Cut,
+}
+
+const ALL: [Fault; 6] =
+    [Fault::Limit, Fault::Overloaded, Fault::Broken, Fault::Login, Fault::Hang, Fault::Cut];
+
+/// How the first leg ends.
+enum Expected {
+    /// It waits this long, because the provider said this.
+    Held(&'static str, Duration, &'static str),
+    /// A person is asked, told this.
+    Person(&'static str),
+    /// A limit of the stage ended it.
+    TimedOut(&'static str),
+}
+
+use Expected::{Held, Person, TimedOut};
+
+fn expected(fault: Fault, agent: Agent) -> Expected {
+    match (fault, agent) {
+        (Fault::Limit, Agent::Claude) => Held("usage", RESET, "the five-hour limit is used up"),
+        (Fault::Limit, Agent::Codex) => Held("usage", RESET, "hit your usage limit"),
+        // They are told no time, or tell none.
+        (Fault::Limit, Agent::Pi) => Held("usage", UNTOLD, "rate_limit_error"),
+        (Fault::Limit, Agent::Gemini) => Held("usage", UNTOLD, "scripted error 429"),
+        (Fault::Limit, Agent::Opencode) => Held("usage", UNTOLD, "scripted error 429"),
+        // It tries again for longer than the stage may take.
+        (Fault::Limit, Agent::Aider) => Held("overload", BUSY, "while it waited: litellm.RateLimitError"),
+
+        (Fault::Overloaded, Agent::Claude | Agent::Codex) => Held("overload", BUSY, "529"),
+        (Fault::Overloaded, Agent::Pi) => Held("overload", BUSY, "overloaded_error"),
+        (Fault::Overloaded, Agent::Gemini) => Held("overload", BUSY, "529"),
+        (Fault::Overloaded, Agent::Opencode) => TimedOut("timeout"),
+        (Fault::Overloaded, Agent::Aider) => Held("overload", BUSY, "while it waited: litellm."),
+
+        (Fault::Broken, Agent::Claude | Agent::Pi) => Held("overload", BUSY, "500"),
+        (Fault::Broken, Agent::Codex) => Held("overload", BUSY, "high demand"),
+        (Fault::Broken, Agent::Gemini) => Held("overload", BUSY, "500"),
+        (Fault::Broken, Agent::Opencode) => TimedOut("timeout"),
+        (Fault::Broken, Agent::Aider) => Held("overload", BUSY, "while it waited: litellm.InternalServerError"),
+
+        (Fault::Login, _) => Person("is not logged in"),
+
+        (Fault::Hang, _) => TimedOut("idle"),
+
+        (Fault::Cut, Agent::Claude) => Held("overload", BUSY, "Connection"),
+        (Fault::Cut, Agent::Codex) => Held("overload", BUSY, "stream disconnected"),
+        (Fault::Cut, Agent::Pi) => Held("overload", BUSY, "terminated"),
+        (Fault::Cut, Agent::Gemini) => Held("overload", BUSY, ""),
+        (Fault::Cut, Agent::Opencode) => TimedOut("timeout"),
+        (Fault::Cut, Agent::Aider) => Held("overload", BUSY, "while it waited: litellm."),
+    }
+}
+
+/// What the model does.
+fn step(fault: Fault, agent: Agent) -> Step {
+    match fault {
+        Fault::Limit => match agent {
+            Agent::Claude | Agent::Codex => Step::usage_limit(now() + RESET.as_secs()),
+            Agent::Opencode | Agent::Gemini | Agent::Aider | Agent::Pi => Step::retry_after(429, 1),
+        },
+        Fault::Overloaded => Step::status(529),
+        Fault::Broken => Step::status(500),
+        Fault::Login => Step::status(401),
+        Fault::Hang => Step::hang(LONG),
+        Fault::Cut => Step::cut(),
+    }
+}
+
+/// The limits of the stage: far beyond what the agent needs, unless it is the limit that is to end it.
+fn limits(fault: Fault, agent: Agent) -> &'static str {
+    match (fault, agent) {
+        (Fault::Hang, Agent::Claude | Agent::Codex | Agent::Pi) => "idle = \"8s\"",
+        (Fault::Hang, Agent::Gemini | Agent::Aider | Agent::Opencode) => "idle = \"25s\"",
+        (_, Agent::Aider | Agent::Opencode) => "timeout = \"40s\"",
+        (_, Agent::Claude | Agent::Codex | Agent::Gemini | Agent::Pi) => "timeout = \"120s\"",
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+/// Lets the agent meet every fault, a few at a time: most of it is waiting.
+pub(crate) fn all(agent: Agent) {
+    // The heavy ones take half a gigabyte each.
+    let at_once = if agent == Agent::Opencode { 3 } else { ALL.len() };
+    let mut failed = Vec::new();
+    for some in ALL.chunks(at_once) {
+        std::thread::scope(|scope| {
+            let tries: Vec<_> = some.iter().map(|fault| (fault, scope.spawn(|| meets(*fault, agent)))).collect();
+            failed.extend(tries.into_iter().filter_map(|(fault, meeting)| meeting.join().err().map(|_| *fault)));
+        });
+    }
+    assert_eq!(failed, [], "what {agent:?} made of these is told above");
+}
+
+/// Lets the agent meet one of them.
+fn meets(fault: Fault, agent: Agent) {
+    let workflow = CODE.replace("mode = \"implement\"", &format!("mode = \"implement\"\n{}", limits(fault, agent)));
+    let scripts = Scripts::default().with("fault", [step(fault, agent)]);
+    // A subscription has such limits, a key has not.
+    let subscription = fault == Fault::Limit && agent == Agent::Claude;
+    let key = subscription.then_some("CLAUDE_CODE_OAUTH_TOKEN");
+    let Some(live) = Live::new(agent, &workflow, scripts, More { key, ..More::default() }) else { return };
+    let begun = now();
+    let past = live.first_leg("Say hello. [[fault]]");
+    assert!(!live.model.scripted().is_empty(), "the model was never asked");
+    let task = live.sandbox.task();
+    match (&past.ending, expected(fault, agent)) {
+        (Ending::Held { kind, wait, reason }, Held(known, length, words)) => {
+            assert_eq!(kind.as_str(), known, "{reason}");
+            assert!(reason.contains(words), "no {words:?} in {reason:?}");
+            let waits = wait.duration();
+            if length == RESET {
+                // Some name the minute only, and some time has passed since the limit was told.
+                let late = Duration::from_secs(now() - begun + 60);
+                assert!(waits <= RESET + SLACK && waits + late >= RESET + SLACK, "{waits:?}");
+            } else {
+                assert_eq!(waits, length);
+            }
+            let spent: Vec<_> = task.spent.keys().map(ToString::to_string).collect();
+            assert_eq!(spent, [known], "no retry is spent");
+        }
+        (Ending::Failed { kind, reason }, Person(words)) => {
+            assert_eq!(kind.as_str(), "login", "{reason}");
+            assert!(reason.contains(words), "no {words:?} in {reason:?}");
+            let State::Waiting { request } = &task.state else { panic!("{:?}", task.state) };
+            assert!(matches!(request.ask, Ask::Stuck { .. }), "{request:?}");
+            assert_eq!((task.past.len(), task.spent.len()), (1, 0), "it was tried again");
+        }
+        (Ending::TimedOut { reason }, TimedOut(key)) => {
+            assert!(reason.contains(&format!("the limit is `{key}` of stage code")), "{reason}");
+        }
+        (other, _) => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,204 @@
+//! What agents do when all goes well: work, reports, questions, conversations that go on.
+
+use acquit_core::agent::Usage;
+use acquit_core::leg::{Ending, Past};
+use acquit_core::outcome::{Outcome, Source};
+use acquit_core::request::Ask;
+use acquit_core::task::State;
+use acquit_testkit::model::{Scripts, Step, usual};
+use serde_json::json;
+
+use crate::kit::{Agent, KEY, Live, More};
+
+/// One stage that writes, and then the delivery. Nothing is tried twice.
+pub(crate) const CODE: &str = r#"
+[budgets]
+outcome = 0
+agent = 0
+limit = 0
+nothing = 0
+harness = 0
+[stages.code]
+mode = "implement"
+on = { pr_ready = "deliver" }
+[stages.deliver]
+kind = "action"
+action = "squash"
+on = { done = "done" }
+"#;
+
+/// A gate that the first attempt does not pass, and a stage that mends it.
+const MENDED: &str = r#"
+[gates.check]
+kind = "test"
+run = "test -e good.txt"
+[stages.code]
+mode = "implement"
+gates = ["check"]
+fix = "mend"
+on = { pr_ready = "done" }
+[stages.mend]
+mode = "fix"
+on = { fixed = "back" }
+"#;
+
+/// A stage whose outcome has a schema.
+const CHECKED: &str = r#"
+[budgets]
+outcome = 0
+agent = 0
+nothing = 0
+harness = 0
+[stages.code]
+mode = "implement"
+[stages.code.on.pr_ready]
+to = "done"
+schema = { type = "object", required = ["summary", "tests"], properties = { tests = { type = "array" } } }
+"#;
+
+/// What so many answers of the model come to, by what the agent tells of them: each is 1000 tokens in, 200 from a cache, 100
+/// written to one where the protocol counts that, and 50 out.
+#[track_caller]
+fn used(agent: Agent, answers: u64, usage: &Usage) {
+    // Three and fifteen dollars for a million tokens in and out, thirty cents from the cache, 3.75 dollars into it.
+    let (written, cost) = match agent {
+        Agent::Claude | Agent::Pi => (100, Some(4185)),
+        Agent::Opencode => (0, Some(3810)),
+        Agent::Codex | Agent::Gemini | Agent::Aider => (0, None),
+    };
+    let found = (usage.input, usage.output, usage.cache_read, usage.cache_write_5m + usage.cache_write_1h);
+    assert_eq!(found, (1000 * answers, 50 * answers, 200 * answers, written * answers), "{usage:?}");
+    assert_eq!(usage.cost_micros, cost.map(|cost| cost * answers), "{usage:?}");
+    let model = agent.model();
+    assert_eq!(usage.model.as_deref(), Some(model.strip_prefix("scripted/").filter(|_| agent == Agent::Pi).unwrap_or(model)));
+}
+
+#[track_caller]
+fn passed(past: &Past) -> &Outcome {
+    match &past.ending {
+        Ending::Passed { outcome } => outcome,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// It edits and commits; what it did is delivered, and counted once.
+#[track_caller]
+pub(crate) fn edits(agent: Agent) {
+    let Some(live) = Live::new(agent, CODE, usual(), More::default()) else { return };
+    live.run("Say hello. [[edit]]", 0);
+    assert_eq!(live.delivered("hello.txt"), "hello");
+    let task = live.sandbox.task();
+    let leg = &task.past[0];
+    assert_eq!(passed(leg).name.as_str(), "pr_ready");
+    if agent == Agent::Aider {
+        // All in one answer; the figures are rounded, and what came from the cache is in them.
+        let Usage { input, output, cost_micros, .. } = leg.usage;
+        assert_eq!((input, output, cost_micros), (1200, 50, Some(4300)), "{:?}", leg.usage);
+    } else {
+        used(agent, 3, &leg.usage);
+        let messages = live.sandbox.repo.git(&["log", "--all", "--format=%s"]);
+        assert!(messages.contains("Say hello"), "its own commit is nowhere: {messages}");
+    }
+    let asked = live.model.scripted();
+    let credentials = ["authorization", "x-api-key", "x-goog-api-key"];
+    assert!(asked.iter().all(|one| credentials.iter().any(|name| one.header(name).is_some())), "no key was sent");
+    assert!(!live.told().contains(KEY), "the key is in what was told");
+}
+
+/// What it reports by acquit's tool is checked while it works; a mistake is mended in the same turn.
+#[track_caller]
+pub(crate) fn reports(agent: Agent) {
+    let report = |payload| Step::tool("report_outcome", json!({ "outcome": "pr_ready", "payload": payload }));
+    let steps = [
+        Step::write("hello.txt", "hello\n"),
+        report(json!({ "summary": "without tests" })),
+        report(json!({ "summary": "with tests", "tests": ["a"] })),
+        Step::say("I have reported."),
+    ];
+    let scripts = Scripts::default().with("report", steps);
+    let Some(live) = Live::new(agent, CHECKED, scripts, More::default()) else { return };
+    live.run("Say hello. [[report]]", 0);
+    let task = live.sandbox.task();
+    let outcome = passed(&task.past[0]);
+    assert_eq!((outcome.source, outcome.summary().as_deref()), (Source::Tool, Some("with tests")));
+    used(agent, 4, &task.past[0].usage);
+    let asked = live.model.scripted();
+    let mistake = "is a required property";
+    let seen = |step: usize| asked.iter().any(|one| one.step.as_ref().is_some_and(|(_, at)| *at == step) && one.body.to_string().contains(mistake));
+    assert!(!seen(1) && seen(2), "it did not see its mistake");
+}
+
+/// Agents without tools of others report by the handoff file or by a marker in their last words.
+#[track_caller]
+pub(crate) fn reports_without_tools(agent: Agent) {
+    let last = "<<<OUTCOME:pr_ready>>>{\"summary\": \"by marker\", \"tests\": []}<<<END_PAYLOAD>>>";
+    let file = "echo '{\"outcome\": \"pr_ready\", \"payload\": {\"summary\": \"by file\", \"tests\": []}}' > \"$ACQUIT_HANDOFF\"";
+    let (steps, source) = if agent == Agent::Aider {
+        (vec![Step::write("hello.txt", "hello\n"), Step::say(last)], Source::Marker)
+    } else {
+        (vec![Step::write("hello.txt", "hello\n"), Step::bash(file), Step::say("Done.")], Source::HandoffFile)
+    };
+    let Some(live) = Live::new(agent, CHECKED, Scripts::default().with("report", steps), More::default()) else { return };
+    live.run("Say hello. [[report]]", 0);
+    assert_eq!(passed(&live.sandbox.task().past[0]).source, source);
+}
+
+/// It asks by acquit's tool and stops; the answer reaches it in the same conversation, and it goes on.
+#[track_caller]
+pub(crate) fn asks(agent: Agent) {
+    let report = json!({ "outcome": "pr_ready", "payload": { "summary": "painted" } });
+    let steps = [
+        Step::tool("ask", json!({ "question": "Which colour?" })),
+        Step::say("I stop here."),
+        Step::write("hello.txt", "hello\n"),
+        Step::tool("report_outcome", report),
+        Step::say("I have painted it."),
+    ];
+    let Some(live) = Live::new(agent, CODE, Scripts::default().with("ask", steps), More::default()) else { return };
+    live.run("Paint the door. [[ask]]", 3).said("Which colour?");
+    let State::Waiting { request } = live.sandbox.task().state else { panic!("it waits") };
+    assert!(matches!(request.ask, Ask::Question { .. }), "{request:?}");
+    live.sandbox.acquit(&["answer", "T-1", "petrol, please"]).must(0);
+    live.go_on(0);
+    assert_eq!(live.delivered("hello.txt"), "hello");
+    let task = live.sandbox.task();
+    let [asked, painted, _] = &task.past[..] else { panic!("{:?}", task.past) };
+    assert_eq!(passed(painted).source, Source::Tool);
+    same_conversation(&live, asked, painted, &["[[ask]]", "I stop here.", "petrol, please"]);
+    used(agent, 2, &asked.usage);
+    used(agent, 3, &painted.usage);
+}
+
+/// A gate rejects its work; the fix goes on with the conversation of the work, and is counted for itself.
+#[track_caller]
+pub(crate) fn goes_on(agent: Agent) {
+    let steps = [
+        Step::write("hello.txt", "hello\n"),
+        Step::say("That should do."),
+        Step::write("good.txt", "good\n"),
+        Step::say("Now it does."),
+    ];
+    let Some(live) = Live::new(agent, MENDED, Scripts::default().with("mend", steps), More::default()) else { return };
+    live.run("Say hello. [[mend]]", 0);
+    let task = live.sandbox.task();
+    let [work, fix, ..] = &task.past[..] else { panic!("{:?}", task.past) };
+    assert!(matches!(work.ending, Ending::Rejected { .. }), "{:?}", work.ending);
+    assert_eq!(passed(fix).name.as_str(), "fixed");
+    same_conversation(&live, work, fix, &["[[mend]]", "That should do.", "# Go on"]);
+    used(agent, 2, &work.usage);
+    used(agent, 2, &fix.usage);
+}
+
+/// The later leg went on with the conversation of the earlier: by its id, and by what the model was sent.
+#[track_caller]
+fn same_conversation(live: &Live, earlier: &Past, later: &Past, words: &[&str]) {
+    let (one, other) = (earlier.session.as_ref().unwrap(), later.session.as_ref().unwrap());
+    assert_eq!(one.id, other.id);
+    let mut total = earlier.usage.clone();
+    total.add(&later.usage);
+    assert_eq!(other.total, total, "what was used in both is counted once each");
+    let last = live.model.scripted().pop().unwrap().body.to_string();
+    for word in words {
+        assert!(last.contains(word), "the model was not told {word:?}: {last}");
+    }
+}
