@@ -4,6 +4,7 @@
 //! question: what cannot be done is said, with what to do about it.
 #![allow(clippy::disallowed_macros, reason = "xtask is a tool for the terminal; it has no report module")]
 
+mod agents;
 mod bench;
 mod require;
 mod runners;
@@ -19,7 +20,8 @@ const HELP: &str = "\
 cargo xtask: the chores of this repository
 
   cargo xtask test              everything that must hold before a commit: what is needed from outside is
-                                installed, then format, clippy, tidy rules, docs and all tests
+                                installed (agents: 2.5 GB below the target folder, once), then format, clippy,
+                                tidy rules, docs and all tests
   cargo xtask test <filter>…    only the tests whose name contains a filter (with a PostgreSQL of their own);
                                 format, clippy, tidy and docs are left out
   cargo xtask tidy              the repository's own rules; each finding says its reason

@@ -89,6 +89,18 @@ const REQUIREMENTS: &[Requirement] = &[
         hint: "install a PostgreSQL server (13 or newer), so that `initdb` and `pg_ctl` are found",
     },
     Requirement {
+        name: "npm",
+        find: || shell::first_line(shell::program("npm").arg("--version")),
+        ways: &[apt("npm"), dnf("npm"), apk("npm"), brew("node")],
+        hint: "install npm with any node: the agents under test come from its registry, with a node of their own",
+    },
+    Requirement {
+        name: "Python 3.10 to 3.12 with venv",
+        find: || python().map(|path| path.display().to_string()),
+        ways: &[apt("python3-venv"), dnf("python3"), apk("python3"), brew("python@3.12")],
+        hint: "install Python 3.12 with its module venv: aider, one of the agents under test, runs on no newer one",
+    },
+    Requirement {
         name: "Node.js",
         find: || shell::first_line(shell::program("node").arg("--version")),
         ways: &[apt("nodejs"), dnf("nodejs"), apk("nodejs"), brew("node")],
@@ -202,6 +214,17 @@ pub(crate) fn postgres_bin() -> Option<PathBuf> {
         .collect();
     versions.sort();
     versions.pop().map(|(_, dir)| dir)
+}
+
+/// A Python that aider runs on and that can make an environment for it. The system's own are looked at first: every
+/// sandbox shows them, while a version in someone's home is there for that person only.
+pub(crate) fn python() -> Option<PathBuf> {
+    /// Fails in a Python that is too old, too new, or without what an environment needs.
+    const FITS: &str = "import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info < (3, 13))";
+    let names = ["python3", "python3.12", "python3.11", "python3.10"];
+    let system = names.iter().map(|name| PathBuf::from("/usr/bin").join(name)).filter(|path| path.is_file());
+    let others = names.iter().filter_map(|name| shell::in_path(name));
+    system.chain(others).find(|path| shell::first_line(shell::program(path).args(["-c", FITS])).is_some())
 }
 
 #[cfg(test)]

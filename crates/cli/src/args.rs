@@ -53,6 +53,38 @@ pub enum Verb {
     /// Look at tasks, add them, try them again, end them.
     #[command(subcommand)]
     Task(TaskVerb),
+    /// List what waits for a person, with all that is needed to answer.
+    Inbox {
+        /// What waits in all repositories.
+        #[arg(long)]
+        all_projects: bool,
+        /// At most so many, newest first.
+        #[arg(long, default_value_t = 50)]
+        limit: u32,
+    },
+    /// Answer what a task asks: in words, or with an option's name or number. `acquit run` then goes on with it.
+    #[command(
+        after_help = "Examples:\n  acquit answer T-1 \"petrol, please\"\n  acquit answer T-1 2          # the second option\n  acquit answer T-1 - < reply.md"
+    )]
+    Answer {
+        /// The task, such as T-1.
+        task: TaskId,
+        /// The answer; `-` reads it from standard input.
+        #[arg(allow_hyphen_values = true)]
+        words: String,
+    },
+    /// Say yes: agree to what a task asks, or let it try once more.
+    Approve {
+        /// The task, such as T-1.
+        task: TaskId,
+    },
+    /// Say no: refuse what a task asks. Where that was consent, the task ends.
+    Reject {
+        /// The task, such as T-1.
+        task: TaskId,
+        /// Why.
+        reason: String,
+    },
     /// Show what happened in a task: its events and what its agents said.
     Logs {
         /// The task, such as T-1.

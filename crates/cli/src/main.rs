@@ -29,16 +29,19 @@ use exit::Exit;
 use report::Printer;
 
 fn main() -> ExitCode {
-    // These two start once per agent and gate, so they go before everything that costs time.
+    // These start with every agent or gate, so they go before everything that costs time.
     let mut words = std::env::args_os().skip(1);
     match words.next() {
         Some(verb) if verb == acquit_run::process::contain::VERB => acquit_run::process::contain::main(words),
         Some(verb) if verb == acquit_run::agent::SCRIPTED_VERB => {
             let script = words.next().unwrap_or_default();
-            let code = environment::for_agent()
-                .map_or(1, |(exe, variables)| verbs::scripted::scripted(Path::new(&script), &exe, variables));
+            let tools = words.collect();
+            let code = environment::for_agent().map_or(1, |(exe, variables)| {
+                verbs::scripted::scripted(Path::new(&script), tools, &exe, variables)
+            });
             return ExitCode::from(u8::try_from(code).unwrap_or(1));
         }
+        Some(verb) if verb == acquit_run::mcp::VERB => return verbs::mcp::mcp(words),
         _ => {}
     }
     let args = Args::parse();
@@ -68,6 +71,13 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         }
         Verb::Run { task } => verbs::run::run(&desk, &task),
         Verb::Task(verb) => verbs::task::task(&desk, verb),
+        Verb::Inbox { all_projects, limit } => {
+            let whose = if all_projects { verbs::inbox::Whose::All } else { verbs::inbox::Whose::Here };
+            verbs::inbox::inbox(&desk, whose, limit)
+        }
+        Verb::Answer { task, words } => verbs::inbox::answer(&desk, task, words),
+        Verb::Approve { task } => verbs::inbox::approve(&desk, task),
+        Verb::Reject { task, reason } => verbs::inbox::reject(&desk, task, reason),
         Verb::Logs { task, follow, leg: Some(number), .. } => {
             verbs::logs::output(&desk, LegId { task, number }, follow)
         }

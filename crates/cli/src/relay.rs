@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-use acquit_core::agent::Usage;
 use acquit_core::event::Level;
 use acquit_core::ids::{LegId, TaskId};
 use acquit_core::leg;
@@ -17,7 +16,7 @@ use acquit_run::supervise;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::interrupt::Interrupt;
-use crate::report::follow::{Follower, Story};
+use crate::report::follow::{Follower, Now, Story};
 
 /// How often the screen is renewed.
 const BEAT: Duration = Duration::from_millis(100);
@@ -87,7 +86,7 @@ pub fn follow(
                 harness = Some(start(desk, id)?);
             }
         }
-        view.follower.tick(&running_usage(store, id)?);
+        view.follower.tick(&now(store, id)?);
         store.wait(BEAT)?;
     }
 }
@@ -178,9 +177,18 @@ impl View {
     }
 }
 
-/// What the running leg has used so far.
-fn running_usage(store: &mut dyn Store, id: TaskId) -> Result<Usage, Error> {
-    let legs = store.legs(id)?;
-    let running = legs.into_iter().find(|leg| leg.state == leg::State::Running);
-    Ok(running.map(|leg| leg.usage).unwrap_or_default())
+/// What the task's newest leg does.
+fn now(store: &mut dyn Store, id: TaskId) -> Result<Now, Error> {
+    let Some(leg) = store.legs(id)?.pop() else { return Ok(Now::Between) };
+    Ok(match leg.state {
+        leg::State::Running => Now::Runs(leg.usage),
+        leg::State::Ready => Now::Waits(leg.not_before.since(store.now()?)),
+        leg::State::Passed
+        | leg::State::Rejected
+        | leg::State::Failed
+        | leg::State::TimedOut
+        | leg::State::Cancelled
+        | leg::State::Lost
+        | leg::State::Held => Now::Between,
+    })
 }

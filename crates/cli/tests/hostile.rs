@@ -21,6 +21,7 @@ mod judge;
 mod snapshot;
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
 
 use acquit_core::sandbox::Network;
 
@@ -36,6 +37,42 @@ fn every_attack_has_a_line_that_says_what_must_be_seen_of_it() {
     assert_eq!(a.len(), listed.len(), "a verb twice in the test's table");
     assert_eq!(b.len(), tried.len(), "a verb twice in the program's table");
     assert!(tried.len() >= 80, "{}", tried.len());
+}
+
+/// Root may do more when walls are built, and has more to lose; a user has neither. Run by a user, the other tests show the
+/// same.
+#[test]
+fn an_ordinary_user_is_held_as_well() {
+    const NOBODY: &str = "12345";
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let copy = |from: &std::path::Path, name: &str| {
+        let to = place.path().join(name);
+        std::fs::copy(from, &to).unwrap();
+        to
+    };
+    let acquit = copy(&common::binary(), "acquit");
+    let attacker = copy(&arena::program(), "hostile");
+    let test = copy(&std::env::current_exe().unwrap(), "test");
+    let tests = ["an_agent_with_its_model_is_held", "a_gate_without_network_is_held"];
+    let ran = std::process::Command::new("setpriv")
+        .args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--"])
+        .arg(test)
+        .args(tests.into_iter().chain(["--exact"]))
+        .current_dir(place.path())
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("HOME", place.path())
+        .env("TMPDIR", place.path())
+        .env("ACQUIT_TEST_BINARY", acquit)
+        .env("ACQUIT_TEST_HOSTILE", attacker)
+        .output()
+        .expect("setpriv is there");
+    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success() && out.contains("2 passed"), "{out}\n{err}");
 }
 
 /// One test for each role, network and part: what can share a leg, what needs one of its own, what uses things up.

@@ -92,7 +92,22 @@ fn shown(plan: &Plan) -> String {
     out + listed.trim() + "\n"
 }
 
-const LANGUAGES: [(&str, Files<'_>); 22] = [
+const LANGUAGES: [(&str, Files<'_>); 24] = [
+    (
+        "rust_nextest",
+        &[
+            ("Cargo.toml", "[package]\nname = \"x\"\n"),
+            (".config/nextest.toml", "[profile.ci.junit]\npath = \"junit.xml\"\n"),
+            (".gitignore", "target\n"),
+        ],
+    ),
+    (
+        "js_jest_in_a_folder",
+        &[(
+            "web/package.json",
+            r#"{"scripts": {"test": "jest"}, "devDependencies": {"jest": "30", "jest-junit": "16"}}"#,
+        )],
+    ),
     ("rust", &[("Cargo.toml", "[package]\nname = \"x\"\n"), (".gitignore", "/target\n")]),
     (
         "rust_workspace_with_lints",

@@ -16,6 +16,10 @@ mod looking;
 mod outcomes;
 #[path = "relay/people.rs"]
 mod people;
+#[path = "relay/tools.rs"]
+mod tools;
+#[path = "relay/turns.rs"]
+mod turns;
 #[path = "relay/work.rs"]
 mod work;
 

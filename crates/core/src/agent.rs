@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ids::Name;
 use crate::time::Timestamp;
 
 /// The longest text that an item carries. Enough to show what the agent is doing; the file has the rest.
@@ -63,11 +64,68 @@ pub enum Said {
         #[serde(default)]
         text: String,
     },
-    /// A line that the adapter does not know: kept, shown as it is.
+    /// A tool was refused, by the agent's own rules or by ours.
+    Denied {
+        /// The tool.
+        tool: String,
+        /// Why, in the words of who refused.
+        #[serde(default)]
+        text: String,
+    },
+    /// Something is wrong between the agent and its model.
+    Fault {
+        /// What kind of thing.
+        fault: Fault,
+        /// The words for it.
+        #[serde(default)]
+        text: String,
+        /// Whether the agent says that it tries again by itself: then this is not the end.
+        #[serde(default)]
+        again: bool,
+    },
+    /// What the agent reports in the form that it was asked for: untrusted, like everything else here.
+    Report {
+        /// `{"outcome": …, "payload": {…}}`, if it kept to the form.
+        value: serde_json::Value,
+    },
+    /// A record of a kind that the adapter does not know: counted, and the file has it.
+    Unknown {
+        /// What the agent calls it.
+        kind: String,
+    },
+    /// A line that is not of the agent's own form: shown as it is.
     Raw {
         /// The line, made printable.
         text: String,
     },
+}
+
+/// What can go wrong between an agent and its model. Each has its own consequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// Not logged in, or the login is not accepted any more. Only a person can mend it.
+    Login,
+    /// Nothing is left to pay with. Only a person can mend it.
+    Billing,
+    /// The model does not exist, or may not be used. Only a person can mend it.
+    Model,
+    /// The provider has too much to do: it passes.
+    Overloaded,
+    /// The provider failed: it passes, as a rule.
+    Server,
+    /// The provider could not be reached, or the connection broke: it passes, as a rule.
+    Network,
+    /// The conversation is longer than the model can read.
+    TooLong,
+    /// The model refused, by its own rules.
+    Refused,
+    /// The agent's own limit on turns.
+    Turns,
+    /// The agent's own limit on money.
+    Money,
+    /// Anything else.
+    Other,
 }
 
 /// What was used, and what it cost by the agent's own figure.
@@ -113,6 +171,17 @@ impl Usage {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+}
+
+/// A conversation that its agent can continue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// The agent's name in the configuration.
+    pub agent: Name,
+    /// The agent's own id of it.
+    pub id: String,
+    /// What it used since it began, in all its legs: some agents only tell totals.
+    pub total: Usage,
 }
 
 /// One thing said, with its place in the leg's output file.

@@ -10,7 +10,7 @@ use crate::ids::Name;
 use crate::leg::{Ending, Entry, Past, Report};
 use crate::request::{Answer, Request};
 use crate::task::{Actor, End, Remark, Root, Seed, State, Task, Tried};
-use crate::time::{Span, Timestamp};
+use crate::time::Span;
 use crate::workflow::Workflow;
 
 /// Something that is different from now on.
@@ -30,13 +30,6 @@ pub enum Change {
         entry: Box<Entry>,
         /// How long it waits before it may be claimed.
         delay: Span,
-    },
-    /// A running leg went back to wait: the model's provider accepts no work until then.
-    LegHeld {
-        /// Its number.
-        leg: u32,
-        /// Not before this moment.
-        until: Timestamp,
     },
     /// A leg is over.
     LegEnded {
@@ -118,7 +111,6 @@ impl Change {
         match self {
             Self::Created { .. } => "task_created",
             Self::LegReadied { .. } => "leg_readied",
-            Self::LegHeld { .. } => "leg_held",
             Self::LegEnded { .. } => "leg_ended",
             Self::BudgetSpent { .. } => "budget_spent",
             Self::BudgetsReset => "budgets_reset",
@@ -135,9 +127,7 @@ impl Change {
     /// The leg that it is about.
     pub fn leg(&self) -> Option<u32> {
         match self {
-            Self::LegReadied { leg, .. } | Self::LegHeld { leg, .. } | Self::LegEnded { leg, .. } => {
-                Some(*leg)
-            }
+            Self::LegReadied { leg, .. } | Self::LegEnded { leg, .. } => Some(*leg),
             Self::Created { .. }
             | Self::BudgetSpent { .. }
             | Self::BudgetsReset
@@ -175,7 +165,7 @@ impl Task {
     /// them out, so it never fails, and on a history from elsewhere it does nothing worse than describe it.
     pub fn apply(&mut self, change: &Change) {
         match change {
-            Change::Created { .. } | Change::LegHeld { .. } => {}
+            Change::Created { .. } => {}
             Change::LegReadied { leg, entry, .. } => {
                 self.legs = *leg;
                 self.state = State::Working { leg: *leg, entry: (**entry).clone(), cancel: None };
@@ -196,6 +186,9 @@ impl Task {
                 self.tip.clone_from(&self.seed.base.commit);
                 // What one value was tried in vain says nothing about the next.
                 self.spent.clear();
+                for past in &mut self.past {
+                    past.session = None;
+                }
                 // The next value follows a plan of its own, and nothing of the work is left to measure.
                 self.artifacts
                     .retain(|artifact| !matches!(artifact, Artifact::Plan { .. } | Artifact::Diff(_)));
@@ -230,6 +223,7 @@ impl Task {
                 entry: entry.clone(),
                 ending: report.ending.clone(),
                 usage: report.usage.clone(),
+                session: report.session.clone(),
             });
         }
         if let Ending::Rejected { failures, .. } = &report.ending

@@ -11,9 +11,9 @@ use crate::fingerprint::Fingerprint;
 use crate::ids::{Name, TaskId};
 use crate::leg::{Ending, Entry, Purpose, Report};
 use crate::outcome::{self, Outcome, Source};
-use crate::request::{Answer, Ask, Request};
+use crate::request::{self, Answer, Ask, Request};
 use crate::task::{Actor, End, Root, State, Task, Tried};
-use crate::time::{Span, Timestamp};
+use crate::time::Span;
 use crate::workflow::{Consent, Stage, Target, Transition, Work, Workflow};
 
 mod person;
@@ -36,13 +36,6 @@ pub enum Input {
         leg: u32,
         /// What it hands over.
         report: Report,
-    },
-    /// The model's provider accepts no work until then.
-    LegHeld {
-        /// The leg's number.
-        leg: u32,
-        /// When to go on.
-        until: Timestamp,
     },
     /// The task that it waited for is over, or mends something else.
     Release,
@@ -155,19 +148,6 @@ impl Next<'_> {
                 }
                 Ok(())
             }
-            (Input::LegHeld { leg, until }, State::Working { leg: current, cancel, .. }) => {
-                current_leg(leg, current)?;
-                match cancel {
-                    None => self.push(Change::LegHeld { leg, until }),
-                    // Whoever wants the end does not wait for the provider.
-                    Some(by) => {
-                        let report = Box::new(Report::bare(Ending::Cancelled));
-                        self.push(Change::LegEnded { leg, report });
-                        self.push(Change::Ended { end: End::Cancelled { by } });
-                    }
-                }
-                Ok(())
-            }
             (Input::Cancel { .. }, State::Working { cancel: Some(_), .. }) => Ok(()),
             (Input::Cancel { by }, State::Working { .. }) => {
                 self.push(Change::CancelAsked { by });
@@ -240,6 +220,7 @@ impl Next<'_> {
             Ending::Failed { kind, reason } => self.failed(entry, &kind, &reason),
             Ending::TimedOut { reason } => self.failed(entry, &Name::literal(kind::LIMIT), &reason),
             Ending::Lost { why } => self.failed(entry, &Name::literal(kind::LOST), &why),
+            Ending::Held { kind, wait, reason } => self.held(entry, &kind, wait, &reason),
             Ending::Cancelled => {
                 self.push(Change::Ended { end: End::Cancelled { by: Actor::Supervisor } });
             }
@@ -273,9 +254,11 @@ impl Next<'_> {
         if let Some(transition) = self.transition(entry, &outcome.name) {
             self.follow(entry, &transition, outcome);
         } else if outcome.name == *outcome::NEEDS_INPUT {
-            let question = outcome.payload.get("question").and_then(|text| text.as_str());
-            let question = question.unwrap_or("the agent needs input, but did not say which").to_owned();
-            self.ask(entry, Ask::Question, question, entry.clone());
+            let questions = request::questions(&outcome.payload);
+            let question = request::in_words(&questions);
+            let question =
+                question.unwrap_or_else(|| "the agent needs input, but did not say which".to_owned());
+            self.ask(entry, Ask::Question { questions }, question, entry.clone());
         } else {
             let question = format!("stage {} ended `{}`, which leads nowhere", entry.stage, outcome.name);
             self.ask(entry, Ask::Stuck, question, entry.clone());
@@ -284,6 +267,10 @@ impl Next<'_> {
 
     /// A leg without a result: again while the budget lasts, then the `failed` transition, then a person.
     fn failed(&mut self, entry: &Entry, kind: &Name, reason: &str) {
+        if *kind == *kind::LOGIN {
+            // No other way of the workflow gets on without it either, so nothing is tried and nothing is spent.
+            return self.ask(entry, Ask::Stuck, format!("stage {}: {reason}", entry.stage), entry.clone());
+        }
         let (spent, limit) = self.used(kind);
         if spent < limit {
             self.push(Change::BudgetSpent { budget: kind.clone(), spent: spent + 1, limit });
@@ -293,6 +280,14 @@ impl Next<'_> {
         }
         let question = format!("stage {} failed ({kind}): {reason}", entry.stage);
         self.give_up(entry, kind, reason, question, entry.clone());
+    }
+
+    /// The provider accepts no work: later again, spending none of the budgets for failures.
+    fn held(&mut self, entry: &Entry, kind: &Name, wait: Span, reason: &str) {
+        match self.spend(std::slice::from_ref(kind)) {
+            Ok(()) => self.ready(entry.clone(), wait),
+            Err(Empty { question, .. }) => self.give_up(entry, kind, reason, question, entry.clone()),
+        }
     }
 
     /// A budget is spent: the `failed` transition, if the stage has one, else a person.
@@ -453,7 +448,6 @@ impl Input {
         match self {
             Self::Begin => "beginning it",
             Self::LegEnded { .. } => "ending a leg",
-            Self::LegHeld { .. } => "holding a leg",
             Self::Release => "releasing it",
             Self::Cancel { .. } => "cancelling",
             Self::Retry { .. } => "trying again",

@@ -1,5 +1,7 @@
 //! Events: the append-only history. A change of a task is an event, and so is everything that a leg lets see of itself.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
@@ -96,11 +98,25 @@ pub enum Body {
         took: Span,
         /// How much it printed.
         output: u64,
+        /// How many processes it left running, which were ended with it.
+        #[serde(default)]
+        left: u32,
+        /// How many records it printed of kinds that its adapter does not know.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        unknown: BTreeMap<String, u64>,
     },
     /// A gate was run.
     Gate {
         /// What it found.
         verdict: Box<Verdict>,
+    },
+    /// The agent says how far it is. Its own words, which prove nothing.
+    Progress {
+        /// What it says.
+        text: String,
+        /// How much of its work is done by its own reckoning, of a hundred.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        percent: Option<u8>,
     },
     /// Anything else worth knowing.
     Notice {
@@ -148,7 +164,7 @@ impl Body {
         match self {
             Self::Change { change } if change.leg().is_none() => "task",
             Self::Change { .. } | Self::Step { .. } | Self::WorkSaved { .. } | Self::Notice { .. } => "leg",
-            Self::AgentStarted { .. } | Self::AgentEnded { .. } => "agent",
+            Self::AgentStarted { .. } | Self::AgentEnded { .. } | Self::Progress { .. } => "agent",
             Self::Gate { .. } => "gate",
         }
     }
@@ -162,6 +178,7 @@ impl Body {
             Self::AgentStarted { .. } => "agent_started",
             Self::AgentEnded { .. } => "agent_ended",
             Self::Gate { .. } => "gate_ended",
+            Self::Progress { .. } => "progress",
             Self::Notice { .. } => "notice",
         }
     }
@@ -176,6 +193,7 @@ impl Body {
             Self::WorkSaved { .. }
             | Self::AgentStarted { .. }
             | Self::AgentEnded { .. }
+            | Self::Progress { .. }
             | Self::Gate { .. } => Level::Info,
         }
     }
@@ -187,11 +205,18 @@ impl Body {
             Self::Step { step, took } => format!("{} took {took}", step.name()),
             Self::WorkSaved { reference, .. } => format!("earlier work saved to {reference}"),
             Self::AgentStarted { agent, adapter, .. } => format!("agent {agent} started ({adapter})"),
-            Self::AgentEnded { exit, took, .. } => format!("agent ended: {exit} after {took}"),
+            Self::AgentEnded { exit, took, left, .. } => match left {
+                0 => format!("agent ended: {exit} after {took}"),
+                left => format!(
+                    "agent ended: {exit} after {took}; it left {left} processes running, which were ended"
+                ),
+            },
             Self::Gate { verdict } => {
                 let word = if verdict.passed { "passed" } else { "failed" };
                 format!("gate {} {word} ({}, {})", verdict.gate, verdict.ended, verdict.took)
             }
+            Self::Progress { text, percent: None } => format!("agent: {text}"),
+            Self::Progress { text, percent: Some(percent) } => format!("agent ({percent} %): {text}"),
             Self::Notice { text, .. } => text.clone(),
         }
     }
@@ -201,11 +226,13 @@ fn change_level(change: &Change) -> Level {
     match change {
         Change::LegEnded { report, .. } => match report.ending {
             Ending::Passed { .. } => Level::Info,
-            Ending::Rejected { .. } | Ending::Cancelled | Ending::Lost { .. } => Level::Warning,
+            Ending::Rejected { .. } | Ending::Cancelled | Ending::Lost { .. } | Ending::Held { .. } => {
+                Level::Warning
+            }
             Ending::Failed { .. } | Ending::TimedOut { .. } => Level::Error,
         },
         Change::Ended { end: End::Failed { .. } } => Level::Error,
-        Change::RequestOpened { .. } | Change::CancelAsked { .. } | Change::LegHeld { .. } => Level::Warning,
+        Change::RequestOpened { .. } | Change::CancelAsked { .. } => Level::Warning,
         Change::Created { .. }
         | Change::LegReadied { .. }
         | Change::BudgetSpent { .. }
@@ -222,7 +249,6 @@ fn change_summary(change: &Change) -> String {
     match change {
         Change::Created { seed } => format!("created: {}", seed.wish.title),
         Change::LegReadied { leg, entry, .. } => format!("leg {leg} ready: {}", entry.stage),
-        Change::LegHeld { leg, .. } => format!("leg {leg} waits for the model's provider"),
         Change::LegEnded { leg, report } => match (&report.ending, report.ending.trouble()) {
             (Ending::Passed { outcome }, _) => format!("leg {leg} passed: {}", outcome.name),
             (_, trouble) => format!("leg {leg} {}", trouble.unwrap_or_default()),

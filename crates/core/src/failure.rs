@@ -25,8 +25,17 @@ pub mod kind {
     /// its harness every time would go on all night.
     pub const LOST: &str = "lost";
 
+    /// The model's provider says that what the login may use is used up, until it says again. No failure, so it spends no
+    /// retry; bounded, because a provider whose clock is wrong would be asked all night.
+    pub const USAGE: &str = "usage";
+    /// The model's provider is overloaded, or failed. It passes; with the delays in between this lasts for a night.
+    pub const OVERLOAD: &str = "overload";
+    /// The agent is not logged in, has nothing to pay with, or would pay with another account than was named. A person is
+    /// asked at once: trying again would only annoy the provider.
+    pub const LOGIN: &str = "login";
+
     /// Every kind that has a budget without being written in a workflow, with its default.
-    pub const DEFAULTS: [(&str, u32); 16] = [
+    pub const DEFAULTS: [(&str, u32); 19] = [
         ("build", 2),
         ("lint", 3),
         ("types", 3),
@@ -41,8 +50,11 @@ pub mod kind {
         (NOTHING, 1),
         (GUARDRAIL, 0),
         (HARNESS, 2),
-        (BLOCKED, 5),
         (LOST, 5),
+        (USAGE, 40),
+        (OVERLOAD, 20),
+        (LOGIN, 0),
+        (BLOCKED, 5),
     ];
 }
 

@@ -115,7 +115,7 @@ pub struct Verdict {
     /// What it counted and found.
     #[serde(default)]
     pub evidence: Evidence,
-    /// The end of what a failed gate printed, bounded: what it tried can be seen without its files.
+    /// The end of what it printed, bounded: what it tried can be seen without its files.
     #[serde(default)]
     pub tail: String,
 }

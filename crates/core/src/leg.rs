@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::Usage;
+use crate::agent::{Session, Usage};
 use crate::artifact::Artifact;
 use crate::failure::Failure;
 use crate::ids::{Fence, LegId, Name};
 use crate::outcome::Outcome;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// What a leg is to do: the stage, why it is entered, and which attempt this is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,11 +60,13 @@ pub enum State {
     Cancelled,
     /// Its harness died.
     Lost,
+    /// The model's provider accepted no more work.
+    Held,
 }
 
 impl State {
     /// All of them with their names, as stores and listings write them.
-    pub const ALL: [(&str, Self); 8] = [
+    pub const ALL: [(&str, Self); 9] = [
         ("ready", Self::Ready),
         ("running", Self::Running),
         ("passed", Self::Passed),
@@ -73,6 +75,7 @@ impl State {
         ("timed_out", Self::TimedOut),
         ("cancelled", Self::Cancelled),
         ("lost", Self::Lost),
+        ("held", Self::Held),
     ];
 
     /// The state's name.
@@ -121,6 +124,15 @@ pub enum Ending {
         /// How that was seen.
         why: String,
     },
+    /// The model's provider accepted no more work: no failure of anybody's, and the next leg goes on where it stopped.
+    Held {
+        /// Which budget it spends, so that it cannot go on for ever; [`crate::failure::kind::USAGE`] or `OVERLOAD`.
+        kind: Name,
+        /// How long the next leg waits.
+        wait: Span,
+        /// The provider's words.
+        reason: String,
+    },
 }
 
 impl Ending {
@@ -133,6 +145,7 @@ impl Ending {
             Self::TimedOut { .. } => State::TimedOut,
             Self::Cancelled => State::Cancelled,
             Self::Lost { .. } => State::Lost,
+            Self::Held { .. } => State::Held,
         }
     }
 
@@ -148,6 +161,9 @@ impl Ending {
             Self::TimedOut { reason } => Some(reason.clone()),
             Self::Cancelled => Some("cancelled".to_owned()),
             Self::Lost { why } => Some(format!("harness lost: {why}")),
+            Self::Held { wait, reason, .. } => {
+                Some(format!("waits {wait} for the model's provider: {reason}"))
+            }
         }
     }
 }
@@ -165,12 +181,22 @@ pub struct Report {
     pub learning: Option<String>,
     /// What it used.
     pub usage: Usage,
+    /// The conversation that its agent could go on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Box<Session>>,
 }
 
 impl Report {
     /// A report that carries nothing but its ending.
     pub fn bare(ending: Ending) -> Self {
-        Self { ending, tip: None, artifacts: Vec::new(), learning: None, usage: Usage::default() }
+        Self {
+            ending,
+            tip: None,
+            artifacts: Vec::new(),
+            learning: None,
+            usage: Usage::default(),
+            session: None,
+        }
     }
 }
 
@@ -185,6 +211,9 @@ pub struct Past {
     pub ending: Ending,
     /// What it used.
     pub usage: Usage,
+    /// The conversation that its agent could go on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Box<Session>>,
 }
 
 /// Which process holds a leg. A pid alone may be reused; together with boot and start time it is not.

@@ -48,6 +48,10 @@ impl Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
+    /// Through the tool `report_outcome` of acquit's own server, which checked it while the agent still worked.
+    Tool,
+    /// As the agent's structured output.
+    Structured,
     /// Written to the handoff file.
     HandoffFile,
     /// Between markers in the last message.
@@ -125,23 +129,70 @@ pub fn stub(outcomes: &BTreeMap<Name, Transition>) -> String {
     format!("{:#}\n", serde_json::json!({ "outcome": null, "payload": { "summary": hint } }))
 }
 
+/// The form of a report as a JSON Schema, for agents that can be held to one. Strict, as providers want it: every object is
+/// closed, so an outcome without a schema of its own has a payload of nothing but its summary.
+pub fn form(outcomes: &BTreeMap<Name, Transition>) -> Value {
+    let everywhere = [NEEDS_INPUT, FAILED].into_iter().filter(|name| !outcomes.contains_key(*name));
+    let names: Vec<&str> = outcomes.keys().map(Name::as_str).chain(everywhere).collect();
+    let text = |about: &str| serde_json::json!({ "type": "string", "description": about });
+    let closed = |key: &str, about: &str| {
+        serde_json::json!({
+            "type": "object", "properties": { key: text(about) }, "required": [key], "additionalProperties": false,
+        })
+    };
+    let mut payloads = vec![closed("summary", "what you did and why, in one or two sentences")];
+    if !outcomes.contains_key(NEEDS_INPUT) {
+        payloads.push(closed("question", "what a person must answer, for needs_input"));
+    }
+    for schema in outcomes.values().filter_map(|transition| transition.schema.as_ref()) {
+        if !payloads.contains(schema) {
+            payloads.push(schema.clone());
+        }
+    }
+    serde_json::json!({
+        "type": "object",
+        "properties": { "outcome": { "type": "string", "enum": names }, "payload": { "anyOf": payloads } },
+        "required": ["outcome", "payload"],
+        "additionalProperties": false,
+    })
+}
+
 /// Reads a handoff file. `None` if the agent left the stub alone or emptied it.
 pub fn from_handoff(text: &str) -> Result<Option<Outcome>, Wrong> {
-    const PLACE: &str = "handoff file";
+    from_text("handoff file", text, Source::HandoffFile)
+}
+
+/// Reads what the tool server wrote down. It was checked then, but the file lies where the agent can write.
+pub fn from_tool(text: &str) -> Result<Option<Outcome>, Wrong> {
+    from_text("report file", text, Source::Tool)
+}
+
+/// Reads an agent's structured output. `None` if it names no outcome.
+pub fn from_structured(value: &Value) -> Result<Option<Outcome>, Wrong> {
+    const PLACE: &str = "structured output";
+    check_size(PLACE, &value.to_string())?;
+    from_value(PLACE, value.clone(), Source::Structured)
+}
+
+fn from_text(place: &'static str, text: &str, source: Source) -> Result<Option<Outcome>, Wrong> {
     if text.trim().is_empty() {
         return Ok(None);
     }
-    check_size(PLACE, text)?;
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| Wrong::Json { place: PLACE, reason: error.to_string() })?;
+    check_size(place, text)?;
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| Wrong::Json { place, reason: error.to_string() })?;
+    from_value(place, value, source)
+}
+
+fn from_value(place: &'static str, value: Value, source: Source) -> Result<Option<Outcome>, Wrong> {
     if !value.is_object() {
         // Said here because serde would take an array for a struct.
-        return Err(Wrong::Shape { place: PLACE, reason: "it is not an object".to_owned() });
+        return Err(Wrong::Shape { place, reason: "it is not an object".to_owned() });
     }
-    let handoff: Handoff = serde_json::from_value(value)
-        .map_err(|error| Wrong::Shape { place: PLACE, reason: error.to_string() })?;
+    let handoff: Handoff =
+        serde_json::from_value(value).map_err(|error| Wrong::Shape { place, reason: error.to_string() })?;
     let Some(name) = handoff.outcome else { return Ok(None) };
-    build(PLACE, &name, handoff.payload, Source::HandoffFile).map(Some)
+    build(place, &name, handoff.payload, source).map(Some)
 }
 
 /// Reads `<<<OUTCOME:name>>>` JSON `<<<END_PAYLOAD>>>` from a message; the last one counts, even if it is broken. `None`
@@ -232,20 +283,32 @@ fn unknown(name: &str, allowed: &BTreeMap<Name, Transition>) -> Wrong {
 }
 
 fn fits(schema: &Value, outcome: &Outcome) -> Result<(), Wrong> {
+    let reasons = mistakes(schema, &outcome.payload);
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    Err(Wrong::Schema { name: outcome.name.clone(), reasons: reasons.join("; ") })
+}
+
+/// What is wrong with a value by a JSON Schema, each mistake with its place; nothing if it fits.
+pub fn mistakes(schema: &Value, value: &Value) -> Vec<String> {
     /// Enough mistakes to mend them in one go, few enough to read.
-    const SHOWN: usize = 5;
-    let wrong = |reasons: String| Wrong::Schema { name: outcome.name.clone(), reasons };
-    let validator = jsonschema::validator_for(schema).map_err(|error| wrong(error.to_string()))?;
-    let reasons: Vec<String> = validator
-        .iter_errors(&outcome.payload)
-        .take(SHOWN)
-        .map(|error| match error.instance_path().as_str() {
-            "" => error.to_string(),
-            path => format!("at {path}: {error}"),
-        })
-        .map(|text| crate::agent::shorten(&text, 300))
-        .collect();
-    if reasons.is_empty() { Ok(()) } else { Err(wrong(reasons.join("; "))) }
+    const SHOWN: usize = 8;
+    let short = |text: String| crate::agent::shorten(&text, 300);
+    let validator = match jsonschema::validator_for(schema) {
+        Ok(validator) => validator,
+        Err(error) => return vec![short(error.to_string())],
+    };
+    let mut all = validator.iter_errors(value).map(|error| match error.instance_path().as_str() {
+        "" => short(error.to_string()),
+        path => short(format!("at {path}: {error}")),
+    });
+    let mut shown: Vec<String> = all.by_ref().take(SHOWN).collect();
+    let more = all.take(PAYLOAD_LIMIT).count();
+    if more > 0 {
+        shown.push(format!("and {more} more"));
+    }
+    shown
 }
 
 fn check_size(place: &'static str, text: &str) -> Result<(), Wrong> {

@@ -20,6 +20,21 @@ pub enum Mode {
     Off,
 }
 
+impl Mode {
+    /// All of them with their names, as configurations and stores write them.
+    pub const ALL: [(&str, Self); 3] = [("on", Self::On), ("strict", Self::Strict), ("off", Self::Off)];
+
+    /// The mode's name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
+    }
+
+    /// The mode of that name.
+    pub fn from_name(text: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(name, _)| *name == text).map(|(_, mode)| *mode)
+    }
+}
+
 /// Whom a program may talk to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

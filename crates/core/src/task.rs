@@ -10,6 +10,7 @@ use crate::fingerprint::Fingerprint;
 use crate::ids::{LegId, Name, TaskId};
 use crate::leg::{Entry, Past};
 use crate::request::Request;
+use crate::sandbox::Mode;
 use crate::time::Timestamp;
 
 /// What a person wants done.
@@ -307,4 +308,6 @@ pub struct Summary {
     pub created: Timestamp,
     /// When it changed last.
     pub updated: Timestamp,
+    /// How its programs are held.
+    pub sandbox: Mode,
 }

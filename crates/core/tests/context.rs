@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use acquit_core::artifact::{Artifact, Commit, DiffStats};
 use acquit_core::config::Config;
-use acquit_core::context::{BUILTIN, Error, Parts, build, variables};
+use acquit_core::context::{BUILTIN, Error, Parts, Tools, build, sections, variables};
 use acquit_core::definition::{Author, Definition};
 use acquit_core::failure::{Failure, Location};
 use acquit_core::ids::{LegId, Name, TaskId};
@@ -36,6 +36,7 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         outputs: Vec::new(),
         secrets: Vec::new(),
         network: None,
+        session: acquit_core::workflow::Continue::Earlier,
     };
     let schema = json!({ "type": "object", "required": ["summary"] });
     let on = outcomes.iter().map(|outcome| {
@@ -114,7 +115,7 @@ fn outcome(called: &str, summary: &str) -> Outcome {
 
 fn past(number: u32, stage: &str, ending: Ending) -> Past {
     let entry = Entry { stage: name(stage), purpose: Purpose::Work };
-    Past { number, entry, ending, usage: acquit_core::agent::Usage::default() }
+    Past { number, entry, ending, usage: acquit_core::agent::Usage::default(), session: None }
 }
 
 /// A task in the middle of its way.
@@ -176,7 +177,17 @@ fn prompt(task: &Task, stage: &str, purpose: Purpose) -> String {
 fn parts<'a>(definition: &'a Definition, task: &'a Task, entry: &'a Entry) -> Parts<'a> {
     let leg = LegId { task: task.id(), number: 3 };
     let (handoff_file, output_dir) = ("/out/handoff.json", "/out");
-    Parts { task, definition, entry, leg, date: "2026-01-31", handoff_file, output_dir }
+    Parts {
+        task,
+        definition,
+        entry,
+        leg,
+        date: "2026-01-31",
+        handoff_file,
+        output_dir,
+        memory: acquit_core::context::Memory::None,
+        tools: Tools::Absent,
+    }
 }
 
 #[test]
@@ -185,6 +196,21 @@ fn prompts_are_as_they_were() {
     insta::assert_snapshot!("implement", prompt(&under_way(), "code", Purpose::Work));
     insta::assert_snapshot!("fix", prompt(&under_way(), "mend", fix()));
     insta::assert_snapshot!("review", prompt(&under_way(), "review", Purpose::Work));
+}
+
+#[test]
+fn an_agent_with_tools_is_told_of_them_and_of_the_other_ways() {
+    let (task, definition) = (task("List as JSON."), definition());
+    let entry = Entry { stage: name("plan"), purpose: Purpose::Work };
+    let with = Parts { tools: Tools::Offered, ..parts(&definition, &task, &entry) };
+    let all = sections(&with).unwrap();
+    let names: Vec<&str> = all.iter().map(|section| section.name.as_str()).collect();
+    assert_eq!(names, ["rules", "mode", "instructions", "task", "outcomes", "report", "project"]);
+    let report = &all[5].text;
+    for word in ["`report_outcome`", "`ask`", "`propose_options`", "handoff.json", "<<<END_PAYLOAD>>>"] {
+        assert!(report.contains(word), "{word}: {report}");
+    }
+    assert!(!build(&parts(&definition, &task, &entry)).unwrap().contains("`report_outcome`"));
 }
 
 #[test]

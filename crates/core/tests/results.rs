@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use acquit_core::gate::Format;
-use acquit_core::results::{Outcome, Results};
+use acquit_core::results::{Known, Merged, Outcome, Results};
 use proptest::prelude::*;
 
 const REPORTS: [(&str, Format, &str); 8] = [
@@ -78,6 +78,15 @@ fn the_same_file_of_two_packages_holds_two_tests() {
     let text = "     Running unittests src/lib.rs (target/debug/deps/a-0123)\ntest t ... ok\n\
                      Running unittests src/lib.rs (target/debug/deps/b-4567)\ntest t ... FAILED\n";
     assert_eq!(read(Format::Libtest, text).executed(), 2);
+}
+
+#[test]
+fn a_test_that_the_runner_tried_again_is_flaky_though_it_passed() {
+    let text = "<testsuite name='s'><testcase name='a'><flakyFailure message='assert 0'/></testcase><testcase name='b'/></testsuite>";
+    let mut merged = Merged::default();
+    merged.add(read(Format::Junit, text));
+    let known: Vec<Known<'_>> = merged.results.tests.keys().map(|id| merged.of(id)).collect();
+    assert_eq!(known, [Known::Flaky, Known::Passed]);
 }
 
 #[test]

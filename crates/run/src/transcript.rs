@@ -6,24 +6,21 @@
 //! them, because decoding may bring one to light. Offsets are those of the file from which secrets were taken out, which
 //! takes the place of the first one when the agent has ended.
 
-use acquit_core::agent::{Chunk, Item, Said, TEXT_LIMIT, Usage, shorten};
-use acquit_core::outcome::PAYLOAD_LIMIT;
+use acquit_core::agent::{Chunk, Item, Said, TEXT_LIMIT, shorten};
 
 use crate::agent::Parser;
+use crate::heard::Heard;
 use crate::secrets::{Redactor, Stream};
 
 /// A longer line is read up to here, and the rest of it is passed over: agents print whole files as one JSON line, but
 /// nobody reads a line of megabytes at a glance.
-const LINE_LIMIT: usize = 1024 * 1024;
+pub(crate) const LINE_LIMIT: usize = 1024 * 1024;
 
 /// A chunk is written when it covers so many bytes of output: one durable commit for what arrived together.
 const CHUNK_BYTES: u64 = 1024 * 1024;
 
 /// A chunk carries at most so many items. In a burst nobody can follow, the file has them all.
 const CHUNK_ITEMS: usize = 512;
-
-/// The last words of an agent are kept so far, for outcome markers: the largest payload and the words around it.
-const LAST_WORDS: usize = PAYLOAD_LIMIT + 64 * 1024;
 
 /// Reads a leg's output as it comes.
 pub struct Transcript {
@@ -35,10 +32,8 @@ pub struct Transcript {
     line_began: u64,
     chunk: Chunk,
     said: Vec<Said>,
-    /// What was used, as far as the agent told.
-    pub usage: Usage,
-    last_words: String,
-    tools: u64,
+    /// What the harness must know of it.
+    pub heard: Heard,
 }
 
 impl Transcript {
@@ -53,9 +48,7 @@ impl Transcript {
             line_began: 0,
             chunk: Chunk::default(),
             said: Vec::new(),
-            usage: Usage::default(),
-            last_words: String::new(),
-            tools: 0,
+            heard: Heard::default(),
         }
     }
 
@@ -91,6 +84,8 @@ impl Transcript {
         if self.chunk.to > self.line_began {
             self.end_line();
         }
+        self.parser.finish(&mut self.said);
+        self.keep(self.line_began);
     }
 
     /// Whether enough has come together for a commit of its own.
@@ -100,7 +95,7 @@ impl Transcript {
 
     /// The whole lines since the last chunk, if there are any.
     pub fn cut(&mut self) -> Option<Chunk> {
-        if self.chunk.lines == 0 {
+        if self.chunk.lines == 0 && self.chunk.items.is_empty() {
             return None;
         }
         let (border, end) = (self.line_began, self.chunk.to);
@@ -108,16 +103,6 @@ impl Transcript {
         let mut chunk = std::mem::replace(&mut self.chunk, next);
         chunk.to = border;
         Some(chunk)
-    }
-
-    /// What the agent said last, for outcome markers.
-    pub fn last_words(&self) -> &str {
-        &self.last_words
-    }
-
-    /// How many tools it used.
-    pub fn tools(&self) -> u64 {
-        self.tools
     }
 
     fn extend_line(&mut self, bytes: &[u8]) {
@@ -132,11 +117,16 @@ impl Transcript {
         self.line.clear();
         // A line of the limit's size should not keep its memory for the rest of the leg.
         self.line.shrink_to(CHUNK_ITEMS * 128);
+        self.keep(offset);
+    }
+
+    /// Takes over what the parser said of the line that begins at `offset`.
+    fn keep(&mut self, offset: u64) {
         let mut said = std::mem::take(&mut self.said);
         for said in said.drain(..) {
             let hidden = || Said::Raw { text: "[a secret]".to_owned() };
             let said = self.redactor.stored(said).unwrap_or_else(hidden);
-            self.heed(&said);
+            self.heard.heed(&said);
             if self.chunk.items.len() < CHUNK_ITEMS {
                 self.chunk.items.push(Item { offset, said: short(said) });
             } else {
@@ -144,32 +134,6 @@ impl Transcript {
             }
         }
         self.said = said;
-    }
-
-    /// What the harness itself must know of what was said, whether or not the store keeps it.
-    fn heed(&mut self, said: &Said) {
-        match said {
-            Said::Usage(usage) => self.usage.add(usage),
-            Said::Text { text } | Said::End { text, .. } => self.remember(text),
-            Said::ToolUse { .. } => self.tools += 1,
-            Said::Thinking { .. }
-            | Said::ToolResult { .. }
-            | Said::Session { .. }
-            | Said::Limit { .. }
-            | Said::Raw { .. } => {}
-        }
-    }
-
-    fn remember(&mut self, text: &str) {
-        self.last_words.push_str(text);
-        self.last_words.push('\n');
-        if self.last_words.len() > 2 * LAST_WORDS {
-            let mut cut = self.last_words.len() - LAST_WORDS;
-            while !self.last_words.is_char_boundary(cut) {
-                cut += 1;
-            }
-            self.last_words.drain(..cut);
-        }
     }
 }
 
@@ -184,7 +148,14 @@ fn short(said: Said) -> Said {
         Said::Limit { until, text } => Said::Limit { until, text: cut(text) },
         Said::End { ok, text } => Said::End { ok, text: cut(text) },
         Said::Raw { text } => Said::Raw { text: cut(text) },
+        Said::Denied { tool, text } => Said::Denied { tool: cut(tool), text: cut(text) },
+        Said::Fault { fault, text, again } => Said::Fault { fault, text: cut(text), again },
+        Said::Unknown { kind } => Said::Unknown { kind: cut(kind) },
         Said::Usage(usage) => Said::Usage(usage),
+        Said::Report { value } => {
+            let text = value.to_string();
+            if text.len() > TEXT_LIMIT { Said::Text { text: cut(text) } } else { Said::Report { value } }
+        }
     }
 }
 
@@ -194,8 +165,11 @@ mod tests {
     use acquit_core::config::Adapter;
 
     fn transcript() -> Transcript {
+        let now = || acquit_core::time::Timestamp(0);
+        let before = acquit_core::agent::Usage::default();
+        let hearing = crate::agent::Hearing { before, model: None, structured: false, now };
         Transcript::new(
-            crate::agent::parser(&Adapter::Scripted { script: String::new() }),
+            crate::agent::parser(&Adapter::Scripted { script: String::new() }, hearing),
             Redactor::default(),
         )
     }
@@ -257,6 +231,6 @@ mod tests {
         }
         let chunk = transcript.cut().unwrap();
         assert_eq!((chunk.lines, chunk.items.len() as u64 + chunk.omitted), (2_000, 2_000));
-        assert_eq!(transcript.usage.input, 2_000);
+        assert_eq!(transcript.heard.usage.input, 2_000);
     }
 }

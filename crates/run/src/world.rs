@@ -48,6 +48,10 @@ impl World {
     }
 }
 
+const HANDOFF: &str = "handoff.json";
+const REPORT: &str = ".acquit-report.json";
+const PROGRESS: &str = ".acquit-progress.jsonl";
+
 /// A leg's files: what it was told, what it said, what it left.
 #[derive(Clone, Debug)]
 pub struct LegFolder(PathBuf);
@@ -65,7 +69,27 @@ impl LegFolder {
 
     /// Where the agent reports its outcome.
     pub fn handoff(&self) -> PathBuf {
-        self.output_dir().join("handoff.json")
+        self.output_dir().join(HANDOFF)
+    }
+
+    /// Where acquit's tools write down what the agent reports with them.
+    pub fn report(&self) -> PathBuf {
+        self.output_dir().join(REPORT)
+    }
+
+    /// Where acquit's tools write down how far the agent says it is.
+    pub fn progress(&self) -> PathBuf {
+        self.output_dir().join(PROGRESS)
+    }
+
+    /// What acquit's tools know of the leg.
+    pub fn tools(&self) -> PathBuf {
+        self.0.join("tools.json")
+    }
+
+    /// Whether a file of this name in the output folder is no artifact, but a way to talk with the harness.
+    pub fn is_own(name: &str) -> bool {
+        [HANDOFF, REPORT, PROGRESS].contains(&name)
     }
 
     /// Where the agent leaves files.
@@ -81,6 +105,11 @@ impl LegFolder {
     /// All that it printed as errors.
     pub fn errors(&self) -> PathBuf {
         self.0.join("errors.log")
+    }
+
+    /// Files that the agent is told by, which it only reads.
+    pub fn settings(&self) -> PathBuf {
+        self.0.join("settings")
     }
 
     /// All that a gate, or the setup, printed.

@@ -8,6 +8,7 @@ use acquit_core::agent::{Chunk, shorten};
 use acquit_core::event::{Body, Event, Level};
 use acquit_core::ids::{Fence, LegId, TaskId};
 use acquit_core::leg::{Leg, State};
+use acquit_core::sandbox::Mode;
 use acquit_core::store::Filter;
 use acquit_core::task::{Actor, End, State as TaskState, Summary, Task};
 use acquit_core::time::Timestamp;
@@ -29,7 +30,7 @@ pub(crate) use leg_columns;
 
 /// The columns that [`SummaryRow`] is read from, in its fields' order.
 pub(crate) const SUMMARY_COLUMNS: &str =
-    "id, title, project_name, workflow, state, stage, priority, legs, cost, created, updated";
+    "id, title, project_name, workflow, state, stage, priority, legs, cost, created, updated, sandbox";
 
 /// The tasks that wait for one which does not mend their failure any more.
 pub(crate) const RELEASED: &str = "select blocked.task from blocked left join roots
@@ -105,6 +106,7 @@ pub(crate) struct SummaryRow {
     pub(crate) cost: Option<i64>,
     pub(crate) created: i64,
     pub(crate) updated: i64,
+    pub(crate) sandbox: String,
 }
 
 impl SummaryRow {
@@ -122,6 +124,7 @@ impl SummaryRow {
             cost_micros: self.cost.map(natural),
             created: Timestamp(self.created),
             updated: Timestamp(self.updated),
+            sandbox: Mode::from_name(&self.sandbox).unwrap_or_default(),
         })
     }
 }

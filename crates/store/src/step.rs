@@ -27,7 +27,8 @@ pub(crate) fn create(
         Refusal::corrupt("history of a new task", "it does not begin with the task's creation")
     })?;
     task.version = 1;
-    tables.insert_task(&TaskRow::of(&task, now)?, &json("definition", definition)?)?;
+    let sandbox = definition.config.sandbox.name();
+    tables.insert_task(&TaskRow::of(&task, now)?, &json("definition", definition)?, sandbox)?;
     move_legs(tables, now, &task, changes, None)?;
     tables.append(key(task.id()), &events(now, changes, by)?)?;
     Ok(task)
@@ -101,10 +102,6 @@ fn move_legs(
                 not_before: now.plus(delay.duration()),
                 priority: i64::from(task.seed.wish.priority),
             })?,
-            Change::LegHeld { leg, until } => {
-                let hold = hold.filter(|hold| hold.leg == id(*leg)).ok_or(Error::Fenced(id(*leg)))?;
-                must_hold(tables.put_back(hold, *until)?, hold.leg)?;
-            }
             Change::LegEnded { leg, report } => end_leg(tables, now, id(*leg), report, hold)?,
             Change::CancelAsked { .. } => tables.ask_cancel(key(task.id()))?,
             Change::Created { .. }

@@ -14,7 +14,7 @@ use crate::refusal::Result;
 pub(crate) trait Tables {
     /// A number for a new task.
     fn reserve(&mut self) -> Result<i64>;
-    fn insert_task(&mut self, task: &TaskRow, definition: &str) -> Result<()>;
+    fn insert_task(&mut self, task: &TaskRow, definition: &str, sandbox: &str) -> Result<()>;
     /// The task's version; from here to the end of the transaction nobody else changes the task.
     fn lock_task(&mut self, task: i64) -> Result<Option<i64>>;
     fn update_task(&mut self, task: &TaskRow) -> Result<()>;
@@ -35,8 +35,6 @@ pub(crate) trait Tables {
     fn insert_leg(&mut self, leg: &NewLeg<'_>) -> Result<()>;
     /// Ends a leg that runs under the fence or, without one, a leg that nobody has claimed.
     fn end_leg(&mut self, leg: Place, fence: Option<i64>, end: &LegEnd) -> Result<Touched>;
-    /// Makes a held leg ready again, for later.
-    fn put_back(&mut self, hold: Hold, until: Timestamp) -> Result<Touched>;
     /// Marks the active leg for its end, and makes it due: whoever claims it ends it, however long it was to wait.
     fn ask_cancel(&mut self, task: i64) -> Result<()>;
     /// Whether the hold is good; if so, it stays so to the end of the transaction.

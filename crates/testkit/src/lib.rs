@@ -3,8 +3,10 @@
 //! Nothing here is part of the product. A test that needs something from outside asks [`need`] (or a module that asks
 //! it) and so fails under `cargo xtask test` and skips aloud under plain `cargo test`.
 
+pub mod agents;
 #[cfg(target_os = "linux")]
 pub mod hostile;
+pub mod model;
 pub mod need;
 pub mod postgres;
 pub mod repo;

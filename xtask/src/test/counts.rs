@@ -8,6 +8,8 @@ pub(super) struct Counts {
     pub(super) passed: u64,
     pub(super) failed: u64,
     pub(super) skipped: u64,
+    /// Of those that passed, how many did so only at another try.
+    pub(super) flaky: u64,
 }
 
 impl Counts {
@@ -16,13 +18,18 @@ impl Counts {
             passed: self.passed + other.passed,
             failed: self.failed + other.failed,
             skipped: self.skipped + other.skipped,
+            flaky: self.flaky + other.flaky,
         }
     }
 }
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)?;
+        match self.flaky {
+            0 => Ok(()),
+            flaky => write!(f, "; {flaky} passed only at another try (FLAKY above)"),
+        }
     }
 }
 
@@ -42,7 +49,7 @@ pub(super) fn in_line(line: &str, runner: Runner) -> Option<Counts> {
         Runner::Nextest => plain.trim_start().strip_prefix("Summary [")?.split_once(" run:")?.1,
         Runner::CargoTest => plain.strip_prefix("test result: ")?.split_once(". ")?.1,
     };
-    let mut counts = Counts::default();
+    let mut counts = Counts { flaky: flaky(rest), ..Counts::default() };
     // "3 passed (1 slow), 1 timed out, 2 skipped" and "3 passed; 0 failed; 2 ignored; …".
     for part in outside_parentheses(rest).split([',', ';']) {
         let Some((number, kind)) = part.trim().split_once(' ') else { continue };
@@ -56,6 +63,12 @@ pub(super) fn in_line(line: &str, runner: Runner) -> Option<Counts> {
         }
     }
     Some(counts)
+}
+
+/// The number before the word, in the parentheses of nextest: "6 passed (2 slow, 1 flaky)".
+fn flaky(text: &str) -> u64 {
+    let words: Vec<&str> = text.split([' ', '(', ')', ',']).filter(|word| !word.is_empty()).collect();
+    words.windows(2).find(|pair| pair[1] == "flaky").and_then(|pair| pair[0].parse().ok()).unwrap_or(0)
 }
 
 fn without_colour(line: &str) -> String {
@@ -91,7 +104,7 @@ mod tests {
     use super::*;
 
     fn check(runner: Runner, line: &str, expected: Option<(u64, u64, u64)>) {
-        let expected = expected.map(|(passed, failed, skipped)| Counts { passed, failed, skipped });
+        let expected = expected.map(|(passed, failed, skipped)| Counts { passed, failed, skipped, flaky: 0 });
         assert_eq!(in_line(line, runner), expected, "{line}");
     }
 
@@ -132,6 +145,15 @@ mod tests {
             "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out",
             Some((1, 2, 0)),
         );
+    }
+
+    #[test]
+    fn tests_that_passed_at_another_try_are_counted() {
+        let line = "     Summary [ 2s] 9 tests run: 9 passed (2 slow, 3 flaky), 1 skipped";
+        assert_eq!(in_line(line, Runner::Nextest).map(|counts| counts.flaky), Some(3));
+        let line = "     Summary [ 2s] 9 tests run: 9 passed (1 flaky), 1 skipped";
+        let words = in_line(line, Runner::Nextest).map(|counts| counts.to_string()).unwrap_or_default();
+        assert!(words.contains("1 passed only at another try"), "{words}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use crate::agents::{self, Installing};
 use crate::server::Server;
 use crate::tidy::{self, source::Tree};
 use crate::{Stop, require, shell};
@@ -40,14 +41,25 @@ struct Step<'a> {
 /// Runs everything, or with `filters` only the tests whose names contain one of them.
 pub(crate) fn run(filters: &[&str]) -> Result<(), Stop> {
     let counts = Cell::new(Counts::default());
+    // Begun with the requirements and waited for before the tests: compilers and package managers work at a time.
+    let installing = Cell::new(None::<Installing>);
     let mut steps = vec![Step {
         name: "requirements",
         command: "cargo xtask test",
-        run: Box::new(|| require::all().map(|()| Ended::Held)),
+        run: Box::new(|| {
+            require::all()?;
+            installing.set(Some(agents::start()?));
+            Ok(Ended::Held)
+        }),
     }];
     if filters.is_empty() {
         steps.extend(checks());
     }
+    steps.push(Step {
+        name: "agents",
+        command: "cargo xtask test",
+        run: Box::new(|| installing.take().map_or(Ok(()), Installing::finish).map(|()| Ended::Held)),
+    });
     steps.push(Step {
         name: "tests",
         command: "cargo xtask test <the name of a failed test>",

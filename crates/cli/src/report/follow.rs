@@ -4,6 +4,7 @@ use acquit_core::agent::{Item, Said, Usage};
 use acquit_core::change::Change;
 use acquit_core::event::{Body, Event, Level};
 use acquit_core::leg::{Ending, Entry, Purpose};
+use acquit_core::time::Span;
 
 use super::status::Status;
 use super::{Look, Printer, money, text};
@@ -20,6 +21,16 @@ pub enum Story {
     Asked,
     /// Told beside the result: it goes to standard error.
     Beside,
+}
+
+/// What a task's newest leg does at the moment.
+pub enum Now {
+    /// It runs, and has used this.
+    Runs(Usage),
+    /// It may be claimed after this.
+    Waits(std::time::Duration),
+    /// It has ended.
+    Between,
 }
 
 /// Prints events and what agents say.
@@ -67,7 +78,12 @@ impl Follower {
                 self.doing = format!("agent {agent}");
                 vec![self.faint(&format!("agent {agent} works"))]
             }
-            Body::AgentEnded { exit, .. } if exit == "exit 0" => Vec::new(),
+            Body::AgentEnded { exit, left: 0, .. } if exit == "exit 0" => Vec::new(),
+            Body::Progress { text, .. } => {
+                self.doing = text::line(text, WIDTH);
+                let words = text::line(&event.body.summary(), WIDTH);
+                vec![self.faint(&format!("│ {words}"))]
+            }
             Body::AgentEnded { .. } | Body::Step { .. } | Body::WorkSaved { .. } => {
                 vec![self.faint(&event.body.summary())]
             }
@@ -91,10 +107,14 @@ impl Follower {
                 format!("→ {}", self.doing)
             }
             Said::Limit { text, .. } => text::line(&format!("usage limit: {text}"), WIDTH),
+            Said::Denied { tool, text } => text::line(&format!("{tool} was refused: {text}"), WIDTH),
+            Said::Fault { text, .. } => text::line(&format!("trouble: {text}"), WIDTH),
             Said::Thinking { .. }
             | Said::ToolResult { .. }
             | Said::Usage(_)
             | Said::Session { .. }
+            | Said::Report { .. }
+            | Said::Unknown { .. }
             | Said::End { .. } => return,
         };
         if !shown.is_empty() {
@@ -109,11 +129,20 @@ impl Follower {
     }
 
     /// Renews the live line. `running` is what the current leg has used so far.
-    pub fn tick(&mut self, running: &Usage) {
+    pub fn tick(&mut self, now: &Now) {
         let mut cost = self.cost.clone();
-        cost.add(running);
+        let mut doing = self.doing.clone();
+        match now {
+            Now::Runs(usage) => cost.add(usage),
+            // Shorter waits are over before anybody has read of them.
+            Now::Waits(left) if left.as_secs() > 0 => {
+                let left = Span::secs(left.as_secs());
+                doing = format!("goes on in {left}");
+            }
+            Now::Waits(_) | Now::Between => {}
+        }
         let cost = money::usage_cost(&cost);
-        let parts = [self.stage.as_str(), self.doing.as_str(), cost.as_str()];
+        let parts = [self.stage.as_str(), doing.as_str(), cost.as_str()];
         let what: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         self.status.show(&what.join(" · "));
     }
@@ -146,8 +175,7 @@ impl Follower {
                 )]
             }
             Change::Created { .. } | Change::Ended { .. } => Vec::new(),
-            Change::LegHeld { .. }
-            | Change::BudgetsReset
+            Change::BudgetsReset
             | Change::VariationTried { .. }
             | Change::Blocked { .. }
             | Change::RequestAnswered { .. }
@@ -177,7 +205,8 @@ impl Follower {
             | Ending::Failed { .. }
             | Ending::TimedOut { .. }
             | Ending::Cancelled
-            | Ending::Lost { .. } => {
+            | Ending::Lost { .. }
+            | Ending::Held { .. } => {
                 let trouble = ending.trouble().unwrap_or_default();
                 let mut lines = trouble.lines();
                 let first = text::line(lines.next().unwrap_or_default(), WIDTH);

@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod follow;
 mod gate;
 pub mod money;
+pub mod request;
 mod status;
 pub mod table;
 pub mod task;

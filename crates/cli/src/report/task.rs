@@ -3,7 +3,6 @@
 use acquit_core::artifact::Artifact;
 use acquit_core::gate::Verdict;
 use acquit_core::leg::Leg;
-use acquit_core::request::Ask;
 use acquit_core::sandbox::Mode;
 use acquit_core::task::{End, State, Summary, Task};
 use acquit_core::time::{Span, Timestamp};
@@ -27,7 +26,11 @@ impl Printer {
         let lines =
             table::lines(&["TASK", "STATE", "STAGE", "LEGS", "COST", "UPDATED", "TITLE"], &rows, &[3, 4]);
         for (index, line) in lines.iter().enumerate() {
-            self.data(&self.paint(if index == 0 { Look::Faint } else { Look::Plain }, line));
+            let line = self.paint(if index == 0 { Look::Faint } else { Look::Plain }, line);
+            let open = index > 0 && tasks[index - 1].sandbox == Mode::Off;
+            let mark =
+                if open { format!("  {}", self.paint(Look::Bad, "SANDBOX OFF")) } else { String::new() };
+            self.data(&format!("{line}{mark}"));
         }
     }
 
@@ -61,7 +64,7 @@ impl Printer {
         if let State::Waiting { request } = &task.state {
             self.data("");
             self.data(&self.paint(Look::Notable, &text::visible(&request.question)));
-            self.data(&answers(task, &request.ask));
+            self.request(task, request);
         }
         self.bill(task, legs);
     }
@@ -174,7 +177,7 @@ impl Printer {
             State::Waiting { request } => {
                 let mark = self.paint(Look::Notable, "?");
                 self.data(&format!("{mark} {id} waits for a person: {}", text::visible(&request.question)));
-                self.data(&answers(task, &request.ask));
+                self.request(task, request);
             }
             state @ State::Blocked { root, .. } => {
                 self.data(&format!("{} {id} {}", self.paint(Look::Notable, "?"), self.state(state)));
@@ -226,24 +229,6 @@ fn leg_row(task: &Task, leg: &Leg) -> Vec<String> {
 fn took(leg: &Leg) -> Span {
     let length = leg.started.zip(leg.ended).map_or(std::time::Duration::ZERO, |(from, to)| to.since(from));
     Span::from(u64::try_from(length.as_millis()).unwrap_or(u64::MAX))
-}
-
-fn answers(task: &Task, ask: &Ask) -> String {
-    let id = task.id();
-    let how = match ask {
-        Ask::Question => "--text \"…\"".to_owned(),
-        Ask::Choice { options } => format!("--choose {}", alternatives(options)),
-        Ask::Approval { .. } => "--approve, or --reject \"…\"".to_owned(),
-        Ask::Stage { outcomes } => format!("--choose {}", alternatives(outcomes)),
-        Ask::Budget { .. } | Ask::Stuck => {
-            "--approve (once more), --text \"…\", or --reject \"…\"".to_owned()
-        }
-    };
-    format!("  answer it:  acquit task answer {id} {how}\n  go on:      acquit run {id}")
-}
-
-fn alternatives<T: ToString>(options: &[T]) -> String {
-    options.iter().map(ToString::to_string).collect::<Vec<_>>().join("|")
 }
 
 fn short(commit: &str) -> &str {

@@ -2,9 +2,11 @@
 
 pub mod demo;
 pub mod doctor;
+pub mod inbox;
 pub mod init;
 pub mod leg;
 pub mod logs;
+pub mod mcp;
 pub mod run;
 pub mod sandbox;
 pub mod scripted;

@@ -9,7 +9,12 @@ use acquit_run::process::Spawner;
 use acquit_run::world::Environment;
 
 /// Plays the script and returns the exit code. It is an agent here: its words go to the harness, unadorned.
-pub fn scripted(script: &Path, exe: &Path, environment: Vec<(OsString, OsString)>) -> i32 {
+pub fn scripted(
+    script: &Path,
+    tools: Vec<OsString>,
+    exe: &Path,
+    environment: Vec<(OsString, OsString)>,
+) -> i32 {
     let known = Environment::new(environment.clone());
     let text = |name| known.get(name).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default();
     let leg = Leg {
@@ -17,6 +22,7 @@ pub fn scripted(script: &Path, exe: &Path, environment: Vec<(OsString, OsString)
         attempt: text("ACQUIT_ATTEMPT").parse().unwrap_or(1),
         handoff: text("ACQUIT_HANDOFF").into(),
         output_dir: text("ACQUIT_OUTPUT").into(),
+        tools,
         env: environment,
     };
     match play(script, &leg, &Spawner::new(exe), &mut std::io::stdout().lock()) {

@@ -12,7 +12,7 @@ use crate::args::TaskVerb;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::verbs::run;
+use crate::verbs::{inbox, run};
 
 /// Does one of them.
 pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
@@ -54,15 +54,8 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
                 (_, _, _, Some(text)) => Answer::Text { text },
                 (_, None, None, None) => Answer::Approve,
             };
-            let request = match store.task(task)?.state {
-                State::Waiting { request } => request.number,
-                State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => 0,
-            };
-            let task = desk.decide(store, task, &Input::Answer { request, by: desk.person(), answer })?;
-            if matches!(task.state, State::Working { .. }) {
-                printer.say(&format!("answered; `acquit run {}` goes on with it", task.id()));
-            }
-            task
+            let known = store.task(task)?;
+            inbox::give(desk, store, &known, answer)?
         }
         TaskVerb::Cancel { task } => {
             let task = desk.cancel(store, task)?;

@@ -39,6 +39,11 @@ pub(crate) struct Sandbox {
     variables: Vec<(String, String)>,
 }
 
+/// The binary under test: the one that cargo built, or a copy of it that other users can reach.
+pub(crate) fn binary() -> PathBuf {
+    std::env::var_os("ACQUIT_TEST_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_acquit").into()).into()
+}
+
 /// A command that has ended.
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -115,7 +120,7 @@ impl Sandbox {
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         let (out, err) =
             (self.place(&format!("said/{number}.out")), self.place(&format!("said/{number}.err")));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_acquit"));
+        let mut command = Command::new(binary());
         command.args(args).current_dir(self.repo.path()).env_clear();
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("USER", "tester").env("LANG", "C.UTF-8");
         command.env("HOME", self.place("home")).env("TMPDIR", self.place("tmp"));

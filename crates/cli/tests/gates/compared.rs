@@ -90,3 +90,38 @@ fn the_base_is_run_once_for_all_tasks_that_start_from_it() {
     assert!(sample.judge(&case).passed);
     assert!(sample.leg_file(3, "check-proof-base-1.log").exists());
 }
+
+#[test]
+fn dependencies_are_installed_in_the_tree_beside_once_for_each_state_of_the_lock_file() {
+    // A test says which word must be in the code; without the dependencies nothing can be run.
+    const RUNNER: &str = r#"
+test -e deps/here || exit 7
+{ echo "<testsuite name='checks'>"
+for file in checks/*; do
+  if grep -q "$(cat $file)" code; then echo "<testcase name='$file'/>"
+  else echo "<testcase name='$file'><failure message='assert $file'/></testcase>"; fi
+done
+echo "</testsuite>"; } > results.xml
+! grep -q failure results.xml
+"#;
+    const GATE: &str = "check = \"tdd\"\nrun = \"sh run.sh\"\nreport = { junit = \"results.xml\" }\ntests = [\"checks/**\"]\n";
+    const SETUP: &str = "\n[setup]\nrun = \"mkdir -p deps && touch deps/here && echo set >> '@ROOT@/setups'\"\nlock_files = [\"lock\"]\n";
+    const FILES: [(&str, &str); 5] = [
+        ("run.sh", RUNNER),
+        (".gitignore", "results.xml\ndeps\n"),
+        ("code", "one\n"),
+        ("checks/one", "one"),
+        ("lock", "1\n"),
+    ];
+    let mut sample = Sample::set_up(SETUP, GATE, &FILES, "/usr/local/bin:/usr/bin:/bin");
+    let setups = |sample: &Sample| crate::common::read(&sample.place("setups")).lines().count();
+    let verdict = sample.judge(&Case::new(Kind::Honest, &[("code", "one\ntwo\n"), ("checks/two", "two")]));
+    assert!(verdict.passed, "{verdict:#?}");
+    // In the workspace, and in the tree beside it.
+    assert_eq!(setups(&sample), 2);
+    // Another lock file with the change: once more for the change. The base is known by now, and is not shown.
+    const CHANGED: [(&str, &str); 3] = [("code", "one\ntwo\n"), ("checks/two", "two"), ("lock", "2\n")];
+    let verdict = sample.judge(&Case::new(Kind::Honest, &CHANGED));
+    assert!(verdict.passed, "{verdict:#?}");
+    assert_eq!(setups(&sample), 5);
+}

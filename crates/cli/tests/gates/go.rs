@@ -14,7 +14,6 @@ use crate::kit::{Case, Kind, Sample};
 
 const GATE: &str = r#"
 check = "tdd"
-build = "go test -vet=off -run '^$' ./..."
 run = "go test -vet=off -json -count=1 ./..."
 report = "go-test"
 runs = 2

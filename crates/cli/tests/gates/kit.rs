@@ -117,11 +117,16 @@ run = ["sh", "-c", "cp -R \"$0/change/.\" . && xargs -r rm < \"$0/gone\"", "@ROO
 impl Sample {
     /// A repository of these files, with this gate.
     pub(crate) fn new(gate: &str, files: &[(&str, &str)], path: &str) -> Self {
+        Self::set_up("", gate, files, path)
+    }
+
+    /// The same with more in the configuration.
+    pub(crate) fn set_up(config: &str, gate: &str, files: &[(&str, &str)], path: &str) -> Self {
         let workflow = format!(
             "[budgets]\ntest = 0\nnothing = 0\nharness = 0\n[gates.proof]\nkind = \"test\"\ntimeout = \"1m\"\n{gate}\n\
              [stages.code]\nmode = \"implement\"\ngates = [\"proof\"]\non = {{ pr_ready = \"done\" }}\n"
         );
-        let sandbox = Sandbox::new(AGENT, &workflow, "").with("PATH", path);
+        let sandbox = Sandbox::new(&format!("{AGENT}{config}"), &workflow, "").with("PATH", path);
         for (path, text) in files {
             sandbox.repo.write(path, text);
         }
@@ -132,6 +137,11 @@ impl Sample {
     /// The home of whoever runs acquit.
     pub(crate) fn home(&self) -> std::path::PathBuf {
         self.sandbox.place("home")
+    }
+
+    /// A place beside the repository, which programs of the leg reach.
+    pub(crate) fn place(&self, name: &str) -> std::path::PathBuf {
+        self.sandbox.place(name)
     }
 
     /// A file of the only leg of a task.

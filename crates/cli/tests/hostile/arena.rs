@@ -63,7 +63,10 @@ pub(crate) struct Leg {
 }
 
 /// Builds the attacker beside the test, as cargo would.
-fn program() -> PathBuf {
+pub(crate) fn program() -> PathBuf {
+    if let Some(built) = std::env::var_os("ACQUIT_TEST_HOSTILE") {
+        return built.into();
+    }
     let test = std::env::current_exe().unwrap();
     let target = test.ancestors().nth(3).expect("target/<profile>/deps/<test>").to_owned();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -147,14 +150,29 @@ impl Arena {
             .chain(own.iter().map(|verb| (*verb, (*verb).to_owned())));
         let mut config = config(role, network, &listed);
         for (name, verbs) in lists {
-            let attack = format!("tools/hostile tools/world {verbs}");
-            let (agent, gate) = match role {
-                Role::Agent => (format!("{attack}; echo work > work.txt"), "true".to_owned()),
-                Role::Gate => ("echo work > work.txt".to_owned(), attack),
+            let attack = |verbs: &str| format!("tools/hostile tools/world {verbs}");
+            let (agent, gates) = match role {
+                Role::Agent => (format!("{}; echo work > work.txt", attack(&verbs)), vec!["true".to_owned()]),
+                Role::Gate => {
+                    let verbs: Vec<&str> = verbs.split(' ').collect();
+                    let gates = verbs.chunks(GATE_VERBS).map(|some| attack(&some.join(" "))).collect();
+                    ("echo work > work.txt".to_owned(), gates)
+                }
             };
             config.push_str(&format!("[agents.{name}]\nadapter = \"command\"\nrun = \"{agent}\"\n"));
             let limit = if name == "spin" { SPIN_LIMIT } else { STAGE_LIMIT };
-            let flow = WORKFLOW.replace("AGENT", name).replace("GATE", &gate).replace("LIMIT", limit);
+            let named = |number: usize| format!("attack-{number}");
+            let list: Vec<String> = (0..gates.len()).map(|number| format!("{:?}", named(number))).collect();
+            let gates: Vec<String> = gates
+                .iter()
+                .enumerate()
+                .map(|(number, run)| GATE.replace("NAME", &named(number)).replace("RUN", run))
+                .collect();
+            let flow = WORKFLOW
+                .replace("GATES", &gates.join(""))
+                .replace("LIST", &list.join(", "))
+                .replace("AGENT", name)
+                .replace("LIMIT", limit);
             sandbox.repo.write(&format!(".acquit/workflows/{name}.toml"), &flow);
         }
         sandbox.repo.write(".acquit/acquit.toml", &config);
@@ -237,7 +255,10 @@ impl Arena {
         let legs = self.sandbox.place(&format!("acquit/tasks/{task}/legs/1"));
         let said = match self.role {
             Role::Agent => read(&legs.join("output.log")),
-            Role::Gate => read(&legs.join("check-attack.log")),
+            Role::Gate => {
+                let logs = (0..).map(|number| legs.join(format!("check-attack-{number}.log")));
+                logs.take_while(|log| log.exists()).map(|log| read(&log)).collect()
+            }
         };
         let events = self.sandbox.acquit(&["logs", &task, "--all", "--json"]);
         let words = self.sandbox.acquit(&["logs", &task, "--all"]);
@@ -341,6 +362,15 @@ impl Drop for Arena {
     }
 }
 
+/// So many attacks of a gate that the end of its output, which goes into the event log, has them all.
+const GATE_VERBS: usize = 15;
+
+const GATE: &str = r#"
+[gates.NAME]
+run = "RUN"
+timeout = "LIMIT"
+"#;
+
 const WORKFLOW: &str = r#"
 [budgets]
 outcome = 0
@@ -349,15 +379,13 @@ limit = 0
 nothing = 0
 harness = 0
 gate = 0
-[gates.attack]
-run = "GATE"
-timeout = "LIMIT"
+GATES
 [stages.code]
 mode = "implement"
 agent = "AGENT"
 timeout = "LIMIT"
 output = "8MiB"
-gates = ["attack"]
+gates = [LIST]
 on = { pr_ready = "deliver" }
 [stages.deliver]
 kind = "action"

@@ -260,6 +260,7 @@ const ATTACKS: &[(&str, Expect)] = &[
     ("fork-bomb", Limit("processes")),
     ("thread-bomb", Limit("processes")),
     ("memory-bomb", Limit("memory")),
+    ("memory-bomb-among-orphans", Limit("memory")),
     ("memory-bomb-spread", Limit("memory")),
     ("memfd-bomb", Limit("memory")),
     ("disk-bomb", Limit("disk")),

@@ -90,11 +90,8 @@ fn judge(leg: &Leg, verb: &str, expect: Expect, role: Role, network: Network) ->
     let refused =
         result.is_some_and(|result| result.starts_with("refused ") || result.starts_with("error not here"));
     let done = result.is_some_and(|result| result.starts_with("done "));
-    // The event log names it: what an agent said is in the transcript, what a gate said in its output.
-    let named = match role {
-        Role::Agent => leg.shown.contains(&format!("attack {verb}: ")),
-        Role::Gate => said.is_some(),
-    };
+    // The event log names it: what an agent said is in the transcript, the end of what a gate said in its event.
+    let named = leg.shown.contains(&format!("attack {verb}: "));
     let how = ending(leg);
     let in_order = matches!(
         leg.endings.first(),

@@ -190,3 +190,14 @@ fn a_detached_head_is_as_good_a_base_as_a_branch() {
         (None, sandbox.repo.git(&["rev-parse", "HEAD"]))
     );
 }
+
+#[test]
+fn a_task_without_a_sandbox_is_marked_wherever_it_is_shown() {
+    let config = format!("sandbox = \"off\"\n{}", crate::common::SCRIPTED);
+    let sandbox = Sandbox::new(&config, CODE, GOOD);
+    sandbox.run_to(0).said("OFF: agents and gates may do all that you may");
+    sandbox.acquit(&["task", "show", "T-1"]).must(0).said("OFF: agents and gates");
+    sandbox.acquit(&["task", "list", "--state", "done"]).must(0).said("SANDBOX OFF");
+    let listed = sandbox.acquit(&["task", "list", "--state", "done", "--json"]).must(0).json();
+    assert_eq!(listed[0]["sandbox"], "off");
+}

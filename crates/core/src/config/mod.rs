@@ -13,10 +13,12 @@ use crate::time::Span;
 mod read;
 mod stages;
 pub mod toml;
+mod waiting;
 
 pub use read::read;
 pub(crate) use read::{NETWORKS, grants};
 pub use stages::{Lack, Lacking, check_stages};
+pub use waiting::{Hours, Patience, Waiting};
 
 /// The checked configuration of a project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +55,12 @@ pub struct Config {
     /// Secrets that stages and agents can name; the name is that of the variable in which they get it.
     #[serde(default)]
     pub secrets: BTreeMap<String, secret::Source>,
+    /// What is done while the model's provider accepts no work.
+    #[serde(default)]
+    pub waiting: Waiting,
+    /// Names of the project's own for models.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, String>,
 }
 
 impl Default for Config {
@@ -71,7 +79,16 @@ impl Default for Config {
             resources: Resources::default(),
             protected: Vec::new(),
             secrets: BTreeMap::new(),
+            waiting: Waiting::default(),
+            models: BTreeMap::new(),
         }
+    }
+}
+
+impl Config {
+    /// The model that is meant: what an alias stands for, or the name itself.
+    pub fn model<'a>(&'a self, name: &'a str) -> &'a str {
+        self.models.get(name).map_or(name, String::as_str)
     }
 }
 
@@ -104,6 +121,58 @@ pub struct Agent {
     /// Files of its own login, which it can read: `~/.agent/credentials.json`.
     #[serde(default)]
     pub login: Vec<String>,
+    /// What its adapter starts instead of the usual program: a path, or a name to look for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// Arguments after those of the adapter.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// The model, or an alias of `[models]`; `None` leaves it to the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How often it may ask its model in one leg, where the agent can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u32>,
+    /// Who pays; `None` for whatever the agent finds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub billing: Option<Billing>,
+    /// How it reports its outcome first of all; files and words are always there beside it.
+    #[serde(default)]
+    pub report: Reporting,
+}
+
+/// The ways in which an agent is asked to report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reporting {
+    /// With acquit's own tools, where the agent takes some: it hears of a mistake while it can mend it.
+    #[default]
+    Tools,
+    /// As its structured output.
+    Structured,
+    /// By the handoff file, or in its last words.
+    File,
+}
+
+impl Reporting {
+    /// The words for them in the configuration.
+    pub const ALL: [(&str, Self); 3] =
+        [("tools", Self::Tools), ("structured", Self::Structured), ("file", Self::File)];
+}
+
+/// Which identity pays for an agent's model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Billing {
+    /// The agent's own login: a subscription, as a rule.
+    Login,
+    /// A key of the provider, by use.
+    Key,
+}
+
+impl Billing {
+    /// The words for them in the configuration.
+    pub const ALL: [(&str, Self); 2] = [("login", Self::Login), ("key", Self::Key)];
 }
 
 /// The ways to talk to an agent.
@@ -120,6 +189,11 @@ pub enum Adapter {
         /// The script's path, relative to `.acquit/`, made absolute when it was read.
         script: String,
     },
+    /// A coding agent that acquit knows: how it is started, and the language of its output.
+    Product {
+        /// Which.
+        product: Product,
+    },
 }
 
 impl Adapter {
@@ -128,6 +202,46 @@ impl Adapter {
         match self {
             Self::Command { .. } => "command",
             Self::Scripted { .. } => "scripted",
+            Self::Product { product } => product.name(),
+        }
+    }
+}
+
+/// The coding agents that acquit knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Product {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// opencode.
+    Opencode,
+    /// Gemini CLI.
+    Gemini,
+    /// Aider.
+    Aider,
+    /// Cursor's agent.
+    Cursor,
+    /// pi.
+    Pi,
+}
+
+impl Product {
+    /// All of them, in the order in which they are listed.
+    pub const ALL: [Self; 7] =
+        [Self::Claude, Self::Codex, Self::Gemini, Self::Opencode, Self::Cursor, Self::Aider, Self::Pi];
+
+    /// Its name in configuration and listings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Opencode => "opencode",
+            Self::Gemini => "gemini",
+            Self::Aider => "aider",
+            Self::Cursor => "cursor",
+            Self::Pi => "pi",
         }
     }
 }

@@ -22,6 +22,17 @@
 //! hosts = ["api.example.com"]   # of its model
 //! login = ["~/.my-agent/credentials.json"] # files of its own that it can read
 //!
+//! [agents.claude]
+//! adapter = "claude"            # or codex, opencode, gemini, aider, cursor, pi: everything else has a default
+//! program = "~/bin/claude"      # instead of the one in PATH
+//! args = ["--effort", "high"]   # after those of the adapter
+//! model = "fast"                # a name of [models], or one that the agent knows
+//! turns = 60                    # how often it may ask its model in one leg, where the agent can be told
+//! billing = "login"             # or "key": a leg does not start if the other would pay
+//!
+//! [models]                      # names of your own
+//! fast = "claude-haiku-4-5"
+//!
 //! [agents.demo]
 //! adapter = "scripted"
 //! script = "demo.json"          # relative to .acquit/
@@ -47,6 +58,13 @@
 //! memory = "16GiB"
 //! disk = "20GiB"
 //!
+//! [waiting]                     # while the model's provider accepts no work
+//! usage = "wait"                # or "ask": a person, at once, when a usage limit is reached
+//! longest = "24h"               # a limit that takes longer to reset goes to a person
+//! slack = "1m"                  # after the moment that the provider names
+//! hours = "22:00-06:00"         # go on only then; default: at any hour
+//! zone = "Europe/Berlin"        # of the hours; default: the machine's
+//!
 //! [variables]                   # {{ reviewer }} in instructions
 //! reviewer = "the platform team"
 //! ```
@@ -54,15 +72,17 @@
 use std::collections::BTreeMap;
 
 use super::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
-use super::{Adapter, Agent, Config, Setup};
+use super::{Config, Setup};
 use crate::ids::Name;
 use crate::sandbox::Mode;
 use crate::time::Span;
 
+mod agent;
 mod safety;
+mod waiting;
 
 pub(crate) use safety::{NETWORKS, grants};
-use safety::{access, hosts, limits, login, network, protected, secrets};
+use safety::{access, limits, network, protected, secrets};
 
 /// How long setup may take if it does not say: dependencies may have to be fetched and compiled.
 const SETUP_TIMEOUT: Span = Span::mins(15);
@@ -89,13 +109,13 @@ fn config(mut root: Table<'_, '_>) -> Config {
         check_ref(source, &prefix, &format!("{}task", prefix.value));
         prefix.value
     });
-    const MODES: [(&str, Mode); 3] = [("on", Mode::On), ("strict", Mode::Strict), ("off", Mode::Off)];
-    let sandbox = root.word("sandbox", &MODES).map(|mode| mode.value).unwrap_or_default();
+    let sandbox = root.word("sandbox", &Mode::ALL).map(|mode| mode.value).unwrap_or_default();
     let protected = protected(&mut root);
     let access = root.table("access").map(access).unwrap_or_default();
     let network = root.table("network").map(network).unwrap_or_default();
     let resources = root.table("limits").map(limits).unwrap_or_default();
     let (secrets, known) = root.table("secrets").map(secrets).unwrap_or_default();
+    let waiting = root.table("waiting").map(waiting::waiting).unwrap_or_default();
     let setup = root.table("setup").and_then(setup);
     let mut agents = BTreeMap::new();
     let mut declared = Vec::new();
@@ -103,7 +123,7 @@ fn config(mut root: Table<'_, '_>) -> Config {
         declared.push(name.value.clone());
         let agent = value
             .table()
-            .and_then(|table| read_agent(table.named(format!("agent `{}`", name.value)), &known));
+            .and_then(|table| agent::agent(table.named(format!("agent `{}`", name.value)), &known));
         agents.extend(agent.map(|agent| (name.value, agent)));
     }
     if let Some(agent) = &agent
@@ -115,6 +135,7 @@ fn config(mut root: Table<'_, '_>) -> Config {
         source.report(agent.place, format!("unknown agent `{}`", agent.value), Some(hint));
     }
     let only = if let [only] = declared.as_slice() { Some(only.clone()) } else { None };
+    let models = root.table("models").map(agent::models).unwrap_or_default();
     let variables = root.table("variables").map(crate::workflow::variables).unwrap_or_default();
     root.finish();
     let usual = Config::default();
@@ -132,6 +153,8 @@ fn config(mut root: Table<'_, '_>) -> Config {
         resources,
         protected,
         secrets,
+        waiting,
+        models,
     }
 }
 
@@ -154,80 +177,6 @@ fn setup(mut table: Table<'_, '_>) -> Option<Setup> {
     let timeout = table.span("timeout").unwrap_or(SETUP_TIMEOUT);
     table.finish();
     Some(Setup { run: run?, lock_files, timeout })
-}
-
-fn read_agent(mut table: Table<'_, '_>, known: &[&str]) -> Option<Agent> {
-    #[derive(Clone, Copy)]
-    enum Kind {
-        Command,
-        Scripted,
-    }
-    let kind = table.word("adapter", &[("command", Kind::Command), ("scripted", Kind::Scripted)]);
-    table.require("adapter", "say how it is talked to: adapter = \"command\"");
-    let adapter = match kind.map(|kind| kind.value) {
-        Some(Kind::Command) => {
-            table.refuse(&["script"], "only the adapter \"scripted\" has a script");
-            table.require("run", "name the program: run = [\"my-agent\", \"--print\"]");
-            table.value("run").and_then(|value| value.command()).map(|run| Adapter::Command { run })
-        }
-        Some(Kind::Scripted) => {
-            table.refuse(&["run"], "only the adapter \"command\" runs a program");
-            table.require("script", "name the script: script = \"demo.json\"");
-            let script = table.string("script");
-            if let Some(script) = script.as_ref().filter(|script| script.value.trim().is_empty()) {
-                table.source.report(script.place, "`script` is empty", None);
-            }
-            script.map(|script| Adapter::Scripted { script: script.value })
-        }
-        None => {
-            table.value("run");
-            table.value("script");
-            None
-        }
-    };
-    let mut env = BTreeMap::new();
-    for (key, value) in table.table("env").map(Table::entries).unwrap_or_default() {
-        let _ = check_variable(table.source, &key);
-        env.extend(value.string().map(|text| (key.value.to_owned(), text.value)));
-    }
-    let mut pass_env = Vec::new();
-    for name in table.strings("pass_env").unwrap_or_default() {
-        let _ = check_variable(table.source, &At { value: name.value.as_str(), place: name.place });
-        if env.contains_key(&name.value) {
-            let what = format!("{} is in both `env` and `pass_env`", quoted(&name.value));
-            table.source.report(name.place, what, Some("it can have only one value; remove one".to_owned()));
-        }
-        pass_env.push(name.value);
-    }
-    let secrets = granted(&mut table, known, &env, &pass_env);
-    let hosts = hosts(&mut table);
-    let login = login(&mut table);
-    table.finish();
-    Some(Agent { adapter: adapter?, env, pass_env, secrets, hosts, login })
-}
-
-/// The secrets that an agent names, each of which must be declared and must be the only one to set its variable.
-fn granted(
-    table: &mut Table<'_, '_>,
-    known: &[&str],
-    env: &BTreeMap<String, String>,
-    pass_env: &[String],
-) -> Vec<String> {
-    let mut names = Vec::new();
-    for name in grants(table) {
-        if !known.contains(&name.value.as_str()) {
-            let hint = did_you_mean(&name.value, "secrets are", known.iter().copied());
-            let hint = hint.unwrap_or_else(|| declare(&name.value));
-            table.source.report(name.place, format!("unknown secret {}", quoted(&name.value)), Some(hint));
-        } else if env.contains_key(&name.value) || pass_env.contains(&name.value) {
-            let other = if env.contains_key(&name.value) { "env" } else { "pass_env" };
-            let what = format!("{} is in both `secrets` and `{other}`", quoted(&name.value));
-            let hint = format!("as a secret it is kept out of logs; remove it from `{other}`");
-            table.source.report(name.place, what, Some(hint));
-        }
-        names.push(name.value);
-    }
-    names
 }
 
 /// How a secret is declared.

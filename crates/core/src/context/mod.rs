@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::definition::Definition;
 use crate::ids::{LegId, Name};
 use crate::leg::Entry;
@@ -44,6 +46,30 @@ pub struct Parts<'a> {
     pub handoff_file: &'a str,
     /// The folder into which the agent writes what is not part of the repository, as the agent sees it.
     pub output_dir: &'a str,
+    /// What the agent knows already.
+    pub memory: Memory,
+    /// Whether it has acquit's tools.
+    pub tools: Tools,
+}
+
+/// What an agent knows of its task before it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// Nothing.
+    None,
+    /// An earlier conversation about this stage, with which it goes on: it is told only what is new.
+    Conversation,
+}
+
+/// Whether an agent has the tools of acquit's own server, by which it reports and asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tools {
+    /// It has them.
+    Offered,
+    /// It has none, but its last message is held to the form of a report.
+    Form,
+    /// It has only files and words.
+    Absent,
 }
 
 /// Why there is no prompt.
@@ -68,30 +94,70 @@ pub fn is_hidden(character: char) -> bool {
     text::hidden(character)
 }
 
+/// A part of the prompt, by the name under which an agent can ask for it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Section {
+    /// What it is about, in a word.
+    pub name: String,
+    /// Its text, which begins with a heading.
+    pub text: String,
+}
+
 /// The whole prompt.
 pub fn build(parts: &Parts<'_>) -> Result<String, Error> {
+    let all = sections(parts)?;
+    let texts: Vec<&str> = match parts.memory {
+        Memory::None => all.iter().map(|section| section.text.as_str()).collect(),
+        Memory::Conversation => {
+            let (stage, _) = agent_stage(parts)?;
+            return Ok(joined(&[
+                words::PREAMBLE,
+                words::GOING_ON,
+                &sections::interruption(parts),
+                &sections::conversation(parts),
+                &sections::reported(parts),
+                &sections::failures(parts),
+                &sections::outcomes(stage),
+                &sections::report(parts),
+            ]));
+        }
+    };
+    Ok(joined(&texts))
+}
+
+/// All that there is to tell, in sections, whatever the agent knows already; those that have nothing to say are left out.
+pub fn sections(parts: &Parts<'_>) -> Result<Vec<Section>, Error> {
     let (stage, work) = agent_stage(parts)?;
     let template = |source| Error::Template { stage: stage.name.clone(), source };
     let instructions = template::render(&work.instructions, &variables(parts)).map_err(template)?;
     let sections = [
-        words::PREAMBLE.to_owned(),
-        words::mode(work.mode).to_owned(),
-        own_words("Instructions of this stage", &instructions),
-        sections::task(parts),
-        sections::plan(parts),
-        sections::artifacts(parts),
-        sections::conversation(parts),
-        sections::history(parts),
-        sections::reported(parts),
-        sections::failures(parts),
-        sections::learnings(parts),
-        sections::outcomes(stage),
-        sections::report(parts),
-        own_words("Instructions of the project", &parts.definition.instructions),
+        ("rules", words::PREAMBLE.to_owned()),
+        ("mode", words::mode(work.mode).to_owned()),
+        ("instructions", own_words("Instructions of this stage", &instructions)),
+        ("task", sections::task(parts)),
+        ("plan", sections::plan(parts)),
+        ("artifacts", sections::artifacts(parts)),
+        ("conversation", sections::conversation(parts)),
+        ("history", sections::history(parts)),
+        ("reported", sections::reported(parts)),
+        ("failures", sections::failures(parts)),
+        ("learnings", sections::learnings(parts)),
+        ("outcomes", sections::outcomes(stage)),
+        ("report", sections::report(parts)),
+        ("project", own_words("Instructions of the project", &parts.definition.instructions)),
     ];
+    let section = |(name, text): (&str, String)| {
+        let text = text.trim_end();
+        (!text.is_empty()).then(|| Section { name: name.to_owned(), text: text.to_owned() })
+    };
+    Ok(sections.into_iter().filter_map(section).collect())
+}
+
+/// The sections that say something, one after the other.
+fn joined(sections: &[&str]) -> String {
     let said: Vec<&str> =
         sections.iter().map(|text| text.trim_end()).filter(|text| !text.is_empty()).collect();
-    Ok(said.join("\n\n") + "\n")
+    said.join("\n\n") + "\n"
 }
 
 /// Every variable that a template of this leg may use. What the project says is overridden by the workflow, that by the

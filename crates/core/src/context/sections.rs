@@ -1,6 +1,6 @@
 //! The sections of a prompt that tell of one task: what is wanted, what is there, what happened, how to report.
 
-use super::{Parts, TITLE_LIMIT, text};
+use super::{Parts, TITLE_LIMIT, Tools, text};
 use crate::artifact::Artifact;
 use crate::failure::Failure;
 use crate::leg::{Ending, Past, Purpose};
@@ -166,6 +166,23 @@ pub(super) fn reported(parts: &Parts<'_>) -> String {
     title + &text::fenced("untrusted: its payload", &body, PAYLOAD_LIMIT)
 }
 
+/// Why an agent that goes on was stopped, if it was not its own end.
+pub(super) fn interruption(parts: &Parts<'_>) -> String {
+    let Some(Past { ending, .. }) = parts.task.past.last() else { return String::new() };
+    match ending {
+        Ending::Held { .. } | Ending::Lost { .. } => {
+            "# You were interrupted\n\nIt was nobody's fault. Go on where you stopped; look at the state of the \
+             workspace first, because what you last did may not have been finished.\n"
+                .to_owned()
+        }
+        Ending::Failed { .. } | Ending::TimedOut { .. } => {
+            let why = text::quoted(&ending.trouble().unwrap_or_default(), REASON_LIMIT);
+            format!("# Your last turn did not count\n\nThe reason: {why}\n")
+        }
+        Ending::Passed { .. } | Ending::Rejected { .. } | Ending::Cancelled => String::new(),
+    }
+}
+
 /// What gates rejected: of the stage that is to be mended, or of this stage's own last try.
 pub(super) fn failures(parts: &Parts<'_>) -> String {
     let failures: &[Failure] = match (&parts.entry.purpose, parts.task.past.last()) {
@@ -235,11 +252,30 @@ fn schema(transition: &Transition) -> String {
 }
 
 pub(super) fn report(parts: &Parts<'_>) -> String {
-    let Parts { handoff_file, output_dir, .. } = parts;
+    let Parts { handoff_file, output_dir, tools, .. } = parts;
+    let by_tool = match tools {
+        Tools::Offered => {
+            "As the last thing you do, call the tool `report_outcome` of the server `acquit` with the name of the outcome and its
+payload. It checks both at once: if it finds a mistake, mend it and call again. To ask a person, call `ask` or
+`propose_options` instead, and then stop: nobody answers while you wait, and you will be called again with the answer. With
+`report_progress` you say how far you are; `task_context` tells all of this once more.
+
+Only if these tools are missing or fail, report in one of these ways.
+
+"
+        }
+        Tools::Form => {
+            "Your last message is your report: a JSON object with `outcome`, one of the names above, and its `payload`. Only if you
+cannot give it that form, report in one of these ways.
+
+"
+        }
+        Tools::Absent => "",
+    };
     format!(
         "# How to report
 
-As the last thing you do, write a JSON object to `{handoff_file}`. The file is there already, with `outcome` set to null:
+{by_tool}As the last thing you do, write a JSON object to `{handoff_file}`. The file is there already, with `outcome` set to null:
 
     {{\"outcome\": \"<name>\", \"payload\": {{\"summary\": \"<what you did and why, in one or two sentences>\"}}}}
 

@@ -25,6 +25,12 @@ what you left. No person reads along.
   report `needs_input` with one clear question. If it cannot be done, report `failed` and say why.
 ";
 
+/// For an agent that remembers what it was told and what it did.
+pub(super) const GOING_ON: &str = "# Go on
+
+This continues the work that you remember. The task, the plan and the instructions are as you were told; what follows is
+new. Where to report has changed: only what stands below counts.";
+
 /// What a turn of each kind is about.
 pub(super) fn mode(mode: Mode) -> &'static str {
     match mode {

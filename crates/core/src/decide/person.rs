@@ -82,7 +82,8 @@ impl Next<'_> {
                 self.push(said);
                 self.go(&entry, target, &self.ended_with(&entry, "chosen"));
             }
-            (Ask::Question, Answer::Text { .. }) => {
+            // Whatever was to choose from, words are an answer: a person may know a better way.
+            (Ask::Question { .. }, Answer::Text { .. }) => {
                 self.push(said);
                 self.ready(entry, Span::from(0));
             }
@@ -92,7 +93,11 @@ impl Next<'_> {
                 self.enter(entry);
             }
             (
-                Ask::Approval { .. } | Ask::Choice { .. } | Ask::Question | Ask::Budget { .. } | Ask::Stuck,
+                Ask::Approval { .. }
+                | Ask::Choice { .. }
+                | Ask::Question { .. }
+                | Ask::Budget { .. }
+                | Ask::Stuck,
                 Answer::Reject { reason },
             ) => {
                 self.push(said);
@@ -107,7 +112,19 @@ impl Next<'_> {
             (Ask::Choice { options }, Answer::Approve | Answer::Text { .. }) => {
                 return takes(&format!("one of {}", join(options)));
             }
-            (Ask::Question, Answer::Approve | Answer::Choose { .. }) => return takes("an answer in words"),
+            (Ask::Question { questions }, Answer::Choose { option }) => {
+                let options = questions.iter().flat_map(|question| &question.options);
+                let names: Vec<&str> = options.map(|choice| choice.name.as_str()).collect();
+                match questions.as_slice() {
+                    [_] if names.contains(&option.as_str()) => {
+                        self.push(said);
+                        self.ready(entry, Span::from(0));
+                    }
+                    [_] if !names.is_empty() => return takes(&format!("words, or one of {}", join(&names))),
+                    _ => return takes("an answer in words"),
+                }
+            }
+            (Ask::Question { .. }, Answer::Approve) => return takes("an answer in words"),
             (Ask::Budget { .. } | Ask::Stuck, Answer::Choose { .. }) => {
                 return takes("approve, reject or words");
             }

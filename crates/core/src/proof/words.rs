@@ -228,7 +228,8 @@ mod tests {
             Some("double")
         );
         assert_eq!(named("ImportError: cannot import name 'double' from 'lib'", &names), Some("double"));
-        let unrelated = "error: expected `;`\n 5 |     assert_eq!(double(2), 4)\n  --> src/double.rs:5:1\n";
+        let unrelated =
+            "error: expected `;`\n 5 |     let error = double(2);\n  --> src/error/double.rs:5:1\n";
         assert_eq!(named(unrelated, &names), None);
     }
 }

@@ -2,7 +2,7 @@
 //! surefire, gradle. They agree on `testcase` and disagree on nearly everything around it.
 
 use super::xml::{Event, Reader};
-use super::{Case, Outcome, Results, TestId, kind};
+use super::{Case, MOST_CASES, Outcome, Results, TestId, kind};
 
 /// Suites within suites beyond this are not a report.
 const DEEPEST: usize = 64;
@@ -14,6 +14,8 @@ struct Open {
     name: String,
     skipped: Option<String>,
     red: Option<Red>,
+    /// Whether it failed before it passed.
+    moody: bool,
     /// Whether text belongs to what is red.
     in_red: bool,
 }
@@ -109,6 +111,10 @@ fn inside(case: &mut Open, name: &str, attributes: &[(&str, String)], empty: boo
             case.skipped = Some(value(attributes, "message"));
             return;
         }
+        "flakyFailure" | "flakyError" => {
+            case.moody = true;
+            return;
+        }
         _ => return,
     };
     if case.red.is_none() {
@@ -123,7 +129,10 @@ fn inside(case: &mut Open, name: &str, attributes: &[(&str, String)], empty: boo
 }
 
 fn end(case: Open, results: &mut Results) {
-    let Open { suite, name, skipped, red, .. } = case;
+    let Open { suite, name, skipped, red, moody, .. } = case;
+    if moody && results.flaky.len() < MOST_CASES {
+        results.flaky.insert(TestId::new(&suite, &name));
+    }
     // What is known to fail and marked as such (`todo`) counts as not run, whatever it did.
     if let Some(why) = skipped {
         return results.add(TestId::new(&suite, &name), Case::skipped(&why));

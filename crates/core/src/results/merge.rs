@@ -38,6 +38,7 @@ impl Merged {
         let first = self.runs == 0;
         self.runs += 1;
         self.results.cut |= run.cut;
+        self.flaky.extend(run.flaky.iter().cloned());
         let mut broken: BTreeMap<String, Broken> =
             self.results.broken.drain(..).map(|it| (it.what.clone(), it)).collect();
         broken.extend(run.broken.into_iter().map(|it| (it.what.clone(), it)));

@@ -4,7 +4,7 @@
 //! depth, never panic, and take what they cannot read for missing. What a report says is believed as far as a test can be
 //! believed at all; the harness adds what a report cannot forge: that it is new, and that it agrees with the exit code.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,9 @@ pub struct Results {
     pub tests: BTreeMap<TestId, Case>,
     /// What could not even be loaded, so that none of its tests is among the others.
     pub broken: Vec<Broken>,
+    /// The tests that failed and then passed within the run, because the runner tries again by itself.
+    #[serde(default)]
+    pub flaky: BTreeSet<TestId>,
     /// Whether there was more than is read.
     pub cut: bool,
 }

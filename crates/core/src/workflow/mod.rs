@@ -123,6 +123,20 @@ pub struct AgentWork {
     /// Whom it may talk to; `None` for what the project says of agents.
     #[serde(default)]
     pub network: Option<Network>,
+    /// Whether it goes on with the conversation of an earlier leg.
+    #[serde(default)]
+    pub session: Continue,
+}
+
+/// Whether an agent goes on with an earlier conversation, where it can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Continue {
+    /// With that of the last try at the same stage, or of the stage that is to be mended: what it has read is not paid twice.
+    #[default]
+    Earlier,
+    /// Never, but after an interruption: each try sees the work with new eyes.
+    Fresh,
 }
 
 /// The kinds of turn, each with its own instructions and its own idea of a result.

@@ -2,7 +2,7 @@
 
 use super::draft::{StageDraft, TransitionDraft};
 use super::placeholders::Known;
-use super::{Action, AgentWork, Consent, Limits, Mode, Target, Work};
+use super::{Action, AgentWork, Consent, Continue, Limits, Mode, Target, Work};
 use crate::config;
 use crate::config::toml::{At, Source, Table, Value, quoted, sentence};
 use crate::ids::Name;
@@ -23,8 +23,18 @@ enum Kind {
 const KINDS: [(&str, Kind); 4] =
     [("agent", Kind::Agent), ("check", Kind::Check), ("action", Kind::Action), ("human", Kind::Human)];
 
-const OF_AGENTS: [&str; 9] =
-    ["mode", "agent", "instructions", "outputs", "timeout", "idle", "output", "secrets", "network"];
+const OF_AGENTS: [&str; 10] = [
+    "mode",
+    "agent",
+    "instructions",
+    "outputs",
+    "timeout",
+    "idle",
+    "output",
+    "secrets",
+    "network",
+    "session",
+];
 const OF_GATES: [&str; 2] = ["gates", "fix"];
 const OF_CONSENT: [&str; 2] = ["approval", "irreversible"];
 
@@ -144,6 +154,8 @@ fn agent(table: &mut Table<'_, '_>, known: &Known, limits: &mut Limits) -> Optio
     };
     let secrets = config::grants(table).into_iter().map(|name| name.value).collect();
     let network = table.word("network", &config::NETWORKS);
+    const SESSIONS: [(&str, Continue); 2] = [("continue", Continue::Earlier), ("fresh", Continue::Fresh)];
+    let session = table.word("session", &SESSIONS).map(|session| session.value).unwrap_or_default();
     let usual = Limits::default();
     *limits = Limits {
         time: table.span("timeout").unwrap_or(usual.time),
@@ -158,6 +170,7 @@ fn agent(table: &mut Table<'_, '_>, known: &Known, limits: &mut Limits) -> Optio
         outputs,
         secrets,
         network: network.map(|network| network.value),
+        session,
     })
 }
 

@@ -5,7 +5,7 @@ use acquit_core::ids::Name;
 use acquit_core::leg::{Ending, Report};
 use acquit_core::request::{Answer, Ask};
 use acquit_core::task::{State, Task};
-use acquit_core::time::Timestamp;
+use acquit_core::time::Span;
 use acquit_core::workflow::{Consent, Stage, Target, Transition, Work, Workflow};
 
 use crate::kit;
@@ -109,13 +109,19 @@ pub(crate) fn ending(dice: &mut Dice<'_>, task: &Task, workflow: &Workflow) -> E
         0 => "needs_input",
         other => known[other - 1].as_str(),
     };
-    match dice.roll(10) {
+    match dice.roll(12) {
         0 => kit::failed(dice.one(&KINDS)),
         1 => Ending::TimedOut { reason: "too slow".to_owned() },
         2 => Ending::Lost { why: "killed".to_owned() },
         3 => kit::rejected(outcome, &[]),
         4 => kit::rejected(outcome, &[dice.one(&KINDS), dice.one(&KINDS)]),
         5 | 6 => kit::rejected(outcome, &[dice.one(&KINDS)]),
+        7 => Ending::Held {
+            kind: kit::name(dice.one(&["usage", "overload"])),
+            wait: Span::from(7),
+            reason: "busy".to_owned(),
+        },
+        8 => kit::failed("login"),
         _ => kit::passed(outcome),
     }
 }
@@ -126,7 +132,6 @@ pub(crate) fn input(dice: &mut Dice<'_>, task: &Task, workflow: &Workflow) -> In
     let leg = if dice.roll(12) == 0 { task.legs + 1 } else { task.legs };
     match (dice.roll(16), &task.state) {
         (0, _) => Input::Cancel { by },
-        (1, _) => Input::LegHeld { leg, until: Timestamp(7) },
         (2, _) => {
             let stage = [None, Some("s0"), Some("s1"), Some("nowhere")][dice.roll(4)].map(kit::name);
             Input::Retry { by, stage, note: (dice.roll(2) == 0).then(|| "please".to_owned()) }
@@ -152,7 +157,7 @@ fn answer(dice: &mut Dice<'_>, task: &Task) -> Input {
         State::Waiting { request } => match &request.ask {
             Ask::Choice { options } => options.iter().map(ToString::to_string).collect(),
             Ask::Stage { outcomes } => outcomes.iter().map(ToString::to_string).collect(),
-            Ask::Question | Ask::Approval { .. } | Ask::Budget { .. } | Ask::Stuck => Vec::new(),
+            Ask::Question { .. } | Ask::Approval { .. } | Ask::Budget { .. } | Ask::Stuck => Vec::new(),
         },
         State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => Vec::new(),
     };

@@ -62,9 +62,7 @@ pub(crate) fn hold(way: &Way) {
 
 /// Holds for a step that was taken: `before` it, and the changes that it made.
 pub(crate) fn follow(before: &Task, workflow: &Workflow, input: &Input, changes: &[Change], after: &Task) {
-    if let (Input::LegEnded { .. } | Input::LegHeld { .. }, State::Working { cancel: Some(by), .. }) =
-        (input, &before.state)
-    {
+    if let (Input::LegEnded { .. }, State::Working { cancel: Some(by), .. }) = (input, &before.state) {
         let end = End::Cancelled { by: by.clone() };
         assert_eq!(after.state, State::Ended { end }, "whoever cancelled gets the end");
     }
@@ -84,11 +82,14 @@ fn consented(before: &Task, input: &Input, stage: &acquit_core::ids::Name) -> bo
             request.ask == Ask::Approval { to: Target::Stage(stage.clone()) } && request.stage == *stage
         }
         (Input::Answer { answer: Answer::Text { .. }, .. }, State::Waiting { request }) => {
-            request.ask == Ask::Question && request.stage == *stage
+            matches!(request.ask, Ask::Question { .. }) && request.stage == *stage
         }
         (Input::LegEnded { report, .. }, State::Working { entry, .. }) => {
             let broke_off = match report.ending {
-                Ending::Failed { .. } | Ending::TimedOut { .. } | Ending::Lost { .. } => true,
+                Ending::Failed { .. }
+                | Ending::TimedOut { .. }
+                | Ending::Lost { .. }
+                | Ending::Held { .. } => true,
                 Ending::Passed { .. } | Ending::Rejected { .. } | Ending::Cancelled => false,
             };
             broke_off && entry.stage == *stage
@@ -101,9 +102,7 @@ fn consented(before: &Task, input: &Input, stage: &acquit_core::ids::Name) -> bo
 pub(crate) fn legal(task: &Task, workflow: &Workflow, input: &Input) -> bool {
     match (&task.state, input) {
         (State::New, Input::Begin) => true,
-        (State::Working { leg, .. }, Input::LegEnded { leg: of, .. } | Input::LegHeld { leg: of, .. }) => {
-            leg == of
-        }
+        (State::Working { leg, .. }, Input::LegEnded { leg: of, .. }) => leg == of,
         (State::Working { .. } | State::Waiting { .. } | State::Blocked { .. }, Input::Cancel { .. }) => true,
         (State::Blocked { .. }, Input::Release) => true,
         (State::Ended { end: End::Done }, _) => false,
@@ -126,7 +125,7 @@ pub(crate) fn legal(task: &Task, workflow: &Workflow, input: &Input) -> bool {
                 (Ask::Choice { options }, Answer::Choose { option }) => {
                     among(options.iter().map(ToString::to_string).collect(), option)
                 }
-                (Ask::Question | Ask::Budget { .. } | Ask::Stuck, Answer::Text { .. }) => true,
+                (Ask::Question { .. } | Ask::Budget { .. } | Ask::Stuck, Answer::Text { .. }) => true,
                 (Ask::Approval { .. } | Ask::Budget { .. } | Ask::Stuck, Answer::Approve) => true,
                 _ => false,
             };

@@ -33,6 +33,7 @@ pub(crate) fn agent() -> Work {
         outputs: Vec::new(),
         secrets: Vec::new(),
         network: None,
+        session: acquit_core::workflow::Continue::Earlier,
     })
 }
 

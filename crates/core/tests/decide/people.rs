@@ -1,7 +1,7 @@
 //! What follows from what people say: answers, approvals, another try.
 
 use acquit_core::decide::{Illegal, Input};
-use acquit_core::request::Ask;
+use acquit_core::request::{Ask, Choice, Kind, Question};
 use acquit_core::task::{End, State};
 use acquit_core::workflow::{Consent, Stage, Target};
 
@@ -15,13 +15,60 @@ fn merge() -> Stage {
     stage("merge", action()).on("done", &["done"])
 }
 
+fn asked(text: &str) -> Ask {
+    Ask::Question {
+        questions: vec![Question {
+            question: text.to_owned(),
+            kind: Kind::Text,
+            options: Vec::new(),
+            recommended: None,
+            context: String::new(),
+        }],
+    }
+}
+
+#[test]
+fn a_question_with_options_takes_one_of_them_or_words() {
+    let payload = serde_json::json!({
+        "question": "which colour?", "kind": "choice", "recommended": "red", "context": "for the door",
+        "options": ["red", { "name": "blue", "trade_offs": "fades" }, 7, { "colour": "green" }],
+    });
+    for (answer, heard) in [(choose("blue"), "blue"), (say("green, after all"), "green, after all")] {
+        let mut way = Way::begun(workflow(vec![code(), merge()], &[]));
+        let mut asking = outcome("needs_input", "");
+        asking.payload = payload.clone();
+        way.end(acquit_core::leg::Ending::Passed { outcome: asking });
+        let Ask::Question { questions } = way.ask() else { panic!("{:?}", way.ask()) };
+        let choice = |name: &str, about: &str| Choice { name: name.to_owned(), trade_offs: about.to_owned() };
+        assert_eq!(questions[0].options, [choice("red", ""), choice("blue", "fades")]);
+        assert_eq!((questions[0].kind, questions[0].recommended.as_deref()), (Kind::Choice, Some("red")));
+        let takes = "words, or one of red, blue".to_owned();
+        assert_eq!(way.answer(choose("green")), Err(Illegal::Answer { takes }));
+        way.answer(answer).unwrap();
+        assert_eq!((way.at(), way.task.conversation[0].text.as_str()), ("code".to_owned(), heard));
+    }
+}
+
+#[test]
+fn several_questions_are_asked_at_once_and_answered_in_words() {
+    let mut way = Way::begun(workflow(vec![code(), merge()], &[]));
+    let mut asking = outcome("needs_input", "");
+    let many: Vec<_> = (0..99).map(|n| serde_json::json!({ "question": format!("q{n}") })).collect();
+    asking.payload = serde_json::json!({ "questions": many });
+    way.end(acquit_core::leg::Ending::Passed { outcome: asking });
+    assert!(way.open().question.starts_with("1. q0\n2. q1\n"), "{}", way.open().question);
+    assert!(way.open().question.ends_with("10. q9"), "bounded: {}", way.open().question);
+    assert!(way.answer(choose("q0")).is_err());
+    way.answer(say("so and so")).unwrap();
+}
+
 #[test]
 fn a_question_waits_for_words_and_the_same_leg_is_tried_with_them() {
     let mut way = Way::begun(workflow(vec![code(), merge()], &[]));
     let mut asking = outcome("needs_input", "");
     asking.payload = serde_json::json!({ "question": "which one?" });
     way.end(acquit_core::leg::Ending::Passed { outcome: asking });
-    assert_eq!((way.ask(), way.open().question.as_str()), (&Ask::Question, "which one?"));
+    assert_eq!((way.ask(), way.open().question.as_str()), (&asked("which one?"), "which one?"));
     for wrong in [approve(), choose("code")] {
         assert_eq!(way.answer(wrong), Err(Illegal::Answer { takes: "an answer in words".to_owned() }));
     }

@@ -5,7 +5,7 @@ use acquit_core::decide::Input;
 use acquit_core::leg::{Ending, Purpose, Report};
 use acquit_core::request::Ask;
 use acquit_core::task::{End, State};
-use acquit_core::time::Timestamp;
+use acquit_core::time::Span;
 use acquit_core::workflow::{Target, Work};
 
 use crate::kit::*;
@@ -243,18 +243,31 @@ fn a_plan_is_not_carried_over_to_the_next_variation() {
 }
 
 #[test]
-fn a_held_leg_stays_the_current_one_and_spends_nothing() {
-    let mut way = Way::begun(workflow(vec![stage("code", agent())], &[]));
-    let changes = way.give(Input::LegHeld { leg: 1, until: Timestamp(9) }).unwrap();
-    assert_eq!(changes, [Change::LegHeld { leg: 1, until: Timestamp(9) }]);
-    assert_eq!((way.at().as_str(), way.task.legs, way.task.spent.len()), ("code", 1, 0));
+fn a_leg_that_the_provider_holds_is_tried_later_and_spends_no_retry() {
+    let mut way = Way::begun(workflow(vec![stage("code", agent())], &[("usage", 2)]));
+    let held = |wait: u64| Ending::Held {
+        kind: name("usage"),
+        wait: Span::from(wait),
+        reason: "the limit resets at nine".to_owned(),
+    };
+    let changes = way.end(held(5_000));
+    assert!(
+        matches!(&changes[..], [Change::LegEnded { .. }, Change::BudgetSpent { .. },
+        Change::LegReadied { leg: 2, delay, .. }] if *delay == Span::from(5_000)),
+        "{changes:?}"
+    );
+    assert_eq!((way.at().as_str(), way.task.spent.len()), ("code", 1));
+    way.end(held(1));
+    way.end(held(1));
+    assert!(matches!(way.task.state, State::Waiting { .. }), "not for ever");
 }
 
 #[test]
-fn a_cancelled_task_does_not_wait_for_the_provider() {
-    let mut way = Way::begun(workflow(vec![stage("code", agent())], &[]));
-    way.give(Input::Cancel { by: ann() }).unwrap();
-    way.give(Input::LegHeld { leg: 1, until: Timestamp(9) }).unwrap();
-    assert_eq!(way.task.state, State::Ended { end: End::Cancelled { by: ann() } });
-    assert_eq!(way.task.past.len(), 1);
+fn a_login_that_is_not_accepted_goes_to_a_person_at_once() {
+    let stage = stage("code", agent()).on("failed", &["done"]);
+    let mut way = Way::begun(workflow(vec![stage], &[]));
+    way.end(Ending::Failed { kind: name("login"), reason: "claude: the login has expired".to_owned() });
+    let State::Waiting { request } = &way.task.state else { panic!("{:?}", way.task.state) };
+    assert_eq!((&request.ask, way.task.spent.len()), (&Ask::Stuck, 0));
+    assert!(request.question.contains("the login has expired"), "{}", request.question);
 }

@@ -17,9 +17,15 @@
 //! [[code.step]]
 //! outcome = "pr_ready"
 //! payload = { summary = "added" }
+//! [[code.step]]
+//! call = "report_outcome"
+//! arguments = { outcome = "pr_ready", payload = { summary = "added" } }
 //! ```
+//!
+//! `outcome` writes the handoff file; `call` calls one of acquit's tools, through its server, as a real agent does.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,6 +33,7 @@ use std::time::Duration;
 use acquit_core::agent::{Said, Usage};
 use acquit_core::time::Span;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::pause::pause;
 use crate::process::{Spawner, become_program};
@@ -58,6 +65,8 @@ pub struct Step {
     usage: Option<Usage>,
     outcome: Option<String>,
     payload: Option<serde_json::Value>,
+    call: Option<String>,
+    arguments: Option<serde_json::Value>,
     #[serde(rename = "become")]
     becomes: Option<String>,
     pause: Option<String>,
@@ -74,8 +83,10 @@ pub struct Leg {
     pub handoff: PathBuf,
     /// Where to leave files.
     pub output_dir: PathBuf,
+    /// How acquit's tools are served: arguments of the same program.
+    pub tools: Vec<OsString>,
     /// The environment, for programs that it runs.
-    pub env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    pub env: Vec<(OsString, OsString)>,
 }
 
 /// A step of a script takes at most this long: scripts are for demos and tests.
@@ -173,6 +184,9 @@ fn one(
         let report = serde_json::json!({ "outcome": name, "payload": payload });
         std::fs::write(&leg.handoff, format!("{report:#}\n"))?;
         say(out, &Said::End { ok: true, text: format!("reported {name}") })?;
+    } else if let Some(name) = &step.call {
+        let arguments = step.arguments.clone().unwrap_or_else(|| serde_json::json!({}));
+        return call(name, &arguments, leg, spawner, out).map(|()| None);
     } else if let Some(span) = step.pause.as_deref() {
         let span = Span::parse(span).ok_or(Error::BadStep(index + 1))?;
         // As a model would keep one waiting.
@@ -196,6 +210,42 @@ fn write(path: &Path, content: &str) -> io::Result<()> {
         std::fs::create_dir_all(folder)?;
     }
     std::fs::write(path, content)
+}
+
+/// Calls a tool: a server for this one call, as agents start it, and what it answers.
+fn call(
+    name: &str,
+    arguments: &Value,
+    leg: &Leg,
+    spawner: &Spawner,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    say(out, &Said::ToolUse { name: name.to_owned(), input: arguments.to_string() })?;
+    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "script", "version": "1" } });
+    let messages = [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": name, "arguments": arguments } }),
+    ];
+    let input: String = messages.map(|message| message.to_string() + "\n").concat();
+    let captured = spawner.capture(&crate::process::Call {
+        program: spawner.helper.clone().into(),
+        args: leg.tools.clone(),
+        cwd: std::env::current_dir()?,
+        env: leg.env.clone(),
+        input: Some(input.into_bytes()),
+        limit: STEP_LIMIT,
+        guard: crate::process::Guard::Trusted,
+    })?;
+    let answers = String::from_utf8_lossy(&captured.stdout);
+    let answer: Value =
+        answers.lines().last().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
+    let text = answer.pointer("/result/content/0/text").and_then(Value::as_str);
+    let ok = text.is_some() && answer.pointer("/result/isError") == Some(&json!(false));
+    let text =
+        text.map_or_else(|| format!("{answers}{}", String::from_utf8_lossy(&captured.stderr)), str::to_owned);
+    say(out, &Said::ToolResult { ok, text: acquit_core::agent::shorten(&text, 2_000) })?;
+    Ok(())
 }
 
 fn run(line: &str, leg: &Leg, spawner: &Spawner, out: &mut dyn Write) -> Result<(), Error> {

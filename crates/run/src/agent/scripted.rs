@@ -5,14 +5,16 @@ use std::path::Path;
 
 use acquit_core::agent::Said;
 
-use super::Parser;
+use super::{Parser, Server};
 
 /// The hidden verb of the binary that plays scripts.
 pub const VERB: &str = "scripted-agent";
 
 /// How the player is started.
-pub(super) fn program(helper: &Path, script: &Path) -> (OsString, Vec<OsString>) {
-    (helper.into(), vec![VERB.into(), script.into()])
+pub(super) fn program(helper: &Path, script: &Path, tools: Option<&Server>) -> (OsString, Vec<OsString>) {
+    let mut args = vec![VERB.into(), script.into()];
+    args.extend(tools.iter().flat_map(|server| server.args.iter().map(OsString::from)));
+    (helper.into(), args)
 }
 
 /// A line is one [`Said`] as JSON; what is not is kept as it is.

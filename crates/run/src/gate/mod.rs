@@ -22,8 +22,8 @@ use looking::Looking;
 pub(crate) use command::{Ran, Wanted, command};
 pub use distill::distill;
 
-/// How much of a failed gate's output is kept with its event.
-const TAIL: u64 = 2_000;
+/// How much of a gate's output is kept with its event: what it tried is seen without its files.
+const TAIL: u64 = 4_000;
 
 /// How many findings are told to whoever mends.
 const MOST_TOLD: usize = 12;
@@ -62,7 +62,7 @@ fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, ground: &Grou
         let (place, excerpt) = distill::around(named, &ground.tree);
         Failure { gate: gate.name.clone(), kind: gate.kind.clone(), message, location: place, excerpt }
     });
-    let tail = failure.as_ref().map(|_| distill::tail(&spent.log, TAIL)).unwrap_or_default();
+    let tail = distill::tail(&spent.log, TAIL);
     let ended = match evidence.failing().count() {
         0 if spent.ended.is_empty() => "nothing had to be run".to_owned(),
         0 => spent.ended.clone(),
@@ -85,7 +85,7 @@ fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, ground: &Grou
 
 /// The verdict of a gate that ended with a command.
 fn verdict(gate: &Gate, ran: &Ran, failure: Option<Failure>) -> Verdict {
-    let tail = failure.as_ref().map(|_| distill::tail(&ran.log, TAIL)).unwrap_or_default();
+    let tail = distill::tail(&ran.log, TAIL);
     Verdict {
         gate: gate.name.clone(),
         passed: failure.is_none(),

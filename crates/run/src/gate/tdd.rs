@@ -9,11 +9,15 @@ use acquit_core::gate::check::Tdd;
 use acquit_core::gate::{Evidence, Gate, Verdict, Weight};
 use acquit_core::proof::{Seen, inline, judge, words};
 
+use super::looking::is_too_large;
 use super::suite::{Spent, Suite};
 use super::{baseline, conclude};
 use crate::git::CommitId;
 use crate::harness::{Desk, Ground, Job, Trouble, setup_aside};
 use crate::workspace::{Become, Changed, Locked};
+
+/// How many files of a change are looked at one by one. What changes more is no change that anybody can judge by its tests.
+const MOST_FILES: usize = 2_000;
 
 /// What a change consists of.
 #[derive(Default)]
@@ -37,10 +41,23 @@ pub(super) fn run(
     workspace: &Locked,
 ) -> Result<Verdict, Trouble> {
     let (base, head) = (job.base()?, workspace.work_head()?);
-    let parts = split(workspace, tdd, &base, &head)?;
     let mut spent = Spent::default();
     let here = Ground::of(workspace);
     let mut evidence = Evidence::default();
+    let changed = match workspace.changed(&base, &head) {
+        Ok(changed) if changed.len() <= MOST_FILES => changed,
+        // A part of it would be a way around the check.
+        result => {
+            match result {
+                Err(error) if !is_too_large(&error) => return Err(error.into()),
+                Ok(_) | Err(_) => {}
+            }
+            let what = "the change is too large to be looked at as a whole: do less at once";
+            evidence.find(Weight::Fails, "too-large", what, None);
+            return Ok(conclude(gate, &spent, evidence, &here));
+        }
+    };
+    let parts = split(workspace, tdd, changed)?;
     if !parts.code && parts.tests.is_empty() {
         evidence.find(Weight::Noted, "exempt", "nothing was changed that needs a test", None);
         return Ok(conclude(gate, &spent, evidence, &here));
@@ -74,10 +91,10 @@ pub(super) fn run(
 }
 
 /// Tells the tests of a change from the rest of it.
-fn split(workspace: &Locked, tdd: &Tdd, base: &CommitId, head: &CommitId) -> Result<Parts, Trouble> {
+fn split(workspace: &Locked, tdd: &Tdd, changed: Vec<Changed>) -> Result<Parts, Trouble> {
     let (tests, exempt) = (tdd.tests.compile(), tdd.exempt.compile());
     let mut parts = Parts::default();
-    for file in workspace.changed(base, head)? {
+    for file in changed {
         let text = |stored: &Option<_>| match stored {
             Some(stored) => workspace.text(stored),
             None => Ok(None),

@@ -82,7 +82,7 @@ fn files(job: &Job<'_>, folder: &Path, patterns: &[String]) -> std::io::Result<V
         let entry = entry?;
         let meta = entry.metadata()?;
         let Ok(name) = entry.file_name().into_string() else { continue };
-        let kept = meta.is_file() && meta.len() <= FILE_LIMIT && name != "handoff.json";
+        let kept = meta.is_file() && meta.len() <= FILE_LIMIT && !LegFolder::is_own(&name);
         if kept && wanted.is_match(&name) {
             found.push(Artifact::File {
                 stage: job.stage.name.clone(),

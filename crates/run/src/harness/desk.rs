@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use acquit_core::agent::{Chunk, Usage};
+use acquit_core::agent::{Chunk, Session, Usage};
 use acquit_core::event::{Body, Level, Step};
 use acquit_core::leg::Hold;
 use acquit_core::store::{self, Note, Pulse, Store};
@@ -25,6 +25,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) notes: Vec<Note>,
     /// What the leg used so far.
     pub(crate) usage: Usage,
+    /// The conversation that its agent could go on with.
+    pub(crate) session: Option<Box<Session>>,
     /// Takes the project's secrets out of whatever leaves the leg.
     pub(crate) redactor: Redactor,
     step_began: Instant,
@@ -40,6 +42,7 @@ impl<'a> Desk<'a> {
             hold,
             notes: Vec::new(),
             usage: Usage::default(),
+            session: None,
             redactor: Redactor::default(),
             step_began: began,
             beat: Instant::now(),

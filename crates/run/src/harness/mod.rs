@@ -10,8 +10,11 @@
 mod artifacts;
 mod desk;
 mod enclosure;
+mod end;
 mod guard;
+mod hold;
 mod perform;
+mod session;
 mod turn;
 mod watch;
 mod work;
@@ -110,7 +113,9 @@ pub fn run(world: &World, store: &mut dyn Store, claim: Claim, began: Began) -> 
     let report = match report {
         Ok(report) => report,
         Err(Trouble::Store(error)) => return Err(error.into()),
-        Err(Trouble::Leg(ending)) => Report { usage: desk.usage.clone(), ..Report::bare(ending) },
+        Err(Trouble::Leg(ending)) => {
+            Report { usage: desk.usage.clone(), session: desk.session.clone(), ..Report::bare(ending) }
+        }
     };
     let report = desk.redactor.stored(report).unwrap_or_else(|| {
         let reason = "what the leg reported cannot be told without a secret".to_owned();
@@ -145,7 +150,8 @@ fn hand_over(
             | Ending::Failed { .. }
             | Ending::TimedOut { .. }
             | Ending::Cancelled
-            | Ending::Lost { .. } => None,
+            | Ending::Lost { .. }
+            | Ending::Held { .. } => None,
         };
         let changes = decide_among(&task, &definition.workflow, input, &|_| root)?;
         let by = Actor::Harness(desk.hold.leg);

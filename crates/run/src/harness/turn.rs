@@ -7,23 +7,28 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
-use acquit_core::config::Agent;
+use acquit_core::agent::{Fault, Session};
+use acquit_core::config::{Agent, Reporting};
+use acquit_core::context::{self, Tools};
 use acquit_core::event::Body;
 use acquit_core::failure::kind;
 use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
+use acquit_core::outcome;
 use acquit_core::sandbox::Network;
 use acquit_core::time::Span;
 use acquit_core::workflow::AgentWork;
-use acquit_core::{context, outcome};
 
-use super::Trouble;
 use super::desk::Desk;
 use super::enclosure::{Enclosure, Ground, Who};
+use super::end::{self, Turn};
 use super::watch::Watch;
 use super::work::Job;
+use super::{Trouble, hold, session};
 use crate::agent::{self, Launch};
-use crate::process::{self, Exit, Limits, Spec, Stderr, Stdin, Stdout};
+use crate::heard::Heard;
+use crate::mcp::{self, Brief, Progress};
+use crate::process::{self, Limits, Spec, Stderr, Stdin, Stdout};
 use crate::secrets::{self, Secret, Vault};
 use crate::transcript::Transcript;
 use crate::workspace::Locked;
@@ -35,45 +40,35 @@ pub(crate) const GRACE: Duration = Duration::from_secs(5);
 /// How much of an agent's error output is shown when it failed.
 const ERRORS_SHOWN: u64 = 2_000;
 
-/// An agent that is ready to be started.
-pub(super) struct Ready {
+/// How long an agent that has said how its turn ended may take to be gone: time to close its connections. Some never go,
+/// because something that they started still runs.
+const LINGER: Duration = Duration::from_secs(10);
+
+/// The agent that takes a stage.
+pub(super) struct Chosen {
     name: Name,
     agent: Agent,
+    /// The conversation that it goes on with.
+    session: Option<Session>,
+    /// How it reports.
+    reports: Reporting,
+}
+
+/// An agent that is ready to be started.
+pub(super) struct Ready {
+    chosen: Chosen,
     network: Network,
     launch: Launch,
 }
 
 /// What an agent's run came to.
 pub(super) struct Ran {
-    /// The end of what it said.
-    pub(super) last_words: String,
-    /// How many tools it used.
-    pub(super) tools: u64,
+    /// What it said.
+    pub(super) heard: Heard,
 }
 
-/// Makes the leg's folder with the prompt and the stub of the handoff file.
-pub(super) fn context(desk: &Desk<'_>, job: &Job<'_>, folder: &LegFolder) -> Result<(), Trouble> {
-    let (handoff, output_dir) = (folder.handoff(), folder.output_dir());
-    let prompt = context::build(&context::Parts {
-        task: job.task,
-        definition: job.definition,
-        entry: job.entry,
-        leg: desk.hold.leg,
-        date: &date((desk.world.now)().0),
-        handoff_file: &handoff.to_string_lossy(),
-        output_dir: &output_dir.to_string_lossy(),
-    })
-    .map_err(|error| Trouble::failed(kind::HARNESS, format!("failed to build the prompt: {error}")))?;
-    let made = || -> std::io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&output_dir)?;
-        private(&folder.prompt(), desk.redactor.text(&prompt).as_bytes())?;
-        private(&handoff, outcome::stub(&job.stage.on).as_bytes())
-    };
-    made().map_err(|error| Trouble::file("write the prompt into", folder.path(), &error))
-}
-
-/// Finds the agent that takes this stage.
-pub(super) fn configure(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Result<Ready, Trouble> {
+/// Finds the agent that takes this stage, and what it remembers of it.
+pub(super) fn choose(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Result<Chosen, Trouble> {
     let config = &job.definition.config;
     let name = work.agent.as_ref().or(config.agent.as_ref()).ok_or_else(|| {
         let words = format!("stage {} names no agent, and the project has no default agent", job.stage.name);
@@ -83,12 +78,94 @@ pub(super) fn configure(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) ->
         config.agents.get(name).cloned().ok_or_else(|| {
             Trouble::failed(kind::HARNESS, format!("the configuration has no agent `{name}`"))
         })?;
-    let mut launch = agent::launch(&agent, desk.world).map_err(|error| Trouble::harness(&error))?;
-    let granted = secrets::granted(&Vault::new(config, desk.world), &agent, work)
+    let session = session::earlier(desk, job, name, work.session);
+    let reports = agent::reports(&agent).map_err(|error| Trouble::harness(&error))?;
+    Ok(Chosen { name: name.clone(), agent, session, reports })
+}
+
+/// Makes the leg's folder with the prompt, the stub of the handoff file, and what acquit's tools must know.
+pub(super) fn context(
+    desk: &Desk<'_>,
+    job: &Job<'_>,
+    folder: &LegFolder,
+    chosen: &Chosen,
+) -> Result<(), Trouble> {
+    let memory = match chosen.session {
+        Some(_) => context::Memory::Conversation,
+        None => context::Memory::None,
+    };
+    let (handoff, output_dir) = (folder.handoff(), folder.output_dir());
+    let tools = match chosen.reports {
+        Reporting::Tools => Tools::Offered,
+        Reporting::Structured => Tools::Form,
+        Reporting::File => Tools::Absent,
+    };
+    let parts = context::Parts {
+        task: job.task,
+        definition: job.definition,
+        entry: job.entry,
+        leg: desk.hold.leg,
+        date: &date((desk.world.now)().0),
+        handoff_file: &handoff.to_string_lossy(),
+        output_dir: &output_dir.to_string_lossy(),
+        memory,
+        tools,
+    };
+    let prompt = context::build(&parts).and_then(|prompt| Ok((prompt, context::sections(&parts)?)));
+    let (prompt, mut sections) = prompt
+        .map_err(|error| Trouble::failed(kind::HARNESS, format!("failed to build the prompt: {error}")))?;
+    for section in &mut sections {
+        section.text = desk.redactor.text(&section.text);
+    }
+    let brief = Brief::new(&job.stage.on, sections, folder);
+    let made = || -> std::io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&output_dir)?;
+        private(&folder.prompt(), desk.redactor.text(&prompt).as_bytes())?;
+        if tools == Tools::Offered {
+            private(&folder.tools(), &serde_json::to_vec(&brief)?)?;
+        }
+        private(&handoff, outcome::stub(&job.stage.on).as_bytes())
+    };
+    made().map_err(|error| Trouble::file("write the prompt into", folder.path(), &error))
+}
+
+/// Makes everything ready to start the agent.
+pub(super) fn configure(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    work: &AgentWork,
+    chosen: Chosen,
+) -> Result<Ready, Trouble> {
+    let config = &job.definition.config;
+    let agent = &chosen.agent;
+    let folder = desk.world.leg_folder(desk.hold.leg);
+    let server = mcp::server(&desk.world.spawner.helper, &folder.tools());
+    let tools = (chosen.reports == Reporting::Tools).then_some(&server);
+    let form = (chosen.reports == Reporting::Structured).then(|| outcome::form(&job.stage.on));
+    let mut launch = agent::launch(&agent::Wanted {
+        agent,
+        world: desk.world,
+        mode: work.mode,
+        model: agent.model.as_deref().map(|name| config.model(name)),
+        prompt: &folder.prompt(),
+        settings: &folder.settings(),
+        session: chosen.session.as_ref(),
+        new_session: &agent::new_session(),
+        tools,
+        schema: form.as_ref(),
+    })
+    .map_err(|error| Trouble::harness(&error))?;
+    if tools.is_some() {
+        launch.parts.extend([desk.world.spawner.helper.clone(), folder.tools()]);
+    }
+    settle(&launch, &folder)
+        .map_err(|error| Trouble::file("write the agent's settings into", folder.path(), &error))?;
+    let granted = secrets::granted(&Vault::new(config, desk.world), agent, work)
         .map_err(|error| Trouble::harness(&error))?;
     desk.redactor = desk.redactor.with(&granted);
     launch.env.extend(granted.iter().map(Secret::variable));
-    let folder = desk.world.leg_folder(desk.hold.leg);
+    agent::billing::check(agent, &launch.env)
+        .map_err(|error| Trouble::failed(kind::LOGIN, error.to_string()))?;
     let attempt = 1 + job.task.past.iter().filter(|past| counts(past, job)).count();
     let mut set = |name: &str, value: OsString| launch.env.push((name.into(), value));
     set("ACQUIT_TASK", desk.hold.leg.task.to_string().into());
@@ -97,14 +174,23 @@ pub(super) fn configure(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) ->
     set("ACQUIT_ATTEMPT", attempt.to_string().into());
     set("ACQUIT_HANDOFF", folder.handoff().into());
     set("ACQUIT_OUTPUT", folder.output_dir().into());
+    if let Some(session) = &chosen.session {
+        set("ACQUIT_SESSION", session.id.clone().into());
+    }
     let network = work.network.unwrap_or(config.network.agents);
-    Ok(Ready { name: name.clone(), agent, network, launch })
+    Ok(Ready { chosen, network, launch })
+}
+
+/// Writes what the agent is told by files.
+fn settle(launch: &Launch, folder: &LegFolder) -> std::io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder.settings())?;
+    launch.files.iter().try_for_each(|(path, text)| private(path, text.as_bytes()))
 }
 
 /// Whether a past leg was an attempt at this stage. A lost one was not: nobody saw what came of it.
 fn counts(past: &acquit_core::leg::Past, job: &Job<'_>) -> bool {
     past.entry.stage == job.stage.name
-        && !matches!(past.ending, Ending::Lost { .. })
+        && !matches!(past.ending, Ending::Lost { .. } | Ending::Held { .. })
         && super::has_agent(&past.entry.purpose, &job.stage.work)
 }
 
@@ -116,9 +202,9 @@ pub(super) fn run(
     ready: Ready,
     workspace: &Locked,
 ) -> Result<Ran, Trouble> {
-    let Ready { name, agent, network, mut launch } = ready;
+    let Ready { chosen: Chosen { name, agent, session, reports }, network, mut launch } = ready;
     let limits = &job.stage.limits;
-    let who = Who::Agent { login: &agent.login, hosts: &agent.hosts, parts: &launch.parts };
+    let who = Who::Agent { login: &launch.login, hosts: &launch.hosts, parts: &launch.parts };
     let enclosure = Enclosure::new(desk, job, &Ground::of(workspace), "agent", network, &who)?;
     launch.env.extend(enclosure.environment());
     let spec = Spec {
@@ -144,50 +230,77 @@ pub(super) fn run(
         containment: format!("{}; {}", enclosure.words(child.missing()), child.containment()),
     });
     enclosure.announce(desk, "the agent", child.missing());
-    let mut transcript = Transcript::new(agent::parser(&agent.adapter), desk.redactor.clone());
-    let mut watch = Watch::new(desk, Some(&mut transcript));
+    let hearing = agent::Hearing {
+        before: session.as_ref().map(|session| session.total.clone()).unwrap_or_default(),
+        model: agent.model.as_deref().map(|name| job.definition.config.model(name).to_owned()),
+        structured: reports == Reporting::Structured,
+        now: desk.world.now,
+    };
+    let parser = agent::parser(&agent.adapter, hearing);
+    let tells = parser.tells();
+    let mut transcript = Transcript::new(parser, desk.redactor.clone());
+    let mut watch = Watch::new(desk, Some(&mut transcript)).ending_within(LINGER);
+    watch.progress = Some(Progress::new(folder.progress()));
     // The agent works by itself now: a good moment to let others see how far it came.
     let first = watch.desk.flush();
     let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
     // Before anything is read from them, and whatever the end was like.
     let cleaned = watch.desk.redactor.folder(folder.path());
-    let (broken, cancelled) = (watch.broken.take(), watch.cancelled);
+    let (broken, cancelled, lingered) = (watch.broken.take(), watch.cancelled, watch.lingered);
     if let Some(error) = broken.or(first.err()) {
         return Err(error.into());
     }
     let ended = ended?;
     cleaned.map_err(|error| Trouble::file("take secrets out of", folder.path(), &error))?;
-    watch.desk.note(Body::AgentEnded {
-        exit: ended.exit.to_string(),
+    watch.finish()?;
+    let heard = transcript.heard;
+    desk.session = heard.session.as_ref().map(|id| Box::new(continued(&name, id, session.as_ref(), &heard)));
+    let exit = if lingered {
+        format!("stayed for {LINGER:?} after it had said how its turn ended, and was ended")
+    } else {
+        ended.exit.to_string()
+    };
+    desk.note(Body::AgentEnded {
+        exit,
         took: span(ended.duration),
         output: ended.output_bytes,
+        left: ended.left,
+        unknown: heard.unknown.clone(),
     });
-    watch.finish()?;
     enclosure.end(desk, "the agent");
     if cancelled {
         return Err(Trouble::Leg(Ending::Cancelled));
     }
-    let reason = format!("the agent {name}: {}", ended.exit);
-    let limit = |key: &str| {
-        let reason = format!("{reason}; the limit is `{key}` of stage {} in the workflow", job.stage.name);
-        Err(Trouble::Leg(Ending::TimedOut { reason }))
+    let turn = Turn {
+        agent: &name,
+        stage: &job.stage.name,
+        exit: ended.exit,
+        lingered,
+        tells,
+        heard: &heard,
+        errors: &crate::untrusted::tail(&folder.errors(), ERRORS_SHOWN),
+        clock: hold::Clock {
+            now: (desk.world.now)(),
+            waiting: &job.definition.config.waiting,
+            before: job.task.spent.get(kind::OVERLOAD).copied().unwrap_or(0),
+        },
     };
-    match ended.exit {
-        Exit::Code(0) => {}
-        Exit::TimedOut { .. } => return limit("timeout"),
-        Exit::Idle { .. } => return limit("idle"),
-        Exit::OutputLimit { .. } => return limit("output"),
-        Exit::Excess(excess) => {
-            let words = format!("{reason}; the limit is `{}` of [limits] in acquit.toml", excess.key());
-            return Err(Trouble::failed(kind::AGENT, words));
-        }
-        Exit::Code(_) | Exit::Signal(_) | Exit::Cancelled => {
-            let words = crate::untrusted::tail(&folder.errors(), ERRORS_SHOWN);
-            let reason = if words.is_empty() { reason } else { format!("{reason}\n{words}") };
-            return Err(Trouble::failed(kind::AGENT, reason));
-        }
+    if heard.fault.as_ref().is_some_and(|trouble| trouble.fault == Fault::TooLong) {
+        // Going on with it would only make it longer.
+        desk.session = None;
     }
-    Ok(Ran { last_words: transcript.last_words().to_owned(), tools: transcript.tools() })
+    match end::meaning(&turn) {
+        None => Ok(Ran { heard }),
+        Some(ending) => Err(Trouble::Leg(ending)),
+    }
+}
+
+/// The conversation as it stands after this leg.
+fn continued(name: &Name, id: &str, before: Option<&Session>, heard: &Heard) -> Session {
+    let mut total =
+        before.filter(|before| before.id == id).map(|before| before.total.clone()).unwrap_or_default();
+    total.add(&heard.usage);
+    Session { agent: name.clone(), id: id.to_owned(), total }
 }
 
 /// Why there is no agent at work, and what a person can do about it.

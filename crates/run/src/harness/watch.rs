@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use acquit_core::store::{self, Pulse};
 
 use super::desk::Desk;
+use crate::mcp::Progress;
 use crate::process::{Next, Watcher};
 use crate::transcript::Transcript;
 
@@ -19,12 +20,44 @@ pub(crate) struct Watch<'d, 'a> {
     pub(crate) broken: Option<store::Error>,
     /// Whether a person asked for the end.
     pub(crate) cancelled: bool,
+    /// Whether it was ended because it stayed after it had said how its turn ended.
+    pub(crate) lingered: bool,
+    /// How long it may stay, and since when it does.
+    linger: Option<Duration>,
+    ended: Option<Instant>,
+    /// What the agent says about how far it is, if it can.
+    pub(crate) progress: Option<Progress>,
     flushed: Instant,
 }
 
 impl<'d, 'a> Watch<'d, 'a> {
     pub(crate) fn new(desk: &'d mut Desk<'a>, transcript: Option<&'d mut Transcript>) -> Self {
-        Self { desk, transcript, broken: None, cancelled: false, flushed: Instant::now() }
+        Self {
+            desk,
+            transcript,
+            broken: None,
+            cancelled: false,
+            lingered: false,
+            linger: None,
+            ended: None,
+            progress: None,
+            flushed: Instant::now(),
+        }
+    }
+
+    /// Ends what runs so long after it has said how its turn ended.
+    pub(crate) fn ending_within(self, linger: Duration) -> Self {
+        Self { linger: Some(linger), ..self }
+    }
+
+    /// Whether an agent stays although its turn is over. One that says something more has begun another turn.
+    fn stays(&mut self) -> bool {
+        let over = self.transcript.as_ref().is_some_and(|transcript| transcript.heard.end.is_some());
+        let since = *self.ended.get_or_insert_with(Instant::now);
+        if !over {
+            self.ended = None;
+        }
+        over && self.linger.is_some_and(|linger| since.elapsed() >= linger)
     }
 
     /// Writes what is left after the end.
@@ -37,8 +70,11 @@ impl<'d, 'a> Watch<'d, 'a> {
 
     fn write(&mut self) -> Result<(), store::Error> {
         self.flushed = Instant::now();
+        for news in self.progress.iter_mut().flat_map(Progress::news) {
+            self.desk.note(news);
+        }
         let Some(transcript) = &mut self.transcript else { return self.desk.flush() };
-        self.desk.usage = transcript.usage.clone();
+        self.desk.usage = transcript.heard.usage.clone();
         match transcript.cut() {
             Some(chunk) => self.desk.transcribe(&chunk),
             None => self.desk.flush(),
@@ -81,7 +117,8 @@ impl Watcher for Watch<'_, '_> {
             Ok(Pulse::Cancel) => self.cancelled = true,
             Err(error) => self.tolerate(error),
         }
-        if self.cancelled || self.broken.is_some() {
+        self.lingered |= !self.cancelled && self.stays();
+        if self.cancelled || self.lingered || self.broken.is_some() {
             return Next::Stop;
         }
         Next::Continue

@@ -17,7 +17,8 @@ use super::desk::Desk;
 use super::{Trouble, artifacts, enclosure, guard, perform, turn};
 use crate::git::{CommitId, Identity, Source};
 use crate::workspace::{Leftovers, Locked, Rules, Work as Collected, Workspace};
-use crate::{gate, untrusted};
+use crate::world::LegFolder;
+use crate::{gate, mcp, untrusted};
 
 /// How long a leg waits for what an earlier harness left running in the workspace: a git process that is killed with nobody
 /// ends by itself, and only a very large checkout takes longer than this.
@@ -80,7 +81,9 @@ pub(super) fn stage(
             return Err(Trouble::failed(kind::HARNESS, "a human stage has no work for a harness".to_owned()));
         }
     };
-    let failures = gates(desk, &job, &workspace)?;
+    // A question is no claim that something is done: the gates speak when the work goes on from its answer.
+    let asks = done.outcome.name == *outcome::NEEDS_INPUT;
+    let failures = if asks { Vec::new() } else { gates(desk, &job, &workspace)? };
     desk.step(Step::Gates);
     let artifacts = artifacts::collect(desk, &job, &done);
     desk.step(Step::Artifacts);
@@ -125,9 +128,10 @@ fn agent_turn(
     workspace: &Locked,
 ) -> Result<Done, Trouble> {
     let folder = desk.world.leg_folder(desk.hold.leg);
-    turn::context(desk, job, &folder)?;
+    let chosen = turn::choose(desk, job, agent)?;
+    turn::context(desk, job, &folder, &chosen)?;
     desk.step(Step::Context);
-    let launch = turn::configure(desk, job, agent)?;
+    let launch = turn::configure(desk, job, agent, chosen)?;
     desk.step(Step::Agent);
     let ran = turn::run(desk, job, &folder, launch, workspace)?;
     desk.step(Step::Run);
@@ -185,23 +189,21 @@ fn leftovers(job: &Job<'_>, mode: Mode) -> Leftovers {
 fn read_outcome(
     job: &Job<'_>,
     mode: Mode,
-    folder: &crate::world::LegFolder,
+    folder: &LegFolder,
     ran: &turn::Ran,
     collected: &Collected,
 ) -> Result<Outcome, Trouble> {
     let changed = collected.head != job.start;
     let wrong = |wrong: Wrong| Trouble::failed(kind::OUTCOME, wrong.to_string());
-    if let Some(what) = untrusted::not_a_file(&folder.handoff()) {
-        return Err(wrong(Wrong::Shape {
-            place: "handoff file",
-            reason: format!("it was replaced by {what}"),
-        }));
+    let mut found = mcp::reported(folder).map_err(wrong)?;
+    if let (None, Some(report)) = (&found, &ran.heard.report) {
+        found = outcome::from_structured(report).map_err(wrong)?;
     }
-    let handoff = untrusted::text(&folder.handoff(), outcome::PAYLOAD_LIMIT as u64)
-        .map_err(|size| wrong(Wrong::TooLarge { place: "handoff file", size }))?;
-    let mut found = outcome::from_handoff(&handoff.unwrap_or_default()).map_err(wrong)?;
     if found.is_none() {
-        found = outcome::from_markers(&ran.last_words).map_err(wrong)?;
+        found = handed_over(folder).map_err(wrong)?;
+    }
+    if found.is_none() {
+        found = outcome::from_markers(ran.heard.last_words()).map_err(wrong)?;
     }
     if found.is_none() {
         let left = Left { plan: artifacts::plan(folder).is_some(), commits: changed };
@@ -209,7 +211,8 @@ fn read_outcome(
     }
     let idle = mode.writes() && !changed;
     let nothing = || {
-        let words = format!("the agent ended without having changed anything ({} tool uses)", ran.tools);
+        let words =
+            format!("the agent ended without having changed anything ({} tool uses)", ran.heard.tools);
         Trouble::failed(kind::NOTHING, words)
     };
     let outcome = match found {
@@ -226,6 +229,17 @@ fn read_outcome(
         return Err(Trouble::failed(kind::AGENT, reason));
     }
     Ok(outcome)
+}
+
+/// What stands in the handoff file.
+fn handed_over(folder: &LegFolder) -> Result<Option<Outcome>, Wrong> {
+    const PLACE: &str = "handoff file";
+    if let Some(what) = untrusted::not_a_file(&folder.handoff()) {
+        return Err(Wrong::Shape { place: PLACE, reason: format!("it was replaced by {what}") });
+    }
+    let text = untrusted::text(&folder.handoff(), outcome::PAYLOAD_LIMIT as u64)
+        .map_err(|size| Wrong::TooLarge { place: PLACE, size })?;
+    outcome::from_handoff(&text.unwrap_or_default())
 }
 
 /// Runs the stage's gates in their order. All of them, so that one fix leg hears of everything.
@@ -264,5 +278,5 @@ fn report(
         .map(|summary| format!("{}: {summary}", job.stage.name));
     let ending =
         if failures.is_empty() { Ending::Passed { outcome } } else { Ending::Rejected { outcome, failures } };
-    Report { ending, tip, artifacts, learning, usage: desk.usage.clone() }
+    Report { ending, tip, artifacts, learning, usage: desk.usage.clone(), session: desk.session.clone() }
 }

@@ -135,6 +135,8 @@ pub enum Refusal {
 pub struct Ended {
     /// Why.
     pub exit: Exit,
+    /// How many processes the program left running, which were ended with it; counted in a pid namespace only.
+    pub left: u32,
     /// The bytes of output that were reported to the watcher.
     pub output_bytes: u64,
     /// From before the start until the end was seen.

@@ -152,6 +152,7 @@ impl Child {
         let reaped = tree.reap()?;
         let excess = || policy.as_deref().and_then(contain::excess).map(Exit::Excess);
         Ok(Ended {
+            left: policy.as_deref().map_or(0, contain::left),
             exit: reason.or_else(excess).unwrap_or(reaped.exit),
             output_bytes: output.reported(),
             duration: ended_at.duration_since(started),

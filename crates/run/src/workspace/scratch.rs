@@ -10,9 +10,6 @@ use super::agent::{Role, config, write_repository};
 use super::{Error, Locked, files};
 use crate::git::{Call, CommitId};
 
-/// How many files of a change are looked at one by one. What changes more is no change that anybody can judge by its tests.
-const MOST_FILES: usize = 10_000;
-
 /// How much of a file is read: no source file is larger.
 const LARGEST_TEXT: usize = 1 << 20;
 
@@ -106,7 +103,7 @@ impl Locked {
                 is_file.then(|| Stored { mode: mode.to_owned(), blob: blob.to_owned() })
             };
             let (old, new) = (file(old_mode, old), file(new_mode, new));
-            if changed.len() < MOST_FILES && (old.is_some() || new.is_some()) {
+            if old.is_some() || new.is_some() {
                 changed.push(Changed { path: path.to_owned(), old, new });
             }
         }

@@ -246,7 +246,8 @@ fn beside(stage: &Stage, workspace: &Locked, base: &CommitId, head: &CommitId) {
     let tree = scratch.tree();
     let changed = workspace.changed(base, head).unwrap();
     let mut files = vec![("gone.txt".to_owned(), Become::Gone)];
-    for file in changed {
+    // One of them is enough: each costs several starts of git, for each of the many plants.
+    for file in changed.into_iter().take(1) {
         if let Some(new) = file.new {
             let text = workspace.text(&new).unwrap();
             let to = text.map_or(Become::Stored(new.clone()), |text| Become::Text(new, text + "more\n"));
@@ -265,8 +266,6 @@ fn beside(stage: &Stage, workspace: &Locked, base: &CommitId, head: &CommitId) {
     let composed = scratch.compose(base, &files).unwrap();
     scratch.show(&composed, base).unwrap();
     assert!(!tree.join("left.txt").exists(), "a clean tree");
-    assert!(workspace.tree_of(base).is_ok() && workspace.hash("x").is_ok());
-    scratch.show(head.as_str(), head).unwrap();
 }
 
 /// Knows a secret that is nowhere.

@@ -12,4 +12,5 @@ mod hostile;
 mod kit;
 mod life;
 mod publish;
+mod scratch;
 mod source;

@@ -60,11 +60,11 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         Ok(self.client.query_one(&statement, &[])?.get(0))
     }
 
-    fn insert_task(&mut self, task: &TaskRow, definition: &str) -> Result<()> {
+    fn insert_task(&mut self, task: &TaskRow, definition: &str, sandbox: &str) -> Result<()> {
         self.execute(
             "insert into tasks (id, version, state, ended, stage, project_path, project_name, title, workflow,
-                priority, legs, cost, created, updated, body, definition)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+                priority, legs, cost, created, updated, body, definition, sandbox)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
             &[
                 &task.id,
                 &task.version,
@@ -82,6 +82,7 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
                 &task.updated,
                 &task.body,
                 &definition,
+                &sandbox,
             ],
         )?;
         Ok(())
@@ -136,6 +137,7 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
             cost: row.get(8),
             created: row.get(9),
             updated: row.get(10),
+            sandbox: row.get(11),
         };
         Ok(rows.iter().map(summary).collect())
     }
@@ -191,15 +193,6 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
             }
             None => self.execute(END_UNCLAIMED, &[&leg.task, &leg.number, &end.state, &end.at.0, &end.usage]),
         }
-    }
-
-    fn put_back(&mut self, hold: Hold, until: Timestamp) -> Result<Touched> {
-        let leg = Place::from(hold.leg);
-        self.execute(
-            "update legs set state = 'ready', not_before = $4, lease_until = null
-             where task = $1 and number = $2 and fence = $3 and state = 'running'",
-            &[&leg.task, &leg.number, &hold.fence.0, &until.0],
-        )
     }
 
     fn ask_cancel(&mut self, task: i64) -> Result<()> {

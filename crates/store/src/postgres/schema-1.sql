@@ -14,13 +14,14 @@ create table tasks (
     id bigint primary key check (id > 0),
     version bigint not null check (version > 0),
     state text not null check (state in
-        ('working', 'cancelling', 'waiting', 'done', 'failed', 'no_improvement', 'cancelled')),
+        ('working', 'cancelling', 'waiting', 'blocked', 'done', 'failed', 'no_improvement', 'cancelled')),
     ended boolean not null check (ended = (state in ('done', 'failed', 'no_improvement', 'cancelled'))),
     stage text check (ended = (stage is null)),
     project_path text not null,
     project_name text not null,
     title text not null,
     workflow text not null,
+    sandbox text not null check (sandbox in ('on', 'strict', 'off')),
     priority bigint not null,
     legs bigint not null check (legs >= 0),
     cost bigint check (cost >= 0),
@@ -38,7 +39,7 @@ create table legs (
     number bigint not null check (number > 0),
     stage text not null,
     state text not null check (state in
-        ('ready', 'running', 'passed', 'rejected', 'failed', 'timed_out', 'cancelled', 'lost')),
+        ('ready', 'running', 'passed', 'rejected', 'failed', 'timed_out', 'cancelled', 'lost', 'held')),
     entry text not null,
     not_before bigint not null,
     cancel boolean not null default false,
@@ -81,4 +82,21 @@ create table transcripts (
     omitted bigint not null check (omitted >= 0),
     primary key (task, leg, from_byte),
     foreign key (task, leg) references legs (task, number)
+);
+
+-- Failures that tasks mend, and tasks that wait for one of those. What both tables hold stands in the tasks' bodies too; here it
+-- can be found.
+create table roots (
+    project_path text not null,
+    fingerprint text not null,
+    task bigint not null references tasks (id),
+    primary key (project_path, fingerprint)
+);
+create index roots_by_task on roots (task);
+
+create table blocked (
+    task bigint primary key references tasks (id),
+    root bigint not null references tasks (id) check (root <> task),
+    project_path text not null,
+    fingerprint text not null
 );

@@ -57,11 +57,11 @@ impl Tables for Rows<'_> {
         self.count("task")
     }
 
-    fn insert_task(&mut self, task: &TaskRow, definition: &str) -> Result<()> {
+    fn insert_task(&mut self, task: &TaskRow, definition: &str, sandbox: &str) -> Result<()> {
         self.execute(
             "insert into tasks (id, version, state, ended, stage, project_path, project_name, title, workflow,
-                priority, legs, cost, created, updated, body, definition)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                priority, legs, cost, created, updated, body, definition, sandbox)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
             params![
                 task.id,
                 task.version,
@@ -78,7 +78,8 @@ impl Tables for Rows<'_> {
                 task.created,
                 task.updated,
                 task.body,
-                definition
+                definition,
+                sandbox
             ],
         )?;
         Ok(())
@@ -131,6 +132,7 @@ impl Tables for Rows<'_> {
                 cost: row.get(8)?,
                 created: row.get(9)?,
                 updated: row.get(10)?,
+                sandbox: row.get(11)?,
             })
         })
     }
@@ -188,15 +190,6 @@ impl Tables for Rows<'_> {
             }
             None => self.execute(END_UNCLAIMED, common),
         }
-    }
-
-    fn put_back(&mut self, hold: Hold, until: Timestamp) -> Result<Touched> {
-        let leg = Place::from(hold.leg);
-        self.execute(
-            "update legs set state = 'ready', not_before = ?4, lease_until = null
-             where task = ?1 and number = ?2 and fence = ?3 and state = 'running'",
-            [leg.task, leg.number, hold.fence.0, until.0],
-        )
     }
 
     fn ask_cancel(&mut self, task: i64) -> Result<()> {

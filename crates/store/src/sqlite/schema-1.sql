@@ -16,13 +16,14 @@ create table tasks (
     id integer primary key check (id > 0),
     version integer not null check (version > 0),
     state text not null check (state in
-        ('working', 'cancelling', 'waiting', 'done', 'failed', 'no_improvement', 'cancelled')),
+        ('working', 'cancelling', 'waiting', 'blocked', 'done', 'failed', 'no_improvement', 'cancelled')),
     ended integer not null check (ended = (state in ('done', 'failed', 'no_improvement', 'cancelled'))),
     stage text check (ended = (stage is null)),
     project_path text not null,
     project_name text not null,
     title text not null,
     workflow text not null,
+    sandbox text not null check (sandbox in ('on', 'strict', 'off')),
     priority integer not null,
     legs integer not null check (legs >= 0),
     cost integer check (cost >= 0),
@@ -40,7 +41,7 @@ create table legs (
     number integer not null check (number > 0),
     stage text not null,
     state text not null check (state in
-        ('ready', 'running', 'passed', 'rejected', 'failed', 'timed_out', 'cancelled', 'lost')),
+        ('ready', 'running', 'passed', 'rejected', 'failed', 'timed_out', 'cancelled', 'lost', 'held')),
     entry text not null,
     not_before integer not null,
     cancel integer not null default 0 check (cancel in (0, 1)),
@@ -83,4 +84,21 @@ create table transcripts (
     omitted integer not null check (omitted >= 0),
     primary key (task, leg, from_byte),
     foreign key (task, leg) references legs (task, number)
+) strict;
+
+-- Failures that tasks mend, and tasks that wait for one of those. What both tables hold stands in the tasks' bodies too; here it
+-- can be found.
+create table roots (
+    project_path text not null,
+    fingerprint text not null,
+    task integer not null references tasks (id),
+    primary key (project_path, fingerprint)
+) strict, without rowid;
+create index roots_by_task on roots (task);
+
+create table blocked (
+    task integer primary key references tasks (id),
+    root integer not null references tasks (id) check (root <> task),
+    project_path text not null,
+    fingerprint text not null
 ) strict;

@@ -82,7 +82,7 @@ fn a_full_disk_is_told_and_loses_nothing() {
     let fill = |store: &mut Database<Sqlite>, bytes: usize| {
         store.0.write(|tables| {
             tables.reserve()?;
-            tables.insert_task(&row(bytes), "{}")
+            tables.insert_task(&row(bytes), "{}", "on")
         })
     };
     // The smallest limit that SQLite accepts is the size that the file has.

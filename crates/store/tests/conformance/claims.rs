@@ -5,11 +5,11 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 use acquit_core::change::Change;
-use acquit_core::decide::{Input, decide};
 use acquit_core::ids::{LegId, Name};
 use acquit_core::leg::{Ending, State};
 use acquit_core::store::{Commit, Lease, Pulse, Wanted};
 use acquit_core::task::Actor;
+use acquit_core::time::Span;
 
 use crate::fixture::{LEASE, Place, START, claim, create, definition, end, lose, owner, passed, try_claim};
 
@@ -72,26 +72,23 @@ pub fn a_delayed_leg_is_not_claimed_before_its_time(place: &Place) {
     assert_eq!(claim(&mut *store).leg.id.number, 2);
 }
 
-pub fn a_held_leg_comes_back_at_its_time_with_a_higher_fence(place: &Place) {
+pub fn a_leg_that_the_provider_held_is_followed_by_one_that_waits(place: &Place) {
     let mut store = place.open();
     create(&mut *store, "limited", 0);
     let first = claim(&mut *store);
-    let until = START.plus(Duration::from_hours(5));
-    let held = Input::LegHeld { leg: 1, until };
-    let changes = decide(&first.task, &definition().workflow, held).unwrap();
-    let by = Actor::Harness(first.leg.id);
-    let commit =
-        Commit { before: &first.task, changes: &changes, by: &by, hold: Some(first.hold), notes: &[] };
-    store.commit(commit).unwrap();
+    let wait = Duration::from_hours(5);
+    // Any budget that the workflow has.
+    let kind = Name::literal("agent");
+    let held = Ending::Held { kind, wait: Span::from(18_000_000), reason: "come back at nine".to_owned() };
+    end(&mut *store, &first, held).unwrap();
+    let legs = store.legs(first.leg.id.task).unwrap();
+    assert_eq!((legs[0].state, legs[1].state), (State::Held, State::Ready));
+    assert_eq!(legs[1].not_before, START.plus(wait));
+    place.later(wait.saturating_sub(Duration::from_millis(1)));
     assert!(try_claim(&mut *store).is_none());
-    let leg = store.legs(first.leg.id.task).unwrap().remove(0);
-    assert_eq!((leg.state, leg.not_before, leg.lease_until), (State::Ready, until, None));
-
-    place.later(Duration::from_hours(5));
+    place.later(Duration::from_millis(1));
     let second = claim(&mut *store);
-    assert_eq!(second.leg.id, first.leg.id);
-    assert!(second.hold.fence > first.hold.fence);
-    assert_eq!(second.leg.started, Some(START), "it keeps the moment of its first claim");
+    assert_eq!((second.leg.id.number, second.leg.entry), (2, first.leg.entry));
 }
 
 pub fn a_lease_is_renewed_by_heartbeats_and_runs_out_without(place: &Place) {

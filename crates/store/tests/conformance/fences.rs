@@ -1,17 +1,14 @@
 //! A harness that was replaced writes nothing any more, in any way.
 
-use std::time::Duration;
-
 use acquit_core::agent::{Chunk, Usage};
-use acquit_core::change::Change;
-use acquit_core::decide::{Input, decide};
+use acquit_core::decide::Input;
 use acquit_core::event::{Body, Level};
 use acquit_core::ids::{Fence, LegId};
 use acquit_core::leg::{Ending, Hold, State};
 use acquit_core::store::{Claim, Commit, Error, Note, Store};
 use acquit_core::task::Actor;
 
-use crate::fixture::{LEASE, Place, START, claim, create, definition, end, ending, input, lose, me, passed};
+use crate::fixture::{LEASE, Place, START, claim, create, end, ending, input, lose, me, passed};
 
 /// Every way in which a harness writes.
 fn all_writes_are_refused(store: &mut dyn Store, stale: &Claim) {
@@ -31,12 +28,9 @@ fn all_writes_are_refused(store: &mut dyn Store, stale: &Claim) {
     refused("an empty note", store.note(stale.hold, &[]).err());
     refused("transcribe", store.transcribe(stale.hold, &chunk, &Usage::default(), &notes).err());
     refused("handoff", end(store, stale, passed()).err());
-    let until = START.plus(Duration::from_secs(1));
-    let held = decide(&stale.task, &definition().workflow, Input::LegHeld { leg: id.number, until }).unwrap();
     let by = Actor::Harness(id);
     let commit =
         |changes| Commit { before: &stale.task, changes, by: &by, hold: Some(stale.hold), notes: &notes };
-    refused("hold", store.commit(commit(&held)).err());
     refused("notes alone", store.commit(commit(&[])).err());
     let after =
         (store.task(id.task).unwrap(), store.legs(id.task).unwrap(), store.events(None, 0, 99).unwrap());
@@ -55,27 +49,6 @@ pub fn stale_writer_is_refused(place: &Place) {
     assert!(new.hold.fence > stale.hold.fence);
     all_writes_are_refused(&mut *store, &stale);
     end(&mut *place.open(), &new, passed()).expect("who holds it now may write");
-}
-
-pub fn writer_of_an_earlier_claim_is_refused(place: &Place) {
-    let mut store = place.open();
-    create(&mut *store, "paused", 0);
-    let stale = claim(&mut *store);
-    let changes = [Change::LegHeld { leg: 1, until: START }];
-    let by = Actor::Supervisor;
-    store
-        .commit(Commit {
-            before: &stale.task,
-            changes: &changes,
-            by: &by,
-            hold: Some(stale.hold),
-            notes: &[],
-        })
-        .unwrap();
-    let new = claim(&mut *store);
-    assert_eq!(new.leg.id, stale.leg.id, "the same leg, claimed twice");
-    all_writes_are_refused(&mut *store, &stale);
-    end(&mut *store, &new, passed()).expect("who holds it now may write");
 }
 
 pub fn a_hold_is_good_for_its_own_leg_only(place: &Place) {
@@ -104,9 +77,6 @@ pub fn a_running_leg_ends_only_by_its_holder(place: &Place) {
     let held = claim(&mut *store);
     let changes = ending(&held.task, 1, Ending::Cancelled);
     let commit = Commit { before: &held.task, changes: &changes, by: &me(), hold: None, notes: &[] };
-    assert!(matches!(store.commit(commit), Err(Error::Fenced(leg)) if leg == held.leg.id));
-    let back = [Change::LegHeld { leg: 1, until: START }];
-    let commit = Commit { before: &held.task, changes: &back, by: &me(), hold: None, notes: &[] };
     assert!(matches!(store.commit(commit), Err(Error::Fenced(leg)) if leg == held.leg.id));
     end(&mut *store, &held, passed()).expect("it was left alone");
 }

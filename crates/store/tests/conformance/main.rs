@@ -56,12 +56,11 @@ suite! {
         racing_claimers_get_each_leg_once,
         a_named_tasks_leg_can_be_claimed,
         a_delayed_leg_is_not_claimed_before_its_time,
-        a_held_leg_comes_back_at_its_time_with_a_higher_fence,
+        a_leg_that_the_provider_held_is_followed_by_one_that_waits,
         a_lease_is_renewed_by_heartbeats_and_runs_out_without,
         a_task_has_one_active_leg_whoever_writes;
     fences:
         stale_writer_is_refused,
-        writer_of_an_earlier_claim_is_refused,
         a_hold_is_good_for_its_own_leg_only,
         a_running_leg_ends_only_by_its_holder,
         an_unclaimed_leg_can_be_ended_without_a_hold;

@@ -14,6 +14,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     ("thread-bomb", "starts threads until it is refused", thread_bomb),
     ("memory-bomb", "takes memory until it is refused or killed", memory_bomb),
     ("memory-bomb-spread", "the same in many processes, each of which takes little", memory_spread),
+    ("memory-bomb-among-orphans", "the same while orphans end all the time", memory_among_orphans),
     ("memfd-bomb", "takes memory as files without a name", memfd_bomb),
     ("disk-bomb", "fills its workspace", disk_bomb),
     ("disk-bomb-unlinked", "fills the disk with a file that has no name any more", disk_unlinked),
@@ -112,6 +113,38 @@ fn memory_bomb(world: &World, tried: &mut Tried) {
         let (taken, refusal) = take(MOST_MEMORY);
         reached(tried, "memory", taken, MOST_MEMORY, refusal);
     }
+}
+
+fn memory_among_orphans(world: &World, tried: &mut Tried) {
+    if !shut_in(world, tried) {
+        return;
+    }
+    let busy = match fork() {
+        Ok(Forked::Child) => {
+            // Each child leaves an orphan to whoever looks after the namespace, for as long as the memory takes.
+            for _ in 0..2_000 {
+                match fork() {
+                    Ok(Forked::Child) => {
+                        let _ = fork();
+                        sys::exit(0)
+                    }
+                    Ok(Forked::Parent(pid)) => _ = sys::wait(pid),
+                    Err(_) => {}
+                }
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            sys::exit(0)
+        }
+        Ok(Forked::Parent(pid)) => pid,
+        Err(error) => {
+            tried.way("memory", Err::<&str, _>(error));
+            return;
+        }
+    };
+    let (taken, refusal) = take(MOST_MEMORY);
+    let _ = call(libc::SYS_kill, &mut [Arg::N(busy.into()), Arg::N(libc::SIGKILL.into())]);
+    sys::wait(busy);
+    reached(tried, "memory", taken, MOST_MEMORY, refusal);
 }
 
 fn memory_spread(world: &World, tried: &mut Tried) {
@@ -232,6 +265,8 @@ fn many_files(world: &World, tried: &mut Tried) {
         }
         count += 1;
     }
+    // A keeper that looks now and then has its chance.
+    std::thread::sleep(Duration::from_secs(3));
     reached(tried, "files", count, MOST_FILES, refusal);
 }
 

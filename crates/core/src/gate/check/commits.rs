@@ -58,7 +58,8 @@ impl Commits {
         const STYLES: [(&str, Style); 3] =
             [("any", Style::Any), ("conventional", Style::Conventional), ("sentence", Style::Sentence)];
         runs_nothing(table);
-        let texts = |list: Vec<crate::config::toml::At<String>>| list.into_iter().map(|item| item.value).collect();
+        let texts =
+            |list: Vec<crate::config::toml::At<String>>| list.into_iter().map(|item| item.value).collect();
         Self {
             task: table.word("task", &NAMINGS).map_or(Naming::Require, |word| word.value),
             authors: table.strings("authors").map(texts).unwrap_or_default(),

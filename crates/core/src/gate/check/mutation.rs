@@ -38,6 +38,12 @@ impl Mutation {
         let equivalents = table.value("equivalents").and_then(|value| value.count(MOST_EQUIVALENTS));
         let exempt = table.paths("exempt").unwrap_or_default();
         let run = run(table, "cargo mutants");
-        Some(Self { run: run?, report: report?, min, equivalents: equivalents.unwrap_or(EQUIVALENTS), exempt })
+        Some(Self {
+            run: run?,
+            report: report?,
+            min,
+            equivalents: equivalents.unwrap_or(EQUIVALENTS),
+            exempt,
+        })
     }
 }

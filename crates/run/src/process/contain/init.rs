@@ -1,7 +1,7 @@
 //! Pid 1 of the namespace. While it lives the program may; when it ends the kernel kills whatever is left.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use acquit_core::sandbox::Mode;
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -15,7 +15,7 @@ use super::landlock::Around;
 use super::plan::Plan;
 use super::scribe::Streams;
 use super::sys::{self, Forked, Namespaces};
-use super::usage::Usage;
+use super::usage::{self, Usage};
 use super::{NOT_STARTED, network, program, view};
 use crate::sandbox::{Policy, Reach};
 
@@ -121,29 +121,35 @@ fn own_proc() {
     let _ = mount("proc", "/proc", "proc", flags, None);
 }
 
-fn supervise(program: Pid, report: &OwnedFd, usage: Option<Usage>) -> ! {
+fn supervise(program: Pid, report: &OwnedFd, mut usage: Option<Usage>) -> ! {
     const SIGNALS: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::CHILD];
-    let mut pause = FIRST_LOOK;
+    let mut due = Instant::now() + FIRST_LOOK;
     loop {
-        let signal = match &usage {
-            None => Some(sys::wait_signal(&SIGNALS)),
-            Some(_) => sys::wait_signal_for(&SIGNALS, pause),
-        };
-        match signal {
-            None => match usage.as_ref().map(Usage::look) {
-                Some(Ok(next)) => pause = next,
-                Some(Err(excess)) => {
+        // By the clock and not by the silence: orphans that end all the time would put every look off.
+        if let Some(usage) = usage.as_mut().filter(|_| Instant::now() >= due) {
+            match usage.look() {
+                Ok(pause) => due = Instant::now() + pause,
+                Err(excess) => {
                     let words = serde_json::to_vec(&excess).unwrap_or_default();
                     let _ = rustix::io::write(report, &words);
                     sys::exit(0)
                 }
-                None => {}
-            },
+            }
+        }
+        let signal = match &usage {
+            None => Some(sys::wait_signal(&SIGNALS)),
+            Some(_) => sys::wait_signal_for(&SIGNALS, due.saturating_duration_since(Instant::now())),
+        };
+        match signal {
+            None => {}
             Some(Signal::CHILD) => {
                 // One signal can stand for many; orphans of the whole namespace end here.
                 while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
                     if pid == program {
-                        let _ = rustix::io::write(report, &status.as_raw().to_ne_bytes());
+                        let mut words = [0; 8];
+                        words[..4].copy_from_slice(&status.as_raw().to_ne_bytes());
+                        words[4..].copy_from_slice(&usage::others().to_ne_bytes());
+                        let _ = rustix::io::write(report, &words);
                         sys::exit(0)
                     }
                 }

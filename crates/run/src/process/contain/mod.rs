@@ -62,9 +62,20 @@ fn excess_file(policy: &Path) -> PathBuf {
     policy.with_extension("excess.json")
 }
 
+/// The file beside a policy that says how many processes its program left running.
+fn left_file(policy: &Path) -> PathBuf {
+    policy.with_extension("left")
+}
+
 /// Takes away what an earlier program of the same policy left.
 pub(super) fn forget_excess(policy: &Path) {
     let _ = std::fs::remove_file(excess_file(policy));
+    let _ = std::fs::remove_file(left_file(policy));
+}
+
+/// How many processes the program of a policy left running.
+pub(super) fn left(policy: &Path) -> u32 {
+    std::fs::read_to_string(left_file(policy)).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
 /// What the program of a policy used too much of, if it was ended for that.

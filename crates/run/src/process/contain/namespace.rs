@@ -23,6 +23,8 @@ pub(super) struct Namespace {
     scribe: Option<Scribe>,
     /// Where it is written if the program was ended for using too much.
     excess: Option<PathBuf>,
+    /// Where it is written if the program left processes running.
+    left: Option<PathBuf>,
     /// Where init writes how the program ended: pid 1 cannot die of an ordinary signal itself.
     result: OwnedFd,
     /// Open as long as the helper lives, which init can see.
@@ -77,8 +79,9 @@ pub(super) fn start(
         let _ = network::serve(hosts, log, &outside);
     }
     let excess = plan.policy.as_deref().map(super::excess_file);
+    let left = plan.policy.as_deref().map(super::left_file);
     let scribe = scribe.ok().flatten();
-    Ok(Namespace { init, scribe, excess, result, _life: life })
+    Ok(Namespace { init, scribe, excess, left, result, _life: life })
 }
 
 impl Namespace {
@@ -108,8 +111,12 @@ impl Namespace {
         if let Some(scribe) = &self.scribe {
             scribe.finish();
         }
-        if let Ok(status) = heard[..length].try_into() {
-            sys::end_as(i32::from_ne_bytes(status))
+        if let ([status, left], []) = heard[..length].as_chunks::<4>() {
+            let left = u32::from_ne_bytes(*left);
+            if let Some(file) = self.left.filter(|_| left > 0) {
+                let _ = std::fs::write(file, left.to_string());
+            }
+            sys::end_as(i32::from_ne_bytes(*status))
         }
         // Either it was ended for using too much, or init said nothing: it was killed, and the program with it.
         if let Some(file) = self.excess.filter(|_| length > 0) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::sandbox::Policy;
 use acquit_core::sandbox::Resources;
@@ -17,6 +17,9 @@ const BYTES_PER_MILLI: u64 = 4 * 1024 * 1024;
 const OFTEN: Duration = Duration::from_millis(50);
 /// The longest.
 const RARELY: Duration = Duration::from_secs(1);
+/// The whole machine's figures say when it is worth to look closely. They cannot be all: whoever else frees what this
+/// namespace takes hides it in them. So it is looked at closely now and then in any case, for this part of the time.
+const CLOSELY: u32 = 50;
 /// Files, of whatever size, by which the disk may fill: many more than a large project with its dependencies has.
 const MOST_FILES: u64 = 4_000_000;
 
@@ -27,6 +30,8 @@ pub(super) struct Usage {
     shared: u64,
     /// Folders that are written, and what was free on each of their disks.
     disks: BTreeMap<u64, Disk>,
+    /// When to look closely again, whatever the machine's figures say.
+    closely: Instant,
 }
 
 struct Disk {
@@ -34,6 +39,9 @@ struct Disk {
     folders: Vec<PathBuf>,
     free: u64,
     files: u64,
+    /// What the folders had at the first close look, as far as the disk did not lose it since the beginning: the work of
+    /// others, which may be larger than what this program may add. Measuring it before would delay every start.
+    before: Option<(u64, u64)>,
 }
 
 impl Usage {
@@ -48,19 +56,30 @@ impl Usage {
                 folders: Vec::new(),
                 free,
                 files,
+                before: None,
             });
             disk.folders.push(entry.at.clone());
         }
-        Self { limits: policy.resources, shared: shared(), disks }
+        Self { limits: policy.resources, shared: shared(), disks, closely: Instant::now() + RARELY }
     }
 
     /// What is used too much of, or when to look again.
-    pub(super) fn look(&self) -> Result<Duration, Excess> {
+    pub(super) fn look(&mut self) -> Result<Duration, Excess> {
+        let began = Instant::now();
+        let closely = began >= self.closely;
+        let wait = self.used(closely)?;
+        if closely {
+            self.closely = Instant::now() + (began.elapsed() * CLOSELY).max(RARELY);
+        }
+        Ok(wait)
+    }
+
+    fn used(&mut self, closely: bool) -> Result<Duration, Excess> {
         let (processes, own) = processes();
         let mut memory = own + used(Path::new("/dev/shm"));
         // Memory can be held without being anybody's: in files that live in it, in segments. The whole machine's use of such memory
         // says whether it is worth looking for.
-        if shared().saturating_sub(self.shared) > self.limits.memory.saturating_sub(memory) {
+        if closely || shared().saturating_sub(self.shared) > self.limits.memory.saturating_sub(memory) {
             memory += nameless(Where::Memory) + segments();
         }
         if memory > self.limits.memory {
@@ -69,7 +88,7 @@ impl Usage {
         if processes >= u64::from(self.limits.processes) {
             return Err(Excess::Processes { limit: self.limits.processes });
         }
-        if self.disks.values().any(|disk| disk.is_overfull(&self.limits)) {
+        if self.disks.values_mut().any(|disk| disk.is_overfull(&self.limits, closely)) {
             return Err(Excess::Disk { limit: self.limits.disk });
         }
         let left = (self.limits.memory - memory) / BYTES_PER_MILLI;
@@ -78,18 +97,21 @@ impl Usage {
 }
 
 impl Disk {
-    /// A disk has many users. Only when it has lost as much as the program may take are the program's folders measured.
-    fn is_overfull(&self, limits: &Resources) -> bool {
+    /// Whether the program has taken more than it may. Its folders are measured if it is time to, or if the disk, which has
+    /// many users, has lost that much.
+    fn is_overfull(&mut self, limits: &Resources, closely: bool) -> bool {
         let Some((free, files)) = self.folders.first().and_then(|folder| free(folder)) else { return false };
-        let (bytes_gone, files_gone) = (self.free.saturating_sub(free), self.files.saturating_sub(files));
-        if bytes_gone <= limits.disk && files_gone <= MOST_FILES {
+        let lost = (self.free.saturating_sub(free), self.files.saturating_sub(files));
+        if !closely && lost.0 <= limits.disk && lost.1 <= MOST_FILES {
             return false;
         }
         let mut used = (nameless(Where::Disk(self.device)), 0);
         for folder in &self.folders {
             measure(folder, &mut used);
         }
-        used.0 > limits.disk || used.1 > MOST_FILES
+        let (bytes, files) =
+            *self.before.get_or_insert((used.0.saturating_sub(lost.0), used.1.saturating_sub(lost.1)));
+        used.0.saturating_sub(bytes) > limits.disk || used.1.saturating_sub(files) > MOST_FILES
     }
 }
 
@@ -130,6 +152,19 @@ fn processes() -> (u64, u64) {
         pages += resident.saturating_sub(shared);
     }
     (count, pages * page)
+}
+
+/// How many processes there are beside the first, as far as they still run.
+pub(super) fn others() -> u32 {
+    let runs = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        let is_other = name.as_encoded_bytes().iter().all(u8::is_ascii_digit) && name != "1";
+        // The state follows the name, which ends with the last parenthesis and may hold anything.
+        let stat = || fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        is_other && stat().rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    };
+    let count = fs::read_dir("/proc").into_iter().flatten().flatten().filter(runs).count();
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// Where files without a name are looked for.

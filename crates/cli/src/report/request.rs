@@ -1,0 +1,108 @@
+//! Requests for people: what is asked, what can be chosen and what speaks for it, and the commands that answer.
+
+use acquit_core::request::{Ask, Kind, Question, Request};
+use acquit_core::task::{State, Task};
+
+use super::{Look, Printer, text};
+
+/// A title is cut at this width.
+const TITLE: usize = 60;
+
+impl Printer {
+    /// All that waits, one after another.
+    pub fn inbox(self, tasks: &[Task]) {
+        if self.json {
+            let entries: Vec<_> = tasks.iter().filter_map(entry).collect();
+            return self.json(&entries);
+        }
+        if tasks.is_empty() {
+            return self.say("nothing waits for you");
+        }
+        for (index, task) in tasks.iter().enumerate() {
+            let State::Waiting { request } = &task.state else { continue };
+            if index > 0 {
+                self.data("");
+            }
+            let title = text::line(&task.seed.wish.title, TITLE);
+            let place = format!("{} · stage {}", text::visible(&task.seed.project.name), request.stage);
+            let id = self.paint(Look::Strong, &task.id().to_string());
+            self.data(&format!("{id} {title} {}", self.paint(Look::Faint, &place)));
+            self.data(&self.paint(Look::Notable, &indented(&request.question)));
+            self.request(task, request);
+        }
+    }
+
+    /// What belongs to a question beside its words, and how it is answered.
+    pub fn request(self, task: &Task, request: &Request) {
+        if let Ask::Question { questions } = &request.ask {
+            let several = questions.len() > 1;
+            for (index, question) in questions.iter().enumerate() {
+                if several && !(question.context.is_empty() && question.options.is_empty()) {
+                    self.data(&self.paint(Look::Faint, &format!("  {}.", index + 1)));
+                }
+                self.question(question);
+            }
+        }
+        self.data(&answers(task, &request.ask));
+    }
+
+    fn question(self, question: &Question) {
+        if !question.context.is_empty() {
+            self.data(&self.paint(Look::Faint, &indented(&question.context)));
+        }
+        for (index, option) in question.options.iter().enumerate() {
+            let name = text::visible(&option.name);
+            let mark = match &question.recommended {
+                Some(recommended) if *recommended == option.name => self.paint(Look::Good, " (recommended)"),
+                Some(_) | None => String::new(),
+            };
+            self.data(&format!("  {}) {name}{mark}", index + 1));
+            if !option.trade_offs.is_empty() {
+                self.data(&indented(&indented(&option.trade_offs)));
+            }
+        }
+    }
+}
+
+/// A request for programs.
+fn entry(task: &Task) -> Option<serde_json::Value> {
+    let State::Waiting { request } = &task.state else { return None };
+    Some(serde_json::json!({
+        "task": task.id(),
+        "title": task.seed.wish.title,
+        "project": task.seed.project,
+        "request": request,
+    }))
+}
+
+fn answers(task: &Task, ask: &Ask) -> String {
+    let id = task.id();
+    let how = match ask {
+        Ask::Question { questions } => match questions.as_slice() {
+            [only] => match only.kind {
+                Kind::Text => format!("acquit answer {id} \"…\""),
+                Kind::Choice => format!("acquit answer {id} <number, or words>"),
+                Kind::YesNo => format!("acquit answer {id} yes|no"),
+            },
+            [] | [_, _, ..] => format!("acquit answer {id} \"…\""),
+        },
+        Ask::Choice { options } => format!("acquit answer {id} {}", alternatives(options)),
+        Ask::Approval { .. } => format!("acquit approve {id}, or acquit reject {id} \"why\""),
+        Ask::Stage { outcomes } => format!("acquit answer {id} {}", alternatives(outcomes)),
+        Ask::Budget { .. } | Ask::Stuck => {
+            format!(
+                "acquit approve {id} (once more), acquit answer {id} \"…\", or acquit reject {id} \"why\""
+            )
+        }
+    };
+    format!("  answer it:  {how}\n  go on:      acquit run {id}")
+}
+
+fn alternatives<T: ToString>(options: &[T]) -> String {
+    options.iter().map(ToString::to_string).collect::<Vec<_>>().join("|")
+}
+
+/// A text of others, each line of it further in.
+fn indented(text: &str) -> String {
+    text::visible(text).lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,144 @@
+//! `acquit inbox`, `answer`, `approve`, `reject`: what waits for a person, and what the person says to it.
+
+use std::io::Read;
+
+use acquit_core::decide::Input;
+use acquit_core::ids::TaskId;
+use acquit_core::request::{Answer, Ask, Kind, Question};
+use acquit_core::store::{Filter, Store};
+use acquit_core::task::{State, Task};
+
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::exit::Exit;
+
+/// An answer longer than this is a file, not an answer.
+const ANSWER_LIMIT: u64 = 256 * 1024;
+
+/// Whose requests are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Those of this repository.
+    Here,
+    /// Those of all repositories.
+    All,
+}
+
+/// Lists what waits for a person.
+pub fn inbox(desk: &Desk, whose: Whose, limit: u32) -> Result<Exit, Error> {
+    let mut store = desk.store()?;
+    let project = match whose {
+        Whose::All => None,
+        Whose::Here => Some(desk.source()?.top().to_string_lossy().into_owned()),
+    };
+    let filter = Filter { project, state: Some("waiting".to_owned()), ended: false, limit };
+    let mut tasks = Vec::new();
+    for summary in store.list(&filter)? {
+        let task = store.task(summary.id)?;
+        // Somebody may have answered since the list was read.
+        tasks.extend(Some(task).filter(|task| matches!(task.state, State::Waiting { .. })));
+    }
+    desk.printer.inbox(&tasks);
+    Ok(Exit::Done)
+}
+
+/// Answers in words, or with one of the options.
+pub fn answer(desk: &Desk, task: TaskId, words: String) -> Result<Exit, Error> {
+    let words = if words == "-" { from_stdin()? } else { words };
+    said(desk, task, |ask| understood(ask, &words))
+}
+
+/// Says yes.
+pub fn approve(desk: &Desk, task: TaskId) -> Result<Exit, Error> {
+    said(desk, task, |ask| match ask.and_then(yes_or_no) {
+        Some(_) => Answer::Text { text: "yes".to_owned() },
+        None => Answer::Approve,
+    })
+}
+
+/// Says no.
+pub fn reject(desk: &Desk, task: TaskId, reason: String) -> Result<Exit, Error> {
+    said(desk, task, |ask| match ask.and_then(yes_or_no) {
+        Some(_) => Answer::Text { text: format!("no: {reason}") },
+        None => Answer::Reject { reason },
+    })
+}
+
+/// Gives an answer to a task, and says what follows.
+pub fn give(desk: &Desk, store: &mut dyn Store, task: &Task, answer: Answer) -> Result<Task, Error> {
+    let request = match &task.state {
+        State::Waiting { request } => request.number,
+        State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => 0,
+    };
+    let task = desk.decide(store, task.id(), &Input::Answer { request, by: desk.person(), answer })?;
+    if matches!(task.state, State::Working { .. }) {
+        desk.printer.say(&format!("answered; `acquit run {}` goes on with it", task.id()));
+    }
+    Ok(task)
+}
+
+fn said(desk: &Desk, task: TaskId, answer: impl FnOnce(Option<&Ask>) -> Answer) -> Result<Exit, Error> {
+    let mut store = desk.store()?;
+    let known = store.task(task)?;
+    let ask = match &known.state {
+        State::Waiting { request } => Some(&request.ask),
+        State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => None,
+    };
+    let answer = answer(ask);
+    let task = give(desk, store.as_mut(), &known, answer)?;
+    if desk.printer.json {
+        desk.printer.json(&task);
+    } else {
+        desk.printer.data(&format!("{} {}", task.id(), task.state.word()));
+    }
+    Ok(Exit::Done)
+}
+
+/// What words mean to a request: where there is something to choose, a name or a number chooses it.
+fn understood(ask: Option<&Ask>, words: &str) -> Answer {
+    let text = || Answer::Text { text: words.to_owned() };
+    let chosen = |options: Vec<String>| {
+        let number = words.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let named = || options.iter().find(|option| option.eq_ignore_ascii_case(words.trim()));
+        named().or_else(|| options.get(number?)).cloned()
+    };
+    match ask {
+        Some(Ask::Question { questions }) => match questions.as_slice() {
+            [only] => {
+                let names = only.options.iter().map(|option| option.name.clone()).collect();
+                chosen(names).map_or_else(text, |option| Answer::Choose { option })
+            }
+            [] | [_, _, ..] => text(),
+        },
+        // What is none of them is refused, in words that name them.
+        Some(Ask::Choice { options }) => {
+            let names = options.iter().map(ToString::to_string).collect();
+            Answer::Choose { option: chosen(names).unwrap_or_else(|| words.trim().to_owned()) }
+        }
+        Some(Ask::Stage { outcomes }) => {
+            let names = outcomes.iter().map(ToString::to_string).collect();
+            Answer::Choose { option: chosen(names).unwrap_or_else(|| words.trim().to_owned()) }
+        }
+        Some(Ask::Approval { .. } | Ask::Budget { .. } | Ask::Stuck) | None => text(),
+    }
+}
+
+/// The question, if it is a single one that wants a yes or a no.
+fn yes_or_no(ask: &Ask) -> Option<&Question> {
+    match ask {
+        Ask::Question { questions } => match questions.as_slice() {
+            [only] if only.kind == Kind::YesNo => Some(only),
+            _ => None,
+        },
+        Ask::Choice { .. } | Ask::Approval { .. } | Ask::Stage { .. } | Ask::Budget { .. } | Ask::Stuck => {
+            None
+        }
+    }
+}
+
+fn from_stdin() -> Result<String, Error> {
+    let mut text = String::new();
+    let file = |source| Error::File { doing: "read", path: "standard input".into(), source };
+    std::io::stdin().take(ANSWER_LIMIT).read_to_string(&mut text).map_err(file)?;
+    Ok(text.trim().to_owned())
+}

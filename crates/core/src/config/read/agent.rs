@@ -1,0 +1,191 @@
+//! The part of the configuration that is about agents: how each is talked to, and what it gets.
+
+use std::collections::BTreeMap;
+
+use super::super::toml::{At, Table, did_you_mean, quoted};
+use super::super::{Adapter, Agent, Billing, Product, Reporting};
+use super::safety::{grants, hosts, login};
+use super::{check_variable, declare};
+
+/// The most turns that can be asked for: more is no limit.
+const MOST_TURNS: u32 = 100_000;
+
+/// The ways to talk to an agent, as words.
+#[derive(Clone, Copy)]
+enum Kind {
+    Command,
+    Scripted,
+    Product(Product),
+}
+
+const KINDS: [(&str, Kind); 9] = [
+    ("claude", Kind::Product(Product::Claude)),
+    ("codex", Kind::Product(Product::Codex)),
+    ("gemini", Kind::Product(Product::Gemini)),
+    ("opencode", Kind::Product(Product::Opencode)),
+    ("cursor", Kind::Product(Product::Cursor)),
+    ("aider", Kind::Product(Product::Aider)),
+    ("pi", Kind::Product(Product::Pi)),
+    ("command", Kind::Command),
+    ("scripted", Kind::Scripted),
+];
+
+/// What only the adapters of products have.
+const OF_PRODUCTS: [&str; 6] = ["program", "args", "model", "turns", "billing", "report"];
+
+/// Reads an agent. `known` are the declared secrets.
+pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str]) -> Option<Agent> {
+    let kind = table.word("adapter", &KINDS).map(|kind| kind.value);
+    table.require("adapter", "say how it is talked to: adapter = \"claude\", or \"command\" for any program");
+    let adapter = match kind {
+        Some(kind) => adapter(&mut table, kind),
+        None => unknown(&mut table),
+    };
+    let program = table.string("program");
+    if let Some(program) = program.as_ref().filter(|program| program.value.trim().is_empty()) {
+        table.source.report(program.place, "`program` is empty", None);
+    }
+    let args = table.strings("args").unwrap_or_default().into_iter().map(|arg| arg.value).collect();
+    let model = model(&mut table);
+    let turns = turns(&mut table);
+    let billing = table.word("billing", &Billing::ALL).map(|billing| billing.value);
+    let report = table.word("report", &Reporting::ALL).map(|report| report.value).unwrap_or_default();
+    let mut env = BTreeMap::new();
+    for (key, value) in table.table("env").map(Table::entries).unwrap_or_default() {
+        let _ = check_variable(table.source, &key);
+        env.extend(value.string().map(|text| (key.value.to_owned(), text.value)));
+    }
+    let mut pass_env = Vec::new();
+    for name in table.strings("pass_env").unwrap_or_default() {
+        let _ = check_variable(table.source, &At { value: name.value.as_str(), place: name.place });
+        if env.contains_key(&name.value) {
+            let what = format!("{} is in both `env` and `pass_env`", quoted(&name.value));
+            table.source.report(name.place, what, Some("it can have only one value; remove one".to_owned()));
+        }
+        pass_env.push(name.value);
+    }
+    let secrets = granted(&mut table, known, &env, &pass_env);
+    let hosts = hosts(&mut table);
+    let login = login(&mut table);
+    table.finish();
+    let program = program.map(|program| program.value);
+    Some(Agent {
+        adapter: adapter?,
+        env,
+        pass_env,
+        secrets,
+        hosts,
+        login,
+        program,
+        args,
+        model,
+        turns,
+        billing,
+        report,
+    })
+}
+
+/// What belongs to this kind of adapter, and complaints about what belongs to another.
+fn adapter(table: &mut Table<'_, '_>, kind: Kind) -> Option<Adapter> {
+    match kind {
+        Kind::Command => {
+            table.refuse(&["script"], "only the adapter \"scripted\" has a script");
+            table.refuse(&OF_PRODUCTS, "the adapter \"command\" starts what `run` says, as it is");
+            table.require("run", "name the program: run = [\"my-agent\", \"--print\"]");
+            table.value("run").and_then(|value| value.command()).map(|run| Adapter::Command { run })
+        }
+        Kind::Scripted => {
+            table.refuse(&["run"], "only the adapter \"command\" runs a program");
+            table.refuse(&OF_PRODUCTS, "a script has no model");
+            table.require("script", "name the script: script = \"demo.json\"");
+            let script = table.string("script");
+            if let Some(script) = script.as_ref().filter(|script| script.value.trim().is_empty()) {
+                table.source.report(script.place, "`script` is empty", None);
+            }
+            script.map(|script| Adapter::Scripted { script: script.value })
+        }
+        Kind::Product(product) => {
+            table.refuse(&["script"], "only the adapter \"scripted\" has a script");
+            table.refuse(&["run"], "this adapter knows how to start it; `program` and `args` change that");
+            Some(Adapter::Product { product })
+        }
+    }
+}
+
+/// Without a kind, whatever belongs to some kind may be there.
+fn unknown(table: &mut Table<'_, '_>) -> Option<Adapter> {
+    table.value("run");
+    table.value("script");
+    None
+}
+
+/// The name of a model. It becomes an argument, so it cannot be taken for an option.
+pub(in crate::config) fn model(table: &mut Table<'_, '_>) -> Option<String> {
+    let model = table.string("model")?;
+    check_model(table, &model);
+    Some(model.value)
+}
+
+fn check_model(table: &Table<'_, '_>, model: &At<String>) {
+    let text = model.value.as_str();
+    if text.is_empty() || text.starts_with('-') || text.contains(|c: char| c.is_control() || c == ' ') {
+        let hint = "write it as the agent knows it, such as \"claude-sonnet-4-5\"".to_owned();
+        table.source.report(model.place, format!("{} is not the name of a model", quoted(text)), Some(hint));
+    }
+}
+
+fn turns(table: &mut Table<'_, '_>) -> Option<u32> {
+    let value = table.value("turns")?;
+    let turns = value.count(MOST_TURNS)?;
+    if turns == 0 {
+        let hint = Some("leave it out for no limit".to_owned());
+        table.source.report(value.place, "`turns` must not be zero", hint);
+    }
+    Some(turns)
+}
+
+/// The project's own names for models. An alias of an alias is not followed, so it is refused.
+pub(super) fn models(table: Table<'_, '_>) -> BTreeMap<String, String> {
+    let source = table.source;
+    let mut places = Vec::new();
+    let mut models = BTreeMap::new();
+    for (alias, value) in table.entries() {
+        let Some(model) = value.string() else { continue };
+        if model.value.is_empty() || model.value.starts_with('-') {
+            source.report(model.place, format!("{} is not the name of a model", quoted(&model.value)), None);
+        }
+        places.push((alias.value, model.place, model.value.clone()));
+        models.insert(alias.value.to_owned(), model.value);
+    }
+    for (alias, place, model) in places {
+        if alias != model && models.contains_key(&model) {
+            let what = format!("{} is an alias itself", quoted(&model));
+            source.report(place, what, Some("write the model that is meant".to_owned()));
+        }
+    }
+    models
+}
+
+/// The secrets that an agent names, each of which must be declared and must be the only one to set its variable.
+fn granted(
+    table: &mut Table<'_, '_>,
+    known: &[&str],
+    env: &BTreeMap<String, String>,
+    pass_env: &[String],
+) -> Vec<String> {
+    let mut names = Vec::new();
+    for name in grants(table) {
+        if !known.contains(&name.value.as_str()) {
+            let hint = did_you_mean(&name.value, "secrets are", known.iter().copied());
+            let hint = hint.unwrap_or_else(|| declare(&name.value));
+            table.source.report(name.place, format!("unknown secret {}", quoted(&name.value)), Some(hint));
+        } else if env.contains_key(&name.value) || pass_env.contains(&name.value) {
+            let other = if env.contains_key(&name.value) { "env" } else { "pass_env" };
+            let what = format!("{} is in both `secrets` and `{other}`", quoted(&name.value));
+            let hint = format!("as a secret it is kept out of logs; remove it from `{other}`");
+            table.source.report(name.place, what, Some(hint));
+        }
+        names.push(name.value);
+    }
+    names
+}

@@ -1,0 +1,220 @@
+//! Aider: `aider --message-file`, the prompt as a file.
+//!
+//! It prints words for people, and its exit code is 0 whatever happened. So its answer counts as given when it tells the
+//! tokens of one, and as failed when an error of its library was the last word. Its edits are text of the answer; there are
+//! no tools and no conversations to continue.
+
+use std::ffi::OsString;
+
+use acquit_core::agent::{Fault, Said, Usage};
+use acquit_core::config::Product;
+
+use super::fault::{self, Then, Trouble};
+use super::product::{Facts, Support, Supports, Version};
+use super::spend::{Spend, micros};
+use super::{Hearing, Launch, Parser, Tells, Wanted, json};
+
+pub(super) const FACTS: Facts = Facts {
+    product: Product::Aider,
+    title: "Aider",
+    program: "aider",
+    version: &["--version"],
+    tried: Version(0, 86, 2),
+    bad: &[],
+    hosts: super::product::PROVIDERS,
+    login: &["~/.aider/oauth-keys.env", "~/.aider.conf.yml"],
+    login_variables: &[],
+    keys: super::product::PROVIDER_KEYS,
+    // Prices of others would be fetched from elsewhere.
+    quiet: &[("LITELLM_LOCAL_MODEL_COST_MAP", "True")],
+    supports: Supports {
+        sessions: Support::No,
+        structured: Support::No,
+        tools: Support::No,
+        tool_events: Support::Partly("edited files"),
+        usage: Support::Partly("rounded"),
+        cost: Support::Partly("rounded"),
+        turns: Support::No,
+        limits: Support::No,
+        ending: Support::Partly("by its words"),
+    },
+};
+
+/// Nobody is there to be asked, nothing of it stays in the workspace, and the commits are the harness's business.
+const ALONE: [&str; 19] = [
+    "--yes-always",
+    "--no-pretty",
+    "--no-stream",
+    "--no-fancy-input",
+    "--no-check-update",
+    "--no-show-release-notes",
+    "--no-show-model-warnings",
+    "--analytics-disable",
+    "--no-detect-urls",
+    "--no-suggest-shell-commands",
+    "--no-auto-commits",
+    "--no-dirty-commits",
+    "--no-auto-lint",
+    "--no-gitignore",
+    "--no-restore-chat-history",
+    "--chat-history-file",
+    "/dev/null",
+    "--input-history-file",
+    "/dev/null",
+];
+
+pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
+    launch.args(ALONE);
+    if let Some(model) = wanted.model {
+        launch.args(["--model", model]);
+    }
+    launch.args(extra);
+    launch.args(["--message-file".into(), wanted.prompt.as_os_str().to_owned()]);
+}
+
+/// Reads the lines.
+pub(super) struct Lines {
+    hearing: Hearing,
+    spend: Spend,
+    model: Option<String>,
+    place: Place,
+    /// An error whose words are not over yet: it wraps them at 80 columns.
+    error: String,
+}
+
+/// How far the output is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before the answer: what it found out about itself.
+    Head,
+    /// In the answer, or after it.
+    Answer,
+    /// In the words of an error.
+    Error,
+    /// An answer came to its end.
+    Answered,
+    /// It was told to stop.
+    Stopped,
+}
+
+impl Lines {
+    pub(super) fn new(hearing: Hearing) -> Self {
+        Self { hearing, spend: Spend::default(), model: None, place: Place::Head, error: String::new() }
+    }
+
+    fn words(&mut self, text: &str, said: &mut Vec<Said>) {
+        /// An error goes on for a few lines.
+        const ERROR: usize = 4 * 1024;
+        if text.starts_with("litellm.") {
+            self.place = Place::Error;
+            text.clone_into(&mut self.error);
+        } else if text.starts_with("Retrying in ") && self.place == Place::Error {
+            let error = std::mem::take(&mut self.error);
+            said.push(fault::said(about(&error), &error, Then::Again, (self.hearing.now)()));
+            self.place = Place::Answer;
+        } else if self.place == Place::Error && !text.is_empty() {
+            if self.error.len() < ERROR {
+                self.error.push('\n');
+                self.error.push_str(json::at_most(text, ERROR));
+            }
+        } else if text.starts_with("Tokens: ") && text.contains(" received") {
+            self.place = Place::Answered;
+            self.spend.add(self.usage(text), said);
+        } else if let Some(file) = text.strip_prefix("Applied edit to ") {
+            said.push(Said::ToolUse { name: "edit".to_owned(), input: file.to_owned() });
+            said.push(Said::ToolResult { ok: true, text: String::new() });
+        } else if text.starts_with("^C again to exit") {
+            self.place = Place::Stopped;
+        } else if self.place == Place::Head {
+            if let Some(model) = text.strip_prefix("Model: ") {
+                self.model = model.split_whitespace().next().map(str::to_owned);
+            }
+            if text.starts_with("Repo-map: ") {
+                self.place = Place::Answer;
+            }
+        } else if !text.trim().is_empty() {
+            said.push(Said::Text { text: text.to_owned() });
+        }
+    }
+
+    /// `Tokens: 1.2k sent, 300 cache hit, 50 received. Cost: $0.0043 message, $0.0043 session.`
+    fn usage(&self, text: &str) -> Usage {
+        let (tokens, cost) = text.split_once(". Cost: ").unwrap_or((text, ""));
+        let mut usage =
+            Usage { model: self.model.clone().or_else(|| self.hearing.model.clone()), ..Usage::default() };
+        for part in tokens.trim_start_matches("Tokens: ").split(',') {
+            let mut words = part.split_whitespace();
+            let Some(count) = words.next().and_then(count) else { continue };
+            match words.next() {
+                Some("sent") => usage.input = count,
+                Some("received" | "received.") => usage.output = count,
+                Some("cache") if words.next() == Some("hit") => usage.cache_read = count,
+                Some("cache") => usage.cache_write_5m = count,
+                _ => {}
+            }
+        }
+        usage.cost_micros = cost
+            .strip_prefix('$')
+            .and_then(|cost| cost.split_whitespace().next()?.parse().ok())
+            .and_then(micros);
+        usage
+    }
+}
+
+/// `1.2k`, `50`, `3.4M`.
+fn count(text: &str) -> Option<u64> {
+    let (number, factor) = match text.as_bytes().last()? {
+        b'k' => (&text[..text.len() - 1], 1_000),
+        b'M' => (&text[..text.len() - 1], 1_000_000),
+        _ => (text, 1),
+    };
+    let (whole, tenths) = number.split_once('.').unwrap_or((number, "0"));
+    let whole: u64 = whole.replace(',', "").parse().ok()?;
+    let tenths: u64 = tenths.get(..1)?.parse().ok()?;
+    whole.checked_mul(factor)?.checked_add(tenths * factor / 10)
+}
+
+/// Its library names its errors.
+fn about(error: &str) -> Trouble {
+    let name = error.strip_prefix("litellm.").unwrap_or(error);
+    let name = &name[..name.bytes().take_while(u8::is_ascii_alphanumeric).count()];
+    Trouble::Fault(match name {
+        "AuthenticationError" | "PermissionDeniedError" => Fault::Login,
+        "BudgetExceededError" => Fault::Billing,
+        "NotFoundError" => Fault::Model,
+        "InternalServerError" => Fault::Server,
+        "ServiceUnavailableError" => Fault::Overloaded,
+        "Timeout" | "APIConnectionError" => Fault::Network,
+        "ContextWindowExceededError" => Fault::TooLong,
+        "ContentPolicyViolationError" => Fault::Refused,
+        "RateLimitError" => {
+            return match fault::in_text(error) {
+                billing @ Trouble::Fault(Fault::Billing) => billing,
+                Trouble::Limit | Trouble::Fault(_) => Trouble::Limit,
+            };
+        }
+        _ => return fault::in_text(error),
+    })
+}
+
+impl Parser for Lines {
+    fn tells(&self) -> Tells {
+        Tells::Its
+    }
+
+    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) {
+        self.words(String::from_utf8_lossy(line).trim_end(), said);
+    }
+
+    fn finish(&mut self, said: &mut Vec<Said>) {
+        let text = std::mem::take(&mut self.error);
+        match self.place {
+            Place::Answered => said.push(Said::End { ok: true, text: String::new() }),
+            Place::Error => {
+                said.push(fault::said(about(&text), &text, Then::Ends, (self.hearing.now)()));
+                said.push(Said::End { ok: false, text });
+            }
+            Place::Head | Place::Answer | Place::Stopped => {}
+        }
+    }
+}

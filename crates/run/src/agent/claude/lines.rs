@@ -1,0 +1,428 @@
+//! What Claude Code prints, line by line.
+//!
+//! One message of the model comes as several `assistant` records with the same id and the usage of its beginning, so usage is
+//! counted once per id and corrected by the `result`. Costs and usage by model are totals of the conversation; what belongs
+//! to this run is `model_usage_since_last_result`, or the difference to what was counted before. A failure of the model
+//! comes as `"subtype":"success"` with `"is_error":true`.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+
+use acquit_core::agent::{Fault, Said, Usage};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::agent::fault::{self, Then, Trouble};
+use crate::agent::spend::{Spend, micros, minus};
+use crate::agent::{Hearing, Parser, Tells, json, reset};
+
+/// How many ids are remembered, of messages and of refused tools. More come only from what is no conversation.
+const REMEMBERED: usize = 100_000;
+
+/// The model of messages that the program wrote itself.
+const SYNTHETIC: &str = "<synthetic>";
+
+/// Reads the lines.
+pub(in crate::agent) struct Lines {
+    hearing: Hearing,
+    spend: Spend,
+    session: String,
+    /// Messages whose usage was counted.
+    counted: HashSet<String>,
+    /// Uses of tools whose refusal was told.
+    refused: HashSet<String>,
+    /// The last text, so that a result that repeats it is not said again.
+    last_text: String,
+    /// What the program itself called the error that ended the turn.
+    error: Option<String>,
+    limit_told: bool,
+}
+
+#[derive(Deserialize)]
+struct Record<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    subtype: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    session_id: Option<Cow<'a, str>>,
+    /// An object in messages, a text in refusals.
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    parent_tool_use_id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+    #[serde(default)]
+    error_status: Option<u16>,
+    #[serde(borrow, default)]
+    tool_name: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    tool_use_id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    rate_limit_info: Option<&'a RawValue>,
+    // Of the result.
+    #[serde(default)]
+    is_error: Option<bool>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    errors: Option<&'a RawValue>,
+    #[serde(default)]
+    api_error_status: Option<u16>,
+    #[serde(borrow, default)]
+    api_error: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    terminal_reason: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    stop_reason: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    permission_denials: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    structured_output: Option<&'a RawValue>,
+    #[serde(default)]
+    total_cost_usd: Option<f64>,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    model_usage_since_last_result: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow, default)]
+    id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    model: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Block<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    thinking: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(default)]
+    is_error: Option<bool>,
+}
+
+/// Usage in the words of the provider's interface. Its input is without what came from a cache.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Used {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_input_tokens: u64,
+    cache_creation_input_tokens: u64,
+    cache_creation: Option<CacheWrites>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CacheWrites {
+    ephemeral_1h_input_tokens: u64,
+}
+
+/// Usage of one model in the words of the program.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ModelUsage {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_input_tokens: u64,
+    cache_creation_input_tokens: u64,
+    cache_creation_ephemeral1h_input_tokens: u64,
+    #[serde(rename = "costUSD")]
+    cost: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RateLimit<'a> {
+    #[serde(borrow)]
+    status: Cow<'a, str>,
+    #[serde(default)]
+    resets_at: Option<u64>,
+    #[serde(rename = "rateLimitType", borrow, default)]
+    which: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Denial<'a> {
+    #[serde(borrow)]
+    tool_name: Cow<'a, str>,
+    #[serde(borrow)]
+    tool_use_id: Cow<'a, str>,
+}
+
+/// All that was written to a cache, and the part of it that lasts an hour; the rest lasts five minutes.
+fn usage(model: Option<String>, input: u64, output: u64, read: u64, written: u64, hour: u64) -> Usage {
+    Usage {
+        model,
+        input,
+        output,
+        cache_read: read,
+        cache_write_5m: written.saturating_sub(hour),
+        cache_write_1h: hour,
+        cost_micros: None,
+    }
+}
+
+impl Used {
+    fn usage(self, model: Option<String>) -> Usage {
+        let hour = self.cache_creation.unwrap_or_default().ephemeral_1h_input_tokens;
+        let (read, written) = (self.cache_read_input_tokens, self.cache_creation_input_tokens);
+        usage(model, self.input_tokens, self.output_tokens, read, written, hour)
+    }
+}
+
+impl ModelUsage {
+    fn usage(self, model: String) -> Usage {
+        let hour = self.cache_creation_ephemeral1h_input_tokens;
+        let (read, written) = (self.cache_read_input_tokens, self.cache_creation_input_tokens);
+        let usage = usage(Some(model), self.input_tokens, self.output_tokens, read, written, hour);
+        Usage { cost_micros: self.cost.and_then(micros), ..usage }
+    }
+}
+
+impl Lines {
+    pub(in crate::agent) fn new(hearing: Hearing) -> Self {
+        Self {
+            hearing,
+            spend: Spend::default(),
+            session: String::new(),
+            counted: HashSet::new(),
+            refused: HashSet::new(),
+            last_text: String::new(),
+            error: None,
+            limit_told: false,
+        }
+    }
+
+    fn record(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+        match (record.kind.as_ref(), record.subtype.as_deref()) {
+            ("assistant", _) => self.assistant(record, said),
+            ("user", _) => user(record, said),
+            ("result", _) => self.result(record, said),
+            ("system", Some("init")) => self.init(record, said),
+            ("system", Some("api_retry")) => self.retry(record, said),
+            ("system", Some("permission_denied")) => self.denied(record, said),
+            ("rate_limit_event", _) => self.rate_limit(record, said),
+            // Progress, hooks and answers of a kind that nobody asked for.
+            (
+                "system",
+                Some(
+                    "status"
+                    | "informational"
+                    | "task_started"
+                    | "task_progress"
+                    | "task_updated"
+                    | "task_notification"
+                    | "hook_started"
+                    | "hook_progress"
+                    | "hook_response"
+                    | "ui_invalidate"
+                    | "compact_boundary"
+                    | "model_refusal_no_fallback",
+                ),
+            )
+            | ("stream_event" | "control_response" | "control_request" | "keep_alive", _) => {}
+            (kind, None) => said.push(json::unknown(kind)),
+            (kind, Some(subtype)) => said.push(json::unknown(&format!("{kind}/{subtype}"))),
+        }
+    }
+
+    /// Every turn of a process begins with one.
+    fn init(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+        if let Some(id) = record.session_id.as_deref().filter(|id| *id != self.session) {
+            id.clone_into(&mut self.session);
+            said.push(Said::Session { id: id.to_owned() });
+        }
+    }
+
+    fn assistant(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+        let Some(message) = json::part::<Message<'_>>(record.message) else {
+            return said.push(json::unknown("assistant"));
+        };
+        let model = message.model.filter(|model| *model != SYNTHETIC);
+        if model.is_none() && record.error.is_some() {
+            // What it says stands in the result as well, which knows more.
+            self.error = json::text(record.error);
+            return;
+        }
+        // A helper of the agent speaks to the agent, not to the reader.
+        let of_helper = record.parent_tool_use_id.is_some();
+        for block in json::parts::<Block<'_>>(message.content) {
+            match block.kind.as_ref() {
+                "text" => {
+                    let text = json::text(block.text).unwrap_or_default();
+                    if of_helper {
+                        said.push(Said::Thinking { text });
+                    } else {
+                        text.clone_into(&mut self.last_text);
+                        said.push(Said::Text { text });
+                    }
+                }
+                "thinking" => said.push(Said::Thinking { text: json::words(block.thinking) }),
+                "tool_use" | "server_tool_use" | "mcp_tool_use" => said.push(Said::ToolUse {
+                    name: block.name.unwrap_or_default().into_owned(),
+                    input: json::shown(block.input),
+                }),
+                "redacted_thinking" | "web_search_tool_result" | "web_fetch_tool_result" => {}
+                kind => said.push(json::unknown(&format!("assistant/{kind}"))),
+            }
+        }
+        let Some(id) = message.id else { return };
+        if self.counted.len() < REMEMBERED
+            && self.counted.insert(id.into_owned())
+            && let Some(tokens) = json::part::<Used>(message.usage)
+        {
+            self.spend.add(tokens.usage(model.map(Cow::into_owned)), said);
+        }
+    }
+
+    fn retry(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+        let error = json::text(record.error).unwrap_or_default();
+        let trouble = by_name(&error)
+            .or_else(|| record.error_status.and_then(fault::by_status))
+            .unwrap_or(Trouble::Fault(Fault::Network));
+        said.push(fault::said(trouble, &error, Then::Again, (self.hearing.now)()));
+    }
+
+    fn denied(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+        if let Some(id) = record.tool_use_id.as_deref().filter(|_| self.refused.len() < REMEMBERED) {
+            self.refused.insert(id.to_owned());
+        }
+        let tool = record.tool_name.as_deref().unwrap_or_default().to_owned();
+        said.push(Said::Denied { tool, text: json::words(record.message) });
+    }
+
+    fn rate_limit(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+        let Some(limit) = json::part::<RateLimit<'_>>(record.rate_limit_info) else {
+            return said.push(json::unknown("rate_limit_event"));
+        };
+        if limit.status == "rejected" {
+            let until = limit.resets_at.and_then(|seconds| reset::epoch(&seconds.to_string()));
+            let which = limit.which.unwrap_or_default().replace('_', "-");
+            said.push(Said::Limit { until, text: format!("the {which} limit is used up") });
+            self.limit_told = true;
+        }
+    }
+
+    fn result(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+        // A lone one tells that a conversation was not found, and has an id of its own.
+        if record.subtype.as_deref() == Some("success") {
+            self.init(record, said);
+        }
+        self.settle(record, said);
+        for denial in json::parts::<Denial<'_>>(record.permission_denials) {
+            if !self.refused.contains(denial.tool_use_id.as_ref()) {
+                said.push(Said::Denied { tool: denial.tool_name.into_owned(), text: String::new() });
+            }
+        }
+        self.refused.clear();
+        if let Some(value) = json::part(record.structured_output) {
+            said.push(Said::Report { value });
+        }
+        let ok = record.subtype.as_deref() == Some("success") && record.is_error == Some(false);
+        let text = json::text(record.result).or_else(|| {
+            let errors: Vec<String> = json::parts(record.errors);
+            Some(errors.join("\n"))
+        });
+        let text = text.unwrap_or_default();
+        if ok {
+            let text = if text == self.last_text { String::new() } else { text };
+            return said.push(Said::End { ok, text });
+        }
+        let trouble = self.trouble(record, &text);
+        if !(trouble == Trouble::Limit && self.limit_told) {
+            said.push(fault::said(trouble, &text, Then::Ends, (self.hearing.now)()));
+        }
+        (self.error, self.limit_told) = (None, false);
+        said.push(Said::End { ok, text });
+    }
+
+    /// What ended the turn.
+    fn trouble(&self, record: &Record<'_>, text: &str) -> Trouble {
+        let known = match (record.subtype.as_deref(), record.terminal_reason.as_deref()) {
+            (Some("error_max_turns"), _) | (_, Some("max_turns")) => Some(Fault::Turns),
+            (Some("error_max_budget_usd"), _) | (_, Some("budget_exhausted")) => Some(Fault::Money),
+            (_, Some("prompt_too_long")) => Some(Fault::TooLong),
+            _ if record.stop_reason.as_deref() == Some("refusal") => Some(Fault::Refused),
+            _ => None,
+        };
+        known
+            .map(Trouble::Fault)
+            .or_else(|| record.api_error.as_deref().and_then(by_name))
+            .or_else(|| record.api_error_status.filter(|status| *status != 400).and_then(fault::by_status))
+            .or_else(|| self.error.as_deref().and_then(by_name))
+            .unwrap_or_else(|| fault::in_text(text))
+    }
+
+    /// Brings what was counted while it ran to what the result says.
+    fn settle(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+        let cost = record.total_cost_usd.and_then(micros);
+        if let Some(models) = json::part::<BTreeMap<String, ModelUsage>>(record.model_usage_since_last_result)
+        {
+            for (model, usage) in models.into_iter().take(json::PARTS) {
+                self.spend.correct(usage.usage(model), said);
+            }
+        } else {
+            let tokens = json::part::<Used>(record.usage).unwrap_or_default();
+            let known = self.spend.total();
+            let all = Usage { cost_micros: cost, ..tokens.usage(known.model.clone()) };
+            let before = Usage { cost_micros: self.hearing.before.cost_micros, ..known };
+            self.spend.add(minus(&all, &before), said);
+        }
+        self.spend.begin_anew();
+        self.hearing.before.cost_micros = cost.or(self.hearing.before.cost_micros);
+    }
+}
+
+/// What the program calls an error. Its `server_error` is also what it calls a model that did not answer.
+fn by_name(name: &str) -> Option<Trouble> {
+    Some(Trouble::Fault(match name {
+        "authentication_failed" => Fault::Login,
+        "billing_error" => Fault::Billing,
+        "model_not_found" => Fault::Model,
+        "overloaded" => Fault::Overloaded,
+        "connection_failed" => Fault::Network,
+        "rate_limit" | "usage_limit_reached" => return Some(Trouble::Limit),
+        "max_output_tokens" => Fault::Other,
+        _ => return None,
+    }))
+}
+
+/// Answers of tools; the rest of what is told to the model is no news.
+fn user(record: &Record<'_>, said: &mut Vec<Said>) {
+    let Some(message) = json::part::<Message<'_>>(record.message) else { return };
+    for block in json::parts::<Block<'_>>(message.content) {
+        if block.kind == "tool_result" {
+            let ok = !block.is_error.unwrap_or(false);
+            said.push(Said::ToolResult { ok, text: json::words(block.content) });
+        }
+    }
+}
+
+impl Parser for Lines {
+    fn tells(&self) -> Tells {
+        Tells::Its
+    }
+
+    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) {
+        let line = json::whole(line);
+        json::line(&line, said, |record: Record<'_>, said| self.record(&record, said));
+    }
+}

@@ -1,0 +1,86 @@
+//! Claude Code: `claude -p --output-format stream-json --verbose`, the prompt on standard input.
+
+use std::ffi::OsString;
+
+use acquit_core::config::Product;
+use acquit_core::workflow::Mode;
+use serde_json::json;
+
+use super::product::{Facts, Support, Supports, Version};
+use super::{Launch, Server, Wanted};
+
+mod lines;
+
+pub(super) use lines::Lines;
+
+pub(super) const FACTS: Facts = Facts {
+    product: Product::Claude,
+    title: "Claude Code",
+    program: "claude",
+    version: &["--version"],
+    tried: Version(2, 1, 325),
+    bad: &[],
+    hosts: &["api.anthropic.com", "console.anthropic.com", "platform.claude.com", "claude.ai"],
+    login: &["~/.claude/.credentials.json"],
+    login_variables: &["CLAUDE_CODE_OAUTH_TOKEN"],
+    keys: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
+    quiet: &[
+        ("DISABLE_AUTOUPDATER", "1"),
+        ("DISABLE_TELEMETRY", "1"),
+        ("DISABLE_ERROR_REPORTING", "1"),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ],
+    supports: Supports {
+        sessions: Support::Yes,
+        structured: Support::Yes,
+        tools: Support::Yes,
+        tool_events: Support::Yes,
+        usage: Support::Yes,
+        cost: Support::Yes,
+        turns: Support::Yes,
+        limits: Support::Yes,
+        ending: Support::Yes,
+    },
+};
+
+/// Tools that outlast a turn, or leave the workspace: nobody is there when they come back.
+const NEVER: &str = "EnterWorktree,ExitWorktree,CronCreate,ScheduleWakeup";
+
+/// What those who only look do not need. They still write their report.
+const NOT_FOR_READERS: &str = "Edit,NotebookEdit";
+
+/// The longest schema that goes as an argument: the kernel refuses one of 128 KiB.
+const SCHEMA_LIMIT: usize = 100 * 1024;
+
+pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
+    launch.args(["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]);
+    // As root it refuses to work without asking, unless it is told that somebody else holds it.
+    launch.set("IS_SANDBOX", "1");
+    if let Some(model) = wanted.model {
+        launch.args(["--model", model]);
+    }
+    match wanted.session {
+        Some(session) => launch.args(["--resume", &session.id]),
+        None => launch.args(["--session-id", wanted.new_session]),
+    }
+    if let Some(turns) = wanted.agent.turns {
+        launch.args(["--max-turns", &turns.to_string()]);
+    }
+    let refused = match wanted.mode {
+        Mode::Plan | Mode::Review | Mode::Investigate => format!("{NEVER},{NOT_FOR_READERS}"),
+        Mode::Implement | Mode::Design | Mode::Fix | Mode::Resolve => NEVER.to_owned(),
+    };
+    launch.args(["--disallowedTools", &refused]);
+    if let Some(Server { program, args, env }) = wanted.tools {
+        let servers =
+            json!({ "mcpServers": { (Server::NAME): { "command": program, "args": args, "env": env } } });
+        let file = launch.file(wanted, "claude-tools.json", servers.to_string());
+        launch.args(["--mcp-config".into(), file.into_os_string(), "--strict-mcp-config".into()]);
+        // Otherwise the model has to search for tools before it sees them.
+        launch.set("ENABLE_TOOL_SEARCH", "false");
+    }
+    if let Some(schema) = wanted.schema.map(ToString::to_string).filter(|text| text.len() <= SCHEMA_LIMIT) {
+        launch.args(["--json-schema", &schema]);
+    }
+    launch.args(extra);
+}

@@ -1,0 +1,325 @@
+//! Codex: `codex exec --json`, the prompt on standard input.
+//!
+//! It tells neither its model nor what anything costs, and its usage is the total of the conversation. Errors are words only;
+//! those that begin with "Reconnecting" are not the end.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ffi::OsString;
+
+use acquit_core::agent::{Fault, Said, Usage};
+use acquit_core::config::Product;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::fault::{self, Then, Trouble};
+use super::product::{Facts, Support, Supports, Version};
+use super::spend::{Spend, minus};
+use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
+
+pub(super) const FACTS: Facts = Facts {
+    product: Product::Codex,
+    title: "Codex",
+    program: "codex",
+    version: &["--version"],
+    tried: Version(0, 166, 0),
+    bad: &[super::product::Bad {
+        from: Version(0, 0, 0),
+        below: Version(0, 48, 0),
+        why: "it prints another language under --json; install 0.48 or newer",
+    }],
+    hosts: &["api.openai.com", "chatgpt.com", "auth.openai.com"],
+    login: &["~/.codex/auth.json"],
+    login_variables: &[],
+    keys: &["CODEX_API_KEY", "OPENAI_API_KEY"],
+    quiet: &[],
+    supports: Supports {
+        sessions: Support::Yes,
+        structured: Support::Yes,
+        tools: Support::Yes,
+        tool_events: Support::Yes,
+        usage: Support::Partly("at the end of a turn"),
+        cost: Support::No,
+        turns: Support::No,
+        limits: Support::Partly("as a length of time"),
+        ending: Support::Yes,
+    },
+};
+
+pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
+    // Its own sandbox would stand inside of ours. Plugins are fetched from elsewhere; a network that is not there would be
+    // waited for without end.
+    launch.args(["exec", "--json", "--skip-git-repo-check", "--sandbox", "danger-full-access"]);
+    launch.args(["--disable", "plugins", "--disable", "unbounded_connection_retries"]);
+    let mut set = |key: &str, value: String| launch.args(["-c".to_owned(), format!("{key}={value}")]);
+    set("analytics.enabled", "false".to_owned());
+    set("check_for_update_on_startup", "false".to_owned());
+    if let Some(Server { program, args, env }) = wanted.tools {
+        let key = |name: &str| format!("mcp_servers.{}.{name}", Server::NAME);
+        set(&key("command"), toml_text(program));
+        let args: Vec<String> = args.iter().map(|arg| toml_text(arg)).collect();
+        set(&key("args"), format!("[{}]", args.join(",")));
+        for (name, value) in env {
+            set(&key(&format!("env.{name}")), toml_text(value));
+        }
+        set(&key("default_tools_approval_mode"), toml_text("approve"));
+    }
+    if let Some(model) = wanted.model {
+        launch.args(["-m", model]);
+    }
+    if let Some(schema) = wanted.schema {
+        let file = launch.file(wanted, "codex-schema.json", schema.to_string());
+        launch.args(["--output-schema".into(), file.into_os_string()]);
+    }
+    launch.args(extra);
+    if let Some(session) = wanted.session {
+        launch.args(["resume", &session.id]);
+    }
+    launch.args(["-"]);
+}
+
+/// A text as TOML has it.
+fn toml_text(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// How many uses of tools are remembered as begun.
+const BEGUN: usize = 10_000;
+
+/// Reads the lines.
+pub(super) struct Lines {
+    hearing: Hearing,
+    spend: Spend,
+    /// Tools whose use was told when it began.
+    begun: HashSet<String>,
+    last_text: String,
+    /// An error that was not yet followed by an end.
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Record<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    thread_id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    item: Option<Item<'a>>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<Failure<'a>>,
+    #[serde(default)]
+    usage: Option<Used>,
+}
+
+#[derive(Deserialize)]
+struct Item<'a> {
+    #[serde(borrow, default)]
+    id: Cow<'a, str>,
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    status: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    command: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    aggregated_output: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    changes: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    server: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    tool: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    query: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Failure<'a> {
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Answer<'a> {
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+}
+
+/// Its input has what came from a cache in it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Used {
+    #[serde(rename = "input_tokens")]
+    input: u64,
+    #[serde(rename = "cached_input_tokens")]
+    cached: u64,
+    #[serde(rename = "output_tokens")]
+    output: u64,
+}
+
+impl Lines {
+    pub(super) fn new(hearing: Hearing) -> Self {
+        Self {
+            hearing,
+            spend: Spend::default(),
+            begun: HashSet::new(),
+            last_text: String::new(),
+            error: None,
+        }
+    }
+
+    fn record(&mut self, record: Record<'_>, said: &mut Vec<Said>) {
+        match (record.kind.as_ref(), record.item) {
+            ("thread.started", _) => {
+                said.extend(record.thread_id.map(|id| Said::Session { id: id.into_owned() }));
+            }
+            ("item.started", Some(item)) => {
+                if let Some(used) = tool(&item).filter(|_| self.begun.len() < BEGUN) {
+                    self.begun.insert(item.id.into_owned());
+                    said.push(used);
+                }
+            }
+            ("item.completed", Some(item)) => self.completed(&item, said),
+            ("error", _) => self.error(&json::words(record.message), said),
+            ("turn.completed", _) => self.ended_well(record.usage.unwrap_or_default(), said),
+            ("turn.failed", _) => {
+                let message = record.error.and_then(|error| json::text(error.message));
+                self.failed(message.unwrap_or_default(), said);
+            }
+            ("turn.started" | "item.updated", _) => {}
+            (kind, _) => said.push(json::unknown(kind)),
+        }
+    }
+
+    fn completed(&mut self, item: &Item<'_>, said: &mut Vec<Said>) {
+        if let Some(used) = tool(item)
+            && !self.begun.remove(item.id.as_ref())
+        {
+            said.push(used);
+        }
+        let ok = !matches!(item.status.as_deref(), Some("failed" | "declined"));
+        match item.kind.as_ref() {
+            "agent_message" => {
+                let text = json::text(item.text).unwrap_or_default();
+                text.clone_into(&mut self.last_text);
+                said.push(Said::Text { text });
+            }
+            "reasoning" => said.push(Said::Thinking { text: json::words(item.text) }),
+            "command_execution" if item.status.as_deref() == Some("declined") => {
+                said.push(Said::Denied {
+                    tool: "shell".to_owned(),
+                    text: json::words(item.aggregated_output),
+                });
+            }
+            "command_execution" => {
+                said.push(Said::ToolResult { ok, text: json::words(item.aggregated_output) });
+            }
+            "mcp_tool_call" => said.push(answer(item, ok)),
+            "file_change" | "web_search" => said.push(Said::ToolResult { ok, text: String::new() }),
+            "error" => {
+                // It goes on all the same. Most are remarks about itself.
+                let text = json::words(item.message);
+                said.push(match fault::in_text(&text) {
+                    Trouble::Fault(Fault::Other) => json::raw(&text),
+                    trouble => fault::said(trouble, &text, Then::Again, (self.hearing.now)()),
+                });
+            }
+            "todo_list" => {}
+            kind => said.push(json::unknown(&format!("item/{kind}"))),
+        }
+    }
+
+    fn error(&mut self, text: &str, said: &mut Vec<Said>) {
+        if text.starts_with("Reconnecting") {
+            said.push(fault::said(fault::in_text(text), text, Then::Again, (self.hearing.now)()));
+        } else {
+            // The end of the turn says it again.
+            self.error = Some(text.to_owned());
+        }
+    }
+
+    fn ended_well(&mut self, used: Used, said: &mut Vec<Said>) {
+        let total = Usage {
+            model: self.hearing.model.clone(),
+            input: used.input.saturating_sub(used.cached),
+            output: used.output,
+            cache_read: used.cached,
+            ..Usage::default()
+        };
+        self.spend.add(minus(&total, &self.hearing.before), said);
+        self.hearing.before = total;
+        self.error = None;
+        if self.hearing.structured
+            && let Ok(value @ serde_json::Value::Object(_)) = serde_json::from_str(&self.last_text)
+        {
+            said.push(Said::Report { value });
+        }
+        said.push(Said::End { ok: true, text: String::new() });
+    }
+
+    fn failed(&mut self, text: String, said: &mut Vec<Said>) {
+        self.error = None;
+        said.push(fault::said(fault::in_text(&text), &text, Then::Ends, (self.hearing.now)()));
+        said.push(Said::End { ok: false, text });
+    }
+}
+
+/// The use of a tool that an item stands for.
+fn tool(item: &Item<'_>) -> Option<Said> {
+    let (name, input) = match item.kind.as_ref() {
+        "command_execution" => ("shell".to_owned(), json::words(item.command)),
+        "file_change" => ("file_change".to_owned(), json::shown(item.changes)),
+        "web_search" => ("web_search".to_owned(), json::words(item.query)),
+        "mcp_tool_call" => {
+            let part = |name: &Option<Cow<'_, str>>| name.as_deref().unwrap_or_default().to_owned();
+            (format!("mcp__{}__{}", part(&item.server), part(&item.tool)), json::shown(item.arguments))
+        }
+        _ => return None,
+    };
+    Some(Said::ToolUse { name, input })
+}
+
+/// The answer of a tool of a server.
+fn answer(item: &Item<'_>, ok: bool) -> Said {
+    let error = json::part::<Failure<'_>>(item.error).map(|error| json::words(error.message));
+    match error {
+        Some(text) if text.contains("requires approval") => {
+            Said::Denied { tool: item.tool.as_deref().unwrap_or_default().to_owned(), text }
+        }
+        Some(text) => Said::ToolResult { ok: false, text },
+        None => {
+            let answer = json::part::<Answer<'_>>(item.result);
+            Said::ToolResult { ok, text: json::words(answer.and_then(|answer| answer.content)) }
+        }
+    }
+}
+
+impl Parser for Lines {
+    fn tells(&self) -> Tells {
+        Tells::Its
+    }
+
+    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) {
+        let line = json::whole(line);
+        json::line(&line, said, |record: Record<'_>, said| self.record(record, said));
+    }
+
+    fn finish(&mut self, said: &mut Vec<Said>) {
+        if let Some(text) = self.error.take() {
+            let trouble = fault::in_text(&text);
+            said.push(fault::said(trouble, &text, Then::Ends, (self.hearing.now)()));
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Cursor's agent: `cursor-agent -p --output-format stream-json`, the prompt on standard input.
+//!
+//! Written from its public documentation and not tried against the program, which cannot be run without an account. It tells
+//! neither usage nor costs. On a failure it says why on its error output, and its last record may be missing.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use acquit_core::agent::Said;
+use acquit_core::config::Product;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::fault::{self, Then};
+use super::product::{Facts, Support, Supports, Version};
+use super::{Hearing, Launch, Parser, Tells, Wanted, json};
+
+pub(super) const FACTS: Facts = Facts {
+    product: Product::Cursor,
+    title: "Cursor",
+    program: "cursor-agent",
+    version: &["--version"],
+    tried: Version(0, 0, 0),
+    bad: &[],
+    hosts: &["api2.cursor.sh", "*.api2.cursor.sh", "*.cursor.sh", "cursor.com"],
+    login: &["~/.config/cursor/auth.json", "~/.cursor/cli-config.json"],
+    login_variables: &[],
+    keys: &["CURSOR_API_KEY"],
+    quiet: &[],
+    supports: Supports {
+        sessions: Support::Yes,
+        structured: Support::No,
+        tools: Support::No,
+        tool_events: Support::Yes,
+        usage: Support::No,
+        cost: Support::No,
+        turns: Support::No,
+        limits: Support::No,
+        ending: Support::Yes,
+    },
+};
+
+pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
+    launch.args(["-p", "--force", "--trust", "--output-format", "stream-json"]);
+    if let Some(model) = wanted.model {
+        launch.args(["--model", model]);
+    }
+    if let Some(session) = wanted.session {
+        launch.args(["--resume", &session.id]);
+    }
+    launch.args(extra);
+}
+
+/// Reads the lines.
+pub(super) struct Lines {
+    hearing: Hearing,
+    last_text: String,
+}
+
+#[derive(Deserialize)]
+struct Record<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    subtype: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    session_id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    message: Option<Message<'a>>,
+    #[serde(borrow, default)]
+    text: Option<&'a RawValue>,
+    /// One key, which is the tool's name.
+    #[serde(borrow, default)]
+    tool_call: Option<&'a RawValue>,
+    #[serde(default)]
+    is_error: Option<bool>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Call<'a> {
+    #[serde(borrow, default)]
+    args: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+}
+
+/// The answer of a tool has one key that says how it went.
+#[derive(Deserialize)]
+struct Answer<'a> {
+    #[serde(borrow, default)]
+    success: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    rejected: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Block<'a> {
+    #[serde(borrow, default)]
+    text: Option<&'a RawValue>,
+}
+
+impl Lines {
+    pub(super) fn new(hearing: Hearing) -> Self {
+        Self { hearing, last_text: String::new() }
+    }
+
+    fn record(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+        match (record.kind.as_ref(), record.subtype.as_deref()) {
+            ("system", Some("init")) => {
+                said.extend(record.session_id.as_deref().map(|id| Said::Session { id: id.to_owned() }));
+            }
+            ("assistant", _) => {
+                let content = record.message.as_ref().and_then(|message| message.content);
+                for block in json::parts::<Block<'_>>(content) {
+                    let text = json::text(block.text).unwrap_or_default();
+                    text.clone_into(&mut self.last_text);
+                    said.push(Said::Text { text });
+                }
+            }
+            ("thinking", Some("delta")) => said.push(Said::Thinking { text: json::words(record.text) }),
+            ("tool_call", Some(subtype)) => call(record, subtype, said),
+            ("result", _) => self.result(record, said),
+            ("user", _) | ("thinking", Some("completed")) => {}
+            (kind, None) => said.push(json::unknown(kind)),
+            (kind, Some(subtype)) => said.push(json::unknown(&format!("{kind}/{subtype}"))),
+        }
+    }
+
+    fn result(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+        let text = json::text(record.result).unwrap_or_default();
+        if record.subtype.as_deref() == Some("success") && record.is_error == Some(false) {
+            // The result is everything that was said, put together.
+            let text = if text.ends_with(&self.last_text) { String::new() } else { text };
+            return said.push(Said::End { ok: true, text });
+        }
+        said.push(fault::said(fault::in_text(&text), &text, Then::Ends, (self.hearing.now)()));
+        said.push(Said::End { ok: false, text });
+    }
+}
+
+/// The use of a tool, and its answer.
+fn call(record: &Record<'_>, subtype: &str, said: &mut Vec<Said>) {
+    let calls: BTreeMap<String, &RawValue> = json::part(record.tool_call).unwrap_or_default();
+    let Some((name, call)) =
+        calls.into_iter().find_map(|(name, call)| Some((name, json::part::<Call<'_>>(Some(call))?)))
+    else {
+        return said.push(json::unknown(&format!("tool_call/{subtype}")));
+    };
+    let name = name.strip_suffix("ToolCall").unwrap_or(&name).to_owned();
+    match subtype {
+        "started" => said.push(Said::ToolUse { name, input: json::shown(call.args) }),
+        "completed" => {
+            let answer = json::part::<Answer<'_>>(call.result);
+            let answer = answer.unwrap_or(Answer { success: None, rejected: None });
+            said.push(match answer {
+                Answer { rejected: Some(why), .. } => {
+                    Said::Denied { tool: name, text: json::shown(Some(why)) }
+                }
+                Answer { success, .. } => {
+                    Said::ToolResult { ok: success.is_some(), text: json::shown(success.or(call.result)) }
+                }
+            });
+        }
+        _ => said.push(json::unknown(&format!("tool_call/{subtype}"))),
+    }
+}
+
+impl Parser for Lines {
+    fn tells(&self) -> Tells {
+        Tells::Its
+    }
+
+    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) {
+        let line = json::whole(line);
+        json::line(&line, said, |record: Record<'_>, said| self.record(&record, said));
+    }
+}

@@ -1,0 +1,188 @@
+//! What is wrong between an agent and its model, read from the words and numbers that agents have for it.
+
+use acquit_core::agent::{Fault, Said};
+use acquit_core::time::Timestamp;
+
+use super::json::at_most;
+use super::reset;
+
+/// How much of a message is looked at: what it is about stands at its beginning.
+const LOOKED_AT: usize = 4 * 1024;
+
+/// What a message is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// The provider refuses more work for now.
+    Limit,
+    /// Anything else.
+    Fault(Fault),
+}
+
+/// By the status of HTTP, where it says enough.
+pub(super) fn by_status(status: u16) -> Option<Trouble> {
+    Some(Trouble::Fault(match status {
+        401 | 403 => Fault::Login,
+        402 => Fault::Billing,
+        404 => Fault::Model,
+        408 => Fault::Network,
+        413 => Fault::TooLong,
+        429 => return Some(Trouble::Limit),
+        503 | 529 => Fault::Overloaded,
+        500..=599 => Fault::Server,
+        _ => return None,
+    }))
+}
+
+/// Words that tell, in the order in which they are looked for: a quota that is used up also comes as a 429, and a prompt that
+/// is too long as a 400. All in lower case.
+const WORDS: [(&str, Trouble); 46] = [
+    ("credit balance", Trouble::Fault(Fault::Billing)),
+    ("insufficient_quota", Trouble::Fault(Fault::Billing)),
+    ("insufficient credits", Trouble::Fault(Fault::Billing)),
+    ("quota exceeded. check your plan", Trouble::Fault(Fault::Billing)),
+    ("billing_error", Trouble::Fault(Fault::Billing)),
+    ("payment required", Trouble::Fault(Fault::Billing)),
+    ("prompt is too long", Trouble::Fault(Fault::TooLong)),
+    ("context length", Trouble::Fault(Fault::TooLong)),
+    ("context_length", Trouble::Fault(Fault::TooLong)),
+    ("context window", Trouble::Fault(Fault::TooLong)),
+    ("contextwindowexceeded", Trouble::Fault(Fault::TooLong)),
+    ("maximum context", Trouble::Fault(Fault::TooLong)),
+    ("token limit", Trouble::Fault(Fault::TooLong)),
+    ("not logged in", Trouble::Fault(Fault::Login)),
+    ("/login", Trouble::Fault(Fault::Login)),
+    ("invalid api key", Trouble::Fault(Fault::Login)),
+    ("invalid x-api-key", Trouble::Fault(Fault::Login)),
+    ("authentication", Trouble::Fault(Fault::Login)),
+    ("unauthorized", Trouble::Fault(Fault::Login)),
+    ("unauthenticated", Trouble::Fault(Fault::Login)),
+    ("missing environment variable", Trouble::Fault(Fault::Login)),
+    ("no api key", Trouble::Fault(Fault::Login)),
+    ("token expired", Trouble::Fault(Fault::Login)),
+    ("usage limit", Trouble::Limit),
+    ("rate limit", Trouble::Limit),
+    ("rate_limit", Trouble::Limit),
+    ("ratelimit", Trouble::Limit),
+    ("too many requests", Trouble::Limit),
+    ("resource_exhausted", Trouble::Limit),
+    ("hit your", Trouble::Limit),
+    ("overloaded", Trouble::Fault(Fault::Overloaded)),
+    ("high demand", Trouble::Fault(Fault::Overloaded)),
+    ("can't help with this", Trouble::Fault(Fault::Refused)),
+    ("refused to complete", Trouble::Fault(Fault::Refused)),
+    ("refusal", Trouble::Fault(Fault::Refused)),
+    ("content_filter", Trouble::Fault(Fault::Refused)),
+    ("model not found", Trouble::Fault(Fault::Model)),
+    ("model_not_found", Trouble::Fault(Fault::Model)),
+    ("does not exist or you do not have access", Trouble::Fault(Fault::Model)),
+    ("connection", Trouble::Fault(Fault::Network)),
+    ("network", Trouble::Fault(Fault::Network)),
+    ("fetch failed", Trouble::Fault(Fault::Network)),
+    ("timed out", Trouble::Fault(Fault::Network)),
+    ("stream disconnected", Trouble::Fault(Fault::Network)),
+    ("stream ended", Trouble::Fault(Fault::Network)),
+    ("server error", Trouble::Fault(Fault::Server)),
+];
+
+/// From here on the words are vague, and a status of HTTP says more.
+const VAGUE: usize = 30;
+
+/// What a message is about: its own clear words, the status in it, its vague words, in this order.
+pub(super) fn in_text(text: &str) -> Trouble {
+    let text = at_most(text, LOOKED_AT).to_ascii_lowercase();
+    let find = |words: &[(&str, Trouble)]| {
+        words.iter().find(|(word, _)| text.contains(word)).map(|(_, trouble)| *trouble)
+    };
+    find(&WORDS[..VAGUE])
+        .or_else(|| status(&text).and_then(by_status))
+        .or_else(|| find(&WORDS[VAGUE..]))
+        .unwrap_or(Trouble::Fault(Fault::Other))
+}
+
+/// The status of HTTP that a message names: `status 401`, `(429)`, `API Error: 500`, `429 {…`, `"code":401`.
+fn status(text: &str) -> Option<u16> {
+    const BEFORE: [&str; 7] = ["status ", "status: ", "status code ", "error: ", "error ", "(", "\"code\":"];
+    let bytes = text.as_bytes();
+    (0..bytes.len().saturating_sub(2)).find_map(|at| {
+        let digits = bytes.get(at..at + 3).filter(|digits| digits.iter().all(u8::is_ascii_digit))?;
+        let ends = bytes.get(at + 3).is_none_or(|next| !next.is_ascii_alphanumeric());
+        let begins = at == 0 || BEFORE.iter().any(|before| text[..at].ends_with(before));
+        let number = digits.iter().fold(0, |sum, digit| sum * 10 + u16::from(digit - b'0'));
+        (ends && begins && (400..600).contains(&number)).then_some(number)
+    })
+}
+
+/// Whether the agent goes on by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// It says that it tries again.
+    Again,
+    /// It gives up.
+    Ends,
+}
+
+/// Trouble as something said. `now` is when it was said, for times that only name an hour.
+pub(super) fn said(trouble: Trouble, text: &str, then: Then, now: Timestamp) -> Said {
+    let text = at_most(text, LOOKED_AT);
+    match (trouble, then) {
+        (Trouble::Limit, Then::Ends) => {
+            Said::Limit { until: reset::in_text(text, now), text: text.to_owned() }
+        }
+        // What the agent waits for itself holds nobody else up.
+        (Trouble::Limit, Then::Again) => {
+            Said::Fault { fault: Fault::Overloaded, text: text.to_owned(), again: true }
+        }
+        (Trouble::Fault(fault), then) => {
+            Said::Fault { fault, text: text.to_owned(), again: then == Then::Again }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_real_agents_are_told_apart() {
+        use Fault::{Billing, Login, Model, Network, Other, Overloaded, Refused, Server, TooLong};
+        let expected: [(&str, Trouble); 26] = [
+            ("Invalid API key · Fix external API key", Trouble::Fault(Login)),
+            ("Not logged in · Please run /login", Trouble::Fault(Login)),
+            ("unexpected status 401 Unauthorized: x, url: http://h/v1, request id: r", Trouble::Fault(Login)),
+            ("unexpected status 403 Forbidden: forbidden, url: http://h/v1/responses", Trouble::Fault(Login)),
+            ("Missing environment variable: `FAKE_API_KEY`.", Trouble::Fault(Login)),
+            ("unexpected status 404 Not Found: model: nope, url: http://h/v1", Trouble::Fault(Model)),
+            ("API Error: Request rejected (429) · Rate limited", Trouble::Limit),
+            ("exceeded retry limit, last status: 429 Too Many Requests, request id: r", Trouble::Limit),
+            ("429 {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\"}}", Trouble::Limit),
+            ("You've hit your 5-hour limit · resets 8:33pm (UTC)", Trouble::Limit),
+            ("You've hit your usage limit. Try again in 3 days 1 hour.", Trouble::Limit),
+            ("[API Error: Rate limited]\nTo increase your limits, request a quota increase", Trouble::Limit),
+            ("Quota exceeded. Check your plan and billing details.", Trouble::Fault(Billing)),
+            ("Credit balance is too low", Trouble::Fault(Billing)),
+            ("Prompt is too long · the request is ~250000 tokens", Trouble::Fault(TooLong)),
+            ("API Error: 500 Internal server error. This is a server-side issue", Trouble::Fault(Server)),
+            ("API Error: 529 Overloaded (scripted). This is a server-side issue", Trouble::Fault(Overloaded)),
+            ("We’re currently experiencing high demand, which may cause errors.", Trouble::Fault(Overloaded)),
+            ("API Error: Connection refused — a proxy may be blocking it", Trouble::Fault(Network)),
+            ("stream disconnected before completion: Transport error", Trouble::Fault(Network)),
+            ("Model stream ended without a finish reason.", Trouble::Fault(Network)),
+            ("API Error: Sonnet 4.5 can't help with this. Start a new session", Trouble::Fault(Refused)),
+            ("The model refused to complete the request", Trouble::Fault(Refused)),
+            ("[API Error: {\"error\":{\"code\":401,\"message\":\"x\"}}]", Trouble::Fault(Login)),
+            ("[API Error: {\"error\":{\"code\":400,\"message\":\"bad request\"}}]", Trouble::Fault(Other)),
+            ("", Trouble::Fault(Other)),
+        ];
+        for (text, trouble) in expected {
+            assert_eq!(in_text(text), trouble, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_alone_is_no_status() {
+        assert_eq!(status("line 404 of the file"), None);
+        assert_eq!(status("error: 4291 things"), None);
+        assert_eq!(status("ä 500"), None);
+        assert_eq!(status("(503)"), Some(503));
+    }
+}

@@ -1,0 +1,248 @@
+//! Gemini CLI: `gemini --output-format stream-json`, the prompt on standard input.
+//!
+//! It is told by a file of system settings, which counts before the user's own. It relaunches itself unless told not to, and
+//! then hears no signals. Its exit code is the status of HTTP modulo 256; its `result` says whether it went well.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use acquit_core::agent::{Said, Usage};
+use acquit_core::config::{Billing, Product};
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::fault::{self, Then};
+use super::product::{Bad, Facts, Support, Supports, Version, has_variable};
+use super::spend::Spend;
+use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
+
+pub(super) const FACTS: Facts = Facts {
+    product: Product::Gemini,
+    title: "Gemini CLI",
+    program: "gemini",
+    version: &["--version"],
+    tried: Version(0, 61, 0),
+    bad: &[Bad {
+        from: Version(0, 0, 0),
+        below: Version(0, 11, 0),
+        why: "it has no --output-format stream-json; install 0.11 or newer",
+    }],
+    hosts: &["generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com"],
+    login: &["~/.gemini/oauth_creds.json", "~/.gemini/google_accounts.json"],
+    login_variables: &[],
+    keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    quiet: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
+    supports: Supports {
+        sessions: Support::Yes,
+        structured: Support::No,
+        tools: Support::Yes,
+        tool_events: Support::Yes,
+        usage: Support::Partly("at the end of a turn"),
+        cost: Support::No,
+        turns: Support::Yes,
+        limits: Support::No,
+        ending: Support::Yes,
+    },
+};
+
+/// How often it asks a model that fails. By itself it goes on for minutes, and the harness knows better what else to do.
+const ATTEMPTS: u32 = 4;
+
+pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
+    launch.args(["--output-format", "stream-json", "--approval-mode", "yolo"]);
+    if let Some(model) = wanted.model {
+        launch.args(["-m", model]);
+    }
+    match wanted.session {
+        Some(session) => launch.args(["--resume", &session.id]),
+        None => launch.args(["--session-id", wanted.new_session]),
+    }
+    // Without a choice it refuses to work, also with a key.
+    let by_key = wanted.agent.billing == Some(Billing::Key)
+        || (wanted.agent.billing.is_none() && has_variable(wanted, FACTS.keys));
+    let mut settings = json!({
+        "security": {
+            "auth": { "selectedType": if by_key { "gemini-api-key" } else { "oauth-personal" } },
+            "folderTrust": { "enabled": false },
+        },
+        "privacy": { "usageStatisticsEnabled": false },
+        "general": { "maxAttempts": ATTEMPTS, "enableAutoUpdate": false, "enableAutoUpdateNotification": false },
+    });
+    if let Some(turns) = wanted.agent.turns {
+        settings["model"] = json!({ "maxSessionTurns": turns });
+    }
+    if let Some(Server { program, args, env }) = wanted.tools {
+        settings["mcpServers"] =
+            json!({ (Server::NAME): { "command": program, "args": args, "env": env, "trust": true } });
+    }
+    let file = launch.file(wanted, "gemini-settings.json", settings.to_string());
+    launch.set("GEMINI_CLI_SYSTEM_SETTINGS_PATH", file);
+    launch.args(extra);
+}
+
+/// Reads the lines.
+pub(super) struct Lines {
+    hearing: Hearing,
+    spend: Spend,
+    /// Words of the model that are not said yet: they come in pieces.
+    words: String,
+    /// The last error that was told, for an end that does not name its own.
+    error: String,
+}
+
+#[derive(Deserialize)]
+struct Record<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    session_id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    role: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool_name: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    parameters: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    output: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    status: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    severity: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    stats: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Failure<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+}
+
+/// Usage of the process; its input has what came from a cache in it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Stats {
+    #[serde(flatten)]
+    all: Used,
+    models: BTreeMap<String, Used>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Used {
+    input_tokens: u64,
+    output_tokens: u64,
+    cached: u64,
+}
+
+impl Used {
+    fn usage(&self, model: Option<String>) -> Usage {
+        Usage {
+            model,
+            input: self.input_tokens.saturating_sub(self.cached),
+            output: self.output_tokens,
+            cache_read: self.cached,
+            ..Usage::default()
+        }
+    }
+}
+
+impl Lines {
+    pub(super) fn new(hearing: Hearing) -> Self {
+        Self { hearing, spend: Spend::default(), words: String::new(), error: String::new() }
+    }
+
+    fn record(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+        let kind = record.kind.as_ref();
+        if kind != "message" {
+            self.flush(said);
+        }
+        match kind {
+            "init" => {
+                said.extend(record.session_id.as_deref().map(|id| Said::Session { id: id.to_owned() }));
+            }
+            "message" if record.role.as_deref() == Some("assistant") => {
+                self.words.push_str(&json::text(record.content).unwrap_or_default());
+                if self.words.len() > json::TAKEN {
+                    self.flush(said);
+                }
+            }
+            // What the user said.
+            "message" => self.flush(said),
+            "tool_use" => said.push(Said::ToolUse {
+                name: record.tool_name.as_deref().unwrap_or_default().to_owned(),
+                input: json::shown(record.parameters),
+            }),
+            "tool_result" => said.push(tool_result(record)),
+            "error" => {
+                self.error = json::words(record.message);
+                if record.severity.as_deref() != Some("error") {
+                    let trouble = fault::in_text(&self.error);
+                    said.push(fault::said(trouble, &self.error, Then::Again, (self.hearing.now)()));
+                }
+            }
+            "result" => self.result(record, said),
+            kind => said.push(json::unknown(kind)),
+        }
+    }
+
+    fn result(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+        let stats = json::part::<Stats>(record.stats).unwrap_or_default();
+        if stats.models.is_empty() {
+            self.spend.correct(stats.all.usage(None), said);
+        }
+        for (model, tokens) in stats.models {
+            self.spend.correct(tokens.usage(Some(model)), said);
+        }
+        if record.status.as_deref() == Some("success") {
+            return said.push(Said::End { ok: true, text: String::new() });
+        }
+        let failure = json::part::<Failure<'_>>(record.error);
+        let text = failure.and_then(|failure| json::text(failure.message)).unwrap_or_default();
+        let text = if text.is_empty() { std::mem::take(&mut self.error) } else { text };
+        said.push(fault::said(fault::in_text(&text), &text, Then::Ends, (self.hearing.now)()));
+        said.push(Said::End { ok: false, text });
+    }
+
+    fn flush(&mut self, said: &mut Vec<Said>) {
+        if !self.words.is_empty() {
+            said.push(Said::Text { text: std::mem::take(&mut self.words) });
+        }
+    }
+}
+
+fn tool_result(record: &Record<'_>) -> Said {
+    let ok = record.status.as_deref() == Some("success");
+    let error = json::part::<Failure<'_>>(record.error);
+    let kind = error.as_ref().and_then(|error| error.kind.as_deref()).unwrap_or_default();
+    if matches!(kind, "policy_violation" | "tool_denied" | "permission_denied") {
+        let text = json::words(error.and_then(|error| error.message));
+        return Said::Denied { tool: String::new(), text };
+    }
+    Said::ToolResult { ok, text: json::words(record.output.or_else(|| error?.message)) }
+}
+
+impl Parser for Lines {
+    fn tells(&self) -> Tells {
+        Tells::Its
+    }
+
+    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) {
+        let line = json::whole(line);
+        json::line(&line, said, |record: Record<'_>, said| self.record(&record, said));
+    }
+
+    fn finish(&mut self, said: &mut Vec<Said>) {
+        self.flush(said);
+    }
+}

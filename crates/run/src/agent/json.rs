@@ -1,0 +1,217 @@
+//! What the parsers of JSON lines share: reading without building a tree, and what becomes of a line that is not understood.
+//!
+//! Agents print whole files as one line, and add kinds and fields with every version. So a line is read into the few fields
+//! that matter, borrowed; the rest is passed over without looking at it more than JSON demands, however deep it is. Of a
+//! large text only the beginning is decoded. Key order means nothing.
+
+use std::borrow::Cow;
+
+use acquit_core::agent::{Said, TEXT_LIMIT};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::transcript::LINE_LIMIT;
+
+/// How much of a tool's input or answer is taken over. More than is shown, so that a secret at the border of what is shown is
+/// still whole when secrets are taken out.
+pub(super) const TAKEN: usize = 4 * TEXT_LIMIT;
+
+/// How many parts of one message are looked at: a line of nothing but empty parts costs no more than a long one.
+pub(super) const PARTS: usize = 1_000;
+
+/// The longest escape of JSON: two halves of one character.
+const ESCAPE: usize = 12;
+
+/// Reads a line of JSON and gives it to `take`. What is no JSON is said as it is, what has another form counts as unknown.
+pub(super) fn line<'a, T: Deserialize<'a>>(
+    line: &'a [u8],
+    said: &mut Vec<Said>,
+    take: impl FnOnce(T, &mut Vec<Said>),
+) {
+    let line = line.trim_ascii();
+    if line.is_empty() {
+        return;
+    }
+    let Ok(text) = std::str::from_utf8(line) else {
+        return said.push(raw(&String::from_utf8_lossy(&line[..line.len().min(TAKEN)])));
+    };
+    match serde_json::from_str(text) {
+        Ok(known) => take(known, said),
+        Err(_) => said.push(strange(text)),
+    }
+}
+
+/// What is left of a line that was longer than the limit, closed where it was cut, so that its beginning can be read.
+pub(super) fn whole(line: &[u8]) -> Cow<'_, [u8]> {
+    if line.len() < LINE_LIMIT {
+        return Cow::Borrowed(line);
+    }
+    // The cut may have gone through a character.
+    let text = match std::str::from_utf8(line) {
+        Ok(text) => text,
+        Err(error) if line.len() - error.valid_up_to() < 4 => {
+            std::str::from_utf8(&line[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return Cow::Borrowed(line),
+    };
+    mended(text).map_or(Cow::Borrowed(line), |text| Cow::Owned(text.into_bytes()))
+}
+
+/// Part of JSON, decoded if it has the form that is wanted.
+pub(super) fn part<'a, T: Deserialize<'a>>(value: Option<&'a RawValue>) -> Option<T> {
+    serde_json::from_str(value?.get()).ok()
+}
+
+/// The parts of a list, as far as they are looked at; one alone counts as a list.
+pub(super) fn parts<'a, T: Deserialize<'a>>(value: Option<&'a RawValue>) -> Vec<T> {
+    let Some(value) = value else { return Vec::new() };
+    if !value.get().starts_with('[') {
+        return part(Some(value)).into_iter().collect();
+    }
+    let list: Vec<&RawValue> = part(Some(value)).unwrap_or_default();
+    list.into_iter().take(PARTS).filter_map(|value| part(Some(value))).collect()
+}
+
+/// Text wherever it may be: a string, or parts that have a `text`. At most about [`TAKEN`].
+pub(super) fn words(value: Option<&RawValue>) -> String {
+    #[derive(Deserialize)]
+    struct Part<'a> {
+        #[serde(borrow, default)]
+        text: Option<&'a RawValue>,
+    }
+    let Some(value) = value else { return String::new() };
+    match value.get().as_bytes().first() {
+        Some(b'"') => beginning(value),
+        Some(b'[' | b'{') => {
+            let mut words = String::new();
+            for part in parts::<Part<'_>>(Some(value)) {
+                let Some(text) = part.text.filter(|_| words.len() < TAKEN) else { continue };
+                if !words.is_empty() {
+                    words.push('\n');
+                }
+                words.push_str(&beginning(text));
+            }
+            words
+        }
+        _ => String::new(),
+    }
+}
+
+/// The beginning of a text: of a long one the rest is not even decoded. Empty if it is no text.
+fn beginning(value: &RawValue) -> String {
+    let literal = value.get();
+    if literal.len() <= 2 * TAKEN {
+        return serde_json::from_str(literal).unwrap_or_default();
+    }
+    let cut = mended(at_most(literal, TAKEN));
+    cut.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
+/// A text as the agent wrote it, whole.
+pub(super) fn text(value: Option<&RawValue>) -> Option<String> {
+    serde_json::from_str(value?.get()).ok()
+}
+
+/// JSON as it stands there, in short.
+pub(super) fn shown(value: Option<&RawValue>) -> String {
+    value.map(|value| at_most(value.get(), TAKEN).to_owned()).unwrap_or_default()
+}
+
+/// A line that is not understood.
+fn strange(text: &str) -> Said {
+    #[derive(Deserialize)]
+    struct Kind<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Cow<'a, str>,
+        #[serde(borrow, default)]
+        subtype: Option<Cow<'a, str>>,
+    }
+    match serde_json::from_str::<Kind<'_>>(text) {
+        Ok(Kind { kind, subtype: None }) => unknown(&kind),
+        Ok(Kind { kind, subtype: Some(subtype) }) => unknown(&format!("{kind}/{subtype}")),
+        Err(_) if text.len() >= LINE_LIMIT => unknown("a line that is too long"),
+        Err(_) => raw(text),
+    }
+}
+
+/// A record of a kind that nobody knows.
+pub(super) fn unknown(kind: &str) -> Said {
+    /// A longer name is no name.
+    const NAME: usize = 100;
+    Said::Unknown { kind: at_most(kind, NAME).to_owned() }
+}
+
+/// A line as it is.
+pub(super) fn raw(text: &str) -> Said {
+    Said::Raw { text: at_most(text, TAKEN).to_owned() }
+}
+
+/// The beginning of a text, to a character's border.
+pub(super) fn at_most(text: &str, limit: usize) -> &str {
+    if text.len() <= limit {
+        return text;
+    }
+    let mut end = limit;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Closes JSON that was cut: an open text first, then everything around it. `None` where that cannot be told.
+fn mended(text: &str) -> Option<String> {
+    let mut open = Vec::new();
+    let (mut within, mut escaped) = (false, false);
+    let mut last_escape = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if within => {
+                escaped = true;
+                // The second half of a character belongs to the first.
+                if at - last_escape != ESCAPE / 2 || !text[last_escape..].starts_with("\\ud") {
+                    last_escape = at;
+                }
+            }
+            b'"' => within = !within,
+            b'{' if !within => open.push('}'),
+            b'[' if !within => open.push(']'),
+            b'}' | b']' if !within => drop(open.pop()?),
+            _ => {}
+        }
+    }
+    // An escape near the end may not be whole: it goes.
+    let cut = within && last_escape > 0 && text.len() - last_escape < ESCAPE;
+    let mut mended = text[..if cut { last_escape } else { text.len() }].to_owned();
+    if within {
+        mended.push('"');
+    }
+    mended.extend(open.iter().rev());
+    Some(mended)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_is_cut_off_the_beginning_can_be_read() {
+        let whole =
+            r#"{"type":"x","list":[1,{"text":"a \"quoted\" \u00e4 \ud83d\ude00 end \\"}],"more":"ok"}"#;
+        for end in 30..whole.len() {
+            let Some(text) = whole.get(..end).and_then(mended) else { continue };
+            let within = end > whole.find("\"a ").unwrap() && end <= whole.find("\"}]").unwrap();
+            let read = serde_json::from_str::<serde_json::Value>(&text);
+            assert!(read.is_ok() || !within, "{text}");
+        }
+        assert_eq!(mended("]"), None);
+    }
+
+    #[test]
+    fn of_a_long_text_the_beginning_is_decoded() {
+        let long = format!(r#""a\n{}\u00e4""#, "x\\n".repeat(4 * TAKEN));
+        let value: Box<RawValue> = serde_json::from_str(&long).unwrap();
+        let words = words(Some(&value));
+        assert!(words.starts_with("a\nx\nx\n") && words.len() <= TAKEN && words.len() > TAKEN / 3);
+    }
+}

@@ -1,0 +1,237 @@
+//! opencode: `opencode run --format json`, the prompt on standard input.
+//!
+//! It has no record for its end: a step that finishes with `stop` is one. A tool is told when it is done, with its answer.
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+
+use acquit_core::agent::{Said, Usage};
+use acquit_core::config::Product;
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::fault::{self, Then};
+use super::product::{Facts, Support, Supports, Version};
+use super::spend::{Spend, micros};
+use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
+
+pub(super) const FACTS: Facts = Facts {
+    product: Product::Opencode,
+    title: "opencode",
+    program: "opencode",
+    version: &["--version"],
+    tried: Version(1, 18, 33),
+    bad: &[super::product::Bad {
+        from: Version(0, 0, 0),
+        below: Version(1, 0, 0),
+        why: "it has no `run --format json`; install 1.0 or newer",
+    }],
+    hosts: super::product::PROVIDERS,
+    login: &["~/.local/share/opencode/auth.json"],
+    login_variables: &[],
+    keys: super::product::PROVIDER_KEYS,
+    quiet: &[("OPENCODE_DISABLE_AUTOUPDATE", "1"), ("OPENCODE_DISABLE_MODELS_FETCH", "1")],
+    supports: Supports {
+        sessions: Support::Yes,
+        structured: Support::No,
+        tools: Support::Yes,
+        tool_events: Support::Partly("when they are done"),
+        usage: Support::Partly("without the call that names the conversation"),
+        cost: Support::Partly("by its own prices"),
+        turns: Support::No,
+        limits: Support::Partly("after its retries"),
+        ending: Support::Partly("a last step, no record of its own"),
+    },
+};
+
+pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
+    launch.args(["run", "--format", "json", "--auto"]);
+    if let Some(model) = wanted.model {
+        launch.args(["-m", model]);
+    }
+    if let Some(session) = wanted.session {
+        launch.args(["--session", &session.id]);
+    }
+    let mut settings = json!({ "autoupdate": false, "share": "disabled" });
+    if let Some(Server { program, args, env }) = wanted.tools {
+        let command: Vec<&String> = std::iter::once(program).chain(args).collect();
+        settings["mcp"] = json!({ (Server::NAME): {
+            "type": "local", "command": command, "environment": env, "enabled": true,
+        } });
+    }
+    let file = launch.file(wanted, "opencode.json", settings.to_string());
+    launch.set("OPENCODE_CONFIG", file);
+    launch.args(extra);
+}
+
+/// Reads the lines.
+pub(super) struct Lines {
+    hearing: Hearing,
+    spend: Spend,
+    session: String,
+}
+
+#[derive(Deserialize)]
+struct Record<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(rename = "sessionID", borrow, default)]
+    session: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    part: Option<Part<'a>>,
+    #[serde(borrow, default)]
+    error: Option<Failure<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Part<'a> {
+    #[serde(borrow, default)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    state: Option<State<'a>>,
+    #[serde(borrow, default)]
+    reason: Option<Cow<'a, str>>,
+    #[serde(default)]
+    tokens: Option<Tokens>,
+    #[serde(default)]
+    cost: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct State<'a> {
+    #[serde(borrow, default)]
+    status: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    output: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+/// Of one step. Its input is without what came from a cache, its output without what was thought.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Tokens {
+    input: u64,
+    output: u64,
+    reasoning: u64,
+    cache: Cache,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Cache {
+    read: u64,
+    write: u64,
+}
+
+#[derive(Deserialize)]
+struct Failure<'a> {
+    #[serde(borrow, default)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    data: Option<Data<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Data<'a> {
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+    #[serde(default)]
+    status_code: Option<u16>,
+}
+
+impl Lines {
+    pub(super) fn new(hearing: Hearing) -> Self {
+        Self { hearing, spend: Spend::default(), session: String::new() }
+    }
+
+    fn record(&mut self, record: Record<'_>, said: &mut Vec<Said>) {
+        if let Some(id) = record.session.filter(|id| *id != self.session) {
+            self.session = id.into_owned();
+            said.push(Said::Session { id: self.session.clone() });
+        }
+        match (record.kind.as_ref(), record.part, record.error) {
+            ("text", Some(part), _) => {
+                said.push(Said::Text { text: json::text(part.text).unwrap_or_default() });
+            }
+            ("reasoning", Some(part), _) => said.push(Said::Thinking { text: json::words(part.text) }),
+            ("tool_use", Some(part), _) => tool(&part, said),
+            ("step_finish", Some(part), _) => self.step(part, said),
+            ("error", _, Some(failure)) => self.failed(&failure, said),
+            ("step_start", ..) => {}
+            (kind, ..) => said.push(json::unknown(kind)),
+        }
+    }
+
+    fn step(&mut self, part: Part<'_>, said: &mut Vec<Said>) {
+        let tokens = part.tokens.unwrap_or_default();
+        let usage = Usage {
+            model: self.hearing.model.clone(),
+            input: tokens.input,
+            output: tokens.output.saturating_add(tokens.reasoning),
+            cache_read: tokens.cache.read,
+            cache_write_5m: tokens.cache.write,
+            cache_write_1h: 0,
+            // Nothing is what it says of a model without a price.
+            cost_micros: part.cost.and_then(micros).filter(|cost| *cost > 0),
+        };
+        self.spend.add(usage, said);
+        match part.reason.as_deref() {
+            Some("stop") => said.push(Said::End { ok: true, text: String::new() }),
+            Some(reason @ ("length" | "content-filter" | "error")) => {
+                let text = format!("the last step ended with `{reason}`");
+                said.push(Said::End { ok: false, text });
+            }
+            _ => {}
+        }
+    }
+
+    fn failed(&mut self, failure: &Failure<'_>, said: &mut Vec<Said>) {
+        let data = failure.data.as_ref();
+        let name = failure.name.as_deref().unwrap_or_default();
+        let message = data.and_then(|data| json::text(data.message)).unwrap_or_default();
+        let trouble = match name {
+            "ProviderAuthError" => fault::Trouble::Fault(acquit_core::agent::Fault::Login),
+            _ => data
+                .and_then(|data| data.status_code)
+                .and_then(fault::by_status)
+                .unwrap_or_else(|| fault::in_text(&message)),
+        };
+        let text = if message.is_empty() { name.to_owned() } else { message };
+        said.push(fault::said(trouble, &text, Then::Ends, (self.hearing.now)()));
+        said.push(Said::End { ok: false, text });
+    }
+}
+
+/// A tool and its answer.
+fn tool(part: &Part<'_>, said: &mut Vec<Said>) {
+    let name = part.tool.as_deref().unwrap_or_default();
+    let state = part.state.as_ref();
+    let input = json::shown(state.and_then(|state| state.input));
+    said.push(Said::ToolUse { name: name.to_owned(), input });
+    let error = json::words(state.and_then(|state| state.error));
+    if error.contains("rejected permission") {
+        said.push(Said::Denied { tool: name.to_owned(), text: error });
+        return;
+    }
+    let ok = state.and_then(|state| state.status.as_deref()) == Some("completed") && name != "invalid";
+    let text = if error.is_empty() { json::words(state.and_then(|state| state.output)) } else { error };
+    said.push(Said::ToolResult { ok, text });
+}
+
+impl Parser for Lines {
+    fn tells(&self) -> Tells {
+        Tells::Its
+    }
+
+    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) {
+        let line = json::whole(line);
+        json::line(&line, said, |record: Record<'_>, said| self.record(record, said));
+    }
+}

@@ -1,0 +1,111 @@
+//! Counting what was used once, whatever way an agent tells it: a total of the turn, a total of the conversation, or message
+//! by message with a correction at the end.
+
+use acquit_core::agent::{Said, Usage};
+
+/// How many models are kept apart. Agents use two or three; what names a new one each time is not counted apart.
+const MODELS: usize = 32;
+
+/// What was told so far, model by model, so that only what is new is said.
+#[derive(Debug, Default)]
+pub(super) struct Spend {
+    told: Vec<Usage>,
+}
+
+impl Spend {
+    /// Says what is new, which is all of it.
+    pub(super) fn add(&mut self, usage: Usage, said: &mut Vec<Said>) {
+        let bare = Usage { model: None, cost_micros: usage.cost_micros.filter(|cost| *cost > 0), ..usage };
+        if bare.is_empty() {
+            return;
+        }
+        let usage = Usage { model: usage.model, cost_micros: usage.cost_micros, ..bare };
+        if let Some(told) = self.of(usage.model.as_deref()) {
+            told.add(&usage);
+        }
+        said.push(Said::Usage(usage));
+    }
+
+    /// Says what is new in a total of one model. What was told beyond it is not taken back.
+    pub(super) fn correct(&mut self, total: Usage, said: &mut Vec<Said>) {
+        let Some(told) = self.of(total.model.as_deref()) else { return };
+        let new = minus(&total, told);
+        self.add(new, said);
+    }
+
+    /// All that was told.
+    pub(super) fn total(&self) -> Usage {
+        self.told.iter().fold(Usage::default(), |mut total, told| {
+            total.add(told);
+            total
+        })
+    }
+
+    /// What is told from now on is counted from nothing.
+    pub(super) fn begin_anew(&mut self) {
+        self.told.clear();
+    }
+
+    fn of(&mut self, model: Option<&str>) -> Option<&mut Usage> {
+        let place = self.told.iter().position(|told| told.model.as_deref() == model);
+        if place.is_none() && self.told.len() == MODELS {
+            return None;
+        }
+        let place = place.unwrap_or_else(|| {
+            self.told.push(Usage { model: model.map(str::to_owned), ..Usage::default() });
+            self.told.len() - 1
+        });
+        self.told.get_mut(place)
+    }
+}
+
+/// What is in one and not yet in the other.
+pub(super) fn minus(total: &Usage, before: &Usage) -> Usage {
+    Usage {
+        model: total.model.clone(),
+        input: total.input.saturating_sub(before.input),
+        output: total.output.saturating_sub(before.output),
+        cache_read: total.cache_read.saturating_sub(before.cache_read),
+        cache_write_5m: total.cache_write_5m.saturating_sub(before.cache_write_5m),
+        cache_write_1h: total.cache_write_1h.saturating_sub(before.cache_write_1h),
+        cost_micros: total.cost_micros.map(|cost| cost.saturating_sub(before.cost_micros.unwrap_or(0))),
+    }
+}
+
+/// Dollars in millionths. Costs come as floating point; what is no cost is none.
+pub(super) fn micros(dollars: f64) -> Option<u64> {
+    /// No leg costs more: it is no price then.
+    const MOST: f64 = 1_000_000.0;
+    if !(0.0..=MOST).contains(&dollars) {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 10^12")]
+    let micros = (dollars * 1_000_000.0).round() as u64;
+    Some(micros)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_correction_says_only_what_is_new() {
+        let (mut spend, mut said) = (Spend::default(), Vec::new());
+        let usage = |input, output| Usage { model: Some("m".into()), input, output, ..Usage::default() };
+        spend.add(usage(10, 1), &mut said);
+        spend.add(usage(0, 0), &mut said);
+        spend.correct(usage(10, 50), &mut said);
+        spend.correct(usage(10, 50), &mut said);
+        spend.correct(usage(5, 5), &mut said);
+        assert_eq!(said, [Said::Usage(usage(10, 1)), Said::Usage(usage(0, 49))]);
+    }
+
+    #[test]
+    fn dollars_become_whole_millionths() {
+        assert_eq!(micros(0.020_925_000_000_000_003), Some(20_925));
+        assert_eq!(micros(0.0), Some(0));
+        for bad in [-0.1, f64::NAN, f64::INFINITY, 1e300] {
+            assert_eq!(micros(bad), None);
+        }
+    }
+}

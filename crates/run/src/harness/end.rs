@@ -1,0 +1,171 @@
+//! What an agent's end means.
+//!
+//! Neither what a program says nor how it exits is enough: there are agents that exit 0 after an error, agents that hang after
+//! their result, and agents that exit with an error after having said that all is well. Success is both together. And not
+//! every bad end is the agent's fault: a provider that is overloaded or a limit that resets at nine spends no retry, and a
+//! login that has expired goes to a person at once.
+
+use acquit_core::agent::Fault;
+use acquit_core::config::Patience;
+use acquit_core::failure::kind;
+use acquit_core::ids::Name;
+use acquit_core::leg::Ending;
+
+use super::hold;
+use crate::agent::Tells;
+use crate::heard::{End, Heard, Trouble};
+use crate::process::Exit;
+
+/// A turn that is over.
+pub(super) struct Turn<'a> {
+    /// The agent's name in the configuration.
+    pub(super) agent: &'a Name,
+    /// The stage.
+    pub(super) stage: &'a Name,
+    /// How its process ended.
+    pub(super) exit: Exit,
+    /// Whether it was ended because it stayed after its result.
+    pub(super) lingered: bool,
+    /// Whether an agent of this kind says how its turn ended.
+    pub(super) tells: Tells,
+    /// What it said.
+    pub(super) heard: &'a Heard,
+    /// The end of its error output.
+    pub(super) errors: &'a str,
+    /// What is needed to say when to come back.
+    pub(super) clock: hold::Clock<'a>,
+}
+
+/// How the leg ends because of it; `None` if the turn counts, and what was left is looked at.
+pub(super) fn meaning(turn: &Turn<'_>) -> Option<Ending> {
+    let Turn { agent, stage, exit, heard, .. } = turn;
+    let reason = format!("the agent {agent}: {exit}");
+    let limit = |key: &str| {
+        let reason = format!("{reason}; the limit is `{key}` of stage {stage} in the workflow");
+        turn.unanswered(&reason).or(Some(Ending::TimedOut { reason }))
+    };
+    if turn.lingered && heard.end.as_ref().is_some_and(|end| end.ok) {
+        return None;
+    }
+    match exit {
+        Exit::TimedOut { .. } => return limit("timeout"),
+        Exit::Idle { .. } => return limit("idle"),
+        Exit::OutputLimit { .. } => return limit("output"),
+        Exit::Excess(excess) => {
+            let words = format!("{reason}; the limit is `{}` of [limits] in acquit.toml", excess.key());
+            return Some(failed(kind::AGENT, words));
+        }
+        Exit::Code(_) | Exit::Signal(_) | Exit::Cancelled => {}
+    }
+    if let Some(limit) = &heard.limit {
+        return Some(turn.limited(limit));
+    }
+    if let Some(trouble) = &heard.fault {
+        return Some(turn.trouble(trouble, &reason));
+    }
+    let clean = *exit == Exit::Code(0);
+    match (&heard.end, turn.tells) {
+        (Some(End { ok: true, .. }), _) | (None, Tells::Nothing) if clean => None,
+        (Some(End { ok: false, text }), _) => {
+            Some(failed(kind::AGENT, format!("{reason}, and it says that it failed: {text}")))
+        }
+        (None, Tells::Its) if clean => Some(failed(
+            kind::AGENT,
+            format!("{reason}, but it never said how its turn ended{}", turn.errors()),
+        )),
+        (Some(End { ok: true, .. }), _) => Some(failed(
+            kind::AGENT,
+            format!("{reason}, although it said that all went well{}", turn.errors()),
+        )),
+        (None, Tells::Its | Tells::Nothing) => {
+            Some(failed(kind::AGENT, format!("{reason}{}", turn.errors())))
+        }
+    }
+}
+
+fn failed(kind: &'static str, reason: String) -> Ending {
+    Ending::Failed { kind: Name::literal(kind), reason }
+}
+
+impl Turn<'_> {
+    /// The provider refuses more work.
+    fn limited(&self, limit: &crate::heard::Limit) -> Ending {
+        let agent = self.agent;
+        let waits = match self.clock.waiting.usage {
+            Patience::Wait => self.clock.until_reset(limit.until),
+            Patience::Ask => Err("acquit.toml says not to wait: usage = \"ask\" in [waiting]".to_owned()),
+        };
+        match waits {
+            Ok(wait) => Ending::Held { kind: Name::literal(kind::USAGE), wait, reason: limit.text.clone() },
+            Err(why) => failed(
+                kind::LOGIN,
+                format!("the agent {agent} has reached a usage limit ({}); {why}", limit.text),
+            ),
+        }
+    }
+
+    /// Something is wrong between the agent and its model.
+    fn trouble(&self, trouble: &Trouble, reason: &str) -> Ending {
+        let Trouble { fault, text, .. } = trouble;
+        let agent = self.agent;
+        match fault {
+            Fault::Login => failed(
+                kind::LOGIN,
+                format!("the agent {agent} is not logged in ({text}); log in, then answer to go on"),
+            ),
+            Fault::Billing => failed(
+                kind::LOGIN,
+                format!(
+                    "the agent {agent} has nothing left to pay with ({text}); top it up, then answer to go on"
+                ),
+            ),
+            Fault::Model => failed(
+                kind::LOGIN,
+                format!("the agent {agent} cannot use its model ({text}); name another in acquit.toml"),
+            ),
+            Fault::Overloaded | Fault::Server | Fault::Network => self.overloaded(text),
+            Fault::Turns => {
+                Ending::TimedOut { reason: format!("{reason}: it took all the turns that it has ({text})") }
+            }
+            Fault::Money => {
+                Ending::TimedOut { reason: format!("{reason}: it spent all the money that it has ({text})") }
+            }
+            Fault::TooLong => {
+                failed(kind::AGENT, format!("{reason}: the conversation is too long for the model ({text})"))
+            }
+            Fault::Refused => failed(kind::AGENT, format!("{reason}: the model refused ({text})")),
+            Fault::Other => failed(kind::AGENT, format!("{reason}: {text}{}", self.errors())),
+        }
+    }
+
+    fn overloaded(&self, text: &str) -> Ending {
+        Ending::Held {
+            kind: Name::literal(kind::OVERLOAD),
+            wait: self.clock.backoff(),
+            reason: text.to_owned(),
+        }
+    }
+
+    /// A limit that was reached while the agent waited for its provider says nothing about the agent.
+    fn unanswered(&self, reason: &str) -> Option<Ending> {
+        if let Some(limit) = &self.heard.limit {
+            return Some(self.limited(limit));
+        }
+        let trouble = self.heard.fault.as_ref()?;
+        match trouble.fault {
+            Fault::Overloaded | Fault::Server | Fault::Network => {
+                Some(self.overloaded(&format!("{reason} while it waited: {}", trouble.text)))
+            }
+            Fault::Login | Fault::Billing | Fault::Model => Some(self.trouble(trouble, reason)),
+            Fault::TooLong | Fault::Refused | Fault::Turns | Fault::Money | Fault::Other => None,
+        }
+    }
+
+    fn errors(&self) -> String {
+        if self.errors.is_empty() { String::new() } else { format!("\n{}", self.errors) }
+    }
+}
+
+#[cfg(test)]
+#[path = "end/tests.rs"]
+mod tests;

@@ -1,0 +1,127 @@
+//! JSON-RPC as lines of JSON, as agents and their tools speak it: whatever comes in is bounded, and nothing of it panics.
+
+use serde_json::{Value, json};
+
+/// The longest message. A whole file in one fits; what is longer is a mistake or a flood, and is passed over.
+pub(crate) const LINE_LIMIT: usize = 4 * 1024 * 1024;
+
+/// What is not JSON.
+pub(crate) const PARSE_ERROR: i64 = -32_700;
+/// What is JSON, but no message.
+pub(crate) const INVALID_REQUEST: i64 = -32_600;
+/// What nobody here knows.
+pub(crate) const METHOD_NOT_FOUND: i64 = -32_601;
+/// What the method cannot use.
+pub(crate) const INVALID_PARAMS: i64 = -32_602;
+
+/// What comes between two ends of lines.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    /// A line, without its end.
+    Line(&'a [u8]),
+    /// A line of more than [`LINE_LIMIT`], which is gone.
+    TooLong,
+}
+
+/// Makes lines of bytes that come in pieces.
+#[derive(Default)]
+pub(crate) struct Lines {
+    line: Vec<u8>,
+    passing: bool,
+}
+
+impl Lines {
+    /// Takes bytes that follow those before, and hands on each line that is whole now.
+    pub(crate) fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Piece<'_>)) {
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (head, tail) = bytes.split_at(end);
+            bytes = &tail[1..];
+            if self.line.is_empty() && !self.passing && head.len() <= LINE_LIMIT {
+                each(Piece::Line(head));
+            } else {
+                self.extend(head);
+                self.end(each);
+            }
+        }
+        self.extend(bytes);
+    }
+
+    /// No more bytes come: what is left without an end is a line too.
+    pub(crate) fn finish(&mut self, each: &mut dyn FnMut(Piece<'_>)) {
+        if self.passing || !self.line.is_empty() {
+            self.end(each);
+        }
+    }
+
+    fn extend(&mut self, bytes: &[u8]) {
+        if self.line.len() + bytes.len() > LINE_LIMIT {
+            self.passing = true;
+            self.line = Vec::new();
+        }
+        if !self.passing {
+            self.line.extend_from_slice(bytes);
+        }
+    }
+
+    fn end(&mut self, each: &mut dyn FnMut(Piece<'_>)) {
+        if std::mem::take(&mut self.passing) {
+            each(Piece::TooLong);
+        } else {
+            each(Piece::Line(&std::mem::take(&mut self.line)));
+        }
+    }
+}
+
+/// The answer to a request.
+pub(crate) fn result(id: &Value, result: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": result })
+}
+
+/// The refusal of a request.
+pub(crate) fn error(id: &Value, code: i64, message: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(pieces: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
+        let mut found = Vec::new();
+        let mut each = |piece: Piece<'_>| {
+            found.push(match piece {
+                Piece::Line(line) => Some(line.to_vec()),
+                Piece::TooLong => None,
+            });
+        };
+        let mut lines = Lines::default();
+        for piece in pieces {
+            lines.push(piece, &mut each);
+        }
+        lines.finish(&mut each);
+        found
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_are_cut() {
+        let whole = b"one\n\ntwo\r\nthree";
+        let expected = lines(&[whole]);
+        assert_eq!(expected.len(), 4);
+        for size in 1..whole.len() {
+            let pieces: Vec<&[u8]> = whole.chunks(size).collect();
+            assert_eq!(lines(&pieces), expected, "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn a_line_beyond_the_limit_is_passed_over_and_the_next_one_is_read() {
+        let long = vec![b'x'; LINE_LIMIT + 1];
+        let just = vec![b'y'; LINE_LIMIT];
+        assert_eq!(
+            lines(&[&long, &long, b"\nnext\n", &just, b"\n"]),
+            [None, Some(b"next".to_vec()), Some(just)]
+        );
+        let at_once = [long.as_slice(), b"\nnext"].concat();
+        assert_eq!(lines(&[&at_once]), [None, Some(b"next".to_vec())]);
+    }
+}
