@@ -50,11 +50,11 @@ pub mod kind {
         (NOTHING, 1),
         (GUARDRAIL, 0),
         (HARNESS, 2),
-        (BLOCKED, 5),
         (LOST, 5),
         (USAGE, 40),
         (OVERLOAD, 20),
         (LOGIN, 0),
+        (BLOCKED, 5),
     ];
 }
 
