@@ -6,6 +6,7 @@
 //! | edits and a commit | yes | yes | yes | yes | edits | yes |
 //! | a tool refused | hook | approval | permission | exclusion | no rules | no rules |
 //! | report, mended | MCP | MCP | MCP | MCP | marker | handoff file |
+//! | report in form | yes | yes | refused | refused | refused | refused |
 //! | question | MCP | MCP | MCP | MCP | no tools | no tools |
 //! | conversation goes on | yes | yes | yes | yes | no | yes |
 //! | ended in a tool | yes | yes | yes | yes | no tools | yes |
@@ -32,11 +33,12 @@ mod work;
 
 /// The tests of an agent: each names a scenario and what it takes.
 macro_rules! agent {
-    ($name:ident, $agent:ident: $($test:ident = $scenario:path $(, $argument:expr)?;)*) => {
+    ($name:ident, $agent:ident: $($(#[$attribute:meta])? $test:ident = $scenario:path $(, $argument:expr)?;)*) => {
         mod $name {
             use crate::kit::Agent;
             $(
                 #[test]
+                $(#[$attribute])?
                 fn $test() {
                     $scenario(Agent::$agent $(, $argument)?);
                 }
@@ -50,11 +52,12 @@ agent! {
     edits_and_commits = crate::work::edits;
     a_refused_tool_is_told = crate::refused::refused;
     a_report_is_mended_in_its_turn = crate::work::reports;
+    a_report_in_form_counts = crate::work::reports_in_form;
     a_question_waits_for_its_answer = crate::work::asks;
     a_fix_goes_on_with_the_conversation = crate::work::goes_on;
     a_person_ends_it_in_a_tool = crate::ends::ended, crate::ends::By::Person;
     a_limit_ends_it_in_a_tool = crate::ends::ended, crate::ends::By::Limit;
-    every_fault_of_the_model_has_its_end = crate::faults::all;
+    every_fault_of_the_model_has_its_end = crate::faults::met, crate::faults::ALL;
 }
 
 agent! {
@@ -62,11 +65,12 @@ agent! {
     edits_and_commits = crate::work::edits;
     a_refused_tool_is_told = crate::refused::refused;
     a_report_is_mended_in_its_turn = crate::work::reports;
+    a_report_in_form_counts = crate::work::reports_in_form;
     a_question_waits_for_its_answer = crate::work::asks;
     a_fix_goes_on_with_the_conversation = crate::work::goes_on;
     a_person_ends_it_in_a_tool = crate::ends::ended, crate::ends::By::Person;
     a_limit_ends_it_in_a_tool = crate::ends::ended, crate::ends::By::Limit;
-    every_fault_of_the_model_has_its_end = crate::faults::all;
+    every_fault_of_the_model_has_its_end = crate::faults::met, crate::faults::ALL;
 }
 
 agent! {
@@ -77,8 +81,12 @@ agent! {
     a_question_waits_for_its_answer = crate::work::asks;
     a_fix_goes_on_with_the_conversation = crate::work::goes_on;
     a_person_ends_it_in_a_tool = crate::ends::ended, crate::ends::By::Person;
+    #[ignore = "takes a minute: the limit must be longer than it needs to begin"]
     a_limit_ends_it_in_a_tool = crate::ends::ended, crate::ends::By::Limit;
-    every_fault_of_the_model_has_its_end = crate::faults::all;
+    it_is_asked_for_no_form = crate::work::has_no_form;
+    faults_of_the_model_have_their_end = crate::faults::met, crate::faults::QUICK;
+    #[ignore = "takes minutes: it tries again by itself for so long"]
+    slow_faults_of_the_model_have_their_end = crate::faults::met, crate::faults::SLOW;
 }
 
 agent! {
@@ -90,14 +98,16 @@ agent! {
     a_fix_goes_on_with_the_conversation = crate::work::goes_on;
     a_person_ends_it_in_a_tool = crate::ends::ended, crate::ends::By::Person;
     a_limit_ends_it_in_a_tool = crate::ends::ended, crate::ends::By::Limit;
-    every_fault_of_the_model_has_its_end = crate::faults::all;
+    it_is_asked_for_no_form = crate::work::has_no_form;
+    every_fault_of_the_model_has_its_end = crate::faults::met, crate::faults::ALL;
 }
 
 agent! {
     aider, Aider:
     edits = crate::work::edits;
     a_marker_in_its_last_words_is_its_report = crate::work::reports_without_tools;
-    every_fault_of_the_model_has_its_end = crate::faults::all;
+    it_is_asked_for_no_form = crate::work::has_no_form;
+    every_fault_of_the_model_has_its_end = crate::faults::met, crate::faults::ALL;
 }
 
 agent! {
@@ -107,5 +117,6 @@ agent! {
     a_fix_goes_on_with_the_conversation = crate::work::goes_on;
     a_person_ends_it_in_a_tool = crate::ends::ended, crate::ends::By::Person;
     a_limit_ends_it_in_a_tool = crate::ends::ended, crate::ends::By::Limit;
-    every_fault_of_the_model_has_its_end = crate::faults::all;
+    it_is_asked_for_no_form = crate::work::has_no_form;
+    every_fault_of_the_model_has_its_end = crate::faults::met, crate::faults::ALL;
 }

@@ -138,6 +138,7 @@ fn make(desk: &Desk, wanted: &Wanted, aside: &Path) -> Result<Policy, Error> {
         write: &write,
         read: &read,
         login: &[],
+        placed: &[],
         reach: usual::reach(wanted.network, &config, &wanted.hosts, aside.join("network.jsonl")),
     })
     .map_err(|source| Error::File { doing: "make the sandbox in", path: aside.to_owned(), source })

@@ -28,9 +28,10 @@ pub(crate) fn ended(agent: Agent, by: By) {
     // Some agents let the model go on while a tool takes long: it has nothing to say then.
     let scripts = Scripts::default().with("slow", [Step::bash(&line), Step::hang(LONG)]);
     // The tool has begun long before on an idle machine, and is waited for on a busy one.
-    let limit = match by {
-        By::Person => "timeout = \"10m\"",
-        By::Limit => "timeout = \"20s\"",
+    let limit = match (by, agent) {
+        (By::Person, _) => "timeout = \"10m\"",
+        (By::Limit, Agent::Opencode) => "timeout = \"50s\"",
+        (By::Limit, _) => "timeout = \"20s\"",
     };
     let workflow = CODE.replace("mode = \"implement\"", &format!("mode = \"implement\"\n{limit}"));
     let Some(live) = Live::new(agent, &workflow, scripts, More::default()) else { return };

@@ -23,7 +23,7 @@ const UNTOLD: Duration = Duration::from_mins(31);
 const BUSY: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
+pub(crate) enum Fault {
     /// 429: what the login may use is used up, until a time that the provider names.
     Limit,
     /// 529: the provider has too much to do.
@@ -38,8 +38,11 @@ enum Fault {
     Cut,
 }
 
-const ALL: [Fault; 6] =
-    [Fault::Limit, Fault::Overloaded, Fault::Broken, Fault::Login, Fault::Hang, Fault::Cut];
+pub(crate) const ALL: &[Fault] =
+    &[Fault::Limit, Fault::Overloaded, Fault::Broken, Fault::Login, Fault::Hang, Fault::Cut];
+/// Those that opencode sees at once, and those that it tries to get over for minutes.
+pub(crate) const QUICK: &[Fault] = &[Fault::Limit, Fault::Login];
+pub(crate) const SLOW: &[Fault] = &[Fault::Overloaded, Fault::Broken, Fault::Hang, Fault::Cut];
 
 /// How the first leg ends.
 enum Expected {
@@ -67,13 +70,13 @@ fn expected(fault: Fault, agent: Agent) -> Expected {
         (Fault::Overloaded, Agent::Claude | Agent::Codex) => Held("overload", BUSY, "529"),
         (Fault::Overloaded, Agent::Pi) => Held("overload", BUSY, "overloaded_error"),
         (Fault::Overloaded, Agent::Gemini) => Held("overload", BUSY, "529"),
-        (Fault::Overloaded, Agent::Opencode) => TimedOut("timeout"),
+        (Fault::Overloaded, Agent::Opencode) => Held("overload", BUSY, "529"),
         (Fault::Overloaded, Agent::Aider) => Held("overload", BUSY, "while it waited: litellm."),
 
         (Fault::Broken, Agent::Claude | Agent::Pi) => Held("overload", BUSY, "500"),
         (Fault::Broken, Agent::Codex) => Held("overload", BUSY, "high demand"),
         (Fault::Broken, Agent::Gemini) => Held("overload", BUSY, "500"),
-        (Fault::Broken, Agent::Opencode) => TimedOut("timeout"),
+        (Fault::Broken, Agent::Opencode) => Held("overload", BUSY, "500"),
         (Fault::Broken, Agent::Aider) => Held("overload", BUSY, "while it waited: litellm.InternalServerError"),
 
         (Fault::Login, _) => Person("is not logged in"),
@@ -84,7 +87,7 @@ fn expected(fault: Fault, agent: Agent) -> Expected {
         (Fault::Cut, Agent::Codex) => Held("overload", BUSY, "stream disconnected"),
         (Fault::Cut, Agent::Pi) => Held("overload", BUSY, "terminated"),
         (Fault::Cut, Agent::Gemini) => Held("overload", BUSY, ""),
-        (Fault::Cut, Agent::Opencode) => TimedOut("timeout"),
+        (Fault::Cut, Agent::Opencode) => Held("overload", BUSY, ""),
         (Fault::Cut, Agent::Aider) => Held("overload", BUSY, "while it waited: litellm."),
     }
 }
@@ -108,9 +111,10 @@ fn step(fault: Fault, agent: Agent) -> Step {
 fn limits(fault: Fault, agent: Agent) -> &'static str {
     match (fault, agent) {
         (Fault::Hang, Agent::Claude | Agent::Codex | Agent::Pi) => "idle = \"8s\"",
-        (Fault::Hang, Agent::Gemini | Agent::Aider | Agent::Opencode) => "idle = \"25s\"",
-        (_, Agent::Aider | Agent::Opencode) => "timeout = \"40s\"",
-        (_, Agent::Claude | Agent::Codex | Agent::Gemini | Agent::Pi) => "timeout = \"120s\"",
+        (Fault::Hang, Agent::Gemini | Agent::Aider) => "idle = \"25s\"",
+        (Fault::Hang, Agent::Opencode) => "idle = \"45s\"",
+        (_, Agent::Aider) => "timeout = \"40s\"",
+        (_, Agent::Claude | Agent::Codex | Agent::Gemini | Agent::Opencode | Agent::Pi) => "timeout = \"4m\"",
     }
 }
 
@@ -118,12 +122,12 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
-/// Lets the agent meet every fault, a few at a time: most of it is waiting.
-pub(crate) fn all(agent: Agent) {
+/// Lets the agent meet these faults, a few at a time: most of it is waiting.
+pub(crate) fn met(agent: Agent, faults: &[Fault]) {
     // The heavy ones take half a gigabyte each.
-    let at_once = if agent == Agent::Opencode { 3 } else { ALL.len() };
+    let at_once = if agent == Agent::Opencode { 2 } else { ALL.len() };
     let mut failed = Vec::new();
-    for some in ALL.chunks(at_once) {
+    for some in faults.chunks(at_once) {
         std::thread::scope(|scope| {
             let tries: Vec<_> = some.iter().map(|fault| (fault, scope.spawn(|| meets(*fault, agent)))).collect();
             failed.extend(tries.into_iter().filter_map(|(fault, meeting)| meeting.join().err().map(|_| *fault)));

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::common::{Ran, Sandbox, Started};
 
 /// The slowest agent takes ten seconds of a core to begin; this is for a machine that has much else to do.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(150);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 /// Between two looks at a task: each starts a process, beside agents that need the machine.
 const LOOK: Duration = Duration::from_millis(150);
 /// The key of the model. It must reach the model and nobody else.

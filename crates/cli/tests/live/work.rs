@@ -143,6 +143,29 @@ pub(crate) fn reports_without_tools(agent: Agent) {
     assert_eq!(passed(&live.sandbox.task().past[0]).source, source);
 }
 
+/// What it reports in a given form counts as its report.
+#[track_caller]
+pub(crate) fn reports_in_form(agent: Agent) {
+    let report = json!({ "outcome": "pr_ready", "payload": { "summary": "in form" } });
+    let steps = [Step::write("hello.txt", "hello\n"), Step::structured(report), Step::say("I have reported.")];
+    let more = More { lines: "report = \"structured\"", ..More::default() };
+    let Some(live) = Live::new(agent, CODE, Scripts::default().with("form", steps), more) else { return };
+    live.run("Say hello. [[form]]", 0);
+    let task = live.sandbox.task();
+    let outcome = passed(&task.past[0]);
+    assert_eq!((outcome.source, outcome.summary().as_deref()), (Source::Structured, Some("in form")));
+}
+
+/// An agent that cannot be held to a form is not asked to keep to one: it is said before it starts.
+#[track_caller]
+pub(crate) fn has_no_form(agent: Agent) {
+    let more = More { lines: "report = \"structured\"", ..More::default() };
+    let Some(live) = Live::new(agent, CODE, usual(), more) else { return };
+    live.run("Say hello. [[edit]]", 3).said("structured");
+    assert!(matches!(&live.sandbox.endings()[0], Ending::Failed { kind, .. } if kind.as_str() == "harness"));
+    assert!(live.model.requests().is_empty(), "it was started all the same");
+}
+
 /// It asks by acquit's tool and stops; the answer reaches it in the same conversation, and it goes on.
 #[track_caller]
 pub(crate) fn asks(agent: Agent) {

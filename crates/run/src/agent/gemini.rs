@@ -1,6 +1,7 @@
 //! Gemini CLI: `gemini --output-format stream-json`, the prompt on standard input.
 //!
-//! It is told by a file of system settings, which counts before the user's own. It relaunches itself unless told not to, and
+//! It is told by a file of settings. The system's counts before the user's own, but is believed only where root alone can have
+//! written it; so the same file is the user's too, in the home that the sandbox gives it. It relaunches itself unless told not to, and
 //! then hears no signals. Its exit code is the status of HTTP modulo 256; its `result` says whether it went well.
 
 use std::borrow::Cow;
@@ -83,6 +84,7 @@ pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsStri
             json!({ (Server::NAME): { "command": program, "args": args, "env": env, "trust": true } });
     }
     let file = launch.file(wanted, "gemini-settings.json", settings.to_string());
+    launch.placed.push((".gemini/settings.json".into(), file.clone()));
     launch.set("GEMINI_CLI_SYSTEM_SETTINGS_PATH", file);
     // Its shell turns git's hooks off by variables, and with them the line that names the task in each commit. What stands in
     // this variable, as `git -c` has it, counts after those.

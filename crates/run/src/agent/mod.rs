@@ -99,6 +99,9 @@ pub struct Launch {
     pub parts: Vec<PathBuf>,
     /// Files with their texts that must be there before it starts, below the folder for settings.
     pub files: Vec<(PathBuf, String)>,
+    /// Those of them that it looks for in its home: the name below the home, and the file. Only the home that the sandbox gives
+    /// it has them; the user's own stays as it is.
+    pub placed: Vec<(PathBuf, PathBuf)>,
     /// The hosts of its model.
     pub hosts: Vec<Host>,
     /// Files of its login, which it can read.
@@ -236,6 +239,7 @@ impl Launch {
             env: Vec::new(),
             parts: Vec::new(),
             files: Vec::new(),
+            placed: Vec::new(),
             hosts: Vec::new(),
             login: Vec::new(),
         }

@@ -27,6 +27,8 @@ pub(crate) enum Who<'a> {
         hosts: &'a [Host],
         /// The program and the script that it consists of, where they are not the system's.
         parts: &'a [PathBuf],
+        /// Files that stand in its home: the name below the home, and the file.
+        placed: &'a [(PathBuf, PathBuf)],
     },
     /// A gate or the setup. Its home is new each time: what an agent left in one would have a say in the verdict.
     Check,
@@ -92,9 +94,9 @@ impl Enclosure {
                 (aside.clone(), Some(aside))
             }
         };
-        let (login, hosts) = match who {
-            Who::Agent { login, hosts, .. } => (*login, *hosts),
-            Who::Check => (&[][..], &[][..]),
+        let (login, hosts, placed) = match who {
+            Who::Agent { login, hosts, placed, .. } => (*login, *hosts, *placed),
+            Who::Check => (&[][..], &[][..], &[][..]),
         };
         let policy = usual::policy(usual::Ground {
             config,
@@ -106,6 +108,7 @@ impl Enclosure {
             write: &write,
             read: &read,
             login,
+            placed,
             reach: usual::reach(network, config, hosts, log.clone()),
         })
         .map_err(at)?;
@@ -190,6 +193,7 @@ pub(super) fn sender(desk: &Desk<'_>, job: &Job<'_>) -> Result<OsString, Trouble
             write: &[],
             read: &read,
             login: &[],
+            placed: &[],
             reach: Reach::Nobody,
         });
         let written = made.and_then(|policy| write_policy(&file, &policy));

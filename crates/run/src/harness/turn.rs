@@ -205,7 +205,12 @@ pub(super) fn run(
 ) -> Result<Ran, Trouble> {
     let Ready { chosen: Chosen { name, agent, session, reports }, network, mut launch } = ready;
     let limits = &job.stage.limits;
-    let who = Who::Agent { login: &launch.login, hosts: &launch.hosts, parts: &launch.parts };
+    let who = Who::Agent {
+        login: &launch.login,
+        hosts: &launch.hosts,
+        parts: &launch.parts,
+        placed: &launch.placed,
+    };
     let enclosure = Enclosure::new(desk, job, &Ground::of(workspace), "agent", network, &who)?;
     launch.env.extend(enclosure.environment());
     let spec = Spec {

@@ -182,6 +182,8 @@ pub struct Ground<'a> {
     pub read: &'a [PathBuf],
     /// Files of its own login.
     pub login: &'a [String],
+    /// Files that it finds in its home under these names, whatever the user has there.
+    pub placed: &'a [(PathBuf, PathBuf)],
     /// Whom it may talk to.
     pub reach: Reach,
 }
@@ -199,7 +201,8 @@ pub fn reach(network: Network, config: &Config, agent: &[Host], log: PathBuf) ->
 
 /// Makes the policy, and the folders aside that it needs.
 pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
-    let Ground { config, home, path, own, repository, aside, write, read, login, reach } = ground;
+    let Ground { config, home, path, own, repository, aside, write, read, login, placed, reach } =
+        ground;
     let mut view = View { entries: Vec::new() };
     let folder = |name: &str| -> std::io::Result<PathBuf> {
         let path = aside.join(name);
@@ -252,6 +255,9 @@ pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
     }
     for place in &logins {
         view.show(place, What::Read);
+    }
+    for (name, source) in placed {
+        view.show(&home.join(name), What::Bound { source: source.clone() });
     }
     for place in named(&config.access.hide) {
         view.show(&place, What::Hidden);
