@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::failure::Location;
 use crate::gate::check::{Red, Weak};
 use crate::gate::{Evidence, Weight};
-use crate::results::{Known, Merged, Outcome, TestId};
+use crate::results::{Broken, Known, Merged, Outcome, TestId};
 
 mod compare;
 pub mod inline;
@@ -211,10 +211,26 @@ fn tests_of_the_change(seen: &Seen, green: &Ran) -> Vec<Judged> {
             judged.push(Judged { name: name.clone(), how: How::NotRun, detail, location });
         }
     }
-    if let (true, Tree::NotBuilt(said)) = (judged.is_empty(), &seen.red) {
-        // Tests that were there before and now use something new.
-        let (how, detail) = not_built(seen, said);
-        judged.push(Judged { name: "the changed tests".to_owned(), how, detail, location: None });
+    let lost = |id: &&TestId| match &seen.red {
+        Tree::NotBuilt(_) => true,
+        Tree::Ran(red) => red.merged.of(id) == Known::Absent,
+    };
+    let now_passing = || green.merged.results.tests.keys().filter(|id| green.merged.of(id) == Known::Passed);
+    if judged.is_empty() && now_passing().any(|id| lost(&id)) {
+        // Tests that were there before and now use something new: without the change none of them can be run.
+        let unusable = match &seen.red {
+            Tree::NotBuilt(said) => Some(not_built(seen, said)),
+            Tree::Ran(red) => {
+                let before = base.map_or(&[][..], |base| &base.results.broken);
+                let is_new = |it: &&Broken| before.iter().all(|known| known.what != it.what);
+                let broken = red.merged.results.broken.iter().find(is_new);
+                broken.map(|broken| not_loaded(seen, red, broken))
+            }
+        };
+        judged.extend(unusable.map(|(how, detail)| {
+            let name = "the changed tests".to_owned();
+            Judged { name, how, detail, location: None }
+        }));
     }
     judged
 }
@@ -255,9 +271,8 @@ fn absent(seen: &Seen, red: &Ran, id: &TestId) -> (How, String, Option<Location>
     let broken = &red.merged.results.broken;
     let found = broken.iter().find(|it| of_it(&it.what)).or_else(|| broken.first());
     if let Some(broken) = found {
-        let all = format!("{}\n{}", broken.message, red.said);
-        let how = if words::named(&all, &seen.added).is_some() { How::Weak } else { How::ErrorRed };
-        return (how, format!("{} cannot be loaded: {}", broken.what, broken.message), None);
+        let (how, detail) = not_loaded(seen, red, broken);
+        return (how, detail, None);
     }
     let stem = |path: &str| {
         let file = path.rsplit('/').next().unwrap_or(path);
@@ -269,6 +284,12 @@ fn absent(seen: &Seen, red: &Ran, id: &TestId) -> (How, String, Option<Location>
         return (How::Weak, format!("{file} is new"), location);
     }
     (How::NotRun, "without the change the runner does not find it".to_owned(), None)
+}
+
+fn not_loaded(seen: &Seen, red: &Ran, broken: &Broken) -> (How, String) {
+    let all = format!("{}\n{}", broken.message, red.said);
+    let how = if words::named(&all, &seen.added).is_some() { How::Weak } else { How::ErrorRed };
+    (how, format!("{} cannot be loaded: {}", broken.what, broken.message))
 }
 
 fn not_built(seen: &Seen, said: &str) -> (How, String) {
