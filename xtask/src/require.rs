@@ -123,7 +123,8 @@ pub(crate) fn all() -> Result<(), Stop> {
         };
         println!("    {}: {found}", requirement.name);
     }
-    crate::runners::pytest()
+    crate::runners::pytest()?;
+    crate::runners::cargo_mutants()
 }
 
 fn install(requirement: &Requirement) -> Result<String, Stop> {

@@ -43,6 +43,37 @@ pub(crate) fn pytest() -> Result<(), Stop> {
     Ok(())
 }
 
+/// What makes mutants of Rust.
+const CARGO_MUTANTS: &str = "27.1.0";
+
+/// Finds or builds cargo-mutants, below the folder that cargo builds in. It takes a few minutes, once.
+pub(crate) fn cargo_mutants() -> Result<(), Stop> {
+    let place = target().join("runners/rust");
+    let version = || shell::first_line(shell::program(place.join("bin/cargo-mutants")).arg("--version"));
+    if !version().is_some_and(|found| found.ends_with(CARGO_MUTANTS)) {
+        println!("    cargo install cargo-mutants {CARGO_MUTANTS}: a few minutes, the first time");
+        let made = shell::succeeds(
+            shell::cargo(&[
+                "install",
+                "--locked",
+                "--quiet",
+                "--debug",
+                "--version",
+                CARGO_MUTANTS,
+                "--root",
+            ])
+            .arg(&place)
+            .arg("cargo-mutants"),
+        )?;
+        if !made {
+            return Err(Stop("cargo-mutants is missing and could not be installed".to_owned()));
+        }
+    }
+    let found = version().ok_or_else(|| Stop("cargo-mutants was installed and does not run".to_owned()))?;
+    println!("    {found} in {}", place.display());
+    Ok(())
+}
+
 /// Where cargo builds.
 fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| shell::root().join("target"), PathBuf::from)

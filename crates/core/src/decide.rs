@@ -35,7 +35,7 @@ pub enum Input {
         /// The leg's number.
         leg: u32,
         /// What it hands over.
-        report: Report,
+        report: Box<Report>,
     },
     /// The task that it waited for is over, or mends something else.
     Release,
@@ -141,7 +141,7 @@ impl Next<'_> {
             }
             (Input::LegEnded { leg, report }, State::Working { leg: current, entry, cancel }) => {
                 current_leg(leg, current)?;
-                self.push(Change::LegEnded { leg, report: Box::new(report.clone()) });
+                self.push(Change::LegEnded { leg, report: report.clone() });
                 match cancel {
                     Some(by) => self.push(Change::Ended { end: End::Cancelled { by } }),
                     None => self.after_leg(&entry, report.ending),

@@ -90,7 +90,7 @@ fn declare_lost(store: &mut dyn Store, leg: &Leg, why: String) -> Result<()> {
     let usage = leg.usage.clone();
     let report = Report { usage, ..Report::bare(Ending::Lost { why }) };
     let State::Working { leg: current, .. } = task.state else { return Err(Error::Conflict(leg.id.task)) };
-    let input = Input::LegEnded { leg: current, report };
+    let input = Input::LegEnded { leg: current, report: Box::new(report) };
     let (Some(fence), Ok(changes)) = (leg.fence, decide(&task, &definition.workflow, input)) else {
         return Err(Error::Conflict(leg.id.task));
     };

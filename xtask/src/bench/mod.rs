@@ -30,7 +30,9 @@ pub(crate) fn run(name: &str, format: Format) -> Result<(), Stop> {
         "ingest" => ingest::run,
         "sandbox" => sandbox::run,
         "parse" => parse::run,
-        _ => return Err(Stop(format!("there is no benchmark `{name}`: leg, handoff, ingest, sandbox, parse"))),
+        _ => {
+            return Err(Stop(format!("there is no benchmark `{name}`: leg, handoff, ingest, sandbox, parse")));
+        }
     };
     let acquit = build()?;
     let (dir, medium) = scratch::folder("acquit-bench-")?;

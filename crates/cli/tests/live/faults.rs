@@ -77,7 +77,9 @@ fn expected(fault: Fault, agent: Agent) -> Expected {
         (Fault::Broken, Agent::Codex) => Held("overload", BUSY, "high demand"),
         (Fault::Broken, Agent::Gemini) => Held("overload", BUSY, "500"),
         (Fault::Broken, Agent::Opencode) => Held("overload", BUSY, "500"),
-        (Fault::Broken, Agent::Aider) => Held("overload", BUSY, "while it waited: litellm.InternalServerError"),
+        (Fault::Broken, Agent::Aider) => {
+            Held("overload", BUSY, "while it waited: litellm.InternalServerError")
+        }
 
         (Fault::Login, _) => Person("is not logged in"),
 
@@ -129,8 +131,11 @@ pub(crate) fn met(agent: Agent, faults: &[Fault]) {
     let mut failed = Vec::new();
     for some in faults.chunks(at_once) {
         std::thread::scope(|scope| {
-            let tries: Vec<_> = some.iter().map(|fault| (fault, scope.spawn(|| meets(*fault, agent)))).collect();
-            failed.extend(tries.into_iter().filter_map(|(fault, meeting)| meeting.join().err().map(|_| *fault)));
+            let tries: Vec<_> =
+                some.iter().map(|fault| (fault, scope.spawn(|| meets(*fault, agent)))).collect();
+            failed.extend(
+                tries.into_iter().filter_map(|(fault, meeting)| meeting.join().err().map(|_| *fault)),
+            );
         });
     }
     assert_eq!(failed, [], "what {agent:?} made of these is told above");
@@ -138,7 +143,8 @@ pub(crate) fn met(agent: Agent, faults: &[Fault]) {
 
 /// Lets the agent meet one of them.
 fn meets(fault: Fault, agent: Agent) {
-    let workflow = CODE.replace("mode = \"implement\"", &format!("mode = \"implement\"\n{}", limits(fault, agent)));
+    let workflow =
+        CODE.replace("mode = \"implement\"", &format!("mode = \"implement\"\n{}", limits(fault, agent)));
     let scripts = Scripts::default().with("fault", [step(fault, agent)]);
     // A subscription has such limits, a key has not.
     let subscription = fault == Fault::Limit && agent == Agent::Claude;

@@ -70,7 +70,10 @@ fn used(agent: Agent, answers: u64, usage: &Usage) {
     assert_eq!(found, (1000 * answers, 50 * answers, 200 * answers, written * answers), "{usage:?}");
     assert_eq!(usage.cost_micros, cost.map(|cost| cost * answers), "{usage:?}");
     let model = agent.model();
-    assert_eq!(usage.model.as_deref(), Some(model.strip_prefix("scripted/").filter(|_| agent == Agent::Pi).unwrap_or(model)));
+    assert_eq!(
+        usage.model.as_deref(),
+        Some(model.strip_prefix("scripted/").filter(|_| agent == Agent::Pi).unwrap_or(model))
+    );
 }
 
 #[track_caller]
@@ -101,7 +104,10 @@ pub(crate) fn edits(agent: Agent) {
     }
     let asked = live.model.scripted();
     let credentials = ["authorization", "x-api-key", "x-goog-api-key"];
-    assert!(asked.iter().all(|one| credentials.iter().any(|name| one.header(name).is_some())), "no key was sent");
+    assert!(
+        asked.iter().all(|one| credentials.iter().any(|name| one.header(name).is_some())),
+        "no key was sent"
+    );
     assert!(!live.told().contains(KEY), "the key is in what was told");
 }
 
@@ -124,7 +130,11 @@ pub(crate) fn reports(agent: Agent) {
     used(agent, 4, &task.past[0].usage);
     let asked = live.model.scripted();
     let mistake = "is a required property";
-    let seen = |step: usize| asked.iter().any(|one| one.step.as_ref().is_some_and(|(_, at)| *at == step) && one.body.to_string().contains(mistake));
+    let seen = |step: usize| {
+        asked.iter().any(|one| {
+            one.step.as_ref().is_some_and(|(_, at)| *at == step) && one.body.to_string().contains(mistake)
+        })
+    };
     assert!(!seen(1) && seen(2), "it did not see its mistake");
 }
 
@@ -138,7 +148,10 @@ pub(crate) fn reports_without_tools(agent: Agent) {
     } else {
         (vec![Step::write("hello.txt", "hello\n"), Step::bash(file), Step::say("Done.")], Source::HandoffFile)
     };
-    let Some(live) = Live::new(agent, CHECKED, Scripts::default().with("report", steps), More::default()) else { return };
+    let Some(live) = Live::new(agent, CHECKED, Scripts::default().with("report", steps), More::default())
+    else {
+        return;
+    };
     live.run("Say hello. [[report]]", 0);
     assert_eq!(passed(&live.sandbox.task().past[0]).source, source);
 }
@@ -147,7 +160,8 @@ pub(crate) fn reports_without_tools(agent: Agent) {
 #[track_caller]
 pub(crate) fn reports_in_form(agent: Agent) {
     let report = json!({ "outcome": "pr_ready", "payload": { "summary": "in form" } });
-    let steps = [Step::write("hello.txt", "hello\n"), Step::structured(report), Step::say("I have reported.")];
+    let steps =
+        [Step::write("hello.txt", "hello\n"), Step::structured(report), Step::say("I have reported.")];
     let more = More { lines: "report = \"structured\"", ..More::default() };
     let Some(live) = Live::new(agent, CODE, Scripts::default().with("form", steps), more) else { return };
     live.run("Say hello. [[form]]", 0);
@@ -177,7 +191,9 @@ pub(crate) fn asks(agent: Agent) {
         Step::tool("report_outcome", report),
         Step::say("I have painted it."),
     ];
-    let Some(live) = Live::new(agent, CODE, Scripts::default().with("ask", steps), More::default()) else { return };
+    let Some(live) = Live::new(agent, CODE, Scripts::default().with("ask", steps), More::default()) else {
+        return;
+    };
     live.run("Paint the door. [[ask]]", 3).said("Which colour?");
     let State::Waiting { request } = live.sandbox.task().state else { panic!("it waits") };
     assert!(matches!(request.ask, Ask::Question { .. }), "{request:?}");
@@ -201,7 +217,9 @@ pub(crate) fn goes_on(agent: Agent) {
         Step::write("good.txt", "good\n"),
         Step::say("Now it does."),
     ];
-    let Some(live) = Live::new(agent, MENDED, Scripts::default().with("mend", steps), More::default()) else { return };
+    let Some(live) = Live::new(agent, MENDED, Scripts::default().with("mend", steps), More::default()) else {
+        return;
+    };
     live.run("Say hello. [[mend]]", 0);
     let task = live.sandbox.task();
     let [work, fix, ..] = &task.past[..] else { panic!("{:?}", task.past) };

@@ -103,7 +103,7 @@ mod tests {
         let night = Hours { from: 1320, to: 360 };
         for minute in 0..DAY {
             let later = (minute + night.until(minute)) % DAY;
-            assert!(later >= 1320 || later < 360, "{minute} leads to {later}");
+            assert!(!(360..1320).contains(&later), "{minute} leads to {later}");
         }
         assert_eq!([night.until(0), night.until(359), night.until(360), night.until(1319)], [0, 0, 960, 1]);
         assert_eq!(Hours { from: 540, to: 600 }.until(600), 1380);

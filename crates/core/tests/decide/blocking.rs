@@ -77,7 +77,7 @@ impl Night {
         } else {
             Ending::Rejected { outcome: kit::outcome("pr_ready", ""), failures: vec![failure(meets(id))] }
         };
-        self.give(id, Input::LegEnded { leg, report: Report::bare(ending) });
+        self.give(id, Input::LegEnded { leg, report: Box::new(Report::bare(ending)) });
     }
 
     /// Those who wait for a task that does not mend their failure any more.
@@ -153,8 +153,8 @@ fn whoever_waits_spends_no_other_budget_and_goes_on_with_its_gates() {
         let failures = vec![failure(1)];
         Report::bare(Ending::Rejected { outcome: kit::outcome("pr_ready", ""), failures })
     };
-    night.give(TaskId(1), Input::LegEnded { leg: 1, report: rejected() });
-    night.give(TaskId(21), Input::LegEnded { leg: 1, report: rejected() });
+    night.give(TaskId(1), Input::LegEnded { leg: 1, report: Box::new(rejected()) });
+    night.give(TaskId(21), Input::LegEnded { leg: 1, report: Box::new(rejected()) });
     let first = &night.tasks[&TaskId(1)];
     assert_eq!((first.state.word(), first.roots.len()), ("working", 1), "the first one mends it");
     let second = &night.tasks[&TaskId(21)];
@@ -163,12 +163,12 @@ fn whoever_waits_spends_no_other_budget_and_goes_on_with_its_gates() {
     assert_eq!(spent, [("blocked", 1)]);
     assert!(night.released().is_empty());
     night.give(TaskId(1), Input::Cancel { by: kit::ann() });
-    night.give(TaskId(1), Input::LegEnded { leg: 2, report: Report::bare(Ending::Cancelled) });
+    night.give(TaskId(1), Input::LegEnded { leg: 2, report: Box::new(Report::bare(Ending::Cancelled)) });
     assert_eq!(night.released(), [TaskId(21)]);
     night.give(TaskId(21), Input::Release);
     let State::Working { entry, .. } = &night.tasks[&TaskId(21)].state else { panic!() };
     assert!(matches!(entry.purpose, acquit_core::leg::Purpose::Recheck { .. }));
     // Nobody mends it now, so this one does.
-    night.give(TaskId(21), Input::LegEnded { leg: 2, report: rejected() });
+    night.give(TaskId(21), Input::LegEnded { leg: 2, report: Box::new(rejected()) });
     assert_eq!(night.tasks[&TaskId(21)].state.word(), "working");
 }

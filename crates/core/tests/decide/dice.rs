@@ -141,12 +141,12 @@ pub(crate) fn input(dice: &mut Dice<'_>, task: &Task, workflow: &Workflow) -> In
         (15, _) | (_, State::Blocked { .. }) => Input::Release,
         (_, State::Waiting { .. }) => answer(dice, task),
         (5..=7, State::Ended { .. }) => Input::Retry { by, stage: None, note: None },
-        (5, _) => Input::LegEnded { leg, report: Report::bare(Ending::Cancelled) },
+        (5, _) => Input::LegEnded { leg, report: Box::new(Report::bare(Ending::Cancelled)) },
         (_, State::Working { .. } | State::Ended { .. }) => {
             let mut report = Report::bare(ending(dice, task, workflow));
             report.tip = (dice.roll(3) == 0).then(|| format!("tip-{leg}"));
             report.learning = (dice.roll(5) == 0).then(|| "it learned".to_owned());
-            Input::LegEnded { leg, report }
+            Input::LegEnded { leg, report: Box::new(report) }
         }
     }
 }

@@ -194,7 +194,7 @@ impl Way {
     /// Ends the current leg.
     pub(crate) fn end(&mut self, ending: Ending) -> Vec<Change> {
         let (leg, report) = (self.task.legs, Report::bare(ending));
-        self.give(Input::LegEnded { leg, report }).unwrap()
+        self.give(Input::LegEnded { leg, report: Box::new(report) }).unwrap()
     }
 
     /// Ends legs one after another.

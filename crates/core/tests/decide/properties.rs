@@ -34,9 +34,13 @@ fn most_legs(workflow: &Workflow) -> u32 {
 /// What an ending costs whoever wants the task to go on without end: first its going on, then its budgets.
 fn cost(way: &Way, ending: &Ending) -> (bool, u32) {
     let report = Report::bare(ending.clone());
-    let changes =
-        decide_among(&way.task, &way.workflow, Input::LegEnded { leg: way.task.legs, report }, &mends)
-            .unwrap();
+    let changes = decide_among(
+        &way.task,
+        &way.workflow,
+        Input::LegEnded { leg: way.task.legs, report: Box::new(report) },
+        &mends,
+    )
+    .unwrap();
     let mut after = way.task.clone();
     for change in &changes {
         after.apply(change);
@@ -122,7 +126,7 @@ proptest! {
                 prop_assert_eq!(way.word(), "cancelling");
                 prop_assert_eq!(way.give(Input::Cancel { by: ann() }), Ok(Vec::new()), "asking twice changes nothing");
                 let ending = dice::ending(&mut dice, &way.task, &way.workflow);
-                way.give(Input::LegEnded { leg, report: Report::bare(ending) }).unwrap();
+                way.give(Input::LegEnded { leg, report: Box::new(Report::bare(ending)) }).unwrap();
                 prop_assert_eq!(&way.task.state, &cancelled);
             }
             State::Waiting { .. } | State::Blocked { .. } => {

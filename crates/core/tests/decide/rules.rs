@@ -219,7 +219,7 @@ fn variations_go_round_from_the_first_and_end_with_every_reason() {
         let leg = way.task.legs;
         let ending = Ending::Passed { outcome: outcome("nothing", &format!("reason {number}")) };
         let report = Report { tip: Some("work".to_owned()), ..Report::bare(ending) };
-        way.give(Input::LegEnded { leg, report }).unwrap();
+        way.give(Input::LegEnded { leg, report: Box::new(report) }).unwrap();
         assert_eq!(way.task.tip, "base", "each value starts from the base");
     }
     assert_eq!(seen, ["docs", "speed", "tests"]);
@@ -238,7 +238,7 @@ fn a_plan_is_not_carried_over_to_the_next_variation() {
     let mut way = Way::begun(varying(workflow(vec![find], &[]), &["tests", "docs"], 0));
     let mut report = Report::bare(passed("nothing"));
     report.artifacts.push(acquit_core::artifact::Artifact::Plan { text: "old".to_owned() });
-    way.give(Input::LegEnded { leg: 1, report }).unwrap();
+    way.give(Input::LegEnded { leg: 1, report: Box::new(report) }).unwrap();
     assert_eq!(way.task.plan(), None);
 }
 

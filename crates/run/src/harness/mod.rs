@@ -141,7 +141,7 @@ fn hand_over(
     definition: &acquit_core::definition::Definition,
 ) -> Result<Task, Error> {
     for attempt in 1.. {
-        let input = Input::LegEnded { leg, report: report.clone() };
+        let input = Input::LegEnded { leg, report: Box::new(report.clone()) };
         let root = match &report.ending {
             Ending::Rejected { failures, .. } => {
                 desk.store.root(&task.seed.project.path, &Fingerprint::of_all(failures))?

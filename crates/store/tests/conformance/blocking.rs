@@ -39,7 +39,7 @@ fn end(store: &mut dyn Store, claim: &Claim, ending: Ending) -> Task {
         Ending::Rejected { failures, .. } => store.root("/src/app", &Fingerprint::of_all(failures)).unwrap(),
         _ => None,
     };
-    let input = Input::LegEnded { leg: claim.leg.id.number, report: Report::bare(ending) };
+    let input = Input::LegEnded { leg: claim.leg.id.number, report: Box::new(Report::bare(ending)) };
     let changes = decide_among(&claim.task, &blocking().workflow, input, &|_| root).unwrap();
     let by = Actor::Harness(claim.leg.id);
     let commit =

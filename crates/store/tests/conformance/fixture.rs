@@ -154,7 +154,8 @@ pub fn passed() -> Ending {
 pub fn ending(task: &Task, leg: u32, ending: Ending) -> Vec<Change> {
     let usage = Usage { input: 10, cost_micros: Some(1_500), ..Usage::default() };
     let report = Report { usage, ..Report::bare(ending) };
-    decide(task, &definition().workflow, Input::LegEnded { leg, report }).expect("a leg can end")
+    decide(task, &definition().workflow, Input::LegEnded { leg, report: Box::new(report) })
+        .expect("a leg can end")
 }
 
 /// Ends the claimed leg, as its harness would.

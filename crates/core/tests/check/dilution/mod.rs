@@ -138,9 +138,15 @@ fn tests_may_move_and_change_their_names() {
 #[test]
 fn a_change_that_is_made_to_take_long_does_not() {
     let nested = "it('x', () => { expect(f()).toBe(1); it.each(".repeat(20_000);
-    let renamed = (0..2_000).map(|n| format!("test('a{n}', () => {{ expect({n}).toBe(x); }});\n")).collect::<Vec<_>>().concat();
-    let other = renamed.replace("test('a", "test('b").replace("toBe", "toEqual").replace("expect(", "expect(g, ");
-    let settings = |value: &str| (0..3_000).map(|n| format!("  \"rule-{n}\": \"{value}\",\n")).collect::<Vec<_>>().concat();
+    let renamed = (0..2_000)
+        .map(|n| format!("test('a{n}', () => {{ expect({n}).toBe(x); }});\n"))
+        .collect::<Vec<_>>()
+        .concat();
+    let other =
+        renamed.replace("test('a", "test('b").replace("toBe", "toEqual").replace("expect(", "expect(g, ");
+    let settings = |value: &str| {
+        (0..3_000).map(|n| format!("  \"rule-{n}\": \"{value}\",\n")).collect::<Vec<_>>().concat()
+    };
     let began = std::time::Instant::now();
     look(&[("a.test.js", Some("x\n"), Some(&nested)), ("b.py", Some(&"def test_a(".repeat(50_000)), None)]);
     look(&[("c.test.js", None, Some(&other)), ("d.test.js", Some(&renamed), None)]);
