@@ -237,15 +237,6 @@ impl Drop for Live {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{}", self.told());
-            if let Some(path) = std::env::var_os("DUMP") {
-                let all: Vec<_> = self
-                    .model
-                    .requests()
-                    .into_iter()
-                    .map(|r| json!({"path": r.path, "step": format!("{:?}", r.step), "body": r.body}))
-                    .collect();
-                std::fs::write(path, serde_json::to_string(&all).unwrap()).unwrap();
-            }
         }
     }
 }

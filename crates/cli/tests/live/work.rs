@@ -56,24 +56,27 @@ to = "done"
 schema = { type = "object", required = ["summary", "tests"], properties = { tests = { type = "array" } } }
 "#;
 
-/// What so many answers of the model come to, by what the agent tells of them: each is 1000 tokens in, 200 from a cache, 100
-/// written to one where the protocol counts that, and 50 out.
+/// What so many answers of the model come to, by what the agent tells of them and by our own list of prices: each is 1000 tokens
+/// in, 200 from a cache, 100 written to one where the protocol counts that, and 50 out.
 #[track_caller]
 fn used(agent: Agent, answers: u64, usage: &Usage) {
-    // Three and fifteen dollars for a million tokens in and out, thirty cents from the cache, 3.75 dollars into it.
-    let (written, cost) = match agent {
-        Agent::Claude | Agent::Pi => (100, Some(4185)),
-        Agent::Opencode => (0, Some(3810)),
-        Agent::Codex | Agent::Gemini | Agent::Aider => (0, None),
+    // By three and fifteen dollars for a million tokens in and out, thirty cents from the cache, 3.75 dollars into it; by 1.25 and
+    // ten dollars, and 12.5 cents from the cache, where that is the list's price.
+    let (written, cost, list, model) = match agent {
+        Agent::Claude => (100, Some(4185), Some(4185), "claude-sonnet-4-5"),
+        Agent::Pi => (100, Some(4185), None, "m"),
+        Agent::Opencode => (0, Some(3810), None, "scripted/m"),
+        Agent::Codex => (0, None, Some(1775), "gpt-5"),
+        Agent::Gemini => (0, None, Some(1775), "gemini-2.5-pro"),
+        // Its figures are rounded; whoever looks at them does it apart.
+        Agent::Aider => unreachable!("it is looked at apart"),
     };
     let found = (usage.input, usage.output, usage.cache_read, usage.cache_write_5m + usage.cache_write_1h);
     assert_eq!(found, (1000 * answers, 50 * answers, 200 * answers, written * answers), "{usage:?}");
-    assert_eq!(usage.cost_micros, cost.map(|cost| cost * answers), "{usage:?}");
-    let model = agent.model();
-    assert_eq!(
-        usage.model.as_deref(),
-        Some(model.strip_prefix("scripted/").filter(|_| agent == Agent::Pi).unwrap_or(model))
-    );
+    let times = |cost: Option<u64>| cost.map(|cost| cost * answers);
+    assert_eq!((usage.cost_micros, usage.list_micros), (times(cost), times(list)), "{usage:?}");
+    assert_eq!(usage.unpriced, if list.is_none() { usage.tokens() } else { 0 });
+    assert_eq!(usage.model.as_deref(), Some(model));
 }
 
 #[track_caller]
