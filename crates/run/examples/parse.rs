@@ -7,7 +7,6 @@
     reason = "a program for measuring, no part of the product"
 )]
 
-use std::io::Write as _;
 use std::path::Path;
 
 use acquit_core::agent::Usage;
@@ -51,7 +50,7 @@ fn main() {
         let figures = serde_json::json!({
             "agent": product.name(), "bytes": rounds * output.len(), "nanoseconds": cpu() - begun, "things": things,
         });
-        writeln!(std::io::stdout(), "{figures}").unwrap();
+        println!("{figures}");
     }
 }
 
