@@ -49,7 +49,8 @@ const CARGO_MUTANTS: &str = "27.1.0";
 /// Finds or builds cargo-mutants, below the folder that cargo builds in. It takes a few minutes, once.
 pub(crate) fn cargo_mutants() -> Result<(), Stop> {
     let place = target().join("runners/rust");
-    let version = || shell::first_line(shell::program(place.join("bin/cargo-mutants")).arg("--version"));
+    let version =
+        || shell::first_line(shell::program(place.join("bin/cargo-mutants")).args(["mutants", "--version"]));
     if !version().is_some_and(|found| found.ends_with(CARGO_MUTANTS)) {
         println!("    cargo install cargo-mutants {CARGO_MUTANTS}: a few minutes, the first time");
         let made = shell::succeeds(

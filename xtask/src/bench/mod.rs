@@ -31,7 +31,9 @@ pub(crate) fn run(name: &str, format: Format) -> Result<(), Stop> {
         "sandbox" => sandbox::run,
         "parse" => parse::run,
         _ => {
-            return Err(Stop(format!("there is no benchmark `{name}`: leg, handoff, ingest, sandbox, parse")));
+            return Err(Stop(format!(
+                "there is no benchmark `{name}`: leg, handoff, ingest, sandbox, parse"
+            )));
         }
     };
     let acquit = build()?;
