@@ -190,6 +190,12 @@ pub struct NewTask {
     /// The workflow to follow.
     #[arg(short, long)]
     pub workflow: Option<Name>,
+    /// The agent that takes every stage of it, instead of those that the workflow and the project name.
+    #[arg(long)]
+    pub agent: Option<Name>,
+    /// The model that is asked at every stage, or an alias of `[models]`.
+    #[arg(long, value_parser = model)]
+    pub model: Option<String>,
     /// The branch or commit to start from, instead of what is checked out.
     #[arg(short, long)]
     pub base: Option<String>,
@@ -290,6 +296,14 @@ fn network(text: &str) -> Result<acquit_core::sandbox::Network, String> {
         "open" => Ok(Network::Open),
         _ => Err("must be off, model or open".to_owned()),
     }
+}
+
+fn model(text: &str) -> Result<String, String> {
+    let odd = |c: char| c.is_control() || c == ' ';
+    if text.is_empty() || text.starts_with('-') || text.contains(odd) {
+        return Err("must be the name of a model".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

@@ -9,6 +9,7 @@ use acquit_core::definition::{Author, Definition};
 use acquit_core::ids::TaskId;
 use acquit_core::store::{self, Commit, Store};
 use acquit_core::task::{Actor, Base, Project as Known, Seed, Task, Wish};
+use acquit_core::workflow::Work;
 use acquit_run::git::{Git, Source};
 use acquit_run::harness::Began;
 use acquit_run::process::Spawner;
@@ -83,7 +84,13 @@ impl Desk {
         }
         let source = self.source()?;
         let project = Files::find(source.top())?.read()?;
-        let workflow = project.workflow(new.workflow.as_ref())?.clone();
+        let mut workflow = project.workflow(new.workflow.as_ref())?.clone();
+        for stage in &mut workflow.stages {
+            if let Work::Agent(work) = &mut stage.work {
+                work.agent = new.agent.clone().or(work.agent.take());
+                work.model = new.model.clone().or(work.model.take());
+            }
+        }
         project.check_stages(&workflow)?;
         let base = source.base(&self.world.git, new.base.as_deref().or(project.config.base.as_deref()))?;
         if source.is_dirty(&self.world.git)? {

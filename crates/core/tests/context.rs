@@ -32,6 +32,7 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
     let work = AgentWork {
         mode,
         agent: None,
+        model: None,
         instructions: instructions.to_owned(),
         outputs: Vec::new(),
         secrets: Vec::new(),

@@ -54,6 +54,8 @@ fn show(desk: &Desk, repository: &Path) -> Result<Exit, Error> {
     let mut store = desk.store()?;
     let store: &mut dyn Store = store.as_mut();
     let wish = NewTask {
+        agent: None,
+        model: None,
         title: "Add a --json flag".to_owned(),
         description: None,
         workflow: None,

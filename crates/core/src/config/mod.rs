@@ -17,7 +17,7 @@ pub mod toml;
 mod waiting;
 
 pub use read::read;
-pub(crate) use read::{NETWORKS, grants};
+pub(crate) use read::{NETWORKS, grants, model};
 pub use stages::{Lack, Lacking, check_stages};
 pub use waiting::{Hours, Patience, Waiting};
 

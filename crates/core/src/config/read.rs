@@ -88,6 +88,7 @@ mod agent;
 mod safety;
 mod waiting;
 
+pub(crate) use agent::model;
 pub(crate) use safety::{NETWORKS, grants};
 use safety::{access, limits, network, protected, secrets};
 

@@ -113,6 +113,9 @@ pub struct AgentWork {
     pub mode: Mode,
     /// The agent of the configuration that takes it; `None` for the project's default.
     pub agent: Option<Name>,
+    /// The model, or an alias of the project's, before what the agent's own configuration says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// What the workflow tells the agent beyond the mode's own instructions. A template.
     pub instructions: String,
     /// Which files of its output folder are kept.

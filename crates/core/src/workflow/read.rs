@@ -30,6 +30,7 @@
 //! [stages.plan]                 # an agent stage: it has a mode
 //! mode = "plan"                 # plan, implement, review, investigate, design, fix or resolve
 //! agent = "coder"               # default: the project's
+//! model = "fast"                # of [models], or as the agent knows it; default: the agent's
 //! instructions = "Be {{ tone }}. Look for {{ category }}."
 //! outputs = ["*.md"]            # files of the output folder that are kept
 //! timeout = "30m"               # the whole turn

@@ -23,9 +23,10 @@ enum Kind {
 const KINDS: [(&str, Kind); 4] =
     [("agent", Kind::Agent), ("check", Kind::Check), ("action", Kind::Action), ("human", Kind::Human)];
 
-const OF_AGENTS: [&str; 10] = [
+const OF_AGENTS: [&str; 11] = [
     "mode",
     "agent",
+    "model",
     "instructions",
     "outputs",
     "timeout",
@@ -144,6 +145,7 @@ fn agent(table: &mut Table<'_, '_>, known: &Known, limits: &mut Limits) -> Optio
         table.require("mode", "say what kind of turn it is: mode = \"implement\"");
     }
     let agent = table.name("agent");
+    let model = config::model(table);
     let instructions = table.string("instructions");
     if let Some(template) = &instructions {
         known.check(table.source, template);
@@ -166,6 +168,7 @@ fn agent(table: &mut Table<'_, '_>, known: &Known, limits: &mut Limits) -> Optio
     Some(AgentWork {
         mode: mode?.value,
         agent: agent.map(|agent| agent.value),
+        model,
         instructions,
         outputs,
         secrets,

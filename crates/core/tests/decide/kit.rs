@@ -29,6 +29,7 @@ pub(crate) fn agent() -> Work {
     Work::Agent(AgentWork {
         mode,
         agent: None,
+        model: None,
         instructions,
         outputs: Vec::new(),
         secrets: Vec::new(),

@@ -74,10 +74,11 @@ pub(super) fn choose(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Re
         let words = format!("stage {} names no agent, and the project has no default agent", job.stage.name);
         Trouble::failed(kind::HARNESS, words)
     })?;
-    let agent =
+    let mut agent =
         config.agents.get(name).cloned().ok_or_else(|| {
             Trouble::failed(kind::HARNESS, format!("the configuration has no agent `{name}`"))
         })?;
+    agent.model = work.model.clone().or(agent.model);
     let session = session::earlier(desk, job, name, work.session);
     let reports = agent::reports(&agent).map_err(|error| Trouble::harness(&error))?;
     Ok(Chosen { name: name.clone(), agent, session, reports })

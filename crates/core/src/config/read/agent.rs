@@ -129,7 +129,7 @@ fn unknown(table: &mut Table<'_, '_>) -> Option<Adapter> {
 }
 
 /// The name of a model. It becomes an argument, so it cannot be taken for an option.
-pub(in crate::config) fn model(table: &mut Table<'_, '_>) -> Option<String> {
+pub(crate) fn model(table: &mut Table<'_, '_>) -> Option<String> {
     let model = table.string("model")?;
     check_model(table, &model);
     Some(model.value)
