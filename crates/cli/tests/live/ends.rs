@@ -36,7 +36,8 @@ pub(crate) fn ended(agent: Agent, by: By) {
     let workflow = CODE.replace("mode = \"implement\"", &format!("mode = \"implement\"\n{limit}"));
     let Some(live) = Live::new(agent, &workflow, scripts, More::default()) else { return };
     let run = live.start("Wait for it. [[slow]]");
-    let runs = |name: &str| marked(&format!("{mark}{name}")).iter().any(|(_, line)| line.starts_with("python3"));
+    let runs =
+        |name: &str| marked(&format!("{mark}{name}")).iter().any(|(_, line)| line.starts_with("python3"));
     live.until("the tool runs", || runs("tool") && runs("left"));
     if by == By::Person {
         live.sandbox.acquit(&["task", "cancel", "T-1"]).must(0);

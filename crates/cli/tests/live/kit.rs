@@ -109,8 +109,7 @@ impl Agent {
                 let options = json!({ "baseURL": format!("{url}/v1"), "apiKey": "{env:SCRIPTED_KEY}" });
                 let provider = json!({ "npm": "@ai-sdk/openai-compatible", "name": "scripted", "options": options,
                     "models": { "m": known } });
-                let settings =
-                    json!({ "small_model": "scripted/m", "provider": { "scripted": provider } });
+                let settings = json!({ "small_model": "scripted/m", "provider": { "scripted": provider } });
                 (Vec::new(), vec![("OPENCODE_CONFIG_CONTENT", settings.to_string())])
             }
             Self::Gemini => (Vec::new(), vec![("GOOGLE_GEMINI_BASE_URL", url.to_owned())]),
@@ -238,7 +237,6 @@ impl Drop for Live {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{}", self.told());
-            if let Some(path) = std::env::var_os("DUMP") { let all: Vec<_> = self.model.requests().into_iter().map(|r| json!({"path": r.path, "step": format!("{:?}", r.step), "body": r.body})).collect(); std::fs::write(path, serde_json::to_string(&all).unwrap()).unwrap(); }
         }
     }
 }

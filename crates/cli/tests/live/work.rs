@@ -56,21 +56,27 @@ to = "done"
 schema = { type = "object", required = ["summary", "tests"], properties = { tests = { type = "array" } } }
 "#;
 
-/// What so many answers of the model come to, by what the agent tells of them: each is 1000 tokens in, 200 from a cache, 100
-/// written to one where the protocol counts that, and 50 out.
+/// What so many answers of the model come to, by what the agent tells of them and by our own list of prices: each is 1000 tokens
+/// in, 200 from a cache, 100 written to one where the protocol counts that, and 50 out.
 #[track_caller]
 fn used(agent: Agent, answers: u64, usage: &Usage) {
-    // Three and fifteen dollars for a million tokens in and out, thirty cents from the cache, 3.75 dollars into it.
-    let (written, cost) = match agent {
-        Agent::Claude | Agent::Pi => (100, Some(4185)),
-        Agent::Opencode => (0, Some(3810)),
-        Agent::Codex | Agent::Gemini | Agent::Aider => (0, None),
+    // By three and fifteen dollars for a million tokens in and out, thirty cents from the cache, 3.75 dollars into it; by 1.25 and
+    // ten dollars, and 12.5 cents from the cache, where that is the list's price.
+    let (written, cost, list, model) = match agent {
+        Agent::Claude => (100, Some(4185), Some(4185), "claude-sonnet-4-5"),
+        Agent::Pi => (100, Some(4185), None, "m"),
+        Agent::Opencode => (0, Some(3810), None, "scripted/m"),
+        Agent::Codex => (0, None, Some(1775), "gpt-5"),
+        Agent::Gemini => (0, None, Some(1775), "gemini-2.5-pro"),
+        // Its figures are rounded; whoever looks at them does it apart.
+        Agent::Aider => unreachable!("it is looked at apart"),
     };
     let found = (usage.input, usage.output, usage.cache_read, usage.cache_write_5m + usage.cache_write_1h);
     assert_eq!(found, (1000 * answers, 50 * answers, 200 * answers, written * answers), "{usage:?}");
-    assert_eq!(usage.cost_micros, cost.map(|cost| cost * answers), "{usage:?}");
-    let model = agent.model();
-    assert_eq!(usage.model.as_deref(), Some(model.strip_prefix("scripted/").filter(|_| agent == Agent::Pi).unwrap_or(model)));
+    let times = |cost: Option<u64>| cost.map(|cost| cost * answers);
+    assert_eq!((usage.cost_micros, usage.list_micros), (times(cost), times(list)), "{usage:?}");
+    assert_eq!(usage.unpriced, if list.is_none() { usage.tokens() } else { 0 });
+    assert_eq!(usage.model.as_deref(), Some(model));
 }
 
 #[track_caller]
@@ -101,7 +107,10 @@ pub(crate) fn edits(agent: Agent) {
     }
     let asked = live.model.scripted();
     let credentials = ["authorization", "x-api-key", "x-goog-api-key"];
-    assert!(asked.iter().all(|one| credentials.iter().any(|name| one.header(name).is_some())), "no key was sent");
+    assert!(
+        asked.iter().all(|one| credentials.iter().any(|name| one.header(name).is_some())),
+        "no key was sent"
+    );
     assert!(!live.told().contains(KEY), "the key is in what was told");
 }
 
@@ -124,7 +133,11 @@ pub(crate) fn reports(agent: Agent) {
     used(agent, 4, &task.past[0].usage);
     let asked = live.model.scripted();
     let mistake = "is a required property";
-    let seen = |step: usize| asked.iter().any(|one| one.step.as_ref().is_some_and(|(_, at)| *at == step) && one.body.to_string().contains(mistake));
+    let seen = |step: usize| {
+        asked.iter().any(|one| {
+            one.step.as_ref().is_some_and(|(_, at)| *at == step) && one.body.to_string().contains(mistake)
+        })
+    };
     assert!(!seen(1) && seen(2), "it did not see its mistake");
 }
 
@@ -138,7 +151,10 @@ pub(crate) fn reports_without_tools(agent: Agent) {
     } else {
         (vec![Step::write("hello.txt", "hello\n"), Step::bash(file), Step::say("Done.")], Source::HandoffFile)
     };
-    let Some(live) = Live::new(agent, CHECKED, Scripts::default().with("report", steps), More::default()) else { return };
+    let Some(live) = Live::new(agent, CHECKED, Scripts::default().with("report", steps), More::default())
+    else {
+        return;
+    };
     live.run("Say hello. [[report]]", 0);
     assert_eq!(passed(&live.sandbox.task().past[0]).source, source);
 }
@@ -147,7 +163,8 @@ pub(crate) fn reports_without_tools(agent: Agent) {
 #[track_caller]
 pub(crate) fn reports_in_form(agent: Agent) {
     let report = json!({ "outcome": "pr_ready", "payload": { "summary": "in form" } });
-    let steps = [Step::write("hello.txt", "hello\n"), Step::structured(report), Step::say("I have reported.")];
+    let steps =
+        [Step::write("hello.txt", "hello\n"), Step::structured(report), Step::say("I have reported.")];
     let more = More { lines: "report = \"structured\"", ..More::default() };
     let Some(live) = Live::new(agent, CODE, Scripts::default().with("form", steps), more) else { return };
     live.run("Say hello. [[form]]", 0);
@@ -177,7 +194,9 @@ pub(crate) fn asks(agent: Agent) {
         Step::tool("report_outcome", report),
         Step::say("I have painted it."),
     ];
-    let Some(live) = Live::new(agent, CODE, Scripts::default().with("ask", steps), More::default()) else { return };
+    let Some(live) = Live::new(agent, CODE, Scripts::default().with("ask", steps), More::default()) else {
+        return;
+    };
     live.run("Paint the door. [[ask]]", 3).said("Which colour?");
     let State::Waiting { request } = live.sandbox.task().state else { panic!("it waits") };
     assert!(matches!(request.ask, Ask::Question { .. }), "{request:?}");
@@ -201,7 +220,9 @@ pub(crate) fn goes_on(agent: Agent) {
         Step::write("good.txt", "good\n"),
         Step::say("Now it does."),
     ];
-    let Some(live) = Live::new(agent, MENDED, Scripts::default().with("mend", steps), More::default()) else { return };
+    let Some(live) = Live::new(agent, MENDED, Scripts::default().with("mend", steps), More::default()) else {
+        return;
+    };
     live.run("Say hello. [[mend]]", 0);
     let task = live.sandbox.task();
     let [work, fix, ..] = &task.past[..] else { panic!("{:?}", task.past) };

@@ -83,7 +83,9 @@ fn clock(text: &str, now: Timestamp) -> Option<Timestamp> {
     };
     let (year, time) = match time.split_once(' ') {
         // Not `6:35 am`, which is as long.
-        Some((year, rest)) if year.len() == 4 && digits(year).1.is_empty() => (year.parse::<i16>().ok(), rest.trim()),
+        Some((year, rest)) if year.len() == 4 && digits(year).1.is_empty() => {
+            (year.parse::<i16>().ok(), rest.trim())
+        }
         _ => (None, time),
     };
     let (hour, rest) = digits(time.strip_prefix("at ").unwrap_or(time));

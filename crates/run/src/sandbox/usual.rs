@@ -201,8 +201,7 @@ pub fn reach(network: Network, config: &Config, agent: &[Host], log: PathBuf) ->
 
 /// Makes the policy, and the folders aside that it needs.
 pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
-    let Ground { config, home, path, own, repository, aside, write, read, login, placed, reach } =
-        ground;
+    let Ground { config, home, path, own, repository, aside, write, read, login, placed, reach } = ground;
     let mut view = View { entries: Vec::new() };
     let folder = |name: &str| -> std::io::Result<PathBuf> {
         let path = aside.join(name);

@@ -110,3 +110,21 @@ pub(super) fn error(status: u16, kind: Option<&str>, message: &str) -> Value {
     });
     json!({"error": {"code": status, "message": message, "status": kind}})
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_that_is_sent_twice_counts_once() {
+        let result = |id: &str| json!({"functionResponse": {"id": id, "name": "write_file", "response": {}}});
+        let contents = json!([
+            {"role": "user", "parts": [{"text": "[[edit]]"}]},
+            {"role": "model", "parts": [{"functionCall": {"name": "write_file"}}]},
+            {"role": "user", "parts": [result("a"), result("a"), result("b"), result(""), result("")]},
+        ]);
+        let asked = read(&json!({"contents": contents}), "m");
+        let results = asked.turns.iter().filter(|turn| **turn == Turn::Result).count();
+        assert_eq!(results, 4, "two by their ids, and two that have none");
+    }
+}
