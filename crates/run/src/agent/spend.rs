@@ -33,7 +33,9 @@ impl Spend {
 
     /// Says what is new, which is all of it.
     pub(super) fn add(&mut self, usage: Usage, said: &mut Vec<Said>) {
-        let bare = Usage { model: None, cost_micros: usage.cost_micros.filter(|cost| *cost > 0), ..usage };
+        let cost_micros = usage.cost_micros.filter(|cost| *cost > 0);
+        // Who pays for nothing is not worth a word.
+        let bare = Usage { model: None, cost_micros, by_login: false, ..usage };
         if bare.is_empty() {
             return;
         }
