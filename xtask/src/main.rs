@@ -24,6 +24,7 @@ cargo xtask: the chores of this repository
                                 tidy rules, docs and all tests
   cargo xtask test <filter>…    only the tests whose name contains a filter (with a PostgreSQL of their own);
                                 format, clippy, tidy and docs are left out
+  cargo xtask soak              the tests that take minutes each, most of it in waiting; not part of `test`
   cargo xtask tidy              the repository's own rules; each finding says its reason
   cargo xtask tidy --list       the rules themselves
   cargo xtask bench leg         a whole leg, beside a shell doing the same with `git worktree add`
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
             Err(Stop(format!("`test` takes filters, not options\n\n{HELP}")))
         }
         ["test", filters @ ..] => test::run(filters),
+        ["soak"] => test::run(&[test::SOAK]),
         ["tidy"] => tidy::run(),
         ["tidy", "--list"] => {
             tidy::list();

@@ -81,12 +81,10 @@ agent! {
     a_question_waits_for_its_answer = crate::work::asks;
     a_fix_goes_on_with_the_conversation = crate::work::goes_on;
     a_person_ends_it_in_a_tool = crate::ends::ended, crate::ends::By::Person;
-    #[ignore = "takes a minute: the limit must be longer than it needs to begin"]
-    a_limit_ends_it_in_a_tool = crate::ends::ended, crate::ends::By::Limit;
+    soak_a_limit_ends_it_in_a_tool = crate::ends::ended, crate::ends::By::Limit;
     it_is_asked_for_no_form = crate::work::has_no_form;
     faults_of_the_model_have_their_end = crate::faults::met, crate::faults::QUICK;
-    #[ignore = "takes minutes: it tries again by itself for so long"]
-    slow_faults_of_the_model_have_their_end = crate::faults::met, crate::faults::SLOW;
+    soak_slow_faults_of_the_model_have_their_end = crate::faults::met, crate::faults::SLOW;
 }
 
 agent! {

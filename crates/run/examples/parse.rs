@@ -7,6 +7,7 @@
     reason = "a program for measuring, no part of the product"
 )]
 
+use std::io::Write as _;
 use std::path::Path;
 
 use acquit_core::agent::Usage;

@@ -164,6 +164,9 @@ fn checks() -> Vec<Step<'static>> {
     ]
 }
 
+/// What the names of tests begin with that take minutes.
+pub(crate) const SOAK: &str = "soak_";
+
 fn tests(filters: &[&str], total: &Cell<Counts>) -> Result<Ended, Stop> {
     let server = Server::start()?;
     println!("    PostgreSQL for this run, on {}: {}", server.medium.name(), server.url);
@@ -176,6 +179,9 @@ fn tests(filters: &[&str], total: &Cell<Counts>) -> Result<Ended, Stop> {
         (shell::cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast", "--"]), Runner::CargoTest)
     };
     command.args(filters);
+    if nextest && filters.contains(&SOAK) {
+        command.arg("--ignore-default-filter");
+    }
     command.env(POSTGRES, &server.url);
     counted(&mut command, runner, total)
 }
