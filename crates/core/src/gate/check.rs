@@ -1,6 +1,6 @@
 //! The kinds of checks, each with settings of its own: a file below `check/` has the settings and how they are read.
 //!
-//! To add one: a variant here, a word in [`Check::WORDS`], a line in `read`, and a file with a struct and its `read`.
+//! To add one: a variant here, its word, a line in `read`, and a file with a struct and its `read`.
 
 use serde::{Deserialize, Serialize};
 
