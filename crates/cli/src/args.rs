@@ -110,6 +110,12 @@ pub enum Verb {
         after_help = "Exit codes:\n  0  at least one is here\n  1  none is\n\nExamples:\n  acquit agents\n  acquit agents --json"
     )]
     Agents,
+    /// Show the configuration that holds here.
+    ///
+    /// A value is built in, or stands in your own file (~/.config/acquit/config.toml), or in the project's (.acquit/acquit.toml);
+    /// the last one counts. Stages of a workflow and `acquit run --agent --model` say the rest.
+    #[command(subcommand)]
+    Config(ConfigVerb),
     /// Run a program in the sandbox that agents and gates run in.
     ///
     /// The program sees the system, its toolchains, and the current directory, which it may change; not your home, keys or
@@ -208,6 +214,17 @@ pub struct NewTask {
     /// A variable for templates, as NAME=VALUE; can be given several times.
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = key_value)]
     pub variables: Vec<(String, String)>,
+}
+
+/// What can be done with the configuration.
+#[derive(Subcommand, Debug)]
+pub enum ConfigVerb {
+    /// Show every value that is set.
+    Show {
+        /// Say of each which file it comes from.
+        #[arg(long)]
+        origin: bool,
+    },
 }
 
 /// What can be done with tasks.

@@ -77,13 +77,18 @@ impl Desk {
         Ok(Source::discover(&self.world.git, &self.surroundings.here)?)
     }
 
+    /// The files of a repository's project, and the user's own under them.
+    pub fn files(&self, source: &Source) -> Result<Files, Error> {
+        Files::find(source.top(), self.surroundings.user_config.as_deref())
+    }
+
     /// Makes a task and its first leg.
     pub fn create(&self, store: &mut dyn Store, new: &NewTask, description: String) -> Result<Task, Error> {
         if new.title.trim().is_empty() {
             return Err(Error::EmptyTitle);
         }
         let source = self.source()?;
-        let project = Files::find(source.top())?.read()?;
+        let project = self.files(&source)?.read()?;
         let mut workflow = project.workflow(new.workflow.as_ref())?.clone();
         for stage in &mut workflow.stages {
             if let Work::Agent(work) = &mut stage.work {

@@ -20,6 +20,8 @@ pub struct Surroundings {
     pub user: String,
     /// The user's home folder.
     pub user_home: Option<PathBuf>,
+    /// The user's own configuration, which stands under that of every project; it need not be there.
+    pub user_config: Option<PathBuf>,
     /// Whether colours are not wanted.
     pub no_color: bool,
     /// The folder the command was given in.
@@ -53,6 +55,12 @@ impl Surroundings {
             store,
             user: text("USER").or_else(|| text("LOGNAME")).unwrap_or_else(|| "somebody".to_owned()),
             user_home: var("HOME").map(PathBuf::from),
+            user_config: match (var("ACQUIT_CONFIG"), var("XDG_CONFIG_HOME"), var("HOME")) {
+                (Some(file), _, _) => Some(here.join(file)),
+                (None, Some(config), _) => Some(here.join(config).join("acquit/config.toml")),
+                (None, None, Some(home)) => Some(here.join(home).join(".config/acquit/config.toml")),
+                (None, None, None) => None,
+            },
             no_color: var("NO_COLOR").is_some(),
             here,
             exe,

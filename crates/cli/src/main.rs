@@ -98,6 +98,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             )
         }
         Verb::Agents => verbs::agents::agents(&desk),
+        Verb::Config(args::ConfigVerb::Show { origin }) => verbs::config::show(&desk, origin),
         Verb::Demo { keep } => verbs::demo::demo(desk, keep),
         Verb::Doctor => Ok(verbs::doctor::doctor(&desk)),
         Verb::Completions { shell } => {

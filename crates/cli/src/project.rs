@@ -18,6 +18,18 @@ const INSTRUCTIONS: &str = "instructions.md";
 /// A project's files, found but not yet read.
 pub struct Files {
     folder: PathBuf,
+    /// The user's own configuration, if there is a place for one.
+    user: Option<PathBuf>,
+}
+
+/// The files that a configuration comes from, in the order in which they are read.
+pub struct Layer {
+    /// How it is called.
+    pub name: &'static str,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it says; nothing if it is not there.
+    pub text: String,
 }
 
 /// A project's files, read and checked.
@@ -32,18 +44,25 @@ pub struct Project {
 
 impl Files {
     /// Finds `.acquit/` at the top of a repository.
-    pub fn find(repository: &Path) -> Result<Self, Error> {
+    pub fn find(repository: &Path, user: Option<&Path>) -> Result<Self, Error> {
         let folder = repository.join(FOLDER);
         if !folder.join(CONFIG).is_file() {
             return Err(Error::NotInitialised(repository.to_owned()));
         }
-        Ok(Self { folder })
+        Ok(Self { folder, user: user.map(Path::to_owned) })
     }
 
     /// Reads and checks everything; all mistakes of all files come together.
     pub fn read(&self) -> Result<Project, Error> {
         let mut mistakes = Vec::new();
-        let config = self.text(CONFIG)?.and_then(|text| config::read(&shown(CONFIG), &text));
+        let under = match self.user_config()? {
+            Ok(config) => config,
+            Err(Mistakes(list)) => {
+                mistakes.extend(list);
+                Config::default()
+            }
+        };
+        let config = self.text(CONFIG)?.and_then(|text| config::read_over(&shown(CONFIG), &text, under));
         let config = match config {
             Ok(config) => config,
             Err(Mistakes(list)) => {
@@ -77,7 +96,28 @@ impl Files {
         if workflows.is_empty() {
             return Err(Error::NoWorkflows(self.folder.join(WORKFLOWS)));
         }
-        Ok(Project { config: self.with_absolute_scripts(config), instructions, workflows })
+        Ok(Project { config: absolute_scripts(config, &self.folder), instructions, workflows })
+    }
+
+    /// The texts that the configuration comes from, the user's first.
+    pub fn layers(&self) -> Result<Vec<Layer>, Error> {
+        let mut layers = Vec::new();
+        if let Some(path) = &self.user {
+            let text = read_if_there(path)?.unwrap_or_default();
+            layers.push(Layer { name: "user", path: path.clone(), text });
+        }
+        let path = self.folder.join(CONFIG);
+        let text = read_if_there(&path)?.unwrap_or_default();
+        layers.push(Layer { name: "project", path, text });
+        Ok(layers)
+    }
+
+    /// What the user's own file says; the built-in values if there is none.
+    fn user_config(&self) -> Result<Result<Config, Mistakes>, Error> {
+        let Some(path) = &self.user else { return Ok(Ok(Config::default())) };
+        let Some(text) = read_if_there(path)? else { return Ok(Ok(Config::default())) };
+        let config = config::read(&path.to_string_lossy(), &text);
+        Ok(config.map(|config| absolute_scripts(config, path.parent().unwrap_or(path))))
     }
 
     /// Names of the workflow files, in order.
@@ -110,15 +150,24 @@ impl Files {
         let bytes = std::fs::read(&path).map_err(|source| Error::ProjectFile { path, source })?;
         Ok(String::from_utf8(bytes).map_err(|error| not_text(&shown(file), &error)))
     }
+}
 
-    /// Scripts are named relative to `.acquit/`, and used by processes that run elsewhere.
-    fn with_absolute_scripts(&self, mut config: Config) -> Config {
-        for agent in config.agents.values_mut() {
-            if let Adapter::Scripted { script } = &mut agent.adapter {
-                *script = self.folder.join(&*script).to_string_lossy().into_owned();
-            }
+/// Scripts are named relative to the file that names them, and used by processes that run elsewhere.
+fn absolute_scripts(mut config: Config, folder: &Path) -> Config {
+    for agent in config.agents.values_mut() {
+        if let Adapter::Scripted { script } = &mut agent.adapter {
+            *script = folder.join(&*script).to_string_lossy().into_owned();
         }
-        config
+    }
+    config
+}
+
+/// A file's text, if there is such a file.
+fn read_if_there(path: &Path) -> Result<Option<String>, Error> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::ProjectFile { path: path.to_owned(), source }),
     }
 }
 

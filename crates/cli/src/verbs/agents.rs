@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::project::Files;
 use crate::report;
 
 /// Looks for all of them. In a project, the programs that it names are taken in place of the usual ones.
@@ -36,7 +35,7 @@ pub fn agents(desk: &Desk) -> Result<Exit, Error> {
 /// The programs that the project names, if the command was called in one.
 fn programs(desk: &Desk) -> Result<Vec<(Product, String)>, Error> {
     let Ok(source) = desk.source() else { return Ok(Vec::new()) };
-    let project = match Files::find(source.top()).and_then(|files| files.read()) {
+    let project = match desk.files(&source).and_then(|files| files.read()) {
         Ok(project) => project,
         Err(Error::NotInitialised(_)) => return Ok(Vec::new()),
         Err(error) => return Err(error),

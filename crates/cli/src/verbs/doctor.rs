@@ -1,13 +1,16 @@
 //! `acquit doctor`: what this machine can enforce, what it cannot, and what follows.
 
+use std::collections::BTreeMap;
+
+use acquit_core::event::Body;
 use acquit_core::sandbox::Mode;
+use acquit_core::store::{Filter, Store};
 use acquit_run::git;
 use acquit_run::sandbox::machine::{Ability, Found, Lack, Machine, Need, Version};
 
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::project::Files;
 use crate::report;
 
 /// From here on git reads attributes from where it is told to; without, a repository has a say in how it is read.
@@ -18,6 +21,12 @@ pub fn doctor(desk: &Desk) -> Exit {
     let mut list = Machine::here(acquit_run::process::contain::landlock_version()).abilities();
     list.push(Ability::new("version of git", Need::Always, git_found(desk), "no task can run"));
     list.push(Ability::new("store", Need::Always, store_found(desk), "no task can be made or looked at"));
+    list.push(Ability::new(
+        "language of agents",
+        Need::Useful,
+        records_found(desk),
+        "such records are kept in the legs' output, and nothing follows from them",
+    ));
     list.extend(project_found(desk));
     let strict = list.iter().all(|ability| ability.is_there() || ability.need == Need::Useful);
     let printer = desk.printer;
@@ -46,6 +55,42 @@ fn store_found(desk: &Desk) -> Found {
     Ok(acquit_store::Location::parse(&desk.surroundings.store).to_string())
 }
 
+/// Whether agents said things lately that their adapters do not know.
+fn records_found(desk: &Desk) -> Found {
+    let unknown = desk.store().and_then(|mut store| unknown_records(store.as_mut())).map_err(lack)?;
+    if unknown.is_empty() {
+        return Ok("all that agents printed lately is understood".to_owned());
+    }
+    let words: Vec<String> = unknown.iter().map(|(kind, count)| format!("{kind} ({count} times)")).collect();
+    let why = format!("agents printed records of unknown kinds: {}", words.join(", "));
+    Err(Lack::mended(why, "see whether a newer acquit knows them; `acquit agents` says which versions were tried"))
+}
+
+/// Records of unknown kinds in the newest tasks, by agent and kind.
+fn unknown_records(store: &mut dyn Store) -> Result<BTreeMap<String, u64>, Error> {
+    /// What agents say changes with their versions, so old tasks tell nothing.
+    const TASKS: u32 = 20;
+    /// Enough for dozens of legs; a look at the machine must not take minutes.
+    const EVENTS: u32 = 2_000;
+    let filter = Filter { project: None, state: None, ended: true, limit: TASKS };
+    let mut found = BTreeMap::new();
+    for task in store.list(&filter)? {
+        let mut name = String::new();
+        for event in store.events(Some(task.id), 0, EVENTS)? {
+            match event.body {
+                Body::AgentStarted { adapter, .. } => name = adapter,
+                Body::AgentEnded { unknown, .. } => {
+                    for (kind, count) in unknown {
+                        *found.entry(format!("{name}: {kind}")).or_default() += count;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// The project that the command was called in, if it was in one.
 fn project_found(desk: &Desk) -> Vec<Ability> {
     let source = match desk.source() {
@@ -56,7 +101,7 @@ fn project_found(desk: &Desk) -> Vec<Ability> {
             return vec![Ability::new("repository", Need::Always, Err(lack(error)), "no task can run here")];
         }
     };
-    let project = match Files::find(source.top()).and_then(|files| files.read()) {
+    let project = match desk.files(&source).and_then(|files| files.read()) {
         Ok(project) => project,
         Err(error @ Error::NotInitialised(_)) => {
             return vec![Ability::new("project", Need::Useful, Err(lack(error)), "no task can run here yet")];

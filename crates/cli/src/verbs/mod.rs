@@ -2,6 +2,7 @@
 
 pub mod acp;
 pub mod agents;
+pub mod config;
 pub mod demo;
 pub mod doctor;
 pub mod inbox;

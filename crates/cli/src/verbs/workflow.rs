@@ -7,12 +7,11 @@ use crate::args::WorkflowVerb;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::project::Files;
 use crate::report::{table, text};
 
 /// Does one of them.
 pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
-    let project = Files::find(desk.source()?.top())?.read()?;
+    let project = desk.files(&desk.source()?)?.read()?;
     let printer = desk.printer;
     match verb {
         WorkflowVerb::List if printer.json => printer.json(&project.workflows),

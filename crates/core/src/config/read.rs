@@ -100,12 +100,18 @@ const REF_LIMIT: usize = 120;
 
 /// Reads and checks the configuration. `file` is what mistakes call it.
 pub fn read(file: &str, text: &str) -> Result<Config, Mistakes> {
+    read_over(file, text, Config::default())
+}
+
+/// The same over what another file says: its values stand where this one is silent, and its agents, secrets, models, prices and
+/// variables beside those of this one.
+pub fn read_over(file: &str, text: &str, under: Config) -> Result<Config, Mistakes> {
     let (source, root) = Source::parse(file, text)?;
-    let config = config(Table::root(&source, &root));
+    let config = config(Table::root(&source, &root), under);
     source.end(Some(config))
 }
 
-fn config(mut root: Table<'_, '_>) -> Config {
+fn config(mut root: Table<'_, '_>, under: Config) -> Config {
     let source = root.source;
     let workflow = root.name("workflow").map(|name| name.value);
     let agent = root.name("agent");
@@ -117,15 +123,16 @@ fn config(mut root: Table<'_, '_>) -> Config {
         check_ref(source, &prefix, &format!("{}task", prefix.value));
         prefix.value
     });
-    let sandbox = root.word("sandbox", &Mode::ALL).map(|mode| mode.value).unwrap_or_default();
-    let protected = protected(&mut root);
-    let access = root.table("access").map(access).unwrap_or_default();
-    let network = root.table("network").map(network).unwrap_or_default();
-    let resources = root.table("limits").map(limits).unwrap_or_default();
-    let (secrets, known) = root.table("secrets").map(secrets).unwrap_or_default();
-    let waiting = root.table("waiting").map(waiting::waiting).unwrap_or_default();
-    let setup = root.table("setup").and_then(setup);
-    let mut agents = BTreeMap::new();
+    let sandbox = root.word("sandbox", &Mode::ALL).map_or(under.sandbox, |mode| mode.value);
+    let protected = if root.has("protected") { protected(&mut root) } else { under.protected };
+    let access = root.table("access").map_or(under.access, access);
+    let network = root.table("network").map_or(under.network, network);
+    let resources = root.table("limits").map_or(under.resources, limits);
+    let (own_secrets, own_known) = root.table("secrets").map(secrets).unwrap_or_default();
+    let known: Vec<&str> = under.secrets.keys().map(String::as_str).chain(own_known).collect();
+    let waiting = root.table("waiting").map_or(under.waiting, waiting::waiting);
+    let setup = root.table("setup").and_then(setup).or(under.setup);
+    let mut agents = under.agents;
     let mut declared = Vec::new();
     for (name, value) in root.table("agents").map(Table::named_entries).unwrap_or_default() {
         declared.push(name.value.clone());
@@ -136,23 +143,29 @@ fn config(mut root: Table<'_, '_>) -> Config {
     }
     if let Some(agent) = &agent
         && !declared.contains(&agent.value)
+        && !agents.contains_key(&agent.value)
     {
-        let hint = did_you_mean(agent.value.as_str(), "agents are", declared.iter().map(Name::as_str));
+        let all = declared.iter().chain(agents.keys().filter(|name| !declared.contains(name)));
+        let hint = did_you_mean(agent.value.as_str(), "agents are", all.map(Name::as_str));
         let hint =
             hint.unwrap_or_else(|| format!("declare it: [agents.{}] with adapter and run", agent.value));
         source.report(agent.place, format!("unknown agent `{}`", agent.value), Some(hint));
     }
     let only = if let [only] = declared.as_slice() { Some(only.clone()) } else { None };
-    let prices = root.table("prices").map(agent::prices).unwrap_or_default();
-    let models = root.table("models").map(agent::models).unwrap_or_default();
-    let variables = root.table("variables").map(crate::workflow::variables).unwrap_or_default();
+    let mut prices = under.prices;
+    prices.extend(root.table("prices").map(agent::prices).unwrap_or_default());
+    let mut models = under.models;
+    models.extend(root.table("models").map(agent::models).unwrap_or_default());
+    let mut variables = under.variables;
+    variables.extend(root.table("variables").map(crate::workflow::variables).unwrap_or_default());
     root.finish();
-    let usual = Config::default();
+    let mut secrets = under.secrets.clone();
+    secrets.extend(own_secrets);
     Config {
-        workflow,
-        agent: agent.map(|agent| agent.value).or(only),
-        base,
-        branch_prefix: branch_prefix.unwrap_or(usual.branch_prefix),
+        workflow: workflow.or(under.workflow),
+        agent: agent.map(|agent| agent.value).or(only).or(under.agent),
+        base: base.or(under.base),
+        branch_prefix: branch_prefix.unwrap_or(under.branch_prefix),
         setup,
         agents,
         variables,
