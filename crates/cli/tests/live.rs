@@ -11,7 +11,8 @@
 //! | conversation goes on | yes | yes | yes | yes | no | yes |
 //! | ended in a tool | yes | yes | yes | yes | no tools | yes |
 //!
-//! Faults of the model have a table of their own, in `faults`.
+//! Faults of the model have a table of their own, in `faults`. What begins with `soak_` takes minutes, because the agent tries
+//! again by itself for so long or is slow to begin: `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(
     clippy::disallowed_methods,
@@ -33,12 +34,11 @@ mod work;
 
 /// The tests of an agent: each names a scenario and what it takes.
 macro_rules! agent {
-    ($name:ident, $agent:ident: $($(#[$attribute:meta])? $test:ident = $scenario:path $(, $argument:expr)?;)*) => {
+    ($name:ident, $agent:ident: $($test:ident = $scenario:path $(, $argument:expr)?;)*) => {
         mod $name {
             use crate::kit::Agent;
             $(
                 #[test]
-                $(#[$attribute])?
                 fn $test() {
                     $scenario(Agent::$agent $(, $argument)?);
                 }

@@ -91,7 +91,7 @@ fn expected(fault: Fault, agent: Agent) -> Expected {
         (Fault::Cut, Agent::Codex) => Held("overload", BUSY, "stream disconnected"),
         (Fault::Cut, Agent::Pi) => Held("overload", BUSY, "terminated"),
         (Fault::Cut, Agent::Gemini) => Held("overload", BUSY, "stream ended without"),
-        (Fault::Cut, Agent::Opencode) => Held("overload", BUSY, "?"),
+        (Fault::Cut, Agent::Opencode) => Held("overload", BUSY, "Connection reset"),
         (Fault::Cut, Agent::Aider) => Held("overload", BUSY, "while it waited: litellm."),
     }
 }
