@@ -72,6 +72,11 @@ pub(crate) fn start() -> Result<Installing, Stop> {
         for name in ["package.json", "package-lock.json"] {
             fs::copy(pins.join(name), folder.join(name)).map_err(Stop::doing(doing))?;
         }
+        // An installation that was broken off has files of half their length, which npm takes for whole.
+        let modules = folder.join("node_modules");
+        if modules.exists() {
+            fs::remove_dir_all(&modules).map_err(Stop::doing("remove what an earlier installation left"))?;
+        }
         let mut npm = shell::program("npm");
         // Not `npm ci`: it refuses a lock file without the packages of every other platform.
         npm.args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"])

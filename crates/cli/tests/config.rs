@@ -30,9 +30,9 @@ fn a_value_comes_from_the_last_file_that_has_it_and_its_origin_is_told() {
     assert_eq!(value("models.fast"), ("project-fast".into(), "project".to_owned()));
     assert_eq!(value("models.slow"), ("user-slow".into(), "user".to_owned()));
     assert_eq!(value("branch_prefix"), ("acquit/".into(), "built-in".to_owned()));
-    // A table of the project stands for itself, as written there.
-    assert_eq!(value("waiting.longest").1, "project");
-    assert_eq!(value("waiting.slack"), (60_000.into(), "built-in".to_owned()));
+    assert_eq!(value("waiting.longest"), (10_800_000.into(), "project".to_owned()));
+    assert_eq!(value("waiting.slack"), (120_000.into(), "user".to_owned()));
+    assert_eq!(value("waiting.usage"), ("wait".into(), "built-in".to_owned()));
     let words = sandbox.acquit(&["config", "show", "--origin"]).must(0);
     words.said("models.fast = \"project-fast\"  # ");
     words.said("branch_prefix = \"acquit/\"  # built-in");
@@ -41,7 +41,10 @@ fn a_value_comes_from_the_last_file_that_has_it_and_its_origin_is_told() {
 #[test]
 fn an_agent_of_the_users_takes_the_tasks_of_a_project_that_has_none() {
     let sandbox = Sandbox::new("", WORKFLOW, "");
-    user(&sandbox, "agent = \"mine\"\n[agents.mine]\nadapter = \"command\"\nrun = \"echo work > work.txt\"\n");
+    user(
+        &sandbox,
+        "agent = \"mine\"\n[agents.mine]\nadapter = \"command\"\nrun = \"echo work > work.txt\"\n",
+    );
     sandbox.run_to(0);
 }
 

@@ -66,7 +66,9 @@ fn values(config: &Config) -> Vec<(String, Value)> {
         if let Some(limits) = map.remove("resources") {
             map.insert("limits".to_owned(), limits);
         }
-        for agent in map.get_mut("agents").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+        for agent in
+            map.get_mut("agents").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut)
+        {
             name_adapter(agent);
         }
     }

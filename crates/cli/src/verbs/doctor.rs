@@ -63,7 +63,10 @@ fn records_found(desk: &Desk) -> Found {
     }
     let words: Vec<String> = unknown.iter().map(|(kind, count)| format!("{kind} ({count} times)")).collect();
     let why = format!("agents printed records of unknown kinds: {}", words.join(", "));
-    Err(Lack::mended(why, "see whether a newer acquit knows them; `acquit agents` says which versions were tried"))
+    Err(Lack::mended(
+        why,
+        "see whether a newer acquit knows them; `acquit agents` says which versions were tried",
+    ))
 }
 
 /// Records of unknown kinds in the newest tasks, by agent and kind.

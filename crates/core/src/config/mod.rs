@@ -16,8 +16,8 @@ mod stages;
 pub mod toml;
 mod waiting;
 
-pub use read::{read, read_over};
 pub(crate) use read::{NETWORKS, grants, model};
+pub use read::{read, read_over};
 pub use stages::{Lack, Lacking, check_stages};
 pub use waiting::{Hours, Patience, Waiting};
 

@@ -76,8 +76,6 @@
 //! reviewer = "the platform team"
 //! ```
 
-use std::collections::BTreeMap;
-
 use super::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
 use super::{Config, Setup};
 use crate::ids::Name;
@@ -125,12 +123,21 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
     });
     let sandbox = root.word("sandbox", &Mode::ALL).map_or(under.sandbox, |mode| mode.value);
     let protected = if root.has("protected") { protected(&mut root) } else { under.protected };
-    let access = root.table("access").map_or(under.access, access);
-    let network = root.table("network").map_or(under.network, network);
-    let resources = root.table("limits").map_or(under.resources, limits);
+    let access = match root.table("access") {
+        Some(table) => access(table, under.access),
+        None => under.access,
+    };
+    let network = match root.table("network") {
+        Some(table) => network(table, under.network),
+        None => under.network,
+    };
+    let resources = root.table("limits").map_or(under.resources, |table| limits(table, under.resources));
     let (own_secrets, own_known) = root.table("secrets").map(secrets).unwrap_or_default();
     let known: Vec<&str> = under.secrets.keys().map(String::as_str).chain(own_known).collect();
-    let waiting = root.table("waiting").map_or(under.waiting, waiting::waiting);
+    let waiting = match root.table("waiting") {
+        Some(table) => waiting::waiting(table, under.waiting),
+        None => under.waiting,
+    };
     let setup = root.table("setup").and_then(setup).or(under.setup);
     let mut agents = under.agents;
     let mut declared = Vec::new();

@@ -133,11 +133,14 @@ pub(super) fn protected(root: &mut Table<'_, '_>) -> Vec<String> {
     names.into_iter().map(|name| name.value).collect()
 }
 
-pub(super) fn access(mut table: Table<'_, '_>) -> Access {
+pub(super) fn access(mut table: Table<'_, '_>, under: Access) -> Access {
+    let mut list = |key, what_for, under| {
+        if table.has(key) { paths(&mut table, key, what_for) } else { under }
+    };
     let access = Access {
-        read: paths(&mut table, "read", Use::Read),
-        write: paths(&mut table, "write", Use::Write),
-        hide: paths(&mut table, "hide", Use::Read),
+        read: list("read", Use::Read, under.read),
+        write: list("write", Use::Write, under.write),
+        hide: list("hide", Use::Read, under.hide),
     };
     table.finish();
     access
@@ -203,12 +206,11 @@ fn overlaps(path: &str, place: &str) -> bool {
     within(place, path) || (within(path, place) && !ONLY_WHOLE.contains(&place))
 }
 
-pub(super) fn network(mut table: Table<'_, '_>) -> Networks {
-    let usual = Networks::default();
+pub(super) fn network(mut table: Table<'_, '_>, usual: Networks) -> Networks {
     let mut word = |key, usual| table.word(key, &NETWORKS).map_or(usual, |network| network.value);
     let (agents, gates, setup) =
         (word("agents", usual.agents), word("gates", usual.gates), word("setup", usual.setup));
-    let hosts = hosts(&mut table);
+    let hosts = if table.has("hosts") { hosts(&mut table) } else { usual.hosts };
     table.finish();
     Networks { agents, gates, setup, hosts }
 }
@@ -227,8 +229,7 @@ pub(super) fn hosts(table: &mut Table<'_, '_>) -> Vec<Host> {
     hosts
 }
 
-pub(super) fn limits(mut table: Table<'_, '_>) -> Resources {
-    let usual = Resources::default();
+pub(super) fn limits(mut table: Table<'_, '_>, usual: Resources) -> Resources {
     let processes = table.value("processes").and_then(|value| {
         let count = value.count(MOST_PROCESSES)?;
         enough(table.source, &value, u64::from(count), u64::from(FEWEST_PROCESSES), "processes");
