@@ -5,12 +5,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use acquit_core::agent::{Fault, Said};
 use acquit_core::time::Timestamp;
 use acquit_run::acp::talk::{Out, Over, State, Talk};
 use acquit_run::acp::{Settings, Stage};
 use proptest::prelude::*;
+use proptest::test_runner::{TestCaseError, TestRunner};
 use serde_json::{Value, json};
 
 fn settings(stage: Stage) -> Settings {
@@ -231,26 +233,34 @@ fn mutated() -> impl Strategy<Value = String> {
     })
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
-    #[test]
-    fn whatever_an_agent_says_the_client_lives(
-        lines in prop::collection::vec(prop_oneof![mutated(), ".*", "[\\[\\]{}\":,a-z0-9]{0,40}"], 0..30),
-        loads in any::<bool>(),
-    ) {
-        let session = loads.then(|| "s".to_owned());
-        let mut talk = talk(Settings { session, ..settings(Stage::Looks) });
-        let mut out = Out::default();
-        talk.begin(&mut out);
-        for line in &lines {
-            talk.line(line.as_bytes(), &mut out);
-        }
-        talk.cancel(&mut out);
-        talk.give_up(Fault::Other, "gone", &mut out);
-        prop_assert!(matches!(talk.state(), State::Over(_)));
-        for said in &out.said {
-            prop_assert!(serde_json::to_string(said).is_ok_and(|line| !line.contains('\n')));
-        }
+/// Runs for a second, or for as long as `ACQUIT_FUZZ_SECONDS` says in `cargo xtask test`.
+#[test]
+fn whatever_an_agent_says_the_client_lives() {
+    let seconds = std::env::var("ACQUIT_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let until = Instant::now() + Duration::from_secs(seconds);
+    let line = prop_oneof![mutated(), ".*", "[\\[\\]{}\":,a-z0-9]{0,40}"];
+    let lines = (prop::collection::vec(line, 0..30), any::<bool>());
+    while Instant::now() < until {
+        TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })
+            .run(&lines, |(lines, loads)| lives(&lines, loads))
+            .unwrap();
     }
+}
+
+/// A talk with an agent that says these lines comes to its end, whatever they are.
+fn lives(lines: &[String], loads: bool) -> Result<(), TestCaseError> {
+    let session = loads.then(|| "s".to_owned());
+    let mut talk = talk(Settings { session, ..settings(Stage::Looks) });
+    let mut out = Out::default();
+    talk.begin(&mut out);
+    for line in lines {
+        talk.line(line.as_bytes(), &mut out);
+    }
+    talk.cancel(&mut out);
+    talk.give_up(Fault::Other, "gone", &mut out);
+    prop_assert!(matches!(talk.state(), State::Over(_)));
+    for said in &out.said {
+        prop_assert!(serde_json::to_string(said).is_ok_and(|line| !line.contains('\n')));
+    }
+    Ok(())
 }

@@ -223,7 +223,7 @@ fn leg_row(task: &Task, leg: &Leg) -> Vec<String> {
         heading(&leg.entry),
         result,
         took(leg).to_string(),
-        money::tokens(usage.input + usage.cache_read + usage.cache_write_5m + usage.cache_write_1h),
+        money::tokens(usage.tokens() - usage.output),
         money::tokens(usage.output),
         money::usage_cost(usage),
     ]

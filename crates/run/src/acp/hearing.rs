@@ -308,7 +308,7 @@ fn usage(end: &Value, goes_on: bool) -> Vec<Usage> {
             let model = text(one.get("model"), NAME_LIMIT);
             Some(Usage { model, ..counts(one.get("token_count")?) })
         })
-        .filter(|usage| usage.input + usage.output + usage.cache_read > 0)
+        .filter(|usage| usage.tokens() > 0)
         .take(CALLS)
         .collect();
     if !by_model.is_empty() && !goes_on {
