@@ -140,7 +140,7 @@ impl Printer {
             "total".to_owned(),
             String::new(),
             time.to_string(),
-            money::tokens(total.input + total.cache_read + total.cache_write_5m + total.cache_write_1h),
+            money::tokens(total.tokens() - total.output),
             money::tokens(total.output),
             money::usage_cost(&total),
         ]);
