@@ -122,7 +122,8 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         prefix.value
     });
     let sandbox = root.word("sandbox", &Mode::ALL).map_or(under.sandbox, |mode| mode.value);
-    let protected = if root.has("protected") { protected(&mut root) } else { under.protected };
+    let protected = protected(&mut root);
+    let protected = if root.has("protected") { protected } else { under.protected };
     let access = match root.table("access") {
         Some(table) => access(table, under.access),
         None => under.access,

@@ -135,7 +135,8 @@ pub(super) fn protected(root: &mut Table<'_, '_>) -> Vec<String> {
 
 pub(super) fn access(mut table: Table<'_, '_>, under: Access) -> Access {
     let mut list = |key, what_for, under| {
-        if table.has(key) { paths(&mut table, key, what_for) } else { under }
+        let paths = paths(&mut table, key, what_for);
+        if table.has(key) { paths } else { under }
     };
     let access = Access {
         read: list("read", Use::Read, under.read),
@@ -210,7 +211,8 @@ pub(super) fn network(mut table: Table<'_, '_>, usual: Networks) -> Networks {
     let mut word = |key, usual| table.word(key, &NETWORKS).map_or(usual, |network| network.value);
     let (agents, gates, setup) =
         (word("agents", usual.agents), word("gates", usual.gates), word("setup", usual.setup));
-    let hosts = if table.has("hosts") { hosts(&mut table) } else { usual.hosts };
+    let hosts = hosts(&mut table);
+    let hosts = if table.has("hosts") { hosts } else { usual.hosts };
     table.finish();
     Networks { agents, gates, setup, hosts }
 }
