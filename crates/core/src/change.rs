@@ -183,7 +183,8 @@ impl Task {
             }
             Change::VariationTried { tried } => {
                 self.tried.push(tried.clone());
-                self.tip.clone_from(&self.seed.base.commit);
+                self.tip = self.base().to_owned();
+                self.proven = None;
                 // What one value was tried in vain says nothing about the next.
                 self.spent.clear();
                 for past in &mut self.past {
@@ -233,6 +234,14 @@ impl Task {
         }
         if let Some(tip) = &report.tip {
             self.tip.clone_from(tip);
+        }
+        if let Some(base) = &report.base {
+            self.onto = Some(base.clone());
+        }
+        if matches!(report.ending, Ending::Passed { .. })
+            && let Some(proven) = &report.proven
+        {
+            self.proven = Some(proven.clone());
         }
         for artifact in &report.artifacts {
             let key = artifact.key();

@@ -12,6 +12,7 @@ pub mod git;
 pub mod harness;
 pub mod heard;
 pub mod mcp;
+mod merge;
 pub mod network;
 mod pause;
 pub mod process;

@@ -11,11 +11,15 @@ use crate::sandbox::{Access, Host, Mode, Networks, Resources};
 use crate::secret;
 use crate::time::Span;
 
+mod commit;
+mod merge;
 mod read;
 mod stages;
 pub mod toml;
 mod waiting;
 
+pub use commit::{Commit, CommitStyle, Sign};
+pub use merge::Merge;
 pub(crate) use read::{NETWORKS, grants, model};
 pub use read::{read, read_over};
 pub use stages::{Lack, Lacking, check_stages};
@@ -65,6 +69,12 @@ pub struct Config {
     /// Prices of the project's own, before those of our list.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prices: Prices,
+    /// How delivered commits are written.
+    #[serde(default)]
+    pub commit: Commit,
+    /// How the merge queue works.
+    #[serde(default)]
+    pub merge: Merge,
 }
 
 impl Default for Config {
@@ -86,6 +96,8 @@ impl Default for Config {
             waiting: Waiting::default(),
             models: BTreeMap::new(),
             prices: Prices::new(),
+            commit: Commit::default(),
+            merge: Merge::default(),
         }
     }
 }

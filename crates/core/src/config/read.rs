@@ -72,6 +72,16 @@
 //! hours = "22:00-06:00"         # go on only then; default: at any hour
 //! zone = "Europe/Berlin"        # of the hours; default: the machine's
 //!
+//! [commit]                      # of delivered work
+//! style = "auto"                # like the newest commits of the base; or "plain", "conventional"
+//! template = "{{ subject }}\n\n{{ changes }}" # also title, task, branch; the trailers come after it
+//! trailer = "Task"              # the line that names the task
+//! co_authors = ["Helper <helper@example.org>"]
+//! sign = "auto"                 # if your own git signs here; or "never"
+//!
+//! [merge]                       # the queue of action = "merge"
+//! batch = 8                     # so many are tested together at most
+//!
 //! [variables]                   # {{ reviewer }} in instructions
 //! reviewer = "the platform team"
 //! ```
@@ -83,6 +93,7 @@ use crate::sandbox::Mode;
 use crate::time::Span;
 
 mod agent;
+mod delivery;
 mod safety;
 mod waiting;
 
@@ -139,6 +150,11 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         Some(table) => waiting::waiting(table, under.waiting),
         None => under.waiting,
     };
+    let commit = match root.table("commit") {
+        Some(table) => delivery::commit(table, under.commit),
+        None => under.commit,
+    };
+    let merge = root.table("merge").map_or(under.merge, |table| delivery::merge(table, under.merge));
     let setup = root.table("setup").and_then(setup).or(under.setup);
     let mut agents = under.agents;
     let mut declared = Vec::new();
@@ -186,6 +202,8 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         waiting,
         models,
         prices,
+        commit,
+        merge,
     }
 }
 

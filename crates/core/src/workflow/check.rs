@@ -17,6 +17,7 @@ pub(super) fn check(source: &Source<'_>, draft: &Draft) {
             enters_a_fix(source, start.place, &start.value);
         }
     }
+    conflict(source, draft);
     for stage in &draft.stages {
         outcomes(source, stage);
         gates(source, draft, stage);
@@ -105,6 +106,24 @@ fn gates(source: &Source<'_>, draft: &Draft, stage: &StageDraft) {
     }
 }
 
+/// The stage that conflicts lead to.
+fn conflict(source: &Source<'_>, draft: &Draft) {
+    let Some(named) = &draft.conflict else { return };
+    match draft.stage(&named.value) {
+        None => unknown_stage(source, draft, named.place, &named.value, &[]),
+        Some(StageDraft { work: Some(Work::Agent(agent)), .. }) if agent.mode == Mode::Resolve => {}
+        Some(StageDraft { work: None, .. }) => {}
+        Some(_) => {
+            let hint = format!("set mode = \"resolve\" in [stages.{}]", named.value);
+            source.report(
+                named.place,
+                format!("stage `{}` does not resolve conflicts", named.value),
+                Some(hint),
+            );
+        }
+    }
+}
+
 fn fix(source: &Source<'_>, draft: &Draft, stage: &StageDraft) {
     let name = &stage.name.value;
     if let Some(fix) = &stage.fix {
@@ -136,7 +155,8 @@ fn fix(source: &Source<'_>, draft: &Draft, stage: &StageDraft) {
         && !stage.on.iter().any(leads_back)
     {
         let what = format!("stage `{name}` is a fix, but none of its outcomes leads back");
-        source.report(place, what, Some("write fixed = \"back\"".to_owned()));
+        let word = if draft.resolves(name) { "resolved" } else { "fixed" };
+        source.report(place, what, Some(format!("write {word} = \"back\"")));
     }
 }
 

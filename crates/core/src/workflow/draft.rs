@@ -13,6 +13,8 @@ use crate::ids::Name;
 pub(super) struct Draft {
     pub(super) description: String,
     pub(super) start: Option<At<Name>>,
+    /// The stage that resolves conflicts.
+    pub(super) conflict: Option<At<Name>>,
     pub(super) stages: Vec<StageDraft>,
     pub(super) gates: Vec<At<Gate>>,
     /// The budgets that the file declares.
@@ -66,9 +68,15 @@ impl Draft {
         }
     }
 
-    /// Whether any stage names this one as its fix.
+    /// Whether this stage is entered only to mend something: any stage names it as its fix, or conflicts lead to it.
     pub(super) fn mends(&self, stage: &Name) -> bool {
-        self.stages.iter().any(|other| other.fix.as_ref().is_some_and(|fix| fix.value == *stage))
+        self.resolves(stage)
+            || self.stages.iter().any(|other| other.fix.as_ref().is_some_and(|fix| fix.value == *stage))
+    }
+
+    /// Whether conflicts lead to this stage.
+    pub(super) fn resolves(&self, stage: &Name) -> bool {
+        self.conflict.as_ref().is_some_and(|conflict| conflict.value == *stage)
     }
 
     /// Every budget that can be spent, the defaults included.
@@ -90,6 +98,7 @@ impl Draft {
             gates: self.gates.into_iter().map(|gate| gate.value).collect(),
             variation: self.variation,
             variables: self.variables,
+            conflict: self.conflict.map(|stage| stage.value),
         })
     }
 }

@@ -41,6 +41,9 @@ pub struct Workflow {
     pub variation: Option<Variation>,
     /// The workflow's own variables for templates.
     pub variables: BTreeMap<String, String>,
+    /// The stage that brings the work together with a base branch that has moved. Without one a person is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<Name>,
 }
 
 impl Workflow {
@@ -98,6 +101,9 @@ pub enum Work {
     Action {
         /// Which.
         action: Action,
+        /// How many commits the work becomes.
+        #[serde(default)]
+        commits: Commits,
     },
     /// A person answers. Ends with the answer: `approved`, `rejected`, or one of the stage's outcomes.
     Human {
@@ -200,6 +206,19 @@ impl Mode {
 pub enum Action {
     /// Make one commit of the task's work and bring it to the user's repository as a branch.
     Squash,
+    /// The same, and then bring it into the base branch, in turn with others.
+    Merge,
+}
+
+/// How many commits a task's work becomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Commits {
+    /// One.
+    #[default]
+    One,
+    /// One for each stage of an agent that changed something.
+    Phases,
 }
 
 /// Where an outcome leads.

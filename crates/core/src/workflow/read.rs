@@ -112,7 +112,9 @@ fn draft(mut root: Table<'_, '_>, known: &[String]) -> Draft {
     let source = root.source;
     let description = root.string("description").map_or_else(String::new, |text| text.value);
     let start = root.name("start");
+    let conflict = root.name("conflict");
     let mut whole = start.is_some() || !root.has("start");
+    whole &= conflict.is_some() || !root.has("conflict");
     let budgets = root.table("budgets").map(budgets).unwrap_or_default();
     let variables = root.table("variables").map(variables).unwrap_or_default();
     let variation = root.table("variation").and_then(|table| variation(table, &variables));
@@ -151,7 +153,19 @@ fn draft(mut root: Table<'_, '_>, known: &[String]) -> Draft {
         source.report(root.place, "the workflow has no stages", Some(hint));
     }
     root.finish();
-    Draft { description, start, stages, gates, budgets, variation, varies, variables, whole, unread }
+    Draft {
+        description,
+        start,
+        conflict,
+        stages,
+        gates,
+        budgets,
+        variation,
+        varies,
+        variables,
+        whole,
+        unread,
+    }
 }
 
 fn budgets(table: Table<'_, '_>) -> Vec<(At<Name>, u32)> {

@@ -2,7 +2,7 @@
 
 use super::draft::{StageDraft, TransitionDraft};
 use super::placeholders::Known;
-use super::{Action, AgentWork, Consent, Continue, Limits, Mode, Target, Work};
+use super::{Action, AgentWork, Commits, Consent, Continue, Limits, Mode, Target, Work};
 use crate::config;
 use crate::config::toml::{At, Source, Table, Value, quoted, sentence};
 use crate::ids::Name;
@@ -10,7 +10,7 @@ use crate::ids::Name;
 /// Which files of an output folder are kept if a stage does not say.
 const OUTPUTS: [&str; 5] = ["*.md", "*.json", "*.txt", "*.yaml", "*.yml"];
 
-const ACTIONS: [(&str, Action); 1] = [("squash", Action::Squash)];
+const ACTIONS: [(&str, Action); 2] = [("squash", Action::Squash), ("merge", Action::Merge)];
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -116,10 +116,11 @@ fn work(table: &mut Table<'_, '_>, kind: Option<Kind>, known: &Known, limits: &m
         }
         Some(Kind::Action) => {
             table.refuse(&OF_AGENTS, "an action stage is code of acquit's own and has no agent");
-            table.refuse(&OF_GATES, "put a stage of kind \"check\" before it");
             table.refuse(&["question"], "only a stage of kind \"human\" has a question");
             table.require("action", "say what is done: action = \"squash\"");
-            Some(Work::Action { action: table.word("action", &ACTIONS)?.value })
+            const COMMITS: [(&str, Commits); 2] = [("one", Commits::One), ("phases", Commits::Phases)];
+            let commits = table.word("commits", &COMMITS).map(|commits| commits.value).unwrap_or_default();
+            Some(Work::Action { action: table.word("action", &ACTIONS)?.value, commits })
         }
         Some(Kind::Human) => {
             table.refuse(&OF_AGENTS, "a person answers here, not an agent");
@@ -131,7 +132,7 @@ fn work(table: &mut Table<'_, '_>, kind: Option<Kind>, known: &Known, limits: &m
         }
         // Of a stage whose kind is not known any key may be meant.
         None => {
-            for key in OF_AGENTS.into_iter().chain(["action", "question"]) {
+            for key in OF_AGENTS.into_iter().chain(["action", "question", "commits"]) {
                 table.value(key);
             }
             None

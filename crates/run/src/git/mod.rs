@@ -6,14 +6,18 @@
 //! that was named, and nothing of the user's own settings, except in [`Source::identity`], which exists to read them.
 
 mod call;
+mod diff;
 mod error;
 mod id;
 mod identity;
+mod sign;
 mod source;
 
 pub use call::{Call, Git, Output};
+pub use diff::Form;
 pub use error::Error;
 pub use id::{CommitId, InvalidCommitId, ObjectFormat};
 pub use identity::Identity;
+pub use sign::{Signing, User};
 pub use source::{Base, Source};
 pub(crate) use source::{is_ref_component, is_ref_name};

@@ -137,16 +137,12 @@ impl Source {
         }
     }
 
-    /// The author that the user's own settings name. The one call that reads the user's configuration, from `home`.
+    /// The author that the user's own settings name. With [`Source::signing`] the one call that reads the user's configuration,
+    /// from `home`.
     pub fn identity(&self, git: &Git, home: Option<&Path>) -> Identity {
         let read = |key: &str| {
-            let mut call = self.call(git, "config").args(["--includes", "--get", key]);
-            if let Some(home) = home {
-                // An empty value would mean "no file", so git is left to find the usual ones below this home.
-                call = call.env("HOME", home).env("XDG_CONFIG_HOME", home.join(".config"));
-                call = call.env("GIT_CONFIG_GLOBAL", global_config(home)).env("GIT_CONFIG_NOSYSTEM", "0");
-            }
-            call.run().map(|output| output.line()).unwrap_or_default()
+            let call = self.call(git, "config").args(["--includes", "--get", key]);
+            super::sign::as_user(call, home).run().map(|output| output.line()).unwrap_or_default()
         };
         Identity::new(&read("user.name"), &read("user.email"))
     }
@@ -203,6 +199,46 @@ impl Source {
     /// A call in this repository, whatever folder the process is in.
     pub(crate) fn call(&self, git: &Git, verb: &str) -> Call {
         git.call(verb).git_dir(&self.git_dir)
+    }
+
+    /// Where a branch is now, if there is one.
+    pub fn branch(&self, git: &Git, name: &str) -> Result<Option<CommitId>, Error> {
+        if !is_ref_name(name) {
+            return Err(Error::BadName { name: name.to_owned() });
+        }
+        self.resolve(git, &format!("refs/heads/{name}"))
+    }
+
+    /// Where the user has the ref `name` checked out, also when it has no commit yet.
+    pub fn checked_out_at(&self, git: &Git, name: &str) -> Result<Option<PathBuf>, Error> {
+        let output = self.call(git, "worktree").args(["list", "--porcelain", "-z"]).run()?;
+        let mut at = PathBuf::new();
+        for line in output.stdout.split(|b| *b == 0) {
+            if let Some(path) = line.strip_prefix(b"worktree ") {
+                at = PathBuf::from(OsString::from_vec(path.to_vec()));
+            } else if line.strip_prefix(b"branch ") == Some(name.as_bytes()) {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first lines of the newest messages up to `commit`, newest first, without those of merges.
+    pub fn subjects(&self, git: &Git, commit: &CommitId, most: usize) -> Result<Vec<String>, Error> {
+        let output = self
+            .call(git, "log")
+            .args([
+                "--no-merges",
+                "--no-show-signature",
+                "--no-decorate",
+                "--no-mailmap",
+                "--encoding=UTF-8",
+                "-z",
+            ])
+            .args(["--format=%s", &format!("--max-count={most}"), commit.as_str(), "--"])
+            .run()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(text.split('\0').filter(|subject| !subject.is_empty()).map(str::to_owned).collect())
     }
 
     fn head(&self, git: &Git) -> Result<Base, Error> {
@@ -284,7 +320,7 @@ fn top_of(git: &Git, path: &Path) -> Result<PathBuf, Error> {
     Ok(PathBuf::from(OsString::from_vec(line.to_vec())))
 }
 
-fn global_config(home: &Path) -> PathBuf {
+pub(super) fn global_config(home: &Path) -> PathBuf {
     let own = home.join(".gitconfig");
     if own.exists() { own } else { home.join(".config/git/config") }
 }

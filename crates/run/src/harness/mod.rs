@@ -15,6 +15,7 @@ mod guard;
 mod hold;
 mod perform;
 mod session;
+mod sync;
 mod turn;
 mod watch;
 mod work;
@@ -38,7 +39,7 @@ use crate::world::World;
 
 pub(crate) use desk::Desk;
 pub(crate) use enclosure::{Enclosure, Ground, Who};
-pub(crate) use perform::setup_aside;
+pub(crate) use perform::{judge, setup_aside};
 pub(crate) use turn::{GRACE, span};
 pub(crate) use watch::Watch;
 pub(crate) use work::Job;
@@ -151,6 +152,7 @@ fn hand_over(
             | Ending::TimedOut { .. }
             | Ending::Cancelled
             | Ending::Lost { .. }
+            | Ending::Conflict { .. }
             | Ending::Held { .. } => None,
         };
         let changes = decide_among(&task, &definition.workflow, input, &|_| root)?;
@@ -229,7 +231,7 @@ pub fn point(world: &World, step: Step) {
 fn has_agent(purpose: &Purpose, work: &Work) -> bool {
     let rechecks = match purpose {
         Purpose::Recheck { .. } => true,
-        Purpose::Work | Purpose::Fix { .. } => false,
+        Purpose::Work | Purpose::Fix { .. } | Purpose::Resolve { .. } | Purpose::Merge => false,
     };
     !rechecks && matches!(work, Work::Agent(_))
 }
