@@ -11,7 +11,7 @@ const AGENT: &str = "title=$(sed -n 's/^DO //p' | head -n 1)\nsh -c \"$title\"\n
 /// A repository whose agent does what the title of its task says.
 fn busy(workflow: &str, more: &str) -> Sandbox {
     let config = format!(
-        "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \".acquit/agent.sh\"]\n{more}"
+        "{more}agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \".acquit/agent.sh\"]\n"
     );
     let sandbox = Sandbox::new(&config, workflow, "");
     sandbox.repo.write(".acquit/agent.sh", AGENT);
@@ -106,6 +106,92 @@ fn a_task_that_is_bound_never_merges_by_itself() {
     check_main(&sandbox, &base, &["T-1".to_owned()].into());
 }
 
+/// A workflow whose merges are gated by something that waits for the test.
+fn slow() -> String {
+    merging()
+        .replace("[gates.test]", "[gates.slow]\nrun = \"while [ ! -e @ROOT@/go ]; do sleep 0.05; done; sh check.sh\"\nkind = \"test\"\n[gates.test]")
+        .replace("action = \"merge\"", "action = \"merge\"\ngates = [\"slow\"]")
+        .replace("[gates.slow]", "budgets = { test = 0 }\n[gates.slow]")
+        .replace("fix = \"mend\"\n", "")
+        .replace("[stages.mend]\nmode = \"fix\"\non = { fixed = \"back\" }\n", "")
+}
+
+/// Lets tasks come to the queue while its first head is held up, and then lets it go on.
+fn crowd(sandbox: &Sandbox, tasks: usize) {
+    let marker = sandbox.place("entered");
+    let mut running = Vec::new();
+    for number in 0..tasks {
+        running.push(sandbox.start(&["leg"]));
+        // One after the other, so that the first to come is the first in the queue.
+        crate::common::until("it is in the queue", || {
+            (std::fs::metadata(&marker).is_ok_and(|file| file.len() > number as u64)).then_some(())
+        });
+    }
+    std::fs::write(sandbox.place("go"), "").unwrap();
+    for leg in running {
+        leg.wait_within(std::time::Duration::from_mins(2)).must(0);
+    }
+}
+
+fn crowded(more: &str) -> Sandbox {
+    let sandbox = busy(&slow(), more);
+    // Grows with every candidate that enters; nobody is killed.
+    let marker = format!("merge-entered:999:{}", sandbox.place("entered").display());
+    sandbox.with("ACQUIT_FAULT", marker)
+}
+
+#[test]
+fn those_who_wait_are_tested_together_and_land_as_one() {
+    let sandbox = crowded("");
+    let base = sandbox.repo.git(&["rev-parse", "main"]);
+    for number in 0..5 {
+        add(&sandbox, &format!("echo {number} > new{number}.txt"));
+    }
+    crowd(&sandbox, 5);
+    let all = (1..=5).map(|number| format!("T-{number}")).collect();
+    check_main(&sandbox, &base, &all);
+    let states = sandbox.repo.git(&["log", "--first-parent", "--format=%s", &format!("{base}..main")]);
+    assert_eq!(states, "Merge T-2, T-3, T-4, T-5\nDo it", "the first alone, the others together");
+    assert_eq!(
+        sandbox.repo.git(&["rev-parse", "main^2"]),
+        sandbox.repo.git(&["rev-parse", "main^2^{commit}"])
+    );
+}
+
+#[test]
+fn a_batch_that_is_red_is_halved_until_the_culprit_is_alone() {
+    let sandbox = crowded("");
+    let base = on_main(&sandbox, "check.sh", "test $(ls limited* 2>/dev/null | wc -l) -lt 2\n");
+    for number in 0..5 {
+        // The second and the fourth are green alone and red together.
+        let name = if number % 2 == 1 { format!("limited{number}") } else { format!("new{number}") };
+        add(&sandbox, &format!("echo {number} > {name}.txt"));
+    }
+    crowd(&sandbox, 5);
+    let merged = ["T-1", "T-2", "T-3", "T-5"].map(str::to_owned).into();
+    check_main(&sandbox, &base, &merged);
+    let rejected = states(&sandbox).into_iter().find(|(id, _)| id == "T-4").unwrap();
+    assert_eq!(rejected.1, "waiting");
+}
+
+#[test]
+fn a_batch_of_one_keeps_the_history_linear() {
+    let sandbox = busy(&slow(), "");
+    let path = ".acquit/acquit.toml";
+    let config = crate::common::read(&sandbox.repo.path().join(path));
+    sandbox.repo.write(path, &format!("{config}\n[merge]\nbatch = 1\n"));
+    sandbox.repo.commit("one at a time");
+    let base = sandbox.repo.git(&["rev-parse", "main"]);
+    let marker = format!("merge-entered:999:{}", sandbox.place("entered").display());
+    let sandbox = sandbox.with("ACQUIT_FAULT", marker);
+    for number in 0..3 {
+        add(&sandbox, &format!("echo {number} > new{number}.txt"));
+    }
+    crowd(&sandbox, 3);
+    check_main(&sandbox, &base, &["T-1", "T-2", "T-3"].map(str::to_owned).into());
+    assert_eq!(sandbox.repo.git(&["rev-list", "--merges", "--count", &format!("{base}..main")]), "0");
+}
+
 #[test]
 fn heavy_forty_tasks_four_workers_and_one_queue_leave_a_branch_that_was_always_green() {
     // Some change the same lines, some the same files, some nothing in common; some are red together with others.
@@ -137,7 +223,8 @@ fn heavy_forty_tasks_four_workers_and_one_queue_leave_a_branch_that_was_always_g
         states.iter().filter(|(_, state)| state == "done").map(|(id, _)| id.clone()).collect();
     // Of each pair of keys and of each pair of lines one is merged; the others wait for a person.
     assert_eq!(merged.len(), 32, "{states:?}");
-    assert!(states.iter().all(|(_, state)| state == "done" || state == "waiting"), "{states:?}");
+    let known = ["done", "waiting", "blocked"];
+    assert!(states.iter().all(|(_, state)| known.contains(&state.as_str())), "{states:?}");
     check_main(&sandbox, &base, &merged);
     assert_eq!(sandbox.repo.git(&["status", "--porcelain"]), "");
 }

@@ -31,17 +31,33 @@ impl Form {
     }
 }
 
+/// The ref that says where a checkout was when its branch moved.
+pub(crate) fn pending(branch: &str) -> String {
+    format!("refs/acquit/checkout/{branch}")
+}
+
 impl Source {
     /// What `to` has and `from` has not.
     pub fn diff(&self, git: &Git, from: &CommitId, to: &CommitId, form: Form) -> Result<Vec<u8>, Error> {
         Ok(form.apply(self.call(git, "diff-tree"), from, to).run()?.stdout)
     }
 
+    /// Whether a branch was moved whose checkout did not follow yet.
+    fn is_behind(&self, git: &Git, branch: &str) -> Result<bool, Error> {
+        let pending = pending(branch);
+        let output = self.call(git, "rev-parse").args(["--quiet", "--verify", &pending]).run_any()?;
+        Ok(output.code == Some(0))
+    }
+
     /// Where a branch is checked out with changes that are in no commit, if it is. Files that git does not know are no change.
     pub fn dirty_checkout(&self, git: &Git, branch: &str) -> Result<Option<PathBuf>, Error> {
         let Some(at) = self.checked_out_at(git, &format!("refs/heads/{branch}"))? else { return Ok(None) };
-        let output = git
-            .call("status")
+        // One that is only behind is brought along before anything else.
+        if self.is_behind(git, branch)? {
+            return Ok(None);
+        }
+        let output = self
+            .unfiltered(git, "status")?
             .inside(&at)
             .args(["--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=all"])
             .run()?;

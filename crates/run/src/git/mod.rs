@@ -15,6 +15,7 @@ mod source;
 
 pub use call::{Call, Git, Output};
 pub use diff::Form;
+pub(crate) use diff::pending;
 pub use error::Error;
 pub use id::{CommitId, InvalidCommitId, ObjectFormat};
 pub use identity::Identity;

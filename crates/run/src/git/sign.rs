@@ -76,7 +76,7 @@ impl Source {
         }
         let text = String::from_utf8_lossy(&output.stdout);
         let mut fields = text.split('\0');
-        let mut set: Vec<(String, String)> = Vec::new();
+        let mut set: Vec<(&str, String, String)> = Vec::new();
         while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
             // What stands on the command line is our own, and says that nothing is signed.
             if scope == "command" {
@@ -84,10 +84,15 @@ impl Source {
             }
             // A key without a value is a yes.
             let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
-            set.push((key.to_ascii_lowercase(), value.to_owned()));
+            set.push((scope, key.to_ascii_lowercase(), value.to_owned()));
         }
-        let last =
-            |key: &str| set.iter().rev().find(|(found, _)| found == key).map(|(_, value)| value.clone());
+        let found = |key: &str, trusted: &dyn Fn(&str) -> bool| {
+            let fits = |(scope, known, _): &&(&str, String, String)| known == key && trusted(scope);
+            set.iter().rev().find(fits).map(|(_, _, value)| value.clone())
+        };
+        let last = |key: &str| found(key, &|_| true);
+        // A program is named by the user's own files only: whatever ran in the repository could have written into its own.
+        let own = |key: &str| found(key, &|scope| scope == "global" || scope == "system");
         let yes = |value: String| ["true", "yes", "on", "1"].contains(&value.to_ascii_lowercase().as_str());
         if !last("commit.gpgsign").is_some_and(yes) {
             return Ok(None);
@@ -103,8 +108,8 @@ impl Source {
             let what = "its commits are signed with ssh, and there is no user.signingkey".to_owned();
             return Err(Error::Unsupported { path: self.path().to_owned(), what });
         }
-        let program = last(format.program().0)
-            .or_else(|| last("gpg.openpgp.program").filter(|_| *format == Format::OpenPgp));
+        let more = || own("gpg.openpgp.program").filter(|_| *format == Format::OpenPgp);
+        let program = own(format.program().0).or_else(more);
         Ok(Some(Signing { format: *format, key, program, home: user.home.clone(), env: user.env.clone() }))
     }
 }

@@ -150,17 +150,23 @@ impl Source {
     /// Whether the checkout has changes that are in no commit, and that a task therefore does not begin with.
     pub fn is_dirty(&self, git: &Git) -> Result<bool, Error> {
         let Some(tree) = &self.work_tree else { return Ok(false) };
-        let filters = self.filters(git)?;
-        let mut call = git.call("status").env("GIT_CONFIG_COUNT", filters.len().to_string());
-        for (number, key) in filters.into_iter().enumerate() {
-            call = call.env(&format!("GIT_CONFIG_KEY_{number}"), key);
-            call = call.env(&format!("GIT_CONFIG_VALUE_{number}"), "");
-        }
-        let output = call
+        let output = self
+            .unfiltered(git, "status")?
             .inside(tree)
             .args(["--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all"])
             .run()?;
         Ok(!output.stdout.is_empty())
+    }
+
+    /// A call that looks at a checkout and runs no filter program.
+    pub(crate) fn unfiltered(&self, git: &Git, verb: &str) -> Result<Call, Error> {
+        let filters = self.filters(git)?;
+        let mut call = git.call(verb).env("GIT_CONFIG_COUNT", filters.len().to_string());
+        for (number, key) in filters.into_iter().enumerate() {
+            call = call.env(&format!("GIT_CONFIG_KEY_{number}"), key);
+            call = call.env(&format!("GIT_CONFIG_VALUE_{number}"), "");
+        }
+        Ok(call)
     }
 
     /// The settings that name a filter program. Emptied they run nothing; a file that only a filter could tell unchanged then

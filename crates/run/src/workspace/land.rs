@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::publish::incoming;
 use super::{Error, Locked};
-use crate::git::{CommitId, Git, Source, is_ref_name};
+use crate::git::{CommitId, Git, Source, is_ref_name, pending};
 
 /// What became of the branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Locked {
             .run()
             .map_err(Error::git(DOING))?;
         if let Some(at) = &checkout {
-            follows(&self.git, at, branch, old, commit)?;
+            follows(source, &self.git, at, branch, old, commit)?;
         }
         let mut input = format!("update {name} {commit} {old}\ndelete {}\n", incoming(commit));
         if checkout.is_some() {
@@ -84,7 +84,7 @@ impl Locked {
         let at = source.checked_out_at(&self.git, &name).map_err(Error::git(DOING))?;
         let now = source.branch(&self.git, branch).map_err(Error::git(DOING))?;
         if let (Some(at), Some(now)) = (at, now)
-            && !is_at(&self.git, &at, &now)?
+            && !is_at(source, &self.git, &at, &now)?
         {
             let output = self
                 .git
@@ -102,16 +102,18 @@ impl Locked {
     }
 }
 
-/// The ref that says where a checkout was when its branch moved.
-fn pending(branch: &str) -> String {
-    format!("refs/acquit/checkout/{branch}")
-}
-
 /// Whether a checkout can be brought from `old` to `new` without touching anything that is in no commit, and without a program
 /// that the user's own git would run and ours does not.
-fn follows(git: &Git, at: &Path, branch: &str, old: &CommitId, new: &CommitId) -> Result<(), Error> {
+fn follows(
+    source: &Source,
+    git: &Git,
+    at: &Path,
+    branch: &str,
+    old: &CommitId,
+    new: &CommitId,
+) -> Result<(), Error> {
     let dirty = || Error::Dirty { branch: branch.to_owned(), at: at.to_owned() };
-    if !is_at(git, at, old)? {
+    if !is_at(source, git, at, old)? {
         return Err(dirty());
     }
     let trial = git.call("read-tree").inside(at).args(["-m", "-u", "-n", old.as_str(), new.as_str()]);
@@ -146,12 +148,19 @@ fn follows(git: &Git, at: &Path, branch: &str, old: &CommitId, new: &CommitId) -
 }
 
 /// Whether a checkout has exactly the files of a commit, beside those that git does not know.
-pub(super) fn is_at(git: &Git, at: &Path, commit: &CommitId) -> Result<bool, Error> {
-    let refresh = git.call("update-index").inside(at).args(["-q", "--refresh"]);
+fn is_at(source: &Source, git: &Git, at: &Path, commit: &CommitId) -> Result<bool, Error> {
+    let refresh = source
+        .unfiltered(git, "update-index")
+        .map_err(Error::git(DOING))?
+        .inside(at)
+        .args(["-q", "--refresh"]);
     refresh.run_any().map_err(Error::git(DOING))?;
     for more in [&["--cached"][..], &[]] {
-        let call =
-            git.call("diff-index").inside(at).args(["--quiet", "--ignore-submodules=all", "--no-ext-diff"]);
+        let call = source.unfiltered(git, "diff-index").map_err(Error::git(DOING))?.inside(at).args([
+            "--quiet",
+            "--ignore-submodules=all",
+            "--no-ext-diff",
+        ]);
         let output = call.args(more).args([commit.as_str(), "--"]).run_any().map_err(Error::git(DOING))?;
         match output.code {
             Some(0) => {}

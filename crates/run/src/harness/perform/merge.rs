@@ -54,7 +54,7 @@ pub(super) fn merge(
     let signing = squash::signing(desk, job)?;
     for _ in 0..ROUNDS {
         let mut job = job.clone();
-        if let squash::Left::Nothing = squash::follow(desk, &mut job, workspace)? {
+        if let squash::Left::Nothing = squash::follow(desk, &mut job, signing.as_ref(), workspace)? {
             let commit = job.base.to_string();
             return merged(desk, &job, &queue, &commit, None, workspace);
         }

@@ -28,7 +28,7 @@ pub(super) fn squash(
 ) -> Result<Done, Trouble> {
     let mut job = job.clone();
     let signing = signing(desk, &job)?;
-    let failures = prove(desk, &mut job, workspace)?;
+    let failures = prove(desk, &mut job, signing.as_ref(), workspace)?;
     if !failures.is_empty() {
         return Ok(rejected(&job, failures));
     }
@@ -38,8 +38,13 @@ pub(super) fn squash(
 }
 
 /// Brings the work onto its base branch, and has it gated there unless that was done already. Gives what the gates found.
-fn prove(desk: &mut Desk<'_>, job: &mut Job<'_>, workspace: &Locked) -> Result<Vec<Failure>, Trouble> {
-    if let Left::Nothing = follow(desk, job, workspace)? {
+fn prove(
+    desk: &mut Desk<'_>,
+    job: &mut Job<'_>,
+    signing: Option<&Signing>,
+    workspace: &Locked,
+) -> Result<Vec<Failure>, Trouble> {
+    if let Left::Nothing = follow(desk, job, signing, workspace)? {
         let words = "there is no work to deliver: the base branch has all of it already".to_owned();
         return Err(Trouble::failed(kind::NOTHING, words));
     }
@@ -63,11 +68,18 @@ pub(super) enum Left {
 }
 
 /// Brings the work onto its base branch; a conflict ends the leg.
-pub(super) fn follow(desk: &mut Desk<'_>, job: &mut Job<'_>, workspace: &Locked) -> Result<Left, Trouble> {
+pub(super) fn follow(
+    desk: &mut Desk<'_>,
+    job: &mut Job<'_>,
+    signing: Option<&Signing>,
+    workspace: &Locked,
+) -> Result<Left, Trouble> {
     if job.start == job.base {
         return Err(Trouble::failed(kind::NOTHING, "there is no work to deliver".to_owned()));
     }
-    if let Some((onto, conflict)) = sync::follow(desk, job, workspace, None)? {
+    // Only what is delivered is signed.
+    let signing = signing.filter(|_| is_delivered(job));
+    if let Some((onto, conflict)) = sync::follow(desk, job, workspace, signing)? {
         return Err(Trouble::Leg(sync::ending(job, &onto, conflict)));
     }
     Ok(if job.start == job.base { Left::Nothing } else { Left::Work })
@@ -109,6 +121,11 @@ pub(super) fn deliver(
         workspace.remember(&seed.branch, &known)?;
     }
     guard::before_publishing(desk, workspace, &job.base, &job.start)?;
+    if is_delivered(job) {
+        // It has its form already, and only stands elsewhere.
+        workspace.publish(&job.source, &seed.branch, &job.start)?;
+        return Ok(job.start.clone());
+    }
     let author = Identity::new(&job.definition.author.name, &job.definition.author.email);
     let pieces = pieces(desk, job, commits, workspace)?;
     let commit = workspace.deliver(&job.base, &pieces, &Seal { author: &author, signing })?;
@@ -117,6 +134,11 @@ pub(super) fn deliver(
     workspace.publish(&job.source, &seed.branch, &commit)?;
     desk.notice(Level::Info, format!("branch {} is at {}", seed.branch, commit.short()));
     Ok(commit)
+}
+
+/// Whether the task's work was delivered as it is, be it on another base.
+fn is_delivered(job: &Job<'_>) -> bool {
+    published(job).is_some_and(|commit| commit.as_str() == job.task.tip)
 }
 
 /// Where the task's branch is in the user's repository, by our own doing.
