@@ -37,6 +37,10 @@ impl Locked {
             return Err(Error::NotDescended { base: old.clone(), tip: commit.clone() });
         }
         self.catch_up(source, branch)?;
+        // Also looked at when it moves; but a checkout of a branch that is elsewhere would be judged by the wrong commit.
+        if source.branch(&self.git, branch).map_err(Error::git(DOING))?.as_ref() != Some(old) {
+            return Ok(Landed::Elsewhere);
+        }
         let name = format!("refs/heads/{branch}");
         let checkout = source.checked_out_at(&self.git, &name).map_err(Error::git(DOING))?;
         self.set_ref("refs/acquit/publish", commit)?;

@@ -294,7 +294,8 @@ impl Locked {
                 [(Side::Branch, &branch, &task, work.onto), (Side::Task, &task, &branch, work.tip)]
             {
                 for change in own.files.iter().filter(|change| place(change, other) == path) {
-                    if change.binary {
+                    // Whether a removed file is there again is no question of lines.
+                    if change.binary || change.new.is_none() {
                         wrong.extend(self.lost_whole(side, change, tip, result, given_up)?);
                         continue;
                     }
@@ -316,7 +317,7 @@ impl Locked {
         Ok(wrong)
     }
 
-    /// Of a file without lines: whether the result has that side's version.
+    /// Of a file as a whole: whether the result has that side's version, which may be none.
     fn lost_whole(
         &self,
         side: Side,
