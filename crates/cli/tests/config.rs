@@ -93,3 +93,15 @@ fn what_agents_say_and_nobody_knows_is_counted_by_doctor() {
     sandbox.run_to(0);
     sandbox.acquit(&["doctor"]).said("scripted: telepathy (2 times)");
 }
+
+#[test]
+fn the_files_of_the_demo_fit_the_schemas_that_are_printed() {
+    let sandbox = Sandbox::new("", WORKFLOW, "");
+    for (form, text) in
+        [("workflow", include_str!("../demo/feature.toml")), ("config", include_str!("../demo/acquit.toml"))]
+    {
+        let schema = sandbox.acquit(&["schema", form]).must(0).json();
+        let file = serde_json::to_value(text.parse::<toml::Table>().unwrap()).unwrap();
+        assert_eq!(acquit_core::outcome::mistakes(&schema, &file), [""; 0], "{form}");
+    }
+}

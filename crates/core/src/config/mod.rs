@@ -17,7 +17,7 @@ pub mod toml;
 mod waiting;
 
 pub(crate) use read::{NETWORKS, grants, model};
-pub use read::{read, read_over};
+pub use read::{REFERENCE, read, read_over, schema};
 pub use stages::{Lack, Lacking, check_stages};
 pub use waiting::{Hours, Patience, Waiting};
 
