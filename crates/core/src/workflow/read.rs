@@ -19,7 +19,7 @@
 //! first = "tests"               # default: the first
 //!
 //! [gates.test]
-//! check = "command"             # or tests, tdd, coverage, mutation, secrets, scope, commits, dilution: docs/gates.md
+//! check = "command"             # or tests, tdd, coverage, mutation, secrets, scope, commits, dilution, review: docs/gates.md
 //! run = "cargo test"            # a line for sh -c, or a list: program and arguments
 //! report = "libtest"            # what it prints, or { junit = "report.xml" }: shown with the verdict
 //! kind = "test"                 # the budget that a failure spends; default: its name, if that is a budget, or "gate"
