@@ -72,6 +72,23 @@
 //! hours = "22:00-06:00"         # go on only then; default: at any hour
 //! zone = "Europe/Berlin"        # of the hours; default: the machine's
 //!
+//! [forge]                       # where requests are made; told from the remote as far as it can be
+//! kind = "github"               # or "gitlab", "none"
+//! host = "git.example.org"      # of its pages, if the remote's is an alias
+//! api = "https://git.example.org/api/v3"
+//! project = "group/name"
+//! remote = "origin"             # requests are made against it
+//! push_remote = "fork"          # branches are pushed there
+//! token = "FORGE_TOKEN"         # a name of [secrets]; else $GH_TOKEN and the like, gh, glab, git's credential helper
+//! ca = "~/ca.pem"               # its own authority
+//! proxy = "http://proxy:3128"
+//! labels = ["acquit"]           # these six also in a stage with action = "publish"
+//! reviewers = ["ada", "org/team"]
+//! assignees = ["ada"]
+//! draft = true
+//! auto_merge = false
+//! squash = true
+//!
 //! [variables]                   # {{ reviewer }} in instructions
 //! reviewer = "the platform team"
 //! ```
@@ -83,10 +100,12 @@ use crate::sandbox::Mode;
 use crate::time::Span;
 
 mod agent;
+mod forge;
 mod safety;
 mod waiting;
 
 pub(crate) use agent::model;
+pub(crate) use forge::{OF_REQUESTS, publishing};
 pub(crate) use safety::{NETWORKS, grants};
 use safety::{access, limits, network, protected, secrets};
 
@@ -140,6 +159,10 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         None => under.waiting,
     };
     let setup = root.table("setup").and_then(setup).or(under.setup);
+    let forge = match root.table("forge") {
+        Some(table) => forge::forge(table, under.forge, &known),
+        None => under.forge,
+    };
     let mut agents = under.agents;
     let mut declared = Vec::new();
     for (name, value) in root.table("agents").map(Table::named_entries).unwrap_or_default() {
@@ -186,6 +209,7 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         waiting,
         models,
         prices,
+        forge,
     }
 }
 

@@ -335,7 +335,7 @@ pub(crate) fn span(duration: Duration) -> Span {
 }
 
 /// The day of a moment (UTC), as `2026-11-15`: the civil-from-days rule of the Gregorian calendar.
-fn date(millis: i64) -> String {
+pub(super) fn date(millis: i64) -> String {
     let days = millis.div_euclid(86_400_000) + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
