@@ -119,7 +119,7 @@ mod tests {
         ("entity", r"&#?[0-9A-Za-z]"),
         ("element or comment", r"<[A-Za-z/!?]"),
         ("address", r"[A-Za-z]://"),
-        ("address without a scheme", r"(?i)www\."),
+        ("address without a scheme", r"(?i)www\.\w"),
         ("link", r"\]\("),
         ("link by reference", r"\]\["),
         ("definition", r"\]:"),
