@@ -12,6 +12,7 @@ pub mod logs;
 pub mod mcp;
 pub mod run;
 pub mod sandbox;
+pub mod schema;
 pub mod scripted;
 pub mod task;
 pub mod workflow;

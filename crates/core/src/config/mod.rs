@@ -19,7 +19,7 @@ mod waiting;
 
 pub use forge::{Forge, Publishing};
 pub(crate) use read::{NETWORKS, OF_REQUESTS, grants, model, publishing};
-pub use read::{read, read_over};
+pub use read::{REFERENCE, read, read_over, schema};
 pub use stages::{Lack, Lacking, check_stages};
 pub use waiting::{Hours, Patience, Waiting};
 

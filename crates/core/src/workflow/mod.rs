@@ -20,8 +20,8 @@ mod read;
 mod stage;
 
 pub use graph::mermaid;
-pub use read::read;
 pub(crate) use read::variables;
+pub use read::{REFERENCE, read, schema};
 
 /// A checked workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
