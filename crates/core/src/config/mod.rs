@@ -11,12 +11,14 @@ use crate::sandbox::{Access, Host, Mode, Networks, Resources};
 use crate::secret;
 use crate::time::Span;
 
+pub mod forge;
 mod read;
 mod stages;
 pub mod toml;
 mod waiting;
 
-pub(crate) use read::{NETWORKS, grants, model};
+pub use forge::{Forge, Publishing};
+pub(crate) use read::{NETWORKS, OF_REQUESTS, grants, model, publishing};
 pub use read::{REFERENCE, read, read_over, schema};
 pub use stages::{Lack, Lacking, check_stages};
 pub use waiting::{Hours, Patience, Waiting};
@@ -65,6 +67,9 @@ pub struct Config {
     /// Prices of the project's own, before those of our list.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prices: Prices,
+    /// Where requests are made, and what they have.
+    #[serde(default)]
+    pub forge: Forge,
 }
 
 impl Default for Config {
@@ -86,6 +91,7 @@ impl Default for Config {
             waiting: Waiting::default(),
             models: BTreeMap::new(),
             prices: Prices::new(),
+            forge: Forge::default(),
         }
     }
 }

@@ -10,10 +10,12 @@ use crate::sandbox::Mode;
 use crate::time::Span;
 
 mod agent;
+mod forge;
 mod safety;
 mod waiting;
 
 pub(crate) use agent::model;
+pub(crate) use forge::{OF_REQUESTS, publishing};
 pub(crate) use safety::{NETWORKS, grants};
 use safety::{access, limits, network, protected, secrets};
 
@@ -83,6 +85,10 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         None => under.waiting,
     };
     let setup = root.table("setup").and_then(setup).or(under.setup);
+    let forge = match root.table("forge") {
+        Some(table) => forge::forge(table, under.forge, &known),
+        None => under.forge,
+    };
     let mut agents = under.agents;
     let mut declared = Vec::new();
     for (name, value) in root.table("agents").map(Table::named_entries).unwrap_or_default() {
@@ -129,6 +135,7 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         waiting,
         models,
         prices,
+        forge,
     }
 }
 

@@ -338,7 +338,7 @@ pub(crate) fn span(duration: Duration) -> Span {
 }
 
 /// The day of a moment (UTC), as `2026-11-15`. A clock that no calendar has tells nothing.
-fn date(millis: i64) -> String {
+pub(super) fn date(millis: i64) -> String {
     let moment = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     moment.strftime("%Y-%m-%d").to_string()
 }
