@@ -8,9 +8,11 @@ use crate::gate::Command;
 use crate::ids::Name;
 use crate::price::Prices;
 use crate::sandbox::{Access, Host, Mode, Networks, Resources};
+use crate::schedule::Schedule;
 use crate::secret;
 use crate::time::Span;
 
+pub mod notify;
 mod read;
 mod stages;
 pub mod toml;
@@ -65,6 +67,12 @@ pub struct Config {
     /// Prices of the project's own, before those of our list.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prices: Prices,
+    /// What is begun by the clock. Not stored with tasks: it is no part of what they run by.
+    #[serde(skip)]
+    pub schedules: Vec<Schedule>,
+    /// Whom to tell. Not stored with tasks either.
+    #[serde(skip)]
+    pub notices: notify::Notices,
 }
 
 impl Default for Config {
@@ -86,6 +94,8 @@ impl Default for Config {
             waiting: Waiting::default(),
             models: BTreeMap::new(),
             prices: Prices::new(),
+            schedules: Vec::new(),
+            notices: notify::Notices::default(),
         }
     }
 }

@@ -83,7 +83,9 @@ use crate::sandbox::Mode;
 use crate::time::Span;
 
 mod agent;
+mod notify;
 mod safety;
+mod schedule;
 mod waiting;
 
 pub(crate) use agent::model;
@@ -166,6 +168,8 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
     models.extend(root.table("models").map(agent::models).unwrap_or_default());
     let mut variables = under.variables;
     variables.extend(root.table("variables").map(crate::workflow::variables).unwrap_or_default());
+    let schedules = schedule::schedules(&mut root, under.schedules);
+    let notices = notify::notices(&mut root, under.notices, &known);
     root.finish();
     let mut secrets = under.secrets.clone();
     secrets.extend(own_secrets);
@@ -186,6 +190,8 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         waiting,
         models,
         prices,
+        schedules,
+        notices,
     }
 }
 
