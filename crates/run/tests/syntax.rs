@@ -91,7 +91,8 @@ fn a_question_that_makes_no_sense_is_an_error_and_no_answer() {
     let mut out = Vec::new();
     assert!(serve(&mut &b"{\"files\": [{"[..], &mut out).is_err());
     assert!(out.is_empty());
-    let question = Question { files: vec![File { path: "a.go".to_owned(), text: "\0".to_owned(), lines: vec![1] }] };
+    let question =
+        Question { files: vec![File { path: "a.go".to_owned(), text: "\0".to_owned(), lines: vec![1] }] };
     serve(&mut &serde_json::to_vec(&question).unwrap()[..], &mut out).unwrap();
     assert_eq!(serde_json::from_slice::<Answer>(&out).unwrap(), Answer { files: vec![Vec::new()] });
 }

@@ -11,7 +11,9 @@ use crate::time::Span;
 
 mod agent;
 mod forge;
+mod notify;
 mod safety;
+mod schedule;
 mod waiting;
 
 pub(crate) use agent::model;
@@ -115,6 +117,8 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
     models.extend(root.table("models").map(agent::models).unwrap_or_default());
     let mut variables = under.variables;
     variables.extend(root.table("variables").map(crate::workflow::variables).unwrap_or_default());
+    let schedules = schedule::schedules(&mut root, under.schedules);
+    let notices = notify::notices(&mut root, under.notices, &known);
     root.finish();
     let mut secrets = under.secrets.clone();
     secrets.extend(own_secrets);
@@ -136,6 +140,8 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         models,
         prices,
         forge,
+        schedules,
+        notices,
     }
 }
 

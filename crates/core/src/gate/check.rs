@@ -114,11 +114,9 @@ impl Check {
             Self::Tdd(tdd) => Some(&tdd.run),
             Self::Coverage(coverage) => Some(&coverage.run),
             Self::Mutation(mutation) => Some(&mutation.run),
-            Self::Secrets(_)
-            | Self::Scope(_)
-            | Self::Commits(_)
-            | Self::Dilution(_)
-            | Self::Review(_) => None,
+            Self::Secrets(_) | Self::Scope(_) | Self::Commits(_) | Self::Dilution(_) | Self::Review(_) => {
+                None
+            }
         }
     }
 

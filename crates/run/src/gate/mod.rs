@@ -20,9 +20,9 @@ mod tdd;
 
 use looking::Looking;
 
-pub(crate) use looking::is_too_large;
 pub(crate) use command::{Ran, Wanted, command};
 pub use distill::distill;
+pub(crate) use looking::is_too_large;
 
 /// How much of a gate's output is kept with its event: what it tried is seen without its files.
 const TAIL: u64 = 4_000;

@@ -83,8 +83,7 @@ pub(super) fn stage(
     };
     // A question is no claim that something is done: the gates speak when the work goes on from its answer.
     let asks = done.outcome.name == *outcome::NEEDS_INPUT;
-    let judged =
-        if asks { Judged::default() } else { gates(desk, &job, &workspace, &done.outcome)? };
+    let judged = if asks { Judged::default() } else { gates(desk, &job, &workspace, &done.outcome)? };
     let done = judged.overrule(desk, done);
     let failures = judged.failures;
     desk.step(Step::Gates);
@@ -266,9 +265,14 @@ impl Judged {
     /// something critical sends the work back on the way that the workflow has for that, so that whatever is mended
     /// stands the same gates again.
     fn overrule(&self, desk: &mut Desk<'_>, mut done: Done) -> Done {
-        let Some(name) = self.instead.as_ref().filter(|name| **name != done.outcome.name) else { return done };
+        let Some(name) = self.instead.as_ref().filter(|name| **name != done.outcome.name) else {
+            return done;
+        };
         let said = std::mem::replace(&mut done.outcome.name, name.clone());
-        desk.notice(Level::Warning, format!("the review ended `{said}` with a critical finding: taken as `{name}`"));
+        desk.notice(
+            Level::Warning,
+            format!("the review ended `{said}` with a critical finding: taken as `{name}`"),
+        );
         if let Some(payload) = done.outcome.payload.as_object_mut() {
             payload.insert(OVERRULED.to_owned(), said.to_string().into());
         }
