@@ -76,6 +76,6 @@ pub(crate) fn cargo_mutants() -> Result<(), Stop> {
 }
 
 /// Where cargo builds.
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| shell::root().join("target"), PathBuf::from)
 }

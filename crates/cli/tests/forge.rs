@@ -4,6 +4,8 @@
 #[path = "forge/broken.rs"]
 mod broken;
 mod common;
+#[path = "forge/openapi.rs"]
+mod openapi;
 #[path = "forge/people.rs"]
 mod people;
 #[path = "forge/secret.rs"]
