@@ -24,7 +24,8 @@ pub(crate) fn fetch() -> Result<(), Stop> {
         for name in ["package.json", "package-lock.json"] {
             fs::copy(pins.join(name), place.join(name)).map_err(Stop::doing(doing))?;
         }
-        let arguments = ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+        let arguments =
+            ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
         if !shell::succeeds(shell::program("npm").args(arguments).current_dir(&place))? {
             return Err(Stop("npm could not fetch GitHub's description of its API".to_owned()));
         }

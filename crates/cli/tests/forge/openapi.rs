@@ -11,8 +11,13 @@ use crate::world::{WORKFLOW, World};
 /// The description, which `cargo xtask test` installs below the target folder.
 fn description() -> Option<Value> {
     let test = std::env::current_exe().ok()?;
-    let found = test.ancestors().map(|folder| folder.join("openapi/api.github.com.json")).find(|file| file.is_file());
-    let found = need::or_skip(found, "GitHub's description of its API (`cargo xtask test` installs it)", "what is asked of it");
+    let found =
+        test.ancestors().map(|folder| folder.join("openapi/api.github.com.json")).find(|file| file.is_file());
+    let found = need::or_skip(
+        found,
+        "GitHub's description of its API (`cargo xtask test` installs it)",
+        "what is asked of it",
+    );
     found.map(|file| serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap())
 }
 
@@ -60,7 +65,9 @@ fn mistakes(description: &Value, called: &Called) -> Vec<String> {
         found.extend(outcome::mistakes(schema, &called.body));
         let forms = schema["oneOf"].as_array().cloned().unwrap_or_else(|| vec![schema.clone()]);
         let known = |key: &String| forms.iter().any(|form| form["properties"].get(key).is_some());
-        found.extend(body.keys().filter(|key| !known(key)).map(|key| format!("the body has an unknown `{key}`")));
+        found.extend(
+            body.keys().filter(|key| !known(key)).map(|key| format!("the body has an unknown `{key}`")),
+        );
     }
     found
 }

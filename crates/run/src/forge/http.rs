@@ -134,7 +134,8 @@ impl<'w> Http<'w> {
 
     /// All entries of a list, page by page, up to a bound. `path` has a query.
     pub(super) fn list(&self, doing: &'static str, path: &str) -> Result<Vec<Value>, Error> {
-        let mut url = format!("{}{path}&per_page=100", self.base);
+        let joint = if path.ends_with('?') { "" } else { "&" };
+        let mut url = format!("{}{path}{joint}per_page=100", self.base);
         let mut all = Vec::new();
         for _ in 0..PAGES {
             let answer = self.call(doing, Method::GET, &url, None)?;

@@ -36,7 +36,8 @@ fn what_we_pushed_is_replaced_and_what_others_pushed_is_not() {
     let (bench, [first, second], remote) = stage();
     let url = format!("file://{}", remote.display());
     let way = PushWay { url: &url, access: Access::Open, ca: None, proxy: None };
-    let send = |commit: &CommitId, known: &[CommitId]| bench.lock().send(&way, BRANCH, commit, known).unwrap();
+    let send =
+        |commit: &CommitId, known: &[CommitId]| bench.lock().send(&way, BRANCH, commit, known).unwrap();
     assert_eq!(send(&first, &[]), Sent::There);
     assert_eq!(send(&first, &[]), Sent::There, "again changes nothing");
     assert_eq!(send(&second, &[]), Sent::There, "over what this workspace pushed");
@@ -61,14 +62,16 @@ fn ssh_is_used_in_batch_mode_with_the_users_own_program() {
     let (bench, [first, _], remote) = stage();
     let program = bench.repo.beside("bin/my-ssh");
     let log = bench.repo.beside("asked");
-    let text = format!("#!/bin/sh\necho \"$*\" >> '{}'\nfor last; do :; done\neval \"$last\"\n", log.display());
+    let text =
+        format!("#!/bin/sh\necho \"$*\" >> '{}'\nfor last; do :; done\neval \"$last\"\n", log.display());
     repo::write(&program, &text);
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let git = Git::new(Spawner::new("/nonexistent/helper"), "/usr/local/bin:/usr/bin:/bin");
     let workspace = Workspace::open(&bench.dir, &bench.source, git).unwrap().lock("a test").unwrap();
     let url = format!("ssh://git@forge.example.org{}", remote.display());
     let command = Some(program.into_os_string());
-    let way = PushWay { url: &url, access: Access::Ssh { command, variables: Vec::new() }, ca: None, proxy: None };
+    let way =
+        PushWay { url: &url, access: Access::Ssh { command, variables: Vec::new() }, ca: None, proxy: None };
     assert_eq!(workspace.send(&way, BRANCH, &first, &[]).unwrap(), Sent::There);
     assert_eq!(at(&remote), first);
     let asked = fs::read_to_string(log).unwrap();

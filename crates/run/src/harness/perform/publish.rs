@@ -25,7 +25,7 @@ use super::super::work::{Done, Job, by_harness};
 use super::super::{Trouble, guard, span};
 use crate::forge::publish::{Invite, Made, Publication, Published, publish};
 use crate::forge::{self, Located, Place, Token, Transport, Wanted};
-use crate::git::{self, Access, CommitId, Direction, PushWay};
+use crate::git::{self, Access, CommitId, PushWay};
 use crate::workspace::{Locked, Sent};
 
 /// How long after a first time that the forge was away; doubled with every further one.
@@ -49,7 +49,9 @@ pub(super) fn perform(
     let forge = &job.definition.config.forge;
     let settings = settings.over(&forge.request);
     let (commit, branch) = squashed(desk, job, workspace)?;
-    let place = match locate(desk, job)? {
+    let place = match forge::of(desk.world, forge, &job.source)
+        .map_err(|error| Trouble::failed(kind::DELIVERY, format!("failed to {error}")))?
+    {
         Located::At(place) => *place,
         Located::Nowhere(why) => {
             let words =
@@ -104,7 +106,24 @@ pub(super) fn perform(
     };
     let way = forge::open(desk.world, forge, &place, Some(&token), &ca)
         .map_err(|error| trouble(desk, job, &place, Some(&token), error))?;
-    let published = publish(way.as_ref(), &publication);
+    let mut published = publish(way.as_ref(), &publication);
+    let mut answered = known.map(|request| request.answered.clone()).unwrap_or_default();
+    if let (Ok(published), Some(known)) = (&mut published, known)
+        && known.commit != commit.as_str()
+    {
+        for origin in job.task.conversation.iter().filter_map(|remark| remark.origin.as_ref()) {
+            let Some(thread) = origin.thread.as_ref().filter(|_| !answered.contains(&origin.id)) else {
+                continue;
+            };
+            // Best effort: the work is published, whether or not everybody was told.
+            match way.answer(known.number, thread, &forge::done(commit.as_str())) {
+                Ok(()) => answered.push(origin.id.clone()),
+                Err(error) => {
+                    published.remarks.push(format!("a comment was not answered: failed to {error}"))
+                }
+            }
+        }
+    }
     drop(way);
     let published = published.map_err(|error| trouble(desk, job, &place, Some(&token), error))?;
     tell(desk, &place, &published);
@@ -115,6 +134,7 @@ pub(super) fn perform(
             number: published.request.number,
             project: place.project.clone(),
             commit: commit.to_string(),
+            answered,
         }),
     ];
     artifacts.append(&mut desk.left);
@@ -132,25 +152,19 @@ fn squashed(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<(C
     if let Some(branch) = job.task.artifacts.iter().find(is_there) {
         return Ok((job.start.clone(), branch.clone()));
     }
+    // A workspace that was made anew does not know that the branch is the task's own.
+    for artifact in &job.task.artifacts {
+        if let Artifact::Pushed { branch, commits, .. } = artifact {
+            for commit in commits.iter().filter_map(|commit| commit.parse().ok()) {
+                workspace.remember_own(branch, &commit)?;
+            }
+        }
+    }
     let Done { moved, .. } = super::squash(desk, job, workspace)?;
     let nothing = || Trouble::failed(kind::NOTHING, "there is no work to deliver".to_owned());
     let (commit, artifacts) = moved.ok_or_else(nothing)?;
     let branch = artifacts.into_iter().find(|artifact| matches!(artifact, Artifact::Branch { .. }));
     Ok((commit, branch.ok_or_else(nothing)?))
-}
-
-/// The forge of the repository, from its remotes and the configuration.
-fn locate(desk: &Desk<'_>, job: &Job<'_>) -> Result<Located, Trouble> {
-    let settings = &job.definition.config.forge;
-    let home = desk.world.environment.get("HOME").map(Path::new);
-    let url = |name: &str, direction| {
-        let url = job.source.remote_url(&desk.world.git, home, name, direction);
-        url.map_err(|error| Trouble::harness(&error))
-    };
-    let upstream = url(&settings.remote, Direction::Fetch)?;
-    let push = url(settings.push_remote.as_ref().unwrap_or(&settings.remote), Direction::Push)?;
-    forge::locate(settings, upstream.as_deref(), push.as_deref())
-        .map_err(|error| Trouble::failed(kind::DELIVERY, format!("failed to {error}")))
 }
 
 /// Brings the branch to the remote, unless somebody else's work is there.
