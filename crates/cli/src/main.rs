@@ -46,6 +46,7 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(code).unwrap_or(1));
         }
         Some(verb) if verb == acquit_run::mcp::VERB => return verbs::mcp::mcp(words),
+        Some(verb) if verb == acquit_run::syntax::VERB => return verbs::outline::outline(),
         _ => {}
     }
     let args = Args::parse();

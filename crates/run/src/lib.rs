@@ -20,6 +20,7 @@ mod rpc;
 pub mod sandbox;
 pub mod secrets;
 pub mod supervise;
+pub mod syntax;
 pub mod transcript;
 mod untrusted;
 pub mod workspace;

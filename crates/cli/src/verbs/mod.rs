@@ -11,6 +11,7 @@ pub mod init;
 pub mod leg;
 pub mod logs;
 pub mod mcp;
+pub mod outline;
 pub mod run;
 pub mod sandbox;
 pub mod schema;

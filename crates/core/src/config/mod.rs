@@ -8,10 +8,12 @@ use crate::gate::Command;
 use crate::ids::Name;
 use crate::price::Prices;
 use crate::sandbox::{Access, Host, Mode, Networks, Resources};
+use crate::schedule::Schedule;
 use crate::secret;
 use crate::time::Span;
 
 pub mod forge;
+pub mod notify;
 mod read;
 mod stages;
 pub mod toml;
@@ -70,6 +72,12 @@ pub struct Config {
     /// Where requests are made, and what they have.
     #[serde(default)]
     pub forge: Forge,
+    /// What is begun by the clock. Not stored with tasks: it is no part of what they run by.
+    #[serde(skip)]
+    pub schedules: Vec<Schedule>,
+    /// Whom to tell. Not stored with tasks either.
+    #[serde(skip)]
+    pub notices: notify::Notices,
 }
 
 impl Default for Config {
@@ -92,6 +100,8 @@ impl Default for Config {
             models: BTreeMap::new(),
             prices: Prices::new(),
             forge: Forge::default(),
+            schedules: Vec::new(),
+            notices: notify::Notices::default(),
         }
     }
 }

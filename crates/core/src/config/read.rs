@@ -11,7 +11,9 @@ use crate::time::Span;
 
 mod agent;
 mod forge;
+mod notify;
 mod safety;
+mod schedule;
 mod waiting;
 
 pub(crate) use agent::model;
@@ -30,15 +32,15 @@ pub const REFERENCE: &str = include_str!("../../reference/acquit.toml");
 
 /// The form of a configuration, for editors: a JSON Schema.
 pub fn schema() -> serde_json::Value {
-    over_reference(|source| source.schema())
+    reference().schema()
 }
 
-/// Reads the reference and gives what its source knows then.
-fn over_reference<T>(know: impl FnOnce(&Source<'_>) -> T) -> T {
+/// The reference, read.
+fn reference() -> Source<'static> {
     #[expect(clippy::expect_used, reason = "the reference is part of the program, and tests read it")]
     let (source, root) = Source::parse("acquit.toml", REFERENCE).expect("the reference is TOML");
     config(Table::root(&source, &root), Config::default());
-    know(&source)
+    source
 }
 
 /// Reads and checks the configuration. `file` is what mistakes call it.
@@ -115,6 +117,8 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
     models.extend(root.table("models").map(agent::models).unwrap_or_default());
     let mut variables = under.variables;
     variables.extend(root.table("variables").map(crate::workflow::variables).unwrap_or_default());
+    let schedules = schedule::schedules(&mut root, under.schedules);
+    let notices = notify::notices(&mut root, under.notices, &known);
     root.finish();
     let mut secrets = under.secrets.clone();
     secrets.extend(own_secrets);
@@ -136,6 +140,8 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         models,
         prices,
         forge,
+        schedules,
+        notices,
     }
 }
 
@@ -210,6 +216,6 @@ mod tests {
 
     #[test]
     fn the_reference_has_every_key_that_is_read() {
-        assert_eq!(over_reference(|source| source.unseen()), [""; 0]);
+        assert_eq!(reference().unseen(), [""; 0]);
     }
 }

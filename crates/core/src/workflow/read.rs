@@ -29,15 +29,15 @@ pub const REFERENCE: &str = include_str!("../../reference/workflow.toml");
 
 /// The form of a workflow, for editors: a JSON Schema.
 pub fn schema() -> serde_json::Value {
-    over_reference(|source| source.schema())
+    reference().schema()
 }
 
-/// Reads the reference and gives what its source knows then.
-fn over_reference<T>(know: impl FnOnce(&Source<'_>) -> T) -> T {
+/// The reference, read.
+fn reference() -> Source<'static> {
     #[expect(clippy::expect_used, reason = "the reference is part of the program, and tests read it")]
     let (source, root) = Source::parse("workflow.toml", REFERENCE).expect("the reference is TOML");
     draft(Table::root(&source, &root), &[]);
-    know(&source)
+    source
 }
 
 /// Reads and checks the workflow `name`. `file` is what mistakes call it; `known` are the project's own variables.
@@ -200,6 +200,6 @@ mod tests {
 
     #[test]
     fn the_reference_has_every_key_that_is_read() {
-        assert_eq!(over_reference(|source| source.unseen()), [""; 0]);
+        assert_eq!(reference().unseen(), [""; 0]);
     }
 }

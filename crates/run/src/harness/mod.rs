@@ -14,6 +14,7 @@ mod end;
 mod guard;
 mod hold;
 mod perform;
+mod review;
 mod session;
 mod turn;
 mod watch;

@@ -24,7 +24,7 @@ use super::enclosure::{Enclosure, Ground, Who};
 use super::end::{self, Turn};
 use super::watch::Watch;
 use super::work::Job;
-use super::{Trouble, hold, session};
+use super::{Trouble, hold, review, session};
 use crate::agent::{self, Launch};
 use crate::heard::Heard;
 use crate::mcp::{self, Brief, Progress};
@@ -90,6 +90,7 @@ pub(super) fn context(
     job: &Job<'_>,
     folder: &LegFolder,
     chosen: &Chosen,
+    subject: Option<&review::Subject>,
 ) -> Result<(), Trouble> {
     let memory = match chosen.session {
         Some(_) => context::Memory::Conversation,
@@ -111,6 +112,7 @@ pub(super) fn context(
         output_dir: &output_dir.to_string_lossy(),
         memory,
         tools,
+        change: subject.map(|subject| &subject.change),
     };
     let prompt = context::build(&parts).and_then(|prompt| Ok((prompt, context::sections(&parts)?)));
     let (prompt, mut sections) = prompt
@@ -118,7 +120,8 @@ pub(super) fn context(
     for section in &mut sections {
         section.text = desk.redactor.text(&section.text);
     }
-    let brief = Brief::new(&job.stage.on, sections, folder);
+    let lines = subject.and_then(|subject| subject.lines.clone());
+    let brief = Brief { review: lines, ..Brief::new(&job.stage.on, sections, folder) };
     let made = || -> std::io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&output_dir)?;
         private(&folder.prompt(), desk.redactor.text(&prompt).as_bytes())?;
