@@ -18,6 +18,7 @@ use acquit_core::gate::Verdict;
 use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
 use acquit_core::outcome;
+use acquit_core::store::Pulse;
 use acquit_core::template;
 
 use super::super::desk::Desk;
@@ -72,8 +73,10 @@ pub(super) fn perform(
     let from = job.base()?;
     guard::before_publishing(desk, workspace, &from, &commit)?;
 
+    beat(desk)?;
     let ca = forge.ca.as_deref().and_then(|ca| forge::file(desk.world, ca));
     push(desk, job, workspace, &place, &token, ca.as_deref(), &commit)?;
+    beat(desk)?;
     let title = title(desk, job, &settings)?;
     let marker = Marker::of(&job.task.seed);
     let verdicts = verdicts(desk)?;
@@ -143,6 +146,14 @@ pub(super) fn perform(
 
 fn done(commit: CommitId, artifacts: Vec<Artifact>) -> Done {
     Done { moved: Some((commit, artifacts)), ..by_harness(outcome::DONE) }
+}
+
+/// Keeps the lease, and ends the leg if a person wants that.
+fn beat(desk: &mut Desk<'_>) -> Result<(), Trouble> {
+    match desk.pulse()? {
+        Pulse::Beating => Ok(()),
+        Pulse::Cancel => Err(Trouble::Leg(Ending::Cancelled)),
+    }
 }
 
 /// The commit that is delivered: the one that a stage before this made of what its gates passed, or made of it here in the same
