@@ -85,6 +85,12 @@ pub enum Verb {
         /// Why.
         reason: String,
     },
+    /// Take up what was said about a task's request at its forge, by people who may write there: comments, reviews, failed checks.
+    /// `acquit run` then goes on with it, where the workflow's publishing stage leads on `changes_requested`.
+    Feedback {
+        /// The task, such as T-1.
+        task: TaskId,
+    },
     /// Show what happened in a task: its events and what its agents said.
     Logs {
         /// The task, such as T-1.

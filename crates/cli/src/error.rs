@@ -53,6 +53,15 @@ pub enum Error {
     /// A leg.
     #[error(transparent)]
     Harness(#[from] harness::Error),
+    /// The forge of a task's request.
+    #[error("take up what was said about {task}")]
+    Forge {
+        /// The task.
+        task: TaskId,
+        /// Why not.
+        #[source]
+        source: acquit_run::forge::Error,
+    },
     /// The task cannot do that now.
     #[error("do that with {task}")]
     Illegal {
@@ -167,6 +176,7 @@ impl Error {
             | Self::Store(_)
             | Self::Process(_)
             | Self::Harness(_)
+            | Self::Forge { .. }
             | Self::Init(init::Error::File { .. })
             | Self::File { .. }
             | Self::Stalled { .. }
@@ -221,6 +231,9 @@ impl Error {
                 source: acquit_store::OpenError::Store(store::Error::Newer { .. }), ..
             } => "use the acquit that wrote it, or a newer one",
             Self::Illegal { source: Illegal::State { .. }, .. } => "`acquit task show` says where it stands",
+            Self::Illegal { source: Illegal::NoFeedback, .. } => {
+                "write `changes_requested` in `on` of the stage that publishes: { to = \"code\", budget = \"review\" }"
+            }
             Self::OpenStore { .. } => {
                 "ACQUIT_STORE names the store; ACQUIT_HOME the folder of the default one"
             }
@@ -229,6 +242,7 @@ impl Error {
             | Self::Store(_)
             | Self::Process(_)
             | Self::Harness(_)
+            | Self::Forge { .. }
             | Self::Illegal { .. }
             | Self::File { .. }
             | Self::Output(_)

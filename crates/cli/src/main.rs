@@ -83,6 +83,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         Verb::Answer { task, words } => verbs::inbox::answer(&desk, task, words),
         Verb::Approve { task } => verbs::inbox::approve(&desk, task),
         Verb::Reject { task, reason } => verbs::inbox::reject(&desk, task, reason),
+        Verb::Feedback { task } => verbs::feedback::feedback(&desk, task),
         Verb::Logs { task, follow, leg: Some(number), .. } => {
             verbs::logs::output(&desk, LegId { task, number }, follow)
         }

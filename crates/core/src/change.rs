@@ -253,6 +253,6 @@ impl Task {
             State::Waiting { request } => Some(request.question.clone()),
             State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => None,
         };
-        self.conversation.push(Remark { by: by.clone(), question, text });
+        self.conversation.push(Remark { by: by.clone(), question, text, origin: None });
     }
 }

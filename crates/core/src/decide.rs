@@ -6,6 +6,7 @@
 //! and that replaying the changes gives the same task.
 
 use crate::change::Change;
+use crate::delivery::Comment;
 use crate::failure::{Failure, kind};
 use crate::fingerprint::Fingerprint;
 use crate::ids::{Name, TaskId};
@@ -36,6 +37,11 @@ pub enum Input {
         leg: u32,
         /// What it hands over.
         report: Box<Report>,
+    },
+    /// People commented on its request, or checks failed there.
+    Feedback {
+        /// What was said; what is known already changes nothing.
+        comments: Vec<Comment>,
     },
     /// The task that it waited for is over, or mends something else.
     Release,
@@ -90,6 +96,9 @@ pub enum Illegal {
         /// What it takes.
         takes: String,
     },
+    /// Comments on a request that the workflow has no way for.
+    #[error("the workflow does not say what follows from comments on its request")]
+    NoFeedback,
     /// A stage that the workflow does not have.
     #[error("the workflow has no stage `{0}`")]
     NoStage(Name),
@@ -160,6 +169,9 @@ impl Next<'_> {
                     Purpose::Work | Purpose::Fix { .. } => self.enter(resume),
                 }
                 Ok(())
+            }
+            (Input::Feedback { comments }, State::Ended { end: End::Done } | State::Waiting { .. }) => {
+                self.feedback(comments)
             }
             (Input::Cancel { by }, State::Waiting { .. } | State::Blocked { .. }) => {
                 self.push(Change::Ended { end: End::Cancelled { by } });
@@ -460,6 +472,7 @@ impl Input {
             Self::Begin => "beginning it",
             Self::LegEnded { .. } => "ending a leg",
             Self::Release => "releasing it",
+            Self::Feedback { .. } => "taking up comments",
             Self::Cancel { .. } => "cancelling",
             Self::Retry { .. } => "trying again",
             Self::Answer { .. } => "answering",

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Usage;
 use crate::artifact::{Artifact, Requested};
+use crate::delivery::Origin;
 use crate::fingerprint::Fingerprint;
 use crate::ids::{LegId, Name, TaskId};
 use crate::leg::{Entry, Past};
@@ -184,6 +185,9 @@ pub struct Remark {
     pub question: Option<String>,
     /// What they said.
     pub text: String,
+    /// The comment that it was, if it was said at a forge. Such words come from outside, and are none of the owner's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// Who did something.

@@ -147,6 +147,7 @@ fn under_way() -> Task {
         by: Actor::Person("ann".to_owned()),
         question: Some("Pretty or compact?".to_owned()),
         text: "Compact.".to_owned(),
+        origin: None,
     }];
     task
 }

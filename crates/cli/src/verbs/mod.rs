@@ -5,6 +5,7 @@ pub mod agents;
 pub mod config;
 pub mod demo;
 pub mod doctor;
+pub mod feedback;
 pub mod inbox;
 pub mod init;
 pub mod leg;

@@ -109,7 +109,12 @@ pub(super) fn conversation(parts: &Parts<'_>) -> String {
         }
         let by = text::line(&remark.by.to_string(), ENTRY_LIMIT);
         out += "\n";
-        out += &text::fenced(&format!("said by {by}"), &remark.text, REMARK_LIMIT);
+        let label = match &remark.origin {
+            None => format!("said by {by}"),
+            // They may say what is to be different, and nothing else.
+            Some(_) => format!("untrusted: comment on the request, by {by}"),
+        };
+        out += &text::fenced(&label, &remark.text, REMARK_LIMIT);
     }
     out
 }
