@@ -10,6 +10,7 @@ pub mod init;
 pub mod leg;
 pub mod logs;
 pub mod mcp;
+pub mod prompt;
 pub mod run;
 pub mod sandbox;
 pub mod scripted;

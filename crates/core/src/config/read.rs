@@ -13,6 +13,13 @@
 //! lock_files = ["package-lock.json"]
 //! timeout = "10m"
 //!
+//! [gates.test]                  # how this repository is proven; stages name it, or all of them as "project"
+//! check = "command"             # or tests, tdd, coverage, mutation, secrets, scope, commits, dilution: docs/gates.md
+//! run = "npm test"
+//!
+//! [budgets]                     # of every workflow that says nothing else
+//! test = 3
+//!
 //! [agents.coder]
 //! adapter = "command"           # the prompt on its standard input
 //! run = ["my-agent", "--print"] # or a line for sh -c
@@ -27,6 +34,7 @@
 //! program = "~/bin/claude"      # instead of the one in PATH
 //! args = ["--effort", "high"]   # after those of the adapter
 //! model = "fast"                # a name of [models], or one that the agent knows
+//! tiers = { fast = "haiku", deep = "opus" } # for agent definitions that name a tier: fast, balanced, deep
 //! turns = 60                    # how often it may ask its model in one leg, where the agent can be told
 //! billing = "login"             # or "key": a leg does not start if the other would pay
 //!
@@ -76,8 +84,11 @@
 //! reviewer = "the platform team"
 //! ```
 
+use std::collections::BTreeMap;
+
 use super::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
 use super::{Config, Setup};
+use crate::gate::Gate;
 use crate::ids::Name;
 use crate::sandbox::Mode;
 use crate::time::Span;
@@ -117,10 +128,7 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         check_ref(source, &base, &base.value);
         base.value
     });
-    let branch_prefix = root.string("branch_prefix").map(|prefix| {
-        check_ref(source, &prefix, &format!("{}task", prefix.value));
-        prefix.value
-    });
+    let branch_prefix = branch_prefix(&mut root);
     let sandbox = root.word("sandbox", &Mode::ALL).map_or(under.sandbox, |mode| mode.value);
     let protected = protected(&mut root);
     let protected = if root.has("protected") { protected } else { under.protected };
@@ -166,6 +174,7 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
     models.extend(root.table("models").map(agent::models).unwrap_or_default());
     let mut variables = under.variables;
     variables.extend(root.table("variables").map(crate::workflow::variables).unwrap_or_default());
+    let (gates, budgets) = proof(&mut root, (under.gates, under.budgets));
     root.finish();
     let mut secrets = under.secrets.clone();
     secrets.extend(own_secrets);
@@ -186,7 +195,34 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         waiting,
         models,
         prices,
+        gates,
+        budgets,
     }
+}
+
+/// Budgets, and the gates that spend them.
+fn proof(
+    root: &mut Table<'_, '_>,
+    under: (Vec<Gate>, BTreeMap<Name, u32>),
+) -> (Vec<Gate>, BTreeMap<Name, u32>) {
+    let (mut gates, mut budgets) = under;
+    let own = root.table("budgets").map(crate::workflow::budgets).unwrap_or_default();
+    let usual: Vec<Name> = budgets.keys().cloned().collect();
+    for (name, value) in root.table("gates").map(Table::named_entries).unwrap_or_default() {
+        crate::workflow::refuse_project(root.source, &name);
+        let gate = crate::workflow::gate(name.value, value.table(), &own, &usual);
+        gates.retain(|other| other.name != gate.name);
+        gates.push(gate);
+    }
+    budgets.extend(own.into_iter().map(|(name, limit)| (name.value, limit)));
+    (gates, budgets)
+}
+
+/// What branches of tasks begin with.
+pub(crate) fn branch_prefix(table: &mut Table<'_, '_>) -> Option<String> {
+    let prefix = table.string("branch_prefix")?;
+    check_ref(table.source, &prefix, &format!("{}task", prefix.value));
+    Some(prefix.value)
 }
 
 fn setup(mut table: Table<'_, '_>) -> Option<Setup> {

@@ -13,7 +13,7 @@ use crate::definition::Definition;
 use crate::ids::{LegId, Name};
 use crate::leg::Entry;
 use crate::task::Task;
-use crate::template;
+use crate::template::{self, Template};
 use crate::workflow::{AgentWork, Stage, Work};
 
 mod sections;
@@ -75,7 +75,7 @@ pub enum Tools {
 /// Why there is no prompt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The stage's instructions are a template that cannot be rendered.
+    /// What the stage's agent is told is a template that cannot be rendered.
     #[error("render the instructions of stage `{stage}`")]
     Template {
         /// The stage.
@@ -128,15 +128,28 @@ pub fn build(parts: &Parts<'_>) -> Result<String, Error> {
 /// All that there is to tell, in sections, whatever the agent knows already; those that have nothing to say are left out.
 pub fn sections(parts: &Parts<'_>) -> Result<Vec<Section>, Error> {
     let (stage, work) = agent_stage(parts)?;
-    let template = |source| Error::Template { stage: stage.name.clone(), source };
-    let instructions = template::render(&work.instructions, &variables(parts)).map_err(template)?;
+    let variables = variables(parts);
+    let render = |template: &Template| {
+        let error = |source| Error::Template { stage: stage.name.clone(), source };
+        template.render(&variables).map_err(error)
+    };
+    let role = work.role.as_ref();
+    let persona = role.map(|role| render(&role.persona)).transpose()?.unwrap_or_default();
+    let (step, instructions) = (render(&work.step)?, render(&work.instructions)?);
     let sections = [
         ("rules", words::PREAMBLE.to_owned()),
         ("mode", words::mode(work.mode).to_owned()),
+        (
+            "role",
+            own_words(&role.map(|role| format!("Your part: {}", role.name)).unwrap_or_default(), &persona),
+        ),
+        ("tools", words::tools(work.tools())),
+        ("step", own_words("This step", &step)),
         ("instructions", own_words("Instructions of this stage", &instructions)),
         ("task", sections::task(parts)),
         ("plan", sections::plan(parts)),
         ("artifacts", sections::artifacts(parts)),
+        ("settled", sections::settled(parts)),
         ("conversation", sections::conversation(parts)),
         ("history", sections::history(parts)),
         ("reported", sections::reported(parts)),
