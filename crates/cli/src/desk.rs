@@ -182,10 +182,13 @@ fn begin_with(
     if let Some(variation) = &mut workflow.variation
         && let Some(value) = own.remove(&variation.variable)
     {
-        variation.first = variation.values.iter().position(|known| *known == value).ok_or_else(|| {
+        let position = variation.values.iter().position(|known| *known == value).ok_or_else(|| {
             let (variable, known) = (variation.variable.clone(), variation.values.join(", "));
             Error::NoValue { variable, value, known }
         })?;
+        // The others follow in the order in which they are written.
+        variation.values[..=position].rotate_right(1);
+        variation.first = 0;
     }
     Ok(own)
 }

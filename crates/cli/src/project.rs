@@ -143,9 +143,9 @@ impl Files {
         let own = self.workflow_names()?;
         let mut all: Vec<(Name, Origin)> = own
             .into_iter()
-            .map(|name| match shipped::workflows().any(|shipped| name == *shipped) {
-                true => (name, Origin::OverridesShipped),
-                false => (name, Origin::Project),
+            .map(|name| {
+                let shipped = shipped::workflows().any(|shipped| name == *shipped);
+                (name, if shipped { Origin::OverridesShipped } else { Origin::Project })
             })
             .collect();
         for name in shipped::workflows().map(Name::literal) {

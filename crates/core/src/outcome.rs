@@ -22,6 +22,8 @@ pub const PASSED: &str = "passed";
 pub const REJECTED: &str = "rejected";
 /// How an action stage ends.
 pub const DONE: &str = "done";
+/// People want something changed: a review, or comments on a request.
+pub const CHANGES_REQUESTED: &str = "changes_requested";
 
 const MARKER_BEGIN: &str = "<<<OUTCOME:";
 const MARKER_NAME_END: &str = ">>>";

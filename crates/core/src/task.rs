@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Usage;
-use crate::artifact::Artifact;
+use crate::artifact::{Artifact, Requested};
 use crate::fingerprint::Fingerprint;
 use crate::ids::{LegId, Name, TaskId};
-use crate::leg::{Entry, Past};
+use crate::leg::{Ending, Entry, Past};
 use crate::request::Request;
 use crate::sandbox::Mode;
 use crate::time::Timestamp;
@@ -269,8 +269,37 @@ impl Task {
             Artifact::Branch { .. }
             | Artifact::Commits { .. }
             | Artifact::Diff(_)
-            | Artifact::File { .. } => None,
+            | Artifact::File { .. }
+            | Artifact::Pushed { .. }
+            | Artifact::Request(_) => None,
         })
+    }
+
+    /// The request at a forge, if one was made.
+    pub fn request(&self) -> Option<&Requested> {
+        self.artifacts.iter().find_map(|artifact| match artifact {
+            Artifact::Request(request) => Some(request),
+            Artifact::Plan { .. }
+            | Artifact::Branch { .. }
+            | Artifact::Commits { .. }
+            | Artifact::Diff(_)
+            | Artifact::File { .. }
+            | Artifact::Pushed { .. } => None,
+        })
+    }
+
+    /// What its work is called: by whoever described it last, else as it was wished for.
+    pub fn headline(&self) -> &str {
+        let described = self.past.iter().rev().find_map(|past| match &past.ending {
+            Ending::Passed { outcome } => outcome.payload.get("title")?.as_str(),
+            Ending::Rejected { .. }
+            | Ending::Failed { .. }
+            | Ending::TimedOut { .. }
+            | Ending::Cancelled
+            | Ending::Lost { .. }
+            | Ending::Held { .. } => None,
+        });
+        described.map(str::trim).filter(|title| !title.is_empty()).unwrap_or(&self.seed.wish.title)
     }
 
     /// What all its ended legs used.

@@ -9,16 +9,20 @@ use crate::ids::Name;
 use crate::price::Prices;
 use crate::role::Tier;
 use crate::sandbox::{Access, Host, Mode, Networks, Resources};
+use crate::schedule::Schedule;
 use crate::secret;
 use crate::time::Span;
 
+pub mod forge;
+pub mod notify;
 mod read;
 mod stages;
 pub mod toml;
 mod waiting;
 
-pub(crate) use read::{NETWORKS, branch_prefix, grants, model};
-pub use read::{read, read_over};
+pub use forge::{Forge, Publishing};
+pub(crate) use read::{NETWORKS, OF_REQUESTS, branch_prefix, grants, model, publishing};
+pub use read::{REFERENCE, read, read_over, schema};
 pub use stages::{Lack, Lacking, check_stages};
 pub use waiting::{Hours, Patience, Waiting};
 
@@ -72,6 +76,15 @@ pub struct Config {
     /// Budgets of every workflow that says nothing else.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub budgets: BTreeMap<Name, u32>,
+    /// Where requests are made, and what they have.
+    #[serde(default)]
+    pub forge: Forge,
+    /// What is begun by the clock. Not stored with tasks: it is no part of what they run by.
+    #[serde(skip)]
+    pub schedules: Vec<Schedule>,
+    /// Whom to tell. Not stored with tasks either.
+    #[serde(skip)]
+    pub notices: notify::Notices,
 }
 
 impl Default for Config {
@@ -95,6 +108,9 @@ impl Default for Config {
             prices: Prices::new(),
             gates: Vec::new(),
             budgets: BTreeMap::new(),
+            forge: Forge::default(),
+            schedules: Vec::new(),
+            notices: notify::Notices::default(),
         }
     }
 }

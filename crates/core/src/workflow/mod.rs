@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::Publishing;
 use crate::gate::Gate;
 use crate::ids::Name;
 use crate::role::{Role, Tool};
@@ -23,7 +24,7 @@ mod stage;
 pub(crate) use gates::{budgets, gate, refuse_project};
 pub use graph::mermaid;
 pub(crate) use read::variables;
-pub use read::{Around, read, read_in};
+pub use read::{Around, REFERENCE, read, read_in, schema};
 
 /// A checked workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -228,11 +229,13 @@ impl Mode {
 }
 
 /// What acquit can do by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Make one commit of the task's work and bring it to the user's repository as a branch.
     Squash,
+    /// Push that commit and make a request of it at the forge, or bring the one that is there up to date.
+    Publish(Box<Publishing>),
 }
 
 /// Where an outcome leads.

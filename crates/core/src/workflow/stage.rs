@@ -13,7 +13,13 @@ use crate::template::{Found, Reader};
 /// Which files of an output folder are kept if a stage does not say.
 const OUTPUTS: [&str; 5] = ["*.md", "*.json", "*.txt", "*.yaml", "*.yml"];
 
-const ACTIONS: [(&str, Action); 1] = [("squash", Action::Squash)];
+#[derive(Clone, Copy)]
+enum Does {
+    Squash,
+    Publish,
+}
+
+const ACTIONS: [(&str, Does); 2] = [("squash", Does::Squash), ("publish", Does::Publish)];
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -120,6 +126,9 @@ fn work(
     limits: &mut Limits,
     from: &mut Begin,
 ) -> Option<Work> {
+    if matches!(kind, Some(Kind::Agent | Kind::Check | Kind::Human)) {
+        refuse_publishing(table);
+    }
     match kind {
         Some(Kind::Agent) => {
             table.refuse(&["action"], "only a stage of kind \"action\" has an action");
@@ -146,7 +155,19 @@ fn work(
             table.refuse(&OF_GATES, "put a stage of kind \"check\" before it");
             table.refuse(&["question"], "only a stage of kind \"human\" has a question");
             table.require("action", "say what is done: action = \"squash\"");
-            Some(Work::Action { action: table.word("action", &ACTIONS)?.value })
+            let does = table.word("action", &ACTIONS).map(|does| does.value);
+            let action = match does {
+                Some(Does::Publish) => Some(Action::Publish(Box::new(publishing(table, part)))),
+                Some(Does::Squash) => {
+                    refuse_publishing(table);
+                    Some(Action::Squash)
+                }
+                None => {
+                    publishing(table, part);
+                    None
+                }
+            };
+            Some(Work::Action { action: action? })
         }
         Some(Kind::Human) => {
             table.refuse(&OF_AGENTS, "a person answers here, not an agent");
@@ -158,12 +179,29 @@ fn work(
         }
         // Of a stage whose kind is not known any key may be meant.
         None => {
-            for key in OF_AGENTS.into_iter().chain(["action", "question"]) {
+            for key in OF_AGENTS.into_iter().chain(config::OF_REQUESTS).chain(["title", "action", "question"])
+            {
                 table.value(key);
             }
             None
         }
     }
+}
+
+/// What the request of a stage has, beyond what `[forge]` says.
+fn publishing(table: &mut Table<'_, '_>, part: &Part<'_>) -> config::Publishing {
+    let title = filled(table, "title");
+    let title = title.map(|title| part.reader.inline(table.source, part.path, &title));
+    for label in table.strings("labels").unwrap_or_default() {
+        part.reader.inline(table.source, part.path, &label);
+    }
+    config::Publishing { title, ..config::publishing(table) }
+}
+
+fn refuse_publishing(table: &mut Table<'_, '_>) {
+    let why = "only a stage with action = \"publish\" makes a request";
+    table.refuse(&config::OF_REQUESTS, why);
+    table.refuse(&["title"], why);
 }
 
 fn agent(

@@ -34,6 +34,8 @@ pub fn preview(
         output_dir: &output_dir.to_string_lossy(),
         memory: Memory::None,
         tools: tools(definition, entry),
+        // What a review is shown of the change stands in the workspace, which nobody touches for this.
+        change: None,
     };
     let mut sections = context::sections(&parts)?;
     let redactor = secrets::known(&Vault::new(config, world), config, &world.environment);

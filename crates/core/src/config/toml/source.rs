@@ -6,6 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeTable;
 
+use super::shape::Shapes;
 use super::{Mistake, Mistakes};
 
 /// The largest file that is read: a hundred times the longest workflow that a person would want to maintain.
@@ -47,6 +48,8 @@ pub(crate) struct Source<'t> {
     found: RefCell<Vec<Found>>,
     /// Mistakes of files that this one leads to.
     elsewhere: RefCell<Vec<Mistake>>,
+    /// What was asked for so far.
+    pub(super) shapes: Shapes,
 }
 
 struct Found {
@@ -78,7 +81,8 @@ impl<'t> Source<'t> {
 
     /// A text that is no TOML.
     pub(crate) fn plain(file: &'t str, text: &'t str) -> Self {
-        Self { file, text, found: RefCell::default(), elsewhere: RefCell::default() }
+        let (found, elsewhere) = (RefCell::default(), RefCell::default());
+        Self { file, text, found, elsewhere, shapes: Shapes::new() }
     }
 
     /// Takes over what was found wrong with a file that this one leads to. Who leads there twice is told once.
@@ -117,6 +121,17 @@ impl<'t> Source<'t> {
             }
             Some(_) | None => Err(self.mistakes()),
         }
+    }
+
+    /// The form of such files, as far as it was asked for.
+    pub(crate) fn schema(&self) -> serde_json::Value {
+        self.shapes.schema(self.text)
+    }
+
+    /// The keys that a reader asks for and this file does not have.
+    #[cfg(test)]
+    pub(crate) fn unseen(&self) -> Vec<String> {
+        self.shapes.unseen()
     }
 
     fn mistakes(self) -> Mistakes {
