@@ -10,6 +10,7 @@ mod interrupt;
 mod project;
 mod relay;
 mod report;
+mod shipped;
 mod verbs;
 
 use std::path::Path;
@@ -92,6 +93,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             verbs::logs::logs(&desk, task, level, follow)
         }
         Verb::Workflow(verb) => verbs::workflow::workflow(&desk, verb),
+        Verb::Prompt(verb) => verbs::prompt::prompt(&desk, &verb),
         Verb::Sandbox { policy, network, hosts, read, write, strict, print: _, command } => {
             let mode = if strict { Mode::Strict } else { Mode::On };
             verbs::sandbox::sandbox(

@@ -33,7 +33,9 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         mode,
         agent: None,
         model: None,
-        instructions: instructions.to_owned(),
+        role: None,
+        step: template::Template::default(),
+        instructions: template::Template::plain(instructions),
         outputs: Vec::new(),
         secrets: Vec::new(),
         network: None,
@@ -53,6 +55,7 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         on: on.collect(),
         limits: Limits::default(),
         consent: Consent::NotNeeded,
+        from: acquit_core::workflow::Begin::Work,
     }
 }
 

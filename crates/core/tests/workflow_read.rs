@@ -7,15 +7,39 @@ use acquit_core::config::toml::Mistakes;
 use acquit_core::config::{self, Config, check_stages};
 use acquit_core::gate::{Command, Severity};
 use acquit_core::ids::Name;
+use acquit_core::template::{Found, Texts};
 use acquit_core::time::Span;
-use acquit_core::workflow::{self, Consent, Limits, Stage, Target, Work, Workflow, mermaid};
+use acquit_core::workflow::{self, Around, Consent, Limits, Stage, Target, Work, Workflow, mermaid};
 use proptest::prelude::*;
 
 const FULL: &str = include_str!("../reference/workflow.toml");
 const CONFIG: &str = include_str!("../reference/acquit.toml");
 
+/// The texts that the reference names.
+struct Sample;
+
+impl Texts for Sample {
+    fn text(&self, path: &str) -> Found {
+        let text = match path {
+            "agents/planner.md" => {
+                "+++\ndescription = \"plans\"\ntier = \"deep\"\ntools = [\"read\"]\n+++\nPlan {{ task }}.\n"
+            }
+            "prompts/plan.md" => "Two pages.\n",
+            "prompts/style.md" => "Plain words for {{ category }}.\n",
+            _ => return Found::Absent,
+        };
+        Found::Text { shown: path.to_owned(), text: text.to_owned() }
+    }
+
+    fn names(&self, _: &str) -> Vec<String> {
+        vec!["agents/planner.md".to_owned()]
+    }
+}
+
 fn read(text: &str) -> Result<Workflow, Mistakes> {
-    workflow::read("workflows/full.toml", &Name::literal("full"), text, &[])
+    let budgets = std::collections::BTreeMap::new();
+    let around = Around { variables: &[], gates: &[], budgets: &budgets, texts: &Sample };
+    workflow::read_in("workflows/full.toml", &Name::literal("full"), text, &around)
 }
 
 #[test]

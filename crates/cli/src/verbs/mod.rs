@@ -12,6 +12,7 @@ pub mod leg;
 pub mod logs;
 pub mod mcp;
 pub mod outline;
+pub mod prompt;
 pub mod run;
 pub mod sandbox;
 pub mod schema;
