@@ -124,7 +124,9 @@ pub(crate) fn all() -> Result<(), Stop> {
         println!("    {}: {found}", requirement.name);
     }
     crate::runners::pytest()?;
-    crate::runners::cargo_mutants()
+    crate::runners::stryker()?;
+    crate::runners::cargo_mutants()?;
+    crate::openapi::fetch()
 }
 
 fn install(requirement: &Requirement) -> Result<String, Stop> {

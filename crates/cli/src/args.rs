@@ -85,6 +85,12 @@ pub enum Verb {
         /// Why.
         reason: String,
     },
+    /// Take up what was said about a task's request at its forge, by people who may write there: comments, reviews, failed checks.
+    /// `acquit run` then goes on with it, where the workflow's publishing stage leads on `changes_requested`.
+    Feedback {
+        /// The task, such as T-1.
+        task: TaskId,
+    },
     /// Show what happened in a task: its events and what its agents said.
     Logs {
         /// The task, such as T-1.
@@ -131,6 +137,9 @@ pub enum Verb {
     /// Look at workflows and find their mistakes.
     #[command(subcommand)]
     Workflow(WorkflowVerb),
+    /// Read what agents are told.
+    #[command(subcommand)]
+    Prompt(PromptVerb),
     /// Say which coding agents are here: their version, whether they can log in, and what they lack.
     ///
     /// Nothing is asked of a model, and nothing is sent anywhere. A login is looked for where the agent keeps it; whether the
@@ -194,6 +203,16 @@ pub enum Verb {
         after_help = "Exit codes:\n  0  everything is there that a task with sandbox = \"strict\" needs\n  1  something is missing; the last line says what\n\nExamples:\n  acquit doctor\n  acquit doctor --json    # { \"abilities\": [ … ], \"strict\": true }"
     )]
     Doctor,
+    /// Print the form of acquit's files as a JSON Schema, for editors that complete and check them.
+    ///
+    /// It is what this program itself reads, with a word about each key.
+    #[command(
+        after_help = "Examples:\n  acquit schema workflow > .acquit/workflow.schema.json\n  acquit schema config > .acquit/config.schema.json\n\nThen the first line of a workflow tells editors with taplo of it:\n  #:schema ../workflow.schema.json"
+    )]
+    Schema {
+        /// Which kind of file: a workflow, or acquit.toml.
+        form: Form,
+    },
     /// Print a completion script for your shell.
     Completions {
         /// The shell.
@@ -320,17 +339,69 @@ pub enum TaskVerb {
 /// What can be done with workflows.
 #[derive(Subcommand, Debug)]
 pub enum WorkflowVerb {
-    /// List the workflows of this repository.
+    /// List the workflows that can be run here, and where each comes from.
     List,
     /// Report every mistake in the configuration and the workflows, with file, line and hint.
     Check {
         /// Only this one.
         workflow: Option<Name>,
     },
+    /// Copy a workflow that comes with acquit into this repository, to change it.
+    ///
+    /// With it come the agent definitions and prompts that it uses. From then on the repository's files count, and a new version
+    /// of acquit changes nothing in them; what you remove comes from acquit again. What is there is never written over, unless
+    /// you say so.
+    #[command(
+        after_help = "Examples:\n  acquit workflow eject feature\n  acquit workflow eject nightshift --only workflow"
+    )]
+    Eject {
+        /// Which.
+        workflow: Name,
+        /// Only a part of it: `workflow` is the workflow's own file, `agents` the definitions, `prompts` the texts.
+        #[arg(long, value_enum)]
+        only: Option<Ejected>,
+        /// Write over what is there.
+        #[arg(long)]
+        force: bool,
+    },
     /// Draw a workflow as a Mermaid flowchart.
     Graph {
         /// Which; the default one if none is named.
         workflow: Option<Name>,
+    },
+}
+
+/// The parts of a workflow that can be copied.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ejected {
+    /// Its own file.
+    Workflow,
+    /// The agent definitions that its stages name.
+    Agents,
+    /// Step files, and what they and the definitions include.
+    Prompts,
+}
+
+/// What can be done with prompts.
+#[derive(Subcommand, Debug)]
+pub enum PromptVerb {
+    /// Show what an agent would be told at a stage: of a task as it stands, or of a new one. Nothing is started.
+    #[command(
+        after_help = "Examples:\n  acquit prompt show T-1 --stage code\n  acquit prompt show --workflow feature --stage code \"Add a --json flag\"\n  acquit prompt show T-1 --section task"
+    )]
+    Show {
+        /// A task, such as T-1; or the title that a new one would have.
+        #[arg(default_value = "a new task")]
+        subject: String,
+        /// The stage; of a task, the one where it stands if none is named, else the first.
+        #[arg(short, long)]
+        stage: Option<Name>,
+        /// The workflow of a new task; the default one if none is named.
+        #[arg(short, long)]
+        workflow: Option<Name>,
+        /// Only this section: rules, mode, role, step, task, plan, outcomes …
+        #[arg(long)]
+        section: Option<String>,
     },
 }
 
@@ -342,6 +413,15 @@ fn network(text: &str) -> Result<acquit_core::sandbox::Network, String> {
         "open" => Ok(Network::Open),
         _ => Err("must be off, model or open".to_owned()),
     }
+}
+
+/// A kind of file that people write.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Form {
+    /// `.acquit/acquit.toml`, and your own config.toml.
+    Config,
+    /// `.acquit/workflows/*.toml`.
+    Workflow,
 }
 
 fn model(text: &str) -> Result<String, String> {

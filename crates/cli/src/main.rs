@@ -10,6 +10,7 @@ mod interrupt;
 mod project;
 mod relay;
 mod report;
+mod shipped;
 mod verbs;
 
 use std::path::Path;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(code).unwrap_or(1));
         }
         Some(verb) if verb == acquit_run::mcp::VERB => return verbs::mcp::mcp(words),
+        Some(verb) if verb == acquit_run::syntax::VERB => return verbs::outline::outline(),
         _ => {}
     }
     let args = Args::parse();
@@ -82,6 +84,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         Verb::Answer { task, words } => verbs::inbox::answer(&desk, task, words),
         Verb::Approve { task } => verbs::inbox::approve(&desk, task),
         Verb::Reject { task, reason } => verbs::inbox::reject(&desk, task, reason),
+        Verb::Feedback { task } => verbs::feedback::feedback(&desk, task),
         Verb::Logs { task, follow, leg: Some(number), .. } => {
             verbs::logs::output(&desk, LegId { task, number }, follow)
         }
@@ -96,6 +99,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         }
         Verb::Merge { task } => verbs::merge::merge(&desk, task),
         Verb::Workflow(verb) => verbs::workflow::workflow(&desk, verb),
+        Verb::Prompt(verb) => verbs::prompt::prompt(&desk, &verb),
         Verb::Sandbox { policy, network, hosts, read, write, strict, print: _, command } => {
             let mode = if strict { Mode::Strict } else { Mode::On };
             verbs::sandbox::sandbox(
@@ -107,6 +111,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         Verb::Config(args::ConfigVerb::Show { origin }) => verbs::config::show(&desk, origin),
         Verb::Demo { keep } => verbs::demo::demo(desk, keep),
         Verb::Doctor => Ok(verbs::doctor::doctor(&desk)),
+        Verb::Schema { form } => Ok(verbs::schema::schema(&desk, form)),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "acquit", &mut script);

@@ -6,6 +6,7 @@
 //! and that replaying the changes gives the same task.
 
 use crate::change::Change;
+use crate::delivery::Comment;
 use crate::delivery::conflict::Hunk;
 use crate::failure::{Failure, kind};
 use crate::fingerprint::Fingerprint;
@@ -15,7 +16,7 @@ use crate::outcome::{self, Outcome, Source};
 use crate::request::{self, Answer, Ask, Request};
 use crate::task::{Actor, End, Root, State, Task, Tried};
 use crate::time::Span;
-use crate::workflow::{Action, Consent, Stage, Target, Transition, Work, Workflow};
+use crate::workflow::{Action, Consent, Mode, Stage, Target, Transition, Work, Workflow};
 
 mod person;
 
@@ -37,6 +38,11 @@ pub enum Input {
         leg: u32,
         /// What it hands over.
         report: Box<Report>,
+    },
+    /// People commented on its request, or checks failed there.
+    Feedback {
+        /// What was said; what is known already changes nothing.
+        comments: Vec<Comment>,
     },
     /// The task that it waited for is over, or mends something else.
     Release,
@@ -93,6 +99,9 @@ pub enum Illegal {
         /// What it takes.
         takes: String,
     },
+    /// Comments on a request that the workflow has no way for.
+    #[error("the workflow does not say what follows from comments on its request")]
+    NoFeedback,
     /// A stage that the workflow does not have.
     #[error("the workflow has no stage `{0}`")]
     NoStage(Name),
@@ -165,6 +174,9 @@ impl Next<'_> {
                 }
                 Ok(())
             }
+            (Input::Feedback { comments }, State::Ended { end: End::Done } | State::Waiting { .. }) => {
+                self.feedback(comments)
+            }
             (Input::Cancel { by }, State::Waiting { .. } | State::Blocked { .. }) => {
                 self.push(Change::Ended { end: End::Cancelled { by } });
                 Ok(())
@@ -205,6 +217,9 @@ impl Next<'_> {
             Ending::Passed { outcome } => self.passed(entry, &outcome),
             Ending::Rejected { outcome, failures } => {
                 if self.give_way(entry, &outcome, &failures) {
+                    return;
+                }
+                if self.rejected(entry, &failures) {
                     return;
                 }
                 let mut kinds: Vec<Name> = failures.iter().map(|failure| failure.kind.clone()).collect();
@@ -250,6 +265,26 @@ impl Next<'_> {
         }
     }
 
+    /// Follows what the workflow says of work that a check rejects, if it says something; says whether it did.
+    fn rejected(&mut self, entry: &Entry, failures: &[Failure]) -> bool {
+        let stage = self.workflow.stage(entry.stage.as_str());
+        if !stage.is_some_and(|stage| stage.work == Work::Check) {
+            return false;
+        }
+        let Some(transition) = self.transition(entry, &Name::literal(outcome::REJECTED)) else {
+            return false;
+        };
+        let summary = self.task.past.last().and_then(|past| past.ending.trouble()).unwrap_or_default();
+        let kind = failures.first().map_or_else(|| Name::literal(UNNAMED), |failure| failure.kind.clone());
+        let outcome = Outcome {
+            name: Name::literal(outcome::REJECTED),
+            payload: serde_json::json!({ "kind": kind, "summary": summary }),
+            source: Source::Harness,
+        };
+        self.follow(entry, &transition, &outcome);
+        true
+    }
+
     /// Waits for the task that mends the same failure, if there is one; says whether there was.
     fn give_way(&mut self, entry: &Entry, outcome: &Outcome, failures: &[Failure]) -> bool {
         let budget = Name::literal(kind::BLOCKED);
@@ -290,7 +325,7 @@ impl Next<'_> {
 
     /// A leg without a result: again while the budget lasts, then the `failed` transition, then a person.
     fn failed(&mut self, entry: &Entry, kind: &Name, reason: &str) {
-        if *kind == *kind::LOGIN {
+        if *kind == *kind::LOGIN || *kind == *kind::DELIVERY {
             // No other way of the workflow gets on without it either, so nothing is tried and nothing is spent.
             return self.ask(entry, Ask::Stuck, format!("stage {}: {reason}", entry.stage), entry.clone());
         }
@@ -345,7 +380,11 @@ impl Next<'_> {
                 }
             };
             if let Err(Empty { budget, question }) = self.spend(std::slice::from_ref(budget)) {
-                return self.ask(entry, Ask::Budget { budget }, question, resume);
+                if outcome.name == *outcome::FAILED {
+                    return self.ask(entry, Ask::Budget { budget }, question, resume);
+                }
+                let reason = question.clone();
+                return self.give_up(entry, &budget, &reason, question, resume);
             }
         }
         if self.consent(entry) == Consent::AfterIt {
@@ -369,7 +408,12 @@ impl Next<'_> {
             }
             Target::Back => match &entry.purpose {
                 Purpose::Fix { of, outcome, .. } => {
-                    let purpose = Purpose::Recheck { outcome: outcome.clone() };
+                    // What was reviewed is not what is there now, so it is reviewed anew.
+                    let purpose = if self.judges(of) {
+                        Purpose::Work
+                    } else {
+                        Purpose::Recheck { outcome: outcome.clone() }
+                    };
                     self.ready(Entry { stage: of.clone(), purpose }, Span::from(0));
                 }
                 Purpose::Resolve { of, .. } => match of.purpose {
@@ -475,6 +519,12 @@ impl Next<'_> {
         }
     }
 
+    /// Whether a stage's outcome is a judgement of the work.
+    fn judges(&self, stage: &Name) -> bool {
+        let work = self.workflow.stage(stage.as_str()).map(|stage| &stage.work);
+        matches!(work, Some(Work::Agent(agent)) if agent.mode == Mode::Review)
+    }
+
     /// Who mends what a stage's gates rejected. An action without a fix of its own ran the gates of an earlier stage.
     fn fix_stage(&self, entry: &Entry) -> Option<Name> {
         let stage: &Stage = self.workflow.stage(entry.stage.as_str())?;
@@ -507,6 +557,7 @@ impl Input {
             Self::Begin => "beginning it",
             Self::LegEnded { .. } => "ending a leg",
             Self::Release => "releasing it",
+            Self::Feedback { .. } => "taking up comments",
             Self::Cancel { .. } => "cancelling",
             Self::Retry { .. } => "trying again",
             Self::Merge => "merging",

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Usage;
-use crate::artifact::Artifact;
+use crate::artifact::{Artifact, Requested};
+use crate::delivery::Origin;
 use crate::fingerprint::Fingerprint;
 use crate::ids::{LegId, Name, TaskId};
 use crate::leg::{Ending, Entry, Past};
@@ -191,6 +192,9 @@ pub struct Remark {
     pub question: Option<String>,
     /// What they said.
     pub text: String,
+    /// The comment that it was, if it was said at a forge. Such words come from outside, and are none of the owner's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// Who did something.
@@ -297,8 +301,39 @@ impl Task {
             | Artifact::Merged { .. }
             | Artifact::Commits { .. }
             | Artifact::Diff(_)
-            | Artifact::File { .. } => None,
+            | Artifact::File { .. }
+            | Artifact::Pushed { .. }
+            | Artifact::Request(_) => None,
         })
+    }
+
+    /// The request at a forge, if one was made.
+    pub fn request(&self) -> Option<&Requested> {
+        self.artifacts.iter().find_map(|artifact| match artifact {
+            Artifact::Request(request) => Some(request),
+            Artifact::Plan { .. }
+            | Artifact::Branch { .. }
+            | Artifact::Commits { .. }
+            | Artifact::Diff(_)
+            | Artifact::File { .. }
+            | Artifact::Merged { .. }
+            | Artifact::Pushed { .. } => None,
+        })
+    }
+
+    /// What its work is called: by whoever described it last, else as it was wished for.
+    pub fn headline(&self) -> &str {
+        let described = self.past.iter().rev().find_map(|past| match &past.ending {
+            Ending::Passed { outcome } => outcome.payload.get("title")?.as_str(),
+            Ending::Rejected { .. }
+            | Ending::Failed { .. }
+            | Ending::TimedOut { .. }
+            | Ending::Cancelled
+            | Ending::Lost { .. }
+            | Ending::Conflict { .. }
+            | Ending::Held { .. } => None,
+        });
+        described.map(str::trim).filter(|title| !title.is_empty()).unwrap_or(&self.seed.wish.title)
     }
 
     /// What all its ended legs used.

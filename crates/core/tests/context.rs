@@ -33,7 +33,9 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         mode,
         agent: None,
         model: None,
-        instructions: instructions.to_owned(),
+        role: None,
+        step: template::Template::default(),
+        instructions: template::Template::plain(instructions),
         outputs: Vec::new(),
         secrets: Vec::new(),
         network: None,
@@ -53,6 +55,7 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         on: on.collect(),
         limits: Limits::default(),
         consent: Consent::NotNeeded,
+        from: acquit_core::workflow::Begin::Work,
     }
 }
 
@@ -148,6 +151,7 @@ fn under_way() -> Task {
         by: Actor::Person("ann".to_owned()),
         question: Some("Pretty or compact?".to_owned()),
         text: "Compact.".to_owned(),
+        origin: None,
     }];
     task
 }
@@ -189,6 +193,7 @@ fn parts<'a>(definition: &'a Definition, task: &'a Task, entry: &'a Entry) -> Pa
         output_dir,
         memory: acquit_core::context::Memory::None,
         tools: Tools::Absent,
+        change: None,
     }
 }
 
@@ -318,3 +323,6 @@ fn the_findings_of_a_review_reach_whoever_must_act_on_them() {
     assert!(prompt.contains("# What stage review reported with changes_requested"), "{prompt}");
     assert!(prompt.contains("src/a.rs:3 loses a line \\u{202e}"), "{prompt}");
 }
+
+#[path = "context/change.rs"]
+mod change;

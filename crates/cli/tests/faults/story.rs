@@ -131,6 +131,8 @@ fn artifact(artifact: &Artifact) -> String {
         }
         Artifact::Merged { branch, .. } => format!("merged {branch}"),
         Artifact::Diff(stats) => format!("diff {stats:?}"),
+        Artifact::Pushed { branch, .. } => format!("pushed {branch}"),
+        Artifact::Request(request) => format!("request {}", request.number),
         Artifact::File { stage, name, bytes, .. } => format!("file {stage} {name} {bytes}"),
     }
 }

@@ -4,24 +4,29 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::gate::Command;
+use crate::gate::{Command, Gate};
 use crate::ids::Name;
 use crate::price::Prices;
+use crate::role::Tier;
 use crate::sandbox::{Access, Host, Mode, Networks, Resources};
+use crate::schedule::Schedule;
 use crate::secret;
 use crate::time::Span;
 
 mod commit;
+pub mod forge;
 mod merge;
+pub mod notify;
 mod read;
 mod stages;
 pub mod toml;
 mod waiting;
 
 pub use commit::{Commit, CommitStyle, Sign};
+pub use forge::{Forge, Publishing};
 pub use merge::Merge;
-pub(crate) use read::{NETWORKS, grants, model};
-pub use read::{read, read_over};
+pub(crate) use read::{NETWORKS, OF_REQUESTS, branch_prefix, grants, model, publishing};
+pub use read::{REFERENCE, read, read_over, schema};
 pub use stages::{Lack, Lacking, check_stages};
 pub use waiting::{Hours, Patience, Waiting};
 
@@ -75,6 +80,21 @@ pub struct Config {
     /// How the merge queue works.
     #[serde(default)]
     pub merge: Merge,
+    /// How this repository is proven: gates that stages of every workflow can name, one by one or together as `project`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Gate>,
+    /// Budgets of every workflow that says nothing else.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub budgets: BTreeMap<Name, u32>,
+    /// Where requests are made, and what they have.
+    #[serde(default)]
+    pub forge: Forge,
+    /// What is begun by the clock. Not stored with tasks: it is no part of what they run by.
+    #[serde(skip)]
+    pub schedules: Vec<Schedule>,
+    /// Whom to tell. Not stored with tasks either.
+    #[serde(skip)]
+    pub notices: notify::Notices,
 }
 
 impl Default for Config {
@@ -98,6 +118,11 @@ impl Default for Config {
             prices: Prices::new(),
             commit: Commit::default(),
             merge: Merge::default(),
+            gates: Vec::new(),
+            budgets: BTreeMap::new(),
+            forge: Forge::default(),
+            schedules: Vec::new(),
+            notices: notify::Notices::default(),
         }
     }
 }
@@ -147,6 +172,9 @@ pub struct Agent {
     /// The model, or an alias of `[models]`; `None` leaves it to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The models, or aliases, that it takes for each tier of agent definitions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tiers: BTreeMap<Tier, String>,
     /// How often it may ask its model in one leg, where the agent can be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<u32>,
@@ -156,6 +184,16 @@ pub struct Agent {
     /// How it reports its outcome first of all; files and words are always there beside it.
     #[serde(default)]
     pub report: Reporting,
+}
+
+impl Agent {
+    /// The model for a stage's work, from the most particular to the most general: what the stage or its role names, what this
+    /// agent takes for the role's tier, what it takes otherwise.
+    pub fn model_for(&self, work: &crate::workflow::AgentWork) -> Option<String> {
+        let tier = work.role.as_ref().and_then(|role| role.tier);
+        let by_tier = || self.tiers.get(&tier?).cloned();
+        work.model.clone().or_else(by_tier).or_else(|| self.model.clone())
+    }
 }
 
 /// The ways in which an agent is asked to report.

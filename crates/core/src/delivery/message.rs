@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::inert_line;
 use super::style::Style;
 use crate::agent::shorten;
 use crate::config::{Commit, CommitStyle};
@@ -41,7 +42,13 @@ pub struct Parts<'a> {
 pub fn message(parts: &Parts<'_>) -> Result<String, template::Error> {
     let Parts { task, settings, seen, .. } = *parts;
     let wish = &task.seed.wish;
-    let title = visible(wish.title.lines().next().unwrap_or_default());
+    let headline = task.headline();
+    // A person's own words may close an issue; an agent's may not, and whoever pushes this branch would do it for them.
+    let title = if headline == wish.title {
+        visible(wish.title.lines().next().unwrap_or_default())
+    } else {
+        inert_line(headline)
+    };
     let style = match settings.style {
         CommitStyle::Auto => seen.clone(),
         CommitStyle::Plain => Style::usual(),
@@ -55,7 +62,7 @@ pub fn message(parts: &Parts<'_>) -> Result<String, template::Error> {
         .changes
         .iter()
         .take(CHANGES)
-        .map(|change| wrapped(&format!("- {}", visible(&shorten(change, CHANGE)))))
+        .map(|change| wrapped(&format!("- {}", inert_line(&shorten(change, CHANGE)))))
         .collect();
     let changes = changes.join("\n");
     let text = match &settings.template {
@@ -65,7 +72,7 @@ pub fn message(parts: &Parts<'_>) -> Result<String, template::Error> {
             let values = [subject, title, changes, task.id().to_string(), task.seed.branch.clone()];
             let variables: BTreeMap<String, String> =
                 VARIABLES.map(str::to_owned).into_iter().zip(values).collect();
-            template::render(template, &variables)?
+            template::Template::plain(template).render(&variables)?
         }
     };
     let mut text = format!("{}\n\n{}: {}\n", text.trim_end(), settings.trailer, task.id());

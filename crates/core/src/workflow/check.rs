@@ -2,9 +2,10 @@
 //! Whether the stages hang together is the business of [`super::flow`].
 
 use super::draft::{Draft, StageDraft, TransitionDraft};
-use super::{Mode, Target, Work, flow};
+use super::{Action, Mode, Target, Work, flow};
 use crate::config::toml::{At, Place, Source, did_you_mean};
 use crate::failure::kind;
+use crate::gate::Check;
 use crate::ids::Name;
 use crate::outcome;
 
@@ -76,11 +77,16 @@ fn outcomes(source: &Source<'_>, stage: &StageDraft) {
         },
         Work::Check => {
             need(outcome::PASSED, "which is how a check ends");
-            only(&[outcome::PASSED, outcome::FAILED], "a check");
+            only(&[outcome::PASSED, outcome::REJECTED, outcome::FAILED], "a check");
         }
-        Work::Action { .. } => {
+        Work::Action { action, .. } => {
             need(outcome::DONE, "which is how an action ends");
-            only(&[outcome::DONE, outcome::FAILED], "an action");
+            match action {
+                Action::Squash => only(&[outcome::DONE, outcome::FAILED], "an action"),
+                Action::Publish(_) => {
+                    only(&[outcome::DONE, outcome::FAILED, outcome::CHANGES_REQUESTED], "publishing");
+                }
+            }
         }
         Work::Human { .. } => {
             if stage.on.is_empty() {
@@ -93,13 +99,15 @@ fn outcomes(source: &Source<'_>, stage: &StageDraft) {
 
 fn gates(source: &Source<'_>, draft: &Draft, stage: &StageDraft) {
     for (index, gate) in stage.gates.iter().enumerate() {
-        if !draft.gates.iter().any(|known| known.value.name == gate.value) {
-            let names = draft.gates.iter().map(|known| known.value.name.as_str());
+        if draft.gate(&gate.value).is_none() {
+            let own = draft.gates.iter().map(|known| &known.value);
+            let names = own.chain(&draft.shared).map(|known| known.name.as_str());
             let hint = did_you_mean(gate.value.as_str(), "gates are", names);
             let declare = || format!("declare it: [gates.{}] with run = \"…\"", gate.value);
             let hint = hint.unwrap_or_else(declare);
             source.report(gate.place, format!("unknown gate `{}`", gate.value), Some(hint));
         }
+        review(source, draft, stage, gate);
         if stage.gates[..index].iter().any(|earlier| earlier.value == gate.value) {
             source.report(gate.place, format!("the gate `{}` is there twice", gate.value), None);
         }
@@ -121,6 +129,32 @@ fn conflict(source: &Source<'_>, draft: &Draft) {
                 Some(hint),
             );
         }
+    }
+}
+
+/// A gate that looks at the findings of a review needs one, and a way to send the work back.
+fn review(source: &Source<'_>, draft: &Draft, stage: &StageDraft, gate: &At<Name>) {
+    let known = draft.gates.iter().find(|known| known.value.name == gate.value);
+    let Some(Check::Review(settings)) = known.map(|known| &known.value.check) else { return };
+    let (name, stage_name) = (&gate.value, &stage.name.value);
+    match &stage.work {
+        Some(Work::Agent(agent)) if agent.mode == Mode::Review => {}
+        Some(_) => {
+            let what = format!(
+                "the gate `{name}` looks at the findings of a review, and stage `{stage_name}` is none"
+            );
+            let hint = "name it in a stage with mode = \"review\"".to_owned();
+            return source.report(gate.place, what, Some(hint));
+        }
+        None => return,
+    }
+    let outcome = &settings.outcome;
+    if stage.on_place.is_some() && !stage.on.iter().any(|known| known.outcome.value == *outcome) {
+        let what =
+            format!("a critical finding ends stage `{stage_name}` with `{outcome}`, which it does not have");
+        let hint =
+            format!("say where it leads, or set `outcome` in [gates.{name}] to the one that sends work back");
+        source.report(gate.place, what, Some(hint));
     }
 }
 
@@ -200,10 +234,10 @@ fn unused(source: &Source<'_>, draft: &Draft) {
     // Whoever mistyped a name where it is used gets told so there.
     let budgets = draft.all_budgets();
     let transitions = || draft.stages.iter().flat_map(|stage| &stage.on);
-    let kinds = || draft.gates.iter().map(|gate| &gate.value.kind);
+    let kinds = || draft.gates.iter().map(|gate| &gate.value).chain(&draft.shared).map(|gate| &gate.kind);
     let spent = || kinds().chain(transitions().filter_map(|it| it.budget.as_ref()).map(|it| &it.value));
     let run = || draft.stages.iter().flat_map(|stage| &stage.gates).map(|gate| &gate.value);
-    let gates_resolve = run().all(|name| draft.gates.iter().any(|gate| gate.value.name == *name));
+    let gates_resolve = run().all(|name| draft.gate(name).is_some());
     let budgets_resolve = spent().all(|name| budgets.contains_key(name));
 
     for gate in draft.gates.iter().filter(|_| draft.whole && gates_resolve) {

@@ -60,6 +60,7 @@ fn shape(workflow: &Workflow, stage: &Stage) -> String {
         Work::Action { action, .. } => match action {
             super::Action::Squash => ("[[", "squash".to_owned(), "]]"),
             super::Action::Merge => ("[[", "merge".to_owned(), "]]"),
+            super::Action::Publish(_) => ("[[", "publish".to_owned(), "]]"),
         },
         Work::Human { question } => ("([", escape(question), "])"),
     };

@@ -1,114 +1,74 @@
 //! Reads a workflow from TOML. Every mistake is reported, with its place and what can be done about it.
 //!
 //! A workflow with everything in it:
-//!
-//! ```toml
-//! description = "plan, write, check, review, deliver"
-//! start = "plan"                # default: the first stage
-//!
-//! [budgets]                     # how often each kind of failure, or a loop of your own, may happen
-//! test = 3
-//! rework = 2
-//!
-//! [variables]                   # {{ tone }} in instructions
-//! tone = "short"
-//!
-//! [variation]                   # a variable with values to try one after another
-//! variable = "category"
-//! values = ["tests", "docs"]
-//! first = "tests"               # default: the first
-//!
-//! [gates.test]
-//! check = "command"             # or tests, tdd, coverage, mutation, secrets, scope, commits, dilution: docs/gates.md
-//! run = "cargo test"            # a line for sh -c, or a list: program and arguments
-//! report = "libtest"            # what it prints, or { junit = "report.xml" }: shown with the verdict
-//! kind = "test"                 # the budget that a failure spends; default: its name, if that is a budget, or "gate"
-//! severity = "error"            # or "warning": shown, but rejects nothing
-//! timeout = "10m"
-//! network = "off"               # or "model" or "open"; default: the project's
-//!
-//! [stages.plan]                 # an agent stage: it has a mode
-//! mode = "plan"                 # plan, implement, review, investigate, design, fix or resolve
-//! agent = "coder"               # default: the project's
-//! model = "fast"                # of [models], or as the agent knows it; default: the agent's
-//! instructions = "Be {{ tone }}. Look for {{ category }}."
-//! outputs = ["*.md"]            # files of the output folder that are kept
-//! timeout = "30m"               # the whole turn
-//! idle = "5m"                   # without printing anything; default: as long as it likes
-//! output = "256MiB"             # what it may print
-//! secrets = ["REGISTRY_TOKEN"]  # of the project's, only here
-//! network = "open"              # or "model" or "off"; default: the project's
-//! approval = true               # a person agrees before the task moves on
-//! on = { plan_complete = "code", nothing_to_do = "next-variation" }
-//!
-//! [stages.code]
-//! mode = "implement"
-//! gates = ["test"]
-//! fix = "mend"                  # default: the stage itself is tried again
-//! [stages.code.on]
-//! pr_ready = "verify"           # a stage, or done, failed, person, back, next-variation
-//! stuck = ["plan", "person"]    # several: a person chooses;  []: a person decides
-//!
-//! [stages.mend]
-//! mode = "fix"
-//! on = { fixed = "back" }       # the gates of the stage that was rejected are run again
-//!
-//! [stages.verify]
-//! kind = "check"                # gates only, no model
-//! gates = ["test"]
-//! on = { passed = "review" }
-//!
-//! [stages.review]
-//! mode = "review"
-//! on.approved = "sign-off"
-//! [stages.review.on.changes_requested]
-//! to = "code"
-//! budget = "rework"             # a cycle must spend something, or ask a person
-//! description = "what must change"
-//! schema = { type = "object", required = ["findings"], properties = { findings = { type = "array" } } }
-//!
-//! [stages.sign-off]
-//! kind = "human"
-//! question = "Ship it?"
-//! on = { approved = "deliver", rejected = "failed" }
-//!
-//! [stages.deliver]
-//! kind = "action"               # code of acquit's own
-//! action = "squash"
-//! irreversible = true           # a person agrees before it begins
-//! on = { done = "done" }
-//! ```
+#![doc = concat!("```toml\n", include_str!("../../reference/workflow.toml"), "```")]
 
 use std::collections::BTreeMap;
 
 use super::draft::Draft;
-use super::{Variation, check, placeholders, stage};
+use super::gates::{self, budgets, gate};
+use super::{Variation, check, stage};
 use crate::config;
 use crate::config::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
-use crate::failure::kind;
-use crate::gate::check::{Plain, UnknownKind};
-use crate::gate::{Check, Command, Gate, Severity};
+use crate::gate::Gate;
 use crate::ids::Name;
-use crate::time::Span;
+use crate::template::{Known, NoTexts, Reader, Texts, refuse_builtin};
 
 /// The most stages of a workflow: beyond it nobody sees through the graph, and what is written is a generated accident.
 const MOST_STAGES: usize = 200;
 
-/// The highest budget: what fails a hundred times will not succeed the next time, and each try costs money.
-const MOST_RETRIES: u32 = 100;
+/// What a workflow finds around it: everything that is not written in its own file.
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
+    /// The project's own variables.
+    pub variables: &'a [String],
+    /// The project's gates, which stages name one by one or together as `project`.
+    pub gates: &'a [Gate],
+    /// The project's budgets.
+    pub budgets: &'a BTreeMap<Name, u32>,
+    /// Agent definitions, step files and what they include.
+    pub texts: &'a dyn Texts,
+}
 
-/// How long a gate may take if it does not say: longer than most test suites.
-const GATE_TIMEOUT: Span = Span::mins(10);
+/// A workflow with everything in it, and a word about each key.
+pub const REFERENCE: &str = include_str!("../../reference/workflow.toml");
 
-/// Reads and checks the workflow `name`. `file` is what mistakes call it; `known` are the project's own variables.
+/// The form of a workflow, for editors: a JSON Schema.
+pub fn schema() -> serde_json::Value {
+    reference().schema()
+}
+
+/// The reference, read.
+fn reference() -> Source<'static> {
+    #[expect(clippy::expect_used, reason = "the reference is part of the program, and tests read it")]
+    let (source, root) = Source::parse("workflow.toml", REFERENCE).expect("the reference is TOML");
+    let budgets = BTreeMap::new();
+    let around = Around { variables: &[], gates: &[], budgets: &budgets, texts: &NoTexts };
+    draft(Table::root(&source, &root), &Name::literal("workflow"), &around);
+    source
+}
+
+/// Reads and checks the workflow `name`, which needs nothing but itself. `file` is what mistakes call it; `known` are the
+/// project's own variables.
 pub fn read(file: &str, name: &Name, text: &str, known: &[String]) -> Result<super::Workflow, Mistakes> {
+    let (gates, budgets) = (Vec::new(), BTreeMap::new());
+    read_in(file, name, text, &Around { variables: known, gates: &gates, budgets: &budgets, texts: &NoTexts })
+}
+
+/// Reads and checks the workflow `name` in its surroundings.
+pub fn read_in(
+    file: &str,
+    name: &Name,
+    text: &str,
+    around: &Around<'_>,
+) -> Result<super::Workflow, Mistakes> {
     let (source, root) = Source::parse(file, text)?;
-    let draft = draft(Table::root(&source, &root), known);
+    let draft = draft(Table::root(&source, &root), name, around);
     check::check(&source, &draft);
     source.end(draft.build(name))
 }
 
-fn draft(mut root: Table<'_, '_>, known: &[String]) -> Draft {
+fn draft(mut root: Table<'_, '_>, name: &Name, around: &Around<'_>) -> Draft {
     let source = root.source;
     let description = root.string("description").map_or_else(String::new, |text| text.value);
     let start = root.name("start");
@@ -119,7 +79,8 @@ fn draft(mut root: Table<'_, '_>, known: &[String]) -> Draft {
     let variables = root.table("variables").map(variables).unwrap_or_default();
     let variation = root.table("variation").and_then(|table| variation(table, &variables));
 
-    let mut template = placeholders::Known::new(known);
+    let branch_prefix = config::branch_prefix(&mut root);
+    let mut template = Known::new(around.variables);
     template.extend(variables.keys().map(String::as_str));
     template.extend(variation.iter().map(|variation| variation.variable.as_str()));
     let varies = root.has("variation");
@@ -127,10 +88,15 @@ fn draft(mut root: Table<'_, '_>, known: &[String]) -> Draft {
         template.uncertain();
     }
 
+    let usual: Vec<Name> = around.budgets.keys().cloned().collect();
     let mut gates = Vec::new();
     for (name, value) in root.table("gates").map(Table::named_entries).unwrap_or_default() {
-        gates.push(At { place: name.place, value: gate(name.value, value.table(), &budgets) });
+        gates::refuse_project(source, &name);
+        gates.push(At { place: name.place, value: gate(name.value, value.table(), &budgets, &usual) });
     }
+    let path = format!("workflows/{name}.toml");
+    let reader = Reader { texts: around.texts, known: &template, variation: variation.as_ref() };
+    let part = stage::Part { reader: &reader, path: &path, shared: around.gates };
     let (mut stages, mut unread) = (Vec::new(), Vec::new());
     let table = root.table("stages");
     let unreadable = table.is_none() && root.has("stages");
@@ -141,7 +107,7 @@ fn draft(mut root: Table<'_, '_>, known: &[String]) -> Draft {
             source.report(place, what, None);
         }
         for (key, value) in entries.into_iter().take(MOST_STAGES) {
-            match stage::read(source, key, &value, &template, &mut whole) {
+            match stage::read(source, key, &value, &part, &mut whole) {
                 Some(stage) => stages.push(stage),
                 None => unread.push(key.value.to_owned()),
             }
@@ -159,6 +125,9 @@ fn draft(mut root: Table<'_, '_>, known: &[String]) -> Draft {
         conflict,
         stages,
         gates,
+        shared: shared(around.gates),
+        usual: around.budgets.clone(),
+        branch_prefix,
         budgets,
         variation,
         varies,
@@ -168,10 +137,13 @@ fn draft(mut root: Table<'_, '_>, known: &[String]) -> Draft {
     }
 }
 
-fn budgets(table: Table<'_, '_>) -> Vec<(At<Name>, u32)> {
-    // A budget whose limit is wrong is still declared; the mistake is noted.
-    let entries = table.named_entries().into_iter();
-    entries.map(|(name, value)| (name, value.count(MOST_RETRIES).unwrap_or(0))).collect()
+/// The project's gates in all the forms in which stages can name them.
+fn shared(gates: &[Gate]) -> Vec<Gate> {
+    let others = gates
+        .iter()
+        .map(super::gates::unbroken)
+        .filter(|other| gates.iter().all(|gate| gate.name != other.name));
+    gates.iter().cloned().chain(others).collect()
 }
 
 /// Reads `[variables]`: strings by names that nothing else has.
@@ -179,7 +151,7 @@ pub(crate) fn variables(table: Table<'_, '_>) -> BTreeMap<String, String> {
     let source = table.source;
     let mut variables = BTreeMap::new();
     for (name, value) in table.named_entries() {
-        placeholders::refuse_builtin(source, &name);
+        refuse_builtin(source, &name);
         if let Some(text) = value.string() {
             variables.insert(name.value.to_string(), text.value);
         }
@@ -195,7 +167,7 @@ fn variation(mut table: Table<'_, '_>, variables: &BTreeMap<String, String>) -> 
     table.require("values", "list the values to try, in order");
     let first = table.string("first");
     if let Some(name) = &variable {
-        placeholders::refuse_builtin(source, name);
+        refuse_builtin(source, name);
         if variables.contains_key(name.value.as_str()) {
             let what = format!("{} is both a variable and the variation", quoted(name.value.as_str()));
             source.report(name.place, what, None);
@@ -223,47 +195,12 @@ fn variation(mut table: Table<'_, '_>, variables: &BTreeMap<String, String>) -> 
     Some(Variation { variable: variable?.value.to_string(), values, first: position.unwrap_or(0) })
 }
 
-/// Reads a gate. One that could not be read is still declared, so that the stages that name it are not blamed.
-fn gate(name: Name, table: Option<Table<'_, '_>>, budgets: &[(At<Name>, u32)]) -> Gate {
-    const SEVERITIES: [(&str, Severity); 2] = [("error", Severity::Error), ("warning", Severity::Warning)];
-    let unread = || Check::Command(Plain { run: Command::Program(Vec::new()), report: None });
-    let Some(table) = table else {
-        let kind = Name::literal("gate");
-        return Gate {
-            name,
-            check: unread(),
-            kind,
-            severity: Severity::Error,
-            timeout: GATE_TIMEOUT,
-            network: None,
-        };
-    };
-    let mut table = table.named(format!("gate `{name}`"));
-    let check = Check::read(&mut table);
-    let known = |word: &str| {
-        let declared = budgets.iter().any(|(budget, _)| budget.value == *word);
-        declared || kind::DEFAULTS.iter().any(|(budget, _)| *budget == word)
-    };
-    let kind = table.name("kind").map(|kind| {
-        if !known(kind.value.as_str()) {
-            let names = kind::DEFAULTS.iter().map(|(name, _)| *name);
-            let names = names.chain(budgets.iter().map(|(budget, _)| budget.value.as_str()));
-            check::report_budget(table.source, &kind, names);
-        }
-        kind.value
-    });
-    let by_name = || if known(name.as_str()) { name.clone() } else { Name::literal("gate") };
-    let kind = kind.unwrap_or_else(by_name);
-    let severity = table.word("severity", &SEVERITIES).map_or(Severity::Error, |severity| severity.value);
-    let timeout = table.span("timeout").unwrap_or(GATE_TIMEOUT);
-    let network = table.word("network", &config::NETWORKS).map(|network| network.value);
-    let check = match check {
-        Ok(check) => {
-            table.finish();
-            check
-        }
-        // Of a check that is not known any key may be meant.
-        Err(UnknownKind) => None,
-    };
-    Gate { name, check: check.unwrap_or_else(unread), kind, severity, timeout, network }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_has_every_key_that_is_read() {
+        assert_eq!(reference().unseen(), [""; 0]);
+    }
 }

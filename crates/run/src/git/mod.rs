@@ -10,6 +10,7 @@ mod diff;
 mod error;
 mod id;
 mod identity;
+mod push;
 mod sign;
 mod source;
 
@@ -19,6 +20,8 @@ pub(crate) use diff::pending;
 pub use error::Error;
 pub use id::{CommitId, InvalidCommitId, ObjectFormat};
 pub use identity::Identity;
+pub use push::{Access, Direction, Pushed, Trouble, Way as PushWay, meaning};
 pub use sign::{Signing, User};
+use source::global_config;
 pub use source::{Base, Source};
 pub(crate) use source::{is_ref_component, is_ref_name};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use acquit_core::definition::Definition;
 use acquit_core::event::{Body, Level, Step};
 use acquit_core::failure::{Failure, kind};
-use acquit_core::gate::Verdict;
+use acquit_core::gate::{Check, Verdict};
 use acquit_core::ids::Name;
 use acquit_core::leg::{Ending, Entry, Purpose, Report};
 use acquit_core::outcome::{self, Left, Outcome, Source as Reported, Wrong};
@@ -14,7 +14,7 @@ use acquit_core::task::Task;
 use acquit_core::workflow::{Action, AgentWork, Mode, Stage, Work};
 
 use super::desk::Desk;
-use super::{Trouble, artifacts, enclosure, guard, perform, sync, turn};
+use super::{Trouble, artifacts, enclosure, guard, perform, review, sync, turn};
 use crate::git::{CommitId, Identity, Source};
 use crate::workspace::{Leftovers, Locked, Rules, Work as Collected, Workspace};
 use crate::world::LegFolder;
@@ -87,7 +87,8 @@ pub(super) fn stage(
     let missing = || Trouble::failed(kind::HARNESS, format!("the workflow has no stage `{}`", entry.stage));
     let stage = definition.workflow.stage(entry.stage.as_str()).ok_or_else(missing)?;
     let source = serde_json::from_value(definition.source.clone()).map_err(|e| Trouble::harness(&e))?;
-    let start = task.tip.parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
+    let start = task.start_of(entry, &definition.workflow);
+    let start = start.parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
     let base = task.base().parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
     let mut job = Job { task, definition, entry, stage, source, start, base };
 
@@ -97,9 +98,9 @@ pub(super) fn stage(
     desk.step(Step::Workspace);
     let done = match (&entry.purpose, &stage.work) {
         (Purpose::Merge, Work::Action { commits, .. }) => {
-            perform::action(desk, &job, Action::Merge, *commits, &workspace)?
+            perform::action(desk, &job, &Action::Merge, *commits, &workspace)?
         }
-        (_, Work::Action { action, commits }) => perform::action(desk, &job, *action, *commits, &workspace)?,
+        (_, Work::Action { action, commits }) => perform::action(desk, &job, action, *commits, &workspace)?,
         (Purpose::Recheck { outcome }, Work::Agent(_) | Work::Check) => {
             Done { outcome: outcome.clone(), ..by_harness(outcome::PASSED) }
         }
@@ -114,9 +115,10 @@ pub(super) fn stage(
     let mut failures = done.failures.clone();
     // An action runs its gates before it does anything.
     let gated = !asks && !matches!(stage.work, Work::Action { .. });
-    if gated {
-        failures.extend(gates(desk, &job, &stage.gates, &workspace)?);
-    }
+    let judged =
+        if gated { gates(desk, &job, &stage.gates, &workspace, &done.outcome)? } else { Judged::default() };
+    let done = judged.overrule(desk, done);
+    failures.extend(judged.failures);
     let proof = if gated && !stage.gates.is_empty() { Proof::Given } else { Proof::Missing };
     desk.step(Step::Gates);
     let artifacts = artifacts::collect(desk, &job, &done);
@@ -164,7 +166,11 @@ fn agent_turn(
 ) -> Result<Done, Trouble> {
     let folder = desk.world.leg_folder(desk.hold.leg);
     let chosen = turn::choose(desk, job, agent)?;
-    turn::context(desk, job, &folder, &chosen)?;
+    let subject = match agent.mode {
+        Mode::Review => Some(review::subject(desk, job, workspace)?),
+        Mode::Plan | Mode::Implement | Mode::Investigate | Mode::Design | Mode::Fix | Mode::Resolve => None,
+    };
+    turn::context(desk, job, &folder, &chosen, subject.as_ref())?;
     desk.step(Step::Context);
     let launch = turn::configure(desk, job, agent, chosen)?;
     desk.step(Step::Agent);
@@ -188,6 +194,9 @@ fn agent_turn(
             desk.notice(Level::Info, words);
         }
     })?;
+    if let Some(subject) = &subject {
+        subject.check(&outcome)?;
+    }
     desk.redactor.value(&mut outcome.payload);
     desk.step(Step::Outcome);
     let failures = sync::resolution(job, workspace, &outcome, &collected)?;
@@ -278,29 +287,64 @@ fn handed_over(folder: &LegFolder) -> Result<Option<Outcome>, Wrong> {
     outcome::from_handoff(&text.unwrap_or_default())
 }
 
+/// What the gates came to.
+#[derive(Default)]
+pub(super) struct Judged {
+    /// What is to be mended.
+    pub(super) failures: Vec<Failure>,
+    /// How the stage ends instead, because of what its own agent found.
+    instead: Option<Name>,
+}
+
+impl Judged {
+    /// Takes the outcome that the stage ends with, whatever its agent chose; what it chose is kept beside it. A review that found
+    /// something critical sends the work back on the way that the workflow has for that, so that whatever is mended
+    /// stands the same gates again.
+    fn overrule(&self, desk: &mut Desk<'_>, mut done: Done) -> Done {
+        let Some(name) = self.instead.as_ref().filter(|name| **name != done.outcome.name) else {
+            return done;
+        };
+        let said = std::mem::replace(&mut done.outcome.name, name.clone());
+        desk.notice(
+            Level::Warning,
+            format!("the review ended `{said}` with a critical finding: taken as `{name}`"),
+        );
+        if let Some(payload) = done.outcome.payload.as_object_mut() {
+            payload.insert(OVERRULED.to_owned(), said.to_string().into());
+        }
+        done
+    }
+}
+
+/// Where the payload of an overruled outcome has what its agent had chosen.
+const OVERRULED: &str = "overruled";
+
 /// Runs gates in their order. All of them, so that one fix leg hears of everything.
 pub(super) fn gates(
     desk: &mut Desk<'_>,
     job: &Job<'_>,
     names: &[Name],
     workspace: &Locked,
-) -> Result<Vec<Failure>, Trouble> {
-    let mut failures = Vec::new();
+    outcome: &Outcome,
+) -> Result<Judged, Trouble> {
+    let mut judged = Judged::default();
     for name in names {
         let Some(gate) = job.definition.workflow.gate(name.as_str()) else {
             return Err(Trouble::failed(kind::HARNESS, format!("the workflow has no gate `{name}`")));
         };
         // Viewers should see what came before while a long check runs.
         desk.flush()?;
-        let verdict: Verdict = gate::run(desk, job, gate, workspace)?;
-        if verdict.rejects() {
-            failures.extend(verdict.failure.clone());
+        let verdict: Verdict = gate::run(desk, job, gate, workspace, outcome)?;
+        match &gate.check {
+            Check::Review(review) if verdict.rejects() => judged.instead = Some(review.outcome.clone()),
+            _ if verdict.rejects() => judged.failures.extend(verdict.failure.clone()),
+            _ => {}
         }
         desk.note(Body::Gate { verdict: Box::new(verdict) });
         // The tests of a hostile change are hostile code: the next gate judges the work, not what this one made of it.
         workspace.discard()?;
     }
-    Ok(failures)
+    Ok(judged)
 }
 
 fn report(
@@ -319,10 +363,12 @@ fn report(
     };
     let new = |commit: &CommitId, known: &str| (commit.as_str() != known).then(|| commit.to_string());
     let proven = (proof == Proof::Given && failures.is_empty()).then(|| base.to_string());
+    // Where a stage began from the base, what an earlier try left is not the task's work any more.
     let (tip, base) = (new(&tip, &job.task.tip), new(&base, job.task.base()));
     let learning = outcome
         .summary()
-        .filter(|_| failures.is_empty() && super::has_agent(&job.entry.purpose, &job.stage.work))
+        .filter(|_| failures.is_empty() && outcome.payload.get(OVERRULED).is_none())
+        .filter(|_| super::has_agent(&job.entry.purpose, &job.stage.work))
         .map(|summary| format!("{}: {summary}", job.stage.name));
     let ending =
         if failures.is_empty() { Ending::Passed { outcome } } else { Ending::Rejected { outcome, failures } };

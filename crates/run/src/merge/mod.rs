@@ -122,18 +122,18 @@ impl Head<'_> {
             let result = self.result(&now, &stack)?;
             let planned: Vec<_> = stack.iter().map(|one| (one.task, one.commit.to_string())).collect();
             desk.store.plan_merges(desk.hold, &self.queue, &planned)?;
-            fault::at("merge-planned", &desk.world.environment);
+            fault::point("merge-planned", &desk.world.environment);
             match self.ground.land(&self.job.source, &self.queue.branch, &result, &now)? {
                 Landed::Elsewhere => continue,
                 Landed::Moved => {}
             }
-            fault::at("merge-moved", &desk.world.environment);
+            fault::point("merge-moved", &desk.world.environment);
             let words = format!("{} moved to {}: {}", self.queue.branch, result.short(), tasks(&stack));
             desk.notice(Level::Info, words);
             let merged: Vec<_> =
                 planned.into_iter().map(|(task, commit)| (task, Settled::Merged { commit })).collect();
             self.settle(desk, &merged)?;
-            fault::at("merge-settled", &desk.world.environment);
+            fault::point("merge-settled", &desk.world.environment);
             return Ok(Tried::Settled);
         }
         let words =

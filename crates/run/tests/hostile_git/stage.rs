@@ -6,11 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acquit_run::git::{CommitId, Form, Git, Identity, Source, User};
+use acquit_run::git::{Access, CommitId, Direction, Form, Git, Identity, PushWay, Source, User};
 use acquit_run::process::Spawner;
 use acquit_run::secrets::{Known, Redactor, Secret};
 use acquit_run::workspace::{
-    Around, Become, Error, Leftovers, Locked, Move, Rebased, Rules, Work, Workspace,
+    Around, Become, Error, Leftovers, Locked, Move, Rebased, Rules, Sent, Work, Workspace,
 };
 use acquit_testkit::repo::{self, Repo};
 
@@ -229,6 +229,7 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
         workspace.publish(&source, BRANCH, &squashed).unwrap();
         workspace.publish(&source, BRANCH, &squashed).unwrap();
         moved(stage, &workspace, &source, &base, &start);
+        send(stage, &workspace, &source, &squashed);
     }
     plant(stage);
     workspace.keep_in_source(&source, "T-1").unwrap();
@@ -271,6 +272,26 @@ fn moved(stage: &Stage, workspace: &Locked, source: &Source, base: &CommitId, ti
     workspace.keep_history("T-1", "leg-1", tip).unwrap();
     workspace.diff(&onto, &rebased, Form::Patch).unwrap();
     source.diff(&git, base, &onto, Form::Stat).unwrap();
+}
+
+/// To a remote, with a login that nobody gives.
+fn send(stage: &Stage, workspace: &Locked, source: &Source, commit: &CommitId) {
+    let git = stage.git();
+    let home = stage.repo.beside("home");
+    assert!(git.credential(&home, "https", "example.org", &[]).is_none());
+    for direction in [Direction::Fetch, Direction::Push] {
+        let _ = source.remote_url(&git, Some(&home), "origin", direction);
+    }
+    let remote = stage.repo.beside("remote.git");
+    if !remote.exists() {
+        fs::create_dir(&remote).unwrap();
+        repo::git(&remote, &["init", "--quiet", "--bare"]);
+    }
+    let url = format!("file://{}", remote.display());
+    let way = PushWay { url: &url, access: Access::Open, ca: None, proxy: None };
+    for _ in 0..2 {
+        assert_eq!(workspace.send(&way, BRANCH, commit, &[]).unwrap(), Sent::There);
+    }
 }
 
 /// Other states of the work, beside it. What programs of the change left in that tree is as hostile as what an agent left.

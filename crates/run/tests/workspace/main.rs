@@ -12,6 +12,7 @@ mod hostile;
 mod kit;
 mod life;
 mod publish;
+mod push;
 mod rebase;
 mod scratch;
 mod source;

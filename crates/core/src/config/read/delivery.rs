@@ -11,7 +11,7 @@ pub(super) fn commit(mut table: Table<'_, '_>, usual: Commit) -> Commit {
     let style = table.word("style", &CommitStyle::ALL).map_or(usual.style, |style| style.value);
     let template = table.string("template").map(|text| {
         let blank = VARIABLES.map(|name| (name.to_owned(), "x".to_owned())).into();
-        match template::render(&text.value, &blank) {
+        match template::Template::plain(&text.value).render(&blank) {
             Ok(rendered) if rendered.trim().is_empty() => {
                 source.report(text.place, "the template is empty", None);
             }

@@ -19,7 +19,7 @@ use super::squash;
 use crate::fault;
 use crate::git::{CommitId, Signing};
 use crate::harness::desk::Desk;
-use crate::harness::work::{Done, Job, Proof, by_harness, gates};
+use crate::harness::work::{Done, Job, Proof, by_harness};
 use crate::harness::{Trouble, guard};
 use crate::merge::Head;
 use crate::supervise;
@@ -66,7 +66,7 @@ pub(super) fn merge(
             proof: proof(&job, &names, workspace)?,
         };
         desk.store.enter_queue(desk.hold, &queue, &candidate)?;
-        fault::at("merge-entered", &desk.world.environment);
+        fault::point("merge-entered", &desk.world.environment);
         let settled = turn(desk, &job, &queue, &candidate, &names, signing.as_ref());
         match settled? {
             Settled::Merged { commit } => {
@@ -198,7 +198,7 @@ pub(crate) fn judge(
     let job = Job { start: top.clone(), base: base.clone(), ..job.clone() };
     ground.prepare(&desk.hold.leg.to_string(), top, &job.task.seed.branch)?;
     super::setup(desk, &job, ground)?;
-    gates(desk, &job, names, ground)
+    squash::judged(desk, &job, names, ground)
 }
 
 /// The end of a leg whose work is in the branch.
@@ -241,6 +241,7 @@ fn proof(job: &Job<'_>, names: &[Name], workspace: &Locked) -> Result<String, Tr
         | Check::Tdd(_)
         | Check::Coverage(_)
         | Check::Mutation(_)
+        | Check::Review(_)
         | Check::Secrets(_) => false,
     });
     let task = own.then(|| job.task.id());

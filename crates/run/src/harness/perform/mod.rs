@@ -8,6 +8,7 @@ use super::work::{Done, Job};
 use crate::workspace::Locked;
 
 mod merge;
+mod publish;
 mod setup;
 mod squash;
 
@@ -19,12 +20,13 @@ pub(crate) use setup::setup_aside;
 pub(super) fn action(
     desk: &mut Desk<'_>,
     job: &Job<'_>,
-    action: Action,
+    action: &Action,
     commits: Commits,
     workspace: &Locked,
 ) -> Result<Done, Trouble> {
     match action {
         Action::Squash => squash::squash(desk, job, commits, workspace),
+        Action::Publish(settings) => publish::perform(desk, job, settings, commits, workspace),
         Action::Merge => merge::merge(desk, job, commits, workspace),
     }
 }

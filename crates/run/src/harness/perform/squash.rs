@@ -9,6 +9,7 @@ use acquit_core::delivery::message::{Parts, message};
 use acquit_core::delivery::style::{LOOKED_AT, Style};
 use acquit_core::event::Level;
 use acquit_core::failure::{Failure, kind};
+use acquit_core::gate::Check;
 use acquit_core::ids::Name;
 use acquit_core::outcome;
 use acquit_core::workflow::Commits;
@@ -56,7 +57,7 @@ fn prove(
     desk.notice(Level::Info, format!("the gates are run again, on {}", job.base.short()));
     workspace.prepare(&desk.hold.leg.to_string(), &job.start, &job.task.seed.branch)?;
     super::setup(desk, job, workspace)?;
-    gates(desk, job, &names, workspace)
+    judged(desk, job, &names, workspace)
 }
 
 /// Whether there is work left to deliver.
@@ -90,7 +91,23 @@ pub(super) fn gate_names(job: &Job<'_>) -> Vec<Name> {
     if !job.stage.gates.is_empty() {
         return job.stage.gates.clone();
     }
-    job.task.last_gated(&job.definition.workflow).map(|stage| stage.gates.clone()).unwrap_or_default()
+    let gates = job.task.last_gated(&job.definition.workflow).map(|stage| stage.gates.as_slice());
+    // What an agent found in a review is no property of the work that could be looked at again.
+    let repeats = |name: &&Name| {
+        let gate = job.definition.workflow.gate(name.as_str());
+        !gate.is_some_and(|gate| matches!(gate.check, Check::Review(_)))
+    };
+    gates.unwrap_or_default().iter().filter(repeats).cloned().collect()
+}
+
+/// Runs them, and gives what they found.
+pub(super) fn judged(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    names: &[Name],
+    workspace: &Locked,
+) -> Result<Vec<Failure>, Trouble> {
+    Ok(gates(desk, job, names, workspace, &by_harness(outcome::DONE).outcome)?.failures)
 }
 
 /// The end of an action whose gates said no. The work stands where it was brought.
