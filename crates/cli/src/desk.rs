@@ -20,7 +20,7 @@ use acquit_store::{Clock, Location};
 use crate::args::NewTask;
 use crate::environment::Surroundings;
 use crate::error::Error;
-use crate::project::Files;
+use crate::project::{Files, Project};
 use crate::report::Printer;
 
 /// A decision is tried again so often when somebody else changed the task in between.
@@ -89,6 +89,20 @@ impl Desk {
         }
         let source = self.source()?;
         let project = self.files(&source)?.read()?;
+        let metadata = std::collections::BTreeMap::new();
+        let origin = Origin { source, project, id: None, category: None, metadata, by: self.person() };
+        self.create_from(store, new, description, origin)
+    }
+
+    /// The same in a given place, and for somebody else.
+    pub fn create_from(
+        &self,
+        store: &mut dyn Store,
+        new: &NewTask,
+        description: String,
+        origin: Origin,
+    ) -> Result<Task, Error> {
+        let Origin { source, project, id, category, metadata, by } = origin;
         let mut workflow = project.workflow(new.workflow.as_ref())?.clone();
         for stage in &mut workflow.stages {
             if let Work::Agent(work) = &mut stage.work {
@@ -96,6 +110,7 @@ impl Desk {
                 work.model = new.model.clone().or(work.model.take());
             }
         }
+        begin_with_category(&mut workflow, category)?;
         project.check_stages(&workflow)?;
         let base = source.base(&self.world.git, new.base.as_deref().or(project.config.base.as_deref()))?;
         if source.is_dirty(&self.world.git)? {
@@ -103,7 +118,7 @@ impl Desk {
                 .warn("your checkout has uncommitted changes; the task starts from the commit, without them");
         }
         let author = source.identity(&self.world.git, self.surroundings.user_home.as_deref());
-        let id = store.reserve()?;
+        let id = id.map_or_else(|| store.reserve(), Ok)?;
         source.pin(&self.world.git, &id.to_string(), &base.commit)?;
         let seed = Seed {
             id,
@@ -115,7 +130,7 @@ impl Desk {
                 complexity: None,
                 tags: new.tags.clone(),
                 variables: new.variables.iter().cloned().collect(),
-                metadata: std::collections::BTreeMap::new(),
+                metadata,
             },
             project: Known {
                 name: folder_name(source.top()),
@@ -138,7 +153,7 @@ impl Desk {
         let mut changes = vec![Change::Created { seed: Box::new(seed) }];
         let next = decide(&task, &definition.workflow, Input::Begin);
         changes.extend(next.map_err(|source| Error::Illegal { task: id, source })?);
-        Ok(store.create(&definition, &changes, &self.person())?)
+        Ok(store.create(&definition, &changes, &by)?)
     }
 
     /// Lets something happen to a task: reads it, decides, writes, and begins anew if somebody else was faster.
@@ -168,6 +183,43 @@ impl Desk {
         }
         Ok(store.task(id)?)
     }
+}
+
+/// Where a task comes from, if not from a person in a repository.
+pub struct Origin {
+    /// The repository.
+    pub source: Source,
+    /// What it is run by.
+    pub project: Project,
+    /// An id that was reserved for it.
+    pub id: Option<TaskId>,
+    /// The value that the workflow's variation begins with.
+    pub category: Option<String>,
+    /// Anything else about it.
+    pub metadata: std::collections::BTreeMap<String, String>,
+    /// Who makes it.
+    pub by: Actor,
+}
+
+/// Lets the workflow's variation begin with a value; the others follow in the order in which they are written.
+fn begin_with_category(
+    workflow: &mut acquit_core::workflow::Workflow,
+    category: Option<String>,
+) -> Result<(), Error> {
+    let Some(category) = category else { return Ok(()) };
+    let name = workflow.name.clone();
+    let values = workflow.variation.as_mut().map(|variation| &mut variation.values);
+    let position = values.as_ref().and_then(|values| values.iter().position(|value| *value == category));
+    let (Some(values), Some(position)) = (values, position) else {
+        let known =
+            workflow.variation.as_ref().map_or_else(String::new, |variation| variation.values.join(", "));
+        return Err(Error::NoCategory { workflow: name, category, known });
+    };
+    values[..=position].rotate_right(1);
+    if let Some(variation) = &mut workflow.variation {
+        variation.first = 0;
+    }
+    Ok(())
 }
 
 fn folder_name(path: &Path) -> String {

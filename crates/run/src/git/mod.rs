@@ -7,13 +7,17 @@
 
 mod call;
 mod error;
+mod fate;
 mod id;
 mod identity;
+mod mirror;
 mod source;
 
 pub use call::{Call, Git, Output};
 pub use error::Error;
+pub use fate::Stands;
 pub use id::{CommitId, InvalidCommitId, ObjectFormat};
 pub use identity::Identity;
+pub use mirror::is_address;
 pub use source::{Base, Source};
 pub(crate) use source::{is_ref_component, is_ref_name};

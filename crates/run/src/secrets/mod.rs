@@ -58,7 +58,7 @@ impl Secret {
         (self.name().into(), OsString::from_vec(self.bytes().to_vec()))
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.value.expose_secret()
     }
 }

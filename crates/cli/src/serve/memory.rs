@@ -1,0 +1,73 @@
+//! What earlier nights proposed in a repository, gathered from the store, and what became of it.
+
+use acquit_core::artifact::Artifact;
+use acquit_core::ids::Name;
+use acquit_core::night::key;
+use acquit_core::night::memory::{self, Fate, Proposal};
+use acquit_core::store::{Filter, Store};
+use acquit_core::task::Task;
+use acquit_run::git::{CommitId, Git, Source, Stands};
+
+use crate::error::Error;
+
+/// How many tasks of a repository are looked at, newest first: some months of nights.
+const TASKS: u32 = 200;
+
+/// Says what became of what a task delivered. A forge knows of requests; a repository alone knows its branches.
+pub(super) trait Fates {
+    /// What became of it, as far as it can be told.
+    fn fate(&self, task: &Task) -> Option<Fate>;
+}
+
+/// What the repository itself tells: a branch that is merged, there, or gone.
+pub(super) struct Branches<'g> {
+    pub(super) git: &'g Git,
+    pub(super) source: &'g Source,
+}
+
+impl Fates for Branches<'_> {
+    fn fate(&self, task: &Task) -> Option<Fate> {
+        let (branch, commit) = task.artifacts.iter().find_map(|artifact| match artifact {
+            Artifact::Branch { name, commit, published: true } => Some((name, commit)),
+            _ => None,
+        })?;
+        let commit: CommitId = commit.parse().ok()?;
+        let base = task.seed.base.branch.as_deref();
+        Some(match self.source.stands(self.git, branch, &commit, base).ok()? {
+            Stands::Merged => Fate::Merged,
+            Stands::Open => Fate::Open,
+            Stands::Gone => Fate::Closed,
+        })
+    }
+}
+
+/// What was proposed in the repository at this path by tasks of schedules, newest first.
+pub(super) fn earlier(
+    store: &mut dyn Store,
+    project: &str,
+    workflow: &Name,
+    fates: &dyn Fates,
+) -> Result<Vec<Proposal>, Error> {
+    let filter = Filter { project: Some(project.to_owned()), state: None, ended: true, limit: TASKS };
+    let mut all = Vec::new();
+    for summary in store.list(&filter)? {
+        if summary.workflow != *workflow || all.len() >= memory::MOST {
+            continue;
+        }
+        let task = store.task(summary.id)?;
+        if task.seed.wish.metadata.contains_key(key::SCHEDULE) {
+            let last = fates.fate(&task);
+            all.extend(memory::proposals(&task, last));
+        }
+    }
+    all.truncate(memory::MOST);
+    Ok(all)
+}
+
+/// The page of a task's request, if it has one. Read by its name, whatever kind of artifact holds it.
+pub(super) fn link(task: &Task) -> Option<String> {
+    task.artifacts.iter().find_map(|artifact| {
+        let value = serde_json::to_value(artifact).ok()?;
+        value.get("url").and_then(serde_json::Value::as_str).map(str::to_owned)
+    })
+}
