@@ -124,6 +124,7 @@ pub(crate) fn all() -> Result<(), Stop> {
         println!("    {}: {found}", requirement.name);
     }
     crate::runners::pytest()?;
+    crate::runners::stryker()?;
     crate::runners::cargo_mutants()
 }
 

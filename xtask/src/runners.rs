@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 #![allow(clippy::disallowed_methods, reason = "where cargo builds stands in the environment")]
 
+use std::fs;
 use std::path::PathBuf;
 
 use crate::{Stop, shell};
@@ -72,6 +73,45 @@ pub(crate) fn cargo_mutants() -> Result<(), Stop> {
     }
     let found = version().ok_or_else(|| Stop("cargo-mutants was installed and does not run".to_owned()))?;
     println!("    {found} in {}", place.display());
+    Ok(())
+}
+
+/// Finds or installs Stryker, which makes mutants of JavaScript, below the folder that cargo builds in. Its versions stand in
+/// `crates/testkit/runners/`, exact to the last dependency; no script of a package is run.
+pub(crate) fn stryker() -> Result<(), Stop> {
+    let (pins, place) = (shell::root().join("crates/testkit/runners"), target().join("runners/node"));
+    let (pinned, stamp) = (pins.join("package-lock.json"), place.join("npm.stamp"));
+    let link = place.join("bin/stryker");
+    let doing = "install Stryker";
+    let is_there = fs::read(&pinned).ok() == fs::read(&stamp).ok() && link.is_file();
+    if !is_there {
+        println!("    npm install Stryker into {}", place.display());
+        // An installation that was broken off has files of half their length, which npm takes for whole.
+        if place.exists() {
+            fs::remove_dir_all(&place).map_err(Stop::doing(doing))?;
+        }
+        fs::create_dir_all(place.join("bin")).map_err(Stop::doing(doing))?;
+        for name in ["package.json", "package-lock.json"] {
+            fs::copy(pins.join(name), place.join(name)).map_err(Stop::doing(doing))?;
+        }
+        let made = shell::succeeds(
+            shell::program("npm")
+                .args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"])
+                .current_dir(&place),
+        )?;
+        if !made {
+            return Err(Stop(
+                "Stryker is missing and could not be installed\n       install npm, and run it again when the registry can be reached"
+                    .to_owned(),
+            ));
+        }
+        let to = "../node_modules/@stryker-mutator/core/bin/stryker.js";
+        std::os::unix::fs::symlink(to, &link).map_err(Stop::doing(doing))?;
+        fs::copy(&pinned, &stamp).map_err(Stop::doing(doing))?;
+    }
+    let found = shell::first_line(shell::program("node").arg(&link).arg("--version"));
+    let found = found.ok_or_else(|| Stop("Stryker was installed and does not run".to_owned()))?;
+    println!("    Stryker {found} in {}", place.display());
     Ok(())
 }
 

@@ -47,6 +47,7 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(code).unwrap_or(1));
         }
         Some(verb) if verb == acquit_run::mcp::VERB => return verbs::mcp::mcp(words),
+        Some(verb) if verb == acquit_run::syntax::VERB => return verbs::outline::outline(),
         _ => {}
     }
     let args = Args::parse();
@@ -109,6 +110,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         Verb::Config(args::ConfigVerb::Show { origin }) => verbs::config::show(&desk, origin),
         Verb::Demo { keep } => verbs::demo::demo(desk, keep),
         Verb::Doctor => Ok(verbs::doctor::doctor(&desk)),
+        Verb::Schema { form } => Ok(verbs::schema::schema(&desk, form)),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "acquit", &mut script);

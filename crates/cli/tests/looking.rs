@@ -17,3 +17,5 @@ mod dilution;
 mod kit;
 #[path = "looking/mutation.rs"]
 mod mutation;
+#[path = "looking/review.rs"]
+mod review;

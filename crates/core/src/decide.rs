@@ -14,7 +14,7 @@ use crate::outcome::{self, Outcome, Source};
 use crate::request::{self, Answer, Ask, Request};
 use crate::task::{Actor, End, Root, State, Task, Tried};
 use crate::time::Span;
-use crate::workflow::{Consent, Stage, Target, Transition, Work, Workflow};
+use crate::workflow::{Consent, Mode, Stage, Target, Transition, Work, Workflow};
 
 mod person;
 
@@ -267,7 +267,7 @@ impl Next<'_> {
 
     /// A leg without a result: again while the budget lasts, then the `failed` transition, then a person.
     fn failed(&mut self, entry: &Entry, kind: &Name, reason: &str) {
-        if *kind == *kind::LOGIN {
+        if *kind == *kind::LOGIN || *kind == *kind::DELIVERY {
             // No other way of the workflow gets on without it either, so nothing is tried and nothing is spent.
             return self.ask(entry, Ask::Stuck, format!("stage {}: {reason}", entry.stage), entry.clone());
         }
@@ -346,7 +346,12 @@ impl Next<'_> {
             }
             Target::Back => match &entry.purpose {
                 Purpose::Fix { of, outcome, .. } => {
-                    let purpose = Purpose::Recheck { outcome: outcome.clone() };
+                    // What was reviewed is not what is there now, so it is reviewed anew.
+                    let purpose = if self.judges(of) {
+                        Purpose::Work
+                    } else {
+                        Purpose::Recheck { outcome: outcome.clone() }
+                    };
                     self.ready(Entry { stage: of.clone(), purpose }, Span::from(0));
                 }
                 Purpose::Work | Purpose::Recheck { .. } => {
@@ -436,6 +441,12 @@ impl Next<'_> {
 
     fn consent(&self, entry: &Entry) -> Consent {
         self.workflow.stage(entry.stage.as_str()).map_or(Consent::NotNeeded, |stage| stage.consent)
+    }
+
+    /// Whether a stage's outcome is a judgement of the work.
+    fn judges(&self, stage: &Name) -> bool {
+        let work = self.workflow.stage(stage.as_str()).map(|stage| &stage.work);
+        matches!(work, Some(Work::Agent(agent)) if agent.mode == Mode::Review)
     }
 
     fn fix_stage(&self, entry: &Entry) -> Option<Name> {

@@ -16,6 +16,7 @@ pub mod config;
 pub mod context;
 pub mod decide;
 pub mod definition;
+pub mod delivery;
 pub mod event;
 pub mod failure;
 pub mod fingerprint;

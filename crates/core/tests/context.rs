@@ -188,6 +188,7 @@ fn parts<'a>(definition: &'a Definition, task: &'a Task, entry: &'a Entry) -> Pa
         output_dir,
         memory: acquit_core::context::Memory::None,
         tools: Tools::Absent,
+        change: None,
     }
 }
 
@@ -317,3 +318,6 @@ fn the_findings_of_a_review_reach_whoever_must_act_on_them() {
     assert!(prompt.contains("# What stage review reported with changes_requested"), "{prompt}");
     assert!(prompt.contains("src/a.rs:3 loses a line \\u{202e}"), "{prompt}");
 }
+
+#[path = "context/change.rs"]
+mod change;

@@ -7,6 +7,7 @@
 pub mod acp;
 pub mod agent;
 mod fault;
+pub mod forge;
 pub mod gate;
 pub mod git;
 pub mod harness;
@@ -21,6 +22,7 @@ pub mod sandbox;
 pub mod secrets;
 pub mod service;
 pub mod supervise;
+pub mod syntax;
 pub mod transcript;
 mod untrusted;
 pub mod workspace;

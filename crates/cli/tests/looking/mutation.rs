@@ -1,4 +1,4 @@
-//! Mutants of real tools: cosmic-ray and cargo-mutants, which `cargo xtask test` installs.
+//! Mutants of real tools: cosmic-ray, Stryker and cargo-mutants, which `cargo xtask test` installs.
 
 use std::path::{Path, PathBuf};
 
@@ -82,5 +82,45 @@ fn mutants_of_cargo_are_read_as_it_writes_them() {
     let weak = sample.judge(&change("assert!(is_low(1));"), &[]);
     assert_eq!(rules(&weak), ["score", "survivor"], "{weak:?}");
     let strong = sample.judge(&change("assert!(is_low(6) && !is_low(7) && !is_low(8));"), &[]);
+    assert_eq!(rules(&strong), [""; 0], "{strong:?}");
+}
+
+const STRYKER: &str = r#"{
+  "testRunner": "command", "commandRunner": { "command": "node --test" }, "mutate": ["clamp.js"],
+  "reporters": ["json"], "jsonReporter": { "fileName": "mutants.json" },
+  "concurrency": 1, "plugins": [], "disableTypeChecks": false, "checkers": []
+}"#;
+
+#[test]
+fn mutants_of_stryker_are_read_as_it_writes_them() {
+    let bin = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("runners/node/bin");
+    let found = bin.join("stryker").is_file().then_some(bin);
+    let Some(bin) = need::or_skip(found, "Stryker below target/runners", "mutants of JavaScript") else {
+        return;
+    };
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display());
+    let gate = "check = \"mutation\"\nrun = \"stryker run\"\nreport = { mutation = \"mutants.json\" }";
+    // The old line has mutants that survive too, and is not this change's doing.
+    let files = [
+        ("clamp.js", "exports.old = (x) => x > 3;\n"),
+        ("stryker.conf.json", STRYKER),
+        ("package.json", "{ \"name\": \"sample\", \"private\": true }\n"),
+        (".gitignore", "mutants.json\n.stryker-tmp/\n"),
+    ];
+    let mut sample = Sample::new(gate, &files, &path);
+    let change = |assertion: &str| {
+        let test = format!(
+            "const {{ test }} = require(\"node:test\");\nconst assert = require(\"node:assert\");\n\
+             const {{ isLow }} = require(\"./clamp.js\");\ntest(\"low\", () => {{\n  {assertion}\n}});\n"
+        );
+        format!(
+            "cat >> clamp.js <<'END'\n\nexports.isLow = (x) => {{\n  return x < 7;\n}};\nEND\ncat > low.test.js <<'END'\n{test}END"
+        )
+    };
+    let weak = sample.judge(&change("assert.ok(isLow(1));"), &[]);
+    assert_eq!(rules(&weak), ["score", "survivor"], "{weak:?}");
+    let failure = weak.failure.unwrap();
+    assert_eq!(failure.location.map(|place| (place.path, place.line)), Some(("clamp.js".to_owned(), 4)));
+    let strong = sample.judge(&change("assert.ok(isLow(6) && !isLow(7) && !isLow(8));"), &[]);
     assert_eq!(rules(&strong), [""; 0], "{strong:?}");
 }

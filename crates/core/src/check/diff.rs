@@ -130,6 +130,14 @@ impl Diff {
         Ok(commits)
     }
 
+    /// The same with no more than `around` unchanged lines before and after each changed one. A diff that was made with less
+    /// stays as it is.
+    #[must_use]
+    pub fn narrowed(&self, around: usize) -> Self {
+        let narrowed = |file: &FileChange| FileChange { lines: near(&file.lines, around), ..file.clone() };
+        Self { files: self.files.iter().map(narrowed).collect() }
+    }
+
     /// How many lines were added and removed, in all.
     pub fn changed_lines(&self) -> usize {
         self.files.iter().flat_map(|file| &file.lines).filter(|line| line.side != Side::Both).count()
@@ -170,6 +178,16 @@ impl FileChange {
         }
         text
     }
+}
+
+/// The lines that are at most so many away from a changed one.
+fn near(lines: &[Line], around: usize) -> Vec<Line> {
+    let mut keep = vec![false; lines.len()];
+    for (index, _) in lines.iter().enumerate().filter(|(_, line)| line.side != Side::Both) {
+        let last = (index + around).min(lines.len() - 1);
+        keep[index.saturating_sub(around)..=last].fill(true);
+    }
+    lines.iter().zip(keep).filter(|(_, keep)| *keep).map(|(line, _)| line.clone()).collect()
 }
 
 /// The pieces between the ends of lines.

@@ -12,14 +12,16 @@ use crate::schedule::Schedule;
 use crate::secret;
 use crate::time::Span;
 
+pub mod forge;
 pub mod notify;
 mod read;
 mod stages;
 pub mod toml;
 mod waiting;
 
-pub(crate) use read::{NETWORKS, grants, model};
-pub use read::{read, read_over};
+pub use forge::{Forge, Publishing};
+pub(crate) use read::{NETWORKS, OF_REQUESTS, grants, model, publishing};
+pub use read::{REFERENCE, read, read_over, schema};
 pub use stages::{Lack, Lacking, check_stages};
 pub use waiting::{Hours, Patience, Waiting};
 
@@ -67,6 +69,9 @@ pub struct Config {
     /// Prices of the project's own, before those of our list.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prices: Prices,
+    /// Where requests are made, and what they have.
+    #[serde(default)]
+    pub forge: Forge,
     /// What is begun by the clock. Not stored with tasks: it is no part of what they run by.
     #[serde(skip)]
     pub schedules: Vec<Schedule>,
@@ -94,6 +99,7 @@ impl Default for Config {
             waiting: Waiting::default(),
             models: BTreeMap::new(),
             prices: Prices::new(),
+            forge: Forge::default(),
             schedules: Vec::new(),
             notices: notify::Notices::default(),
         }

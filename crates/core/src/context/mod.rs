@@ -16,9 +16,12 @@ use crate::task::Task;
 use crate::template;
 use crate::workflow::{AgentWork, Stage, Work};
 
+mod change;
 mod sections;
 mod text;
 mod words;
+
+pub use change::{Around, Change};
 
 /// The names of the variables that acquit sets itself. Nobody else can set them.
 pub const BUILTIN: [&str; 10] =
@@ -50,6 +53,8 @@ pub struct Parts<'a> {
     pub memory: Memory,
     /// Whether it has acquit's tools.
     pub tools: Tools,
+    /// The change, for a turn that judges it.
+    pub change: Option<&'a Change>,
 }
 
 /// What an agent knows of its task before it is told.
@@ -94,6 +99,11 @@ pub fn is_hidden(character: char) -> bool {
     text::hidden(character)
 }
 
+/// A text in which everything is shown that a person would not see.
+pub(crate) fn reveal(text: &str) -> String {
+    text::reveal(text)
+}
+
 /// A part of the prompt, by the name under which an agent can ask for it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
@@ -114,6 +124,7 @@ pub fn build(parts: &Parts<'_>) -> Result<String, Error> {
                 words::PREAMBLE,
                 words::GOING_ON,
                 &sections::interruption(parts),
+                &parts.change.map(change::section).unwrap_or_default(),
                 &sections::conversation(parts),
                 &sections::reported(parts),
                 &sections::failures(parts),
@@ -137,6 +148,7 @@ pub fn sections(parts: &Parts<'_>) -> Result<Vec<Section>, Error> {
         ("task", sections::task(parts)),
         ("plan", sections::plan(parts)),
         ("artifacts", sections::artifacts(parts)),
+        ("change", parts.change.map(change::section).unwrap_or_default()),
         ("conversation", sections::conversation(parts)),
         ("history", sections::history(parts)),
         ("reported", sections::reported(parts)),

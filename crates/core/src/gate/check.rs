@@ -12,6 +12,7 @@ mod coverage;
 mod dilution;
 mod mutation;
 mod plain;
+mod review;
 mod scope;
 mod secrets;
 mod tdd;
@@ -22,6 +23,7 @@ pub use coverage::Coverage;
 pub use dilution::Dilution;
 pub use mutation::Mutation;
 pub use plain::Plain;
+pub use review::Review;
 pub use scope::{Dependencies, Scope};
 pub use secrets::Secrets;
 pub use tdd::{Red, Tdd, Weak};
@@ -49,6 +51,8 @@ pub enum Check {
     Commits(Commits),
     /// No test is weaker than before.
     Dilution(Dilution),
+    /// No critical finding in the review that was just made.
+    Review(Review),
 }
 
 /// The kinds without their settings.
@@ -63,9 +67,10 @@ enum Kind {
     Scope,
     Commits,
     Dilution,
+    Review,
 }
 
-const WORDS: [(&str, Kind); 9] = [
+const WORDS: [(&str, Kind); 10] = [
     ("command", Kind::Command),
     ("tests", Kind::Tests),
     ("tdd", Kind::Tdd),
@@ -75,6 +80,7 @@ const WORDS: [(&str, Kind); 9] = [
     ("scope", Kind::Scope),
     ("commits", Kind::Commits),
     ("dilution", Kind::Dilution),
+    ("review", Kind::Review),
 ];
 
 impl Check {
@@ -96,6 +102,7 @@ impl Check {
             Kind::Scope => Some(Self::Scope(Scope::read(table))),
             Kind::Commits => Some(Self::Commits(Commits::read(table))),
             Kind::Dilution => Some(Self::Dilution(Dilution::read(table))),
+            Kind::Review => Some(Self::Review(Review::read(table))),
         })
     }
 
@@ -107,7 +114,9 @@ impl Check {
             Self::Tdd(tdd) => Some(&tdd.run),
             Self::Coverage(coverage) => Some(&coverage.run),
             Self::Mutation(mutation) => Some(&mutation.run),
-            Self::Secrets(_) | Self::Scope(_) | Self::Commits(_) | Self::Dilution(_) => None,
+            Self::Secrets(_) | Self::Scope(_) | Self::Commits(_) | Self::Dilution(_) | Self::Review(_) => {
+                None
+            }
         }
     }
 
@@ -123,6 +132,7 @@ impl Check {
             Self::Scope(_) => "scope",
             Self::Commits(_) => "commits",
             Self::Dilution(_) => "dilution",
+            Self::Review(_) => "review",
         }
     }
 }

@@ -2,9 +2,10 @@
 //! Whether the stages hang together is the business of [`super::flow`].
 
 use super::draft::{Draft, StageDraft, TransitionDraft};
-use super::{Mode, Target, Work, flow};
+use super::{Action, Mode, Target, Work, flow};
 use crate::config::toml::{At, Place, Source, did_you_mean};
 use crate::failure::kind;
+use crate::gate::Check;
 use crate::ids::Name;
 use crate::outcome;
 
@@ -77,9 +78,14 @@ fn outcomes(source: &Source<'_>, stage: &StageDraft) {
             need(outcome::PASSED, "which is how a check ends");
             only(&[outcome::PASSED, outcome::FAILED], "a check");
         }
-        Work::Action { .. } => {
+        Work::Action { action } => {
             need(outcome::DONE, "which is how an action ends");
-            only(&[outcome::DONE, outcome::FAILED], "an action");
+            match action {
+                Action::Squash => only(&[outcome::DONE, outcome::FAILED], "an action"),
+                Action::Publish(_) => {
+                    only(&[outcome::DONE, outcome::FAILED, outcome::CHANGES_REQUESTED], "publishing");
+                }
+            }
         }
         Work::Human { .. } => {
             if stage.on.is_empty() {
@@ -99,9 +105,36 @@ fn gates(source: &Source<'_>, draft: &Draft, stage: &StageDraft) {
             let hint = hint.unwrap_or_else(declare);
             source.report(gate.place, format!("unknown gate `{}`", gate.value), Some(hint));
         }
+        review(source, draft, stage, gate);
         if stage.gates[..index].iter().any(|earlier| earlier.value == gate.value) {
             source.report(gate.place, format!("the gate `{}` is there twice", gate.value), None);
         }
+    }
+}
+
+/// A gate that looks at the findings of a review needs one, and a way to send the work back.
+fn review(source: &Source<'_>, draft: &Draft, stage: &StageDraft, gate: &At<Name>) {
+    let known = draft.gates.iter().find(|known| known.value.name == gate.value);
+    let Some(Check::Review(settings)) = known.map(|known| &known.value.check) else { return };
+    let (name, stage_name) = (&gate.value, &stage.name.value);
+    match &stage.work {
+        Some(Work::Agent(agent)) if agent.mode == Mode::Review => {}
+        Some(_) => {
+            let what = format!(
+                "the gate `{name}` looks at the findings of a review, and stage `{stage_name}` is none"
+            );
+            let hint = "name it in a stage with mode = \"review\"".to_owned();
+            return source.report(gate.place, what, Some(hint));
+        }
+        None => return,
+    }
+    let outcome = &settings.outcome;
+    if stage.on_place.is_some() && !stage.on.iter().any(|known| known.outcome.value == *outcome) {
+        let what =
+            format!("a critical finding ends stage `{stage_name}` with `{outcome}`, which it does not have");
+        let hint =
+            format!("say where it leads, or set `outcome` in [gates.{name}] to the one that sends work back");
+        source.report(gate.place, what, Some(hint));
     }
 }
 

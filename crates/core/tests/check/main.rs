@@ -7,5 +7,6 @@ mod dilution;
 mod kit;
 mod mutation;
 mod reading;
+mod review;
 mod scope;
 mod secrets;

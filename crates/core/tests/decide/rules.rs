@@ -6,7 +6,7 @@ use acquit_core::leg::{Ending, Purpose, Report};
 use acquit_core::request::Ask;
 use acquit_core::task::{End, State};
 use acquit_core::time::Span;
-use acquit_core::workflow::{Target, Work};
+use acquit_core::workflow::{Mode, Target, Work};
 
 use crate::kit::*;
 
@@ -58,6 +58,25 @@ fn a_failed_task_says_what_its_stage_said() {
     let mut way = Way::begun(workflow(vec![stage("code", agent()).on("ready", &["failed"])], &[]));
     way.end(passed("ready"));
     assert_eq!(way.task.state, State::Ended { end: End::Failed { reason: "it is ready".to_owned() } });
+}
+
+#[test]
+fn what_was_mended_after_a_review_is_reviewed_anew() {
+    let mut review = agent();
+    if let Work::Agent(work) = &mut review {
+        work.mode = Mode::Review;
+    }
+    let flow = workflow(
+        vec![
+            stage("review", review).on("approved", &["done"]).fixed_by("mend"),
+            stage("mend", agent()).on("fixed", &["back"]),
+        ],
+        &[("test", 2)],
+    );
+    let mut way = Way::begun(flow);
+    way.end(rejected("approved", &["test"]));
+    way.end(passed("fixed"));
+    assert_eq!((way.at().as_str(), &way.entry().purpose), ("review", &Purpose::Work));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Checks that look at the change and run nothing: dilution, secrets, scope, commits.
+//! Checks that look at the change and run nothing: dilution, secrets, scope, commits, and what a review found in it.
 //!
 //! What is looked at comes from git alone, through the harness's own repository. A change that is too large to be looked at
 //! as a whole fails: a part of it would be a way around the check.
@@ -7,12 +7,14 @@ use std::time::Instant;
 
 use acquit_core::check::commits::{Commit, commits};
 use acquit_core::check::dilution::{Permits, dilution};
+use acquit_core::check::review::{Severity, When, findings};
 use acquit_core::check::scope::scope;
 use acquit_core::check::secrets::{Leak, MARKER, Marked, in_message, secrets};
 use acquit_core::check::{self, Finding};
 use acquit_core::failure::Location;
-use acquit_core::gate::check::{Commits, Dilution, Scope, Secrets};
+use acquit_core::gate::check::{Commits, Dilution, Review, Scope, Secrets};
 use acquit_core::gate::{Evidence, Gate, Verdict, Weight};
+use acquit_core::outcome::Outcome;
 
 use super::conclude;
 use super::suite::Spent;
@@ -26,6 +28,7 @@ pub(super) enum Looking<'a> {
     Secrets(&'a Secrets),
     Scope(&'a Scope),
     Commits(&'a Commits),
+    Review(&'a Review, &'a Outcome),
 }
 
 /// Runs it.
@@ -44,6 +47,10 @@ pub(super) fn run(
         Looking::Secrets(settings) => look_for_secrets(settings, workspace, &range, &mut evidence),
         Looking::Scope(settings) => look_at_scope(settings, workspace, &range, &mut evidence),
         Looking::Commits(settings) => look_at_commits(job, settings, workspace, &range, &mut evidence),
+        Looking::Review(settings, outcome) => {
+            look_at_review(settings, outcome, &mut evidence);
+            Ok(())
+        }
     };
     match looked {
         Ok(()) => {}
@@ -74,7 +81,7 @@ pub(super) fn run(
 type Range = (CommitId, CommitId);
 
 /// Whether git had more to show than anybody looks at.
-pub(super) fn is_too_large(error: &Error) -> bool {
+pub(crate) fn is_too_large(error: &Error) -> bool {
     match error {
         Error::Change(unreadable) => matches!(unreadable, check::diff::Unreadable::TooLarge { .. }),
         Error::Git { source, .. } => matches!(source, git::Error::TooMuchOutput { .. }),
@@ -181,4 +188,41 @@ fn look_at_commits(
         .collect();
     add(evidence, Weight::Fails, &commits(&list, settings, job.task.id()));
     Ok(())
+}
+
+/// What the reviewer found. Each finding points into the change: its report would have been refused otherwise.
+fn look_at_review(settings: &Review, outcome: &Outcome, evidence: &mut Evidence) {
+    let found = match findings(&outcome.payload) {
+        Ok(found) => found,
+        Err(wrong) => {
+            return evidence.find(Weight::Fails, "form", &wrong.join("\n"), None);
+        }
+    };
+    for severity in [Severity::Critical, Severity::Suggestion, Severity::Nit] {
+        evidence.figure(severity.word(), found.iter().filter(|one| one.severity == severity).count());
+    }
+    for one in &found {
+        let weight = match one.severity {
+            Severity::Critical => Weight::Fails,
+            Severity::Suggestion | Severity::Nit => Weight::Noted,
+        };
+        let gone = match one.side {
+            When::After => "",
+            When::Before => " (a line that is gone)",
+        };
+        let mut words = format!("{}{gone}", one.problem);
+        if let Some(suggestion) = &one.suggestion {
+            words.push_str(&format!("\n    suggested: {suggestion}"));
+        }
+        let place = Location { path: one.file.clone(), line: one.line };
+        evidence.find(weight, one.severity.word(), &words, Some(place));
+    }
+    let critical = found.iter().any(|one| one.severity == Severity::Critical);
+    if critical && outcome.name != settings.outcome {
+        let words = format!(
+            "the review ended `{}` all the same; with a critical finding it is taken as `{}`",
+            outcome.name, settings.outcome
+        );
+        evidence.find(Weight::Fails, "overruled", &words, None);
+    }
 }

@@ -2,6 +2,7 @@
 
 use acquit_core::failure::Failure;
 use acquit_core::gate::{Check, Evidence, Gate, Verdict};
+use acquit_core::outcome::Outcome;
 
 use crate::harness::{Desk, Ground, Job, Trouble};
 use crate::workspace::Locked;
@@ -21,6 +22,7 @@ use looking::Looking;
 
 pub(crate) use command::{Ran, Wanted, command};
 pub use distill::distill;
+pub(crate) use looking::is_too_large;
 
 /// How much of a gate's output is kept with its event: what it tried is seen without its files.
 const TAIL: u64 = 4_000;
@@ -28,12 +30,13 @@ const TAIL: u64 = 4_000;
 /// How many findings are told to whoever mends.
 const MOST_TOLD: usize = 12;
 
-/// Runs a gate on the work.
+/// Runs a gate on the work, for which the stage's agent reported this outcome.
 pub(crate) fn run(
     desk: &mut Desk<'_>,
     job: &Job<'_>,
     gate: &Gate,
     workspace: &Locked,
+    outcome: &Outcome,
 ) -> Result<Verdict, Trouble> {
     let look = |check| looking::run(desk, job, gate, &check, workspace);
     match &gate.check {
@@ -46,6 +49,7 @@ pub(crate) fn run(
         Check::Scope(settings) => look(Looking::Scope(settings)),
         Check::Commits(settings) => look(Looking::Commits(settings)),
         Check::Dilution(settings) => look(Looking::Dilution(settings)),
+        Check::Review(settings) => look(Looking::Review(settings, outcome)),
     }
 }
 

@@ -11,6 +11,7 @@ mod fate;
 mod id;
 mod identity;
 mod mirror;
+mod push;
 mod source;
 
 pub use call::{Call, Git, Output};
@@ -19,5 +20,7 @@ pub use fate::Stands;
 pub use id::{CommitId, InvalidCommitId, ObjectFormat};
 pub use identity::Identity;
 pub use mirror::is_address;
+pub use push::{Access, Direction, Pushed, Trouble, Way as PushWay, meaning};
+use source::global_config;
 pub use source::{Base, Source};
 pub(crate) use source::{is_ref_component, is_ref_name};

@@ -220,7 +220,7 @@ fn quoted(path: &Path) -> OsString {
     word
 }
 
-fn write_policy(file: &Path, policy: &Policy) -> std::io::Result<()> {
+pub(super) fn write_policy(file: &Path, policy: &Policy) -> std::io::Result<()> {
     private(file, &serde_json::to_vec_pretty(policy)?)
 }
 

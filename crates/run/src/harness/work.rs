@@ -6,7 +6,7 @@ use std::time::Duration;
 use acquit_core::definition::Definition;
 use acquit_core::event::{Body, Level, Step};
 use acquit_core::failure::{Failure, kind};
-use acquit_core::gate::Verdict;
+use acquit_core::gate::{Check, Verdict};
 use acquit_core::ids::Name;
 use acquit_core::leg::{Ending, Entry, Purpose, Report};
 use acquit_core::night;
@@ -15,7 +15,7 @@ use acquit_core::task::Task;
 use acquit_core::workflow::{AgentWork, Mode, Stage, Work};
 
 use super::desk::Desk;
-use super::{Trouble, artifacts, enclosure, guard, perform, turn};
+use super::{Trouble, artifacts, enclosure, guard, perform, review, turn};
 use crate::git::{CommitId, Identity, Source};
 use crate::workspace::{Leftovers, Locked, Rules, Work as Collected, Workspace};
 use crate::world::LegFolder;
@@ -76,7 +76,7 @@ pub(super) fn stage(
         }
         (Purpose::Work | Purpose::Fix { .. }, Work::Check) => by_harness(outcome::PASSED),
         (Purpose::Work | Purpose::Fix { .. }, Work::Action { action }) => {
-            perform::action(desk, &job, *action, &workspace)?
+            perform::action(desk, &job, action, &workspace)?
         }
         (Purpose::Work | Purpose::Fix { .. }, Work::Human { .. }) => {
             return Err(Trouble::failed(kind::HARNESS, "a human stage has no work for a harness".to_owned()));
@@ -84,7 +84,9 @@ pub(super) fn stage(
     };
     // A question is no claim that something is done: the gates speak when the work goes on from its answer.
     let asks = done.outcome.name == *outcome::NEEDS_INPUT;
-    let failures = if asks { Vec::new() } else { gates(desk, &job, &workspace)? };
+    let judged = if asks { Judged::default() } else { gates(desk, &job, &workspace, &done.outcome)? };
+    let done = judged.overrule(desk, done);
+    let failures = judged.failures;
     desk.step(Step::Gates);
     let artifacts = artifacts::collect(desk, &job, &done);
     desk.step(Step::Artifacts);
@@ -130,7 +132,11 @@ fn agent_turn(
 ) -> Result<Done, Trouble> {
     let folder = desk.world.leg_folder(desk.hold.leg);
     let chosen = turn::choose(desk, job, agent)?;
-    turn::context(desk, job, &folder, &chosen)?;
+    let subject = match agent.mode {
+        Mode::Review => Some(review::subject(desk, job, workspace)?),
+        Mode::Plan | Mode::Implement | Mode::Investigate | Mode::Design | Mode::Fix | Mode::Resolve => None,
+    };
+    turn::context(desk, job, &folder, &chosen, subject.as_ref())?;
     desk.step(Step::Context);
     let launch = turn::configure(desk, job, agent, chosen)?;
     desk.step(Step::Agent);
@@ -154,6 +160,9 @@ fn agent_turn(
             desk.notice(Level::Info, words);
         }
     })?;
+    if let Some(subject) = &subject {
+        subject.check(&outcome)?;
+    }
     desk.redactor.value(&mut outcome.payload);
     desk.step(Step::Outcome);
     Ok(Done { outcome, collected: Some(collected), moved: None })
@@ -253,24 +262,63 @@ fn handed_over(folder: &LegFolder) -> Result<Option<Outcome>, Wrong> {
     outcome::from_handoff(&text.unwrap_or_default())
 }
 
+/// What the gates came to.
+#[derive(Default)]
+struct Judged {
+    /// What is to be mended.
+    failures: Vec<Failure>,
+    /// How the stage ends instead, because of what its own agent found.
+    instead: Option<Name>,
+}
+
+impl Judged {
+    /// Takes the outcome that the stage ends with, whatever its agent chose; what it chose is kept beside it. A review that found
+    /// something critical sends the work back on the way that the workflow has for that, so that whatever is mended
+    /// stands the same gates again.
+    fn overrule(&self, desk: &mut Desk<'_>, mut done: Done) -> Done {
+        let Some(name) = self.instead.as_ref().filter(|name| **name != done.outcome.name) else {
+            return done;
+        };
+        let said = std::mem::replace(&mut done.outcome.name, name.clone());
+        desk.notice(
+            Level::Warning,
+            format!("the review ended `{said}` with a critical finding: taken as `{name}`"),
+        );
+        if let Some(payload) = done.outcome.payload.as_object_mut() {
+            payload.insert(OVERRULED.to_owned(), said.to_string().into());
+        }
+        done
+    }
+}
+
+/// Where the payload of an overruled outcome has what its agent had chosen.
+const OVERRULED: &str = "overruled";
+
 /// Runs the stage's gates in their order. All of them, so that one fix leg hears of everything.
-fn gates(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Vec<Failure>, Trouble> {
-    let mut failures = Vec::new();
+fn gates(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    workspace: &Locked,
+    outcome: &Outcome,
+) -> Result<Judged, Trouble> {
+    let mut judged = Judged::default();
     for name in &job.stage.gates {
         let Some(gate) = job.definition.workflow.gate(name.as_str()) else {
             return Err(Trouble::failed(kind::HARNESS, format!("the workflow has no gate `{name}`")));
         };
         // Viewers should see what came before while a long check runs.
         desk.flush()?;
-        let verdict: Verdict = gate::run(desk, job, gate, workspace)?;
-        if verdict.rejects() {
-            failures.extend(verdict.failure.clone());
+        let verdict: Verdict = gate::run(desk, job, gate, workspace, outcome)?;
+        match &gate.check {
+            Check::Review(review) if verdict.rejects() => judged.instead = Some(review.outcome.clone()),
+            _ if verdict.rejects() => judged.failures.extend(verdict.failure.clone()),
+            _ => {}
         }
         desk.note(Body::Gate { verdict: Box::new(verdict) });
         // The tests of a hostile change are hostile code: the next gate judges the work, not what this one made of it.
         workspace.discard()?;
     }
-    Ok(failures)
+    Ok(judged)
 }
 
 fn report(
@@ -285,7 +333,8 @@ fn report(
     let tip = head.filter(|head| *head != job.start).map(|head| head.to_string());
     let learning = outcome
         .summary()
-        .filter(|_| failures.is_empty() && super::has_agent(&job.entry.purpose, &job.stage.work))
+        .filter(|_| failures.is_empty() && outcome.payload.get(OVERRULED).is_none())
+        .filter(|_| super::has_agent(&job.entry.purpose, &job.stage.work))
         .map(|summary| format!("{}: {summary}", job.stage.name));
     let ending =
         if failures.is_empty() { Ending::Passed { outcome } } else { Ending::Rejected { outcome, failures } };

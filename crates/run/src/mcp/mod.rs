@@ -12,6 +12,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use acquit_core::check::review::Lines;
 use acquit_core::context::Section;
 use acquit_core::ids::Name;
 use acquit_core::outcome::{self, Outcome, PAYLOAD_LIMIT, Wrong};
@@ -52,6 +53,9 @@ pub struct Brief {
     pub report: PathBuf,
     /// Where words about progress go.
     pub progress: PathBuf,
+    /// The lines that the findings of a review may name, where they are looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Lines>,
 }
 
 /// An outcome that may be reported.
@@ -92,6 +96,7 @@ impl Brief {
             context,
             report: folder.report(),
             progress: folder.progress(),
+            review: None,
         }
     }
 

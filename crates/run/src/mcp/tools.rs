@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use acquit_core::agent::shorten;
+use acquit_core::check::review::pointed;
 use acquit_core::ids::Name;
 use acquit_core::outcome::{self, FAILED, NEEDS_INPUT, Outcome, mistakes};
 use acquit_core::request;
@@ -193,6 +194,11 @@ impl Desk {
             let wrong =
                 "the payload of `failed` needs `summary`, which says why it cannot be done".to_owned();
             return Err(self.refused(Tool::ReportOutcome, &[wrong], arguments));
+        }
+        if let Some(lines) = &self.brief.review
+            && let Err(wrong) = pointed(&outcome.payload, lines)
+        {
+            return Err(self.refused(Tool::ReportOutcome, &wrong, arguments));
         }
         let before = read_report(&self.brief.report).ok().flatten();
         if before.as_ref().is_some_and(asks) && !asks(&outcome) {

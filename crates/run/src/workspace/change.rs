@@ -14,6 +14,8 @@ const RENAMES: &str = "-l2000";
 pub enum Around {
     /// Only the lines that changed.
     Nothing,
+    /// A few lines, as people are used to.
+    Few,
     /// All of every changed file.
     Files,
 }
@@ -22,6 +24,7 @@ impl Around {
     fn option(self) -> &'static str {
         match self {
             Self::Nothing => "-U0",
+            Self::Few => "-U3",
             // More lines than any file has that git takes for text.
             Self::Files => "-U536870912",
         }

@@ -1,0 +1,249 @@
+//! What a review is about: the change as its agent is shown it, and the lines that its findings may name.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use acquit_core::check::diff::{Diff, FileChange, Side};
+use acquit_core::check::review::{Found, Lines, pointed};
+use acquit_core::config::Config;
+use acquit_core::context::{Around as Piece, Change};
+use acquit_core::failure::kind;
+use acquit_core::gate::Check;
+use acquit_core::outcome::Outcome;
+use acquit_core::sandbox::Mode;
+use acquit_core::workflow::Stage;
+
+use super::desk::Desk;
+use super::turn::private;
+use super::watch::Watch;
+use super::work::Job;
+use super::{GRACE, Trouble, enclosure};
+use crate::gate;
+use crate::git::CommitId;
+use crate::process::{Exit, Limits, Spec, Stderr, Stdin, Stdout};
+use crate::sandbox::{Reach, usual};
+use crate::syntax::{self, Answer, File, Question, Span};
+use crate::untrusted;
+use crate::workspace::{Around, Error, Locked};
+
+/// How many unchanged lines the diff shows around each changed one, which findings may name as well.
+const CONTEXT: usize = 3;
+
+/// How many lines are shown around a changed one that stands in no function that we know of.
+const NEARBY: u32 = 15;
+
+/// How many changed files are looked into for functions: whoever reviews more reads them alone anyway.
+const MOST_FILES: usize = 200;
+
+/// The largest answer that is read: numbers of lines and names, a few bytes for each function.
+const LARGEST_ANSWER: u64 = 8 << 20;
+
+/// How long the process that reads files may take beyond its own limit: to start on a busy machine, and to end.
+const SLACK: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// What a review is about.
+pub(super) struct Subject {
+    /// As it is told.
+    pub(super) change: Change,
+    /// The lines that findings may name; `None` if the stage has no gate that asks for it.
+    pub(super) lines: Option<Lines>,
+}
+
+impl Subject {
+    /// Refuses a report whose findings point nowhere: it is the reviewer who must mend that, not whoever wrote the change.
+    pub(super) fn check(&self, outcome: &Outcome) -> Result<Vec<Found>, Trouble> {
+        let Some(lines) = &self.lines else { return Ok(Vec::new()) };
+        pointed(&outcome.payload, lines).map_err(|wrong| {
+            let words = format!("the findings of the review cannot be used:\n- {}", wrong.join("\n- "));
+            Trouble::failed(kind::OUTCOME, words)
+        })
+    }
+}
+
+/// Whether the findings of a stage are looked at.
+fn is_checked(job: &Job<'_>, stage: &Stage) -> bool {
+    let gates = stage.gates.iter().filter_map(|name| job.definition.workflow.gate(name.as_str()));
+    gates.map(|gate| &gate.check).any(|check| matches!(check, Check::Review(_)))
+}
+
+/// Looks at the change.
+pub(super) fn subject(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Subject, Trouble> {
+    let (base, head) = (job.base()?, workspace.work_head()?);
+    let whole = fitting(workspace, &base, &head, Around::Files)?;
+    let around = match &whole {
+        Some(diff) => pieces(desk, job, diff)?,
+        None => Vec::new(),
+    };
+    let diff = match whole {
+        Some(diff) => Some(diff.narrowed(CONTEXT)),
+        None => fitting(workspace, &base, &head, Around::Few)?,
+    };
+    // A change that nobody can be shown has no lines to point to, so that no finding is refused either.
+    let lines = diff.as_ref().filter(|_| is_checked(job, job.stage)).map(Lines::of);
+    let change = Change { base: base.short().to_owned(), head: head.short().to_owned(), diff, around };
+    Ok(Subject { change, lines })
+}
+
+/// The change, unless it is too large.
+fn fitting(
+    workspace: &Locked,
+    base: &CommitId,
+    head: &CommitId,
+    around: Around,
+) -> Result<Option<Diff>, Error> {
+    match workspace.change(base, head, around) {
+        Ok(diff) => Ok(Some(diff)),
+        Err(error) if gate::is_too_large(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The code around the changed lines of every file.
+fn pieces(desk: &mut Desk<'_>, job: &Job<'_>, diff: &Diff) -> Result<Vec<Piece>, Trouble> {
+    let files: Vec<(&FileChange, File)> = diff.files.iter().filter_map(asked).take(MOST_FILES).collect();
+    let (changes, asked): (Vec<_>, Vec<_>) = files.into_iter().unzip();
+    let question = Question { files: asked };
+    let answer = ask(desk, job, &question)?;
+    let mut answers = answer.files.into_iter();
+    let mut all = Vec::new();
+    for (change, file) in changes.iter().zip(&question.files) {
+        all.extend(around(change, &file.lines, answers.next().unwrap_or_default()));
+    }
+    Ok(all)
+}
+
+/// A file that is worth a look: one that is still there and has changed lines.
+fn asked(file: &FileChange) -> Option<(&FileChange, File)> {
+    let path = file.new.clone()?;
+    let lines = changed(file);
+    let text = file.after();
+    let text = if text.len() > syntax::LARGEST { String::new() } else { text };
+    (!lines.is_empty()).then_some((file, File { path, text, lines }))
+}
+
+/// The numbers of the lines, as the file is now, at which something was changed.
+fn changed(file: &FileChange) -> Vec<u32> {
+    let (mut lines, mut next) = (Vec::new(), 1);
+    for line in &file.lines {
+        match line.side {
+            Side::Both => next = line.number.saturating_add(1),
+            Side::Added => {
+                lines.push(line.number);
+                next = line.number.saturating_add(1);
+            }
+            // What is gone was before the next line.
+            Side::Removed => lines.push(next),
+        }
+    }
+    let last = file.lines.iter().filter(|line| line.side != Side::Removed).map(|line| line.number).max();
+    lines.retain(|line| last.is_some_and(|last| *line <= last));
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+/// The pieces of one file: the functions that were found, and lines around what stands in none of them.
+fn around(file: &FileChange, changed: &[u32], found: Vec<Span>) -> Vec<Piece> {
+    let lines: BTreeMap<u32, &str> = file
+        .lines
+        .iter()
+        .filter(|line| line.side != Side::Removed)
+        .map(|line| (line.number, line.text.as_str()))
+        .collect();
+    let mut spans = found;
+    for line in changed {
+        if !spans.iter().any(|span| span.first <= *line && *line <= span.last) {
+            let (first, last) = (line.saturating_sub(NEARBY).max(1), line.saturating_add(NEARBY));
+            spans.push(Span { first, last, name: None });
+        }
+    }
+    spans.sort();
+    let mut pieces: Vec<Piece> = Vec::new();
+    for span in spans {
+        // What was answered comes from a process that read hostile files: only lines that are there are shown.
+        if span.first > span.last {
+            continue;
+        }
+        let text: Vec<String> =
+            lines.range(span.first..=span.last).map(|(_, text)| (*text).to_owned()).collect();
+        let inside = |line: &&u32| span.first <= **line && **line <= span.last;
+        pieces.push(Piece {
+            path: file.path().to_owned(),
+            name: span.name,
+            first: span.first,
+            lines: text,
+            changed: changed.iter().filter(inside).copied().collect(),
+        });
+    }
+    pieces
+}
+
+/// Lets a process in a sandbox read the files. An answer that does not come, or makes no sense, is none: the reviewer gets
+/// lines instead of functions.
+fn ask(desk: &mut Desk<'_>, job: &Job<'_>, question: &Question) -> Result<Answer, Trouble> {
+    if question.files.is_empty() {
+        return Ok(Answer::default());
+    }
+    let folder = desk.world.leg_folder(desk.hold.leg);
+    let place = |name: &str| folder.path().join(name);
+    let (asked, answered) = (place("outline-question.json"), place("outline-answer.json"));
+    let policy = policy(desk, job, &place("policy-outline.json"))?;
+    let made = || -> std::io::Result<()> {
+        std::fs::create_dir_all(folder.path())?;
+        private(&asked, &serde_json::to_vec(question)?)
+    };
+    made().map_err(|error| Trouble::file("write what is to be outlined into", folder.path(), &error))?;
+    let spec = Spec {
+        program: desk.world.spawner.helper.clone().into(),
+        args: vec![syntax::VERB.into()],
+        cwd: "/".into(),
+        env: Vec::new(),
+        stdin: Stdin::File(asked.clone()),
+        stdout: Stdout::Truncate(answered.clone()),
+        stderr: Stderr::File(place("outline-errors.log")),
+        limits: Limits { time: syntax::WHOLE_TIME + SLACK, idle: None, output: LARGEST_ANSWER, grace: GRACE },
+        policy,
+    };
+    let child = desk.world.spawner.spawn(&spec).map_err(|error| Trouble::harness(&error))?;
+    let mut watch = Watch::new(desk, None);
+    let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error))?;
+    let (broken, cancelled) = (watch.broken.take(), watch.cancelled);
+    if let Some(error) = broken {
+        return Err(error.into());
+    }
+    if cancelled {
+        return Err(Trouble::Leg(acquit_core::leg::Ending::Cancelled));
+    }
+    let text = untrusted::text(&answered, LARGEST_ANSWER).ok().flatten().unwrap_or_default();
+    for file in [&asked, &answered] {
+        // The change's own text; it is in the repository, and nobody asks for it here again.
+        let _ = std::fs::remove_file(file);
+    }
+    let answer = serde_json::from_str(&text).ok().filter(|_| ended.exit == Exit::Code(0));
+    Ok(answer.unwrap_or_default())
+}
+
+/// The walls around the process that reads: it sees the system's libraries and itself, and reaches nobody.
+fn policy(desk: &Desk<'_>, job: &Job<'_>, file: &Path) -> Result<Option<std::path::PathBuf>, Trouble> {
+    let config = &job.definition.config;
+    if config.sandbox == Mode::Off {
+        return Ok(None);
+    }
+    let folder = desk.world.leg_folder(desk.hold.leg);
+    let made = usual::policy(usual::Ground {
+        config: &Config { sandbox: config.sandbox, ..Config::default() },
+        home: Path::new("/nonexistent"),
+        path: desk.world.environment.get("PATH"),
+        own: &desk.world.home,
+        repository: Some(job.source.git_dir()),
+        aside: &folder.path().join("outline"),
+        write: &[],
+        read: &[desk.world.spawner.helper.clone()],
+        login: &[],
+        placed: &[],
+        reach: Reach::Nobody,
+    });
+    let written = made.and_then(|policy| enclosure::write_policy(file, &policy));
+    written.map_err(|error| Trouble::file("write the sandbox policy into", folder.path(), &error))?;
+    Ok(Some(file.to_owned()))
+}
