@@ -13,6 +13,7 @@ pub mod git;
 pub mod harness;
 pub mod heard;
 pub mod mcp;
+pub mod mirror;
 pub mod network;
 pub mod notify;
 mod pause;

@@ -12,11 +12,6 @@ use crate::desk::Desk;
 use crate::error::Error;
 use crate::project::{Files, Project};
 
-/// The folder of mirrors, below acquit's own.
-const MIRRORS: &str = "mirrors";
-/// What SSH needs to find the user's keys.
-const SSH: [&str; 4] = ["HOME", "USER", "SSH_AUTH_SOCK", "LANG"];
-
 /// What the daemon goes by.
 pub struct Home {
     /// The configuration with the schedules.
@@ -74,11 +69,7 @@ impl Home {
             let project = desk.files(&source)?.read()?;
             return Ok((source, project));
         }
-        let variables: Vec<(&str, std::ffi::OsString)> = SSH
-            .into_iter()
-            .filter_map(|name| Some((name, desk.world.environment.get(name)?.to_owned())))
-            .collect();
-        let mirror = git.mirror(&desk.world.home.join(MIRRORS), repository, &variables)?;
+        let mirror = acquit_run::mirror::refresh(&desk.world, &self.config, repository)?;
         let source = Source::discover(git, &mirror)?;
         // A repository from elsewhere brings no configuration: whoever may push there could have programs run as this user.
         let own = self.source.as_ref().ok_or_else(|| Error::NotInitialised(self.top.clone()))?;

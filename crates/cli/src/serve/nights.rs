@@ -14,7 +14,7 @@ use acquit_core::task::{Actor, State as TaskState};
 use acquit_core::time::{Span, Timestamp};
 use acquit_run::notify::{self, Notice};
 
-use super::memory::{Branches, earlier, link};
+use super::memory::{Branches, Requests, earlier, link};
 use super::{Busy, Daemon, zone};
 use crate::args::NewTask;
 use crate::desk::Origin;
@@ -195,12 +195,12 @@ impl Daemon<'_> {
             }
         };
         let path = source.top().to_string_lossy().into_owned();
-        let known = earlier(
-            store,
-            &path,
-            &schedule.workflow,
-            &Branches { git: &self.desk.world.git, source: &source },
-        )?;
+        let fates = Requests {
+            world: &self.desk.world,
+            config: &project.config,
+            branches: Branches { git: &self.desk.world.git, source: &source },
+        };
+        let known = earlier(store, &path, &schedule.workflow, &fates)?;
         let open = memory::open(&known);
         let id = match night.jobs[index].progress {
             Progress::Task { task } => task,

@@ -124,7 +124,7 @@ pub fn open<'w>(
 }
 
 /// The file of a path in the configuration, which may begin with `~/`.
-pub(crate) fn file(world: &World, written: &str) -> Option<PathBuf> {
+pub fn file(world: &World, written: &str) -> Option<PathBuf> {
     match written.strip_prefix("~/") {
         Some(rest) => Some(PathBuf::from(world.environment.get("HOME")?).join(rest)),
         None => Some(PathBuf::from(written)),

@@ -4,7 +4,6 @@
 //! whoever makes or refreshes it holds a lock that ends with the process. Branches of acquit's own, which tasks leave in it, are not
 //! overwritten by those of the remote.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::{Call, Error, Git, is_ref_name};
+use super::{Error, Git, is_ref_name, push::Way};
 use crate::pause::pause;
 
 /// How long to wait for somebody else who refreshes the same mirror: as long as a fetch may take.
@@ -61,8 +60,9 @@ fn folder_name(url: &str) -> String {
 }
 
 impl Git {
-    /// The mirror of an address below `folder`, made if there is none, and up to date. `variables` are what SSH needs to find keys.
-    pub fn mirror(&self, folder: &Path, url: &str, variables: &[(&str, OsString)]) -> Result<PathBuf, Error> {
+    /// The mirror of a remote below `folder`, made if there is none, and up to date.
+    pub fn mirror(&self, folder: &Path, way: &Way<'_>) -> Result<PathBuf, Error> {
+        let url = way.url;
         if url.starts_with('-') || url.contains(char::is_control) {
             return Err(Error::BadName { name: url.to_owned() });
         }
@@ -76,7 +76,7 @@ impl Git {
         if place.join("HEAD").is_file() {
             clear_stale(&place.join("refs")).map_err(at(&place))?;
             let _ = remove_stale(&place.join("packed-refs.lock"));
-            self.refresh(&place, url, variables)?;
+            self.refresh(&place, way)?;
             return Ok(place);
         }
         let new = place.with_extension("new");
@@ -84,23 +84,20 @@ impl Git {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&new)(error)),
             _ => {}
         }
-        write_bare(&new).map_err(at(&new))?;
-        self.refresh(&new, url, variables)?;
+        write_bare(&new, url).map_err(at(&new))?;
+        self.refresh(&new, way)?;
         fs::rename(&new, &place).map_err(at(&place))?;
         Ok(place)
     }
 
-    fn refresh(&self, place: &Path, url: &str, variables: &[(&str, OsString)]) -> Result<(), Error> {
-        let fetch = self.call("fetch").git_dir(place).reaching_out(url, variables);
-        fetch
-            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--", url])
+    fn refresh(&self, place: &Path, way: &Way<'_>) -> Result<(), Error> {
+        self.call("fetch")
+            .git_dir(place)
+            .reaching(way)
+            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--", way.url])
             .args(["+refs/heads/*:refs/heads/*", "^refs/heads/acquit/*", "^refs/heads/night-shift/*"])
             .run()?;
-        let listed = self
-            .call("ls-remote")
-            .reaching_out(url, variables)
-            .args(["--symref", "--", url, "HEAD"])
-            .run()?;
+        let listed = self.call("ls-remote").reaching(way).args(["--symref", "--", way.url, "HEAD"]).run()?;
         let text = String::from_utf8_lossy(&listed.stdout).into_owned();
         let head = text.lines().find_map(|line| line.strip_prefix("ref: ")?.strip_suffix("\tHEAD"));
         // A remote without one, or with an odd one, leaves the mirror's as it was.
@@ -111,33 +108,16 @@ impl Git {
     }
 }
 
-impl Call {
-    /// Lets this call talk to the host of one address, with the user's own keys where that is SSH.
-    fn reaching_out(self, url: &str, variables: &[(&str, OsString)]) -> Self {
-        let scheme = match url.split_once("://") {
-            Some((scheme, _)) => scheme,
-            None if is_address(url) => "ssh",
-            None => "file",
-        };
-        let call = self
-            .env("GIT_ALLOW_PROTOCOL", scheme)
-            .set("http.followRedirects=false")
-            .set("http.lowSpeedLimit=1")
-            .set("http.lowSpeedTime=60");
-        if scheme != "ssh" {
-            return call;
-        }
-        let call = call.set("core.sshCommand=ssh -oBatchMode=yes -oConnectTimeout=20");
-        variables.iter().fold(call, |call, (name, value)| call.env(name, value.clone()))
-    }
-}
-
-/// An empty repository without a tree. Written by hand: nothing of the machine's templates is in it.
-fn write_bare(place: &Path) -> io::Result<()> {
+/// An empty repository without a tree, which knows where it comes from. Written by hand: nothing of the machine's templates is in it.
+fn write_bare(place: &Path, url: &str) -> io::Result<()> {
     fs::create_dir_all(place.join("objects/pack"))?;
     fs::create_dir_all(place.join("objects/info"))?;
     fs::create_dir_all(place.join("refs/heads"))?;
-    fs::write(place.join("config"), "[core]\n\trepositoryformatversion = 0\n\tbare = true\n")?;
+    let url = url.replace('\\', "\\\\").replace('"', "\\\"");
+    let config = format!(
+        "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[remote \"origin\"]\n\turl = \"{url}\"\n"
+    );
+    fs::write(place.join("config"), config)?;
     fs::write(place.join("HEAD"), "ref: refs/heads/main\n")
 }
 

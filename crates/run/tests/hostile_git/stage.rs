@@ -174,7 +174,13 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     // A mirror of it, made and refreshed, and where a branch stands.
     let address = format!("file://{}", stage.repo.path().display());
     for _ in 0..2 {
-        git.mirror(&stage.repo.beside("mirrors"), &address, &[]).unwrap();
+        let way = acquit_run::git::PushWay {
+            url: &address,
+            access: acquit_run::git::Access::Open,
+            ca: None,
+            proxy: None,
+        };
+        git.mirror(&stage.repo.beside("mirrors"), &way).unwrap();
     }
     source.stands(&git, "main", &base, None).unwrap();
 
