@@ -246,6 +246,7 @@ fn title(desk: &Desk<'_>, job: &Job<'_>, settings: &Publishing) -> Result<String
         output_dir: "",
         memory: Memory::None,
         tools: Tools::Absent,
+        change: None,
     };
     let wanted = settings.title.as_deref().unwrap_or("{{ title }}");
     let text = template::render(wanted, &context::variables(&parts))
