@@ -65,6 +65,7 @@ fn definition() -> Definition {
     Definition {
         form: Definition::FORM,
         workflow: Workflow {
+            branch_prefix: None,
             name: name("feature"),
             description: String::new(),
             start: name("plan"),

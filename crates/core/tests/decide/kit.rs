@@ -100,6 +100,7 @@ impl Build for Stage {
 
 pub(crate) fn workflow(stages: Vec<Stage>, budgets: &[(&str, u32)]) -> Workflow {
     Workflow {
+        branch_prefix: None,
         name: name("flow"),
         description: String::new(),
         start: stages[0].name.clone(),

@@ -9,6 +9,7 @@ use acquit_core::failure::{Failure, kind};
 use acquit_core::gate::{Check, Verdict};
 use acquit_core::ids::Name;
 use acquit_core::leg::{Ending, Entry, Purpose, Report};
+use acquit_core::night;
 use acquit_core::outcome::{self, Left, Outcome, Source as Reported, Wrong};
 use acquit_core::task::Task;
 use acquit_core::workflow::{AgentWork, Mode, Stage, Work};
@@ -231,6 +232,9 @@ fn read_outcome(
         None => return Err(wrong(Wrong::Silence)),
     };
     outcome::check(&outcome, &job.stage.on).map_err(wrong)?;
+    if let Some(words) = proposed_before(job, &outcome) {
+        return Err(Trouble::failed(kind::OUTCOME, words));
+    }
     if idle && mode.success() == Some(outcome.name.as_str()) {
         return Err(nothing());
     }
@@ -239,6 +243,13 @@ fn read_outcome(
         return Err(Trouble::failed(kind::AGENT, reason));
     }
     Ok(outcome)
+}
+
+/// Why what an analyst chose is not taken, where the task knows what earlier nights proposed. Told by code, not by the agent.
+fn proposed_before(job: &Job<'_>, outcome: &Outcome) -> Option<String> {
+    let earlier = job.task.seed.wish.metadata.get(night::key::EARLIER)?;
+    let earlier: Vec<night::memory::Proposal> = serde_json::from_str(earlier).ok()?;
+    night::memory::refusal(&earlier, &outcome.payload)
 }
 
 /// What stands in the handoff file.

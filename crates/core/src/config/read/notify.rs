@@ -1,27 +1,4 @@
 //! The parts of the configuration that say whom to tell: `[notify.…]` and `[report]`.
-//!
-//! ```toml
-//! [notify.phone]
-//! kind = "ntfy"
-//! url = "https://ntfy.sh"        # default
-//! topic = "my-night-shift"
-//! token = "NTFY_TOKEN"           # of [secrets]
-//! events = ["needs_person", "failed", "report"]   # default: needs_person, failed and report
-//!
-//! [notify.hook]
-//! kind = "webhook"
-//! url = "https://ci.example.com/acquit"
-//! secret = "HOOK_KEY"            # of [secrets]; requests are signed with it
-//!
-//! [report]
-//! file = "night-shift.md"        # the newest report first
-//! [report.confluence]
-//! url = "https://team.atlassian.net/wiki"
-//! page = "123456"
-//! user = "bot@example.com"       # with a token of the cloud
-//! token = "CONFLUENCE_TOKEN"     # of [secrets]
-//! flavour = "cloud"              # or "data center"
-//! ```
 
 use super::super::notify::{Channel, Flavour, Notices, Page, Reports, Told, Way};
 use super::super::toml::{At, Table, did_you_mean, quoted};
