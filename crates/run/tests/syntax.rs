@@ -55,25 +55,25 @@ fn what_is_not_understood_gives_nothing_and_what_is_broken_in_one_place_is_under
 
 #[test]
 fn files_that_were_made_to_break_a_reader_end_in_time() {
-    let endings = ["rs", "ts", "jsx", "py", "go", "java"];
+    const ALL: &[&str] = &["rs", "ts", "jsx", "py", "go", "java"];
     let deep = |open: &str, close: &str, count: usize| open.repeat(count) + &close.repeat(count);
-    let hostile: Vec<String> = vec![
-        deep("(", ")", 200_000),
-        deep("{", "}", 200_000),
-        "[".repeat(500_000),
-        deep("fn a() { ", "}", 20_000),
-        (0..20_000).map(|depth| format!("{}if x:\n", " ".repeat(depth % 40))).collect(),
-        (0..1_000).map(|depth| format!("{}def f():\n", " ".repeat(depth))).collect(),
-        "r#".to_owned() + &"#".repeat(300_000) + "\"",
-        "`${".repeat(200_000),
-        "a".repeat(10 << 20),
-        "\"\\\u{0}\u{feff}\u{202e}\u{10ffff}".repeat(10_000),
-        "\u{fffd}".repeat(300_000),
-        "a<".repeat(300_000),
-        "\n".repeat(1 << 20),
-        "/*".repeat(400_000),
+    let hostile: Vec<(&[&str], String)> = vec![
+        (ALL, deep("(", ")", 200_000)),
+        (&["rs", "go"], deep("{", "}", 200_000)),
+        (&["py", "ts"], "[".repeat(500_000)),
+        (&["rs"], deep("fn a() { ", "}", 20_000)),
+        (&["py"], (0..20_000).map(|depth| format!("{}if x:\n", " ".repeat(depth % 40))).collect()),
+        (&["py"], (0..1_000).map(|depth| format!("{}def f():\n", " ".repeat(depth))).collect()),
+        (&["rs"], "r#".to_owned() + &"#".repeat(300_000) + "\""),
+        (&["jsx"], "`${".repeat(200_000)),
+        (ALL, "a".repeat(10 << 20)),
+        (&["rs", "py", "java"], "\"\\\u{0}\u{feff}\u{202e}\u{10ffff}".repeat(10_000)),
+        (&["go"], "\u{fffd}".repeat(300_000)),
+        (&["ts", "java"], "a<".repeat(300_000)),
+        (ALL, "\n".repeat(1 << 20)),
+        (&["rs", "java"], "/*".repeat(400_000)),
     ];
-    for text in hostile {
+    for (endings, text) in hostile {
         for ending in endings {
             let lines = (1..=3_000).collect();
             let began = Instant::now();
@@ -91,7 +91,8 @@ fn a_question_that_makes_no_sense_is_an_error_and_no_answer() {
     let mut out = Vec::new();
     assert!(serve(&mut &b"{\"files\": [{"[..], &mut out).is_err());
     assert!(out.is_empty());
-    let question = Question { files: vec![File { path: "a.go".to_owned(), text: "\0".to_owned(), lines: vec![1] }] };
+    let question =
+        Question { files: vec![File { path: "a.go".to_owned(), text: "\0".to_owned(), lines: vec![1] }] };
     serve(&mut &serde_json::to_vec(&question).unwrap()[..], &mut out).unwrap();
     assert_eq!(serde_json::from_slice::<Answer>(&out).unwrap(), Answer { files: vec![Vec::new()] });
 }

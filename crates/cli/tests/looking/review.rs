@@ -59,11 +59,15 @@ outcome = "pr_ready"
 }
 
 fn ends(outcome: &str, findings: &str) -> String {
-    format!("[[review.step]]\noutcome = \"{outcome}\"\npayload = {{ summary = \"seen\", findings = [{findings}] }}")
+    format!(
+        "[[review.step]]\noutcome = \"{outcome}\"\npayload = {{ summary = \"seen\", findings = [{findings}] }}"
+    )
 }
 
 fn finding(severity: &str, line: u32) -> String {
-    format!("{{ severity = \"{severity}\", file = \"src/lib.rs\", line = {line}, problem = \"it subtracts\" }}")
+    format!(
+        "{{ severity = \"{severity}\", file = \"src/lib.rs\", line = {line}, problem = \"it subtracts\" }}"
+    )
 }
 
 fn verdicts(sandbox: &Sandbox) -> Vec<Verdict> {
@@ -97,7 +101,10 @@ fn a_critical_finding_sends_the_work_back_though_the_review_approved() {
     let [first, second] = &verdicts(&sandbox)[..] else { panic!("two verdicts") };
     assert!(!first.passed && second.passed, "{first:?}");
     let failure = first.failure.as_ref().unwrap();
-    assert!(failure.message.contains("it subtracts [critical]") && failure.message.contains("[overruled]"), "{failure:?}");
+    assert!(
+        failure.message.contains("it subtracts [critical]") && failure.message.contains("[overruled]"),
+        "{failure:?}"
+    );
     assert_eq!(failure.location.as_ref().map(|place| place.line), Some(8));
     let Ending::Passed { outcome } = &sandbox.endings()[1] else { panic!() };
     assert_eq!(outcome.payload["overruled"], "approved", "what was said is kept");
@@ -111,8 +118,10 @@ fn a_critical_finding_sends_the_work_back_though_the_review_approved() {
 
 #[test]
 fn a_finding_that_points_nowhere_goes_back_to_the_reviewer_and_not_to_the_coder() {
-    let sandbox =
-        sandbox(&[&ends("changes_requested", &finding("critical", 1)), &ends("approved", &finding("nit", 8))]);
+    let sandbox = sandbox(&[
+        &ends("changes_requested", &finding("critical", 1)),
+        &ends("approved", &finding("nit", 8)),
+    ]);
     sandbox.run_to(0);
     assert_eq!(way(&sandbox), ["code pr_ready", "review outcome", "review approved", "deliver done"]);
     let Ending::Failed { reason, .. } = &sandbox.endings()[1] else { panic!() };
@@ -181,7 +190,9 @@ sed -i 's/sum += one/sum -= one/' src/lib.rs
     sandbox.run_to(0);
     let prompt = read(&sandbox.leg_file(2, "prompt.md"));
     assert!(prompt.len() < 200_000, "{} bytes", prompt.len());
-    for name in ["long.rs", "deep.rs", "latin.rs", "noise.py", "zero.go", "(no text)", "\\u{1b}[2J", "sum -= one"] {
+    for name in
+        ["long.rs", "deep.rs", "latin.rs", "noise.py", "zero.go", "(no text)", "\\u{1b}[2J", "sum -= one"]
+    {
         assert!(prompt.contains(name), "{name}");
     }
     assert_eq!(prompt.lines().filter(|line| line.starts_with("# Rules")).count(), 1, "only our own rules");

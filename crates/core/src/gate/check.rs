@@ -26,7 +26,7 @@ pub use plain::Plain;
 pub use review::Review;
 pub use scope::{Dependencies, Scope};
 pub use secrets::Secrets;
-pub use tdd::{Red, Tdd, Weak};
+pub use tdd::{Phases, Red, Tdd, Weak};
 pub use tests::Tests;
 
 /// What a gate checks.
@@ -114,11 +114,9 @@ impl Check {
             Self::Tdd(tdd) => Some(&tdd.run),
             Self::Coverage(coverage) => Some(&coverage.run),
             Self::Mutation(mutation) => Some(&mutation.run),
-            Self::Secrets(_)
-            | Self::Scope(_)
-            | Self::Commits(_)
-            | Self::Dilution(_)
-            | Self::Review(_) => None,
+            Self::Secrets(_) | Self::Scope(_) | Self::Commits(_) | Self::Dilution(_) | Self::Review(_) => {
+                None
+            }
         }
     }
 

@@ -115,7 +115,9 @@ fn review(source: &Source<'_>, draft: &Draft, stage: &StageDraft, gate: &At<Name
     match &stage.work {
         Some(Work::Agent(agent)) if agent.mode == Mode::Review => {}
         Some(_) => {
-            let what = format!("the gate `{name}` looks at the findings of a review, and stage `{stage_name}` is none");
+            let what = format!(
+                "the gate `{name}` looks at the findings of a review, and stage `{stage_name}` is none"
+            );
             let hint = "name it in a stage with mode = \"review\"".to_owned();
             return source.report(gate.place, what, Some(hint));
         }
@@ -123,8 +125,10 @@ fn review(source: &Source<'_>, draft: &Draft, stage: &StageDraft, gate: &At<Name
     }
     let outcome = &settings.outcome;
     if stage.on_place.is_some() && !stage.on.iter().any(|known| known.outcome.value == *outcome) {
-        let what = format!("a critical finding ends stage `{stage_name}` with `{outcome}`, which it does not have");
-        let hint = format!("say where it leads, or set `outcome` in [gates.{name}] to the one that sends work back");
+        let what =
+            format!("a critical finding ends stage `{stage_name}` with `{outcome}`, which it does not have");
+        let hint =
+            format!("say where it leads, or set `outcome` in [gates.{name}] to the one that sends work back");
         source.report(gate.place, what, Some(hint));
     }
 }

@@ -62,8 +62,11 @@ pub struct Stage {
     pub name: Name,
     /// What happens in it.
     pub work: Work,
-    /// The gates that its work must stand, in this order.
+    /// The gates that its work must stand.
     pub gates: Vec<Name>,
+    /// When enough of them have spoken.
+    #[serde(default)]
+    pub stop: Stop,
     /// The stage that mends what a gate rejects. Without one the stage itself is tried again.
     pub fix: Option<Name>,
     /// Where each outcome leads.
@@ -72,6 +75,17 @@ pub struct Stage {
     pub limits: Limits,
     /// Whether a person must agree before the task leaves this stage, or before it begins.
     pub consent: Consent,
+}
+
+/// When enough gates have spoken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// When all have: whoever mends hears of everything at once.
+    #[default]
+    AtEnd,
+    /// When one rejects the work.
+    AtFirst,
 }
 
 /// When a stage needs a person's word.

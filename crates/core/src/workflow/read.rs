@@ -26,6 +26,8 @@
 //! severity = "error"            # or "warning": shown, but rejects nothing
 //! timeout = "10m"
 //! network = "off"               # or "model" or "open"; default: the project's
+//! parallel = true               # a command that runs beside others, in a tree of its own; default: false
+//! cache = false                 # its verdict does not hold for the same work again; default: true
 //!
 //! [stages.plan]                 # an agent stage: it has a mode
 //! mode = "plan"                 # plan, implement, review, investigate, design, fix or resolve
@@ -45,6 +47,7 @@
 //! mode = "implement"
 //! gates = ["test"]
 //! fix = "mend"                  # default: the stage itself is tried again
+//! stop = "first"                # no more gates after one that rejects; default: "end", all of them
 //! [stages.code.on]
 //! pr_ready = "verify"           # a stage, or done, failed, person, back, next-variation
 //! stuck = ["plan", "person"]    # several: a person chooses;  []: a person decides
@@ -87,7 +90,7 @@ use crate::config;
 use crate::config::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
 use crate::failure::kind;
 use crate::gate::check::{Plain, UnknownKind};
-use crate::gate::{Check, Command, Gate, Severity};
+use crate::gate::{Check, Command, Gate, Manner, Reuse, Severity};
 use crate::ids::Name;
 use crate::time::Span;
 
@@ -222,6 +225,8 @@ fn gate(name: Name, table: Option<Table<'_, '_>>, budgets: &[(At<Name>, u32)]) -
             severity: Severity::Error,
             timeout: GATE_TIMEOUT,
             network: None,
+            manner: Manner::default(),
+            reuse: Reuse::default(),
         };
     };
     let mut table = table.named(format!("gate `{name}`"));
@@ -243,6 +248,11 @@ fn gate(name: Name, table: Option<Table<'_, '_>>, budgets: &[(At<Name>, u32)]) -
     let severity = table.word("severity", &SEVERITIES).map_or(Severity::Error, |severity| severity.value);
     let timeout = table.span("timeout").unwrap_or(GATE_TIMEOUT);
     let network = table.word("network", &config::NETWORKS).map(|network| network.value);
+    let manner = manner(&mut table, check.as_ref().ok().and_then(Option::as_ref));
+    let reuse = match table.flag("cache") {
+        Some(cache) if !cache.value => Reuse::Never,
+        Some(_) | None => Reuse::SameTree,
+    };
     let check = match check {
         Ok(check) => {
             table.finish();
@@ -251,5 +261,18 @@ fn gate(name: Name, table: Option<Table<'_, '_>>, budgets: &[(At<Name>, u32)]) -
         // Of a check that is not known any key may be meant.
         Err(UnknownKind) => None,
     };
-    Gate { name, check: check.unwrap_or_else(unread), kind, severity, timeout, network }
+    Gate { name, check: check.unwrap_or_else(unread), kind, severity, timeout, network, manner, reuse }
+}
+
+/// `parallel`: only a command is one thing that can run beside others.
+fn manner(table: &mut Table<'_, '_>, check: Option<&Check>) -> Manner {
+    let Some(parallel) = table.flag("parallel").filter(|flag| flag.value) else { return Manner::Alone };
+    if let Some(check) = check
+        && !matches!(check, Check::Command(_))
+    {
+        let what = format!("a gate with check = \"{}\" cannot run beside others", check.word());
+        let hint = "only commands can; this one runs by itself, without `parallel`".to_owned();
+        table.source.report(parallel.place, what, Some(hint));
+    }
+    Manner::AtOnce
 }

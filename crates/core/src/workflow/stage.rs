@@ -2,7 +2,7 @@
 
 use super::draft::{StageDraft, TransitionDraft};
 use super::placeholders::Known;
-use super::{Action, AgentWork, Consent, Continue, Limits, Mode, Target, Work};
+use super::{Action, AgentWork, Consent, Continue, Limits, Mode, Stop, Target, Work};
 use crate::config;
 use crate::config::toml::{At, Source, Table, Value, quoted, sentence};
 use crate::ids::Name;
@@ -36,7 +36,8 @@ const OF_AGENTS: [&str; 11] = [
     "network",
     "session",
 ];
-const OF_GATES: [&str; 2] = ["gates", "fix"];
+const OF_GATES: [&str; 3] = ["gates", "fix", "stop"];
+const STOPS: [(&str, Stop); 2] = [("end", Stop::AtEnd), ("first", Stop::AtFirst)];
 const OF_CONSENT: [&str; 2] = ["approval", "irreversible"];
 
 /// Reads a stage. `None` if it is not one at all; `whole` becomes false if a transition could not be read.
@@ -70,6 +71,7 @@ pub(super) fn read(
     let mut limits = Limits::default();
     let work = work(&mut table, kind, known, &mut limits);
     let gates = gates(&mut table, whole);
+    let stop = table.word("stop", &STOPS).map(|stop| stop.value).unwrap_or_default();
     let fix = table.name("fix");
     *whole &= fix.is_some() || !table.has("fix");
     let consent = consent(&mut table);
@@ -83,6 +85,7 @@ pub(super) fn read(
         name: At { value: name, place: key.place },
         work,
         gates,
+        stop,
         fix,
         on_place,
         on: on.unwrap_or_default(),

@@ -48,8 +48,20 @@ fn a_reviewer_sees_numbered_lines_and_the_functions_around_them() {
     };
     let text = |range: std::ops::RangeInclusive<u32>| range.map(|number| format!("line {number}")).collect();
     let around = vec![
-        Around { path: "src/a.rs".to_owned(), name: Some("total".to_owned()), first: 10, lines: text(10..=13), changed: vec![11, 12] },
-        Around { path: "src/a.rs".to_owned(), name: Some("other".to_owned()), first: 38, lines: text(38..=43), changed: vec![41] },
+        Around {
+            path: "src/a.rs".to_owned(),
+            name: Some("total".to_owned()),
+            first: 10,
+            lines: text(10..=13),
+            changed: vec![11, 12],
+        },
+        Around {
+            path: "src/a.rs".to_owned(),
+            name: Some("other".to_owned()),
+            first: 38,
+            lines: text(38..=43),
+            changed: vec![41],
+        },
     ];
     let change = change(vec![file("src/a.rs", lines), moved, picture, gone], around);
     insta::assert_snapshot!(shown(&change));
@@ -70,12 +82,25 @@ fn what_has_no_room_is_cut_from_the_far_end_and_named() {
     };
     let text = shown(&change(files.clone(), (0..20).map(long).collect()));
     assert!(text.len() < 130_000, "{} bytes", text.len());
-    for words in ["big0.txt", "more lines of this file]", "`big59.txt` (5000 changed lines)", "and 20 more", "…\n", "+  1000 row 1000"] {
+    for words in [
+        "big0.txt",
+        "more lines of this file]",
+        "`big59.txt` (5000 changed lines)",
+        "and 20 more",
+        "…\n",
+        "+  1000 row 1000",
+    ] {
         assert!(text.contains(words), "{words}");
     }
-    assert!(text.contains("row 970") && !text.contains("row 900"), "the near lines are there, the far ones are not");
+    assert!(
+        text.contains("row 970") && !text.contains("row 900"),
+        "the near lines are there, the far ones are not"
+    );
     let text = shown(&change(files[..1].to_vec(), (0..2_000).map(long).collect()));
-    assert!(text.contains("`src/1999.rs` around line 1") || text.contains("Not shown for want of room"), "named");
+    assert!(
+        text.contains("`src/1999.rs` around line 1") || text.contains("Not shown for want of room"),
+        "named"
+    );
     assert!(text.len() < 130_000, "{} bytes", text.len());
     let mut hostile = file("x", vec![line(Side::Added, 1, &"ä".repeat(5_000_000))]);
     hostile.new = Some("\n# Rules\n".repeat(10_000));
@@ -86,6 +111,9 @@ fn what_has_no_room_is_cut_from_the_far_end_and_named() {
 fn a_change_that_cannot_be_shown_is_still_to_be_judged() {
     let none = Change { diff: None, ..change(Vec::new(), Vec::new()) };
     let text = shown(&none);
-    assert!(text.contains("too large to be shown here") && text.contains("git diff 1111111..2222222"), "{text}");
+    assert!(
+        text.contains("too large to be shown here") && text.contains("git diff 1111111..2222222"),
+        "{text}"
+    );
     assert!(shown(&change(Vec::new(), Vec::new())).contains("Nothing differs"));
 }

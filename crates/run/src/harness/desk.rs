@@ -29,6 +29,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) session: Option<Box<Session>>,
     /// Takes the project's secrets out of whatever leaves the leg.
     pub(crate) redactor: Redactor,
+    /// Whether a command of a gate was cut short, which says nothing about the next time.
+    pub(crate) cut_short: bool,
     step_began: Instant,
     beat: Instant,
     looked: Instant,
@@ -44,6 +46,7 @@ impl<'a> Desk<'a> {
             usage: Usage::default(),
             session: None,
             redactor: Redactor::default(),
+            cut_short: false,
             step_began: began,
             beat: Instant::now(),
             looked: Instant::now(),

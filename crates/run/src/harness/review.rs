@@ -164,7 +164,8 @@ fn around(file: &FileChange, changed: &[u32], found: Vec<Span>) -> Vec<Piece> {
         if span.first > span.last {
             continue;
         }
-        let text: Vec<String> = lines.range(span.first..=span.last).map(|(_, text)| (*text).to_owned()).collect();
+        let text: Vec<String> =
+            lines.range(span.first..=span.last).map(|(_, text)| (*text).to_owned()).collect();
         let inside = |line: &&u32| span.first <= **line && **line <= span.last;
         pieces.push(Piece {
             path: file.path().to_owned(),
@@ -200,12 +201,7 @@ fn ask(desk: &mut Desk<'_>, job: &Job<'_>, question: &Question) -> Result<Answer
         stdin: Stdin::File(asked.clone()),
         stdout: Stdout::Truncate(answered.clone()),
         stderr: Stderr::File(place("outline-errors.log")),
-        limits: Limits {
-            time: syntax::WHOLE_TIME + SLACK,
-            idle: None,
-            output: LARGEST_ANSWER,
-            grace: GRACE,
-        },
+        limits: Limits { time: syntax::WHOLE_TIME + SLACK, idle: None, output: LARGEST_ANSWER, grace: GRACE },
         policy,
     };
     let child = desk.world.spawner.spawn(&spec).map_err(|error| Trouble::harness(&error))?;

@@ -98,7 +98,8 @@ fn spans(file: &File, until: Instant) -> Option<Vec<Span>> {
     };
     let text = file.text.as_bytes();
     let options = ParseOptions::new().progress_callback(&mut late);
-    let tree = parser.parse_with_options(&mut |at, _| text.get(at..).unwrap_or_default(), None, Some(options))?;
+    let tree =
+        parser.parse_with_options(&mut |at, _| text.get(at..).unwrap_or_default(), None, Some(options))?;
     let known = collect(&language, tree.root_node(), text, until)?;
     let mut found: Vec<Span> = Vec::new();
     for line in &file.lines {
