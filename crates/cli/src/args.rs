@@ -165,6 +165,16 @@ pub enum Verb {
         after_help = "Exit codes:\n  0  everything is there that a task with sandbox = \"strict\" needs\n  1  something is missing; the last line says what\n\nExamples:\n  acquit doctor\n  acquit doctor --json    # { \"abilities\": [ … ], \"strict\": true }"
     )]
     Doctor,
+    /// Print the form of acquit's files as a JSON Schema, for editors that complete and check them.
+    ///
+    /// It is what this program itself reads, with a word about each key.
+    #[command(
+        after_help = "Examples:\n  acquit schema workflow > .acquit/workflow.schema.json\n  acquit schema config > .acquit/config.schema.json\n\nThen the first line of a workflow tells editors with taplo of it:\n  #:schema ../workflow.schema.json"
+    )]
+    Schema {
+        /// Which kind of file: a workflow, or acquit.toml.
+        form: Form,
+    },
     /// Print a completion script for your shell.
     Completions {
         /// The shell.
@@ -313,6 +323,15 @@ fn network(text: &str) -> Result<acquit_core::sandbox::Network, String> {
         "open" => Ok(Network::Open),
         _ => Err("must be off, model or open".to_owned()),
     }
+}
+
+/// A kind of file that people write.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Form {
+    /// `.acquit/acquit.toml`, and your own config.toml.
+    Config,
+    /// `.acquit/workflows/*.toml`.
+    Workflow,
 }
 
 fn model(text: &str) -> Result<String, String> {

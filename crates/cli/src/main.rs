@@ -102,6 +102,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         Verb::Config(args::ConfigVerb::Show { origin }) => verbs::config::show(&desk, origin),
         Verb::Demo { keep } => verbs::demo::demo(desk, keep),
         Verb::Doctor => Ok(verbs::doctor::doctor(&desk)),
+        Verb::Schema { form } => Ok(verbs::schema::schema(&desk, form)),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "acquit", &mut script);

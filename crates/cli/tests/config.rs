@@ -3,6 +3,9 @@
 
 mod common;
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use acquit_testkit::repo;
 use common::Sandbox;
 
@@ -49,6 +52,29 @@ fn an_agent_of_the_users_takes_the_tasks_of_a_project_that_has_none() {
 }
 
 #[test]
+fn what_the_command_line_says_of_agent_and_model_comes_last() {
+    let config = "agent = \"day\"\n[agents.day]\nadapter = \"command\"\nrun = \"exit 1\"\n\
+         [agents.night]\nadapter = \"claude\"\nprogram = \"@ROOT@/agent.sh\"\nmodel = \"slow\"\n\
+         [models]\nfast = \"model-of-the-line\"\n";
+    let workflow = WORKFLOW.replace("on =", "agent = \"day\"\nmodel = \"model-of-the-stage\"\non =");
+    let sandbox = Sandbox::new(config, &workflow, "");
+    let agent = sandbox.place("agent.sh");
+    let success = r#"{"type":"result","subtype":"success","is_error":false,"result":"ok"}"#;
+    repo::write(
+        &agent,
+        &format!(
+            "#!/bin/sh\necho work > work.txt\necho \"$@\" > \"$ACQUIT_OUTPUT/arguments.txt\"\necho '{success}'\n"
+        ),
+    );
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).unwrap();
+
+    sandbox.acquit(&["run", "--agent", "night", "--model", "fast", "Do it"]).must(0);
+    let arguments = common::read(&sandbox.leg_file(1, "out/arguments.txt"));
+    assert!(arguments.contains("--model model-of-the-line"), "{arguments}");
+    sandbox.acquit(&["run", "--agent", "nobody", "Do it"]).must(2).said("nobody");
+}
+
+#[test]
 fn a_mistake_in_the_users_file_is_told_with_its_place() {
     let sandbox = Sandbox::new("", WORKFLOW, "");
     user(&sandbox, "agent = \"mine\"\ncolour = \"blue\"\n");
@@ -66,4 +92,16 @@ fn what_agents_say_and_nobody_knows_is_counted_by_doctor() {
     before.said("all that agents printed lately is understood");
     sandbox.run_to(0);
     sandbox.acquit(&["doctor"]).said("scripted: telepathy (2 times)");
+}
+
+#[test]
+fn the_files_of_the_demo_fit_the_schemas_that_are_printed() {
+    let sandbox = Sandbox::new("", WORKFLOW, "");
+    for (form, text) in
+        [("workflow", include_str!("../demo/feature.toml")), ("config", include_str!("../demo/acquit.toml"))]
+    {
+        let schema = sandbox.acquit(&["schema", form]).must(0).json();
+        let file = serde_json::to_value(text.parse::<toml::Table>().unwrap()).unwrap();
+        assert_eq!(acquit_core::outcome::mistakes(&schema, &file), [""; 0], "{form}");
+    }
 }

@@ -43,6 +43,30 @@ pub enum Artifact {
         /// Its size.
         bytes: u64,
     },
+    /// What was pushed to a remote: whatever else stands on its branch there is somebody else's.
+    Pushed {
+        /// The remote's address, without a login.
+        remote: String,
+        /// The branch there.
+        branch: String,
+        /// The commits that it was pushed to, newest last, bounded.
+        commits: Vec<String>,
+    },
+    /// The request at a forge.
+    Request(Requested),
+}
+
+/// A request at a forge, as it was left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requested {
+    /// Its page.
+    pub url: String,
+    /// Its number in the project.
+    pub number: u64,
+    /// The project, `group/name`.
+    pub project: String,
+    /// The commit that was published in it.
+    pub commit: String,
 }
 
 /// One commit, in short.
@@ -74,6 +98,8 @@ impl Artifact {
             Self::Diff(_) => "diff".to_owned(),
             Self::Commits { leg, .. } => format!("commits/{leg}"),
             Self::File { stage, name, .. } => format!("file/{stage}/{name}"),
+            Self::Pushed { .. } => "pushed".to_owned(),
+            Self::Request(_) => "request".to_owned(),
         }
     }
 }

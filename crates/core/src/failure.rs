@@ -33,9 +33,14 @@ pub mod kind {
     /// The agent is not logged in, has nothing to pay with, or would pay with another account than was named. A person is
     /// asked at once: trying again would only annoy the provider.
     pub const LOGIN: &str = "login";
+    /// The forge is away, or has no more calls for us. It passes; with the delays in between this lasts for a day.
+    pub const FORGE: &str = "forge";
+    /// Something stands against the delivery that only a person can put right: a missing right, a branch that somebody else
+    /// moved. A person is asked at once.
+    pub const DELIVERY: &str = "delivery";
 
     /// Every kind that has a budget without being written in a workflow, with its default.
-    pub const DEFAULTS: [(&str, u32); 19] = [
+    pub const DEFAULTS: [(&str, u32); 21] = [
         ("build", 2),
         ("lint", 3),
         ("types", 3),
@@ -54,6 +59,8 @@ pub mod kind {
         (USAGE, 40),
         (OVERLOAD, 20),
         (LOGIN, 0),
+        (FORGE, 60),
+        (DELIVERY, 0),
         (BLOCKED, 5),
     ];
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{Session, Usage};
 use crate::artifact::Artifact;
-use crate::failure::Failure;
+use crate::failure::{Failure, kind};
 use crate::ids::{Fence, LegId, Name};
 use crate::outcome::Outcome;
 use crate::time::{Span, Timestamp};
@@ -124,9 +124,10 @@ pub enum Ending {
         /// How that was seen.
         why: String,
     },
-    /// The model's provider accepted no more work: no failure of anybody's, and the next leg goes on where it stopped.
+    /// The model's provider or the forge accepted no more work: no failure of anybody's, and the next leg goes on where it
+    /// stopped.
     Held {
-        /// Which budget it spends, so that it cannot go on for ever; [`crate::failure::kind::USAGE`] or `OVERLOAD`.
+        /// Which budget it spends, so that it cannot go on for ever; [`crate::failure::kind::USAGE`], `OVERLOAD` or `FORGE`.
         kind: Name,
         /// How long the next leg waits.
         wait: Span,
@@ -161,8 +162,9 @@ impl Ending {
             Self::TimedOut { reason } => Some(reason.clone()),
             Self::Cancelled => Some("cancelled".to_owned()),
             Self::Lost { why } => Some(format!("harness lost: {why}")),
-            Self::Held { wait, reason, .. } => {
-                Some(format!("waits {wait} for the model's provider: {reason}"))
+            Self::Held { kind, wait, reason } => {
+                let whom = if *kind == *kind::FORGE { "the forge" } else { "the model's provider" };
+                Some(format!("waits {wait} for {whom}: {reason}"))
             }
         }
     }

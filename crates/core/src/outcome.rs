@@ -20,6 +20,8 @@ pub const FAILED: &str = "failed";
 pub const PASSED: &str = "passed";
 /// How an action stage ends.
 pub const DONE: &str = "done";
+/// People want something changed: a review, or comments on a request.
+pub const CHANGES_REQUESTED: &str = "changes_requested";
 
 const MARKER_BEGIN: &str = "<<<OUTCOME:";
 const MARKER_NAME_END: &str = ">>>";

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Usage;
-use crate::artifact::Artifact;
+use crate::artifact::{Artifact, Requested};
 use crate::fingerprint::Fingerprint;
 use crate::ids::{LegId, Name, TaskId};
 use crate::leg::{Entry, Past};
@@ -269,7 +269,22 @@ impl Task {
             Artifact::Branch { .. }
             | Artifact::Commits { .. }
             | Artifact::Diff(_)
-            | Artifact::File { .. } => None,
+            | Artifact::File { .. }
+            | Artifact::Pushed { .. }
+            | Artifact::Request(_) => None,
+        })
+    }
+
+    /// The request at a forge, if one was made.
+    pub fn request(&self) -> Option<&Requested> {
+        self.artifacts.iter().find_map(|artifact| match artifact {
+            Artifact::Request(request) => Some(request),
+            Artifact::Plan { .. }
+            | Artifact::Branch { .. }
+            | Artifact::Commits { .. }
+            | Artifact::Diff(_)
+            | Artifact::File { .. }
+            | Artifact::Pushed { .. } => None,
         })
     }
 

@@ -11,7 +11,7 @@ use acquit_core::workflow::{self, Workflow};
 
 const WORKFLOWS: &str = include_str!("fixtures/workflow_mistakes.txt");
 const CONFIGS: &str = include_str!("fixtures/config_mistakes.txt");
-const FULL: &str = include_str!("fixtures/workflow_full.toml");
+const FULL: &str = include_str!("../reference/workflow.toml");
 
 fn read(text: &str) -> Result<Workflow, Mistakes> {
     workflow::read("workflows/feature.toml", &Name::literal("feature"), text, &["reviewer".to_owned()])

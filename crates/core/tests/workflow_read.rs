@@ -11,27 +11,11 @@ use acquit_core::time::Span;
 use acquit_core::workflow::{self, Consent, Limits, Stage, Target, Work, Workflow, mermaid};
 use proptest::prelude::*;
 
-const FULL: &str = include_str!("fixtures/workflow_full.toml");
-const CONFIG: &str = include_str!("fixtures/config_full.toml");
+const FULL: &str = include_str!("../reference/workflow.toml");
+const CONFIG: &str = include_str!("../reference/acquit.toml");
 
 fn read(text: &str) -> Result<Workflow, Mistakes> {
     workflow::read("workflows/full.toml", &Name::literal("full"), text, &[])
-}
-
-/// The text of the example in a module's documentation.
-fn example(source: &str) -> String {
-    let (_, rest) = source.split_once("//! ```toml\n").unwrap();
-    let (block, _) = rest.split_once("//! ```\n").unwrap();
-    block
-        .lines()
-        .map(|line| line.trim_start_matches("//!").trim_start_matches(' ').to_owned() + "\n")
-        .collect()
-}
-
-#[test]
-fn the_documented_examples_are_the_ones_tested() {
-    assert_eq!(example(include_str!("../src/workflow/read.rs")), FULL);
-    assert_eq!(example(include_str!("../src/config/read.rs")), CONFIG);
 }
 
 #[test]

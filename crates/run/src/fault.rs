@@ -9,12 +9,17 @@ use acquit_core::event::Step;
 use crate::world::Environment;
 
 /// Ends this process at once, if a test asked for that after this step.
-#[cfg(feature = "fault-points")]
 pub(crate) fn after(step: Step, environment: &Environment) {
+    point(step.name(), environment);
+}
+
+/// The same at a point that is no step of a leg: before and after each call that changes something elsewhere.
+#[cfg(feature = "fault-points")]
+pub(crate) fn point(point: &str, environment: &Environment) {
     let Some(wanted) = environment.get("ACQUIT_FAULT").and_then(|value| value.to_str()) else { return };
     let mut parts = wanted.splitn(3, ':');
     let (Some(name), Some(which), Some(marker)) = (parts.next(), parts.next(), parts.next()) else { return };
-    if name == step.name() && count(marker).is_ok_and(|count| which == count.to_string()) {
+    if name == point && count(marker).is_ok_and(|count| which == count.to_string()) {
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
 }
@@ -30,4 +35,4 @@ fn count(marker: &str) -> std::io::Result<u64> {
 
 /// Nothing: this build has no fault points.
 #[cfg(not(feature = "fault-points"))]
-pub(crate) fn after(_: Step, _: &Environment) {}
+pub(crate) fn point(_: &str, _: &Environment) {}

@@ -7,6 +7,7 @@
 pub mod acp;
 pub mod agent;
 mod fault;
+pub mod forge;
 pub mod gate;
 pub mod git;
 pub mod harness;

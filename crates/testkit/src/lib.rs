@@ -4,6 +4,7 @@
 //! it) and so fails under `cargo xtask test` and skips aloud under plain `cargo test`.
 
 pub mod agents;
+pub mod forge;
 #[cfg(target_os = "linux")]
 pub mod hostile;
 pub mod model;

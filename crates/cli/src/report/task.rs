@@ -123,6 +123,8 @@ impl Printer {
                     let words = format!("{} files, +{} −{}", stats.files, stats.insertions, stats.deletions);
                     self.field("diff", &words);
                 }
+                Artifact::Pushed { .. } => {}
+                Artifact::Request(request) => self.field("request", &text::visible(&request.url)),
                 Artifact::File { stage, path, bytes, .. } => {
                     self.field("file", &format!("{} ({bytes} bytes, from {stage})", text::visible(path)));
                 }

@@ -13,6 +13,7 @@ pub mod mcp;
 pub mod outline;
 pub mod run;
 pub mod sandbox;
+pub mod schema;
 pub mod scripted;
 pub mod task;
 pub mod workflow;

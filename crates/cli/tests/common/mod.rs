@@ -115,17 +115,23 @@ impl Sandbox {
         self.place(&format!("acquit/tasks/T-1/legs/{leg}/{name}"))
     }
 
-    /// Starts `acquit`.
-    pub(crate) fn start(&self, args: &[&str]) -> Started {
-        let number = self.started.fetch_add(1, Ordering::Relaxed);
-        let (out, err) =
-            (self.place(&format!("said/{number}.out")), self.place(&format!("said/{number}.err")));
+    /// `acquit` with these arguments, in the repository and in surroundings of its own.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(binary());
         command.args(args).current_dir(self.repo.path()).env_clear();
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("USER", "tester").env("LANG", "C.UTF-8");
         command.env("HOME", self.place("home")).env("TMPDIR", self.place("tmp"));
         command.env("ACQUIT_HOME", self.place("acquit"));
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Starts `acquit`.
+    pub(crate) fn start(&self, args: &[&str]) -> Started {
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        let (out, err) =
+            (self.place(&format!("said/{number}.out")), self.place(&format!("said/{number}.err")));
+        let mut command = self.command(args);
         command.stdin(Stdio::null());
         command.stdout(File::create(&out).expect("a file")).stderr(File::create(&err).expect("a file"));
         Started { child: command.spawn().expect("the binary starts"), out, err }

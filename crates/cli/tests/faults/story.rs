@@ -128,6 +128,8 @@ fn artifact(artifact: &Artifact) -> String {
             format!("commits {:?}", commits.iter().map(|commit| &commit.subject).collect::<Vec<_>>())
         }
         Artifact::Diff(stats) => format!("diff {stats:?}"),
+        Artifact::Pushed { branch, .. } => format!("pushed {branch}"),
+        Artifact::Request(request) => format!("request {}", request.number),
         Artifact::File { stage, name, bytes, .. } => format!("file {stage} {name} {bytes}"),
     }
 }

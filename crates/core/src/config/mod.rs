@@ -8,16 +8,20 @@ use crate::gate::Command;
 use crate::ids::Name;
 use crate::price::Prices;
 use crate::sandbox::{Access, Host, Mode, Networks, Resources};
+use crate::schedule::Schedule;
 use crate::secret;
 use crate::time::Span;
 
+pub mod forge;
+pub mod notify;
 mod read;
 mod stages;
 pub mod toml;
 mod waiting;
 
-pub(crate) use read::{NETWORKS, grants, model};
-pub use read::{read, read_over};
+pub use forge::{Forge, Publishing};
+pub(crate) use read::{NETWORKS, OF_REQUESTS, grants, model, publishing};
+pub use read::{REFERENCE, read, read_over, schema};
 pub use stages::{Lack, Lacking, check_stages};
 pub use waiting::{Hours, Patience, Waiting};
 
@@ -65,6 +69,15 @@ pub struct Config {
     /// Prices of the project's own, before those of our list.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prices: Prices,
+    /// Where requests are made, and what they have.
+    #[serde(default)]
+    pub forge: Forge,
+    /// What is begun by the clock. Not stored with tasks: it is no part of what they run by.
+    #[serde(skip)]
+    pub schedules: Vec<Schedule>,
+    /// Whom to tell. Not stored with tasks either.
+    #[serde(skip)]
+    pub notices: notify::Notices,
 }
 
 impl Default for Config {
@@ -86,6 +99,9 @@ impl Default for Config {
             waiting: Waiting::default(),
             models: BTreeMap::new(),
             prices: Prices::new(),
+            forge: Forge::default(),
+            schedules: Vec::new(),
+            notices: notify::Notices::default(),
         }
     }
 }

@@ -1,80 +1,7 @@
 //! Reads a project's `.acquit/acquit.toml`. Every mistake is reported, with its place and what can be done about it.
 //!
-//! ```toml
-//! workflow = "feature"          # what `acquit run` takes when none is named
-//! agent = "coder"               # takes the stages that name none; default: the only one there is
-//! base = "main"                 # where tasks start; default: what is checked out
-//! branch_prefix = "acquit/"
-//! protected = ["release/*"]     # branches that no work may move or check out, beside the base
-//! sandbox = "on"                # "strict": nothing starts where the machine lacks a wall; "off": no walls
-//!
-//! [setup]                       # before the first agent, and again when a lock file changed
-//! run = "npm ci"
-//! lock_files = ["package-lock.json"]
-//! timeout = "10m"
-//!
-//! [agents.coder]
-//! adapter = "command"           # the prompt on its standard input
-//! run = ["my-agent", "--print"] # or a line for sh -c
-//! env = { AGENT_QUIET = "1" }
-//! pass_env = ["MY_AGENT_MODEL"] # from acquit's own environment
-//! secrets = ["MY_AGENT_KEY"]    # at every stage
-//! hosts = ["api.example.com"]   # of its model
-//! login = ["~/.my-agent/credentials.json"] # files of its own that it can read
-//!
-//! [agents.claude]
-//! adapter = "claude"            # or codex, opencode, gemini, aider, cursor, pi: everything else has a default
-//! program = "~/bin/claude"      # instead of the one in PATH
-//! args = ["--effort", "high"]   # after those of the adapter
-//! model = "fast"                # a name of [models], or one that the agent knows
-//! turns = 60                    # how often it may ask its model in one leg, where the agent can be told
-//! billing = "login"             # or "key": a leg does not start if the other would pay
-//!
-//! [models]                      # names of your own
-//! fast = "claude-haiku-4-5"
-//!
-//! [prices."my-model"]           # dollars for a million tokens, where acquit's own list is wrong or has none
-//! input = 0.8
-//! output = 4
-//! cache_read = 0.08
-//! cache_write_5m = 1
-//! cache_write_1h = 1.6
-//!
-//! [agents.demo]
-//! adapter = "scripted"
-//! script = "demo.json"          # relative to .acquit/
-//!
-//! [secrets]                     # by the variable in which they come; each from one source
-//! MY_AGENT_KEY = { env = "MY_AGENT_KEY" }
-//! REGISTRY_TOKEN = { file = "~/.config/registry/token" }
-//! DEPLOY_KEY = { command = ["pass", "show", "deploy"] }
-//!
-//! [access]                      # paths beside the usual ones
-//! read = ["/opt/sdk"]
-//! write = ["~/.cache/my-build"]
-//! hide = ["/opt/sdk/licenses"]
-//!
-//! [network]                     # "off", "model" (the hosts of the agent, and these) or "open"
-//! agents = "model"
-//! gates = "off"
-//! setup = "model"
-//! hosts = ["static.example.org", "*.packages.example.org"]
-//!
-//! [limits]                      # of all processes of a program together
-//! processes = 4096
-//! memory = "16GiB"
-//! disk = "20GiB"
-//!
-//! [waiting]                     # while the model's provider accepts no work
-//! usage = "wait"                # or "ask": a person, at once, when a usage limit is reached
-//! longest = "24h"               # a limit that takes longer to reset goes to a person
-//! slack = "1m"                  # after the moment that the provider names
-//! hours = "22:00-06:00"         # go on only then; default: at any hour
-//! zone = "Europe/Berlin"        # of the hours; default: the machine's
-//!
-//! [variables]                   # {{ reviewer }} in instructions
-//! reviewer = "the platform team"
-//! ```
+//! A configuration with everything in it:
+#![doc = concat!("```toml\n", include_str!("../../reference/acquit.toml"), "```")]
 
 use super::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
 use super::{Config, Setup};
@@ -83,10 +10,14 @@ use crate::sandbox::Mode;
 use crate::time::Span;
 
 mod agent;
+mod forge;
+mod notify;
 mod safety;
+mod schedule;
 mod waiting;
 
 pub(crate) use agent::model;
+pub(crate) use forge::{OF_REQUESTS, publishing};
 pub(crate) use safety::{NETWORKS, grants};
 use safety::{access, limits, network, protected, secrets};
 
@@ -95,6 +26,22 @@ const SETUP_TIMEOUT: Span = Span::mins(15);
 
 /// The longest part of a branch's name that is the user's: file systems end a name at 255 bytes, and ours comes after it.
 const REF_LIMIT: usize = 120;
+
+/// A configuration with everything in it, and a word about each key.
+pub const REFERENCE: &str = include_str!("../../reference/acquit.toml");
+
+/// The form of a configuration, for editors: a JSON Schema.
+pub fn schema() -> serde_json::Value {
+    reference().schema()
+}
+
+/// The reference, read.
+fn reference() -> Source<'static> {
+    #[expect(clippy::expect_used, reason = "the reference is part of the program, and tests read it")]
+    let (source, root) = Source::parse("acquit.toml", REFERENCE).expect("the reference is TOML");
+    config(Table::root(&source, &root), Config::default());
+    source
+}
 
 /// Reads and checks the configuration. `file` is what mistakes call it.
 pub fn read(file: &str, text: &str) -> Result<Config, Mistakes> {
@@ -140,6 +87,10 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         None => under.waiting,
     };
     let setup = root.table("setup").and_then(setup).or(under.setup);
+    let forge = match root.table("forge") {
+        Some(table) => forge::forge(table, under.forge, &known),
+        None => under.forge,
+    };
     let mut agents = under.agents;
     let mut declared = Vec::new();
     for (name, value) in root.table("agents").map(Table::named_entries).unwrap_or_default() {
@@ -166,6 +117,8 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
     models.extend(root.table("models").map(agent::models).unwrap_or_default());
     let mut variables = under.variables;
     variables.extend(root.table("variables").map(crate::workflow::variables).unwrap_or_default());
+    let schedules = schedule::schedules(&mut root, under.schedules);
+    let notices = notify::notices(&mut root, under.notices, &known);
     root.finish();
     let mut secrets = under.secrets.clone();
     secrets.extend(own_secrets);
@@ -186,6 +139,9 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         waiting,
         models,
         prices,
+        forge,
+        schedules,
+        notices,
     }
 }
 
@@ -251,5 +207,15 @@ fn check_ref(source: &Source<'_>, written: &At<String>, name: &str) {
         let what = format!("{} does not make a branch that git accepts", quoted(&written.value));
         let hint = "letters, digits, `-`, `_` and single `/` are safe".to_owned();
         source.report(written.place, what, Some(hint));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_has_every_key_that_is_read() {
+        assert_eq!(reference().unseen(), [""; 0]);
     }
 }

@@ -99,6 +99,11 @@ pub fn is_hidden(character: char) -> bool {
     text::hidden(character)
 }
 
+/// A text in which everything is shown that a person would not see.
+pub(crate) fn reveal(text: &str) -> String {
+    text::reveal(text)
+}
+
 /// A part of the prompt, by the name under which an agent can ask for it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {

@@ -74,8 +74,9 @@ pub(super) fn artifacts(parts: &Parts<'_>) -> String {
 fn artifact(artifact: &Artifact) -> Option<String> {
     let quoted = |text: &str| text::quoted(text, ENTRY_LIMIT);
     Some(match artifact {
-        // It has its own section.
-        Artifact::Plan { .. } => return None,
+        // It has its own section; and what was pushed is nothing that an agent could use.
+        Artifact::Plan { .. } | Artifact::Pushed { .. } => return None,
+        Artifact::Request(request) => format!("request {} at {}", request.number, quoted(&request.url)),
         Artifact::Branch { name, commit, .. } => format!("branch {} at {}", quoted(name), quoted(commit)),
         Artifact::Commits { leg, commits } => {
             let subjects: Vec<String> =

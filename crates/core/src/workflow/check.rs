@@ -2,7 +2,7 @@
 //! Whether the stages hang together is the business of [`super::flow`].
 
 use super::draft::{Draft, StageDraft, TransitionDraft};
-use super::{Mode, Target, Work, flow};
+use super::{Action, Mode, Target, Work, flow};
 use crate::config::toml::{At, Place, Source, did_you_mean};
 use crate::failure::kind;
 use crate::gate::Check;
@@ -78,9 +78,14 @@ fn outcomes(source: &Source<'_>, stage: &StageDraft) {
             need(outcome::PASSED, "which is how a check ends");
             only(&[outcome::PASSED, outcome::FAILED], "a check");
         }
-        Work::Action { .. } => {
+        Work::Action { action } => {
             need(outcome::DONE, "which is how an action ends");
-            only(&[outcome::DONE, outcome::FAILED], "an action");
+            match action {
+                Action::Squash => only(&[outcome::DONE, outcome::FAILED], "an action"),
+                Action::Publish(_) => {
+                    only(&[outcome::DONE, outcome::FAILED, outcome::CHANGES_REQUESTED], "publishing");
+                }
+            }
         }
         Work::Human { .. } => {
             if stage.on.is_empty() {

@@ -59,6 +59,7 @@ fn shape(workflow: &Workflow, stage: &Stage) -> String {
         Work::Check => ("{{", "check".to_owned(), "}}"),
         Work::Action { action } => match action {
             super::Action::Squash => ("[[", "squash".to_owned(), "]]"),
+            super::Action::Publish(_) => ("[[", "publish".to_owned(), "]]"),
         },
         Work::Human { question } => ("([", escape(question), "])"),
     };

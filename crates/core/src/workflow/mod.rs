@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::Publishing;
 use crate::gate::Gate;
 use crate::ids::Name;
 use crate::sandbox::Network;
@@ -19,8 +20,8 @@ mod read;
 mod stage;
 
 pub use graph::mermaid;
-pub use read::read;
 pub(crate) use read::variables;
+pub use read::{REFERENCE, read, schema};
 
 /// A checked workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -209,11 +210,13 @@ impl Mode {
 }
 
 /// What acquit can do by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Make one commit of the task's work and bring it to the user's repository as a branch.
     Squash,
+    /// Push that commit and make a request of it at the forge, or bring the one that is there up to date.
+    Publish(Box<Publishing>),
 }
 
 /// Where an outcome leads.

@@ -1,86 +1,7 @@
 //! Reads a workflow from TOML. Every mistake is reported, with its place and what can be done about it.
 //!
 //! A workflow with everything in it:
-//!
-//! ```toml
-//! description = "plan, write, check, review, deliver"
-//! start = "plan"                # default: the first stage
-//!
-//! [budgets]                     # how often each kind of failure, or a loop of your own, may happen
-//! test = 3
-//! rework = 2
-//!
-//! [variables]                   # {{ tone }} in instructions
-//! tone = "short"
-//!
-//! [variation]                   # a variable with values to try one after another
-//! variable = "category"
-//! values = ["tests", "docs"]
-//! first = "tests"               # default: the first
-//!
-//! [gates.test]
-//! check = "command"             # or tests, tdd, coverage, mutation, secrets, scope, commits, dilution, review: docs/gates.md
-//! run = "cargo test"            # a line for sh -c, or a list: program and arguments
-//! report = "libtest"            # what it prints, or { junit = "report.xml" }: shown with the verdict
-//! kind = "test"                 # the budget that a failure spends; default: its name, if that is a budget, or "gate"
-//! severity = "error"            # or "warning": shown, but rejects nothing
-//! timeout = "10m"
-//! network = "off"               # or "model" or "open"; default: the project's
-//! parallel = true               # a command that runs beside others, in a tree of its own; default: false
-//! cache = false                 # its verdict does not hold for the same work again; default: true
-//!
-//! [stages.plan]                 # an agent stage: it has a mode
-//! mode = "plan"                 # plan, implement, review, investigate, design, fix or resolve
-//! agent = "coder"               # default: the project's
-//! model = "fast"                # of [models], or as the agent knows it; default: the agent's
-//! instructions = "Be {{ tone }}. Look for {{ category }}."
-//! outputs = ["*.md"]            # files of the output folder that are kept
-//! timeout = "30m"               # the whole turn
-//! idle = "5m"                   # without printing anything; default: as long as it likes
-//! output = "256MiB"             # what it may print
-//! secrets = ["REGISTRY_TOKEN"]  # of the project's, only here
-//! network = "open"              # or "model" or "off"; default: the project's
-//! approval = true               # a person agrees before the task moves on
-//! on = { plan_complete = "code", nothing_to_do = "next-variation" }
-//!
-//! [stages.code]
-//! mode = "implement"
-//! gates = ["test"]
-//! fix = "mend"                  # default: the stage itself is tried again
-//! stop = "first"                # no more gates after one that rejects; default: "end", all of them
-//! [stages.code.on]
-//! pr_ready = "verify"           # a stage, or done, failed, person, back, next-variation
-//! stuck = ["plan", "person"]    # several: a person chooses;  []: a person decides
-//!
-//! [stages.mend]
-//! mode = "fix"
-//! on = { fixed = "back" }       # the gates of the stage that was rejected are run again
-//!
-//! [stages.verify]
-//! kind = "check"                # gates only, no model
-//! gates = ["test"]
-//! on = { passed = "review" }
-//!
-//! [stages.review]
-//! mode = "review"
-//! on.approved = "sign-off"
-//! [stages.review.on.changes_requested]
-//! to = "code"
-//! budget = "rework"             # a cycle must spend something, or ask a person
-//! description = "what must change"
-//! schema = { type = "object", required = ["findings"], properties = { findings = { type = "array" } } }
-//!
-//! [stages.sign-off]
-//! kind = "human"
-//! question = "Ship it?"
-//! on = { approved = "deliver", rejected = "failed" }
-//!
-//! [stages.deliver]
-//! kind = "action"               # code of acquit's own
-//! action = "squash"
-//! irreversible = true           # a person agrees before it begins
-//! on = { done = "done" }
-//! ```
+#![doc = concat!("```toml\n", include_str!("../../reference/workflow.toml"), "```")]
 
 use std::collections::BTreeMap;
 
@@ -102,6 +23,22 @@ const MOST_RETRIES: u32 = 100;
 
 /// How long a gate may take if it does not say: longer than most test suites.
 const GATE_TIMEOUT: Span = Span::mins(10);
+
+/// A workflow with everything in it, and a word about each key.
+pub const REFERENCE: &str = include_str!("../../reference/workflow.toml");
+
+/// The form of a workflow, for editors: a JSON Schema.
+pub fn schema() -> serde_json::Value {
+    reference().schema()
+}
+
+/// The reference, read.
+fn reference() -> Source<'static> {
+    #[expect(clippy::expect_used, reason = "the reference is part of the program, and tests read it")]
+    let (source, root) = Source::parse("workflow.toml", REFERENCE).expect("the reference is TOML");
+    draft(Table::root(&source, &root), &[]);
+    source
+}
 
 /// Reads and checks the workflow `name`. `file` is what mistakes call it; `known` are the project's own variables.
 pub fn read(file: &str, name: &Name, text: &str, known: &[String]) -> Result<super::Workflow, Mistakes> {
@@ -275,4 +212,14 @@ fn manner(table: &mut Table<'_, '_>, check: Option<&Check>) -> Manner {
         table.source.report(parallel.place, what, Some(hint));
     }
     Manner::AtOnce
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_has_every_key_that_is_read() {
+        assert_eq!(reference().unseen(), [""; 0]);
+    }
 }

@@ -10,7 +10,13 @@ use crate::ids::Name;
 /// Which files of an output folder are kept if a stage does not say.
 const OUTPUTS: [&str; 5] = ["*.md", "*.json", "*.txt", "*.yaml", "*.yml"];
 
-const ACTIONS: [(&str, Action); 1] = [("squash", Action::Squash)];
+#[derive(Clone, Copy)]
+enum Does {
+    Squash,
+    Publish,
+}
+
+const ACTIONS: [(&str, Does); 2] = [("squash", Does::Squash), ("publish", Does::Publish)];
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -96,6 +102,9 @@ pub(super) fn read(
 
 /// What the stage does. Keys of other kinds are mistakes, because nothing would come of them.
 fn work(table: &mut Table<'_, '_>, kind: Option<Kind>, known: &Known, limits: &mut Limits) -> Option<Work> {
+    if matches!(kind, Some(Kind::Agent | Kind::Check | Kind::Human)) {
+        refuse_publishing(table);
+    }
     match kind {
         Some(Kind::Agent) => {
             table.refuse(&["action"], "only a stage of kind \"action\" has an action");
@@ -122,7 +131,19 @@ fn work(table: &mut Table<'_, '_>, kind: Option<Kind>, known: &Known, limits: &m
             table.refuse(&OF_GATES, "put a stage of kind \"check\" before it");
             table.refuse(&["question"], "only a stage of kind \"human\" has a question");
             table.require("action", "say what is done: action = \"squash\"");
-            Some(Work::Action { action: table.word("action", &ACTIONS)?.value })
+            let does = table.word("action", &ACTIONS).map(|does| does.value);
+            let action = match does {
+                Some(Does::Publish) => Some(Action::Publish(Box::new(publishing(table, known)))),
+                Some(Does::Squash) => {
+                    refuse_publishing(table);
+                    Some(Action::Squash)
+                }
+                None => {
+                    publishing(table, known);
+                    None
+                }
+            };
+            Some(Work::Action { action: action? })
         }
         Some(Kind::Human) => {
             table.refuse(&OF_AGENTS, "a person answers here, not an agent");
@@ -134,12 +155,28 @@ fn work(table: &mut Table<'_, '_>, kind: Option<Kind>, known: &Known, limits: &m
         }
         // Of a stage whose kind is not known any key may be meant.
         None => {
-            for key in OF_AGENTS.into_iter().chain(["action", "question"]) {
+            for key in OF_AGENTS.into_iter().chain(config::OF_REQUESTS).chain(["title", "action", "question"])
+            {
                 table.value(key);
             }
             None
         }
     }
+}
+
+/// What the request of a stage has, beyond what `[forge]` says.
+fn publishing(table: &mut Table<'_, '_>, known: &Known) -> config::Publishing {
+    let title = filled(table, "title");
+    if let Some(template) = &title {
+        known.check(table.source, template);
+    }
+    config::Publishing { title: title.map(|title| title.value), ..config::publishing(table) }
+}
+
+fn refuse_publishing(table: &mut Table<'_, '_>) {
+    let why = "only a stage with action = \"publish\" makes a request";
+    table.refuse(&config::OF_REQUESTS, why);
+    table.refuse(&["title"], why);
 }
 
 fn agent(table: &mut Table<'_, '_>, known: &Known, limits: &mut Limits) -> Option<AgentWork> {

@@ -74,6 +74,7 @@ impl Git {
             input: None,
             time_limit: self.time_limit,
             directory: PathBuf::from("/"),
+            helpers: Helpers::No,
         }
     }
 }
@@ -90,6 +91,16 @@ pub struct Call {
     input: Option<Vec<u8>>,
     time_limit: Duration,
     directory: PathBuf,
+    helpers: Helpers,
+}
+
+/// Whether the helpers that a configuration names for logging in are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Helpers {
+    /// They are not.
+    No,
+    /// They are: the call exists to ask them, and reads no repository.
+    Run,
 }
 
 /// What a call left behind.
@@ -151,6 +162,13 @@ impl Call {
         self.env("GIT_ALLOW_PROTOCOL", "file")
     }
 
+    /// Runs the helpers that the settings name for logging in.
+    #[must_use]
+    pub(super) fn with_helpers(mut self) -> Self {
+        self.helpers = Helpers::Run;
+        self
+    }
+
     /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
@@ -207,7 +225,8 @@ impl Call {
     /// Runs it, and leaves the exit code to the caller.
     pub fn run_any(self) -> Result<Output, Error> {
         let mut args: Vec<OsString> = vec!["--no-pager".into()];
-        for setting in OVERRIDES.iter().map(OsString::from).chain(self.overrides) {
+        let asked = |setting: &&&str| self.helpers == Helpers::No || **setting != "credential.helper=";
+        for setting in OVERRIDES.iter().filter(asked).map(OsString::from).chain(self.overrides) {
             args.push("-c".into());
             args.push(setting);
         }

@@ -9,11 +9,14 @@ mod call;
 mod error;
 mod id;
 mod identity;
+mod push;
 mod source;
 
 pub use call::{Call, Git, Output};
 pub use error::Error;
 pub use id::{CommitId, InvalidCommitId, ObjectFormat};
 pub use identity::Identity;
+pub use push::{Access, Direction, Pushed, Trouble, Way as PushWay, meaning};
+use source::global_config;
 pub use source::{Base, Source};
 pub(crate) use source::{is_ref_component, is_ref_name};

@@ -284,7 +284,7 @@ fn top_of(git: &Git, path: &Path) -> Result<PathBuf, Error> {
     Ok(PathBuf::from(OsString::from_vec(line.to_vec())))
 }
 
-fn global_config(home: &Path) -> PathBuf {
+pub(super) fn global_config(home: &Path) -> PathBuf {
     let own = home.join(".gitconfig");
     if own.exists() { own } else { home.join(".config/git/config") }
 }

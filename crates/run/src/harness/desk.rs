@@ -27,6 +27,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) usage: Usage,
     /// The conversation that its agent could go on with.
     pub(crate) session: Option<Box<Session>>,
+    /// What the leg leaves however it ends: what it did elsewhere, and cannot take back.
+    pub(crate) left: Vec<acquit_core::artifact::Artifact>,
     /// Takes the project's secrets out of whatever leaves the leg.
     pub(crate) redactor: Redactor,
     /// Whether a command of a gate was cut short, which says nothing about the next time.
@@ -45,6 +47,7 @@ impl<'a> Desk<'a> {
             notes: Vec::new(),
             usage: Usage::default(),
             session: None,
+            left: Vec::new(),
             redactor: Redactor::default(),
             cut_short: false,
             step_began: began,

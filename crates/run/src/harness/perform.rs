@@ -7,6 +7,8 @@ use acquit_core::failure::kind;
 use acquit_core::outcome;
 use acquit_core::workflow::Action;
 
+mod publish;
+
 use super::desk::Desk;
 use super::work::{Done, Job, by_harness};
 use super::{Ground, Trouble, guard};
@@ -68,11 +70,12 @@ pub(crate) fn setup_aside(desk: &mut Desk<'_>, job: &Job<'_>, scratch: &Scratch<
 pub(super) fn action(
     desk: &mut Desk<'_>,
     job: &Job<'_>,
-    action: Action,
+    action: &Action,
     workspace: &Locked,
 ) -> Result<Done, Trouble> {
     match action {
         Action::Squash => squash(desk, job, workspace),
+        Action::Publish(settings) => publish::perform(desk, job, settings, workspace),
     }
 }
 

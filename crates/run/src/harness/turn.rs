@@ -337,18 +337,10 @@ pub(crate) fn span(duration: Duration) -> Span {
     Span::from(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// The day of a moment (UTC), as `2026-11-15`: the civil-from-days rule of the Gregorian calendar.
-fn date(millis: i64) -> String {
-    let days = millis.div_euclid(86_400_000) + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
+/// The day of a moment (UTC), as `2026-11-15`. A clock that no calendar has tells nothing.
+pub(super) fn date(millis: i64) -> String {
+    let moment = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    moment.strftime("%Y-%m-%d").to_string()
 }
 
 #[cfg(test)]

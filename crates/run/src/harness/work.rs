@@ -75,7 +75,7 @@ pub(super) fn stage(
         }
         (Purpose::Work | Purpose::Fix { .. }, Work::Check) => by_harness(outcome::PASSED),
         (Purpose::Work | Purpose::Fix { .. }, Work::Action { action }) => {
-            perform::action(desk, &job, *action, &workspace)?
+            perform::action(desk, &job, action, &workspace)?
         }
         (Purpose::Work | Purpose::Fix { .. }, Work::Human { .. }) => {
             return Err(Trouble::failed(kind::HARNESS, "a human stage has no work for a harness".to_owned()));

@@ -58,6 +58,12 @@ impl Secret {
         (self.name().into(), OsString::from_vec(self.bytes().to_vec()))
     }
 
+    /// It as text, if it is one word of visible letters: nothing else can stand in a header.
+    pub(crate) fn text(&self) -> Option<&str> {
+        let text = std::str::from_utf8(self.bytes()).ok()?;
+        text.bytes().all(|byte| byte.is_ascii_graphic()).then_some(text)
+    }
+
     fn bytes(&self) -> &[u8] {
         self.value.expose_secret()
     }

@@ -31,6 +31,9 @@ pub(super) struct Facts {
     pub(super) collected: Option<(String, Work)>,
     /// What has been brought into the user's repository, each with the branch it went to.
     pub(super) published: Vec<(String, CommitId)>,
+    /// What has been pushed, each with the remote and the branch it went to.
+    #[serde(default)]
+    pub(super) pushed: Vec<(String, CommitId)>,
     /// Which commits stand for which: the tip and what it was squashed into.
     pub(super) squashed: Vec<(CommitId, CommitId)>,
     tree_trusted: bool,
@@ -69,6 +72,7 @@ impl State {
                 resetting: None,
                 collected: None,
                 published: Vec::new(),
+                pushed: Vec::new(),
                 squashed: Vec::new(),
                 tree_trusted: false,
                 agent_trusted: false,

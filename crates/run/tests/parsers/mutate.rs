@@ -1,6 +1,6 @@
 //! Recordings changed at random, for a while: no parser panics, whatever it is given.
 //!
-//! The dice are thrown from a fixed seed, so a failure can be had again. A second each in an ordinary test run; as long as
+//! The dice are thrown from a fixed seed, so a failure can be had again. A second in an ordinary test run; as long as
 //! `ACQUIT_FUZZ_SECONDS` says in `cargo xtask test`.
 
 use std::time::{Duration, Instant};
@@ -133,37 +133,13 @@ fn survives(product: Product) {
     assert!(lines > 100, "only {lines} lines in {limit:?}");
 }
 
+/// All of them side by side, each in a thread of its name: a minute each is a minute in all.
 #[test]
-fn claude_survives_whatever_it_is_given() {
-    survives(Product::Claude);
-}
-
-#[test]
-fn codex_survives_whatever_it_is_given() {
-    survives(Product::Codex);
-}
-
-#[test]
-fn gemini_survives_whatever_it_is_given() {
-    survives(Product::Gemini);
-}
-
-#[test]
-fn opencode_survives_whatever_it_is_given() {
-    survives(Product::Opencode);
-}
-
-#[test]
-fn pi_survives_whatever_it_is_given() {
-    survives(Product::Pi);
-}
-
-#[test]
-fn aider_survives_whatever_it_is_given() {
-    survives(Product::Aider);
-}
-
-#[test]
-fn cursor_survives_whatever_it_is_given() {
-    survives(Product::Cursor);
+fn every_parser_survives_whatever_it_is_given() {
+    std::thread::scope(|scope| {
+        for product in Product::ALL {
+            let thread = std::thread::Builder::new().name(format!("parser of {}", product.name()));
+            thread.spawn_scoped(scope, move || survives(product)).unwrap();
+        }
+    });
 }

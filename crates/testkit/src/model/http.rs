@@ -9,26 +9,26 @@ const LONGEST_LINE: u64 = 64 * 1024;
 const LONGEST_BODY: u64 = 64 * 1024 * 1024;
 
 /// A request as it stands on the wire.
-pub(super) struct Raw {
-    pub(super) method: String,
-    pub(super) path: String,
+pub(crate) struct Raw {
+    pub(crate) method: String,
+    pub(crate) path: String,
     /// Names in lower case.
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Raw {
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// The path without the query.
-    pub(super) fn place(&self) -> &str {
+    pub(crate) fn place(&self) -> &str {
         self.path.split('?').next().unwrap_or_default()
     }
 
     /// Whether the client would rather speak something else over this connection.
-    pub(super) fn wants_upgrade(&self) -> bool {
+    pub(crate) fn wants_upgrade(&self) -> bool {
         self.header("upgrade").is_some()
     }
 }
@@ -44,7 +44,7 @@ fn line(from: &mut impl BufRead) -> io::Result<String> {
 }
 
 /// Reads one request.
-pub(super) fn read(stream: &TcpStream) -> io::Result<Raw> {
+pub(crate) fn read(stream: &TcpStream) -> io::Result<Raw> {
     let mut from = BufReader::new(stream);
     let first = line(&mut from)?;
     let mut words = first.split(' ').map(str::to_owned);
@@ -101,7 +101,7 @@ fn head(status: u16, kind: &str, headers: &[(String, String)], framing: &str) ->
 }
 
 /// Answers with a whole body.
-pub(super) fn whole(
+pub(crate) fn whole(
     mut to: &TcpStream,
     status: u16,
     headers: &[(String, String)],
@@ -114,21 +114,21 @@ pub(super) fn whole(
 }
 
 /// An answer in chunks, so that the client can tell an end from a break.
-pub(super) struct Chunked<'a>(&'a TcpStream);
+pub(crate) struct Chunked<'a>(&'a TcpStream);
 
 impl<'a> Chunked<'a> {
     /// Begins with the headers of a stream of events.
-    pub(super) fn begin(mut to: &'a TcpStream) -> io::Result<Self> {
+    pub(crate) fn begin(mut to: &'a TcpStream) -> io::Result<Self> {
         let head = head(200, "text/event-stream", &[], "transfer-encoding: chunked");
         to.write_all(head.as_bytes())?;
         Ok(Self(to))
     }
 
-    pub(super) fn send(&mut self, piece: &str) -> io::Result<()> {
+    pub(crate) fn send(&mut self, piece: &str) -> io::Result<()> {
         self.0.write_all(format!("{:x}\r\n{piece}\r\n", piece.len()).as_bytes())
     }
 
-    pub(super) fn end(mut self) -> io::Result<()> {
+    pub(crate) fn end(mut self) -> io::Result<()> {
         self.0.write_all(b"0\r\n\r\n")
     }
 }

@@ -12,7 +12,7 @@ mod anthropic;
 mod chat;
 mod choose;
 mod gemini;
-mod http;
+pub(crate) mod http;
 mod responses;
 mod script;
 mod serve;

@@ -2,9 +2,10 @@
 //! reading, so that one look at the file's mistakes is enough to mend them all.
 //!
 //! `Source` holds the text and what was found wrong with it, `Table` and `Value` are what readers ask for values,
-//! and [`Mistakes`] is what a file with mistakes becomes.
+//! and [`Mistakes`] is what a file with mistakes becomes. What they ask for is remembered, as the form of such files.
 
 mod mistake;
+mod shape;
 mod source;
 mod suggest;
 mod table;

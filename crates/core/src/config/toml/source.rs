@@ -6,6 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeTable;
 
+use super::shape::Shapes;
 use super::{Mistake, Mistakes};
 
 /// The largest file that is read: a hundred times the longest workflow that a person would want to maintain.
@@ -45,6 +46,8 @@ pub(crate) struct Source<'t> {
     file: &'t str,
     text: &'t str,
     found: RefCell<Vec<Found>>,
+    /// What was asked for so far.
+    pub(super) shapes: Shapes,
 }
 
 struct Found {
@@ -56,7 +59,7 @@ struct Found {
 impl<'t> Source<'t> {
     /// Reads the text as TOML. If it is not, nothing of it can be trusted, and the reading ends here.
     pub(crate) fn parse(file: &'t str, text: &'t str) -> Result<(Self, Spanned<DeTable<'t>>), Mistakes> {
-        let source = Self { file, text, found: RefCell::new(Vec::new()) };
+        let source = Self { file, text, found: RefCell::new(Vec::new()), shapes: Shapes::new() };
         let nowhere = Place { start: 0, end: 0 };
         if text.len() > LARGEST {
             let what = format!("the file has {} bytes; {LARGEST} are allowed", text.len());
@@ -95,6 +98,17 @@ impl<'t> Source<'t> {
             }
             Some(_) | None => Err(self.mistakes()),
         }
+    }
+
+    /// The form of such files, as far as it was asked for.
+    pub(crate) fn schema(&self) -> serde_json::Value {
+        self.shapes.schema(self.text)
+    }
+
+    /// The keys that a reader asks for and this file does not have.
+    #[cfg(test)]
+    pub(crate) fn unseen(&self) -> Vec<String> {
+        self.shapes.unseen()
     }
 
     fn mistakes(self) -> Mistakes {

@@ -3,6 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::shape::{Form, ROOT, Shape};
 use super::{At, Place, Source, Value, did_you_mean, quoted};
 use crate::gate::Paths;
 use crate::ids::Name;
@@ -17,13 +18,14 @@ pub(crate) struct Table<'s, 't> {
     /// What it is, for messages: `stage `plan``.
     subject: String,
     asked: Vec<&'static str>,
+    shape: Shape,
 }
 
 impl<'s, 't> Table<'s, 't> {
     /// The whole file.
     pub(crate) fn root(source: &'s Source<'t>, root: &'s Spanned<DeTable<'t>>) -> Self {
         let place = Place { start: 0, end: 0 };
-        Self::new(source, root.get_ref(), place, "this file".to_owned())
+        Self::new(source, root.get_ref(), place, "this file".to_owned(), ROOT)
     }
 
     pub(super) fn new(
@@ -31,8 +33,9 @@ impl<'s, 't> Table<'s, 't> {
         entries: &'s DeTable<'t>,
         place: Place,
         subject: String,
+        shape: Shape,
     ) -> Self {
-        Self { source, place, entries, subject, asked: Vec::new() }
+        Self { source, place, entries, subject, asked: Vec::new(), shape }
     }
 
     /// The same table, called otherwise in messages.
@@ -48,8 +51,9 @@ impl<'s, 't> Table<'s, 't> {
     /// The value of a key that is known here.
     pub(crate) fn value(&mut self, key: &'static str) -> Option<Value<'s, 't>> {
         self.asked.push(key);
+        let shape = self.source.shapes.key(self.shape, key);
         let (found, value) = self.entries.get_key_value(key)?;
-        Some(self.wrap(found.span().into(), key, value))
+        Some(self.wrap(found.span().into(), key, value, shape))
     }
 
     pub(crate) fn string(&mut self, key: &'static str) -> Option<At<String>> {
@@ -98,7 +102,9 @@ impl<'s, 't> Table<'s, 't> {
 
     /// One of a few words, each with its meaning.
     pub(crate) fn word<T: Clone>(&mut self, key: &'static str, words: &[(&str, T)]) -> Option<At<T>> {
-        let text = self.string(key)?;
+        let value = self.value(key)?;
+        let text = value.string()?;
+        value.is(Form::Words(words.iter().map(|(word, _)| (*word).to_owned()).collect()));
         if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == text.value) {
             return Some(At { value: meaning.clone(), place: text.place });
         }
@@ -110,13 +116,14 @@ impl<'s, 't> Table<'s, 't> {
 
     /// Every entry of a table whose keys are the user's own, in the order of the file.
     pub(crate) fn entries(self) -> Vec<(At<&'s str>, Value<'s, 't>)> {
+        let shape = self.source.shapes.any(self.shape);
         let mut entries: Vec<_> = self
             .entries
             .iter()
             .map(|(key, value)| {
                 let place = Place::from(key.span());
                 let name: &'s str = key.get_ref();
-                (At { value: name, place }, self.wrap(place, name, value))
+                (At { value: name, place }, self.wrap(place, name, value, shape))
             })
             .collect();
         entries.sort_by_key(|(key, _)| key.place);
@@ -160,6 +167,7 @@ impl<'s, 't> Table<'s, 't> {
 
     /// Notes the keys that nobody asked for.
     pub(crate) fn finish(self) {
+        self.source.shapes.close(self.shape);
         for key in self.entries.keys().filter(|key| !self.asked.contains(&key.get_ref().as_ref())) {
             let word: &str = key.get_ref();
             let what = format!("unknown key {} in {}", quoted(word), self.subject);
@@ -168,7 +176,7 @@ impl<'s, 't> Table<'s, 't> {
         }
     }
 
-    fn wrap(&self, key: Place, label: &str, value: &'s Spanned<DeValue<'t>>) -> Value<'s, 't> {
-        Value::new(self.source, key, label, value)
+    fn wrap(&self, key: Place, label: &str, value: &'s Spanned<DeValue<'t>>, shape: Shape) -> Value<'s, 't> {
+        Value::new(self.source, key, label, value, shape)
     }
 }

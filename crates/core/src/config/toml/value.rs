@@ -3,6 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeInteger, DeValue};
 
+use super::shape::{Form, Shape};
 use super::{At, Place, Source, Table, quoted};
 use crate::gate::{Command, Paths};
 use crate::ids::Name;
@@ -18,6 +19,7 @@ pub(crate) struct Value<'s, 't> {
     /// Where it stands.
     pub(crate) place: Place,
     inner: &'s DeValue<'t>,
+    shape: Shape,
 }
 
 impl<'s, 't> Value<'s, 't> {
@@ -26,8 +28,16 @@ impl<'s, 't> Value<'s, 't> {
         key: Place,
         label: &str,
         value: &'s Spanned<DeValue<'t>>,
+        shape: Shape,
     ) -> Self {
-        Self { source, key, label: label.to_owned(), place: value.span().into(), inner: value.get_ref() }
+        let place = Place::from(value.span());
+        source.shapes.seen(shape, key, place);
+        Self { source, key, label: label.to_owned(), place, inner: value.get_ref(), shape }
+    }
+
+    /// A value here can have this form.
+    pub(super) fn is(&self, form: Form) {
+        self.source.shapes.is(self.shape, form);
     }
 
     /// Notes that the value is not what is wanted here.
@@ -65,6 +75,7 @@ impl<'s, 't> Value<'s, 't> {
 
     /// Text. It may end up in arguments and files, which end at a NUL, so it has none.
     pub(crate) fn string(&self) -> Option<At<String>> {
+        self.is(Form::Text);
         let DeValue::String(text) = self.inner else { return self.wrong("a string") };
         if text.contains('\0') {
             self.source.report(self.place, format!("{} contains a NUL character", quoted(&self.label)), None);
@@ -86,9 +97,11 @@ impl<'s, 't> Value<'s, 't> {
 
     /// The items of a list.
     pub(crate) fn items(&self, wanted: &str) -> Option<Vec<Value<'s, 't>>> {
+        self.is(Form::List);
         let DeValue::Array(items) = self.inner else { return self.wrong(wanted) };
+        let shape = self.source.shapes.items(self.shape);
         let item = |value: &'s Spanned<DeValue<'t>>| {
-            Value::new(self.source, value.span().into(), &format!("{}[…]", self.label), value)
+            Value::new(self.source, value.span().into(), &format!("{}[…]", self.label), value, shape)
         };
         Some(items.iter().map(item).collect())
     }
@@ -115,6 +128,7 @@ impl<'s, 't> Value<'s, 't> {
 
     /// A count that is at most `most`.
     pub(crate) fn count(&self, most: u32) -> Option<u32> {
+        self.is(Form::Count(most));
         let wanted = format!("a whole number from 0 to {most}");
         let DeValue::Integer(number) = self.inner else { return self.wrong(&wanted) };
         let count =
@@ -128,12 +142,14 @@ impl<'s, 't> Value<'s, 't> {
 
     /// A length of time, never zero.
     pub(crate) fn span(&self) -> Option<Span> {
+        self.is(Form::Span);
         const WANTED: &str = "a length of time such as \"90s\", \"10m\" or \"1h30m\"";
         self.measured(WANTED, |text| Span::parse(text).map(|span| (span, u64::from(span) == 0)))
     }
 
     /// A number of bytes, never zero.
     pub(crate) fn bytes(&self) -> Option<u64> {
+        self.is(Form::Bytes);
         const WANTED: &str = "a size such as \"512KiB\", \"256MiB\" or \"1GiB\"";
         self.measured(WANTED, |text| parse_bytes(text).map(|bytes| (bytes, bytes == 0)))
     }
@@ -151,6 +167,7 @@ impl<'s, 't> Value<'s, 't> {
 
     /// An amount of dollars in millionths, never negative.
     pub(crate) fn dollars(&self) -> Option<u64> {
+        self.is(Form::Dollars);
         /// More than anything costs that is paid by the token.
         const MOST: f64 = 1_000_000.0;
         const WANTED: &str = "an amount of dollars such as 3 or 0.25";
@@ -170,6 +187,7 @@ impl<'s, 't> Value<'s, 't> {
     }
 
     pub(crate) fn flag(&self) -> Option<At<bool>> {
+        self.is(Form::Flag);
         match self.inner {
             DeValue::Boolean(flag) => Some(At { value: *flag, place: self.key }),
             DeValue::String(_)
@@ -206,12 +224,14 @@ impl<'s, 't> Value<'s, 't> {
 
     /// A table, called by its key in messages.
     pub(crate) fn table(&self) -> Option<Table<'s, 't>> {
+        self.is(Form::Table);
         let DeValue::Table(entries) = self.inner else { return self.wrong("a table") };
-        Some(Table::new(self.source, entries, self.key, format!("[{}]", self.label)))
+        Some(Table::new(self.source, entries, self.key, format!("[{}]", self.label), self.shape))
     }
 
     /// The value as JSON, as far as JSON has it.
     pub(crate) fn json(&self) -> Option<serde_json::Value> {
+        self.is(Form::Anything);
         use serde_json::Value as Json;
         match self.inner {
             DeValue::String(text) => Some(Json::from(text.as_ref())),

@@ -1,0 +1,116 @@
+//! The token is in no file, no argument and no output; and it is found where people keep it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use acquit_testkit::forge::Dialect;
+use acquit_testkit::repo;
+
+use crate::common::read;
+use crate::world::{TOKEN, WORKFLOW, World};
+
+/// Every file below a folder that has the token in it.
+fn leaks(folder: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        let Ok(meta) = fs::symlink_metadata(&path) else { continue };
+        if meta.is_dir() {
+            leaks(&path, found);
+        } else if meta.is_file() {
+            let bytes = fs::read(&path).unwrap_or_default();
+            if bytes.windows(TOKEN.len()).any(|part| part == TOKEN.as_bytes()) {
+                found.push(path.display().to_string());
+            }
+        }
+    }
+}
+
+/// A program in front of the others that writes down its arguments, and does what `then` says.
+fn program(world: &World, name: &str, then: &str) {
+    let path = world.sandbox.place(&format!("bin/{name}"));
+    let log = world.sandbox.place("arguments");
+    repo::write(&path, &format!("#!/bin/sh\necho \"{name} $*\" >> '{}'\n{then}\n", log.display()));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn in_front(world: World) -> World {
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", world.sandbox.place("bin").display());
+    let World { forge, sandbox } = world;
+    World { forge, sandbox: sandbox.with("PATH", path) }
+}
+
+#[test]
+fn the_token_is_nowhere_also_when_the_forge_repeats_it() {
+    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+        let world = World::new(dialect, WORKFLOW);
+        let real = "PATH=/usr/local/bin:/usr/bin:/bin exec git \"$@\"";
+        program(&world, "git", real);
+        let world = in_front(world);
+        world.sandbox.run_to(0);
+        let calls = read(&world.sandbox.place("arguments"));
+        assert!(
+            calls.contains(" push ") && calls.contains("--force-with-lease=refs/heads/acquit/do-it-T-1:"),
+            "{calls}"
+        );
+        let mut found = Vec::new();
+        leaks(&world.sandbox.place(""), &mut found);
+        assert_eq!(found, Vec::<String>::new(), "{dialect:?}");
+        for pull in world.forge.pulls() {
+            assert!(!pull.body.contains(TOKEN) && !pull.title.contains(TOKEN));
+        }
+    }
+}
+
+/// A world whose configuration names no token.
+fn without_token(dialect: Dialect) -> World {
+    let world = World::new(dialect, WORKFLOW);
+    let text = fs::read_to_string(world.sandbox.repo.path().join(".acquit/acquit.toml")).unwrap();
+    world.sandbox.repo.write(".acquit/acquit.toml", &text.replace("token = \"THE_TOKEN\"\n", ""));
+    world
+}
+
+#[test]
+fn a_token_is_found_in_the_environment() {
+    for (dialect, variable) in [(Dialect::GitHub, "GH_ENTERPRISE_TOKEN"), (Dialect::GitLab, "GITLAB_TOKEN")] {
+        let World { forge, sandbox } = without_token(dialect);
+        let world = World { forge, sandbox: sandbox.with(variable, TOKEN) };
+        world.sandbox.run_to(0);
+        assert_eq!(world.forge.pulls().len(), 1);
+    }
+}
+
+#[test]
+fn a_token_is_found_in_the_logins_of_gh_and_glab() {
+    for (dialect, name, asked) in [
+        (Dialect::GitHub, "gh", "auth token --hostname"),
+        (Dialect::GitLab, "glab", "config get token --host"),
+    ] {
+        let world = without_token(dialect);
+        program(
+            &world,
+            name,
+            &format!("test \"$*\" = \"{asked} {}\" && echo $THE_LOGIN", world.forge.host()),
+        );
+        let World { forge, sandbox } = in_front(world);
+        let world = World { forge, sandbox: sandbox.with("THE_LOGIN", TOKEN) };
+        world.sandbox.run_to(0);
+        assert_eq!(world.forge.pulls().len(), 1);
+    }
+}
+
+#[test]
+fn a_token_is_found_by_gits_credential_helper() {
+    let world = without_token(Dialect::GitHub);
+    let helper = "!f() { test \"$1\" = get && echo username=x && echo password=$THE_LOGIN; }; f";
+    let settings = format!("[credential]\n\thelper = {:?}\n", helper);
+    repo::write(&world.sandbox.place("home/.gitconfig"), &settings);
+    let World { forge, sandbox } = world;
+    // Helpers get their surroundings from a short list, so this one is told by a file.
+    repo::write(&sandbox.place("home/login"), TOKEN);
+    let settings = settings.replace("$THE_LOGIN", "$(cat \\\"$HOME/login\\\")");
+    repo::write(&sandbox.place("home/.gitconfig"), &settings);
+    let world = World { forge, sandbox };
+    world.sandbox.run_to(0);
+    assert_eq!(world.forge.pulls().len(), 1);
+}

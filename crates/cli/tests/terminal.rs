@@ -1,0 +1,80 @@
+//! What a person at a terminal sees that a log never has: the live line at its foot.
+#![allow(clippy::disallowed_methods, reason = "tests start the real binary at a terminal of their own")]
+
+mod common;
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Stdio};
+use std::time::Instant;
+
+use acquit_core::leg::Ending;
+use common::{PATIENCE, SCRIPTED, Sandbox};
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+const FLOW: &str = r#"
+[stages.code]
+mode = "implement"
+on = { pr_ready = "done" }
+"#;
+
+/// Both ends of a terminal: the one that a person sees, and the one that programs have.
+fn terminal() -> (File, OwnedFd) {
+    let seen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
+    grantpt(&seen).expect("a terminal");
+    unlockpt(&seen).expect("a terminal");
+    let name = ptsname(&seen, Vec::new()).expect("its name");
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let theirs = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).expect("its other end");
+    let size = Winsize { ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&theirs, size).expect("a size");
+    (File::from(seen), theirs)
+}
+
+/// Everything that is shown until the program ends; the terminal itself ends with an error then.
+fn shown(mut terminal: File, child: &mut Child) -> String {
+    let begun = Instant::now();
+    let (mut all, mut some) = (Vec::new(), [0; 4096]);
+    while let Ok(length @ 1..) = terminal.read(&mut some) {
+        all.extend(&some[..length]);
+        assert!(begun.elapsed() < PATIENCE, "no end: {}", String::from_utf8_lossy(&all));
+    }
+    assert!(child.wait().expect("a child of ours").success(), "{}", String::from_utf8_lossy(&all));
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+#[test]
+fn the_time_until_a_limit_is_over_is_counted_down() {
+    let script = "[[code]]\nstep = [{ become = \"sh .acquit/agent.sh\" }]\n";
+    let sandbox = Sandbox::new(&format!("{SCRIPTED}[waiting]\nslack = \"1ms\"\n"), FLOW, script);
+    let shell = r#"
+if [ -e @ROOT@/again ]; then echo work > work.txt; echo '{"type":"end","ok":true}'; exit 0; fi
+touch @ROOT@/again
+echo '{"type":"limit","until":'$(( ($(date +%s) + 4) * 1000 ))',"text":"resets soon"}'
+exit 1
+"#;
+    let root = sandbox.place("").to_string_lossy().trim_end_matches('/').replace(' ', "\\ ");
+    sandbox.repo.write(".acquit/agent.sh", &shell.replace("@ROOT@", &root));
+    sandbox.repo.commit("the agent");
+
+    let (seen, theirs) = terminal();
+    let streams = || Stdio::from(theirs.try_clone().expect("a descriptor"));
+    let mut command = sandbox.command(&["run", "Do it"]);
+    command.env("TERM", "xterm-256color").stdin(Stdio::null()).stdout(streams()).stderr(streams());
+    let mut child = command.spawn().expect("the binary starts");
+    drop((command, theirs));
+    let text = shown(seen, &mut child);
+
+    // The line is written anew for each look: the numbers go down, and the last of them is small.
+    let seconds: Vec<u32> = text
+        .split("goes on in ")
+        .skip(1)
+        .filter_map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok())
+        .collect();
+    assert!(seconds.len() > 2 && seconds.is_sorted_by(|a, b| a >= b), "{seconds:?}\n{text}");
+    assert!(seconds.first() > seconds.last(), "{seconds:?}\n{text}");
+    assert!(matches!(sandbox.endings()[..], [Ending::Held { .. }, Ending::Passed { .. }]));
+}

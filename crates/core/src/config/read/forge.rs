@@ -1,0 +1,118 @@
+//! The part of the configuration that is about the forge, and the same keys in a stage that publishes.
+
+use super::super::forge::{Forge, Kind, Publishing};
+use super::super::toml::{At, Source, Table, quoted};
+use super::declare;
+
+/// So many labels, reviewers or assignees: more are a mistake.
+const MOST: usize = 20;
+/// The longest of their names; forges allow less.
+const LONGEST: usize = 255;
+
+/// The keys that say what a request has.
+pub(crate) const OF_REQUESTS: [&str; 6] =
+    ["labels", "reviewers", "assignees", "draft", "auto_merge", "squash"];
+
+/// Reads `[forge]`. `known` are the names of secrets.
+pub(super) fn forge(mut table: Table<'_, '_>, usual: Forge, known: &[&str]) -> Forge {
+    let source = table.source;
+    let kind = table.word("kind", &Kind::ALL).map(|kind| kind.value).or(usual.kind);
+    let host = plain(&mut table, "host", "write it as in its address: \"git.example.org\"", |text| {
+        let letter = |c: char| c.is_ascii_alphanumeric() || ".-:".contains(c);
+        text.chars().all(letter)
+    });
+    let url = |text: &str| ["https://", "http://"].iter().any(|scheme| text.starts_with(scheme));
+    let api = plain(&mut table, "api", "write its address: \"https://git.example.org/api/v4\"", |text| {
+        url(text) && !text.contains(['@', '?', '#'])
+    });
+    let project = plain(&mut table, "project", "write it as \"group/name\"", is_project);
+    let remote_hint = "write the name of a remote, as `git remote` lists it";
+    let is_remote = |text: &str| !text.starts_with('-') && !text.contains([':', '~', '^', '*', '\\']);
+    let remote = plain(&mut table, "remote", remote_hint, is_remote);
+    let push_remote = plain(&mut table, "push_remote", remote_hint, is_remote);
+    let token = table.string("token").map(|name| {
+        if !known.contains(&name.value.as_str()) {
+            let what = format!("unknown secret {}", quoted(&name.value));
+            let hint = format!("here stands the name of a secret, never its value; {}", declare(&name.value));
+            source.report(name.place, what, Some(hint));
+        }
+        name.value
+    });
+    let ca = plain(&mut table, "ca", "write a path that begins with `/` or `~/`", |text| {
+        text.starts_with('/') || text.starts_with("~/")
+    });
+    let proxy = plain(&mut table, "proxy", "write its address: \"http://proxy.example.org:3128\"", url);
+    let request = publishing(&mut table).over(&usual.request);
+    table.finish();
+    Forge {
+        kind,
+        host: host.or(usual.host),
+        api: api.or(usual.api),
+        project: project.or(usual.project),
+        remote: remote.unwrap_or(usual.remote),
+        push_remote: push_remote.or(usual.push_remote),
+        token: token.or(usual.token),
+        ca: ca.or(usual.ca),
+        proxy: proxy.or(usual.proxy),
+        request,
+    }
+}
+
+/// Reads what a request has, but its title, which is a template and therefore the workflow's.
+pub(crate) fn publishing(table: &mut Table<'_, '_>) -> Publishing {
+    let list = |table: &mut Table<'_, '_>, key| {
+        let names = table.strings(key)?;
+        if names.len() > MOST {
+            let what = format!("{} has more than {MOST} names", quoted(key));
+            table.source.report(names[MOST].place, what, None);
+        }
+        names.iter().for_each(|name| check_name(table.source, name));
+        Some(names.into_iter().map(|name| name.value).collect())
+    };
+    Publishing {
+        labels: list(table, "labels"),
+        reviewers: list(table, "reviewers"),
+        assignees: list(table, "assignees"),
+        draft: table.flag("draft").map(|flag| flag.value),
+        auto_merge: table.flag("auto_merge").map(|flag| flag.value),
+        squash: table.flag("squash").map(|flag| flag.value),
+        title: None,
+    }
+}
+
+fn check_name(source: &Source<'_>, name: &At<String>) {
+    let text = &name.value;
+    let bad = text.trim() != text || text.is_empty() || text.len() > LONGEST;
+    // A comma separates labels where GitLab reads them.
+    if bad || text.contains([',', '\n']) || text.chars().any(char::is_control) || text.starts_with('@') {
+        let hint = "a plain name, without `@`, commas and blanks around it".to_owned();
+        source.report(name.place, format!("{} is not a name", quoted(text)), Some(hint));
+    }
+}
+
+/// A text of visible ASCII characters that has the right form.
+fn plain(
+    table: &mut Table<'_, '_>,
+    key: &'static str,
+    hint: &str,
+    fits: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let text = table.string(key)?;
+    let visible = !text.value.is_empty() && text.value.bytes().all(|byte| byte.is_ascii_graphic());
+    if !visible || !fits(&text.value) {
+        let what = format!("{} does not fit as {}", quoted(&text.value), quoted(key));
+        table.source.report(text.place, what, Some(hint.to_owned()));
+    }
+    Some(text.value)
+}
+
+/// `group/name`, with as many groups as there are.
+fn is_project(text: &str) -> bool {
+    let part = |part: &str| {
+        !part.is_empty()
+            && part != "."
+            && part != ".."
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.~".contains(c))
+    };
+    text.contains('/') && text.split('/').all(part)
+}

@@ -1,0 +1,141 @@
+//! The parts of the configuration that are about schedules: `[[schedule]]`.
+//!
+//! ```toml
+//! [[schedule]]
+//! name = "night"
+//! cron = "30 2 * * *"            # minute, hour, day, month, weekday
+//! zone = "Europe/Berlin"         # default: the machine's
+//! workflow = "nightshift"
+//! category = { mon = "tests", tue = "refactoring", wed = "docs", thu = "security", fri = "performance" }  # or one for all days
+//! repositories = [".", "/src/other", "git@forge.example:team/app.git"]  # default: this one
+//! order = "in order"             # or "side by side"
+//! catch_up = "skip"              # or "once": after the machine slept
+//! overlap = "skip"               # or "queue": while an earlier one is not over
+//! hours = "22:00-06:00"          # nothing is begun outside of them
+//! budget = 5.00                  # dollars for all of a night
+//! most_open = 3                  # open requests of earlier nights in a repository, and it is left alone
+//! title = "Night shift"          # of its tasks
+//! paused = false
+//! ```
+
+use std::collections::BTreeMap;
+
+use super::super::Hours;
+use super::super::toml::{Table, Value, did_you_mean, quoted};
+use crate::schedule::{CatchUp, Categories, Cron, Order, Overlap, Schedule, WEEKDAYS};
+
+/// More open requests than anybody reviews in a week are noise: what is cautious if nobody says otherwise.
+const MOST_OPEN: u32 = 3;
+/// The most schedules of a file, and the most repositories of a schedule.
+const MOST: usize = 100;
+
+/// Reads all of them.
+pub(super) fn schedules(root: &mut Table<'_, '_>, mut known: Vec<Schedule>) -> Vec<Schedule> {
+    let Some(list) = root.value("schedule").and_then(|value| value.items("a list of tables: [[schedule]]"))
+    else {
+        return known;
+    };
+    let mut own: Vec<Schedule> = Vec::new();
+    for value in list.iter().take(MOST) {
+        let Some(schedule) = schedule(value) else { continue };
+        if own.iter().any(|other| other.name == schedule.name) {
+            let what = format!("there are two schedules `{}`", schedule.name);
+            root.source.report(value.place, what, Some("give each a name of its own".to_owned()));
+        }
+        own.push(schedule);
+    }
+    known.retain(|other| own.iter().all(|schedule| schedule.name != other.name));
+    known.extend(own);
+    known
+}
+
+fn schedule(value: &Value<'_, '_>) -> Option<Schedule> {
+    let mut table = value.table()?.named("[[schedule]]".to_owned());
+    let name = table.name("name");
+    table.require("name", "give it one: name = \"night\"");
+    let cron = table.string("cron").and_then(|line| match line.value.parse::<Cron>() {
+        Ok(cron) => Some(cron),
+        Err(error) => {
+            let hint = "minute, hour, day, month, weekday: \"30 2 * * *\" is every night at half past two";
+            table.source.report(line.place, error.to_string(), Some(hint.to_owned()));
+            None
+        }
+    });
+    table.require("cron", "say when: cron = \"30 2 * * *\"");
+    let workflow = table.name("workflow");
+    table.require("workflow", "say what is run: workflow = \"nightshift\"");
+    let zone = table.string("zone").map(|zone| {
+        let letter = |c: char| c.is_ascii_alphanumeric() || "/_+-".contains(c);
+        if zone.value.is_empty() || !zone.value.chars().all(letter) {
+            let what = format!("{} is not a time zone", quoted(&zone.value));
+            table.source.report(zone.place, what, Some("write its name: \"Europe/Berlin\"".to_owned()));
+        }
+        zone.value
+    });
+    let category = table.value("category").map_or(Categories::Unsaid, |value| categories(&value));
+    let repositories = table.strings("repositories").unwrap_or_default();
+    for repository in &repositories {
+        let bad = repository.value.trim().is_empty()
+            || repository.value.starts_with('-')
+            || repository.value.contains(char::is_control);
+        if bad || crate::schedule::has_password(&repository.value) {
+            let what = if bad { "is neither a path nor an address" } else { "has a password in it" };
+            let hint = "a path, or https://host/team/app.git, or git@host:team/app.git; tokens belong into [secrets]";
+            let shown = if bad { quoted(&repository.value) } else { "an address".to_owned() };
+            table.source.report(repository.place, format!("{shown} {what}"), Some(hint.to_owned()));
+        }
+    }
+    let repositories = repositories.into_iter().take(MOST).map(|repository| repository.value).collect();
+    let order = table.word("order", &Order::ALL).map(|word| word.value).unwrap_or_default();
+    let catch_up = table.word("catch_up", &CatchUp::ALL).map(|word| word.value).unwrap_or_default();
+    let overlap = table.word("overlap", &Overlap::ALL).map(|word| word.value).unwrap_or_default();
+    let hours = table.string("hours").and_then(|text| {
+        let hours = Hours::parse(&text.value);
+        if hours.is_none() {
+            let what = format!("{} are not hours of the day", quoted(&text.value));
+            table.source.report(text.place, what, Some("write them as \"22:00-06:00\"".to_owned()));
+        }
+        hours
+    });
+    let budget = table.value("budget").and_then(|value| value.dollars());
+    let most_open = table.value("most_open").and_then(|value| value.count(1_000)).unwrap_or(MOST_OPEN);
+    let title = table.string("title").map(|title| title.value);
+    let paused = table.flag("paused").is_some_and(|flag| flag.value);
+    table.finish();
+    Some(Schedule {
+        name: name?.value,
+        cron: cron?,
+        zone,
+        workflow: workflow?.value,
+        title,
+        category,
+        repositories,
+        order,
+        catch_up,
+        overlap,
+        hours,
+        budget,
+        most_open,
+        paused,
+    })
+}
+
+fn categories(value: &Value<'_, '_>) -> Categories {
+    if value.is_string() {
+        return value.string().map_or(Categories::Unsaid, |text| Categories::Always(text.value));
+    }
+    let Some(table) = value.table() else { return Categories::Unsaid };
+    let source = table.source;
+    let mut days = BTreeMap::new();
+    for (key, value) in table.entries() {
+        let Some(day) = WEEKDAYS.iter().find(|day| **day == key.value) else {
+            let hint = did_you_mean(key.value, "weekdays are", WEEKDAYS);
+            source.report(key.place, format!("{} is not a weekday", quoted(key.value)), hint);
+            continue;
+        };
+        if let Some(category) = value.string() {
+            days.insert(*day, category.value);
+        }
+    }
+    Categories::Weekdays(days)
+}

@@ -1,0 +1,281 @@
+//! The text of a request: what was asked, what changed and why, and what it was accepted on.
+//!
+//! Figures come from what was executed, never from what an agent says; what agents and authors say is quoted as theirs. Text
+//! of others is quoted line by line, so that nothing in it (an open code block, a heading that looks like a verdict) reaches
+//! beyond its quote, and [`inert`], so that a forge does nothing because of it.
+
+use serde_json::Value;
+
+use super::inert::{inert, inert_line};
+use super::marker::Marker;
+use crate::agent::{Usage, shorten};
+use crate::artifact::Artifact;
+use crate::gate::{Severity, Verdict};
+use crate::leg::Ending;
+use crate::task::Task;
+
+/// The longest text of a request that GitHub takes, in characters. GitLab takes more.
+pub const LIMIT: usize = 65_536;
+
+/// What acquit's part may have of it: people write too, and their words stay.
+const OURS: usize = 48 * 1024;
+/// The longest title; both forges take 255 characters.
+const TITLE: usize = 200;
+/// The longest of the author's words.
+const ASKED: usize = 6 * 1024;
+/// So many learnings, the newest: what came to be, not how it was come to.
+const LEARNINGS: usize = 12;
+/// The longest of them, and of a way that was not taken.
+const WORDS: usize = 600;
+/// So many ways that were not taken.
+const WAYS: usize = 8;
+/// So many gates and commands: more than any workflow has.
+const GATES: usize = 40;
+/// So many figures of a gate.
+const FIGURES: usize = 8;
+/// So many findings that did not matter enough to reject.
+const NOTED: usize = 5;
+/// The longest command.
+const COMMAND: usize = 400;
+
+/// What the text is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Account<'a> {
+    /// The task.
+    pub task: &'a Task,
+    /// The last verdict of each gate, in the order in which they were given.
+    pub verdicts: &'a [Verdict],
+    /// The commit that is published.
+    pub commit: &'a str,
+    /// What can be fetched to have it: a branch of the remote.
+    pub branch: &'a str,
+    /// The task's mark.
+    pub marker: &'a Marker,
+}
+
+/// The title of a request: one line, nothing alive in it.
+pub fn title(text: &str) -> String {
+    let line = inert_line(text);
+    match line.char_indices().nth(TITLE) {
+        None => line,
+        Some((end, _)) => format!("{}…", &line[..end]),
+    }
+}
+
+/// acquit's part of the request's text, between its marks. Never longer than what forges take.
+pub fn body(account: &Account<'_>) -> String {
+    let sections = [
+        ("What was asked", asked(account)),
+        ("What changed and why", changed(account)),
+        ("Proof", proof(account.verdicts)),
+        ("How to reproduce", reproduce(account)),
+        ("Cost", cost(&account.task.usage())),
+        ("Alternatives considered", alternatives(account.task)),
+    ];
+    let mut text = String::new();
+    let mut left_out = Vec::new();
+    for (heading, section) in sections {
+        let section = section.trim_end();
+        if section.is_empty() {
+            continue;
+        }
+        if text.len() + section.len() > OURS {
+            left_out.push(heading);
+            continue;
+        }
+        text.push_str(&format!("## {heading}\n\n{section}\n\n"));
+    }
+    if !left_out.is_empty() {
+        text.push_str(&format!("Too long for this place, and left out: {}.\n\n", left_out.join(", ")));
+    }
+    let id = account.task.id();
+    text.push_str(&format!("Made by acquit, task {id}: `acquit task show {id}` has the whole story.\n"));
+    account.marker.around(&text)
+}
+
+fn asked(account: &Account<'_>) -> String {
+    let wish = &account.task.seed.wish;
+    let mut text = inert_line(&shorten(&wish.title, TITLE * 2));
+    if !wish.description.trim().is_empty() {
+        text.push_str("\n\n");
+        text.push_str(&inert(&shorten(wish.description.trim(), ASKED)));
+    }
+    quote(&text)
+}
+
+fn changed(account: &Account<'_>) -> String {
+    let mut text = String::new();
+    for artifact in &account.task.artifacts {
+        if let Artifact::Diff(stats) = artifact {
+            let (files, plus, minus) = (stats.files, stats.insertions, stats.deletions);
+            let short = &account.commit[..account.commit.len().min(12)];
+            text.push_str(&format!("{files} files, +{plus} −{minus}, as commit {short}.\n\n"));
+        }
+    }
+    let learnings = &account.task.learnings;
+    let shown = &learnings[learnings.len().saturating_sub(LEARNINGS)..];
+    if !shown.is_empty() {
+        text.push_str("In the words of the agents, stage by stage:\n\n");
+        text.push_str(&quote(&list(shown.iter().map(String::as_str))));
+        let more = learnings.len() - shown.len();
+        if more > 0 {
+            text.push_str(&format!("\n{more} earlier ones are left out.\n"));
+        }
+    }
+    text
+}
+
+/// What it was accepted on.
+fn proof(verdicts: &[Verdict]) -> String {
+    if verdicts.is_empty() {
+        return "No gate ran on this work: nothing of it is proven.".to_owned();
+    }
+    let mut text = "| gate | verdict | figures | took |\n|---|---|---|---|\n".to_owned();
+    for verdict in verdicts.iter().take(GATES) {
+        let word = match (verdict.passed, verdict.severity) {
+            (true, _) => "passed",
+            (false, Severity::Warning) => "warned",
+            (false, Severity::Error) => "**failed**",
+        };
+        let figures = verdict.evidence.figures.iter().take(FIGURES);
+        let figures: Vec<String> =
+            figures.map(|figure| format!("{}: {}", cell(&figure.what), cell(&figure.value))).collect();
+        let (gate, took) = (cell(verdict.gate.as_str()), verdict.took);
+        text.push_str(&format!("| {gate} | {word} | {} | {took} |\n", figures.join(", ")));
+    }
+    if let Some(red) = red(verdicts) {
+        text.push_str(&format!("\n{red}\n"));
+    }
+    let noted: Vec<String> = verdicts
+        .iter()
+        .flat_map(|verdict| verdict.evidence.findings.iter())
+        .take(NOTED)
+        .map(|finding| shorten(&finding.to_string(), WORDS))
+        .collect();
+    if !noted.is_empty() {
+        text.push_str("\nNoted on the way:\n\n");
+        text.push_str(&quote(&list(noted.iter().map(String::as_str))));
+    }
+    text
+}
+
+/// Tests that failed by an assertion without the change, and pass with it.
+fn red(verdicts: &[Verdict]) -> Option<String> {
+    let figure = |verdict: &Verdict, what: &str| {
+        let found = verdict.evidence.figures.iter().find(|figure| figure.what == what);
+        found.and_then(|figure| figure.value.parse::<u64>().ok())
+    };
+    let rule = crate::proof::How::AssertRed.rule();
+    verdicts.iter().filter(|verdict| verdict.passed).find_map(|verdict| {
+        let (red, all) = (figure(verdict, rule)?, figure(verdict, "of the change")?);
+        Some(format!(
+            "**Red before, green now:** of {all} tests of this change, {red} failed by an assertion on the old code and pass \
+             on the new."
+        ))
+    })
+}
+
+fn reproduce(account: &Account<'_>) -> String {
+    let mut lines = vec![
+        format!("git fetch origin {}", inert_line(account.branch)),
+        format!("git checkout {}", inert_line(account.commit)),
+    ];
+    let commands = account.verdicts.iter().filter(|verdict| verdict.ended.starts_with("exit"));
+    lines.extend(commands.take(GATES).map(|verdict| inert_line(&shorten(&verdict.command, COMMAND))));
+    lines.dedup();
+    let longest = lines.iter().map(|line| ticks(line)).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}sh\n{}\n{fence}\n", lines.join("\n"))
+}
+
+/// The longest run of backticks.
+fn ticks(line: &str) -> usize {
+    line.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+fn cost(usage: &Usage) -> String {
+    if usage.is_empty() {
+        return String::new();
+    }
+    let mut text = match (usage.cost_micros, usage.list_micros) {
+        (Some(micros), _) => format!("{} by the agents' own figures", dollars(micros)),
+        (None, Some(micros)) => format!("about {} by the price list", dollars(micros)),
+        (None, None) => "Nobody told a price".to_owned(),
+    };
+    text.push_str(&format!(
+        "; {} tokens read ({} from caches), {} written",
+        usage.input.saturating_add(usage.cache_read),
+        usage.cache_read,
+        usage.output
+    ));
+    if usage.by_login {
+        text.push_str("; a login pays, and this is what a key would have paid");
+    }
+    text + ".\n"
+}
+
+fn dollars(micros: u64) -> String {
+    let cents = micros.saturating_add(5_000) / 10_000;
+    format!("${}.{:02}", cents / 100, cents % 100)
+}
+
+/// Ways that were not taken, as the agents told: `alternatives` of an outcome's payload, or the part of the plan about them.
+fn alternatives(task: &Task) -> String {
+    let told = task.past.iter().rev().find_map(|past| match &past.ending {
+        Ending::Passed { outcome } | Ending::Rejected { outcome, .. } => {
+            outcome.payload.get("alternatives").map(ways).filter(|ways| !ways.is_empty())
+        }
+        Ending::Failed { .. }
+        | Ending::TimedOut { .. }
+        | Ending::Cancelled
+        | Ending::Lost { .. }
+        | Ending::Held { .. } => None,
+    });
+    match told {
+        Some(ways) => quote(&list(ways.iter().map(String::as_str))),
+        None => task.plan().and_then(about_alternatives).map(|part| quote(&inert(&part))).unwrap_or_default(),
+    }
+}
+
+fn ways(told: &Value) -> Vec<String> {
+    let words = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Object(way) => {
+            let text = |key: &str| way.get(key).and_then(Value::as_str);
+            let name = text("name").or_else(|| text("option")).or_else(|| text("title"))?;
+            let why = text("why").or_else(|| text("reason")).or_else(|| text("trade_offs"));
+            Some(why.map_or_else(|| name.to_owned(), |why| format!("{name}: {why}")))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+    };
+    match told {
+        Value::Array(list) => list.iter().filter_map(words).take(WAYS).collect(),
+        one => words(one).into_iter().collect(),
+    }
+}
+
+/// The part of a plan under a heading that speaks of alternatives.
+fn about_alternatives(plan: &str) -> Option<String> {
+    let is_heading = |line: &&str| line.trim_start().starts_with('#');
+    let mut lines =
+        plan.lines().skip_while(|line| !(is_heading(line) && line.to_lowercase().contains("alternative")));
+    lines.next()?;
+    let part: Vec<&str> = lines.take_while(|line| !is_heading(line)).collect();
+    let part = part.join("\n");
+    (!part.trim().is_empty()).then(|| shorten(part.trim(), WORDS * 4))
+}
+
+/// Lines of a list, each of which is one line whatever is in it.
+fn list<'t>(items: impl Iterator<Item = &'t str>) -> String {
+    items.map(|item| format!("- {}\n", inert_line(&shorten(item, WORDS)))).collect()
+}
+
+/// A text of others as a quote that it cannot leave.
+fn quote(text: &str) -> String {
+    text.lines().map(|line| format!("> {line}\n")).collect()
+}
+
+/// A text of others as the cell of a table.
+fn cell(text: &str) -> String {
+    inert_line(&shorten(text, 120)).replace('\\', "\\\\").replace('|', "\\|")
+}

@@ -1,0 +1,297 @@
+//! What earlier nights proposed in a repository, and what became of it: told to the analyst, and held against what it proposes.
+//!
+//! Words alone do not keep an agent from proposing the same again, so its choice is compared by code: the words of the title and the
+//! files that it names. What was rejected, closed, still waits, or failed is not taken a second time; what was merged may have a
+//! successor.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::agent::shorten;
+use crate::ids::TaskId;
+use crate::leg::Ending;
+use crate::task::{End, State, Task};
+
+/// How many proposals are remembered: some months of nights, and a page to read.
+pub const MOST: usize = 60;
+/// The longest title that is remembered.
+const TITLE: usize = 160;
+/// The longest path, and the most of them, that a proposal is compared by.
+const PATH: usize = 200;
+const FILES: usize = 20;
+/// Two proposals for the same files are the same if so much of their words is: a half.
+const ALIKE: (usize, usize) = (1, 2);
+
+/// Something that an analyst chose to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// In a line.
+    pub title: String,
+    /// The files that it is about.
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// What kind of improvement, if the analyst said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+}
+
+/// What became of a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It is being worked on.
+    Working,
+    /// Its request waits for people.
+    Open,
+    /// It was taken.
+    Merged,
+    /// Its request was closed, or its branch removed, without being taken.
+    Closed,
+    /// A person said no.
+    Rejected,
+    /// It did not stand the gates, or could not be done.
+    Failed,
+}
+
+impl Fate {
+    /// The words for people and agents.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Working => "being worked on",
+            Self::Open => "proposed, not yet decided",
+            Self::Merged => "merged",
+            Self::Closed => "closed without being merged",
+            Self::Rejected => "rejected by a person",
+            Self::Failed => "tried and failed",
+        }
+    }
+
+    /// Whether the same may be proposed again.
+    fn allows_again(self) -> bool {
+        match self {
+            Self::Merged => true,
+            Self::Working | Self::Open | Self::Closed | Self::Rejected | Self::Failed => false,
+        }
+    }
+}
+
+/// A proposal of an earlier night.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// The task that made it.
+    pub task: TaskId,
+    /// What.
+    pub candidate: Candidate,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+impl Candidate {
+    /// What an analyst's payload chose: `selected`, as an object, a rank or a title, or else the first of `candidates`.
+    pub fn of(payload: &Value) -> Option<Self> {
+        let list = payload.get("candidates").and_then(Value::as_array);
+        let by = |wanted: &Value| {
+            let rank = |one: &&Value| one.get("rank") == Some(wanted) || one.get("title") == Some(wanted);
+            list.and_then(|list| list.iter().find(rank))
+        };
+        let chosen = match payload.get("selected") {
+            Some(selected @ Value::Object(_)) => Some(selected),
+            Some(other) => by(other),
+            None => None,
+        };
+        let chosen = chosen.or_else(|| list.and_then(|list| list.first()))?;
+        let text = |key: &str| chosen.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+        let title = text("title").or_else(|| text("description"))?;
+        let files = chosen.get("files").and_then(Value::as_array).into_iter().flatten();
+        let files = files.filter_map(Value::as_str).take(FILES).map(|file| shorten(file, PATH)).collect();
+        let category = text("category").or_else(|| payload.get("category").and_then(Value::as_str));
+        Some(Self {
+            title: shorten(title.trim(), TITLE),
+            files,
+            category: category.map(|text| shorten(text, 40)),
+        })
+    }
+
+    /// Whether both are the same idea.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let (mine, theirs) = (words(&self.title), words(&other.title));
+        if !mine.is_empty() && mine == theirs {
+            return true;
+        }
+        let files = |candidate: &Self| -> BTreeSet<String> {
+            candidate.files.iter().map(|file| file.trim_start_matches("./").to_lowercase()).collect()
+        };
+        let same_files = !self.files.is_empty() && files(self) == files(other);
+        let (common, all) = (mine.intersection(&theirs).count(), mine.union(&theirs).count());
+        same_files && common * ALIKE.1 >= all * ALIKE.0
+    }
+}
+
+/// The words of a title that say what it is about.
+fn words(title: &str) -> BTreeSet<String> {
+    const EMPTY: [&str; 18] = [
+        "a", "an", "the", "of", "for", "to", "in", "on", "and", "with", "from", "by", "at", "is", "are",
+        "some", "more", "missing",
+    ];
+    title
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .map(str::to_lowercase)
+        .filter(|word| !word.is_empty() && !EMPTY.contains(&word.as_str()))
+        // `test` and `tests`, `helper` and `helpers`.
+        .map(|word| if word.len() > 3 { word.trim_end_matches('s').to_owned() } else { word })
+        .collect()
+}
+
+/// What a task of an earlier night proposed. `last` is what became of what it delivered, if it delivered anything.
+pub fn proposals(task: &Task, last: Option<Fate>) -> Vec<Proposal> {
+    let outcomes = task.past.iter().filter_map(|past| match &past.ending {
+        Ending::Passed { outcome } => Candidate::of(&outcome.payload),
+        Ending::Rejected { .. }
+        | Ending::Failed { .. }
+        | Ending::TimedOut { .. }
+        | Ending::Cancelled
+        | Ending::Lost { .. }
+        | Ending::Held { .. } => None,
+    });
+    let mut all: Vec<Proposal> = Vec::new();
+    for candidate in outcomes {
+        // A stage that was gone through again proposes the same.
+        if all.iter().all(|known| !known.candidate.is_like(&candidate)) {
+            all.push(Proposal { task: task.id(), candidate, fate: Fate::Failed });
+        }
+    }
+    let fate = match &task.state {
+        State::Ended { end: End::Done } => last.unwrap_or(Fate::Open),
+        State::Ended { end: End::Cancelled { .. } } => Fate::Rejected,
+        State::Ended { end: End::Failed { .. } } if refused_by_a_person(task) => Fate::Rejected,
+        State::Ended { end: End::Failed { .. } | End::NoImprovement } => Fate::Failed,
+        State::New | State::Working { .. } | State::Waiting { .. } | State::Blocked { .. } => Fate::Working,
+    };
+    if let Some(newest) = all.last_mut() {
+        newest.fate = fate;
+    }
+    all
+}
+
+/// Whether a person's no ended it.
+fn refused_by_a_person(task: &Task) -> bool {
+    matches!(&task.state, State::Ended { end: End::Failed { reason } } if reason.starts_with("rejected: "))
+}
+
+/// Why what an analyst chose is not taken, if it is not.
+pub fn refusal(earlier: &[Proposal], payload: &Value) -> Option<String> {
+    let chosen = Candidate::of(payload)?;
+    let known =
+        earlier.iter().find(|known| !known.fate.allows_again() && known.candidate.is_like(&chosen))?;
+    Some(format!(
+        "`{}` was proposed before ({}, as `{}`: {}); choose another candidate, or report that there is none",
+        chosen.title,
+        known.task,
+        known.candidate.title,
+        known.fate.words()
+    ))
+}
+
+/// How many requests of earlier nights wait for people.
+pub fn open(earlier: &[Proposal]) -> usize {
+    let tasks: BTreeSet<TaskId> =
+        earlier.iter().filter(|known| known.fate == Fate::Open).map(|known| known.task).collect();
+    tasks.len()
+}
+
+/// What the analyst is told of them, newest first.
+pub fn told(earlier: &[Proposal]) -> String {
+    if earlier.is_empty() {
+        return "Nothing was proposed here on earlier nights.".to_owned();
+    }
+    let mut text = "Proposed here on earlier nights. Do not propose again what was rejected, closed, failed or is not yet decided: \
+                    a choice that was made before is refused.\n"
+        .to_owned();
+    for known in earlier {
+        let category =
+            known.candidate.category.as_ref().map(|category| format!("[{category}] ")).unwrap_or_default();
+        let files = match known.candidate.files.as_slice() {
+            [] => String::new(),
+            files => format!(" ({})", files.join(", ")),
+        };
+        text.push_str(&format!(
+            "\n- {category}{}{files}: {}, {}",
+            known.candidate.title,
+            known.fate.words(),
+            known.task
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn candidate(title: &str, files: &[&str]) -> Candidate {
+        let files = files.iter().map(|file| (*file).to_owned()).collect();
+        Candidate { title: title.to_owned(), files, category: None }
+    }
+
+    #[test]
+    fn what_was_chosen_is_found_however_the_analyst_says_it() {
+        let first = json!({"rank": 1, "title": "Test the parser", "files": ["src/parse.rs"]});
+        let second = json!({"rank": 2, "description": "Name the magic numbers"});
+        let list = json!([first, second]);
+        let title = |payload: Value| Candidate::of(&payload).map(|candidate| candidate.title);
+        assert_eq!(title(json!({"candidates": list})).as_deref(), Some("Test the parser"));
+        assert_eq!(
+            title(json!({"candidates": list, "selected": 2})).as_deref(),
+            Some("Name the magic numbers")
+        );
+        assert_eq!(title(json!({"selected": second})).as_deref(), Some("Name the magic numbers"));
+        assert_eq!(title(json!({"reason": "nothing"})), None);
+        assert_eq!(title(json!({"candidates": [{"title": "  "}]})), None);
+        let long = json!({"selected": {"title": "x".repeat(9_999), "files": vec!["y".repeat(999); 99]}});
+        let bounded = Candidate::of(&long).unwrap();
+        assert!(bounded.title.len() < 200 && bounded.files.len() == FILES && bounded.files[0].len() < 250);
+    }
+
+    #[test]
+    fn the_same_idea_in_other_words_is_known_and_another_one_is_not() {
+        let known = candidate("Add missing tests for the parser", &["src/parse.rs"]);
+        for same in [
+            candidate("add tests for parser", &[]),
+            candidate("Parser: add a test", &["src/other.rs"]),
+            candidate("Add unit tests of the parser", &["./src/parse.rs"]),
+        ] {
+            assert!(known.is_like(&same) && same.is_like(&known), "{same:?}");
+        }
+        for other in [
+            candidate("Add tests for the lexer", &["src/lex.rs"]),
+            candidate("Split the long function that reads numbers", &["src/parse.rs"]),
+            candidate("", &[]),
+        ] {
+            assert!(!known.is_like(&other), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_rejected_closed_failed_or_waits_is_refused_and_what_was_merged_is_not() {
+        let earlier =
+            |fate| [Proposal { task: TaskId(4), candidate: candidate("Test the parser", &["p.rs"]), fate }];
+        let payload = json!({"selected": {"title": "Tests of the parser", "files": ["p.rs"]}});
+        for fate in [Fate::Rejected, Fate::Closed, Fate::Failed, Fate::Open, Fate::Working] {
+            let said = refusal(&earlier(fate), &payload).unwrap();
+            assert!(said.contains("T-4") && said.contains(fate.words()), "{said}");
+        }
+        assert_eq!(refusal(&earlier(Fate::Merged), &payload), None);
+        let another = json!({"selected": {"title": "Document the lexer"}});
+        assert_eq!(refusal(&earlier(Fate::Rejected), &another), None);
+        assert_eq!(refusal(&earlier(Fate::Rejected), &json!({"reason": "nothing found"})), None);
+    }
+
+    #[test]
+    fn a_task_with_several_proposals_waits_for_people_once() {
+        let one = |fate| Proposal { task: TaskId(4), candidate: candidate("x", &[]), fate };
+        assert_eq!(open(&[one(Fate::Open), one(Fate::Open), one(Fate::Failed)]), 1);
+    }
+}

@@ -1,0 +1,313 @@
+//! The morning report: what a night did in each repository, as Markdown, for messages, files and pages alike.
+//!
+//! Titles, reasons and links come from agents and from repositories. They are put on one line, bounded, and written so that Markdown
+//! makes nothing else of them.
+
+use std::fmt::Write;
+
+use super::{Night, State as NightState};
+use crate::agent::{Usage, shorten};
+use crate::context::is_hidden;
+use crate::ids::TaskId;
+use crate::task::{End, State, Task, Tried};
+use crate::time::Span;
+use crate::workflow::Workflow;
+
+/// The longest reason that is told: a line or two.
+const REASON: usize = 300;
+
+/// What a night did in one repository.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The repository, as the schedule names it.
+    pub repository: String,
+    /// The task, if there was one.
+    pub task: Option<TaskId>,
+    /// What kind of improvement, with what it is a fallback from.
+    pub category: Option<String>,
+    /// What came of it.
+    pub result: Result,
+    /// What it cost.
+    pub usage: Usage,
+    /// How long it took.
+    pub took: Option<Span>,
+}
+
+/// What came of a night in a repository.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Result {
+    /// A request was opened.
+    Requested {
+        /// Where.
+        link: String,
+    },
+    /// A branch is there.
+    Branch {
+        /// Its name.
+        name: String,
+    },
+    /// It is done, without a branch.
+    Done,
+    /// Every category was tried in vain.
+    NoImprovement {
+        /// Each with its reason.
+        reasons: Vec<Tried>,
+    },
+    /// It failed.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+    /// It waits for a person, or for another task.
+    Waits {
+        /// For what.
+        what: String,
+    },
+    /// It was ended.
+    Cancelled {
+        /// By whom.
+        by: String,
+    },
+    /// It is not over.
+    Working,
+    /// It was left alone.
+    Skipped {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Result {
+    /// The word for it, as scripts read it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Requested { .. } => "MR_CREATED",
+            Self::Branch { .. } => "BRANCH_CREATED",
+            Self::Done => "DONE",
+            Self::NoImprovement { .. } => "NO_IMPROVEMENT",
+            Self::Failed { .. } => "FAILED",
+            Self::Waits { .. } => "NEEDS_YOU",
+            Self::Cancelled { .. } => "CANCELLED",
+            Self::Working => "WORKING",
+            Self::Skipped { .. } => "SKIPPED",
+        }
+    }
+}
+
+/// What the work is about, and what it is a fallback from: `refactoring (fallback from tests)`.
+pub fn category(task: &Task, workflow: &Workflow) -> Option<String> {
+    let first = task.tried.first();
+    // When all were tried there is no value any more; the first is what the night was about.
+    let over = matches!(task.state, State::Ended { end: End::NoImprovement });
+    let value = if over { first.map(|tried| tried.value.clone()) } else { task.variation_value(workflow) }?;
+    Some(match first {
+        Some(first) if first.value != value => format!("{value} (fallback from {})", first.value),
+        Some(_) | None => value,
+    })
+}
+
+/// What a task came to.
+pub fn entry(
+    repository: &str,
+    task: &Task,
+    workflow: &Workflow,
+    link: Option<String>,
+    took: Option<Span>,
+) -> Entry {
+    let branch = task.artifacts.iter().find_map(|artifact| match artifact {
+        crate::artifact::Artifact::Branch { name, published: true, .. } => Some(name.clone()),
+        _ => None,
+    });
+    let result = match &task.state {
+        State::Ended { end: End::Done } => match (link, branch) {
+            (Some(link), _) => Result::Requested { link },
+            (None, Some(name)) => Result::Branch { name },
+            (None, None) => Result::Done,
+        },
+        State::Ended { end: End::NoImprovement } => Result::NoImprovement { reasons: task.tried.clone() },
+        State::Ended { end: End::Failed { reason } } => Result::Failed { reason: reason.clone() },
+        State::Ended { end: End::Cancelled { by } } => Result::Cancelled { by: by.to_string() },
+        State::Waiting { request } => Result::Waits { what: request.question.clone() },
+        State::Blocked { root, .. } => {
+            Result::Waits { what: format!("{} mends the same failure", root.task) }
+        }
+        State::New | State::Working { .. } => Result::Working,
+    };
+    Entry {
+        repository: repository.to_owned(),
+        task: Some(task.id()),
+        category: category(task, workflow),
+        result,
+        usage: task.usage(),
+        took,
+    }
+}
+
+/// The title of a report.
+pub fn title(night: &Night, date: &str, entries: &[Entry]) -> String {
+    let count = |word: &str| entries.iter().filter(|entry| entry.result.word() == word).count();
+    let made = count("MR_CREATED") + count("BRANCH_CREATED");
+    let asks = count("NEEDS_YOU");
+    let mut words = vec![match made {
+        0 => "no change proposed".to_owned(),
+        1 => "1 change proposed".to_owned(),
+        more => format!("{more} changes proposed"),
+    }];
+    if asks > 0 {
+        words.push(format!("{asks} waiting for you"));
+    }
+    match &night.state {
+        NightState::Skipped { reason } => format!("{} {date}: skipped, {}", night.schedule, line(reason)),
+        _ => format!("{} {date}: {}", night.schedule, words.join(", ")),
+    }
+}
+
+/// The whole report.
+pub fn markdown(night: &Night, date: &str, entries: &[Entry]) -> String {
+    let mut text = format!("## {}\n", line(&title(night, date, entries)));
+    let mut total = Usage::default();
+    for entry in entries {
+        total.add(&entry.usage);
+        let _ = write!(text, "\n### {}\n\n", line(&entry.repository));
+        if let Some(category) = &entry.category {
+            let _ = writeln!(text, "- Category: {}", line(category));
+        }
+        let _ = writeln!(text, "- Result: {}", result(&entry.result));
+        if let Result::NoImprovement { reasons } = &entry.result {
+            for tried in reasons {
+                let _ = writeln!(text, "  - {}: {}", line(&tried.value), line(&tried.reason));
+            }
+        }
+        if let Some(task) = entry.task {
+            let _ = writeln!(text, "- Task: {task}");
+            let _ = writeln!(text, "- Cost: {}", cost(&entry.usage));
+        }
+        if let Some(took) = entry.took {
+            let _ = writeln!(text, "- Duration: {took}");
+        }
+    }
+    if entries.len() > 1 {
+        let _ = write!(text, "\nCost in all: {}\n", cost(&total));
+    }
+    text
+}
+
+fn result(result: &Result) -> String {
+    let word = result.word();
+    match result {
+        Result::Requested { link } => format!("{word}, {}", address(link)),
+        Result::Branch { name } => format!("{word}, branch `{}`", line(name).replace('`', "'")),
+        Result::Done | Result::Working | Result::NoImprovement { .. } => word.to_owned(),
+        Result::Failed { reason } | Result::Skipped { reason } => format!("{word}, {}", line(reason)),
+        Result::Waits { what } => format!("{word}, {}", line(what)),
+        Result::Cancelled { by } => format!("{word}, by {}", line(by)),
+    }
+}
+
+/// A cost in dollars, with whose figure it is; or that there is none.
+pub fn cost(usage: &Usage) -> String {
+    let dollars = |micros: u64| {
+        let cents = micros.saturating_add(5_000) / 10_000;
+        format!("${}.{:02}", cents / 100, cents % 100)
+    };
+    match (usage.cost_micros, usage.list_micros) {
+        (Some(own), _) => dollars(own),
+        (None, Some(list)) => format!("about {}", dollars(list)),
+        (None, None) if usage.is_empty() => "nothing used".to_owned(),
+        (None, None) => "no price known".to_owned(),
+    }
+}
+
+/// An address that can be followed; anything else is shown as text.
+fn address(link: &str) -> String {
+    let plain = |c: char| c.is_ascii_graphic() && !"<>\"'`()[]\\".contains(c);
+    let web = link.starts_with("https://") || link.starts_with("http://");
+    if web && link.chars().all(plain) && link.len() <= REASON { format!("<{link}>") } else { line(link) }
+}
+
+/// Text of others on one line: bounded, nothing hidden in it, and nothing that Markdown or a page would act on.
+fn line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in shorten(text.trim(), REASON).chars() {
+        match c {
+            '\n' | '\r' | '\t' => out.push(' '),
+            '<' => out.push_str("&lt;"),
+            '&' => out.push_str("&amp;"),
+            '[' | ']' | '!' | '*' | '|' | '#' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if is_hidden(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Name;
+    use crate::time::Timestamp;
+
+    fn night() -> Night {
+        Night::new(Name::literal("night"), Timestamp(7), NightState::Over, Some("tests".to_owned()), &[])
+    }
+
+    fn one(repository: &str, category: Option<&str>, result: Result, cost: Option<u64>) -> Entry {
+        Entry {
+            repository: repository.to_owned(),
+            task: Some(TaskId(7)),
+            category: category.map(str::to_owned),
+            result,
+            usage: Usage { cost_micros: cost, input: 5, ..Usage::default() },
+            took: Some(Span::mins(12)),
+        }
+    }
+
+    /// SPEC §8: "A report …: category used, result, link, cost, duration", and `NO_IMPROVEMENT` with a reason per category.
+    #[test]
+    fn a_report_has_category_result_link_cost_duration_and_the_reasons_of_no_improvement() {
+        let tried = |value: &str, reason: &str| Tried { value: value.to_owned(), reason: reason.to_owned() };
+        let reasons =
+            vec![tried("tests", "all is covered"), tried("refactoring", "verify failed after retries")];
+        let link = "https://forge.example/team/app/-/merge_requests/7".to_owned();
+        let entries = [
+            one(
+                "git@forge.example:team/app.git",
+                Some("refactoring (fallback from tests)"),
+                Result::Requested { link },
+                Some(1_234_567),
+            ),
+            one("/src/lib", Some("tests"), Result::NoImprovement { reasons }, Some(10_000)),
+            one("/src/old", None, Result::Waits { what: "Which colour?".to_owned() }, None),
+            Entry {
+                task: None,
+                took: None,
+                ..one("/src/gone", None, Result::Skipped { reason: "3 open requests".to_owned() }, None)
+            },
+        ];
+        insta::assert_snapshot!(markdown(&night(), "2026-06-01", &entries), @"");
+    }
+
+    #[test]
+    fn what_others_wrote_stays_text() {
+        let evil = "a\n## b <script>alert(1)</script> [x](http://evil) \u{202e}c ![i](u)";
+        let entries = [one(evil, Some(evil), Result::Failed { reason: evil.to_owned() }, None)];
+        let text = markdown(&night(), "2026-06-01", &entries);
+        assert!(!text.contains("<script") && !text.contains("[x]("), "{text}");
+        assert!(!text.contains('\u{202e}') && !text.contains("\n## b"), "{text}");
+        let odd = Result::Requested { link: "javascript:alert(1)".to_owned() };
+        assert!(!markdown(&night(), "d", &[one("r", None, odd, None)]).contains("<javascript"));
+    }
+
+    #[test]
+    fn the_title_says_how_many_changes_there_are() {
+        let made = one("r", None, Result::Branch { name: "b".to_owned() }, None);
+        assert_eq!(
+            title(&night(), "2026-06-01", &[made.clone(), made]),
+            "night 2026-06-01: 2 changes proposed"
+        );
+        assert_eq!(title(&night(), "2026-06-01", &[]), "night 2026-06-01: no change proposed");
+    }
+}

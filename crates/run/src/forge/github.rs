@@ -1,0 +1,166 @@
+//! GitHub's dialect: REST, and GraphQL for what REST cannot.
+
+use serde_json::{Value, json};
+use ureq::http::Method;
+
+use super::error::Error;
+use super::http::{Http, encoded, shown};
+use super::remote::Place;
+use super::{Armed, Forge, Request, Wanted};
+
+/// What every call says: the form of answers that this was written for.
+pub(super) const HEADERS: &[(&str, &str)] =
+    &[("accept", "application/vnd.github+json"), ("x-github-api-version", "2022-11-28")];
+
+/// A project at GitHub.
+pub(super) struct GitHub<'w> {
+    http: Http<'w>,
+    place: &'w Place,
+    /// `/repos/owner/name`.
+    project: String,
+}
+
+impl<'w> GitHub<'w> {
+    pub(super) fn new(http: Http<'w>, place: &'w Place) -> Self {
+        let parts: Vec<String> = place.project.split('/').map(encoded).collect();
+        Self { http, place, project: format!("/repos/{}", parts.join("/")) }
+    }
+
+    /// The owner of the branch.
+    fn owner(&self) -> &str {
+        let project = self.place.fork.as_ref().unwrap_or(&self.place.project);
+        project.split('/').next().unwrap_or_default()
+    }
+
+    /// GraphQL is beside REST, not below it.
+    fn graphql(&self, doing: &'static str, query: &str, variables: Value) -> Result<Value, Error> {
+        let base = self.place.api.strip_suffix("/v3").unwrap_or(&self.place.api);
+        let body = json!({ "query": query, "variables": variables });
+        let answer = self.http.send_to(doing, Method::POST, &format!("{base}/graphql"), &body)?;
+        let Some(error) = answer.get("errors").and_then(Value::as_array).and_then(|errors| errors.first())
+        else {
+            return Ok(answer);
+        };
+        let words = shown(error.get("message").and_then(Value::as_str).unwrap_or("no reason given"));
+        Err(match error.get("type").and_then(Value::as_str) {
+            Some("RATE_LIMITED") => Error::Busy { doing, wait: None, words },
+            Some("FORBIDDEN" | "INSUFFICIENT_SCOPES") => Error::Denied { doing, words },
+            Some(_) | None => Error::Refused { doing, status: 200, words },
+        })
+    }
+}
+
+impl Forge for GitHub<'_> {
+    fn find(&self, wanted: &Wanted<'_>) -> Result<Vec<Request>, Error> {
+        let doing = "look for the pull request";
+        let head = encoded(&format!("{}:{}", self.owner(), wanted.branch));
+        let path = format!("{}/pulls?state=open&head={head}", self.project);
+        let list = self.http.list(doing, &path)?;
+        // An older server does not know `head` of a fork and answers with everything.
+        let ours = |value: &&Value| value.pointer("/head/ref").and_then(Value::as_str) == Some(wanted.branch);
+        list.iter().filter(ours).map(|value| request(doing, value)).collect()
+    }
+
+    fn create(&self, wanted: &Wanted<'_>, body: &str) -> Result<Request, Error> {
+        let doing = "open the pull request";
+        let head = match &self.place.fork {
+            Some(_) => format!("{}:{}", self.owner(), wanted.branch),
+            None => wanted.branch.to_owned(),
+        };
+        let mut asked = json!({
+            "title": wanted.title,
+            "head": head,
+            "base": wanted.base,
+            "body": body,
+            "draft": wanted.draft,
+        });
+        if self.place.fork.is_some() {
+            asked["maintainer_can_modify"] = json!(true);
+        }
+        let path = format!("{}/pulls", self.project);
+        let made = self.http.send(doing, Method::POST, &path, &asked)?;
+        request(doing, &made)
+    }
+
+    fn update(&self, request: &Request, wanted: &Wanted<'_>, body: &str) -> Result<(), Error> {
+        if request.body != body {
+            let path = format!("{}/pulls/{}", self.project, request.number);
+            self.http.send("update the pull request", Method::PATCH, &path, &json!({ "body": body }))?;
+        }
+        let lacking: Vec<&String> = lacking(wanted.labels, &request.labels);
+        if !lacking.is_empty() {
+            let path = format!("{}/issues/{}/labels", self.project, request.number);
+            self.http.send("label the pull request", Method::POST, &path, &json!({ "labels": lacking }))?;
+        }
+        Ok(())
+    }
+
+    fn invite(&self, request: &Request, wanted: &Wanted<'_>) -> Result<Vec<String>, Error> {
+        let mut refused = Vec::new();
+        if !wanted.assignees.is_empty() {
+            let path = format!("{}/issues/{}/assignees", self.project, request.number);
+            let body = json!({ "assignees": wanted.assignees });
+            let doing = "assign the pull request";
+            accept(self.http.send(doing, Method::POST, &path, &body), &mut refused)?;
+        }
+        // Each alone, because one whom GitHub does not accept would take the others along.
+        for name in wanted.reviewers {
+            let body = match name.split_once('/') {
+                Some((_, team)) => json!({ "team_reviewers": [team] }),
+                None => json!({ "reviewers": [name] }),
+            };
+            let path = format!("{}/pulls/{}/requested_reviewers", self.project, request.number);
+            let doing = "ask for a review";
+            accept(self.http.send(doing, Method::POST, &path, &body), &mut refused)?;
+        }
+        Ok(refused)
+    }
+
+    fn auto_merge(&self, request: &Request, wanted: &Wanted<'_>, commit: &str) -> Result<Armed, Error> {
+        if request.merges_itself {
+            return Ok(Armed::Yes);
+        }
+        const QUERY: &str = "mutation($id: ID!, $method: PullRequestMergeMethod!, $head: GitObjectID!) { \
+            enablePullRequestAutoMerge(input: {pullRequestId: $id, mergeMethod: $method, expectedHeadOid: $head}) \
+            { pullRequest { number } } }";
+        let method = if wanted.squash { "SQUASH" } else { "MERGE" };
+        let variables = json!({ "id": request.node, "method": method, "head": commit });
+        match self.graphql("let the pull request merge itself", QUERY, variables) {
+            Ok(_) => Ok(Armed::Yes),
+            Err(Error::Refused { words, .. }) => Ok(Armed::No(words)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Takes a refusal of a name for what it is: worth a word, and no reason to stop.
+pub(super) fn accept(answer: Result<Value, Error>, refused: &mut Vec<String>) -> Result<(), Error> {
+    match answer {
+        Ok(_) => Ok(()),
+        Err(error @ Error::Refused { .. }) => {
+            refused.push(error.to_string());
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The labels that a request has not.
+pub(super) fn lacking<'l>(wanted: &'l [String], has: &[String]) -> Vec<&'l String> {
+    wanted.iter().filter(|label| !has.iter().any(|one| one.eq_ignore_ascii_case(label))).collect()
+}
+
+fn request(doing: &'static str, value: &Value) -> Result<Request, Error> {
+    let lacks = |words: &str| Error::Nonsense { doing, words: format!("no {words}") };
+    let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let labels = value.get("labels").and_then(Value::as_array).into_iter().flatten();
+    Ok(Request {
+        number: value.get("number").and_then(Value::as_u64).ok_or_else(|| lacks("number"))?,
+        url: text("/html_url").ok_or_else(|| lacks("html_url"))?,
+        body: text("/body").unwrap_or_default(),
+        head: text("/head/sha"),
+        labels: labels.filter_map(|label| Some(label.get("name")?.as_str()?.to_owned())).collect(),
+        node: text("/node_id").unwrap_or_default(),
+        merges_itself: value.get("auto_merge").is_some_and(|auto| !auto.is_null()),
+    })
+}

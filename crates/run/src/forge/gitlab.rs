@@ -1,0 +1,177 @@
+//! GitLab's dialect.
+
+use serde_json::{Value, json};
+use ureq::http::Method;
+
+use super::error::Error;
+use super::github::{accept, lacking};
+use super::http::{Http, encoded};
+use super::remote::Place;
+use super::{Armed, Forge, Request, Wanted};
+
+/// The states of a pipeline that is not over. Only while one is active does every version of GitLab wait for it; without one,
+/// older versions merge at once.
+const ACTIVE: [&str; 6] = ["created", "waiting_for_resource", "preparing", "pending", "running", "scheduled"];
+
+/// A project at GitLab.
+pub(super) struct GitLab<'w> {
+    http: Http<'w>,
+    place: &'w Place,
+    /// `/projects/group%2Fname`.
+    project: String,
+}
+
+impl<'w> GitLab<'w> {
+    pub(super) fn new(http: Http<'w>, place: &'w Place) -> Self {
+        Self { http, place, project: format!("/projects/{}", encoded(&place.project)) }
+    }
+
+    /// The number of a project.
+    fn number(&self, project: &str) -> Result<u64, Error> {
+        let doing = "look for the project";
+        let found = self.http.get(doing, &format!("/projects/{}", encoded(project)))?;
+        let id = found.body.get("id").and_then(Value::as_u64);
+        id.ok_or(Error::Nonsense { doing, words: "no id".to_owned() })
+    }
+
+    /// The numbers of users; and names that nobody has.
+    fn users(&self, names: &[String], unknown: &mut Vec<String>) -> Result<Vec<u64>, Error> {
+        let mut ids = Vec::new();
+        for name in names {
+            let path = format!("/users?username={}", encoded(name));
+            let found = self.http.get("look for a user", &path)?.body;
+            match found.pointer("/0/id").and_then(Value::as_u64) {
+                Some(id) => ids.push(id),
+                None => unknown.push(format!("there is no user {name} at the forge")),
+            }
+        }
+        Ok(ids)
+    }
+
+    fn path(&self, number: u64) -> String {
+        format!("{}/merge_requests/{number}", self.project)
+    }
+}
+
+impl Forge for GitLab<'_> {
+    fn find(&self, wanted: &Wanted<'_>) -> Result<Vec<Request>, Error> {
+        let doing = "look for the merge request";
+        let branch = encoded(wanted.branch);
+        let path = format!("{}/merge_requests?state=opened&source_branch={branch}", self.project);
+        let list = self.http.list(doing, &path)?;
+        // Branches of the same name in two forks make two requests in one project.
+        let source = match (&self.place.fork, list.is_empty()) {
+            (Some(fork), false) => Some(self.number(fork)?),
+            (Some(_) | None, _) => None,
+        };
+        let own = |value: &&Value| {
+            let from = value.get("source_project_id").and_then(Value::as_u64);
+            match source {
+                Some(source) => from == Some(source),
+                None => from == value.get("target_project_id").and_then(Value::as_u64),
+            }
+        };
+        list.iter().filter(own).map(|value| request(doing, value)).collect()
+    }
+
+    fn create(&self, wanted: &Wanted<'_>, body: &str) -> Result<Request, Error> {
+        let doing = "open the merge request";
+        let title = if wanted.draft { format!("Draft: {}", wanted.title) } else { wanted.title.to_owned() };
+        let mut asked = json!({
+            "source_branch": wanted.branch,
+            "target_branch": wanted.base,
+            "title": title,
+            "description": body,
+            "squash": wanted.squash,
+            "remove_source_branch": true,
+        });
+        if !wanted.labels.is_empty() {
+            asked["labels"] = json!(wanted.labels.join(","));
+        }
+        let mut source = self.project.clone();
+        if let Some(fork) = &self.place.fork {
+            asked["target_project_id"] = json!(self.number(&self.place.project)?);
+            source = format!("/projects/{}", encoded(fork));
+        }
+        let made = self.http.send(doing, Method::POST, &format!("{source}/merge_requests"), &asked)?;
+        request(doing, &made)
+    }
+
+    fn update(&self, request: &Request, wanted: &Wanted<'_>, body: &str) -> Result<(), Error> {
+        let mut asked = json!({});
+        if request.body != body {
+            asked["description"] = json!(body);
+        }
+        let lacking: Vec<&str> =
+            lacking(wanted.labels, &request.labels).into_iter().map(String::as_str).collect();
+        if !lacking.is_empty() {
+            asked["add_labels"] = json!(lacking.join(","));
+        }
+        if asked.as_object().is_some_and(|asked| !asked.is_empty()) {
+            self.http.send("update the merge request", Method::PUT, &self.path(request.number), &asked)?;
+        }
+        Ok(())
+    }
+
+    fn invite(&self, request: &Request, wanted: &Wanted<'_>) -> Result<Vec<String>, Error> {
+        let mut refused = Vec::new();
+        let assignees = self.users(wanted.assignees, &mut refused)?;
+        let reviewers = self.users(wanted.reviewers, &mut refused)?;
+        let mut asked = json!({});
+        if !assignees.is_empty() {
+            asked["assignee_ids"] = json!(assignees);
+        }
+        if !reviewers.is_empty() {
+            asked["reviewer_ids"] = json!(reviewers);
+        }
+        if asked.as_object().is_some_and(|asked| !asked.is_empty()) {
+            let doing = "ask for a review";
+            let answer = self.http.send(doing, Method::PUT, &self.path(request.number), &asked);
+            accept(answer, &mut refused)?;
+        }
+        Ok(refused)
+    }
+
+    fn auto_merge(&self, request: &Request, wanted: &Wanted<'_>, commit: &str) -> Result<Armed, Error> {
+        if request.merges_itself {
+            return Ok(Armed::Yes);
+        }
+        let doing = "let the merge request merge itself";
+        let now = self.http.get(doing, &self.path(request.number))?.body;
+        let text = |pointer: &str| now.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        if text("/sha") != commit {
+            return Ok(Armed::No("its branch has moved".to_owned()));
+        }
+        if !ACTIVE.contains(&text("/head_pipeline/status")) || text("/head_pipeline/sha") != commit {
+            return Ok(Armed::No("no pipeline is running for it, and nothing else is waited for".to_owned()));
+        }
+        let asked = json!({
+            // The name since 17.11, and the one before.
+            "auto_merge": true,
+            "merge_when_pipeline_succeeds": true,
+            "squash": wanted.squash,
+            "sha": commit,
+        });
+        let path = format!("{}/merge", self.path(request.number));
+        match self.http.send(doing, Method::PUT, &path, &asked) {
+            Ok(_) => Ok(Armed::Yes),
+            Err(Error::Refused { words, .. }) => Ok(Armed::No(words)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn request(doing: &'static str, value: &Value) -> Result<Request, Error> {
+    let lacks = |words: &str| Error::Nonsense { doing, words: format!("no {words}") };
+    let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let labels = value.get("labels").and_then(Value::as_array).into_iter().flatten();
+    Ok(Request {
+        number: value.get("iid").and_then(Value::as_u64).ok_or_else(|| lacks("iid"))?,
+        url: text("web_url").ok_or_else(|| lacks("web_url"))?,
+        body: text("description").unwrap_or_default(),
+        head: text("sha"),
+        labels: labels.filter_map(|label| Some(label.as_str()?.to_owned())).collect(),
+        node: String::new(),
+        merges_itself: value.get("merge_when_pipeline_succeeds").and_then(Value::as_bool).unwrap_or(false),
+    })
+}

@@ -1,0 +1,435 @@
+//! Calls of a forge's API: JSON over HTTP, bounded in time and size, to one host and no other.
+//!
+//! The token goes where the configuration says and nowhere else: redirects are not followed, a page of a list is only asked for
+//! at the same address, and a proxy comes from the configuration, never from the environment. Answers are hostile input.
+
+use std::path::Path;
+use std::time::Duration;
+
+use acquit_core::agent::shorten;
+use acquit_core::time::Timestamp;
+use serde_json::Value;
+use ureq::http::{HeaderMap, Method, Request};
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+
+use super::error::Error;
+use crate::fault;
+use crate::secrets::Secret;
+use crate::world::Environment;
+
+/// How long connecting may take: a forge that is there answers in less.
+const CONNECT: Duration = Duration::from_secs(20);
+/// How long a whole call may take. Forges end their own side after ten to thirty seconds.
+const CALL: Duration = Duration::from_mins(1);
+/// The longest answer: a hundred requests with the longest text that they can have.
+const LONGEST: u64 = 16 * 1024 * 1024;
+/// The largest file of certificates.
+const LARGEST_CA: u64 = 4 * 1024 * 1024;
+/// How many pages of a list are read, of a hundred entries each: nobody reviews more than a thousand comments.
+const PAGES: usize = 10;
+/// How much of a forge's words is shown.
+const WORDS: usize = 400;
+/// The longest wait that a forge may ask for in seconds: a day. Whoever says more is not believed.
+const LONGEST_WAIT: u64 = 24 * 60 * 60;
+
+/// How the token is shown to the forge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scheme {
+    /// `Authorization: Bearer`.
+    Bearer,
+    /// `PRIVATE-TOKEN`.
+    Private,
+}
+
+/// The way to one API.
+pub(super) struct Http<'w> {
+    agent: ureq::Agent,
+    base: String,
+    token: Option<&'w Secret>,
+    scheme: Scheme,
+    headers: &'static [(&'static str, &'static str)],
+    now: fn() -> Timestamp,
+    environment: &'w Environment,
+}
+
+/// What is needed to make one.
+pub(super) struct Way<'w> {
+    pub(super) base: String,
+    pub(super) token: Option<&'w Secret>,
+    pub(super) scheme: Scheme,
+    pub(super) headers: &'static [(&'static str, &'static str)],
+    pub(super) ca: Option<&'w Path>,
+    pub(super) proxy: Option<&'w str>,
+    pub(super) now: fn() -> Timestamp,
+    pub(super) environment: &'w Environment,
+}
+
+/// An answer that is no refusal.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) body: Value,
+    next: Option<String>,
+}
+
+impl<'w> Http<'w> {
+    pub(super) fn new(way: Way<'w>) -> Result<Self, Error> {
+        let setting = |what: &str, error: &dyn std::fmt::Display| Error::Setting(format!("{what}: {error}"));
+        let proxy = way
+            .proxy
+            .map(|proxy| ureq::Proxy::new(proxy).map_err(|e| setting("use `proxy` of [forge]", &e)))
+            .transpose()?;
+        let mut config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .proxy(proxy)
+            .timeout_connect(Some(CONNECT))
+            .timeout_global(Some(CALL))
+            .user_agent(concat!("acquit/", env!("CARGO_PKG_VERSION")));
+        if let Some(path) = way.ca {
+            let certificates = certificates(path).map_err(|e| setting("use `ca` of [forge]", &e))?;
+            let roots = RootCerts::new_with_certs(&certificates);
+            config = config.tls_config(TlsConfig::builder().root_certs(roots).build());
+        }
+        Ok(Self {
+            agent: config.build().into(),
+            base: way.base.trim_end_matches('/').to_owned(),
+            token: way.token,
+            scheme: way.scheme,
+            headers: way.headers,
+            now: way.now,
+            environment: way.environment,
+        })
+    }
+
+    /// Asks for something.
+    pub(super) fn get(&self, doing: &'static str, path: &str) -> Result<Answer, Error> {
+        self.call(doing, Method::GET, &format!("{}{path}", self.base), None)
+    }
+
+    /// Changes something. Tests can end the process on both sides of it.
+    pub(super) fn send(
+        &self,
+        doing: &'static str,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> Result<Value, Error> {
+        self.send_to(doing, method, &format!("{}{path}", self.base), body)
+    }
+
+    /// The same at another path of the same host: GraphQL is not below the rest.
+    pub(super) fn send_to(
+        &self,
+        doing: &'static str,
+        method: Method,
+        url: &str,
+        body: &Value,
+    ) -> Result<Value, Error> {
+        fault::point("forge", self.environment);
+        let answer = self.call(doing, method, url, Some(body));
+        fault::point("forge", self.environment);
+        Ok(answer?.body)
+    }
+
+    /// All entries of a list, page by page, up to a bound. `path` has a query.
+    pub(super) fn list(&self, doing: &'static str, path: &str) -> Result<Vec<Value>, Error> {
+        let mut url = format!("{}{path}&per_page=100", self.base);
+        let mut all = Vec::new();
+        for _ in 0..PAGES {
+            let answer = self.call(doing, Method::GET, &url, None)?;
+            match answer.body {
+                Value::Array(page) => all.extend(page),
+                _ => return Err(Error::Nonsense { doing, words: "no list".to_owned() }),
+            }
+            match answer.next {
+                Some(next) if origin(&next) == origin(&self.base) => url = next,
+                Some(_) | None => break,
+            }
+        }
+        Ok(all)
+    }
+
+    fn call(
+        &self,
+        doing: &'static str,
+        method: Method,
+        url: &str,
+        body: Option<&Value>,
+    ) -> Result<Answer, Error> {
+        let away = |words: String| Error::Away { doing, words };
+        let mut request = Request::builder().method(method).uri(url);
+        for (name, value) in self.headers {
+            request = request.header(*name, *value);
+        }
+        if let Some(token) = self.token {
+            let token = token.text().ok_or_else(|| {
+                Error::Setting("use the token of the forge: it has characters that no token has".to_owned())
+            })?;
+            request = match self.scheme {
+                Scheme::Bearer => request.header("authorization", format!("Bearer {token}")),
+                Scheme::Private => request.header("private-token", token),
+            };
+        }
+        if body.is_some() {
+            request = request.header("content-type", "application/json");
+        }
+        let bytes = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
+        // What cannot be a request at all was made of a setting: addresses and names are checked or encoded.
+        let request = request
+            .body(bytes)
+            .map_err(|_| Error::Setting(format!("{doing}: the forge's address is not one")))?;
+        let mut answer = self.agent.run(request).map_err(|error| away(shown(&error.to_string())))?;
+        let status = answer.status().as_u16();
+        let next = next_page(answer.headers(), url);
+        let seen = Seen::of(status, answer.headers());
+        let bytes = answer
+            .body_mut()
+            .with_config()
+            .limit(LONGEST)
+            .read_to_vec()
+            .map_err(|error| away(shown(&error.to_string())))?;
+        let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        match seen.trouble(doing, &body, (self.now)()) {
+            Some(error) => Err(error),
+            None => Ok(Answer { body, next }),
+        }
+    }
+}
+
+/// What of an answer's head says how it is meant.
+struct Seen {
+    status: u16,
+    retry_after: Option<u64>,
+    remaining: Option<u64>,
+    reset: Option<u64>,
+    location: bool,
+}
+
+impl Seen {
+    fn of(status: u16, headers: &HeaderMap) -> Self {
+        let number = |names: &[&str]| {
+            let found = names.iter().find_map(|name| headers.get(*name)?.to_str().ok()?.trim().parse().ok());
+            found
+        };
+        Self {
+            status,
+            retry_after: number(&["retry-after"]),
+            remaining: number(&["x-ratelimit-remaining", "ratelimit-remaining"]),
+            reset: number(&["x-ratelimit-reset", "ratelimit-reset"]),
+            location: headers.contains_key("location"),
+        }
+    }
+
+    /// What is wrong, if anything is.
+    fn trouble(&self, doing: &'static str, body: &Value, now: Timestamp) -> Option<Error> {
+        let words = message(body);
+        let lower = words.to_lowercase();
+        let limited = self.status == 429
+            || (self.status == 403
+                && (self.retry_after.is_some()
+                    || self.remaining == Some(0)
+                    || lower.contains("rate limit")
+                    || lower.contains("abuse detection")));
+        Some(match self.status {
+            200..=299 => return None,
+            _ if limited => {
+                let wait = self.retry_after.or_else(|| {
+                    let now = u64::try_from(now.0 / 1000).ok()?;
+                    self.reset.filter(|_| self.remaining.is_none_or(|left| left == 0))?.checked_sub(now)
+                });
+                let wait = wait.map(|seconds| Duration::from_secs(seconds.min(LONGEST_WAIT)));
+                Error::Busy { doing, wait, words }
+            }
+            300..=399 => {
+                let moved =
+                    if self.location { "the project has moved" } else { "it answered with a redirect" };
+                let words =
+                    format!("{moved}, and a token is not sent after it; set `project` or `api` in [forge]");
+                Error::Denied { doing, words }
+            }
+            401 => Error::Denied {
+                doing,
+                words: format!("the token is not accepted ({words}); log in anew, or set another one"),
+            },
+            403 => Error::Denied { doing, words: format!("the token may not do this: {words}") },
+            404 => Error::Denied {
+                doing,
+                words: format!(
+                    "the forge says there is no such thing ({words}), which is also what it says of what the token may not see"
+                ),
+            },
+            408 | 425 | 500..=599 => Error::Away { doing, words: format!("status {}: {words}", self.status) },
+            status => Error::Refused { doing, status, words },
+        })
+    }
+}
+
+/// What the forge says, in its own words: a message, and those of its errors.
+fn message(body: &Value) -> String {
+    let mut words = Vec::new();
+    for key in ["message", "error", "error_description"] {
+        gather(body.get(key).unwrap_or(&Value::Null), &mut words);
+    }
+    for error in body.get("errors").and_then(Value::as_array).into_iter().flatten() {
+        gather(error.get("message").unwrap_or(error), &mut words);
+    }
+    words.dedup();
+    if words.is_empty() { "no reason given".to_owned() } else { shown(&words.join("; ")) }
+}
+
+fn gather(value: &Value, words: &mut Vec<String>) {
+    match value {
+        Value::String(text) => words.push(text.clone()),
+        Value::Array(list) => list.iter().for_each(|value| gather(value, words)),
+        Value::Object(map) => {
+            for (key, value) in map {
+                let mut inner = Vec::new();
+                gather(value, &mut inner);
+                words.extend(inner.into_iter().map(|text| format!("{key}: {text}")));
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Words of a forge, for one line.
+pub(super) fn shown(text: &str) -> String {
+    let line: Vec<&str> = text.split_whitespace().collect();
+    let visible: String =
+        line.join(" ").chars().map(|c| if acquit_core::context::is_hidden(c) { '?' } else { c }).collect();
+    shorten(&visible, WORDS)
+}
+
+/// The next page of a list: GitHub names it in `Link`, GitLab by its number.
+fn next_page(headers: &HeaderMap, url: &str) -> Option<String> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::to_owned);
+    if let Some(link) = text("link") {
+        let is_next =
+            |part: &&str| part.split(';').skip(1).any(|p| p.trim().trim_matches('"') == "rel=\"next");
+        let next = link.split(',').find(is_next)?;
+        let address = next.split(';').next()?.trim();
+        return Some(address.strip_prefix('<')?.strip_suffix('>')?.to_owned());
+    }
+    let number: u32 = text("x-next-page")?.trim().parse().ok()?;
+    let (path, query) = url.split_once('?')?;
+    let others = query.split('&').filter(|part| !part.starts_with("page="));
+    Some(format!("{path}?{}&page={number}", others.collect::<Vec<_>>().join("&")))
+}
+
+/// Scheme, host and port of an address.
+fn origin(url: &str) -> &str {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    url[start..].find('/').map_or(url, |end| &url[..start + end])
+}
+
+/// A part of a path, of which nothing is read as structure.
+pub(super) fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+fn certificates(path: &Path) -> Result<Vec<ureq::tls::Certificate<'static>>, String> {
+    let size = std::fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?.len();
+    if size > LARGEST_CA {
+        return Err(format!("{} has {size} bytes", path.display()));
+    }
+    let text = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let certificates: Vec<_> = parse_pem(&text)
+        .filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(certificate),
+            Ok(_) | Err(_) => None,
+        })
+        .collect();
+    if certificates.is_empty() {
+        return Err(format!("{} has no certificate in it", path.display()));
+    }
+    Ok(certificates)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const NOW: Timestamp = Timestamp(1_000_000_000_000);
+
+    fn seen(status: u16, headers: &[(&str, &str)], body: Value) -> Option<Error> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.insert(ureq::http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
+        }
+        Seen::of(status, &map).trouble("try it", &body, NOW)
+    }
+
+    #[test]
+    fn each_answer_has_its_consequence() {
+        assert!(seen(201, &[], json!({})).is_none());
+        let wait = |error| match error {
+            Some(Error::Busy { wait, .. }) => wait.map(|wait| wait.as_secs()),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(wait(seen(429, &[("retry-after", "17")], json!({}))), Some(17));
+        assert_eq!(wait(seen(429, &[], json!({}))), None);
+        let out = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1000000060")];
+        assert_eq!(wait(seen(403, &out, json!({"message": "API rate limit exceeded"}))), Some(60));
+        let secondary = json!({"message": "You have exceeded a secondary rate limit."});
+        assert_eq!(wait(seen(403, &[("x-ratelimit-remaining", "4000")], secondary)), None);
+        assert_eq!(wait(seen(429, &[("retry-after", "99999999999")], json!({}))), Some(LONGEST_WAIT));
+        for status in [500, 502, 503, 504, 408] {
+            assert!(matches!(seen(status, &[], Value::Null), Some(Error::Away { .. })), "{status}");
+        }
+        for status in [301, 307, 401, 403, 404] {
+            assert!(matches!(seen(status, &[], Value::Null), Some(Error::Denied { .. })), "{status}");
+        }
+        for status in [400, 405, 409, 422] {
+            assert!(matches!(seen(status, &[], Value::Null), Some(Error::Refused { .. })), "{status}");
+        }
+    }
+
+    #[test]
+    fn its_words_are_found_wherever_they_stand() {
+        let body = json!({"message": "Validation Failed", "errors": [{"message": "No commits between a and b"}, "x"]});
+        assert_eq!(message(&body), "Validation Failed; No commits between a and b; x");
+        assert_eq!(
+            message(&json!({"message": ["Another open merge request"]})),
+            "Another open merge request"
+        );
+        assert_eq!(message(&json!({"message": {"title": ["is too long"]}})), "title: is too long");
+        assert_eq!(message(&json!({"error": "insufficient_scope"})), "insufficient_scope");
+        assert_eq!(message(&Value::Null), "no reason given");
+    }
+
+    #[test]
+    fn pages_follow_each_other_at_the_same_address_only() {
+        let header = |name: &'static str, value: &str| {
+            let mut map = HeaderMap::new();
+            map.insert(name, value.parse().unwrap());
+            map
+        };
+        let link = header("link", "<https://h/a?page=1>; rel=\"prev\", <https://h/a?page=3>; rel=\"next\"");
+        assert_eq!(next_page(&link, "https://h/a").as_deref(), Some("https://h/a?page=3"));
+        assert_eq!(next_page(&header("link", "<https://h/a>; rel=\"prev\""), "https://h/a"), None);
+        let number = header("x-next-page", "2");
+        assert_eq!(
+            next_page(&number, "https://h/a?x=y&page=1&per_page=100").as_deref(),
+            Some("https://h/a?x=y&per_page=100&page=2")
+        );
+        assert_eq!(next_page(&header("x-next-page", ""), "https://h/a?x=y"), None);
+        assert_eq!(origin("https://h:8/a/b"), "https://h:8");
+        assert_ne!(origin("https://h.evil/a"), origin("https://h/a"));
+    }
+
+    #[test]
+    fn no_name_changes_the_path() {
+        assert_eq!(encoded("group/sub/name"), "group%2Fsub%2Fname");
+        assert_eq!(encoded("a b&c=?#é"), "a%20b%26c%3D%3F%23%C3%A9");
+    }
+}

@@ -1,0 +1,132 @@
+//! Forges: where finished work becomes a request that people merge. A thin client of our own, for two dialects.
+//!
+//! What it promises: one request for a task, however often it is tried. It is looked for before it is made, by its branch, and
+//! recognised by a hidden mark ([`acquit_core::delivery::Marker`]); after an answer that leaves open whether anything
+//! happened it is looked for again. Whatever a call does is harmless to do twice.
+//!
+//! [`remote`] tells the forge from an address, [`token`] finds its token, `http` makes the calls, `github` and `gitlab` are the
+//! dialects, [`publish`] is the order of calls.
+
+mod error;
+mod github;
+mod gitlab;
+mod http;
+pub mod publish;
+pub mod remote;
+pub mod token;
+
+use std::path::PathBuf;
+
+use acquit_core::config::forge::{Forge as Settings, Kind};
+
+pub use error::Error;
+pub use remote::{Address, Located, Place, Transport, locate};
+pub use token::Token;
+
+use crate::world::World;
+
+/// A request at a forge, as far as acquit looks at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Its number in the project.
+    pub number: u64,
+    /// Its page.
+    pub url: String,
+    /// Its text.
+    pub body: String,
+    /// The commit that its branch is at, if the forge says.
+    pub head: Option<String>,
+    /// The labels that it has.
+    pub labels: Vec<String>,
+    /// The name by which GraphQL calls it; empty where there is none.
+    node: String,
+    /// Whether the forge merges it by itself already.
+    merges_itself: bool,
+}
+
+/// What a request is to be.
+#[derive(Clone, Debug)]
+pub struct Wanted<'a> {
+    /// The branch with the work, in the fork if there is one.
+    pub branch: &'a str,
+    /// The branch that it is to be merged into.
+    pub base: &'a str,
+    /// Its title.
+    pub title: &'a str,
+    /// Whether it is a draft when it is made.
+    pub draft: bool,
+    /// Whether it is merged as one commit.
+    pub squash: bool,
+    /// Labels that it is to have.
+    pub labels: &'a [String],
+    /// Who is asked to review.
+    pub reviewers: &'a [String],
+    /// Whom it belongs to.
+    pub assignees: &'a [String],
+}
+
+/// Whether a forge will merge by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Armed {
+    /// It will, as soon as its rules allow.
+    Yes,
+    /// It will not, for this reason.
+    No(String),
+}
+
+/// What acquit needs of a forge. Each call is harmless to do twice, but for [`Forge::create`].
+pub trait Forge {
+    /// The open requests from a branch.
+    fn find(&self, wanted: &Wanted<'_>) -> Result<Vec<Request>, Error>;
+
+    /// Makes one.
+    fn create(&self, wanted: &Wanted<'_>, body: &str) -> Result<Request, Error>;
+
+    /// Gives it another text, and the labels that it lacks.
+    fn update(&self, request: &Request, wanted: &Wanted<'_>, body: &str) -> Result<(), Error>;
+
+    /// Asks reviewers and assigns people. Gives what the forge did not accept, in words.
+    fn invite(&self, request: &Request, wanted: &Wanted<'_>) -> Result<Vec<String>, Error>;
+
+    /// Lets the forge merge it by itself, if its head is still `commit`.
+    fn auto_merge(&self, request: &Request, wanted: &Wanted<'_>, commit: &str) -> Result<Armed, Error>;
+}
+
+/// The way to a forge.
+pub fn open<'w>(
+    world: &'w World,
+    settings: &'w Settings,
+    place: &'w Place,
+    token: Option<&'w Token>,
+    ca: &'w Option<PathBuf>,
+) -> Result<Box<dyn Forge + 'w>, Error> {
+    let way = |scheme, headers| http::Way {
+        base: place.api.clone(),
+        token: token.map(|token| &token.secret),
+        scheme,
+        headers,
+        ca: ca.as_deref(),
+        proxy: settings.proxy.as_deref(),
+        now: world.now,
+        environment: &world.environment,
+    };
+    Ok(match place.kind {
+        Kind::GitHub => {
+            let http = http::Http::new(way(http::Scheme::Bearer, github::HEADERS))?;
+            Box::new(github::GitHub::new(http, place))
+        }
+        Kind::GitLab => {
+            let http = http::Http::new(way(http::Scheme::Private, &[]))?;
+            Box::new(gitlab::GitLab::new(http, place))
+        }
+        Kind::None => return Err(Error::Setting("there is no forge".to_owned())),
+    })
+}
+
+/// The file of a path in the configuration, which may begin with `~/`.
+pub(crate) fn file(world: &World, written: &str) -> Option<PathBuf> {
+    match written.strip_prefix("~/") {
+        Some(rest) => Some(PathBuf::from(world.environment.get("HOME")?).join(rest)),
+        None => Some(PathBuf::from(written)),
+    }
+}

@@ -1,0 +1,294 @@
+//! Which forge a remote belongs to, told from its address and from what the configuration says beyond that.
+
+use acquit_core::config::forge::{Forge as Settings, Kind};
+
+use super::error::Error;
+
+/// How a remote is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// HTTPS, with a token.
+    Https,
+    /// The same in the clear.
+    Http,
+    /// SSH, with the user's own key.
+    Ssh,
+}
+
+/// A remote's address, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// How it is reached.
+    pub transport: Transport,
+    /// The host, in lower case.
+    pub host: String,
+    /// The port, where it is not the usual one.
+    pub port: Option<u16>,
+    /// `group/name`, without `.git`.
+    pub project: String,
+    /// The address for git, without a login.
+    pub url: String,
+}
+
+impl Address {
+    /// Takes an address apart. `None` for paths of this machine and whatever else is at no host.
+    pub fn parse(url: &str) -> Option<Self> {
+        if url.chars().any(|c| c.is_whitespace() || c.is_control()) || url.starts_with('-') {
+            return None;
+        }
+        let (transport, rest) = match url.split_once("://") {
+            Some(("https", rest)) => (Transport::Https, rest),
+            Some(("http", rest)) => (Transport::Http, rest),
+            Some(("ssh" | "git+ssh" | "ssh+git", rest)) => (Transport::Ssh, rest),
+            Some(_) => return None,
+            None => return Self::parse_scp(url),
+        };
+        let (authority, path) = rest.split_once('/')?;
+        let (login, place) = authority.rsplit_once('@').map_or((None, authority), |(l, p)| (Some(l), p));
+        let (host, port) = match place.rsplit_once(':') {
+            Some((host, port)) if !place.ends_with(']') => (host, Some(port.parse().ok()?)),
+            _ => (place, None),
+        };
+        let host = host.to_ascii_lowercase();
+        let project = project(path)?;
+        let with_port = port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"));
+        let url = match transport {
+            Transport::Https => format!("https://{with_port}/{path}"),
+            Transport::Http => format!("http://{with_port}/{path}"),
+            // The name before a host is who logs in there, and no secret; what stands after a colon is.
+            Transport::Ssh => {
+                let user = login.and_then(|login| login.split(':').next()).unwrap_or("git");
+                format!("ssh://{user}@{with_port}/{path}")
+            }
+        };
+        is_host(&host).then_some(Self { transport, host, port, project, url })
+    }
+
+    /// `git@host:group/name.git`. What has a slash before the colon is a path.
+    fn parse_scp(url: &str) -> Option<Self> {
+        let (front, path) = url.split_once(':')?;
+        if front.contains('/') {
+            return None;
+        }
+        let host = front.rsplit_once('@').map_or(front, |(_, host)| host).to_ascii_lowercase();
+        let project = project(path.trim_start_matches('/'))?;
+        is_host(&host).then(|| Self {
+            transport: Transport::Ssh,
+            host,
+            port: None,
+            project,
+            url: url.to_owned(),
+        })
+    }
+}
+
+fn is_host(host: &str) -> bool {
+    let letter = |c: char| c.is_ascii_alphanumeric() || ".-_[]:".contains(c);
+    !host.is_empty() && !host.starts_with('-') && host.chars().all(letter)
+}
+
+/// The project in a path: at least a group and a name, none of which leads elsewhere.
+fn project(path: &str) -> Option<String> {
+    let path = path.trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    let sound = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.starts_with('~');
+    (path.contains('/') && path.split('/').all(sound)).then(|| path.to_owned())
+}
+
+/// Where requests are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Which forge.
+    pub kind: Kind,
+    /// Its host, by which logins are known; with the port, where it is not the usual one.
+    pub host: String,
+    /// Its API, without a slash at the end.
+    pub api: String,
+    /// The project that a request is made in.
+    pub project: String,
+    /// The project that the branch is pushed to, where that is a fork.
+    pub fork: Option<String>,
+    /// Where git pushes to.
+    pub push: Address,
+    /// Whether the configuration names this forge; else all that is known of it is the remote's address.
+    pub named: bool,
+}
+
+/// What a remote turned out to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Located {
+    /// A forge.
+    At(Box<Place>),
+    /// None, for this reason.
+    Nowhere(String),
+}
+
+/// Finds the forge of a remote. `upstream` is the address of the remote that requests are made against, `push` of the one that
+/// branches go to.
+pub fn locate(settings: &Settings, upstream: Option<&str>, push: Option<&str>) -> Result<Located, Error> {
+    if settings.kind == Some(Kind::None) {
+        return Ok(Located::Nowhere("acquit.toml says kind = \"none\" in [forge]".to_owned()));
+    }
+    let (Some(upstream), Some(push)) = (upstream, push) else {
+        let which = if upstream.is_none() {
+            settings.remote.as_str()
+        } else {
+            settings.push_remote.as_deref().unwrap_or_default()
+        };
+        return Ok(Located::Nowhere(format!("the repository has no remote `{which}`")));
+    };
+    let (Some(upstream), Some(push)) = (Address::parse(upstream), Address::parse(push)) else {
+        return Ok(Located::Nowhere("the remote is not at a host".to_owned()));
+    };
+    let host = settings.host.clone().unwrap_or_else(|| web_host(&upstream));
+    let Some(kind) = settings.kind.or_else(|| told_by(&host)) else {
+        let words = format!("it cannot be told which forge is at {host}; set `kind` in [forge]");
+        return Ok(Located::Nowhere(words));
+    };
+    let scheme = if upstream.transport == Transport::Http { "http" } else { "https" };
+    let api = match (&settings.api, kind) {
+        (Some(api), _) => api.trim_end_matches('/').to_owned(),
+        (None, Kind::GitHub) if host == "github.com" => "https://api.github.com".to_owned(),
+        (None, Kind::GitHub) if host.ends_with(".ghe.com") => format!("https://api.{host}"),
+        (None, Kind::GitHub) => format!("{scheme}://{host}/api/v3"),
+        (None, Kind::GitLab | Kind::None) => format!("{scheme}://{host}/api/v4"),
+    };
+    let project = settings.project.clone().unwrap_or(upstream.project);
+    if kind == Kind::GitHub && project.matches('/').count() != 1 {
+        return Err(Error::Setting(format!(
+            "tell the project at GitHub: {project} is not `owner/name`; set `project` in [forge]"
+        )));
+    }
+    let fork = (push.project != project).then(|| push.project.clone());
+    let named = settings.host.is_some() || settings.api.is_some() || settings.kind.is_some();
+    Ok(Located::At(Box::new(Place { kind, host, api, project, fork, push, named })))
+}
+
+/// The host of a forge's pages, which is not always the one that git talks to.
+fn web_host(address: &Address) -> String {
+    match (address.host.as_str(), address.transport) {
+        ("ssh.github.com", _) => "github.com".to_owned(),
+        ("altssh.gitlab.com", _) => "gitlab.com".to_owned(),
+        // A port of SSH says nothing about where pages are.
+        (host, Transport::Ssh) => host.to_owned(),
+        (host, Transport::Https | Transport::Http) => {
+            address.port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+        }
+    }
+}
+
+/// The forge that a host is called after.
+fn told_by(host: &str) -> Option<Kind> {
+    let is = |name: &str| host.split(['.', ':']).any(|label| label == name);
+    if is("github") || host.ends_with(".ghe.com") {
+        Some(Kind::GitHub)
+    } else if is("gitlab") {
+        Some(Kind::GitLab)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(settings: &Settings, url: &str) -> Place {
+        match locate(settings, Some(url), Some(url)).unwrap() {
+            Located::At(place) => *place,
+            Located::Nowhere(why) => panic!("{url}: {why}"),
+        }
+    }
+
+    #[test]
+    fn a_forge_is_told_from_every_form_of_address() {
+        let usual = Settings::default();
+        for (url, kind, api, project) in [
+            ("git@github.com:acme/widget.git", Kind::GitHub, "https://api.github.com", "acme/widget"),
+            ("https://github.com/acme/widget", Kind::GitHub, "https://api.github.com", "acme/widget"),
+            (
+                "https://ada:ghp_x@GitHub.com/acme/widget.git/",
+                Kind::GitHub,
+                "https://api.github.com",
+                "acme/widget",
+            ),
+            (
+                "ssh://git@ssh.github.com:443/acme/widget.git",
+                Kind::GitHub,
+                "https://api.github.com",
+                "acme/widget",
+            ),
+            ("git@acme.ghe.com:acme/widget.git", Kind::GitHub, "https://api.acme.ghe.com", "acme/widget"),
+            (
+                "git@github.acme.org:acme/widget",
+                Kind::GitHub,
+                "https://github.acme.org/api/v3",
+                "acme/widget",
+            ),
+            (
+                "git@gitlab.com:acme/team/sub/widget.git",
+                Kind::GitLab,
+                "https://gitlab.com/api/v4",
+                "acme/team/sub/widget",
+            ),
+            (
+                "https://gitlab.acme.org:8443/a/b.git",
+                Kind::GitLab,
+                "https://gitlab.acme.org:8443/api/v4",
+                "a/b",
+            ),
+            ("ssh://git@gitlab.acme.org:2222/a/b.git", Kind::GitLab, "https://gitlab.acme.org/api/v4", "a/b"),
+        ] {
+            let place = place(&usual, url);
+            assert_eq!(
+                (place.kind, place.api.as_str(), place.project.as_str()),
+                (kind, api, project),
+                "{url}"
+            );
+            assert!(!place.push.url.contains("ghp_x"), "{url}: a login stays");
+            assert_eq!(place.fork, None, "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_forge_is_said_to_be_none() {
+        let usual = Settings::default();
+        for url in [
+            "/srv/git/widget.git",
+            "file:///srv/git/widget.git",
+            "../widget",
+            "./a:b/c",
+            "git@example.org:acme/widget.git",
+            "https://example.org/acme/widget",
+            "git@github.com:widget.git",
+            "https://github.com/../widget",
+            "ext::sh -c evil",
+            "-oProxyCommand=evil:a/b",
+            "",
+        ] {
+            assert!(matches!(locate(&usual, Some(url), Some(url)), Ok(Located::Nowhere(_))), "{url}");
+        }
+        assert!(matches!(locate(&usual, None, None), Ok(Located::Nowhere(why)) if why.contains("`origin`")));
+        let none = Settings { kind: Some(Kind::None), ..usual.clone() };
+        let url = Some("git@github.com:a/b");
+        assert!(matches!(locate(&none, url, url), Ok(Located::Nowhere(_))));
+        let deep = Some("https://github.com/a/b/c");
+        assert!(locate(&usual, deep, deep).is_err(), "three parts are no project of GitHub");
+    }
+
+    #[test]
+    fn settings_say_what_an_address_does_not() {
+        let own = Settings {
+            kind: Some(Kind::GitLab),
+            host: Some("git.acme.org".to_owned()),
+            project: Some("up/stream".to_owned()),
+            ..Settings::default()
+        };
+        let found = locate(&own, Some("work:up/stream.git"), Some("work:ada/stream.git")).unwrap();
+        let Located::At(place) = found else { panic!("{found:?}") };
+        assert_eq!(place.api, "https://git.acme.org/api/v4");
+        assert_eq!((place.project.as_str(), place.fork.as_deref()), ("up/stream", Some("ada/stream")));
+        assert_eq!(place.push.url, "work:ada/stream.git");
+        assert!(place.named);
+    }
+}

@@ -1,0 +1,267 @@
+//! Pushing to a remote, with a lease: the branch moves only if it is where it was seen, and nobody's work is overwritten.
+//!
+//! Git asks nobody anything here. A token reaches it through a variable and a helper that is a line of shell without the token
+//! in it, so that it stands in no argument; SSH runs in batch mode. Only the one protocol of the address is allowed, and a
+//! redirect is not followed. What a push sends is named by its commit; hooks do not run.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::{Call, CommitId, Error, Git, Source, global_config};
+use crate::secrets::Secret;
+
+/// Tells git the login that two variables hold, when it asks for one.
+const HELPER: &str = "credential.helper=!f() { test \"$1\" = get && \
+    printf 'username=%s\\npassword=%s\\n' \"$ACQUIT_PUSH_USER\" \"$ACQUIT_PUSH_TOKEN\"; }; f";
+
+/// Asks nothing, and gives up on a host that does not answer.
+const BATCH: &str = "-oBatchMode=yes -oConnectTimeout=20";
+
+/// How a remote is reached.
+pub struct Way<'a> {
+    /// Its address, without a login.
+    pub url: &'a str,
+    /// Who is let in.
+    pub access: Access<'a>,
+    /// Certificates to trust.
+    pub ca: Option<&'a Path>,
+    /// The proxy that leads there.
+    pub proxy: Option<&'a str>,
+}
+
+/// Who is let in at a remote.
+pub enum Access<'a> {
+    /// Whoever has the token.
+    Token {
+        /// The name that the forge wants beside it.
+        user: &'static str,
+        /// The token.
+        token: &'a Secret,
+    },
+    /// Anybody.
+    Open,
+    /// The user's own key of SSH.
+    Ssh {
+        /// The program, with its arguments, if the user has named one.
+        command: Option<OsString>,
+        /// The variables that it needs to find keys and agents.
+        variables: Vec<(&'static str, OsString)>,
+    },
+}
+
+/// What came of a push.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pushed {
+    /// The branch is at the commit.
+    Done,
+    /// The branch was not where it was seen.
+    Moved,
+    /// The remote does not accept it: a protected branch, a hook of its own.
+    Refused(String),
+}
+
+/// Why a remote could not be used, told from what git says, which is all that it tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The login is not accepted, or may not do this.
+    Login,
+    /// Anything else: it may pass.
+    Away,
+}
+
+/// What a complaint of git about a remote means.
+pub fn meaning(stderr: &str) -> Trouble {
+    const LOGIN: [&str; 12] = [
+        "authentication failed",
+        "permission denied",
+        "could not read username",
+        "could not read password",
+        "access denied",
+        "error: 401",
+        "error: 403",
+        "not found",
+        "does not appear to be a git repository",
+        "host key verification failed",
+        "you are not allowed",
+        "unable to get password",
+    ];
+    let lower = stderr.to_lowercase();
+    if LOGIN.iter().any(|sign| lower.contains(sign)) { Trouble::Login } else { Trouble::Away }
+}
+
+impl Call {
+    /// Lets this call reach one remote.
+    fn reaching(self, way: &Way<'_>) -> Self {
+        let scheme = way.url.split_once("://").map_or("ssh", |(scheme, _)| scheme);
+        let mut call = self
+            .env("GIT_ALLOW_PROTOCOL", scheme)
+            .set("http.followRedirects=false")
+            .set("http.emptyAuth=false")
+            .set("http.lowSpeedLimit=1")
+            .set("http.lowSpeedTime=60");
+        // What a proxy's address holds, or a path, is of no use to others, but no argument is the place for it.
+        let settings =
+            [("http.proxy", way.proxy.map(OsString::from)), ("http.sslCAInfo", way.ca.map(Into::into))];
+        let settings: Vec<_> = settings.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
+        call = call.env("GIT_CONFIG_COUNT", settings.len().to_string());
+        for (number, (key, value)) in settings.into_iter().enumerate() {
+            call = call.env(&format!("GIT_CONFIG_KEY_{number}"), key);
+            call = call.env(&format!("GIT_CONFIG_VALUE_{number}"), value);
+        }
+        match &way.access {
+            Access::Open => call,
+            Access::Token { user, token } => {
+                let (_, value) = token.variable();
+                call.set(HELPER).env("ACQUIT_PUSH_USER", *user).env("ACQUIT_PUSH_TOKEN", value)
+            }
+            Access::Ssh { command, variables } => {
+                let mut line = OsString::from("core.sshCommand=");
+                line.push(command.clone().unwrap_or_else(|| "ssh".into()));
+                line.push(" ");
+                line.push(BATCH);
+                variables.iter().fold(call.set(line), |call, (name, value)| call.env(name, value.clone()))
+            }
+        }
+    }
+
+    /// Where a branch of a remote is.
+    pub(crate) fn remote_branch(self, way: &Way<'_>, branch: &str) -> Result<Option<CommitId>, Error> {
+        let name = format!("refs/heads/{branch}");
+        let output = self.reaching(way).args(["--quiet", "--", way.url, &name]).run()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut lines = text.lines().filter_map(|line| line.split_once('\t'));
+        let found = lines.find(|(_, found)| *found == name);
+        found
+            .map(|(id, _)| id.parse().map_err(|_| Error::Unexpected { verb: "ls-remote".into() }))
+            .transpose()
+    }
+
+    /// Moves a branch of a remote to `commit`, if it is at `expected`.
+    pub(crate) fn push(
+        self,
+        way: &Way<'_>,
+        branch: &str,
+        commit: &CommitId,
+        expected: Option<&CommitId>,
+    ) -> Result<Pushed, Error> {
+        let name = format!("refs/heads/{branch}");
+        let lease = format!("--force-with-lease={name}:{}", expected.map_or("", CommitId::as_str));
+        let output = self
+            .reaching(way)
+            .set("push.followTags=false")
+            .set("push.gpgSign=false")
+            .set("push.recurseSubmodules=no")
+            .args(["--porcelain", "--no-verify", "--no-progress", &lease, "--", way.url])
+            .arg(format!("{commit}:{name}"))
+            .run_any()?;
+        if output.code == Some(0) {
+            return Ok(Pushed::Done);
+        }
+        // `!`, the refs, and why: `[rejected] (stale info)`, `[remote rejected] (protected branch hook declined)`.
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let refused = text.lines().find_map(|line| line.strip_prefix("!\t")?.split_once('\t'));
+        match refused {
+            Some((_, why)) if why.contains("[rejected]") => Ok(Pushed::Moved),
+            Some((_, why)) if why.contains("[remote rejected]") => {
+                let said = output.stderr.lines().filter_map(|line| line.strip_prefix("remote:"));
+                let said: Vec<&str> = said.map(str::trim).filter(|line| !line.is_empty()).collect();
+                Ok(Pushed::Refused(format!("{why} {}", said.join(" ")).trim().to_owned()))
+            }
+            _ => Err(output.failed("push")),
+        }
+    }
+}
+
+impl Git {
+    /// The password that the user's own git would log in with at a host, without asking anybody.
+    pub fn credential(
+        &self,
+        home: &Path,
+        scheme: &str,
+        host: &str,
+        variables: &[(&str, OsString)],
+    ) -> Option<Vec<u8>> {
+        if host.contains(char::is_whitespace) {
+            return None;
+        }
+        let mut call = self.call("credential").with_users_settings(home).with_helpers();
+        for (name, value) in variables {
+            call = call.env(name, value.clone());
+        }
+        let input = format!("protocol={scheme}\nhost={host}\n\n");
+        let output = call.arg("fill").input(input).run().ok()?;
+        let password =
+            output.stdout.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"password="));
+        password.map(<[u8]>::to_vec)
+    }
+}
+
+/// Which address of a remote is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// That which is read.
+    Fetch,
+    /// That which is written.
+    Push,
+}
+
+impl Source {
+    /// The address of a remote, with what the user's own settings say of such addresses. `None` if there is no such remote.
+    pub fn remote_url(
+        &self,
+        git: &Git,
+        home: Option<&Path>,
+        name: &str,
+        direction: Direction,
+    ) -> Result<Option<String>, Error> {
+        let mut call = self.call(git, "remote");
+        if let Some(home) = home {
+            call = call.with_users_settings(home);
+        }
+        call = call.arg("get-url");
+        if direction == Direction::Push {
+            call = call.arg("--push");
+        }
+        let output = call.args(["--", name]).run_any()?;
+        match output.code {
+            Some(0) => Ok(Some(output.line())),
+            Some(2 | 128) => Ok(None),
+            _ => Err(output.failed("remote")),
+        }
+    }
+}
+
+impl Call {
+    /// Reads the user's own settings as well.
+    fn with_users_settings(self, home: &Path) -> Self {
+        self.env("HOME", home)
+            .env("XDG_CONFIG_HOME", home.join(".config"))
+            .env("GIT_CONFIG_GLOBAL", global_config(home))
+            .env("GIT_CONFIG_NOSYSTEM", "0")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_that_is_refused_is_told_from_a_remote_that_is_away() {
+        for words in [
+            "remote: Invalid username or password.\nfatal: Authentication failed for 'https://x/'",
+            "git@github.com: Permission denied (publickey).",
+            "fatal: could not read Username for 'https://x': terminal prompts disabled",
+            "fatal: unable to access 'https://x/': The requested URL returned error: 403",
+            "ERROR: Repository not found.",
+        ] {
+            assert_eq!(meaning(words), Trouble::Login, "{words}");
+        }
+        for words in [
+            "fatal: unable to access 'https://x/': Could not resolve host: x",
+            "fatal: unable to access 'https://x/': The requested URL returned error: 503",
+            "fatal: the remote end hung up unexpectedly",
+        ] {
+            assert_eq!(meaning(words), Trouble::Away, "{words}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! GitHub's rules.
+
+use serde_json::{Value, json};
+
+use super::state::{Call, Pull, Remark, State};
+use super::{Reply, page};
+
+/// The longest text of a pull request.
+const LONGEST: usize = 65_536;
+
+pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
+    let parts = call.parts();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    if let ["api", "graphql"] = parts[..] {
+        return graphql(call, state);
+    }
+    let ["repos", owner, name, ref rest @ ..] = parts[..] else { return Reply::message(404, "Not Found") };
+    let project = format!("{owner}/{name}");
+    if state.project_id(&project).is_none() {
+        return Reply::message(404, "Not Found");
+    }
+    match (call.method, rest) {
+        ("GET", ["pulls"]) => list(call, state, &project),
+        ("POST", ["pulls"]) => create(call, state, &project),
+        (method, ["pulls" | "issues", number, rest @ ..]) => {
+            let Some(number) = number.parse().ok().filter(|number| state.pull(&project, *number).is_some())
+            else {
+                return Reply::message(404, "Not Found");
+            };
+            one(call, state, &project, number, method, rest)
+        }
+        ("GET", ["commits", sha, "check-runs"]) => {
+            let runs: Vec<Value> = state
+                .pulls
+                .iter()
+                .filter(|pull| call.shared.commit(&pull.source, &pull.head).as_deref() == Some(*sha))
+                .filter_map(|pull| pull.pipeline.as_ref())
+                .map(|how| {
+                    json!({ "id": 1, "name": "ci", "status": "completed", "conclusion": how,
+                    "output": { "title": "ci", "summary": "it is red" } })
+                })
+                .collect();
+            Reply::new(200, json!({ "total_count": runs.len(), "check_runs": runs }))
+        }
+        _ => Reply::message(404, "Not Found"),
+    }
+}
+
+fn list(call: &Call<'_>, state: &State, project: &str) -> Reply {
+    let open = call.query("state").is_none_or(|wanted| wanted == "open");
+    let head = call.query("head");
+    let fits = |pull: &&Pull| {
+        let label = format!("{}:{}", pull.source.split('/').next().unwrap_or_default(), pull.head);
+        pull.project == project
+            && (!open || pull.state == "open")
+            && head.as_ref().is_none_or(|wanted| *wanted == label)
+    };
+    page(call, state.pulls.iter().filter(fits).map(|pull| shown(call, pull)).collect())
+}
+
+fn invalid(field: &str) -> Reply {
+    let errors = json!([{ "resource": "PullRequest", "field": field, "code": "invalid" }]);
+    Reply::new(422, json!({ "message": "Validation Failed", "errors": errors }))
+}
+
+fn failed(words: &str) -> Reply {
+    let errors = json!([{ "resource": "PullRequest", "code": "custom", "message": words }]);
+    Reply::new(422, json!({ "message": "Validation Failed", "errors": errors }))
+}
+
+fn create(call: &Call<'_>, state: &mut State, project: &str) -> Reply {
+    let text = |key: &str| call.text(key).unwrap_or_default();
+    let (title, head, base, body) = (text("title"), text("head"), text("base"), text("body"));
+    if title.is_empty() {
+        return invalid("title");
+    }
+    if body.chars().count() > LONGEST {
+        return failed("body is too long (maximum is 65536 characters)");
+    }
+    let own = project.split('/').next().unwrap_or_default();
+    let (owner, head) = head.split_once(':').map_or((own, head.as_str()), |(owner, head)| (owner, head));
+    let name = project.split('/').nth(1).unwrap_or_default();
+    let source = format!("{owner}/{name}");
+    if call.shared.commit(project, &base).is_none() {
+        return invalid("base");
+    }
+    if state.project_id(&source).is_none() || call.shared.commit(&source, head).is_none() {
+        return invalid("head");
+    }
+    let same = |pull: &Pull| {
+        pull.project == project
+            && pull.source == source
+            && pull.state == "open"
+            && (pull.head.as_str(), pull.base.as_str()) == (head, base.as_str())
+    };
+    if state.pulls.iter().any(same) {
+        return failed(&format!("A pull request already exists for {owner}:{head}."));
+    }
+    if call.ahead(project, &base, &source, head) == 0 {
+        return failed(&format!("No commits between {base} and {head}"));
+    }
+    let pull = Pull {
+        number: state.next_number(project),
+        project: project.to_owned(),
+        source,
+        head: head.to_owned(),
+        base,
+        title,
+        body,
+        author: call.user.to_owned(),
+        state: "open".to_owned(),
+        draft: call.body["draft"] == true,
+        ..Pull::default()
+    };
+    let reply = Reply::new(201, shown(call, &pull));
+    state.pulls.push(pull);
+    reply
+}
+
+fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &str, rest: &[&str]) -> Reply {
+    let known: Vec<String> =
+        call.texts("reviewers").into_iter().filter(|name| state.user_id(name).is_some()).collect();
+    let assignees: Vec<String> =
+        call.texts("assignees").into_iter().filter(|name| state.user_id(name).is_some()).collect();
+    let Some(pull) = state.pull(project, number) else { return Reply::message(404, "Not Found") };
+    match (method, rest) {
+        ("PATCH", []) => {
+            for (key, field) in
+                [("title", &mut pull.title), ("body", &mut pull.body), ("state", &mut pull.state)]
+            {
+                if let Some(text) = call.text(key) {
+                    *field = text;
+                }
+            }
+            if pull.body.chars().count() > LONGEST {
+                return failed("body is too long (maximum is 65536 characters)");
+            }
+        }
+        ("POST", ["labels"]) => {
+            for label in call.texts("labels") {
+                if !pull.labels.contains(&label) {
+                    pull.labels.push(label);
+                }
+            }
+            return Reply::new(200, labels(pull));
+        }
+        ("POST", ["assignees"]) => {
+            // Whom it does not know it leaves out without a word.
+            pull.assignees.extend(assignees);
+            return Reply::new(201, shown(call, pull));
+        }
+        ("POST", ["requested_reviewers"]) => {
+            let wanted = call.texts("reviewers");
+            if wanted.contains(&pull.author) {
+                return Reply::message(422, "Review cannot be requested from pull request author.");
+            }
+            if known.len() < wanted.len() {
+                let words = "Reviews may only be requested from collaborators. One or more of the users or teams you \
+                             specified is not a collaborator of the repository.";
+                return Reply::message(422, words);
+            }
+            let teams = call.texts("team_reviewers").into_iter().map(|team| format!("team:{team}"));
+            pull.reviewers.extend(known.into_iter().chain(teams));
+            return Reply::new(201, shown(call, pull));
+        }
+        ("GET", ["comments"]) => {
+            let all: Vec<Value> =
+                pull.remarks.iter().filter(|one| one.place.is_some()).map(comment).collect();
+            return page(call, all);
+        }
+        ("POST", ["comments", id, "replies"]) => {
+            let id: u64 = id.parse().unwrap_or(0);
+            let place = pull.remarks.iter().find(|one| one.id == id).and_then(|one| one.place.clone());
+            let Some(place) = place else { return Reply::message(404, "Not Found") };
+            let remark = Remark {
+                id: 9_000 + pull.remarks.len() as u64,
+                author: call.user.to_owned(),
+                trusted: true,
+                text: call.text("body").unwrap_or_default(),
+                place: Some(place),
+                answers: Some(id),
+                resolved: false,
+            };
+            let reply = Reply::new(201, comment(&remark));
+            pull.remarks.push(remark);
+            return reply;
+        }
+        ("GET", []) => {}
+        _ => return Reply::message(404, "Not Found"),
+    }
+    Reply::new(200, shown(call, pull))
+}
+
+fn comment(remark: &Remark) -> Value {
+    let (path, line) = remark.place.clone().unwrap_or_default();
+    let association = if remark.trusted { "MEMBER" } else { "NONE" };
+    json!({
+        "id": remark.id,
+        "body": remark.text,
+        "path": path,
+        "line": line,
+        "in_reply_to_id": remark.answers,
+        "user": { "login": remark.author, "type": "User" },
+        "author_association": association,
+    })
+}
+
+/// GraphQL, as far as it is asked for merging by itself.
+fn graphql(call: &Call<'_>, state: &mut State) -> Reply {
+    let error = |kind: &str, words: &str| {
+        Reply::new(200, json!({ "data": null, "errors": [{ "type": kind, "message": words }] }))
+    };
+    let variable = |name: &str| call.body["variables"][name].as_str().unwrap_or_default().to_owned();
+    if !call.text("query").unwrap_or_default().contains("enablePullRequestAutoMerge") {
+        return error("UNPROCESSABLE", "not known here");
+    }
+    let (id, head) = (variable("id"), variable("head"));
+    let Some(pull) = state.pulls.iter_mut().find(|pull| node(pull) == id) else {
+        return error("NOT_FOUND", "Could not resolve to a node with that global id");
+    };
+    if call.shared.commit(&pull.source, &pull.head).as_deref() != Some(head.as_str()) {
+        return error("UNPROCESSABLE", "Head sha didn't match expectedHeadOid");
+    }
+    if pull.pipeline.is_none() {
+        return error("UNPROCESSABLE", "Pull request is in clean status");
+    }
+    pull.auto_merge = Some(head);
+    Reply::new(
+        200,
+        json!({ "data": { "enablePullRequestAutoMerge": { "pullRequest": { "number": pull.number } } } }),
+    )
+}
+
+fn node(pull: &Pull) -> String {
+    format!("PR_{}_{}", pull.project, pull.number)
+}
+
+fn labels(pull: &Pull) -> Value {
+    Value::Array(pull.labels.iter().map(|label| json!({ "name": label })).collect())
+}
+
+fn shown(call: &Call<'_>, pull: &Pull) -> Value {
+    let url = format!("http://{}/{}/pull/{}", call.shared.address, pull.project, pull.number);
+    json!({
+        "number": pull.number,
+        "html_url": url,
+        "node_id": node(pull),
+        "title": pull.title,
+        "body": pull.body,
+        "state": if pull.state == "open" { "open" } else { "closed" },
+        "draft": pull.draft,
+        "labels": labels(pull),
+        "head": { "ref": pull.head, "sha": call.shared.commit(&pull.source, &pull.head) },
+        "base": { "ref": pull.base },
+        "auto_merge": pull.auto_merge.as_ref().map(|_| json!({ "merge_method": "squash" })),
+        "user": { "login": pull.author },
+    })
+}

@@ -1,0 +1,168 @@
+//! GitLab's rules.
+
+use serde_json::{Value, json};
+
+use super::state::{Call, Pull, State};
+use super::{Reply, page};
+
+pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
+    let parts = call.parts();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    if let ["users"] = parts[..] {
+        let name = call.query("username").unwrap_or_default();
+        let found = state.user_id(&name).map(|id| json!({ "id": id, "username": name }));
+        return Reply::new(200, Value::Array(found.into_iter().collect()));
+    }
+    let ["projects", id, ref rest @ ..] = parts[..] else { return Reply::message(404, "404 Not Found") };
+    let named = id.parse().ok().and_then(|id| state.project_of(id));
+    let project = named.unwrap_or_else(|| id.to_owned());
+    let Some(id) = state.project_id(&project) else { return Reply::message(404, "404 Project Not Found") };
+    match (call.method, rest) {
+        ("GET", []) => Reply::new(200, json!({ "id": id, "path_with_namespace": project })),
+        ("GET", ["merge_requests"]) => {
+            let branch = call.query("source_branch");
+            let open = call.query("state").is_none_or(|state| state == "opened");
+            let fits = |pull: &&Pull| {
+                pull.project == project
+                    && (!open || pull.state == "open")
+                    && branch.as_ref().is_none_or(|branch| *branch == pull.head)
+            };
+            let found: Vec<Value> =
+                state.pulls.iter().filter(fits).map(|pull| shown(call, state, pull)).collect();
+            page(call, found)
+        }
+        ("POST", ["merge_requests"]) => create(call, state, &project),
+        (method, ["merge_requests", number, rest @ ..]) => {
+            let Some(number) = number.parse().ok().filter(|number| state.pull(&project, *number).is_some())
+            else {
+                return Reply::message(404, "404 Not found");
+            };
+            one(call, state, &project, number, method, rest)
+        }
+        _ => Reply::message(404, "404 Not Found"),
+    }
+}
+
+fn create(call: &Call<'_>, state: &mut State, source: &str) -> Reply {
+    let text = |key: &str| call.text(key).unwrap_or_default();
+    let target = call.body["target_project_id"].as_u64();
+    let project = match target {
+        Some(id) => match state.project_of(id) {
+            Some(project) => project,
+            None => return Reply::message(404, "404 Project Not Found"),
+        },
+        None => source.to_owned(),
+    };
+    let (title, head, base) = (text("title"), text("source_branch"), text("target_branch"));
+    if title.is_empty() || head.is_empty() || base.is_empty() {
+        return Reply::new(400, json!({ "error": "title is missing, source_branch is missing" }));
+    }
+    if call.shared.commit(&project, &base).is_none() {
+        return Reply::new(400, json!({ "message": { "target_branch": ["does not exist"] } }));
+    }
+    if call.shared.commit(source, &head).is_none() {
+        return Reply::new(400, json!({ "message": { "source_branch": ["does not exist"] } }));
+    }
+    let same = |pull: &&Pull| {
+        pull.project == project
+            && pull.source == source
+            && pull.state == "open"
+            && pull.head == head
+            && pull.base == base
+    };
+    if let Some(pull) = state.pulls.iter().find(same) {
+        let words =
+            format!("Another open merge request already exists for this source branch: !{}", pull.number);
+        return Reply::new(409, json!({ "message": [words] }));
+    }
+    let draft = title.starts_with("Draft: ");
+    let pull = Pull {
+        number: state.next_number(&project),
+        project,
+        source: source.to_owned(),
+        head,
+        base,
+        title,
+        body: text("description"),
+        author: call.user.to_owned(),
+        state: "open".to_owned(),
+        draft,
+        squash: call.body["squash"] == true,
+        labels: names(&text("labels")),
+        ..Pull::default()
+    };
+    let reply = Reply::new(201, shown(call, state, &pull));
+    state.pulls.push(pull);
+    reply
+}
+
+fn names(list: &str) -> Vec<String> {
+    list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &str, rest: &[&str]) -> Reply {
+    let people = |key: &str| -> Vec<String> {
+        let ids = call.body.get(key).and_then(Value::as_array).into_iter().flatten();
+        ids.filter_map(Value::as_u64).filter_map(|id| state.user_of(id)).collect()
+    };
+    let (assignees, reviewers) = (people("assignee_ids"), people("reviewer_ids"));
+    let Some(pull) = state.pull(project, number) else { return Reply::message(404, "404 Not found") };
+    match (method, rest) {
+        ("GET", []) => {}
+        ("PUT", []) => {
+            if let Some(text) = call.text("description") {
+                pull.body = text;
+            }
+            if let Some(text) = call.text("title") {
+                pull.title = text;
+            }
+            for label in names(&call.text("add_labels").unwrap_or_default()) {
+                if !pull.labels.contains(&label) {
+                    pull.labels.push(label);
+                }
+            }
+            if !assignees.is_empty() {
+                pull.assignees = assignees;
+            }
+            if !reviewers.is_empty() {
+                pull.reviewers = reviewers;
+            }
+        }
+        ("PUT", ["merge"]) => {
+            let head = call.shared.commit(&pull.source, &pull.head);
+            if call.text("sha").is_some_and(|sha| Some(sha) != head) {
+                return Reply::message(409, "SHA does not match HEAD of source branch");
+            }
+            // As older versions do: without a pipeline that runs, it is merged at once.
+            if pull.pipeline.as_deref() == Some("running") && call.body["auto_merge"] == true {
+                pull.auto_merge = head;
+            } else {
+                pull.state = "merged".to_owned();
+            }
+        }
+        _ => return Reply::message(404, "404 Not Found"),
+    }
+    let pull = pull.clone();
+    Reply::new(200, shown(call, state, &pull))
+}
+
+fn shown(call: &Call<'_>, state: &State, pull: &Pull) -> Value {
+    let head = call.shared.commit(&pull.source, &pull.head);
+    json!({
+        "iid": pull.number,
+        "id": 1_000 + pull.number,
+        "web_url": format!("http://{}/{}/-/merge_requests/{}", call.shared.address, pull.project, pull.number),
+        "title": pull.title,
+        "description": pull.body,
+        "state": if pull.state == "open" { "opened" } else { pull.state.as_str() },
+        "source_branch": pull.head,
+        "target_branch": pull.base,
+        "source_project_id": state.project_id(&pull.source),
+        "target_project_id": state.project_id(&pull.project),
+        "labels": pull.labels,
+        "sha": head,
+        "squash": pull.squash,
+        "merge_when_pipeline_succeeds": pull.auto_merge.is_some(),
+        "head_pipeline": pull.pipeline.as_ref().map(|status| json!({ "status": status, "sha": head })),
+    })
+}
