@@ -16,6 +16,12 @@ fn ask(path: &str, text: String, lines: Vec<u32>) -> Vec<Span> {
     answer(&question).files.swap_remove(0)
 }
 
+/// Lines that are each indented one more, up to a width.
+fn stairs(lines: usize, width: usize, text: &str) -> String {
+    let line = |number: usize| " ".repeat(number % width) + text + "\n";
+    (0..lines).map(line).collect()
+}
+
 /// The code of the functions, as a reviewer would see it.
 fn shown(path: &str, text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
@@ -62,8 +68,8 @@ fn files_that_were_made_to_break_a_reader_end_in_time() {
         (&["rs", "go"], deep("{", "}", 200_000)),
         (&["py", "ts"], "[".repeat(500_000)),
         (&["rs"], deep("fn a() { ", "}", 20_000)),
-        (&["py"], (0..20_000).map(|depth| format!("{}if x:\n", " ".repeat(depth % 40))).collect()),
-        (&["py"], (0..1_000).map(|depth| format!("{}def f():\n", " ".repeat(depth))).collect()),
+        (&["py"], stairs(20_000, 40, "if x:")),
+        (&["py"], stairs(1_000, 1_000, "def f():")),
         (&["rs"], "r#".to_owned() + &"#".repeat(300_000) + "\""),
         (&["jsx"], "`${".repeat(200_000)),
         (ALL, "a".repeat(10 << 20)),

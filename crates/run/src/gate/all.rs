@@ -1,11 +1,10 @@
 //! The gates of a stage, all of them: what only looks first, then what runs, the cheapest first; those that may, at once.
 
-use std::collections::BTreeMap;
-
 use acquit_core::event::{Body, Level};
 use acquit_core::failure::{Failure, kind};
 use acquit_core::gate::{Check, Gate, Manner, Verdict};
 use acquit_core::ids::Name;
+use acquit_core::leg::Purpose;
 use acquit_core::outcome::Outcome;
 use acquit_core::time::Span;
 use acquit_core::workflow::Stop;
@@ -56,11 +55,11 @@ pub(crate) fn all(
         return Ok(judged);
     }
     let verdicts = Verdicts::of(desk, job, workspace)?;
-    let mut rounds = rounds(named(job)?, |gate| verdicts.duration(workspace, gate))?.into_iter();
+    let mut rounds = rounds(named(job)?, |gate| verdicts.duration(gate)).into_iter();
     while let Some(round) = rounds.next() {
         let mut left = Vec::new();
         for gate in round {
-            match verdicts.find(workspace, gate)? {
+            match verdicts.find(gate).filter(|verdict| verdict.passed || !waited(job)) {
                 Some(verdict) => tell(desk, &mut judged, gate, verdict),
                 None => left.push(gate),
             }
@@ -80,9 +79,11 @@ pub(crate) fn all(
         };
         for (gate, verdict) in given {
             if !desk.cut_short {
-                verdicts.keep(workspace, gate, desk.hold.leg.number, &verdict)?;
+                verdicts.keep(gate, desk.hold.leg.number, &verdict)?;
             }
-            verdicts.took(workspace, gate, verdict.took)?;
+            if gate.check.command().is_some() {
+                verdicts.took(gate, verdict.took)?;
+            }
             tell(desk, &mut judged, gate, verdict);
         }
         // The tests of a hostile change are hostile code: the next gate judges the work, not what this one made of it.
@@ -98,6 +99,13 @@ pub(crate) fn all(
 fn tell(desk: &mut Desk<'_>, judged: &mut Judged, gate: &Gate, verdict: Verdict) {
     judged.add(gate, &verdict);
     desk.note(Body::Gate { verdict: Box::new(verdict) });
+}
+
+/// Whether the gates speak again although nobody has mended anything: something else has changed since, or a person says so,
+/// and what failed then may pass now.
+fn waited(job: &Job<'_>) -> bool {
+    let again = matches!(job.entry.purpose, Purpose::Recheck { .. });
+    again && job.task.past.last().is_some_and(|past| past.entry.stage == job.stage.name)
 }
 
 /// Whether nothing more has to be known.
@@ -129,20 +137,13 @@ fn named<'j>(job: &Job<'j>) -> Result<Vec<&'j Gate>, Trouble> {
 
 /// The order in which gates are run: those that look, as they stand; those that may run at once, together; the others one
 /// by one, the cheapest first, and those of which nothing is known last and as they stand.
-fn rounds<'g>(
-    gates: Vec<&'g Gate>,
-    duration: impl Fn(&Gate) -> Result<Option<Span>, Trouble>,
-) -> Result<Vec<Round<'g>>, Trouble> {
+fn rounds(gates: Vec<&Gate>, duration: impl Fn(&Gate) -> Option<Span>) -> Vec<Round<'_>> {
     let (looking, running): (Vec<&Gate>, Vec<&Gate>) =
         gates.into_iter().partition(|gate| gate.check.command().is_none());
     let (at_once, mut alone): (Vec<&Gate>, Vec<&Gate>) =
         running.into_iter().partition(|gate| gate.manner == Manner::AtOnce);
-    let mut known = BTreeMap::new();
-    for gate in &alone {
-        known.insert(gate.name.clone(), duration(gate)?.map_or(u64::MAX, u64::from));
-    }
-    alone.sort_by_key(|gate| known.get(&gate.name).copied());
+    alone.sort_by_cached_key(|gate| duration(gate).map_or(u64::MAX, u64::from));
     let single = |gate| vec![gate];
     let together = Some(at_once).filter(|round| !round.is_empty());
-    Ok(looking.into_iter().map(single).chain(together).chain(alone.into_iter().map(single)).collect())
+    looking.into_iter().map(single).chain(together).chain(alone.into_iter().map(single)).collect()
 }

@@ -56,7 +56,7 @@ pub(super) fn look(
                 "the tests are committed together with a change of what was in {} before: only stubs are added first",
                 file.path
             );
-            evidence.find(Weight::Fails, "phase-changes-code", &what, at(&file.path, 1));
+            evidence.find(Weight::Fails, "phase-changes-code", &what, Some(at(&file.path, 1)));
         }
     }
     for file in workspace.changed(first, head)? {
@@ -69,14 +69,19 @@ pub(super) fn look(
                 How::Changed => "is not what it was when it was red",
                 How::Gone => "was there when it was red, and is gone",
             };
-            evidence.find(Weight::Fails, "test-changed", &format!("{name} {how}"), at(&file.path, line));
+            evidence.find(
+                Weight::Fails,
+                "test-changed",
+                &format!("{name} {how}"),
+                Some(at(&file.path, line)),
+            );
         }
     }
     Ok(())
 }
 
-fn at(path: &str, line: u32) -> Option<Location> {
-    Some(Location { path: path.to_owned(), line })
+fn at(path: &str, line: u32) -> Location {
+    Location { path: path.to_owned(), line }
 }
 
 /// What a file was and what it is, as far as it is text.

@@ -8,6 +8,7 @@
 //! a gate took is kept for the whole project, to run the cheapest first.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use acquit_core::gate::{Check, Gate, Reuse, Verdict};
@@ -48,6 +49,8 @@ struct Kept {
     form: u32,
     at: Timestamp,
     leg: u32,
+    /// All that it depends on, to the letter: a name that is a hash could be made to fit.
+    depends: String,
     verdict: Verdict,
 }
 
@@ -80,53 +83,59 @@ impl Verdicts {
     }
 
     /// The verdict of this gate on this work, if it was given before.
-    pub(super) fn find(&self, workspace: &Locked, gate: &Gate) -> Result<Option<Verdict>, Trouble> {
+    pub(super) fn find(&self, gate: &Gate) -> Option<Verdict> {
         if !is_kept(gate) {
-            return Ok(None);
+            return None;
         }
-        let kept = load::<Kept>(&self.file(workspace, gate)?);
-        let fresh = kept.filter(|kept| kept.form == FORM && self.now.since(kept.at) <= AGE);
-        Ok(fresh.map(|kept| Verdict { reused: Some(kept.leg), ..kept.verdict }))
+        let depends = self.depends(gate);
+        let kept = load::<Kept>(&self.file(&depends))?;
+        let holds = kept.form == FORM && kept.depends == depends && self.now.since(kept.at) <= AGE;
+        holds.then_some(Verdict { reused: Some(kept.leg), ..kept.verdict })
     }
 
     /// Keeps a verdict that was just given.
-    pub(super) fn keep(
-        &self,
-        workspace: &Locked,
-        gate: &Gate,
-        leg: u32,
-        verdict: &Verdict,
-    ) -> Result<(), Trouble> {
+    pub(super) fn keep(&self, gate: &Gate, leg: u32, verdict: &Verdict) -> Result<(), Trouble> {
         let flaky = verdict.evidence.findings.iter().any(|finding| finding.rule == FLAKY);
         if !is_kept(gate) || flaky {
             return Ok(());
         }
-        let file = self.file(workspace, gate)?;
-        let kept = Kept { form: FORM, at: self.now, leg, verdict: verdict.clone() };
+        let depends = self.depends(gate);
+        let file = self.file(&depends);
+        let kept = Kept { form: FORM, at: self.now, leg, depends, verdict: verdict.clone() };
         save(&file, &kept).map_err(|error| Trouble::file("keep a verdict in", &file, &error))
     }
 
     /// How long the gate took when it was last run for this project.
-    pub(super) fn duration(&self, workspace: &Locked, gate: &Gate) -> Result<Option<Span>, Trouble> {
-        Ok(load(&self.clock(workspace, gate)?))
+    pub(super) fn duration(&self, gate: &Gate) -> Option<Span> {
+        load(&self.clock(gate))
     }
 
     /// Keeps how long it took.
-    pub(super) fn took(&self, workspace: &Locked, gate: &Gate, took: Span) -> Result<(), Trouble> {
-        let file = self.clock(workspace, gate)?;
+    pub(super) fn took(&self, gate: &Gate, took: Span) -> Result<(), Trouble> {
+        let file = self.clock(gate);
         make_room(&self.durations);
         save(&file, &took).map_err(|error| Trouble::file("keep a duration in", &file, &error))
     }
 
-    fn file(&self, workspace: &Locked, gate: &Gate) -> Result<PathBuf, Trouble> {
-        let depends = serde_json::json!({ "work": self.work, "gate": gate });
-        Ok(self.folder.join(format!("{}.json", workspace.hash(&depends.to_string())?)))
+    fn depends(&self, gate: &Gate) -> String {
+        serde_json::json!({ "work": self.work, "gate": gate }).to_string()
     }
 
-    fn clock(&self, workspace: &Locked, gate: &Gate) -> Result<PathBuf, Trouble> {
-        let depends = serde_json::json!({ "project": self.project, "name": gate.name, "check": gate.check });
-        Ok(self.durations.join(format!("{}.json", workspace.hash(&depends.to_string())?)))
+    fn file(&self, depends: &str) -> PathBuf {
+        self.folder.join(name(depends))
     }
+
+    fn clock(&self, gate: &Gate) -> PathBuf {
+        let depends = serde_json::json!({ "project": self.project, "name": gate.name, "check": gate.check });
+        self.durations.join(name(&depends.to_string()))
+    }
+}
+
+/// The file for something. Two things may have the same: the file says what it is about, where that matters.
+fn name(depends: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    depends.hash(&mut hasher);
+    format!("{:016x}.json", hasher.finish())
 }
 
 /// Whether the verdicts of a gate are worth keeping: looking takes no time, and looks at more than files.

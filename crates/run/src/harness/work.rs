@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) struct Job<'a> {
     pub(crate) task: &'a Task,
     pub(crate) definition: &'a Definition,
-    pub(super) entry: &'a Entry,
+    pub(crate) entry: &'a Entry,
     pub(crate) stage: &'a Stage,
     pub(crate) source: Source,
     /// The commit that the leg starts from.
