@@ -80,6 +80,7 @@ fn definition() -> Definition {
             budgets: BTreeMap::new(),
             variation: None,
             variables: strings(&[("team", "the workflow"), ("task", "not mine to set")]),
+            branch_prefix: None,
         },
         config: Config {
             variables: strings(&[("team", "the project"), ("colour", "blue")]),

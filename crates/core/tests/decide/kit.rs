@@ -108,6 +108,7 @@ pub(crate) fn workflow(stages: Vec<Stage>, budgets: &[(&str, u32)]) -> Workflow 
         budgets: budgets.iter().map(|(budget, limit)| (name(budget), *limit)).collect(),
         variation: None,
         variables: BTreeMap::new(),
+        branch_prefix: None,
     }
 }
 
