@@ -22,6 +22,7 @@ fn a_night_that_is_due_is_run_once_and_reported() {
         assert!(report.contains(line), "no {line:?} in {report}");
     }
     assert!(sandbox.task().tried.is_empty());
+    assert_eq!(sandbox.refs("refs/heads/acquit").len(), 1, "one change, and no second one");
     // Asked again, nothing more is due.
     sandbox.acquit(&["serve", "--once"]).must(0);
     assert_eq!((held(&sandbox).len(), tasks(&sandbox)), (1, 1));
@@ -158,4 +159,18 @@ fn a_schedule_can_be_run_by_hand() {
     assert_eq!(held(&sandbox)[0]["category"], "docs");
     assert_eq!(sandbox.task().state.word(), "done");
     sandbox.acquit(&["schedule", "run", "nihgt"]).must(2).said("find the schedule `nihgt`; there are: night");
+}
+
+#[test]
+fn a_night_is_the_same_on_postgresql() {
+    let Some(database) = acquit_testkit::postgres::database_or_skip("a night on PostgreSQL") else { return };
+    let config = today("category = \"tests\"") + "[report]\nfile = \"../night.md\"\n";
+    let config = format!("{}\n{config}", crate::common::SCRIPTED);
+    let sandbox = Sandbox::new(&config, crate::SHIFT, FINDS).with("ACQUIT_STORE", database.url.clone());
+    sandbox.acquit(&["schedule", "run", "night"]).must(0);
+    let listed = sandbox.acquit(&["schedule", "list", "--json"]).must(0).json();
+    assert_eq!(listed[0]["last"]["state"]["type"], "over", "{listed}");
+    assert!(read(&sandbox.place("night.md")).contains("BRANCH_CREATED"));
+    sandbox.acquit(&["schedule", "pause", "night"]).must(0);
+    sandbox.acquit(&["schedule", "list"]).must(0).said("paused");
 }

@@ -164,9 +164,9 @@ mod tests {
             name: "acquit".to_owned(),
             program: "/opt/a b/acquit".into(),
             folder: "/src/my 100% app".into(),
-            environment: "/home/me/.config/acquit/service.env".into(),
+            environment: "/users/me/.config/acquit/service.env".into(),
             user: Some("me".to_owned()),
-            log: "/home/me/.local/share/acquit/serve.log".into(),
+            log: "/users/me/.local/share/acquit/serve.log".into(),
             variables: vec![("ACQUIT_HOME".to_owned(), "/data/it's <mine> & $x".to_owned())],
         }
     }
