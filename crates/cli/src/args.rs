@@ -85,6 +85,12 @@ pub enum Verb {
         /// Why.
         reason: String,
     },
+    /// Take up what was said about a task's request at its forge, by people who may write there: comments, reviews, failed checks.
+    /// `acquit run` then goes on with it, where the workflow's publishing stage leads on `changes_requested`.
+    Feedback {
+        /// The task, such as T-1.
+        task: TaskId,
+    },
     /// Show what happened in a task: its events and what its agents said.
     Logs {
         /// The task, such as T-1.
@@ -102,6 +108,9 @@ pub enum Verb {
     /// Look at workflows and find their mistakes.
     #[command(subcommand)]
     Workflow(WorkflowVerb),
+    /// Read what agents are told.
+    #[command(subcommand)]
+    Prompt(PromptVerb),
     /// Follow the schedules and run tasks, until it is stopped.
     ///
     /// Everything it knows is in the store, and every leg is a process of its own: it can be killed and started again at any time, and
@@ -388,17 +397,69 @@ pub enum TaskVerb {
 /// What can be done with workflows.
 #[derive(Subcommand, Debug)]
 pub enum WorkflowVerb {
-    /// List the workflows of this repository.
+    /// List the workflows that can be run here, and where each comes from.
     List,
     /// Report every mistake in the configuration and the workflows, with file, line and hint.
     Check {
         /// Only this one.
         workflow: Option<Name>,
     },
+    /// Copy a workflow that comes with acquit into this repository, to change it.
+    ///
+    /// With it come the agent definitions and prompts that it uses. From then on the repository's files count, and a new version
+    /// of acquit changes nothing in them; what you remove comes from acquit again. What is there is never written over, unless
+    /// you say so.
+    #[command(
+        after_help = "Examples:\n  acquit workflow eject feature\n  acquit workflow eject nightshift --only workflow"
+    )]
+    Eject {
+        /// Which.
+        workflow: Name,
+        /// Only a part of it: `workflow` is the workflow's own file, `agents` the definitions, `prompts` the texts.
+        #[arg(long, value_enum)]
+        only: Option<Ejected>,
+        /// Write over what is there.
+        #[arg(long)]
+        force: bool,
+    },
     /// Draw a workflow as a Mermaid flowchart.
     Graph {
         /// Which; the default one if none is named.
         workflow: Option<Name>,
+    },
+}
+
+/// The parts of a workflow that can be copied.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ejected {
+    /// Its own file.
+    Workflow,
+    /// The agent definitions that its stages name.
+    Agents,
+    /// Step files, and what they and the definitions include.
+    Prompts,
+}
+
+/// What can be done with prompts.
+#[derive(Subcommand, Debug)]
+pub enum PromptVerb {
+    /// Show what an agent would be told at a stage: of a task as it stands, or of a new one. Nothing is started.
+    #[command(
+        after_help = "Examples:\n  acquit prompt show T-1 --stage code\n  acquit prompt show --workflow feature --stage code \"Add a --json flag\"\n  acquit prompt show T-1 --section task"
+    )]
+    Show {
+        /// A task, such as T-1; or the title that a new one would have.
+        #[arg(default_value = "a new task")]
+        subject: String,
+        /// The stage; of a task, the one where it stands if none is named, else the first.
+        #[arg(short, long)]
+        stage: Option<Name>,
+        /// The workflow of a new task; the default one if none is named.
+        #[arg(short, long)]
+        workflow: Option<Name>,
+        /// Only this section: rules, mode, role, step, task, plan, outcomes …
+        #[arg(long)]
+        section: Option<String>,
     },
 }
 

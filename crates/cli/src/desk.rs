@@ -1,5 +1,6 @@
 //! What every command stands on: the surroundings, the world of the harness, the store, the printer.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use acquit_core::definition::{Author, Definition};
 use acquit_core::ids::TaskId;
 use acquit_core::store::{self, Commit, Store};
 use acquit_core::task::{Actor, Base, Project as Known, Seed, Task, Wish};
-use acquit_core::workflow::Work;
+use acquit_core::workflow::{Work, Workflow};
 use acquit_run::git::{Git, Source};
 use acquit_run::harness::Began;
 use acquit_run::process::Spawner;
@@ -110,7 +111,7 @@ impl Desk {
                 work.model = new.model.clone().or(work.model.take());
             }
         }
-        begin_with_category(&mut workflow, category)?;
+        let variables = begin_with(&mut workflow, &new.variables, category)?;
         project.check_stages(&workflow)?;
         let base = source.base(&self.world.git, new.base.as_deref().or(project.config.base.as_deref()))?;
         if source.is_dirty(&self.world.git)? {
@@ -120,6 +121,7 @@ impl Desk {
         let author = source.identity(&self.world.git, self.surroundings.user_home.as_deref());
         let id = id.map_or_else(|| store.reserve(), Ok)?;
         source.pin(&self.world.git, &id.to_string(), &base.commit)?;
+        let prefix = workflow.branch_prefix.as_ref().unwrap_or(&project.config.branch_prefix);
         let seed = Seed {
             id,
             wish: Wish {
@@ -129,7 +131,7 @@ impl Desk {
                 size: None,
                 complexity: None,
                 tags: new.tags.clone(),
-                variables: new.variables.iter().cloned().collect(),
+                variables,
                 metadata,
             },
             project: Known {
@@ -138,7 +140,7 @@ impl Desk {
             },
             workflow: workflow.name.clone(),
             base: Base { branch: base.branch, commit: base.commit.to_string() },
-            branch: branch_name(&project.config.branch_prefix, &new.title, &id.to_string()),
+            branch: branch_name(prefix, &new.title, &id.to_string()),
             created: (self.world.now)(),
         };
         let definition = Definition {
@@ -201,25 +203,32 @@ pub struct Origin {
     pub by: Actor,
 }
 
-/// Lets the workflow's variation begin with a value; the others follow in the order in which they are written.
-fn begin_with_category(
-    workflow: &mut acquit_core::workflow::Workflow,
+/// The task's own variables. One that has the name of the workflow's variation, or a category, says which of its values comes
+/// first.
+fn begin_with(
+    workflow: &mut Workflow,
+    variables: &[(String, String)],
     category: Option<String>,
-) -> Result<(), Error> {
-    let Some(category) = category else { return Ok(()) };
-    let name = workflow.name.clone();
-    let values = workflow.variation.as_mut().map(|variation| &mut variation.values);
-    let position = values.as_ref().and_then(|values| values.iter().position(|value| *value == category));
-    let (Some(values), Some(position)) = (values, position) else {
-        let known =
-            workflow.variation.as_ref().map_or_else(String::new, |variation| variation.values.join(", "));
-        return Err(Error::NoCategory { workflow: name, category, known });
-    };
-    values[..=position].rotate_right(1);
-    if let Some(variation) = &mut workflow.variation {
+) -> Result<BTreeMap<String, String>, Error> {
+    let mut own: BTreeMap<String, String> = variables.iter().cloned().collect();
+    if let Some(category) = category {
+        let Some(variation) = &workflow.variation else {
+            return Err(Error::NoCategory { workflow: workflow.name.clone(), category });
+        };
+        own.insert(variation.variable.clone(), category);
+    }
+    if let Some(variation) = &mut workflow.variation
+        && let Some(value) = own.remove(&variation.variable)
+    {
+        let position = variation.values.iter().position(|known| *known == value).ok_or_else(|| {
+            let (variable, known) = (variation.variable.clone(), variation.values.join(", "));
+            Error::NoValue { variable, value, known }
+        })?;
+        // The others follow in the order in which they are written.
+        variation.values[..=position].rotate_right(1);
         variation.first = 0;
     }
-    Ok(())
+    Ok(own)
 }
 
 fn folder_name(path: &Path) -> String {

@@ -53,6 +53,15 @@ pub enum Error {
     /// A leg.
     #[error(transparent)]
     Harness(#[from] harness::Error),
+    /// The forge of a task's request.
+    #[error("take up what was said about {task}")]
+    Forge {
+        /// The task.
+        task: TaskId,
+        /// Why not.
+        #[source]
+        source: acquit_run::forge::Error,
+    },
     /// The task cannot do that now.
     #[error("do that with {task}")]
     Illegal {
@@ -74,9 +83,35 @@ pub enum Error {
     /// Mistakes in the project's files.
     #[error("read the project's configuration")]
     Mistakes(#[from] Mistakes),
-    /// No workflow at all.
-    #[error("find a workflow: there is none in {}", .0.display())]
-    NoWorkflows(PathBuf),
+    /// There is no prompt.
+    #[error("show the prompt")]
+    Prompt(#[source] acquit_core::context::Error),
+    /// A section that the prompt does not have.
+    #[error("find the section `{name}`; there are: {known}")]
+    NoSection {
+        /// Its name.
+        name: String,
+        /// Those that the prompt has.
+        known: String,
+    },
+    /// A value that the workflow's variation does not have.
+    #[error("begin with {variable} = `{value}`; it can be: {known}")]
+    NoValue {
+        /// The variation's variable.
+        variable: String,
+        /// The value.
+        value: String,
+        /// Those that it has.
+        known: String,
+    },
+    /// A workflow that does not come with the program.
+    #[error("copy the workflow `{name}`, which does not come with acquit; those that do: {known}")]
+    NotShipped {
+        /// Its name.
+        name: Name,
+        /// Those that do.
+        known: String,
+    },
     /// A workflow that is not there.
     #[error("find the workflow `{name}`; there are: {known}")]
     NoWorkflow {
@@ -88,15 +123,13 @@ pub enum Error {
     /// Stages that name what the configuration does not have.
     #[error("find the agent and the secrets of every stage\n{}", lines(.0))]
     Lacking(Vec<acquit_core::config::Lacking>),
-    /// A category that the workflow does not vary by.
-    #[error("begin `{workflow}` with `{category}`: {}", if known.is_empty() { "it has no variation".to_owned() } else { format!("it varies by: {known}") })]
+    /// A category for a workflow that does not vary.
+    #[error("begin `{workflow}` with `{category}`: it has no variation")]
     NoCategory {
         /// The workflow.
         workflow: Name,
         /// What it should begin with.
         category: String,
-        /// What it knows.
-        known: String,
     },
     /// A schedule that is not there.
     #[error("find the schedule `{name}`{}", if known.is_empty() { String::new() } else { format!("; there are: {known}") })]
@@ -193,7 +226,10 @@ impl Error {
             | Self::EmptyTitle
             | Self::NoLeg { .. }
             | Self::NoTask(_)
-            | Self::NoWorkflows(_)
+            | Self::Prompt(_)
+            | Self::NoSection { .. }
+            | Self::NotShipped { .. }
+            | Self::NoValue { .. }
             | Self::ProjectFile { .. } => Exit::Usage,
             Self::Git(error) => of_git(error),
             Self::Output(_)
@@ -203,6 +239,7 @@ impl Error {
             | Self::Store(_)
             | Self::Process(_)
             | Self::Harness(_)
+            | Self::Forge { .. }
             | Self::Service(_)
             | Self::Init(init::Error::File { .. })
             | Self::File { .. }
@@ -228,8 +265,8 @@ impl Error {
                 "acquit works in a git repository: go to one, or run `git init`"
             }
             Self::Git(git::Error::UnknownBase { .. }) => "`git branch --all` shows the branches there are",
-            Self::NoWorkflows(_) => {
-                "write one there; `acquit init --force` makes one that fits, and acquit.toml anew"
+            Self::Prompt(acquit_core::context::Error::NoAgent(_)) => {
+                "name a stage that has an agent; `acquit workflow graph` shows them"
             }
             Self::ProjectFile { source, .. } => match source.kind() {
                 std::io::ErrorKind::InvalidInput => "rename it: a workflow is called as its file is",
@@ -268,6 +305,9 @@ impl Error {
                 source: acquit_store::OpenError::Store(store::Error::Newer { .. }), ..
             } => "use the acquit that wrote it, or a newer one",
             Self::Illegal { source: Illegal::State { .. }, .. } => "`acquit task show` says where it stands",
+            Self::Illegal { source: Illegal::NoFeedback, .. } => {
+                "write `changes_requested` in `on` of the stage that publishes: { to = \"code\", budget = \"review\" }"
+            }
             Self::OpenStore { .. } => {
                 "ACQUIT_STORE names the store; ACQUIT_HOME the folder of the default one"
             }
@@ -276,10 +316,15 @@ impl Error {
             | Self::Store(_)
             | Self::Process(_)
             | Self::Harness(_)
+            | Self::Forge { .. }
             | Self::Service(_)
             | Self::Illegal { .. }
             | Self::File { .. }
             | Self::Output(_)
+            | Self::Prompt(_)
+            | Self::NoSection { .. }
+            | Self::NoValue { .. }
+            | Self::NotShipped { .. }
             | Self::Signals(_) => return None,
         };
         Some(text.to_owned())

@@ -11,6 +11,7 @@ mod project;
 mod relay;
 mod report;
 mod serve;
+mod shipped;
 mod verbs;
 
 use std::path::Path;
@@ -84,6 +85,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         Verb::Answer { task, words } => verbs::inbox::answer(&desk, task, words),
         Verb::Approve { task } => verbs::inbox::approve(&desk, task),
         Verb::Reject { task, reason } => verbs::inbox::reject(&desk, task, reason),
+        Verb::Feedback { task } => verbs::feedback::feedback(&desk, task),
         Verb::Logs { task, follow, leg: Some(number), .. } => {
             verbs::logs::output(&desk, LegId { task, number }, follow)
         }
@@ -92,6 +94,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             verbs::logs::logs(&desk, task, level, follow)
         }
         Verb::Workflow(verb) => verbs::workflow::workflow(&desk, verb),
+        Verb::Prompt(verb) => verbs::prompt::prompt(&desk, &verb),
         Verb::Sandbox { policy, network, hosts, read, write, strict, print: _, command } => {
             let mode = if strict { Mode::Strict } else { Mode::On };
             verbs::sandbox::sandbox(

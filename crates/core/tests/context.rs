@@ -33,7 +33,9 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         mode,
         agent: None,
         model: None,
-        instructions: instructions.to_owned(),
+        role: None,
+        step: template::Template::default(),
+        instructions: template::Template::plain(instructions),
         outputs: Vec::new(),
         secrets: Vec::new(),
         network: None,
@@ -53,6 +55,7 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         on: on.collect(),
         limits: Limits::default(),
         consent: Consent::NotNeeded,
+        from: acquit_core::workflow::Begin::Work,
     }
 }
 
@@ -62,6 +65,7 @@ fn definition() -> Definition {
     Definition {
         form: Definition::FORM,
         workflow: Workflow {
+            branch_prefix: None,
             name: name("feature"),
             description: String::new(),
             start: name("plan"),
@@ -147,6 +151,7 @@ fn under_way() -> Task {
         by: Actor::Person("ann".to_owned()),
         question: Some("Pretty or compact?".to_owned()),
         text: "Compact.".to_owned(),
+        origin: None,
     }];
     task
 }

@@ -62,7 +62,8 @@ pub(super) fn stage(
     let missing = || Trouble::failed(kind::HARNESS, format!("the workflow has no stage `{}`", entry.stage));
     let stage = definition.workflow.stage(entry.stage.as_str()).ok_or_else(missing)?;
     let source = serde_json::from_value(definition.source.clone()).map_err(|e| Trouble::harness(&e))?;
-    let start = task.tip.parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
+    let start = task.start_of(entry, &definition.workflow);
+    let start = start.parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
     let job = Job { task, definition, entry, stage, source, start };
 
     guard::remember(desk, &job);
@@ -330,7 +331,8 @@ fn report(
 ) -> Report {
     let Done { outcome, collected, moved } = done;
     let head = moved.map(|(commit, _)| commit).or(collected.map(|collected| collected.head));
-    let tip = head.filter(|head| *head != job.start).map(|head| head.to_string());
+    // Where a stage began from the base, what an earlier try left is not the task's work any more.
+    let tip = head.map(|head| head.to_string()).filter(|head| *head != job.task.tip);
     let learning = outcome
         .summary()
         .filter(|_| failures.is_empty() && outcome.payload.get(OVERRULED).is_none())

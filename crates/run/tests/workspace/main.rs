@@ -12,5 +12,6 @@ mod hostile;
 mod kit;
 mod life;
 mod publish;
+mod push;
 mod scratch;
 mod source;
