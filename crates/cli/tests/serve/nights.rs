@@ -59,7 +59,7 @@ fn a_category_that_the_workflow_does_not_know_is_a_reason_in_the_report() {
     sandbox.acquit(&["serve", "--once"]).must(0);
     let report = read(&sandbox.place("night.md"));
     assert!(
-        report.contains("begin `flow` with `colours`: it varies by: tests, refactoring, docs"),
+        report.contains("begin with category = `colours`; it can be: tests, refactoring, docs"),
         "{report}"
     );
 }
