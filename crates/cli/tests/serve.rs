@@ -18,6 +18,8 @@ mod notices;
 mod schedules;
 #[path = "serve/service.rs"]
 mod service;
+#[path = "serve/shipped.rs"]
+mod shipped;
 #[path = "serve/stopping.rs"]
 mod stopping;
 
