@@ -18,6 +18,8 @@ mod notices;
 mod schedules;
 #[path = "serve/service.rs"]
 mod service;
+#[path = "serve/shipped.rs"]
+mod shipped;
 #[path = "serve/stopping.rs"]
 mod stopping;
 
@@ -72,10 +74,22 @@ step = [ { outcome = "no_improvement", payload = { summary = "all is simple" } }
 step = [ { outcome = "no_improvement", payload = { summary = "all is told" } } ]
 "#;
 
-/// A schedule for every minute of every day, with more of its settings.
-pub(crate) fn every_minute(more: &str) -> String {
+/// A time that nobody is near.
+pub(crate) const SOME_DAY: &str = "0 0 29 2 *";
+
+/// The minute in which this process first asked: once a day, and due for some minutes from then on.
+pub(crate) fn minute() -> &'static str {
+    static MINUTE: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
+        jiff::Zoned::now().with_time_zone(jiff::tz::TimeZone::UTC).strftime("%M %H * * *").to_string()
+    });
+    &MINUTE
+}
+
+/// A schedule that is due today, with more of its settings.
+pub(crate) fn today(more: &str) -> String {
+    let cron = minute();
     format!(
-        "[[schedule]]\nname = \"night\"\ncron = \"* * * * *\"\nzone = \"UTC\"\nworkflow = \"flow\"\n{more}\n"
+        "[[schedule]]\nname = \"night\"\ncron = \"{cron}\"\nzone = \"UTC\"\nworkflow = \"flow\"\n{more}\n"
     )
 }
 
@@ -86,11 +100,11 @@ pub(crate) fn due(config: &str, script: &str) -> Sandbox {
     sandbox
 }
 
-/// Lets the schedule have been known for three minutes.
+/// Lets the schedule have been known for a quarter of an hour.
 pub(crate) fn make_due(sandbox: &Sandbox) {
     sandbox.acquit(&["schedule", "list"]).must(0);
     let store = rusqlite::Connection::open(sandbox.place("acquit/acquit.db")).unwrap();
-    store.execute("update schedules set since = since - 180000", []).unwrap();
+    store.execute("update schedules set since = since - 900000", []).unwrap();
 }
 
 /// The nights in the store, oldest first: state and body.

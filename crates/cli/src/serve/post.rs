@@ -1,5 +1,7 @@
 //! What people are told: events that somebody wants to know of become messages, and messages are sent.
 
+use std::time::{Duration, Instant};
+
 use acquit_core::agent::shorten;
 use acquit_core::change::Change;
 use acquit_core::config::notify::Told;
@@ -16,6 +18,8 @@ use crate::error::Error;
 const MARK: &str = "notify";
 /// How many events are read at once.
 const PAGE: u32 = 500;
+/// How long messages are sent before something else is looked at.
+const AT_ONCE: Duration = Duration::from_secs(2);
 /// The longest text of a notice.
 const TEXT: usize = 2_000;
 
@@ -83,8 +87,17 @@ impl Daemon<'_> {
         Ok(Some((what, notice)))
     }
 
-    /// Sends one message that is due. One at a time, so that a server that does not answer holds up nothing for long.
+    /// Sends messages that are due, for a while: a server that does not answer holds up nothing for long.
     pub(super) fn send(&mut self, store: &mut dyn Store) -> Result<Busy, Error> {
+        let begun = Instant::now();
+        let mut busy = Busy::No;
+        while begun.elapsed() < AT_ONCE && self.send_one(store)? == Busy::Yes {
+            busy = Busy::Yes;
+        }
+        Ok(busy)
+    }
+
+    fn send_one(&mut self, store: &mut dyn Store) -> Result<Busy, Error> {
         let now = store.now()?;
         if store.next_letter()?.is_none_or(|due| due > now) {
             return Ok(Busy::No);

@@ -1,7 +1,7 @@
 //! What earlier nights proposed is told to the analyst, and held against what it proposes.
 
 use crate::common::read;
-use crate::{FINDS, due, every_minute, held, make_due};
+use crate::{FINDS, due, held, make_due, today};
 
 /// SPEC §4: "A nightly run does not try again what already failed the same way, nor open a second request for the same change."
 #[test]
@@ -15,7 +15,7 @@ step = [
 [[analyze]]
 step = [ { outcome = "no_improvement", payload = { summary = "nothing new" } } ]
 "#;
-    let config = every_minute("category = \"tests\"") + "[report]\nfile = \"../night.md\"\n";
+    let config = today("category = \"tests\"") + "[report]\nfile = \"../night.md\"\n";
     let sandbox = due(&config, FINDS);
     sandbox.acquit(&["schedule", "run", "night"]).must(0);
     sandbox.repo.write(".acquit/script.toml", again);
@@ -31,7 +31,7 @@ step = [ { outcome = "no_improvement", payload = { summary = "nothing new" } } ]
 
 #[test]
 fn a_merged_proposal_can_have_a_successor_and_a_removed_branch_cannot() {
-    let config = every_minute("category = \"tests\"");
+    let config = today("category = \"tests\"");
     let sandbox = due(&config, FINDS);
     sandbox.acquit(&["schedule", "run", "night"]).must(0);
     let branch = sandbox.task().seed.branch;
@@ -49,7 +49,7 @@ fn a_merged_proposal_can_have_a_successor_and_a_removed_branch_cannot() {
 
 #[test]
 fn a_repository_with_enough_open_requests_is_left_alone() {
-    let config = every_minute("category = \"tests\"\nmost_open = 1") + "[report]\nfile = \"../night.md\"\n";
+    let config = today("category = \"tests\"\nmost_open = 1") + "[report]\nfile = \"../night.md\"\n";
     let sandbox = due(&config, FINDS);
     sandbox.acquit(&["schedule", "run", "night"]).must(0);
     make_due(&sandbox);

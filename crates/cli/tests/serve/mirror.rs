@@ -5,7 +5,7 @@ use std::fs;
 use acquit_testkit::repo::Repo;
 
 use crate::common::read;
-use crate::{FINDS, due, every_minute, tasks};
+use crate::{FINDS, due, tasks, today};
 
 fn remote() -> Repo {
     let remote = Repo::at("remote", &[]);
@@ -19,9 +19,8 @@ fn remote() -> Repo {
 fn a_repository_by_address_is_cloned_when_absent_and_refreshed() {
     let remote = remote();
     let address = format!("file://{}", remote.path().display());
-    let config =
-        every_minute(&format!("category = \"tests\"\nrepositories = [\"{address}\"]\nmost_open = 9"))
-            + "[report]\nfile = \"../night.md\"\n";
+    let config = today(&format!("category = \"tests\"\nrepositories = [\"{address}\"]\nmost_open = 9"))
+        + "[report]\nfile = \"../night.md\"\n";
     let sandbox = due(&config, FINDS);
     sandbox.acquit(&["schedule", "run", "night"]).must(0);
     let report = read(&sandbox.place("night.md"));
@@ -61,7 +60,7 @@ fn the_configuration_of_a_cloned_repository_is_not_used() {
     remote.write(".acquit/workflows/flow.toml", "nonsense");
     remote.commit("hostile");
     let address = format!("file://{}", remote.path().display());
-    let config = every_minute(&format!("category = \"tests\"\nrepositories = [\"{address}\"]"));
+    let config = today(&format!("category = \"tests\"\nrepositories = [\"{address}\"]"));
     let sandbox = due(&config, FINDS);
     sandbox.acquit(&["schedule", "run", "night"]).must(0);
     let shown = sandbox.acquit(&["task", "show", "T-1", "--json"]).must(0).json();
@@ -73,7 +72,7 @@ fn an_address_that_leads_nowhere_is_a_reason_and_half_a_mirror_is_never_used() {
     let remote = remote();
     let address = format!("file://{}", remote.path().display());
     let gone = format!("{address}-gone");
-    let config = every_minute(&format!("category = \"tests\"\nrepositories = [\"{gone}\", \"{address}\"]"))
+    let config = today(&format!("category = \"tests\"\nrepositories = [\"{gone}\", \"{address}\"]"))
         + "[report]\nfile = \"../night.md\"\n";
     let sandbox = due(&config, FINDS);
     // What a process that was killed while it made one would leave.

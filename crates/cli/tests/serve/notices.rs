@@ -8,13 +8,13 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::common::{read, until};
-use crate::{FINDS, due, every_minute};
+use crate::{FINDS, due, today};
 
 const KEY: &str = "a-very-secret-signing-key";
 const TOKEN: &str = "tk_very_secret_token_1";
 
 fn config(url: &str) -> String {
-    every_minute("category = \"tests\"")
+    today("category = \"tests\"")
         + &format!(
             "[secrets]\nHOOK_KEY = {{ env = \"HOOK_KEY\" }}\nNTFY_TOKEN = {{ env = \"NTFY_TOKEN\" }}\n\
              [notify.hook]\nkind = \"webhook\"\nurl = \"{url}/hook\"\nsecret = \"HOOK_KEY\"\n\
@@ -103,7 +103,7 @@ fn a_task_that_needs_a_person_is_told_once_and_what_happened_before_is_not_news(
     let server = Receiver::start(|_, _| (200, String::new()));
     let asks =
         "[[analyze]]\nstep = [ { outcome = \"needs_input\", payload = { question = \"Which one?\" } } ]\n";
-    let quiet = config(&server.url).replace("* * * * *", "0 0 1 1 *");
+    let quiet = config(&server.url).replace(crate::minute(), crate::SOME_DAY);
     let sandbox = due(&quiet, asks).with("HOOK_KEY", KEY).with("NTFY_TOKEN", TOKEN);
     sandbox.acquit(&["run", "Old news"]).must(3);
     sandbox.acquit(&["serve", "--once"]).must(0);
@@ -160,7 +160,7 @@ fn a_page_of_confluence_gets_each_report_once_also_when_others_write_it_meanwhil
             _ => (404, "{}".to_owned()),
         }
     });
-    let config = every_minute("category = \"tests\"")
+    let config = today("category = \"tests\"")
         + &format!(
             "[secrets]\nWIKI = {{ env = \"WIKI\" }}\n[report.confluence]\nurl = \"{}/wiki\"\npage = \"42\"\nuser = \"bot@example.com\"\ntoken = \"WIKI\"\n",
             server.url
@@ -178,7 +178,8 @@ fn a_page_of_confluence_gets_each_report_once_also_when_others_write_it_meanwhil
     // Sent again, as after a kill, it is found there.
     let store = rusqlite::Connection::open(sandbox.place("acquit/acquit.db")).unwrap();
     store.execute("update outbox set state = 'waiting', due = 0, lease_until = null", []).unwrap();
-    let quiet = read(&sandbox.repo.path().join(".acquit/acquit.toml")).replace("* * * * *", "0 0 1 1 *");
+    let quiet =
+        read(&sandbox.repo.path().join(".acquit/acquit.toml")).replace(crate::minute(), crate::SOME_DAY);
     sandbox.repo.write(".acquit/acquit.toml", &quiet);
     sandbox.acquit(&["serve", "--once"]).must(0);
     assert_eq!(puts().len(), 3);

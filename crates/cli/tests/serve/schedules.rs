@@ -1,7 +1,7 @@
 //! `acquit schedule`: what it lists, and that a pause holds for everybody.
 
 use crate::common::{SCRIPTED, Sandbox};
-use crate::{FINDS, SHIFT, due, every_minute, held};
+use crate::{FINDS, SHIFT, due, held, today};
 
 fn nightly() -> Sandbox {
     let schedule = "[[schedule]]\nname = \"night\"\ncron = \"30 2 * * *\"\nzone = \"Europe/Berlin\"\nworkflow = \"flow\"\n\
@@ -31,7 +31,7 @@ fn next_runs_are_shown_with_zone_distance_and_category() {
 
 #[test]
 fn a_paused_schedule_is_not_followed_until_it_is_resumed() {
-    let sandbox = due(&every_minute("category = \"tests\""), FINDS);
+    let sandbox = due(&today("category = \"tests\""), FINDS);
     sandbox.acquit(&["schedule", "pause", "night"]).must(0).said("night paused");
     sandbox.acquit(&["serve", "--once"]).must(0);
     assert!(held(&sandbox).is_empty());
@@ -64,11 +64,8 @@ fn mistakes_in_a_schedule_are_told_with_their_place() {
 
 #[test]
 fn a_zone_that_nobody_knows_is_told() {
-    let sandbox = Sandbox::new(
-        &format!("{SCRIPTED}\n{}", every_minute("").replace("UTC", "Europe/Berlim")),
-        SHIFT,
-        FINDS,
-    );
+    let sandbox =
+        Sandbox::new(&format!("{SCRIPTED}\n{}", today("").replace("UTC", "Europe/Berlim")), SHIFT, FINDS);
     sandbox
         .acquit(&["schedule", "next"])
         .must(2)

@@ -10,6 +10,11 @@ pub fn systemd(plan: &Plan, manager: Manager) -> String {
         (Some(user), Manager::SystemdSystem) => format!("User={}\n", plain(user)),
         _ => String::new(),
     };
+    // Only the machine's systemd knows when the network is there.
+    let network = match manager {
+        Manager::SystemdSystem => "Wants=network-online.target\nAfter=network-online.target\n",
+        Manager::SystemdUser | Manager::Launchd => "",
+    };
     let target = match manager {
         Manager::SystemdSystem => "multi-user.target",
         Manager::SystemdUser | Manager::Launchd => "default.target",
@@ -17,16 +22,13 @@ pub fn systemd(plan: &Plan, manager: Manager) -> String {
     let variables: String = plan
         .variables
         .iter()
-        .map(|(name, value)| format!("Environment={}\n", quoted(&format!("{name}={value}"))))
+        .map(|(name, value)| format!("Environment={}\n", quoted(&format!("{name}={value}"), Dollar::Plain)))
         .collect();
     format!(
         "\
 [Unit]
 Description=acquit: schedules and tasks of coding agents
-Documentation=man:acquit(1)
-Wants=network-online.target
-After=network-online.target
-
+{network}
 [Service]
 Type=exec
 {user}ExecStart={program} serve
@@ -44,7 +46,7 @@ TimeoutStopSec=60
 [Install]
 WantedBy={target}
 ",
-        program = quoted(&plan.program.to_string_lossy()),
+        program = quoted(&plan.program.to_string_lossy(), Dollar::Variable),
         folder = unit_path(&plan.folder),
         environment = unit_path(&plan.environment),
     )
@@ -122,14 +124,23 @@ pub fn environment_file() -> &'static str {
 "
 }
 
-/// A word for a unit: systemd splits at blanks, and knows `%` and `$`.
-fn quoted(text: &str) -> String {
+/// What `$` means in a setting.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dollar {
+    /// A variable: in a command.
+    Variable,
+    /// Itself: in a value.
+    Plain,
+}
+
+/// A word for a unit: systemd splits at blanks, and knows `%` everywhere and `$` in commands.
+fn quoted(text: &str, dollar: Dollar) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
             '%' => out.push_str("%%"),
-            '$' => out.push_str("$$"),
+            '$' if dollar == Dollar::Variable => out.push_str("$$"),
             '\n' => out.push_str("\\n"),
             c => out.push(c),
         }
@@ -164,9 +175,9 @@ mod tests {
             name: "acquit".to_owned(),
             program: "/opt/a b/acquit".into(),
             folder: "/src/my 100% app".into(),
-            environment: "/home/me/.config/acquit/service.env".into(),
+            environment: "/users/me/.config/acquit/service.env".into(),
             user: Some("me".to_owned()),
-            log: "/home/me/.local/share/acquit/serve.log".into(),
+            log: "/users/me/.local/share/acquit/serve.log".into(),
             variables: vec![("ACQUIT_HOME".to_owned(), "/data/it's <mine> & $x".to_owned())],
         }
     }

@@ -36,13 +36,12 @@ fn channel(mut table: Table<'_, '_>, secrets: &[&str]) -> Option<Channel> {
     let mut events: Vec<Told> = Vec::new();
     let listed = table.strings("events");
     for word in listed.iter().flatten() {
-        match Told::ALL.iter().find(|(known, _)| *known == word.value) {
-            Some((_, told)) => events.push(*told),
-            None => {
-                let hint = did_you_mean(&word.value, "events are", Told::ALL.map(|(known, _)| known));
-                table.source.report(word.place, format!("unknown event {}", quoted(&word.value)), hint);
-            }
+        let known = Told::ALL.iter().find(|(known, _)| *known == word.value);
+        if known.is_none() {
+            let hint = did_you_mean(&word.value, "events are", Told::ALL.map(|(known, _)| known));
+            table.source.report(word.place, format!("unknown event {}", quoted(&word.value)), hint);
         }
+        events.extend(known.map(|(_, told)| *told));
     }
     if listed.is_none() {
         events = USUAL.to_vec();
