@@ -107,7 +107,9 @@ fn message(job: &Job<'_>) -> String {
     if !job.task.learnings.is_empty() {
         text.push_str("\n\n");
         let lines =
-            job.task.learnings.iter().map(|learning| format!("- {}\n", acquit_core::delivery::inert_line(&shorten(learning, 300))));
+            job.task.learnings.iter().map(|learning| {
+                format!("- {}\n", acquit_core::delivery::inert_line(&shorten(learning, 300)))
+            });
         text.extend(lines);
     }
     format!("{}\n\nTask: {}\n", text.trim_end(), job.task.seed.id)
