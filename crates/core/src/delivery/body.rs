@@ -138,8 +138,9 @@ fn proof(verdicts: &[Verdict]) -> String {
             (false, Severity::Error) => "**failed**",
         };
         let figures = verdict.evidence.figures.iter().take(FIGURES);
+        // Joined first: what is harmless alone need not be together.
         let figures: Vec<String> =
-            figures.map(|figure| format!("{}: {}", cell(&figure.what), cell(&figure.value))).collect();
+            figures.map(|figure| cell(&format!("{}: {}", figure.what, figure.value))).collect();
         let (gate, took) = (cell(verdict.gate.as_str()), verdict.took);
         text.push_str(&format!("| {gate} | {word} | {} | {took} |\n", figures.join(", ")));
     }
