@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::artifact::Artifact;
 use crate::fingerprint::Fingerprint;
 use crate::ids::Name;
-use crate::leg::{Ending, Entry, Past, Report};
+use crate::leg::{Ending, Entry, Past, Purpose, Report};
 use crate::request::{Answer, Request};
 use crate::task::{Actor, End, Remark, Root, Seed, State, Task, Tried};
 use crate::time::Span;
-use crate::workflow::Workflow;
+use crate::workflow::{Begin, Workflow};
 
 /// Something that is different from now on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -159,6 +159,15 @@ impl Task {
         let variation = workflow.variation.as_ref()?;
         let index = (variation.first + self.tried.len()) % variation.values.len().max(1);
         variation.values.get(index).cloned()
+    }
+
+    /// The commit that a leg of this task begins from.
+    pub fn start_of(&self, entry: &Entry, workflow: &Workflow) -> &str {
+        let from = workflow.stage(entry.stage.as_str()).map(|stage| stage.from).unwrap_or_default();
+        match (from, &entry.purpose) {
+            (Begin::Base, Purpose::Work) => &self.seed.base.commit,
+            (Begin::Base, Purpose::Fix { .. } | Purpose::Recheck { .. }) | (Begin::Work, _) => &self.tip,
+        }
     }
 
     /// Makes one change. Changes come from [`crate::decide::decide`], which has seen that they fit; this only carries

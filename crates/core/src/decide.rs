@@ -199,6 +199,9 @@ impl Next<'_> {
                 if self.give_way(entry, &outcome, &failures) {
                     return;
                 }
+                if self.rejected(entry, &failures) {
+                    return;
+                }
                 let mut kinds: Vec<Name> = failures.iter().map(|failure| failure.kind.clone()).collect();
                 kinds.sort();
                 kinds.dedup();
@@ -237,6 +240,26 @@ impl Next<'_> {
                 self.push(Change::Ended { end: End::Cancelled { by: Actor::Supervisor } });
             }
         }
+    }
+
+    /// Follows what the workflow says of work that a check rejects, if it says something; says whether it did.
+    fn rejected(&mut self, entry: &Entry, failures: &[Failure]) -> bool {
+        let stage = self.workflow.stage(entry.stage.as_str());
+        if !stage.is_some_and(|stage| stage.work == Work::Check) {
+            return false;
+        }
+        let Some(transition) = self.transition(entry, &Name::literal(outcome::REJECTED)) else {
+            return false;
+        };
+        let summary = self.task.past.last().and_then(|past| past.ending.trouble()).unwrap_or_default();
+        let kind = failures.first().map_or_else(|| Name::literal(UNNAMED), |failure| failure.kind.clone());
+        let outcome = Outcome {
+            name: Name::literal(outcome::REJECTED),
+            payload: serde_json::json!({ "kind": kind, "summary": summary }),
+            source: Source::Harness,
+        };
+        self.follow(entry, &transition, &outcome);
+        true
     }
 
     /// Waits for the task that mends the same failure, if there is one; says whether there was.
@@ -334,7 +357,11 @@ impl Next<'_> {
                 }
             };
             if let Err(Empty { budget, question }) = self.spend(std::slice::from_ref(budget)) {
-                return self.ask(entry, Ask::Budget { budget }, question, resume);
+                if outcome.name == *outcome::FAILED {
+                    return self.ask(entry, Ask::Budget { budget }, question, resume);
+                }
+                let reason = question.clone();
+                return self.give_up(entry, &budget, &reason, question, resume);
             }
         }
         if self.consent(entry) == Consent::AfterIt {

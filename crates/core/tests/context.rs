@@ -33,7 +33,9 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         mode,
         agent: None,
         model: None,
-        instructions: instructions.to_owned(),
+        role: None,
+        step: template::Template::default(),
+        instructions: template::Template::plain(instructions),
         outputs: Vec::new(),
         secrets: Vec::new(),
         network: None,
@@ -49,10 +51,12 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         name: name(called),
         work: Work::Agent(work),
         gates: Vec::new(),
+        stop: acquit_core::workflow::Stop::AtEnd,
         fix: None,
         on: on.collect(),
         limits: Limits::default(),
         consent: Consent::NotNeeded,
+        from: acquit_core::workflow::Begin::Work,
     }
 }
 
@@ -62,6 +66,7 @@ fn definition() -> Definition {
     Definition {
         form: Definition::FORM,
         workflow: Workflow {
+            branch_prefix: None,
             name: name("feature"),
             description: String::new(),
             start: name("plan"),

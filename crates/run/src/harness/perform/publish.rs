@@ -19,7 +19,7 @@ use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
 use acquit_core::outcome;
 use acquit_core::store::Pulse;
-use acquit_core::template;
+use acquit_core::template::Template;
 
 use super::super::desk::Desk;
 use super::super::work::{Done, Job, by_harness};
@@ -77,7 +77,7 @@ pub(super) fn perform(
     let ca = forge.ca.as_deref().and_then(|ca| forge::file(desk.world, ca));
     push(desk, job, workspace, &place, &token, ca.as_deref(), &commit)?;
     beat(desk)?;
-    let title = title(desk, job, &settings)?;
+    let (title, labels) = title(desk, job, &settings)?;
     let marker = Marker::of(&job.task.seed);
     let verdicts = verdicts(desk)?;
     let account = Account {
@@ -96,7 +96,7 @@ pub(super) fn perform(
             title: &title,
             draft: settings.draft.unwrap_or(false),
             squash: settings.squash.unwrap_or(true),
-            labels: settings.labels.as_deref().unwrap_or_default(),
+            labels: &labels,
             reviewers: settings.reviewers.as_deref().unwrap_or_default(),
             assignees: settings.assignees.as_deref().unwrap_or_default(),
         },
@@ -259,8 +259,8 @@ fn ssh(desk: &Desk<'_>) -> Access<'static> {
     }
 }
 
-/// The request's title: the stage's template, or the task's own.
-fn title(desk: &Desk<'_>, job: &Job<'_>, settings: &Publishing) -> Result<String, Trouble> {
+/// The request's title, by the stage's template, and its labels, which may name variables too.
+fn title(desk: &Desk<'_>, job: &Job<'_>, settings: &Publishing) -> Result<(String, Vec<String>), Trouble> {
     let parts = Parts {
         task: job.task,
         definition: job.definition,
@@ -273,10 +273,20 @@ fn title(desk: &Desk<'_>, job: &Job<'_>, settings: &Publishing) -> Result<String
         tools: Tools::Absent,
         change: None,
     };
-    let wanted = settings.title.as_deref().unwrap_or("{{ title }}");
-    let text = template::render(wanted, &context::variables(&parts))
-        .map_err(|error| Trouble::failed(kind::DELIVERY, format!("the title of the request: {error}")))?;
-    Ok(delivery::title(&desk.redactor.text(&text)))
+    let variables = context::variables(&parts);
+    let rendered = |what: &str, template: &Template| -> Result<String, Trouble> {
+        let text = template.render(&variables);
+        let text = text.map_err(|error| {
+            Trouble::failed(kind::DELIVERY, format!("the {what} of the request: {error}"))
+        })?;
+        Ok(desk.redactor.text(&text))
+    };
+    let usual = Template::plain("{{ headline }}");
+    let title = rendered("title", settings.title.as_ref().unwrap_or(&usual))?;
+    let labels = settings.labels.as_deref().unwrap_or_default().iter();
+    let labels: Result<Vec<String>, Trouble> =
+        labels.map(|label| rendered("labels", &Template::plain(label))).collect();
+    Ok((delivery::title(&title), labels?))
 }
 
 /// The last verdict of each gate, in the order in which they were given.
