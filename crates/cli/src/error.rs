@@ -278,6 +278,9 @@ impl Error {
             Self::NoWorkflow { .. } => {
                 "name one of those with --workflow, or in `workflow` of .acquit/acquit.toml"
             }
+            Self::NoValue { .. } => "name one of those with --var",
+            Self::NotShipped { .. } => "`acquit workflow list` says where each comes from",
+            Self::NoSection { .. } => "leave out --section to see all of it",
             Self::NoLeg { .. } => "`acquit task show` lists the legs of a task",
             Self::Stalled { .. } => {
                 "the end of that file says why; `acquit run` with the task's id tries again"
@@ -321,10 +324,7 @@ impl Error {
             | Self::Illegal { .. }
             | Self::File { .. }
             | Self::Output(_)
-            | Self::Prompt(_)
-            | Self::NoSection { .. }
-            | Self::NoValue { .. }
-            | Self::NotShipped { .. }
+            | Self::Prompt(acquit_core::context::Error::Template { .. })
             | Self::Signals(_) => return None,
         };
         Some(text.to_owned())

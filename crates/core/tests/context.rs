@@ -51,6 +51,7 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         name: name(called),
         work: Work::Agent(work),
         gates: Vec::new(),
+        stop: acquit_core::workflow::Stop::AtEnd,
         fix: None,
         on: on.collect(),
         limits: Limits::default(),

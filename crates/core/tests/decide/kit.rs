@@ -53,6 +53,7 @@ pub(crate) fn stage(called: &str, work: Work) -> Stage {
         name: name(called),
         work,
         gates: Vec::new(),
+        stop: acquit_core::workflow::Stop::AtEnd,
         fix: None,
         on: BTreeMap::new(),
         limits: Limits::default(),

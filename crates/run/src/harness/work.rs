@@ -6,7 +6,6 @@ use std::time::Duration;
 use acquit_core::definition::Definition;
 use acquit_core::event::{Body, Level, Step};
 use acquit_core::failure::{Failure, kind};
-use acquit_core::gate::{Check, Verdict};
 use acquit_core::ids::Name;
 use acquit_core::leg::{Ending, Entry, Purpose, Report};
 use acquit_core::night;
@@ -16,10 +15,11 @@ use acquit_core::workflow::{AgentWork, Mode, Stage, Work};
 
 use super::desk::Desk;
 use super::{Trouble, artifacts, enclosure, guard, perform, review, turn};
+use crate::gate::{self, Judged};
 use crate::git::{CommitId, Identity, Source};
 use crate::workspace::{Leftovers, Locked, Rules, Work as Collected, Workspace};
 use crate::world::LegFolder;
-use crate::{gate, mcp, untrusted};
+use crate::{mcp, untrusted};
 
 /// How long a leg waits for what an earlier harness left running in the workspace: a git process that is killed with nobody
 /// ends by itself, and only a very large checkout takes longer than this.
@@ -29,9 +29,9 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) struct Job<'a> {
     pub(crate) task: &'a Task,
     pub(crate) definition: &'a Definition,
-    pub(super) entry: &'a Entry,
-    pub(super) stage: &'a Stage,
-    pub(super) source: Source,
+    pub(crate) entry: &'a Entry,
+    pub(crate) stage: &'a Stage,
+    pub(crate) source: Source,
     /// The commit that the leg starts from.
     pub(super) start: CommitId,
 }
@@ -85,8 +85,8 @@ pub(super) fn stage(
     };
     // A question is no claim that something is done: the gates speak when the work goes on from its answer.
     let asks = done.outcome.name == *outcome::NEEDS_INPUT;
-    let judged = if asks { Judged::default() } else { gates(desk, &job, &workspace, &done.outcome)? };
-    let done = judged.overrule(desk, done);
+    let judged = if asks { Judged::default() } else { gate::all(desk, &job, &workspace, &done.outcome)? };
+    let done = overrule(desk, judged.instead.as_ref(), done);
     let failures = judged.failures;
     desk.step(Step::Gates);
     let artifacts = artifacts::collect(desk, &job, &done);
@@ -263,64 +263,24 @@ fn handed_over(folder: &LegFolder) -> Result<Option<Outcome>, Wrong> {
     outcome::from_handoff(&text.unwrap_or_default())
 }
 
-/// What the gates came to.
-#[derive(Default)]
-struct Judged {
-    /// What is to be mended.
-    failures: Vec<Failure>,
-    /// How the stage ends instead, because of what its own agent found.
-    instead: Option<Name>,
-}
-
-impl Judged {
-    /// Takes the outcome that the stage ends with, whatever its agent chose; what it chose is kept beside it. A review that found
-    /// something critical sends the work back on the way that the workflow has for that, so that whatever is mended
-    /// stands the same gates again.
-    fn overrule(&self, desk: &mut Desk<'_>, mut done: Done) -> Done {
-        let Some(name) = self.instead.as_ref().filter(|name| **name != done.outcome.name) else {
-            return done;
-        };
-        let said = std::mem::replace(&mut done.outcome.name, name.clone());
-        desk.notice(
-            Level::Warning,
-            format!("the review ended `{said}` with a critical finding: taken as `{name}`"),
-        );
-        if let Some(payload) = done.outcome.payload.as_object_mut() {
-            payload.insert(OVERRULED.to_owned(), said.to_string().into());
-        }
-        done
+/// Takes the outcome that the stage ends with because of what its own agent found, whatever that agent chose; what it chose is
+/// kept beside it. A review that found something critical sends the work back on the way that the workflow has for that, so
+/// that whatever is mended stands the same gates again.
+fn overrule(desk: &mut Desk<'_>, instead: Option<&Name>, mut done: Done) -> Done {
+    let Some(name) = instead.filter(|name| **name != done.outcome.name) else { return done };
+    let said = std::mem::replace(&mut done.outcome.name, name.clone());
+    desk.notice(
+        Level::Warning,
+        format!("the review ended `{said}` with a critical finding: taken as `{name}`"),
+    );
+    if let Some(payload) = done.outcome.payload.as_object_mut() {
+        payload.insert(OVERRULED.to_owned(), said.to_string().into());
     }
+    done
 }
 
 /// Where the payload of an overruled outcome has what its agent had chosen.
 const OVERRULED: &str = "overruled";
-
-/// Runs the stage's gates in their order. All of them, so that one fix leg hears of everything.
-fn gates(
-    desk: &mut Desk<'_>,
-    job: &Job<'_>,
-    workspace: &Locked,
-    outcome: &Outcome,
-) -> Result<Judged, Trouble> {
-    let mut judged = Judged::default();
-    for name in &job.stage.gates {
-        let Some(gate) = job.definition.workflow.gate(name.as_str()) else {
-            return Err(Trouble::failed(kind::HARNESS, format!("the workflow has no gate `{name}`")));
-        };
-        // Viewers should see what came before while a long check runs.
-        desk.flush()?;
-        let verdict: Verdict = gate::run(desk, job, gate, workspace, outcome)?;
-        match &gate.check {
-            Check::Review(review) if verdict.rejects() => judged.instead = Some(review.outcome.clone()),
-            _ if verdict.rejects() => judged.failures.extend(verdict.failure.clone()),
-            _ => {}
-        }
-        desk.note(Body::Gate { verdict: Box::new(verdict) });
-        // The tests of a hostile change are hostile code: the next gate judges the work, not what this one made of it.
-        workspace.discard()?;
-    }
-    Ok(judged)
-}
 
 fn report(
     desk: &Desk<'_>,
