@@ -56,11 +56,6 @@ impl Home {
         })
     }
 
-    /// The repositories of a schedule, as it names them.
-    pub fn repositories(&self, schedule: &Schedule) -> Vec<String> {
-        if schedule.repositories.is_empty() { vec![".".to_owned()] } else { schedule.repositories.clone() }
-    }
-
     /// A repository of a schedule, up to date, with what it is run by.
     pub fn locate(&self, desk: &Desk, repository: &str) -> Result<(Source, Project), Error> {
         let git = &desk.world.git;
@@ -91,6 +86,11 @@ fn user(path: &Path) -> Result<Config, Error> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
         Err(source) => Err(Error::ProjectFile { path: path.to_owned(), source }),
     }
+}
+
+/// The repositories of a schedule, as it names them.
+pub fn repositories(schedule: &Schedule) -> Vec<String> {
+    if schedule.repositories.is_empty() { vec![".".to_owned()] } else { schedule.repositories.clone() }
 }
 
 /// The zone of a schedule.

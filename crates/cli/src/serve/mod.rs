@@ -18,7 +18,7 @@ use acquit_core::time::Timestamp;
 use acquit_run::supervise;
 use serde_json::json;
 
-pub use home::{Home, zone};
+pub use home::{Home, repositories, zone};
 
 use crate::desk::Desk;
 use crate::error::Error;

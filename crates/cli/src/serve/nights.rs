@@ -15,7 +15,7 @@ use acquit_core::time::{Span, Timestamp};
 use acquit_run::notify::{self, Notice};
 
 use super::memory::{Branches, Requests, earlier, link};
-use super::{Busy, Daemon, zone};
+use super::{Busy, Daemon, repositories, zone};
 use crate::args::NewTask;
 use crate::desk::Origin;
 use crate::error::Error;
@@ -64,9 +64,8 @@ impl Daemon<'_> {
                         (State::Skipped { reason: reason.to_string() }, format!("is skipped: {reason}"))
                     }
                 };
-                let repositories = self.home.repositories(schedule);
-                let mut night =
-                    Night::new(schedule.name.clone(), one.nominal, state, one.category, &repositories);
+                let places = repositories(schedule);
+                let mut night = Night::new(schedule.name.clone(), one.nominal, state, one.category, &places);
                 night.began = (night.state == State::Running).then_some(now);
                 if store.record(&night)? == Recorded::New {
                     let date = date(schedule, one.nominal);

@@ -27,13 +27,10 @@ impl Daemon<'_> {
     /// Makes messages of what happened since it was last looked.
     pub(super) fn tell(&mut self, store: &mut dyn Store) -> Result<(), Error> {
         let told = !self.home.config.notices.channels.is_empty();
-        let mut after = match store.mark(MARK)? {
-            Some(mark) => mark,
+        let Some(mut after) = store.mark(MARK)? else {
             // What happened before anybody wanted to know is not news.
-            None => {
-                let newest = newest(store)?;
-                return Ok(store.post(&[], Some((MARK, newest)))?);
-            }
+            let newest = newest(store)?;
+            return Ok(store.post(&[], Some((MARK, newest)))?);
         };
         loop {
             let events = store.events(None, after, PAGE)?;
@@ -41,7 +38,7 @@ impl Daemon<'_> {
             after = last.seq;
             let mut messages = Vec::new();
             for event in events.iter().filter(|_| told) {
-                if let Some((what, notice)) = self.notice(store, event)? {
+                if let Some((what, notice)) = notice(store, event)? {
                     let key = format!("event/{}", event.seq);
                     messages.extend(notify::messages(&self.home.config, what, &key, &notice));
                 }
@@ -52,39 +49,6 @@ impl Daemon<'_> {
                 return Ok(());
             }
         }
-    }
-
-    /// What an event is worth telling, if it is.
-    fn notice(&self, store: &mut dyn Store, event: &Event) -> Result<Option<(Told, Notice)>, Error> {
-        let Body::Change { change } = &event.body else { return Ok(None) };
-        let (what, words, text) = match change {
-            Change::RequestOpened { request } => (Told::NeedsPerson, "needs you", request.question.clone()),
-            Change::Ended { end: End::Done } => (Told::Done, "is done", String::new()),
-            Change::Ended { end: End::Failed { reason } } => (Told::Failed, "failed", reason.clone()),
-            Change::Ended { end: End::NoImprovement } => {
-                (Told::Done, "found nothing to improve", String::new())
-            }
-            _ => return Ok(None),
-        };
-        let task = store.task(event.task)?;
-        // What a night came to is told in the morning, once.
-        if what != Told::NeedsPerson && task.seed.wish.metadata.contains_key(key::SCHEDULE) {
-            return Ok(None);
-        }
-        let (id, title) = (event.task, &task.seed.wish.title);
-        let answer = match what {
-            Told::NeedsPerson => format!("\n\nAnswer with `acquit answer {id}`, or look at `acquit inbox`."),
-            Told::Done | Told::Failed | Told::Report => String::new(),
-        };
-        let notice = Notice {
-            event: what.word().to_owned(),
-            title: format!("{id} {words}: {}", shorten(title, 100)),
-            text: format!("{}: {}{answer}", task.seed.project.name, shorten(&text, TEXT)),
-            link: super::memory::link(&task),
-            task: Some(id.to_string()),
-            page: None,
-        };
-        Ok(Some((what, notice)))
     }
 
     /// Sends messages that are due, for a while: a server that does not answer holds up nothing for long.
@@ -115,6 +79,37 @@ impl Daemon<'_> {
         store.delivered(&letter, &delivery)?;
         Ok(Busy::Yes)
     }
+}
+
+/// What an event is worth telling, if it is.
+fn notice(store: &mut dyn Store, event: &Event) -> Result<Option<(Told, Notice)>, Error> {
+    let Body::Change { change } = &event.body else { return Ok(None) };
+    let (what, words, text) = match change {
+        Change::RequestOpened { request } => (Told::NeedsPerson, "needs you", request.question.clone()),
+        Change::Ended { end: End::Done } => (Told::Done, "is done", String::new()),
+        Change::Ended { end: End::Failed { reason } } => (Told::Failed, "failed", reason.clone()),
+        Change::Ended { end: End::NoImprovement } => (Told::Done, "found nothing to improve", String::new()),
+        _ => return Ok(None),
+    };
+    let task = store.task(event.task)?;
+    // What a night came to is told in the morning, once.
+    if what != Told::NeedsPerson && task.seed.wish.metadata.contains_key(key::SCHEDULE) {
+        return Ok(None);
+    }
+    let (id, title) = (event.task, &task.seed.wish.title);
+    let answer = match what {
+        Told::NeedsPerson => format!("\n\nAnswer with `acquit answer {id}`, or look at `acquit inbox`."),
+        Told::Done | Told::Failed | Told::Report => String::new(),
+    };
+    let notice = Notice {
+        event: what.word().to_owned(),
+        title: format!("{id} {words}: {}", shorten(title, 100)),
+        text: format!("{}: {}{answer}", task.seed.project.name, shorten(&text, TEXT)),
+        link: super::memory::link(&task),
+        task: Some(id.to_string()),
+        page: None,
+    };
+    Ok(Some((what, notice)))
 }
 
 /// The number of the newest event.

@@ -13,7 +13,7 @@ use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::report::{Look, table, text};
-use crate::serve::{self, Home, Options, Stop, Until, zone};
+use crate::serve::{self, Home, Options, Stop, Until, repositories, zone};
 
 /// How many tasks of one night run at the same time when it is run by hand.
 const WORKERS: u32 = 4;
@@ -115,7 +115,7 @@ fn list(desk: &Desk, home: &Home, store: &mut dyn Store) -> Result<Exit, Error> 
         if printer.json {
             documents.push(json!({
                 "name": schedule.name, "cron": schedule.cron.to_string(), "zone": schedule.zone,
-                "workflow": schedule.workflow, "repositories": home.repositories(schedule), "state": state,
+                "workflow": schedule.workflow, "repositories": repositories(schedule), "state": state,
                 "next": next.as_ref().map(|run| json!({ "at": run.at.0, "time": run.zoned, "category": run.category })),
                 "last": last,
             }));
@@ -125,7 +125,7 @@ fn list(desk: &Desk, home: &Home, store: &mut dyn Store) -> Result<Exit, Error> 
             schedule.name.to_string(),
             schedule.cron.to_string(),
             schedule.workflow.to_string(),
-            home.repositories(schedule).len().to_string(),
+            repositories(schedule).len().to_string(),
             state.to_owned(),
             next.map_or_else(String::new, |run| match state {
                 "paused" => String::new(),
@@ -212,7 +212,7 @@ fn run(
     let now = store.now()?;
     let zone = zone(schedule)?;
     let category = category.or_else(|| schedule.category(now, &zone).ok().flatten().map(str::to_owned));
-    let mut night = Night::new(name.clone(), now, State::Running, category, &home.repositories(schedule));
+    let mut night = Night::new(name.clone(), now, State::Running, category, &repositories(schedule));
     night.began = Some(now);
     match store.record(&night)? {
         Recorded::New => desk.printer.say(&format!("{name} begins now")),

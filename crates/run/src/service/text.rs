@@ -19,11 +19,10 @@ pub fn systemd(plan: &Plan, manager: Manager) -> String {
         Manager::SystemdSystem => "multi-user.target",
         Manager::SystemdUser | Manager::Launchd => "default.target",
     };
-    let variables: String = plan
-        .variables
-        .iter()
-        .map(|(name, value)| format!("Environment={}\n", quoted(&format!("{name}={value}"), Dollar::Plain)))
-        .collect();
+    let mut variables = String::new();
+    for (name, value) in &plan.variables {
+        variables.push_str(&format!("Environment={}\n", quoted(&format!("{name}={value}"), Dollar::Plain)));
+    }
     format!(
         "\
 [Unit]
@@ -65,13 +64,14 @@ pub fn launchd(plan: &Plan) -> String {
         file = shell(&plan.environment.to_string_lossy()),
         program = shell(&plan.program.to_string_lossy()),
     );
-    let variables: String = plan
-        .variables
-        .iter()
-        .map(|(name, value)| {
-            format!("        <key>{}</key>\n        <string>{}</string>\n", xml(name), xml(value))
-        })
-        .collect();
+    let mut variables = String::new();
+    for (name, value) in &plan.variables {
+        variables.push_str(&format!(
+            "        <key>{}</key>\n        <string>{}</string>\n",
+            xml(name),
+            xml(value)
+        ));
+    }
     format!(
         "\
 <?xml version=\"1.0\" encoding=\"UTF-8\"?>
