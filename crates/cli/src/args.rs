@@ -140,6 +140,31 @@ pub enum Verb {
     /// Read what agents are told.
     #[command(subcommand)]
     Prompt(PromptVerb),
+    /// Follow the schedules and run tasks, until it is stopped.
+    ///
+    /// Everything it knows is in the store, and every leg is a process of its own: it can be killed and started again at any time, and
+    /// there can be several. The configuration is that of the repository it is started in, or your own file where there is none.
+    /// Ctrl-C and SIGTERM stop it; what runs goes on by itself.
+    #[command(
+        after_help = "Examples:\n  acquit serve\n  acquit serve --once            # do what is due, then end: for cron\n  acquit service install         # let the system keep it running"
+    )]
+    Serve {
+        /// Do what is due now, wait for it to end, and stop.
+        #[arg(long)]
+        once: bool,
+        /// When stopped, begin nothing more and wait for the legs that run.
+        #[arg(long)]
+        drain: bool,
+        /// How many tasks run at the same time.
+        #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        workers: u32,
+    },
+    /// Look at schedules, pause them, run one now.
+    #[command(subcommand)]
+    Schedule(ScheduleVerb),
+    /// Let the system run `acquit serve`: systemd, or launchd on macOS.
+    #[command(subcommand)]
+    Service(ServiceVerb),
     /// Say which coding agents are here: their version, whether they can log in, and what they lack.
     ///
     /// Nothing is asked of a model, and nothing is sent anywhere. A login is looked for where the agent keeps it; whether the
@@ -272,6 +297,68 @@ pub enum ConfigVerb {
         /// Say of each which file it comes from.
         #[arg(long)]
         origin: bool,
+    },
+}
+
+/// What can be done with schedules.
+#[derive(Subcommand, Debug)]
+pub enum ScheduleVerb {
+    /// List the schedules with their next runs and what became of the last.
+    List,
+    /// Show when a schedule runs next.
+    Next {
+        /// Which; all if none is named.
+        name: Option<Name>,
+        /// How many runs.
+        #[arg(short = 'n', long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        count: u32,
+    },
+    /// Run a schedule now, whatever the time, and wait for its end.
+    Run {
+        /// Which.
+        name: Name,
+        /// Begin with this category instead of the day's.
+        #[arg(long)]
+        category: Option<String>,
+    },
+    /// Do not follow a schedule until it is resumed. What runs goes on.
+    Pause {
+        /// Which.
+        name: Name,
+    },
+    /// Follow a schedule again, from now on.
+    Resume {
+        /// Which.
+        name: Name,
+    },
+}
+
+/// What can be done with the service.
+#[derive(Subcommand, Debug)]
+pub enum ServiceVerb {
+    /// Write the service for this repository and start it.
+    Install {
+        /// For the machine instead of your login: runs as the user who calls, and needs root.
+        #[arg(long)]
+        system: bool,
+        /// Print what would be written and called, and do nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Say whether it is installed and runs.
+    Status {
+        /// That of the machine.
+        #[arg(long)]
+        system: bool,
+    },
+    /// Stop it and remove what was written. Tasks and their work stay.
+    Uninstall {
+        /// That of the machine.
+        #[arg(long)]
+        system: bool,
+        /// Print what would be removed and called, and do nothing.
+        #[arg(long)]
+        dry_run: bool,
     },
 }
 

@@ -148,6 +148,36 @@ pub enum Error {
     /// Stages that name what the configuration does not have.
     #[error("find the agent and the secrets of every stage\n{}", lines(.0))]
     Lacking(Vec<acquit_core::config::Lacking>),
+    /// A category for a workflow that does not vary.
+    #[error("begin `{workflow}` with `{category}`: it has no variation")]
+    NoCategory {
+        /// The workflow.
+        workflow: Name,
+        /// What it should begin with.
+        category: String,
+    },
+    /// A schedule that is not there.
+    #[error("find the schedule `{name}`{}", if known.is_empty() { String::new() } else { format!("; there are: {known}") })]
+    NoSchedule {
+        /// Its name.
+        name: Name,
+        /// Those that exist.
+        known: String,
+    },
+    /// A time zone that this machine does not know.
+    #[error("find the time zone `{zone}` of the schedule `{schedule}`")]
+    NoZone {
+        /// The schedule.
+        schedule: Name,
+        /// The zone.
+        zone: String,
+    },
+    /// The system's services.
+    #[error(transparent)]
+    Service(#[from] acquit_run::service::Error),
+    /// A kind of system that has none that is known here.
+    #[error("find systemd or launchd: this system has neither")]
+    NoServices,
     /// Several workflows and no default.
     #[error("choose a workflow; there are: {0}")]
     WhichWorkflow(String),
@@ -215,6 +245,10 @@ impl Error {
             | Self::Mistakes(_)
             | Self::NoWorkflow { .. }
             | Self::WhichWorkflow(_)
+            | Self::NoCategory { .. }
+            | Self::NoSchedule { .. }
+            | Self::NoZone { .. }
+            | Self::NoServices
             | Self::Lacking(_)
             | Self::EmptyTitle
             | Self::NoLeg { .. }
@@ -234,6 +268,7 @@ impl Error {
             | Self::Harness(_)
             | Self::Workspace { .. }
             | Self::Forge { .. }
+            | Self::Service(_)
             | Self::Init(init::Error::File { .. })
             | Self::File { .. }
             | Self::Stalled { .. }
@@ -273,10 +308,23 @@ impl Error {
             Self::NoWorkflow { .. } => {
                 "name one of those with --workflow, or in `workflow` of .acquit/acquit.toml"
             }
+            Self::NoValue { .. } => "name one of those with --var",
+            Self::NotShipped { .. } => "`acquit workflow list` says where each comes from",
+            Self::NoSection { .. } => "leave out --section to see all of it",
             Self::NoLeg { .. } => "`acquit task show` lists the legs of a task",
             Self::Stalled { .. } => {
                 "the end of that file says why; `acquit run` with the task's id tries again"
             }
+            Self::NoSchedule { .. } => {
+                "schedules stand in acquit.toml as [[schedule]]; see docs/nightshift.md"
+            }
+            Self::NoCategory { .. } => {
+                "mend `category` of the schedule, or `values` of the workflow's [variation]"
+            }
+            Self::NoZone { .. } => {
+                "write it as in \"Europe/Berlin\"; the machine's list is in /usr/share/zoneinfo"
+            }
+            Self::NoServices => "`acquit serve` runs in any terminal; let what your system has start it",
             Self::NoHome => "set ACQUIT_HOME to a folder that acquit may write to",
             Self::NotInitialised(_) => "run `acquit init` in the repository first",
             Self::WhichWorkflow(_) => "name one with --workflow, or set `workflow` in .acquit/acquit.toml",
@@ -303,9 +351,11 @@ impl Error {
             | Self::Harness(_)
             | Self::Workspace { .. }
             | Self::Forge { .. }
+            | Self::Service(_)
             | Self::Illegal { .. }
             | Self::File { .. }
             | Self::Output(_)
+            | Self::Prompt(acquit_core::context::Error::Template { .. })
             | Self::Signals(_) => return None,
         };
         Some(text.to_owned())

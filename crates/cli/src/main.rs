@@ -10,6 +10,7 @@ mod interrupt;
 mod project;
 mod relay;
 mod report;
+mod serve;
 mod shipped;
 mod verbs;
 
@@ -107,6 +108,13 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
                 &verbs::sandbox::Wanted { policy, network, hosts, read, write, mode, command },
             )
         }
+        Verb::Serve { once, drain, workers } => {
+            let stop = if drain { serve::Stop::Drain } else { serve::Stop::Leave };
+            let until = if once { serve::Until::Done } else { serve::Until::Stopped };
+            verbs::serve::serve(&desk, serve::Options { until, stop, most: workers, only: None })
+        }
+        Verb::Schedule(verb) => verbs::schedule::schedule(&desk, verb),
+        Verb::Service(verb) => verbs::service::service(&desk, verb),
         Verb::Agents => verbs::agents::agents(&desk),
         Verb::Config(args::ConfigVerb::Show { origin }) => verbs::config::show(&desk, origin),
         Verb::Demo { keep } => verbs::demo::demo(desk, keep),

@@ -51,6 +51,7 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         name: name(called),
         work: Work::Agent(work),
         gates: Vec::new(),
+        stop: acquit_core::workflow::Stop::AtEnd,
         fix: None,
         on: on.collect(),
         limits: Limits::default(),
@@ -65,6 +66,7 @@ fn definition() -> Definition {
     Definition {
         form: Definition::FORM,
         workflow: Workflow {
+            branch_prefix: None,
             name: name("feature"),
             description: String::new(),
             start: name("plan"),
@@ -299,6 +301,7 @@ fn variables_come_from_project_workflow_and_task_but_builtin_ones_are_nobodys() 
         ("colour", "red"),
         ("date", "2026-01-31"),
         ("handoff_file", "/out/handoff.json"),
+        ("headline", "Add a --json flag"),
         ("leg", "T-7.3"),
         ("output_dir", "/out"),
         ("stage", "code"),

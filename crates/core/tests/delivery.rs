@@ -81,6 +81,7 @@ fn task(text: &str) -> (Task, Vec<Verdict>) {
     evidence.figure("assert-red", 2);
     evidence.find(Weight::Noted, "rule", text, None);
     let verdict = Verdict {
+        reused: None,
         gate: Name::literal("tdd"),
         passed: true,
         severity: Severity::Error,

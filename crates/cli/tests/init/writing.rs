@@ -76,7 +76,8 @@ fn an_interrupted_init_can_be_repeated() {
 
 #[test]
 fn nothing_is_written_through_a_link() {
-    let plan = plan(Path::new("/nonexistent"), OsStr::new(""));
+    let mut plan = plan(Path::new("/nonexistent"), OsStr::new(""));
+    plan.files.insert(0, (".acquit/workflows/feature.toml".into(), String::new()));
     let outside = repository(&[("victim", "untouched")]);
     for link in [".acquit", ".acquit/workflows"] {
         let folder = repository(&[]);

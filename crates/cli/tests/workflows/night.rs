@@ -89,7 +89,7 @@ const COST: u64 = 1_000;
 fn night(workflow: &Workflow, luck: &[Luck; 5]) -> (Task, Vec<String>) {
     let mut task = task();
     let mut stages = Vec::new();
-    let mut apply = |task: &mut Task, input: Input| {
+    let apply = |task: &mut Task, input: Input| {
         for change in decide(task, workflow, input).unwrap() {
             task.apply(&change);
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Begin, Consent, Limits, Stage, Target, Transition, Variation, Work, Workflow};
+use super::{Begin, Consent, Limits, Stage, Stop, Target, Transition, Variation, Work, Workflow};
 use crate::config::toml::{At, Place};
 use crate::failure::kind;
 use crate::gate::Gate;
@@ -42,6 +42,7 @@ pub(super) struct StageDraft {
     /// `None` if it could not be read.
     pub(super) work: Option<Work>,
     pub(super) gates: Vec<At<Name>>,
+    pub(super) stop: Stop,
     pub(super) fix: Option<At<Name>>,
     /// Where `on` stands; `None` if there is none.
     pub(super) on_place: Option<Place>,
@@ -131,6 +132,7 @@ impl StageDraft {
             name: self.name.value,
             work: self.work?,
             gates: self.gates.into_iter().map(|gate| gate.value).collect(),
+            stop: self.stop,
             fix: self.fix.map(|fix| fix.value),
             on: self.on.into_iter().map(TransitionDraft::build).collect(),
             limits: self.limits,

@@ -72,8 +72,11 @@ pub struct Stage {
     pub name: Name,
     /// What happens in it.
     pub work: Work,
-    /// The gates that its work must stand, in this order.
+    /// The gates that its work must stand.
     pub gates: Vec<Name>,
+    /// When enough of them have spoken.
+    #[serde(default)]
+    pub stop: Stop,
     /// The stage that mends what a gate rejects. Without one the stage itself is tried again.
     pub fix: Option<Name>,
     /// Where each outcome leads.
@@ -96,6 +99,17 @@ pub enum Begin {
     Work,
     /// The task's base: each try begins with a clean tree. What earlier ones left is kept aside.
     Base,
+}
+
+/// When enough gates have spoken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// When all have: whoever mends hears of everything at once.
+    #[default]
+    AtEnd,
+    /// When one rejects the work.
+    AtFirst,
 }
 
 /// When a stage needs a person's word.

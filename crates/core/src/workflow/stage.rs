@@ -2,7 +2,7 @@
 
 use super::draft::{StageDraft, TransitionDraft};
 use super::gates::{PROJECT, UNBROKEN, unbroken};
-use super::{Action, AgentWork, Begin, Commits, Consent, Continue, Limits, Mode, Target, Work};
+use super::{Action, AgentWork, Begin, Commits, Consent, Continue, Limits, Mode, Stop, Target, Work};
 use crate::config;
 use crate::config::toml::{At, Source, Table, Value, did_you_mean, quoted, sentence};
 use crate::gate::Gate;
@@ -50,7 +50,8 @@ const OF_AGENTS: [&str; 14] = [
     "network",
     "session",
 ];
-const OF_GATES: [&str; 2] = ["gates", "fix"];
+const OF_GATES: [&str; 3] = ["gates", "fix", "stop"];
+const STOPS: [(&str, Stop); 2] = [("end", Stop::AtEnd), ("first", Stop::AtFirst)];
 const OF_CONSENT: [&str; 2] = ["approval", "irreversible"];
 
 /// What all stages of a workflow are read with.
@@ -98,6 +99,7 @@ pub(super) fn read(
     let mut from = Begin::default();
     let work = work(&mut table, kind, part, &mut limits, &mut from);
     let gates = gates(&mut table, part, whole);
+    let stop = table.word("stop", &STOPS).map(|stop| stop.value).unwrap_or_default();
     let fix = table.name("fix");
     *whole &= fix.is_some() || !table.has("fix");
     let consent = consent(&mut table);
@@ -111,6 +113,7 @@ pub(super) fn read(
         name: At { value: name, place: key.place },
         work,
         gates,
+        stop,
         fix,
         on_place,
         on: on.unwrap_or_default(),

@@ -53,6 +53,7 @@ pub(crate) fn stage(called: &str, work: Work) -> Stage {
         name: name(called),
         work,
         gates: Vec::new(),
+        stop: acquit_core::workflow::Stop::AtEnd,
         fix: None,
         on: BTreeMap::new(),
         limits: Limits::default(),
@@ -100,6 +101,7 @@ impl Build for Stage {
 
 pub(crate) fn workflow(stages: Vec<Stage>, budgets: &[(&str, u32)]) -> Workflow {
     Workflow {
+        branch_prefix: None,
         name: name("flow"),
         description: String::new(),
         start: stages[0].name.clone(),

@@ -173,7 +173,7 @@ pub fn feedback(world: &World, task: &Task, definition: &Definition) -> Result<V
 }
 
 /// The file of a path in the configuration, which may begin with `~/`.
-pub(crate) fn file(world: &World, written: &str) -> Option<PathBuf> {
+pub fn file(world: &World, written: &str) -> Option<PathBuf> {
     match written.strip_prefix("~/") {
         Some(rest) => Some(PathBuf::from(world.environment.get("HOME")?).join(rest)),
         None => Some(PathBuf::from(written)),

@@ -6,19 +6,20 @@ use std::time::Duration;
 use acquit_core::definition::Definition;
 use acquit_core::event::{Body, Level, Step};
 use acquit_core::failure::{Failure, kind};
-use acquit_core::gate::{Check, Verdict};
 use acquit_core::ids::Name;
 use acquit_core::leg::{Ending, Entry, Purpose, Report};
+use acquit_core::night;
 use acquit_core::outcome::{self, Left, Outcome, Source as Reported, Wrong};
 use acquit_core::task::Task;
 use acquit_core::workflow::{Action, AgentWork, Mode, Stage, Work};
 
 use super::desk::Desk;
 use super::{Trouble, artifacts, enclosure, guard, perform, review, sync, turn};
+use crate::gate::{self, Judged};
 use crate::git::{CommitId, Identity, Source};
 use crate::workspace::{Leftovers, Locked, Rules, Work as Collected, Workspace};
 use crate::world::LegFolder;
-use crate::{gate, mcp, untrusted};
+use crate::{mcp, untrusted};
 
 /// How long a leg waits for what an earlier harness left running in the workspace: a git process that is killed with nobody
 /// ends by itself, and only a very large checkout takes longer than this.
@@ -29,8 +30,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) struct Job<'a> {
     pub(crate) task: &'a Task,
     pub(crate) definition: &'a Definition,
-    pub(super) entry: &'a Entry,
-    pub(super) stage: &'a Stage,
+    pub(crate) entry: &'a Entry,
+    pub(crate) stage: &'a Stage,
     pub(crate) source: Source,
     /// The commit that the leg starts from.
     pub(super) start: CommitId,
@@ -116,8 +117,8 @@ pub(super) fn stage(
     // An action runs its gates before it does anything.
     let gated = !asks && !matches!(stage.work, Work::Action { .. });
     let judged =
-        if gated { gates(desk, &job, &stage.gates, &workspace, &done.outcome)? } else { Judged::default() };
-    let done = judged.overrule(desk, done);
+        if gated { gate::all(desk, &job, &stage.gates, &workspace, &done.outcome)? } else { Judged::default() };
+    let done = overrule(desk, judged.instead.as_ref(), done);
     failures.extend(judged.failures);
     let proof = if gated && !stage.gates.is_empty() { Proof::Given } else { Proof::Missing };
     desk.step(Step::Gates);
@@ -266,6 +267,9 @@ fn read_outcome(
         None => return Err(wrong(Wrong::Silence)),
     };
     outcome::check(&outcome, &job.stage.on).map_err(wrong)?;
+    if let Some(words) = proposed_before(job, &outcome) {
+        return Err(Trouble::failed(kind::OUTCOME, words));
+    }
     if idle && mode.success() == Some(outcome.name.as_str()) {
         return Err(nothing());
     }
@@ -274,6 +278,13 @@ fn read_outcome(
         return Err(Trouble::failed(kind::AGENT, reason));
     }
     Ok(outcome)
+}
+
+/// Why what an analyst chose is not taken, where the task knows what earlier nights proposed. Told by code, not by the agent.
+fn proposed_before(job: &Job<'_>, outcome: &Outcome) -> Option<String> {
+    let earlier = job.task.seed.wish.metadata.get(night::key::EARLIER)?;
+    let earlier: Vec<night::memory::Proposal> = serde_json::from_str(earlier).ok()?;
+    night::memory::refusal(&earlier, &outcome.payload)
 }
 
 /// What stands in the handoff file.
@@ -287,65 +298,24 @@ fn handed_over(folder: &LegFolder) -> Result<Option<Outcome>, Wrong> {
     outcome::from_handoff(&text.unwrap_or_default())
 }
 
-/// What the gates came to.
-#[derive(Default)]
-pub(super) struct Judged {
-    /// What is to be mended.
-    pub(super) failures: Vec<Failure>,
-    /// How the stage ends instead, because of what its own agent found.
-    instead: Option<Name>,
-}
-
-impl Judged {
-    /// Takes the outcome that the stage ends with, whatever its agent chose; what it chose is kept beside it. A review that found
-    /// something critical sends the work back on the way that the workflow has for that, so that whatever is mended
-    /// stands the same gates again.
-    fn overrule(&self, desk: &mut Desk<'_>, mut done: Done) -> Done {
-        let Some(name) = self.instead.as_ref().filter(|name| **name != done.outcome.name) else {
-            return done;
-        };
-        let said = std::mem::replace(&mut done.outcome.name, name.clone());
-        desk.notice(
-            Level::Warning,
-            format!("the review ended `{said}` with a critical finding: taken as `{name}`"),
-        );
-        if let Some(payload) = done.outcome.payload.as_object_mut() {
-            payload.insert(OVERRULED.to_owned(), said.to_string().into());
-        }
-        done
+/// Takes the outcome that the stage ends with because of what its own agent found, whatever that agent chose; what it chose is
+/// kept beside it. A review that found something critical sends the work back on the way that the workflow has for that, so
+/// that whatever is mended stands the same gates again.
+fn overrule(desk: &mut Desk<'_>, instead: Option<&Name>, mut done: Done) -> Done {
+    let Some(name) = instead.filter(|name| **name != done.outcome.name) else { return done };
+    let said = std::mem::replace(&mut done.outcome.name, name.clone());
+    desk.notice(
+        Level::Warning,
+        format!("the review ended `{said}` with a critical finding: taken as `{name}`"),
+    );
+    if let Some(payload) = done.outcome.payload.as_object_mut() {
+        payload.insert(OVERRULED.to_owned(), said.to_string().into());
     }
+    done
 }
 
 /// Where the payload of an overruled outcome has what its agent had chosen.
 const OVERRULED: &str = "overruled";
-
-/// Runs gates in their order. All of them, so that one fix leg hears of everything.
-pub(super) fn gates(
-    desk: &mut Desk<'_>,
-    job: &Job<'_>,
-    names: &[Name],
-    workspace: &Locked,
-    outcome: &Outcome,
-) -> Result<Judged, Trouble> {
-    let mut judged = Judged::default();
-    for name in names {
-        let Some(gate) = job.definition.workflow.gate(name.as_str()) else {
-            return Err(Trouble::failed(kind::HARNESS, format!("the workflow has no gate `{name}`")));
-        };
-        // Viewers should see what came before while a long check runs.
-        desk.flush()?;
-        let verdict: Verdict = gate::run(desk, job, gate, workspace, outcome)?;
-        match &gate.check {
-            Check::Review(review) if verdict.rejects() => judged.instead = Some(review.outcome.clone()),
-            _ if verdict.rejects() => judged.failures.extend(verdict.failure.clone()),
-            _ => {}
-        }
-        desk.note(Body::Gate { verdict: Box::new(verdict) });
-        // The tests of a hostile change are hostile code: the next gate judges the work, not what this one made of it.
-        workspace.discard()?;
-    }
-    Ok(judged)
-}
 
 fn report(
     desk: &Desk<'_>,

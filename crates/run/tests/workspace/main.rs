@@ -11,6 +11,7 @@ mod crash;
 mod hostile;
 mod kit;
 mod life;
+mod mirror;
 mod publish;
 mod push;
 mod rebase;

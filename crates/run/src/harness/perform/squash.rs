@@ -14,9 +14,10 @@ use acquit_core::ids::Name;
 use acquit_core::outcome;
 use acquit_core::workflow::Commits;
 
+use crate::gate;
 use crate::git::{CommitId, Identity, Signing, User};
 use crate::harness::desk::Desk;
-use crate::harness::work::{Done, Job, Moved, Proof, by_harness, gates};
+use crate::harness::work::{Done, Job, Moved, Proof, by_harness};
 use crate::harness::{Trouble, guard, sync};
 use crate::workspace::{Locked, Piece, Seal};
 
@@ -107,7 +108,7 @@ pub(super) fn judged(
     names: &[Name],
     workspace: &Locked,
 ) -> Result<Vec<Failure>, Trouble> {
-    Ok(gates(desk, job, names, workspace, &by_harness(outcome::DONE).outcome)?.failures)
+    Ok(gate::all(desk, job, names, workspace, &by_harness(outcome::DONE).outcome)?.failures)
 }
 
 /// The end of an action whose gates said no. The work stands where it was brought.
