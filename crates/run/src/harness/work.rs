@@ -41,8 +41,8 @@ pub(crate) struct Job<'a> {
 
 impl Job<'_> {
     /// The commit that the task's work is compared with.
-    pub(crate) fn base(&self) -> Result<CommitId, Trouble> {
-        Ok(self.base.clone())
+    pub(crate) fn base(&self) -> CommitId {
+        self.base.clone()
     }
 }
 
@@ -116,8 +116,11 @@ pub(super) fn stage(
     let mut failures = done.failures.clone();
     // An action runs its gates before it does anything.
     let gated = !asks && !matches!(stage.work, Work::Action { .. });
-    let judged =
-        if gated { gate::all(desk, &job, &stage.gates, &workspace, &done.outcome)? } else { Judged::default() };
+    let judged = if gated {
+        gate::all(desk, &job, &stage.gates, &workspace, &done.outcome)?
+    } else {
+        Judged::default()
+    };
     let done = overrule(desk, judged.instead.as_ref(), done);
     failures.extend(judged.failures);
     let proof = if gated && !stage.gates.is_empty() { Proof::Given } else { Proof::Missing };
