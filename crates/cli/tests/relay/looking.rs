@@ -31,7 +31,7 @@ fn progress_is_shown_while_the_agent_works() {
     std::fs::write(sandbox.place("go"), "").unwrap();
     let ran = run.wait().must(0);
     assert!(ran.err.contains("✓ pr_ready") && ran.err.contains("● deliver leg 2"), "{}", ran.err);
-    ran.said("git merge acquit/do-it-T-1");
+    ran.said("acquit merge T-1");
 }
 
 #[test]
