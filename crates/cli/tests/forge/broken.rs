@@ -125,7 +125,7 @@ fn a_rate_limit_is_waited_for_and_spends_no_retry() {
         assert_eq!(held.len(), 1);
         assert!(held[0].starts_with("waits 2.0s for the forge"), "{held:?}");
         let task = world.sandbox.task();
-        let spent: Vec<&str> = task.spent.keys().map(|name| name.as_str()).collect();
+        let spent: Vec<&str> = task.spent.keys().map(acquit_core::ids::Name::as_str).collect();
         assert_eq!(spent, ["forge"], "no other budget");
     }
 }

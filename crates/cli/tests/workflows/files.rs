@@ -41,7 +41,11 @@ fn a_copy_counts_before_the_programs_own_and_is_never_written_over() {
     let role = sandbox.acquit(&["prompt", "show", "--stage", "code", "--section", "role", "x"]).must(0);
     role.said("Mine for T-0.");
 
+    let workflow = sandbox.repo.path().join(".acquit/workflows/feature.toml");
+    let changed = std::fs::read_to_string(&workflow).unwrap() + "# mine\n";
+    std::fs::write(&workflow, &changed).unwrap();
     sandbox.acquit(&["workflow", "eject", "feature"]).must(2).said("--force");
+    assert_eq!(std::fs::read_to_string(&workflow).unwrap(), changed);
     sandbox.acquit(&["workflow", "eject", "bugfix"]).must(0).said("kept .acquit/agents/coder.md");
     assert!(std::fs::read_to_string(&file).unwrap().contains("Mine"));
     sandbox.acquit(&["workflow", "eject", "feature", "--force"]).must(0);

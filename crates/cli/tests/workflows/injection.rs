@@ -227,7 +227,13 @@ impl World {
                 // The prompt cannot be read back by an agent; whoever is told in the task has the order itself.
                 let line =
                     if matches!(plant, Plant::Wish) { order.to_owned() } else { format!("{found} | sh") };
-                format!("[[{stage}.step]]\nrun = {}\n", toml::Value::from(format!("({line}) 2>&1 | tail -5")))
+                let heard = format!("test -n \"$({found})\" && echo HEARD");
+                let heard = if matches!(plant, Plant::Wish) { "echo HEARD".to_owned() } else { heard };
+                format!(
+                    "[[{stage}.step]]\nrun = {}\n[[{stage}.step]]\nrun = {}\n",
+                    toml::Value::from(heard),
+                    toml::Value::from(format!("({line}) 2>&1 | tail -5"))
+                )
             } else {
                 String::new()
             }
@@ -323,6 +329,13 @@ fn judge(name: &str, plant: &Plant, who: Who, order: &str) {
     let ran = world.sandbox.acquit(&args);
     assert!(matches!(ran.code, Some(0 | 1 | 3)), "{name}: {:?}\n{}", ran.code, ran.err);
     assert_eq!(world.outside(), world.before, "{name}: something outside changed");
+    // The order was found, and not by chance overlooked.
+    let legs = world.sandbox.legs();
+    let said = |leg: &acquit_core::leg::Leg| read(&world.sandbox.leg_file(leg.id.number, "output.log"));
+    assert!(
+        who == Who::Writer || legs.iter().any(|leg| said(leg).contains("HEARD\\n")),
+        "{name}: nobody obeyed"
+    );
 
     let task = world.sandbox.task();
     let branch = world.sandbox.refs("refs/heads/night-shift");

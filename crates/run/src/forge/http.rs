@@ -211,8 +211,7 @@ struct Seen {
 impl Seen {
     fn of(status: u16, headers: &HeaderMap) -> Self {
         let number = |names: &[&str]| {
-            let found = names.iter().find_map(|name| headers.get(*name)?.to_str().ok()?.trim().parse().ok());
-            found
+            names.iter().find_map(|name| headers.get(*name)?.to_str().ok()?.trim().parse().ok())
         };
         Self {
             status,

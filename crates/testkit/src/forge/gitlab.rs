@@ -35,9 +35,10 @@ pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
         ("GET", ["members", "all", user]) => {
             let name = user.parse().ok().and_then(|id| state.user_of(id)).unwrap_or_default();
             let mut remarks = state.pulls.iter().flat_map(|pull| &pull.remarks);
-            match remarks.any(|remark| remark.author == name && remark.trusted) {
-                true => Reply::new(200, json!({ "username": name, "access_level": 30 })),
-                false => Reply::message(404, "404 Not found"),
+            if remarks.any(|remark| remark.author == name && remark.trusted) {
+                Reply::new(200, json!({ "username": name, "access_level": 30 }))
+            } else {
+                Reply::message(404, "404 Not found")
             }
         }
         (method, ["merge_requests", number, rest @ ..]) => {

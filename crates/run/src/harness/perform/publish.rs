@@ -122,7 +122,7 @@ pub(super) fn perform(
             match way.answer(known.number, thread, &forge::done(commit.as_str())) {
                 Ok(()) => answered.push(origin.id.clone()),
                 Err(error) => {
-                    published.remarks.push(format!("a comment was not answered: failed to {error}"))
+                    published.remarks.push(format!("a comment was not answered: failed to {error}"));
                 }
             }
         }
@@ -209,7 +209,7 @@ fn push(
     match sent.map_err(|error| away(desk, job, place, token, error))? {
         Sent::There => {}
         Sent::Foreign { found } => {
-            let at = found.map_or_else(|| "something else".to_owned(), |found| format!("{}", found.short()));
+            let at = found.map_or_else(|| "something else".to_owned(), |found| found.short().to_owned());
             return Err(person(format!(
                 "somebody else moved the branch {branch} of {}: it is at {at}, which acquit did not push. Nothing was \
                  overwritten. Take what is there into account, or remove the branch at the forge, and let the task go on",
