@@ -15,5 +15,6 @@ mod life;
 mod mirror;
 mod publish;
 mod push;
+mod rebase;
 mod scratch;
 mod source;
