@@ -298,6 +298,7 @@ fn variables_come_from_project_workflow_and_task_but_builtin_ones_are_nobodys() 
         ("colour", "red"),
         ("date", "2026-01-31"),
         ("handoff_file", "/out/handoff.json"),
+        ("headline", "Add a --json flag"),
         ("leg", "T-7.3"),
         ("output_dir", "/out"),
         ("stage", "code"),

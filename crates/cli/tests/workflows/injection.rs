@@ -353,20 +353,12 @@ fn judge(name: &str, plant: &Plant, who: Who, order: &str) {
         assert_eq!(git(here, &["rev-parse", &format!("{branch}^")]).trim(), base, "{name}");
         assert_eq!(git(here, &["show", &format!("{branch}:good.txt")]).trim(), "good", "{name}");
         let message = git(here, &["log", "-1", "--format=%B", branch]);
-        for alive in [
-            "@everyone",
-            "fixes #1",
-            "closes #2",
-            "/merge\n",
-            "<img",
-            "<!--",
-            "@admin",
-            "\u{202e}",
-            "Signed-off-by",
-        ] {
-            let at_line = message.lines().any(|line| line.starts_with(alive));
-            let anywhere = alive != "Signed-off-by" && message.contains(alive);
-            assert!(!at_line && !anywhere, "{name}: {alive} in\n{message}");
+        for alive in ["@everyone", "fixes #1", "closes #2", "<img", "<!--", "@admin", "\u{202e}"] {
+            assert!(!message.contains(alive), "{name}: {alive} in\n{message}");
+        }
+        // These mean something only where a line begins.
+        for alive in ["/merge", "Signed-off-by"] {
+            assert!(!message.lines().any(|line| line.starts_with(alive)), "{name}: {alive} in\n{message}");
         }
         assert_eq!(message.matches("\nTask: ").count(), 1, "{name}\n{message}");
         let all = git(here, &["log", "-p", "--all", "--format=%B"]);
