@@ -85,6 +85,12 @@ pub enum Verb {
         /// Why.
         reason: String,
     },
+    /// Take up what was said about a task's request at its forge, by people who may write there: comments, reviews, failed checks.
+    /// `acquit run` then goes on with it, where the workflow's publishing stage leads on `changes_requested`.
+    Feedback {
+        /// The task, such as T-1.
+        task: TaskId,
+    },
     /// Show what happened in a task: its events and what its agents said.
     Logs {
         /// The task, such as T-1.
@@ -99,12 +105,66 @@ pub enum Verb {
         #[arg(long)]
         all: bool,
     },
+    /// Show one task in full: what was asked, its stages, gates with their evidence, its commit, and what to do with it.
+    Show {
+        /// The task, such as T-1.
+        task: TaskId,
+    },
+    /// Show what a task changed, against the commit of the base branch that it stands on.
+    ///
+    /// No pager is started, and whatever a file has in it that would act on a terminal is shown as an escape.
+    #[command(
+        after_help = "Examples:\n  acquit diff T-1\n  acquit diff T-1 --stat\n  acquit diff T-1 --json    # { \"base\": …, \"files\": [ … ], \"diff\": … }"
+    )]
+    Diff {
+        /// The task, such as T-1.
+        task: TaskId,
+        /// Only the files, and how much of each.
+        #[arg(long)]
+        stat: bool,
+    },
+    /// Merge the work of a task that is done into its base branch.
+    ///
+    /// If the branch has moved since the work was proven, the work is brought onto it and its gates are run again. A clean checkout
+    /// of the branch follows; one with changes in it is left alone, and nothing is merged. Nothing is pushed.
+    #[command(
+        after_help = "Exit codes:\n  0  merged, or already there\n  2  the task is not done, or the branch's checkout has changes\n  3  a person must decide: a conflict, or gates that reject the result\n\nExamples:\n  acquit merge T-1"
+    )]
+    Merge {
+        /// The task, such as T-1.
+        task: TaskId,
+    },
     /// Look at workflows and find their mistakes.
     #[command(subcommand)]
     Workflow(WorkflowVerb),
     /// Read what agents are told.
     #[command(subcommand)]
     Prompt(PromptVerb),
+    /// Follow the schedules and run tasks, until it is stopped.
+    ///
+    /// Everything it knows is in the store, and every leg is a process of its own: it can be killed and started again at any time, and
+    /// there can be several. The configuration is that of the repository it is started in, or your own file where there is none.
+    /// Ctrl-C and SIGTERM stop it; what runs goes on by itself.
+    #[command(
+        after_help = "Examples:\n  acquit serve\n  acquit serve --once            # do what is due, then end: for cron\n  acquit service install         # let the system keep it running"
+    )]
+    Serve {
+        /// Do what is due now, wait for it to end, and stop.
+        #[arg(long)]
+        once: bool,
+        /// When stopped, begin nothing more and wait for the legs that run.
+        #[arg(long)]
+        drain: bool,
+        /// How many tasks run at the same time.
+        #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        workers: u32,
+    },
+    /// Look at schedules, pause them, run one now.
+    #[command(subcommand)]
+    Schedule(ScheduleVerb),
+    /// Let the system run `acquit serve`: systemd, or launchd on macOS.
+    #[command(subcommand)]
+    Service(ServiceVerb),
     /// Say which coding agents are here: their version, whether they can log in, and what they lack.
     ///
     /// Nothing is asked of a model, and nothing is sent anywhere. A login is looked for where the agent keeps it; whether the
@@ -237,6 +297,68 @@ pub enum ConfigVerb {
         /// Say of each which file it comes from.
         #[arg(long)]
         origin: bool,
+    },
+}
+
+/// What can be done with schedules.
+#[derive(Subcommand, Debug)]
+pub enum ScheduleVerb {
+    /// List the schedules with their next runs and what became of the last.
+    List,
+    /// Show when a schedule runs next.
+    Next {
+        /// Which; all if none is named.
+        name: Option<Name>,
+        /// How many runs.
+        #[arg(short = 'n', long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        count: u32,
+    },
+    /// Run a schedule now, whatever the time, and wait for its end.
+    Run {
+        /// Which.
+        name: Name,
+        /// Begin with this category instead of the day's.
+        #[arg(long)]
+        category: Option<String>,
+    },
+    /// Do not follow a schedule until it is resumed. What runs goes on.
+    Pause {
+        /// Which.
+        name: Name,
+    },
+    /// Follow a schedule again, from now on.
+    Resume {
+        /// Which.
+        name: Name,
+    },
+}
+
+/// What can be done with the service.
+#[derive(Subcommand, Debug)]
+pub enum ServiceVerb {
+    /// Write the service for this repository and start it.
+    Install {
+        /// For the machine instead of your login: runs as the user who calls, and needs root.
+        #[arg(long)]
+        system: bool,
+        /// Print what would be written and called, and do nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Say whether it is installed and runs.
+    Status {
+        /// That of the machine.
+        #[arg(long)]
+        system: bool,
+    },
+    /// Stop it and remove what was written. Tasks and their work stay.
+    Uninstall {
+        /// That of the machine.
+        #[arg(long)]
+        system: bool,
+        /// Print what would be removed and called, and do nothing.
+        #[arg(long)]
+        dry_run: bool,
     },
 }
 

@@ -21,7 +21,7 @@ use acquit_store::{Clock, Location};
 use crate::args::NewTask;
 use crate::environment::Surroundings;
 use crate::error::Error;
-use crate::project::Files;
+use crate::project::{Files, Project};
 use crate::report::Printer;
 
 /// A decision is tried again so often when somebody else changed the task in between.
@@ -90,6 +90,20 @@ impl Desk {
         }
         let source = self.source()?;
         let project = self.files(&source)?.read()?;
+        let metadata = std::collections::BTreeMap::new();
+        let origin = Origin { source, project, id: None, category: None, metadata, by: self.person() };
+        self.create_from(store, new, description, origin)
+    }
+
+    /// The same in a given place, and for somebody else.
+    pub fn create_from(
+        &self,
+        store: &mut dyn Store,
+        new: &NewTask,
+        description: String,
+        origin: Origin,
+    ) -> Result<Task, Error> {
+        let Origin { source, project, id, category, metadata, by } = origin;
         let mut workflow = project.workflow(new.workflow.as_ref())?.clone();
         for stage in &mut workflow.stages {
             if let Work::Agent(work) = &mut stage.work {
@@ -97,7 +111,7 @@ impl Desk {
                 work.model = new.model.clone().or(work.model.take());
             }
         }
-        let variables = begin_with(&mut workflow, &new.variables)?;
+        let variables = begin_with(&mut workflow, &new.variables, category)?;
         project.check_stages(&workflow)?;
         let base = source.base(&self.world.git, new.base.as_deref().or(project.config.base.as_deref()))?;
         if source.is_dirty(&self.world.git)? {
@@ -105,7 +119,7 @@ impl Desk {
                 .warn("your checkout has uncommitted changes; the task starts from the commit, without them");
         }
         let author = source.identity(&self.world.git, self.surroundings.user_home.as_deref());
-        let id = store.reserve()?;
+        let id = id.map_or_else(|| store.reserve(), Ok)?;
         source.pin(&self.world.git, &id.to_string(), &base.commit)?;
         let prefix = workflow.branch_prefix.as_ref().unwrap_or(&project.config.branch_prefix);
         let seed = Seed {
@@ -118,7 +132,7 @@ impl Desk {
                 complexity: None,
                 tags: new.tags.clone(),
                 variables,
-                metadata: std::collections::BTreeMap::new(),
+                metadata,
             },
             project: Known {
                 name: folder_name(source.top()),
@@ -141,7 +155,7 @@ impl Desk {
         let mut changes = vec![Change::Created { seed: Box::new(seed) }];
         let next = decide(&task, &definition.workflow, Input::Begin);
         changes.extend(next.map_err(|source| Error::Illegal { task: id, source })?);
-        Ok(store.create(&definition, &changes, &self.person())?)
+        Ok(store.create(&definition, &changes, &by)?)
     }
 
     /// Lets something happen to a task: reads it, decides, writes, and begins anew if somebody else was faster.
@@ -173,12 +187,36 @@ impl Desk {
     }
 }
 
-/// The task's own variables. One that has the name of the workflow's variation says which of its values comes first.
+/// Where a task comes from, if not from a person in a repository.
+pub struct Origin {
+    /// The repository.
+    pub source: Source,
+    /// What it is run by.
+    pub project: Project,
+    /// An id that was reserved for it.
+    pub id: Option<TaskId>,
+    /// The value that the workflow's variation begins with.
+    pub category: Option<String>,
+    /// Anything else about it.
+    pub metadata: std::collections::BTreeMap<String, String>,
+    /// Who makes it.
+    pub by: Actor,
+}
+
+/// The task's own variables. One that has the name of the workflow's variation, or a category, says which of its values comes
+/// first.
 fn begin_with(
     workflow: &mut Workflow,
     variables: &[(String, String)],
+    category: Option<String>,
 ) -> Result<BTreeMap<String, String>, Error> {
     let mut own: BTreeMap<String, String> = variables.iter().cloned().collect();
+    if let Some(category) = category {
+        let Some(variation) = &workflow.variation else {
+            return Err(Error::NoCategory { workflow: workflow.name.clone(), category });
+        };
+        own.insert(variation.variable.clone(), category);
+    }
     if let Some(variation) = &mut workflow.variation
         && let Some(value) = own.remove(&variation.variable)
     {

@@ -53,6 +53,15 @@ pub enum Error {
     /// A leg.
     #[error(transparent)]
     Harness(#[from] harness::Error),
+    /// The forge of a task's request.
+    #[error("take up what was said about {task}")]
+    Forge {
+        /// The task.
+        task: TaskId,
+        /// Why not.
+        #[source]
+        source: acquit_run::forge::Error,
+    },
     /// The task cannot do that now.
     #[error("do that with {task}")]
     Illegal {
@@ -61,6 +70,31 @@ pub enum Error {
         /// Why.
         #[source]
         source: Illegal,
+    },
+    /// There is nothing to show or to merge.
+    #[error("use the work of {task}: {what}")]
+    NotDelivered {
+        /// The task.
+        task: TaskId,
+        /// Why not.
+        what: &'static str,
+    },
+    /// The base branch is checked out, with changes.
+    #[error("merge into {branch}: it is checked out at {} with changes that are in no commit", at.display())]
+    DirtyCheckout {
+        /// The branch.
+        branch: String,
+        /// Where.
+        at: PathBuf,
+    },
+    /// A task's workspace.
+    #[error("look into the workspace of {task}")]
+    Workspace {
+        /// The task.
+        task: TaskId,
+        /// Why not.
+        #[source]
+        source: acquit_run::workspace::Error,
     },
     /// A sandbox that would have the whole home in it.
     #[error("make a sandbox in {}: all of your home would be in it", here.display())]
@@ -114,6 +148,36 @@ pub enum Error {
     /// Stages that name what the configuration does not have.
     #[error("find the agent and the secrets of every stage\n{}", lines(.0))]
     Lacking(Vec<acquit_core::config::Lacking>),
+    /// A category for a workflow that does not vary.
+    #[error("begin `{workflow}` with `{category}`: it has no variation")]
+    NoCategory {
+        /// The workflow.
+        workflow: Name,
+        /// What it should begin with.
+        category: String,
+    },
+    /// A schedule that is not there.
+    #[error("find the schedule `{name}`{}", if known.is_empty() { String::new() } else { format!("; there are: {known}") })]
+    NoSchedule {
+        /// Its name.
+        name: Name,
+        /// Those that exist.
+        known: String,
+    },
+    /// A time zone that this machine does not know.
+    #[error("find the time zone `{zone}` of the schedule `{schedule}`")]
+    NoZone {
+        /// The schedule.
+        schedule: Name,
+        /// The zone.
+        zone: String,
+    },
+    /// The system's services.
+    #[error(transparent)]
+    Service(#[from] acquit_run::service::Error),
+    /// A kind of system that has none that is known here.
+    #[error("find systemd or launchd: this system has neither")]
+    NoServices,
     /// Several workflows and no default.
     #[error("choose a workflow; there are: {0}")]
     WhichWorkflow(String),
@@ -172,6 +236,8 @@ impl Error {
         match self {
             Self::NoHome
             | Self::SandboxOfHome { .. }
+            | Self::NotDelivered { .. }
+            | Self::DirtyCheckout { .. }
             | Self::StoreText
             | Self::Init(init::Error::Exists(_) | init::Error::NotAFolder(_))
             | Self::Illegal { .. }
@@ -179,6 +245,10 @@ impl Error {
             | Self::Mistakes(_)
             | Self::NoWorkflow { .. }
             | Self::WhichWorkflow(_)
+            | Self::NoCategory { .. }
+            | Self::NoSchedule { .. }
+            | Self::NoZone { .. }
+            | Self::NoServices
             | Self::Lacking(_)
             | Self::EmptyTitle
             | Self::NoLeg { .. }
@@ -196,6 +266,9 @@ impl Error {
             | Self::Store(_)
             | Self::Process(_)
             | Self::Harness(_)
+            | Self::Workspace { .. }
+            | Self::Forge { .. }
+            | Self::Service(_)
             | Self::Init(init::Error::File { .. })
             | Self::File { .. }
             | Self::Stalled { .. }
@@ -213,6 +286,8 @@ impl Error {
         }
         let text = match self {
             Self::Here(_) => "it was removed, or may not be entered: go to a folder that exists",
+            Self::DirtyCheckout { .. } => "commit or stash them there, then merge again",
+            Self::NotDelivered { .. } => "`acquit show` with its id says where it stands",
             Self::SandboxOfHome { .. } => "go to the folder that the program is to work in",
             Self::StoreText => "set ACQUIT_STORE to a path or an address in UTF-8, or unset it",
             Self::Git(git::Error::Start(_)) => "install git, or add the folder that it is in to PATH",
@@ -240,6 +315,16 @@ impl Error {
             Self::Stalled { .. } => {
                 "the end of that file says why; `acquit run` with the task's id tries again"
             }
+            Self::NoSchedule { .. } => {
+                "schedules stand in acquit.toml as [[schedule]]; see docs/nightshift.md"
+            }
+            Self::NoCategory { .. } => {
+                "mend `category` of the schedule, or `values` of the workflow's [variation]"
+            }
+            Self::NoZone { .. } => {
+                "write it as in \"Europe/Berlin\"; the machine's list is in /usr/share/zoneinfo"
+            }
+            Self::NoServices => "`acquit serve` runs in any terminal; let what your system has start it",
             Self::NoHome => "set ACQUIT_HOME to a folder that acquit may write to",
             Self::NotInitialised(_) => "run `acquit init` in the repository first",
             Self::WhichWorkflow(_) => "name one with --workflow, or set `workflow` in .acquit/acquit.toml",
@@ -253,6 +338,9 @@ impl Error {
                 source: acquit_store::OpenError::Store(store::Error::Newer { .. }), ..
             } => "use the acquit that wrote it, or a newer one",
             Self::Illegal { source: Illegal::State { .. }, .. } => "`acquit task show` says where it stands",
+            Self::Illegal { source: Illegal::NoFeedback, .. } => {
+                "write `changes_requested` in `on` of the stage that publishes: { to = \"code\", budget = \"review\" }"
+            }
             Self::OpenStore { .. } => {
                 "ACQUIT_STORE names the store; ACQUIT_HOME the folder of the default one"
             }
@@ -261,6 +349,9 @@ impl Error {
             | Self::Store(_)
             | Self::Process(_)
             | Self::Harness(_)
+            | Self::Workspace { .. }
+            | Self::Forge { .. }
+            | Self::Service(_)
             | Self::Illegal { .. }
             | Self::File { .. }
             | Self::Output(_)

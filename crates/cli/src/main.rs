@@ -10,6 +10,7 @@ mod interrupt;
 mod project;
 mod relay;
 mod report;
+mod serve;
 mod shipped;
 mod verbs;
 
@@ -84,6 +85,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         Verb::Answer { task, words } => verbs::inbox::answer(&desk, task, words),
         Verb::Approve { task } => verbs::inbox::approve(&desk, task),
         Verb::Reject { task, reason } => verbs::inbox::reject(&desk, task, reason),
+        Verb::Feedback { task } => verbs::feedback::feedback(&desk, task),
         Verb::Logs { task, follow, leg: Some(number), .. } => {
             verbs::logs::output(&desk, LegId { task, number }, follow)
         }
@@ -91,6 +93,12 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             let level = if all { Level::Debug } else { Level::Info };
             verbs::logs::logs(&desk, task, level, follow)
         }
+        Verb::Show { task } => verbs::task::show(&desk, task),
+        Verb::Diff { task, stat } => {
+            let form = if stat { acquit_run::git::Form::Stat } else { acquit_run::git::Form::Patch };
+            verbs::diff::diff(&desk, task, form)
+        }
+        Verb::Merge { task } => verbs::merge::merge(&desk, task),
         Verb::Workflow(verb) => verbs::workflow::workflow(&desk, verb),
         Verb::Prompt(verb) => verbs::prompt::prompt(&desk, &verb),
         Verb::Sandbox { policy, network, hosts, read, write, strict, print: _, command } => {
@@ -100,6 +108,13 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
                 &verbs::sandbox::Wanted { policy, network, hosts, read, write, mode, command },
             )
         }
+        Verb::Serve { once, drain, workers } => {
+            let stop = if drain { serve::Stop::Drain } else { serve::Stop::Leave };
+            let until = if once { serve::Until::Done } else { serve::Until::Stopped };
+            verbs::serve::serve(&desk, serve::Options { until, stop, most: workers, only: None })
+        }
+        Verb::Schedule(verb) => verbs::schedule::schedule(&desk, verb),
+        Verb::Service(verb) => verbs::service::service(&desk, verb),
         Verb::Agents => verbs::agents::agents(&desk),
         Verb::Config(args::ConfigVerb::Show { origin }) => verbs::config::show(&desk, origin),
         Verb::Demo { keep } => verbs::demo::demo(desk, keep),

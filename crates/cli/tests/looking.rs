@@ -17,5 +17,9 @@ mod dilution;
 mod kit;
 #[path = "looking/mutation.rs"]
 mod mutation;
+#[path = "looking/phases.rs"]
+mod phases;
 #[path = "looking/review.rs"]
 mod review;
+#[path = "looking/several.rs"]
+mod several;

@@ -37,6 +37,32 @@ pub struct Gate {
     pub timeout: Span,
     /// Whom it may talk to; `None` for what the project says of gates.
     pub network: Option<Network>,
+    /// Whether it runs beside others.
+    pub manner: Manner,
+    /// Whether its verdict holds for the same work again.
+    pub reuse: Reuse,
+}
+
+/// Whether a gate runs beside others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Manner {
+    /// By itself, in the workspace.
+    #[default]
+    Alone,
+    /// At the same time as the others that do, in a tree of its own.
+    AtOnce,
+}
+
+/// Whether a verdict is believed again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reuse {
+    /// As long as the work is the same.
+    #[default]
+    SameTree,
+    /// Never: the gate looks at something else than the work.
+    Never,
 }
 
 /// A gate as it is stored. Definitions that were stored when every gate was a command say what is run, and not which check
@@ -51,16 +77,20 @@ struct Stored {
     timeout: Span,
     #[serde(default)]
     network: Option<Network>,
+    #[serde(default)]
+    manner: Manner,
+    #[serde(default)]
+    reuse: Reuse,
 }
 
 impl TryFrom<Stored> for Gate {
     type Error = &'static str;
 
     fn try_from(stored: Stored) -> Result<Self, Self::Error> {
-        let Stored { name, check, run, kind, severity, timeout, network } = stored;
+        let Stored { name, check, run, kind, severity, timeout, network, manner, reuse } = stored;
         let command = || run.map(|run| Check::Command(check::Plain { run, report: None }));
         let check = check.or_else(command).ok_or("a gate that checks nothing")?;
-        Ok(Self { name, check, kind, severity, timeout, network })
+        Ok(Self { name, check, kind, severity, timeout, network, manner, reuse })
     }
 }
 
@@ -118,6 +148,9 @@ pub struct Verdict {
     /// The end of what it printed, bounded: what it tried can be seen without its files.
     #[serde(default)]
     pub tail: String,
+    /// The leg of the same task that gave this verdict on the same work, if it was not given anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reused: Option<u32>,
 }
 
 impl Verdict {

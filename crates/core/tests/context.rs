@@ -51,6 +51,7 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         name: name(called),
         work: Work::Agent(work),
         gates: Vec::new(),
+        stop: acquit_core::workflow::Stop::AtEnd,
         fix: None,
         on: on.collect(),
         limits: Limits::default(),
@@ -65,6 +66,7 @@ fn definition() -> Definition {
     Definition {
         form: Definition::FORM,
         workflow: Workflow {
+            branch_prefix: None,
             name: name("feature"),
             description: String::new(),
             start: name("plan"),
@@ -80,7 +82,7 @@ fn definition() -> Definition {
             budgets: BTreeMap::new(),
             variation: None,
             variables: strings(&[("team", "the workflow"), ("task", "not mine to set")]),
-            branch_prefix: None,
+            conflict: None,
         },
         config: Config {
             variables: strings(&[("team", "the project"), ("colour", "blue")]),
@@ -151,6 +153,7 @@ fn under_way() -> Task {
         by: Actor::Person("ann".to_owned()),
         question: Some("Pretty or compact?".to_owned()),
         text: "Compact.".to_owned(),
+        origin: None,
     }];
     task
 }

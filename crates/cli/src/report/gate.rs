@@ -13,7 +13,10 @@ impl Printer {
             (false, true) => ("✗", Look::Bad),
             (false, false) => ("!", Look::Notable),
         };
-        let detail = self.paint(Look::Faint, &format!("{} · {}", verdict.ended, verdict.took));
+        let again =
+            verdict.reused.map(|leg| format!(" · the work is that of leg {leg}, and so is this verdict"));
+        let detail = format!("{} · {}{}", verdict.ended, verdict.took, again.unwrap_or_default());
+        let detail = self.paint(Look::Faint, &detail);
         let mut lines = vec![format!("  {} gate {} {detail}", self.paint(look, mark), verdict.gate)];
         let mut faint = |line: &str| {
             let shown = format!("      {}", text::visible(&text::line(line, WIDTH)));

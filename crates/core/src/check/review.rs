@@ -157,7 +157,6 @@ fn schema() -> Value {
         "type": "object",
         "properties": { "findings": {
             "type": "array",
-            "maxItems": MOST_FINDINGS,
             "items": {
                 "type": "object",
                 "required": ["severity", "file", "line", "problem"],
@@ -176,6 +175,12 @@ fn schema() -> Value {
 
 /// The findings of a review's payload, if all of them have the right form. None if there is no list of them.
 pub fn findings(payload: &Value) -> Result<Vec<Found>, Vec<String>> {
+    let count = payload.get("findings").and_then(Value::as_array).map_or(0, Vec::len);
+    if count > MOST_FINDINGS {
+        return Err(vec![format!(
+            "at /findings: {count} findings; {MOST_FINDINGS} are allowed, so leave the least of them out"
+        )]);
+    }
     let wrong = outcome::mistakes(&schema(), payload);
     if !wrong.is_empty() {
         return Err(wrong);

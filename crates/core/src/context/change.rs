@@ -18,6 +18,8 @@ const FILE_LIMIT: usize = DIFF_LIMIT / 4;
 const AROUND_LIMIT: usize = 48 * 1024;
 /// How much of a line: what is longer was not written by hand.
 const LINE_LIMIT: usize = 400;
+/// What it takes to say that something was cut.
+const CUT_NOTE: usize = 80;
 /// How many things that were left out are named one by one.
 const NAMED: usize = 40;
 /// How much of a path or a name is shown.
@@ -92,12 +94,14 @@ shows, changed or beside a change; for a line that is gone add `\"side\": \"befo
 
 /// The diff, and what of it is not there.
 fn files(diff: &Diff) -> (String, Vec<String>) {
-    let whole: Vec<String> = diff.files.iter().map(|file| one(file, DIFF_LIMIT).0).collect();
-    if whole.iter().map(String::len).sum::<usize>() <= DIFF_LIMIT {
-        let complete = diff.files.iter().all(|file| one(file, DIFF_LIMIT).1 == 0);
-        if complete {
-            return (whole.concat(), Vec::new());
-        }
+    let mut whole = String::new();
+    let fits = diff.files.iter().all(|file| {
+        let (text, left) = one(file, DIFF_LIMIT);
+        whole += &text;
+        left == 0 && whole.len() <= DIFF_LIMIT
+    });
+    if fits {
+        return (whole, Vec::new());
     }
     let (mut out, mut missing) = (String::new(), Vec::new());
     for file in &diff.files {
@@ -134,7 +138,7 @@ fn one(file: &FileChange, room: usize) -> (String, usize) {
             text += "@@\n";
         }
         text += &numbered(mark(line.side), line.number, &line.text);
-        if out.len() + text.len() > room {
+        if out.len() + text.len() > room.saturating_sub(CUT_NOTE) {
             let left = file.lines.len() - index;
             return (out + &format!("[cut here by acquit: {left} more lines of this file]\n"), left);
         }

@@ -26,7 +26,7 @@ pub use plain::Plain;
 pub use review::Review;
 pub use scope::{Dependencies, Scope};
 pub use secrets::Secrets;
-pub use tdd::{Red, Tdd, Weak};
+pub use tdd::{Phases, Red, Tdd, Weak};
 pub use tests::Tests;
 
 /// What a gate checks.

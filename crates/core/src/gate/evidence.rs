@@ -75,6 +75,17 @@ impl Evidence {
         self.findings.push(Finding { weight, rule: rule.to_owned(), message, location });
     }
 
+    /// Adds what something else counted and found.
+    pub fn add(&mut self, other: Self) {
+        for Figure { what, value } in other.figures {
+            self.figure(&what, value);
+        }
+        for Finding { weight, rule, message, location } in other.findings {
+            self.find(weight, &rule, &message, location);
+        }
+        self.more = self.more.saturating_add(other.more);
+    }
+
     /// The findings that make the gate fail.
     pub fn failing(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.weight == Weight::Fails)

@@ -12,6 +12,7 @@ use crate::results::{Broken, Known, Merged, Outcome, TestId};
 
 mod compare;
 pub mod inline;
+pub mod phases;
 pub mod words;
 
 pub use compare::compare;
@@ -250,8 +251,8 @@ fn without(seen: &Seen, id: &TestId, is_new: bool) -> Option<(How, String, Optio
             Some((How::AssertRed, case.message.clone(), case.location.clone()))
         }
         Known::Red(case) => {
-            let how =
-                if words::named(&case.message, &seen.added).is_some() { How::Weak } else { How::ErrorRed };
+            let is_weak = words::named(&case.message, &seen.added).is_some() || is_stub(&case.message);
+            let how = if is_weak { How::Weak } else { How::ErrorRed };
             Some((how, case.message.clone(), case.location.clone()))
         }
         Known::Passed if is_new => Some((How::NeverRed, String::new(), None)),
@@ -261,6 +262,13 @@ fn without(seen: &Seen, id: &TestId, is_new: bool) -> Option<(How, String, Optio
         Known::Skipped => Some((How::NotRun, "without the change it is skipped".to_owned(), None)),
         Known::Absent => Some(absent(seen, red, id)),
     }
+}
+
+/// Whether a test came to something that is declared and not done yet.
+fn is_stub(message: &str) -> bool {
+    ["not yet implemented", "not implemented", "NotImplementedError", "unimplemented"]
+        .iter()
+        .any(|sign| message.contains(sign))
 }
 
 /// A new test that is not there without the change: its file could not be loaded, or is new as a whole.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Begin, Consent, Limits, Stage, Target, Transition, Variation, Work, Workflow};
+use super::{Begin, Consent, Limits, Stage, Stop, Target, Transition, Variation, Work, Workflow};
 use crate::config::toml::{At, Place};
 use crate::failure::kind;
 use crate::gate::Gate;
@@ -13,6 +13,8 @@ use crate::ids::Name;
 pub(super) struct Draft {
     pub(super) description: String,
     pub(super) start: Option<At<Name>>,
+    /// The stage that resolves conflicts.
+    pub(super) conflict: Option<At<Name>>,
     pub(super) stages: Vec<StageDraft>,
     pub(super) gates: Vec<At<Gate>>,
     /// The project's gates, which stages can name too.
@@ -40,6 +42,7 @@ pub(super) struct StageDraft {
     /// `None` if it could not be read.
     pub(super) work: Option<Work>,
     pub(super) gates: Vec<At<Name>>,
+    pub(super) stop: Stop,
     pub(super) fix: Option<At<Name>>,
     /// Where `on` stands; `None` if there is none.
     pub(super) on_place: Option<Place>,
@@ -78,9 +81,15 @@ impl Draft {
         own.chain(&self.shared).find(|gate| gate.name == *name)
     }
 
-    /// Whether any stage names this one as its fix.
+    /// Whether this stage is entered only to mend something: any stage names it as its fix, or conflicts lead to it.
     pub(super) fn mends(&self, stage: &Name) -> bool {
-        self.stages.iter().any(|other| other.fix.as_ref().is_some_and(|fix| fix.value == *stage))
+        self.resolves(stage)
+            || self.stages.iter().any(|other| other.fix.as_ref().is_some_and(|fix| fix.value == *stage))
+    }
+
+    /// Whether conflicts lead to this stage.
+    pub(super) fn resolves(&self, stage: &Name) -> bool {
+        self.conflict.as_ref().is_some_and(|conflict| conflict.value == *stage)
     }
 
     /// Every budget that can be spent, the defaults included.
@@ -107,6 +116,7 @@ impl Draft {
             gates,
             variation: self.variation,
             variables: self.variables,
+            conflict: self.conflict.map(|stage| stage.value),
             branch_prefix: self.branch_prefix,
         })
     }
@@ -122,6 +132,7 @@ impl StageDraft {
             name: self.name.value,
             work: self.work?,
             gates: self.gates.into_iter().map(|gate| gate.value).collect(),
+            stop: self.stop,
             fix: self.fix.map(|fix| fix.value),
             on: self.on.into_iter().map(TransitionDraft::build).collect(),
             limits: self.limits,

@@ -5,7 +5,7 @@ use crate::config;
 use crate::config::toml::{At, Source, Table};
 use crate::failure::kind;
 use crate::gate::check::{Plain, Tests, UnknownKind};
-use crate::gate::{Check, Command, Gate, Severity};
+use crate::gate::{Check, Command, Gate, Manner, Reuse, Severity};
 use crate::ids::Name;
 use crate::time::Span;
 
@@ -46,6 +46,8 @@ pub(crate) fn gate(
             severity: Severity::Error,
             timeout: GATE_TIMEOUT,
             network: None,
+            manner: Manner::default(),
+            reuse: Reuse::default(),
         };
     };
     let mut table = table.named(format!("gate `{name}`"));
@@ -69,6 +71,11 @@ pub(crate) fn gate(
     let severity = table.word("severity", &SEVERITIES).map_or(Severity::Error, |severity| severity.value);
     let timeout = table.span("timeout").unwrap_or(GATE_TIMEOUT);
     let network = table.word("network", &config::NETWORKS).map(|network| network.value);
+    let manner = manner(&mut table, check.as_ref().ok().and_then(Option::as_ref));
+    let reuse = match table.flag("cache") {
+        Some(cache) if !cache.value => Reuse::Never,
+        Some(_) | None => Reuse::SameTree,
+    };
     let check = match check {
         Ok(check) => {
             table.finish();
@@ -77,7 +84,20 @@ pub(crate) fn gate(
         // Of a check that is not known any key may be meant.
         Err(UnknownKind) => None,
     };
-    Gate { name, check: check.unwrap_or_else(unread), kind, severity, timeout, network }
+    Gate { name, check: check.unwrap_or_else(unread), kind, severity, timeout, network, manner, reuse }
+}
+
+/// `parallel`: only a command is one thing that can run beside others.
+fn manner(table: &mut Table<'_, '_>, check: Option<&Check>) -> Manner {
+    let Some(parallel) = table.flag("parallel").filter(|flag| flag.value) else { return Manner::Alone };
+    if let Some(check) = check
+        && !matches!(check, Check::Command(_))
+    {
+        let what = format!("a gate with check = \"{}\" cannot run beside others", check.word());
+        let hint = "only commands can; this one runs by itself, without `parallel`".to_owned();
+        table.source.report(parallel.place, what, Some(hint));
+    }
+    Manner::AtOnce
 }
 
 /// Notes a gate that has the name of all of them.

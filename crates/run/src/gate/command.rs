@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use acquit_core::failure::kind;
 use acquit_core::gate::Command;
 use acquit_core::leg::Ending;
 use acquit_core::sandbox::Network;
@@ -9,7 +10,7 @@ use acquit_core::time::Span;
 
 use crate::agent;
 use crate::harness::{Desk, Enclosure, GRACE, Ground, Job, Trouble, Watch, Who, chain, span};
-use crate::process::{self, Exit, Limits, Spec, Stderr, Stdin, Stdout};
+use crate::process::{self, Child, Ended, Exit, Limits, Next, Spec, Stderr, Stdin, Stdout};
 
 /// A gate that prints more than this is in a loop.
 const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
@@ -36,6 +37,22 @@ pub(crate) struct Wanted<'a> {
     pub(crate) network: Network,
 }
 
+/// A command that was to be started.
+pub(super) enum Started {
+    /// It runs.
+    Running(Box<Running>),
+    /// It could not be started, and the work is at fault.
+    Failed(Ran),
+}
+
+/// A command that runs.
+pub(super) struct Running {
+    child: Child,
+    enclosure: Enclosure,
+    about: String,
+    log: PathBuf,
+}
+
 /// Runs it.
 pub(crate) fn command(
     desk: &mut Desk<'_>,
@@ -43,6 +60,26 @@ pub(crate) fn command(
     ground: &Ground,
     wanted: &Wanted<'_>,
 ) -> Result<Ran, Trouble> {
+    let ran = match start(desk, job, ground, wanted)? {
+        Started::Running(running) => {
+            let all = Running::watch(desk, vec![*running], &mut |_, _| Next::Continue)?;
+            all.into_iter()
+                .next()
+                .ok_or_else(|| Trouble::failed(kind::HARNESS, "a command that was lost".to_owned()))?
+        }
+        Started::Failed(ran) => ran,
+    };
+    desk.cut_short |= ran.cut_short.is_some();
+    Ok(ran)
+}
+
+/// Starts it.
+pub(super) fn start(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    ground: &Ground,
+    wanted: &Wanted<'_>,
+) -> Result<Started, Trouble> {
     let Wanted { name, command, timeout, network } = *wanted;
     let (program, args) = agent::program(command).map_err(|error| Trouble::harness(&error))?;
     let folder = desk.world.leg_folder(desk.hold.leg);
@@ -74,31 +111,60 @@ pub(crate) fn command(
             error @ (process::Error::ProgramMissing { .. } | process::Error::ProgramNotExecutable { .. }),
         ) => {
             let why = format!("failed to {}", chain(&error));
-            return Ok(Ran {
+            let took = Span::from(0);
+            return Ok(Started::Failed(Ran {
                 passed: false,
                 ended: why.clone(),
                 cut_short: Some(why),
-                took: Span::from(0),
+                took,
                 log,
-            });
+            }));
         }
         Err(error) => return Err(Trouble::harness(&error)),
     };
     let about = format!("`{name}`");
     enclosure.announce(desk, &about, child.missing());
-    let mut watch = Watch::new(desk, None);
-    let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
-    let cleaned = watch.desk.redactor.file(&log);
-    if let Some(error) = watch.broken {
-        return Err(error.into());
+    Ok(Started::Running(Box::new(Running { child, enclosure, about, log })))
+}
+
+impl Running {
+    /// Watches several to their ends, in one place. `over` hears of each end, by its place in the list, and may have the others
+    /// stopped. A cancellation stops all of them.
+    pub(super) fn watch(
+        desk: &mut Desk<'_>,
+        all: Vec<Self>,
+        over: &mut dyn FnMut(usize, &Ended) -> Next,
+    ) -> Result<Vec<Ran>, Trouble> {
+        let mut children = Vec::new();
+        let mut rest = Vec::new();
+        for Self { child, enclosure, about, log } in all {
+            children.push(child);
+            rest.push((enclosure, about, log));
+        }
+        let mut watch = Watch::new(desk, None);
+        let ended = Child::watch_all(children, &mut watch, over).map_err(|error| Trouble::harness(&error));
+        let mut cleaned = Ok(());
+        for (_, _, log) in &rest {
+            let clean = watch.desk.redactor.file(log);
+            cleaned = cleaned.and(clean.map_err(|error| Trouble::file("take secrets out of", log, &error)));
+        }
+        if let Some(error) = watch.broken {
+            return Err(error.into());
+        }
+        cleaned?;
+        if watch.cancelled {
+            return Err(Trouble::Leg(Ending::Cancelled));
+        }
+        let rans = ended?.into_iter().zip(rest).map(|(ended, (enclosure, about, log))| {
+            enclosure.end(desk, &about);
+            ran(&ended, log)
+        });
+        Ok(rans.collect())
     }
-    cleaned.map_err(|error| Trouble::file("take secrets out of", &log, &error))?;
-    if watch.cancelled {
-        return Err(Trouble::Leg(Ending::Cancelled));
-    }
-    let ended = ended?;
-    enclosure.end(desk, &about);
-    Ok(Ran {
+}
+
+fn ran(ended: &Ended, log: PathBuf) -> Ran {
+    Ran {
         passed: ended.exit == Exit::Code(0),
         ended: ended.exit.to_string(),
         cut_short: match ended.exit {
@@ -112,5 +178,5 @@ pub(crate) fn command(
         },
         took: span(ended.duration),
         log,
-    })
+    }
 }

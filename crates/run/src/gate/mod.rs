@@ -7,19 +7,24 @@ use acquit_core::outcome::Outcome;
 use crate::harness::{Desk, Ground, Job, Trouble};
 use crate::workspace::Locked;
 
+mod all;
 mod baseline;
 mod command;
 mod compared;
 mod distill;
 mod looking;
 mod measured;
+mod phases;
 mod plain;
 mod reports;
 mod suite;
 mod tdd;
+mod together;
+mod verdicts;
 
 use looking::Looking;
 
+pub(crate) use all::{Judged, all};
 pub(crate) use command::{Ran, Wanted, command};
 pub use distill::distill;
 pub(crate) use looking::is_too_large;
@@ -31,7 +36,7 @@ const TAIL: u64 = 4_000;
 const MOST_TOLD: usize = 12;
 
 /// Runs a gate on the work, for which the stage's agent reported this outcome.
-pub(crate) fn run(
+fn run(
     desk: &mut Desk<'_>,
     job: &Job<'_>,
     gate: &Gate,
@@ -84,6 +89,7 @@ fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, ground: &Grou
         failure,
         evidence,
         tail,
+        reused: None,
     }
 }
 
@@ -101,5 +107,6 @@ fn verdict(gate: &Gate, ran: &Ran, failure: Option<Failure>) -> Verdict {
         failure,
         evidence: Evidence::default(),
         tail,
+        reused: None,
     }
 }

@@ -5,6 +5,7 @@ use acquit_core::gate::check::Plain;
 use acquit_core::gate::{Command, Evidence, Format, Gate, Report, Verdict, Weight};
 use acquit_core::results::{Results, sarif};
 
+use super::command::{Started, start as start_command};
 use super::{Ran, Wanted, command, distill, reports, verdict};
 use crate::harness::{Desk, Ground, Job, Trouble};
 use crate::workspace::Locked;
@@ -17,17 +18,39 @@ pub(super) fn run(
     plain: &Plain,
     workspace: &Locked,
 ) -> Result<Verdict, Trouble> {
-    let network = gate.network.unwrap_or(job.definition.config.network.gates);
-    let wanted = Wanted { name: gate.name.as_str(), command: &plain.run, timeout: gate.timeout, network };
     let ground = Ground::of(workspace);
     if let Some(report) = &plain.report {
         reports::clear(&ground.tree, report);
     }
-    let ran = command(desk, job, &ground, &wanted)?;
-    let failure = (!ran.passed).then(|| failed(gate, &plain.run, &ran, &ground));
-    let found = plain.report.as_ref().map(|report| shown(report, &ran, &ground));
+    let ran = command(desk, job, &ground, &wanted(job, gate, plain))?;
+    Ok(judge(gate, plain, &ran, &ground))
+}
+
+/// Starts it, in a tree that is new.
+pub(super) fn start(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    gate: &Gate,
+    plain: &Plain,
+    ground: &Ground,
+) -> Result<Started, Trouble> {
+    if let Some(report) = &plain.report {
+        reports::clear(&ground.tree, report);
+    }
+    start_command(desk, job, ground, &wanted(job, gate, plain))
+}
+
+/// The verdict on how it ended.
+pub(super) fn judge(gate: &Gate, plain: &Plain, ran: &Ran, ground: &Ground) -> Verdict {
+    let failure = (!ran.passed).then(|| failed(gate, &plain.run, ran, ground));
+    let found = plain.report.as_ref().map(|report| shown(report, ran, ground));
     // The exit code decides; what the report says is there to be read.
-    Ok(Verdict { evidence: found.unwrap_or_default(), ..verdict(gate, &ran, failure) })
+    Verdict { evidence: found.unwrap_or_default(), ..verdict(gate, ran, failure) }
+}
+
+fn wanted<'g>(job: &Job<'_>, gate: &'g Gate, plain: &'g Plain) -> Wanted<'g> {
+    let network = gate.network.unwrap_or(job.definition.config.network.gates);
+    Wanted { name: gate.name.as_str(), command: &plain.run, timeout: gate.timeout, network }
 }
 
 /// What the report says.

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use acquit_core::gate::check::Tdd;
+use acquit_core::gate::check::{Phases, Tdd};
 use acquit_core::gate::{Evidence, Gate, Verdict, Weight};
 use acquit_core::proof::{Seen, inline, judge, words};
 
 use super::looking::is_too_large;
 use super::suite::{Spent, Suite};
-use super::{baseline, conclude};
+use super::{baseline, conclude, phases};
 use crate::git::CommitId;
 use crate::harness::{Desk, Ground, Job, Trouble, setup_aside};
 use crate::workspace::{Become, Changed, Locked};
@@ -57,6 +57,12 @@ pub(super) fn run(
             return Ok(conclude(gate, &spent, evidence, &here));
         }
     };
+    let first = phases::first(workspace, tdd, &base, &head)?;
+    match (&first, tdd.phases) {
+        (Some(first), _) => phases::look(workspace, tdd, &base, first, &head, &mut evidence)?,
+        (None, Phases::Require) => evidence.find(Weight::Fails, "no-phase", phases::MISSING, None),
+        (None, Phases::Allow | Phases::Ignore) => {}
+    }
     let parts = split(workspace, tdd, changed)?;
     if !parts.code && parts.tests.is_empty() {
         evidence.find(Weight::Noted, "exempt", "nothing was changed that needs a test", None);
@@ -77,8 +83,10 @@ pub(super) fn run(
     let scratch = workspace.scratch()?;
     let ground = scratch.ground();
     let on_base = baseline::base(desk, job, &suite, workspace, &scratch, 1, &mut spent)?;
-    let composed = scratch.compose(&base, &parts.tests)?;
-    scratch.show(&composed, &base)?;
+    match &first {
+        Some(first) => scratch.show(first.as_str(), first)?,
+        None => scratch.show(&scratch.compose(&base, &parts.tests)?, &base)?,
+    }
     setup_aside(desk, job, &scratch)?;
     let red = suite.tree(desk, job, &ground, "without", 1, &mut spent)?;
     scratch.show(head.as_str(), &head)?;
@@ -93,7 +101,7 @@ pub(super) fn run(
         let again = workspace.scratch()?;
         seen.base = baseline::base(desk, job, &suite, workspace, &again, tdd.runs, &mut spent)?;
     }
-    let evidence = judge(&seen, tdd.red, tdd.weak);
+    evidence.add(judge(&seen, tdd.red, tdd.weak));
     Ok(conclude(gate, &spent, evidence, &here))
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) left: Vec<acquit_core::artifact::Artifact>,
     /// Takes the project's secrets out of whatever leaves the leg.
     pub(crate) redactor: Redactor,
+    /// Whether a command of a gate was cut short, which says nothing about the next time.
+    pub(crate) cut_short: bool,
     step_began: Instant,
     beat: Instant,
     looked: Instant,
@@ -47,6 +49,7 @@ impl<'a> Desk<'a> {
             session: None,
             left: Vec::new(),
             redactor: Redactor::default(),
+            cut_short: false,
             step_began: began,
             beat: Instant::now(),
             looked: Instant::now(),

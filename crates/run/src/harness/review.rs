@@ -238,7 +238,7 @@ fn policy(desk: &Desk<'_>, job: &Job<'_>, file: &Path) -> Result<Option<std::pat
         repository: Some(job.source.git_dir()),
         aside: &folder.path().join("outline"),
         write: &[],
-        read: &[desk.world.spawner.helper.clone()],
+        read: std::slice::from_ref(&desk.world.spawner.helper),
         login: &[],
         placed: &[],
         reach: Reach::Nobody,

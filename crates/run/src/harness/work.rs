@@ -6,39 +6,43 @@ use std::time::Duration;
 use acquit_core::definition::Definition;
 use acquit_core::event::{Body, Level, Step};
 use acquit_core::failure::{Failure, kind};
-use acquit_core::gate::{Check, Verdict};
 use acquit_core::ids::Name;
 use acquit_core::leg::{Ending, Entry, Purpose, Report};
+use acquit_core::night;
 use acquit_core::outcome::{self, Left, Outcome, Source as Reported, Wrong};
 use acquit_core::task::Task;
-use acquit_core::workflow::{AgentWork, Mode, Stage, Work};
+use acquit_core::workflow::{Action, AgentWork, Mode, Stage, Work};
 
 use super::desk::Desk;
-use super::{Trouble, artifacts, enclosure, guard, perform, review, turn};
+use super::{Trouble, artifacts, enclosure, guard, perform, review, sync, turn};
+use crate::gate::{self, Judged};
 use crate::git::{CommitId, Identity, Source};
 use crate::workspace::{Leftovers, Locked, Rules, Work as Collected, Workspace};
 use crate::world::LegFolder;
-use crate::{gate, mcp, untrusted};
+use crate::{mcp, untrusted};
 
 /// How long a leg waits for what an earlier harness left running in the workspace: a git process that is killed with nobody
 /// ends by itself, and only a very large checkout takes longer than this.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Everything that a leg's steps look at and none of them changes.
+/// Everything that a leg's steps look at.
+#[derive(Clone)]
 pub(crate) struct Job<'a> {
     pub(crate) task: &'a Task,
     pub(crate) definition: &'a Definition,
-    pub(super) entry: &'a Entry,
-    pub(super) stage: &'a Stage,
-    pub(super) source: Source,
+    pub(crate) entry: &'a Entry,
+    pub(crate) stage: &'a Stage,
+    pub(crate) source: Source,
     /// The commit that the leg starts from.
     pub(super) start: CommitId,
+    /// The commit of the base branch that the leg's work stands on.
+    pub(super) base: CommitId,
 }
 
 impl Job<'_> {
     /// The commit that the task's work is compared with.
     pub(crate) fn base(&self) -> Result<CommitId, Trouble> {
-        self.task.seed.base.commit.parse().map_err(|error| Trouble::harness(&error))
+        Ok(self.base.clone())
     }
 }
 
@@ -48,7 +52,30 @@ pub(super) struct Done {
     /// What changed, if an agent worked.
     pub(super) collected: Option<Collected>,
     /// Where the work stands, if the leg moved it by other means.
-    pub(super) moved: Option<(CommitId, Vec<acquit_core::artifact::Artifact>)>,
+    pub(super) moved: Option<Moved>,
+    /// What is wrong with it, seen before its stage's own gates.
+    pub(super) failures: Vec<Failure>,
+}
+
+/// Work that acquit itself moved.
+pub(super) struct Moved {
+    /// The commit it is at.
+    pub(super) tip: CommitId,
+    /// The commit of the base branch that it stands on.
+    pub(super) base: CommitId,
+    /// Whether gates have found it good there.
+    pub(super) proof: Proof,
+    /// What is left of it.
+    pub(super) artifacts: Vec<acquit_core::artifact::Artifact>,
+}
+
+/// Whether gates found the work good on the base that it stands on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// They did, or there are none.
+    Given,
+    /// They did not speak.
+    Missing,
 }
 
 /// Does a stage's work and says how it ended.
@@ -63,43 +90,53 @@ pub(super) fn stage(
     let source = serde_json::from_value(definition.source.clone()).map_err(|e| Trouble::harness(&e))?;
     let start = task.start_of(entry, &definition.workflow);
     let start = start.parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
-    let job = Job { task, definition, entry, stage, source, start };
+    let base = task.base().parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
+    let mut job = Job { task, definition, entry, stage, source, start, base };
 
     guard::remember(desk, &job);
     guard::clean_lost(desk, task);
-    let workspace = prepare(desk, &job)?;
+    let workspace = prepare(desk, &mut job)?;
     desk.step(Step::Workspace);
     let done = match (&entry.purpose, &stage.work) {
-        (Purpose::Recheck { outcome }, _) => Done { outcome: outcome.clone(), collected: None, moved: None },
-        (Purpose::Work | Purpose::Fix { .. }, Work::Agent(agent)) => {
-            agent_turn(desk, &job, agent, &workspace)?
+        (Purpose::Merge, Work::Action { commits, .. }) => {
+            perform::action(desk, &job, &Action::Merge, *commits, &workspace)?
         }
-        (Purpose::Work | Purpose::Fix { .. }, Work::Check) => by_harness(outcome::PASSED),
-        (Purpose::Work | Purpose::Fix { .. }, Work::Action { action }) => {
-            perform::action(desk, &job, action, &workspace)?
+        (_, Work::Action { action, commits }) => perform::action(desk, &job, action, *commits, &workspace)?,
+        (Purpose::Recheck { outcome }, Work::Agent(_) | Work::Check) => {
+            Done { outcome: outcome.clone(), ..by_harness(outcome::PASSED) }
         }
-        (Purpose::Work | Purpose::Fix { .. }, Work::Human { .. }) => {
+        (_, Work::Agent(agent)) => agent_turn(desk, &job, agent, &workspace)?,
+        (_, Work::Check) => by_harness(outcome::PASSED),
+        (_, Work::Human { .. }) => {
             return Err(Trouble::failed(kind::HARNESS, "a human stage has no work for a harness".to_owned()));
         }
     };
     // A question is no claim that something is done: the gates speak when the work goes on from its answer.
     let asks = done.outcome.name == *outcome::NEEDS_INPUT;
-    let judged = if asks { Judged::default() } else { gates(desk, &job, &workspace, &done.outcome)? };
-    let done = judged.overrule(desk, done);
-    let failures = judged.failures;
+    let mut failures = done.failures.clone();
+    // An action runs its gates before it does anything.
+    let gated = !asks && !matches!(stage.work, Work::Action { .. });
+    let judged = if gated {
+        gate::all(desk, &job, &stage.gates, &workspace, &done.outcome)?
+    } else {
+        Judged::default()
+    };
+    let done = overrule(desk, judged.instead.as_ref(), done);
+    failures.extend(judged.failures);
+    let proof = if gated && !stage.gates.is_empty() { Proof::Given } else { Proof::Missing };
     desk.step(Step::Gates);
     let artifacts = artifacts::collect(desk, &job, &done);
     desk.step(Step::Artifacts);
-    Ok(report(desk, &job, done, failures, artifacts))
+    Ok(report(desk, &job, done, failures, artifacts, proof))
 }
 
 pub(super) fn by_harness(name: &'static str) -> Done {
     let outcome =
         Outcome { name: Name::literal(name), payload: serde_json::json!({}), source: Reported::Harness };
-    Done { outcome, collected: None, moved: None }
+    Done { outcome, collected: None, moved: None, failures: Vec::new() }
 }
 
-fn prepare(desk: &mut Desk<'_>, job: &Job<'_>) -> Result<Locked, Trouble> {
+fn prepare(desk: &mut Desk<'_>, job: &mut Job<'_>) -> Result<Locked, Trouble> {
     let leg = desk.hold.leg;
     let author = &job.definition.author;
     let workspace =
@@ -112,6 +149,7 @@ fn prepare(desk: &mut Desk<'_>, job: &Job<'_>) -> Result<Locked, Trouble> {
                 protected: job.definition.config.protected.clone(),
             })
             .lock_within(&format!("acquit leg {leg}"), PATIENCE)?;
+    sync::before_leg(desk, job, &workspace)?;
     let prepared = workspace.prepare(&leg.to_string(), &job.start, &job.task.seed.branch)?;
     if let Some(saved) = guard::saved(desk, job, &workspace, prepared.saved)? {
         desk.note(Body::WorkSaved { reference: saved.reference, commit: saved.commit.to_string() });
@@ -165,7 +203,8 @@ fn agent_turn(
     }
     desk.redactor.value(&mut outcome.payload);
     desk.step(Step::Outcome);
-    Ok(Done { outcome, collected: Some(collected), moved: None })
+    let failures = sync::resolution(job, workspace, &outcome, &collected)?;
+    Ok(Done { outcome, collected: Some(collected), moved: None, failures })
 }
 
 /// What git is in the middle of, as far as the agent's own repository tells. Told to help the next attempt: an agent that
@@ -231,6 +270,9 @@ fn read_outcome(
         None => return Err(wrong(Wrong::Silence)),
     };
     outcome::check(&outcome, &job.stage.on).map_err(wrong)?;
+    if let Some(words) = proposed_before(job, &outcome) {
+        return Err(Trouble::failed(kind::OUTCOME, words));
+    }
     if idle && mode.success() == Some(outcome.name.as_str()) {
         return Err(nothing());
     }
@@ -239,6 +281,13 @@ fn read_outcome(
         return Err(Trouble::failed(kind::AGENT, reason));
     }
     Ok(outcome)
+}
+
+/// Why what an analyst chose is not taken, where the task knows what earlier nights proposed. Told by code, not by the agent.
+fn proposed_before(job: &Job<'_>, outcome: &Outcome) -> Option<String> {
+    let earlier = job.task.seed.wish.metadata.get(night::key::EARLIER)?;
+    let earlier: Vec<night::memory::Proposal> = serde_json::from_str(earlier).ok()?;
+    night::memory::refusal(&earlier, &outcome.payload)
 }
 
 /// What stands in the handoff file.
@@ -252,64 +301,24 @@ fn handed_over(folder: &LegFolder) -> Result<Option<Outcome>, Wrong> {
     outcome::from_handoff(&text.unwrap_or_default())
 }
 
-/// What the gates came to.
-#[derive(Default)]
-struct Judged {
-    /// What is to be mended.
-    failures: Vec<Failure>,
-    /// How the stage ends instead, because of what its own agent found.
-    instead: Option<Name>,
-}
-
-impl Judged {
-    /// Takes the outcome that the stage ends with, whatever its agent chose; what it chose is kept beside it. A review that found
-    /// something critical sends the work back on the way that the workflow has for that, so that whatever is mended
-    /// stands the same gates again.
-    fn overrule(&self, desk: &mut Desk<'_>, mut done: Done) -> Done {
-        let Some(name) = self.instead.as_ref().filter(|name| **name != done.outcome.name) else {
-            return done;
-        };
-        let said = std::mem::replace(&mut done.outcome.name, name.clone());
-        desk.notice(
-            Level::Warning,
-            format!("the review ended `{said}` with a critical finding: taken as `{name}`"),
-        );
-        if let Some(payload) = done.outcome.payload.as_object_mut() {
-            payload.insert(OVERRULED.to_owned(), said.to_string().into());
-        }
-        done
+/// Takes the outcome that the stage ends with because of what its own agent found, whatever that agent chose; what it chose is
+/// kept beside it. A review that found something critical sends the work back on the way that the workflow has for that, so
+/// that whatever is mended stands the same gates again.
+fn overrule(desk: &mut Desk<'_>, instead: Option<&Name>, mut done: Done) -> Done {
+    let Some(name) = instead.filter(|name| **name != done.outcome.name) else { return done };
+    let said = std::mem::replace(&mut done.outcome.name, name.clone());
+    desk.notice(
+        Level::Warning,
+        format!("the review ended `{said}` with a critical finding: taken as `{name}`"),
+    );
+    if let Some(payload) = done.outcome.payload.as_object_mut() {
+        payload.insert(OVERRULED.to_owned(), said.to_string().into());
     }
+    done
 }
 
 /// Where the payload of an overruled outcome has what its agent had chosen.
 const OVERRULED: &str = "overruled";
-
-/// Runs the stage's gates in their order. All of them, so that one fix leg hears of everything.
-fn gates(
-    desk: &mut Desk<'_>,
-    job: &Job<'_>,
-    workspace: &Locked,
-    outcome: &Outcome,
-) -> Result<Judged, Trouble> {
-    let mut judged = Judged::default();
-    for name in &job.stage.gates {
-        let Some(gate) = job.definition.workflow.gate(name.as_str()) else {
-            return Err(Trouble::failed(kind::HARNESS, format!("the workflow has no gate `{name}`")));
-        };
-        // Viewers should see what came before while a long check runs.
-        desk.flush()?;
-        let verdict: Verdict = gate::run(desk, job, gate, workspace, outcome)?;
-        match &gate.check {
-            Check::Review(review) if verdict.rejects() => judged.instead = Some(review.outcome.clone()),
-            _ if verdict.rejects() => judged.failures.extend(verdict.failure.clone()),
-            _ => {}
-        }
-        desk.note(Body::Gate { verdict: Box::new(verdict) });
-        // The tests of a hostile change are hostile code: the next gate judges the work, not what this one made of it.
-        workspace.discard()?;
-    }
-    Ok(judged)
-}
 
 fn report(
     desk: &Desk<'_>,
@@ -317,11 +326,18 @@ fn report(
     done: Done,
     failures: Vec<Failure>,
     artifacts: Vec<acquit_core::artifact::Artifact>,
+    proof: Proof,
 ) -> Report {
-    let Done { outcome, collected, moved } = done;
-    let head = moved.map(|(commit, _)| commit).or(collected.map(|collected| collected.head));
+    let Done { outcome, collected, moved, failures: _ } = done;
+    let (tip, base, proof) = match (moved, collected) {
+        (Some(moved), _) => (moved.tip, moved.base, moved.proof),
+        (None, Some(collected)) => (collected.head, job.base.clone(), proof),
+        (None, None) => (job.start.clone(), job.base.clone(), proof),
+    };
+    let new = |commit: &CommitId, known: &str| (commit.as_str() != known).then(|| commit.to_string());
+    let proven = (proof == Proof::Given && failures.is_empty()).then(|| base.to_string());
     // Where a stage began from the base, what an earlier try left is not the task's work any more.
-    let tip = head.map(|head| head.to_string()).filter(|head| *head != job.task.tip);
+    let (tip, base) = (new(&tip, &job.task.tip), new(&base, job.task.base()));
     let learning = outcome
         .summary()
         .filter(|_| failures.is_empty() && outcome.payload.get(OVERRULED).is_none())
@@ -329,5 +345,6 @@ fn report(
         .map(|summary| format!("{}: {summary}", job.stage.name));
     let ending =
         if failures.is_empty() { Ending::Passed { outcome } } else { Ending::Rejected { outcome, failures } };
-    Report { ending, tip, artifacts, learning, usage: desk.usage.clone(), session: desk.session.clone() }
+    let (usage, session) = (desk.usage.clone(), desk.session.clone());
+    Report { ending, tip, base, proven, artifacts, learning, usage, session }
 }

@@ -91,75 +91,44 @@ impl Child {
 
     /// Watches until nothing is left of the program, and stops it when its limits or the watcher say so. After an error
     /// nothing is left of it either.
-    pub fn watch(mut self, watcher: &mut dyn Watcher) -> Result<Ended, Error> {
-        let mut ladder = Ladder::new(self.limits.grace);
-        let mut reason = None;
-        let mut last_output = self.started;
-        let mut last_tick = Instant::now();
-        let mut pause = SHORTEST_PAUSE;
-        let mut sleep = Duration::ZERO;
-        let mut ended_at = None;
-        loop {
-            // In this order: what is found after the end was seen is all that there will ever be.
-            if ended_at.is_none() && self.ends_within(sleep)? {
-                ended_at = Some(Instant::now());
-            }
-            let progress = self.output.report(watcher)?;
-            let sizes = self.output.measure()?;
-            let now = Instant::now();
-            let mut wish = Next::Continue;
-            pause = (2 * pause).min(LONGEST_PAUSE);
-            if progress != Progress::Nothing || sizes.errors_grew {
-                last_output = now;
-                pause = SHORTEST_PAUSE;
-            }
-            if progress != Progress::Nothing || now.duration_since(last_tick) >= TICK {
-                last_tick = now;
-                wish = watcher.tick();
-            }
-            if sizes.excess > 0 && reason.is_none() {
-                reason = Some(Exit::OutputLimit { limit: self.limits.output });
-            }
-            if ended_at.is_some() {
-                match progress {
-                    Progress::More => continue,
-                    Progress::Read | Progress::Nothing => break,
-                }
-            }
-            if reason.is_none() {
-                reason = self.reason_to_stop(wish, last_output, now);
-            }
-            if reason.is_some() {
-                ladder.ask(&self.tree, now);
-                if sizes.excess > OVERRUN {
-                    ladder.force(&self.tree, now);
-                }
-                ladder.climb(&self.tree, now)?;
-            }
-            let limits = match reason {
-                None => self.limits_left(last_output, now),
-                Some(_) => ladder.left(now),
-            };
-            sleep = match progress {
-                Progress::More => Duration::ZERO,
-                Progress::Read | Progress::Nothing => {
-                    limits.min(pause).min(TICK.saturating_sub(now.duration_since(last_tick)))
-                }
-            };
+    pub fn watch(self, watcher: &mut dyn Watcher) -> Result<Ended, Error> {
+        let mut course = Course::new(self);
+        while !course.look(watcher)? {
+            course.wait()?;
         }
-        let ended_at = ended_at.unwrap_or_else(Instant::now);
-        let Self { tree, output, held: Held { containment, .. }, policy, started, .. } = self;
-        let reaped = tree.reap()?;
-        let excess = || policy.as_deref().and_then(contain::excess).map(Exit::Excess);
-        Ok(Ended {
-            left: policy.as_deref().map_or(0, contain::left),
-            exit: reason.or_else(excess).unwrap_or(reaped.exit),
-            output_bytes: output.reported(),
-            duration: ended_at.duration_since(started),
-            user: reaped.user,
-            system: reaped.system,
-            containment,
-        })
+        course.end()
+    }
+
+    /// Watches several at once, in one sleep. `over` hears of each end, by its place in the list, and may have the others
+    /// stopped. After an error nothing is left of any of them.
+    pub fn watch_all(
+        children: Vec<Self>,
+        watcher: &mut dyn Watcher,
+        over: &mut dyn FnMut(usize, &Ended) -> Next,
+    ) -> Result<Vec<Ended>, Error> {
+        let mut ends: Vec<Option<Ended>> = children.iter().map(|_| None).collect();
+        let mut running: Vec<(usize, Course)> = children.into_iter().map(Course::new).enumerate().collect();
+        while !running.is_empty() {
+            let mut going = Vec::new();
+            let mut stop = Next::Continue;
+            for (place, mut course) in running {
+                if !course.look(watcher)? {
+                    going.push((place, course));
+                    continue;
+                }
+                let ended = course.end()?;
+                if over(place, &ended) == Next::Stop {
+                    stop = Next::Stop;
+                }
+                ends[place] = Some(ended);
+            }
+            if stop == Next::Stop {
+                going.iter_mut().for_each(|(_, course)| course.stop());
+            }
+            running = going;
+            Course::wait_for_any(&mut running)?;
+        }
+        Ok(ends.into_iter().flatten().collect())
     }
 
     fn reason_to_stop(&self, wish: Next, last_output: Instant, now: Instant) -> Option<Exit> {
@@ -180,10 +149,137 @@ impl Child {
         let idle = self.limits.idle.map_or(Duration::MAX, |limit| left(last_output, limit));
         left(self.started, self.limits.time).min(idle)
     }
+}
 
-    /// Sleeps until the end or `limit`, and says which it was.
-    fn ends_within(&self, limit: Duration) -> Result<bool, Error> {
-        Ok(poll(&mut [PollFd::from_borrowed_fd(self.tree.pidfd(), PollFlags::IN)], limit)? > 0)
+/// How far watching a program has come.
+struct Course {
+    child: Child,
+    ladder: Ladder,
+    /// Why it is being stopped.
+    reason: Option<Exit>,
+    last_output: Instant,
+    last_tick: Instant,
+    pause: Duration,
+    /// How long nothing has to be looked at, unless it ends.
+    sleep: Duration,
+    ended_at: Option<Instant>,
+}
+
+impl Course {
+    fn new(child: Child) -> Self {
+        Self {
+            ladder: Ladder::new(child.limits.grace),
+            reason: None,
+            last_output: child.started,
+            last_tick: Instant::now(),
+            pause: SHORTEST_PAUSE,
+            sleep: Duration::ZERO,
+            ended_at: None,
+            child,
+        }
+    }
+
+    /// Stops it at the next look.
+    fn stop(&mut self) {
+        self.reason.get_or_insert(Exit::Cancelled);
+        self.sleep = Duration::ZERO;
+    }
+
+    /// Looks at output, limits and the watcher's wish. True if it has ended and all of its output was seen: what is found
+    /// after the end was seen is all that there will ever be.
+    fn look(&mut self, watcher: &mut dyn Watcher) -> Result<bool, Error> {
+        let Self { child, .. } = self;
+        let progress = child.output.report(watcher)?;
+        let sizes = child.output.measure()?;
+        let now = Instant::now();
+        let mut wish = Next::Continue;
+        self.pause = (2 * self.pause).min(LONGEST_PAUSE);
+        if progress != Progress::Nothing || sizes.errors_grew {
+            self.last_output = now;
+            self.pause = SHORTEST_PAUSE;
+        }
+        if progress != Progress::Nothing || now.duration_since(self.last_tick) >= TICK {
+            self.last_tick = now;
+            wish = watcher.tick();
+        }
+        if sizes.excess > 0 && self.reason.is_none() {
+            self.reason = Some(Exit::OutputLimit { limit: child.limits.output });
+        }
+        if self.ended_at.is_some() {
+            self.sleep = Duration::ZERO;
+            return Ok(match progress {
+                Progress::More => false,
+                Progress::Read | Progress::Nothing => true,
+            });
+        }
+        if self.reason.is_none() {
+            self.reason = child.reason_to_stop(wish, self.last_output, now);
+        }
+        if self.reason.is_some() {
+            self.ladder.ask(&child.tree, now);
+            if sizes.excess > OVERRUN {
+                self.ladder.force(&child.tree, now);
+            }
+            self.ladder.climb(&child.tree, now)?;
+        }
+        let limits = match self.reason {
+            None => child.limits_left(self.last_output, now),
+            Some(_) => self.ladder.left(now),
+        };
+        self.sleep = match progress {
+            Progress::More => Duration::ZERO,
+            Progress::Read | Progress::Nothing => {
+                limits.min(self.pause).min(TICK.saturating_sub(now.duration_since(self.last_tick)))
+            }
+        };
+        Ok(false)
+    }
+
+    /// Sleeps until the end, or until there is something to look at.
+    fn wait(&mut self) -> Result<(), Error> {
+        if self.ended_at.is_none() {
+            let mut fds = [PollFd::from_borrowed_fd(self.child.tree.pidfd(), PollFlags::IN)];
+            if poll(&mut fds, self.sleep)? > 0 {
+                self.ended_at = Some(Instant::now());
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for several.
+    fn wait_for_any(running: &mut [(usize, Self)]) -> Result<(), Error> {
+        let sleep = running.iter().map(|(_, course)| course.sleep).min().unwrap_or_default();
+        let mut fds: Vec<PollFd<'_>> = running
+            .iter()
+            .map(|(_, course)| PollFd::from_borrowed_fd(course.child.tree.pidfd(), PollFlags::IN))
+            .collect();
+        if fds.is_empty() || poll(&mut fds, sleep)? == 0 {
+            return Ok(());
+        }
+        let ended: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        for ((_, course), ended) in running.iter_mut().zip(ended) {
+            if ended {
+                course.ended_at.get_or_insert_with(Instant::now);
+            }
+        }
+        Ok(())
+    }
+
+    /// What became of it.
+    fn end(self) -> Result<Ended, Error> {
+        let ended_at = self.ended_at.unwrap_or_else(Instant::now);
+        let Child { tree, output, held: Held { containment, .. }, policy, started, .. } = self.child;
+        let reaped = tree.reap()?;
+        let excess = || policy.as_deref().and_then(contain::excess).map(Exit::Excess);
+        Ok(Ended {
+            left: policy.as_deref().map_or(0, contain::left),
+            exit: self.reason.or_else(excess).unwrap_or(reaped.exit),
+            output_bytes: output.reported(),
+            duration: ended_at.duration_since(started),
+            user: reaped.user,
+            system: reaped.system,
+            containment,
+        })
     }
 }
 

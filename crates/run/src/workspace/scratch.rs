@@ -16,6 +16,9 @@ const LARGEST_TEXT: usize = 1 << 20;
 /// The largest lock file that is compared; generated ones of big projects have a few megabytes.
 const LARGEST_LOCK_FILE: u64 = 64 << 20;
 
+/// The folder of the trees that are there at the same time.
+const BESIDE: &str = "beside";
+
 /// A tree that goes away with this value.
 pub struct Scratch<'w> {
     of: &'w Locked,
@@ -56,7 +59,21 @@ pub enum Become {
 impl Locked {
     /// Makes room for a tree beside the work.
     pub fn scratch(&self) -> Result<Scratch<'_>, Error> {
-        let scratch = Scratch { of: self, dir: self.dir.join("scratch"), set_up: None.into() };
+        self.scratch_in(self.dir.join("scratch"))
+    }
+
+    /// Makes room for one of several trees beside the work, by its name, which is one of acquit's own.
+    pub fn beside(&self, name: &str) -> Result<Scratch<'_>, Error> {
+        self.scratch_in(self.dir.join(BESIDE).join(name))
+    }
+
+    /// Takes away what was left of all of those.
+    pub fn clear_beside(&self) -> Result<(), Error> {
+        files::remove(&self.dir.join(BESIDE))
+    }
+
+    fn scratch_in(&self, dir: PathBuf) -> Result<Scratch<'_>, Error> {
+        let scratch = Scratch { of: self, dir, set_up: None.into() };
         files::remove(&scratch.dir)?;
         std::fs::create_dir_all(scratch.tree()).map_err(|e| Error::io("create", &scratch.dir, e))?;
         Ok(scratch)

@@ -6,10 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acquit_run::git::{CommitId, Git, Identity, Source};
+use acquit_run::git::{Access, CommitId, Direction, Form, Git, Identity, PushWay, Source, User};
 use acquit_run::process::Spawner;
 use acquit_run::secrets::{Known, Redactor, Secret};
-use acquit_run::workspace::{Around, Become, Error, Leftovers, Locked, Rules, Work, Workspace};
+use acquit_run::workspace::{
+    Around, Become, Error, Leftovers, Locked, Move, Rebased, Rules, Sent, Work, Workspace,
+};
 use acquit_testkit::repo::{self, Repo};
 
 pub(crate) const BRANCH: &str = "acquit/sample-T-1";
@@ -168,9 +170,26 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     let base = source.base(&git, None).unwrap().commit;
     source.identity(&git, Some(&stage.repo.beside("home")));
     source.is_dirty(&git).unwrap();
+    let home = stage.repo.beside("home").into_os_string();
+    let user = User::new(|name| (name == "HOME").then(|| home.clone()));
+    source.signing(&git, &user).ok();
+    source.subjects(&git, &base, 10).unwrap();
+    source.dirty_checkout(&git, "main").unwrap();
     source.pin(&git, "T-1", &base).unwrap();
     let locked = || stage.workspace(&source).lock("a test").unwrap();
     let mut said = Vec::new();
+    // A mirror of it, made and refreshed, and where a branch stands.
+    let address = format!("file://{}", stage.repo.path().display());
+    for _ in 0..2 {
+        let way = acquit_run::git::PushWay {
+            url: &address,
+            access: acquit_run::git::Access::Open,
+            ca: None,
+            proxy: None,
+        };
+        git.mirror(&stage.repo.beside("mirrors"), &way).unwrap();
+    }
+    source.stands(&git, "main", &base, None).unwrap();
 
     // A leg that writes: a commit, something left over, gates that leave something too.
     let (head, work) = leg(stage, &locked(), "L1", &base, leftovers(), plant);
@@ -221,6 +240,8 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
         let squashed = workspace.squash(&base, &start, "T-1: squashed\n", &Identity::neutral()).unwrap();
         workspace.publish(&source, BRANCH, &squashed).unwrap();
         workspace.publish(&source, BRANCH, &squashed).unwrap();
+        moved(stage, &workspace, &source, &base, &start);
+        send(stage, &workspace, &source, &squashed);
     }
     plant(stage);
     workspace.keep_in_source(&source, "T-1").unwrap();
@@ -238,6 +259,51 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     assert!(!stage.dir.exists(), "{name}: removed");
     source.unpin(&git, "T-1").unwrap();
     said
+}
+
+/// A commit on top of another, with the same files, made where no setting of the repository has a say.
+pub(crate) fn commit_on(stage: &Stage, source: &Source, base: &CommitId) -> CommitId {
+    let neutral = Identity::neutral();
+    let call = stage.git().call("commit-tree").git_dir(source.git_dir()).signed(&neutral, &neutral, 0);
+    let tree = format!("{base}^{{tree}}");
+    call.args([&tree, "-p", base.as_str(), "-m", "moved"]).run_for_id().unwrap()
+}
+
+/// The base branch moves, and the work follows it.
+fn moved(stage: &Stage, workspace: &Locked, source: &Source, base: &CommitId, tip: &CommitId) {
+    let git = stage.git();
+    let onto = commit_on(stage, source, base);
+    let work = Move { from: base, onto: &onto, tip };
+    let Rebased::Clean(rebased) = workspace.rebase(work, "T-1: moved\n", None).unwrap() else {
+        panic!("nothing is in the way")
+    };
+    workspace.resolution(work, &rebased, &[]).unwrap();
+    workspace.phases(&onto, &rebased, &[]).unwrap();
+    workspace.below(&rebased, base.as_str(), tip.as_str()).unwrap();
+    assert!(workspace.contains(&rebased, &onto).unwrap());
+    workspace.keep_history("T-1", "leg-1", tip).unwrap();
+    workspace.diff(&onto, &rebased, Form::Patch).unwrap();
+    source.diff(&git, base, &onto, Form::Stat).unwrap();
+}
+
+/// To a remote, with a login that nobody gives.
+fn send(stage: &Stage, workspace: &Locked, source: &Source, commit: &CommitId) {
+    let git = stage.git();
+    let home = stage.repo.beside("home");
+    assert!(git.credential(&home, "https", "example.org", &[]).is_none());
+    for direction in [Direction::Fetch, Direction::Push] {
+        let _ = source.remote_url(&git, Some(&home), "origin", direction);
+    }
+    let remote = stage.repo.beside("remote.git");
+    if !remote.exists() {
+        fs::create_dir(&remote).unwrap();
+        repo::git(&remote, &["init", "--quiet", "--bare"]);
+    }
+    let url = format!("file://{}", remote.display());
+    let way = PushWay { url: &url, access: Access::Open, ca: None, proxy: None };
+    for _ in 0..2 {
+        assert_eq!(workspace.send(&way, BRANCH, commit, &[]).unwrap(), Sent::There);
+    }
 }
 
 /// Other states of the work, beside it. What programs of the change left in that tree is as hostile as what an agent left.

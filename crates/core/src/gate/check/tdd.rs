@@ -66,6 +66,22 @@ pub struct Tdd {
     pub red: Red,
     /// What counts besides an assertion.
     pub weak: Weak,
+    /// Whether tests are committed before the code.
+    #[serde(default)]
+    pub phases: Phases,
+}
+
+/// Whether the tests of a change, with stubs, are committed before the rest of it; that commit is then where they must be red.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phases {
+    /// It does not matter: the tests are put on the base.
+    #[default]
+    Ignore,
+    /// If there is such a commit it counts.
+    Allow,
+    /// There must be one.
+    Require,
 }
 
 /// Which of the new tests must have been red.
@@ -91,6 +107,8 @@ pub enum Weak {
 impl Tdd {
     pub(super) fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         const REDS: [(&str, Red); 2] = [("every", Red::Every), ("some", Red::Some)];
+        const PHASES: [(&str, Phases); 3] =
+            [("ignore", Phases::Ignore), ("allow", Phases::Allow), ("require", Phases::Require)];
         const WEAKS: [(&str, Weak); 2] = [("allow", Weak::Allow), ("reject", Weak::Reject)];
         let build = table.value("build").and_then(|value| value.command());
         let report = Report::read(table, &Format::OF_TESTS);
@@ -100,7 +118,8 @@ impl Tdd {
         let runs = table.positive("runs", MOST_RUNS).unwrap_or(RUNS);
         let red = table.word("red", &REDS).map_or(Red::Every, |red| red.value);
         let weak = table.word("weak", &WEAKS).map_or(Weak::Allow, |weak| weak.value);
+        let phases = table.word("phases", &PHASES).map(|phases| phases.value).unwrap_or_default();
         let run = run(table, "cargo test --no-fail-fast");
-        Some(Self { build, run: run?, report: report?, tests, exempt, runs, red, weak })
+        Some(Self { build, run: run?, report: report?, tests, exempt, runs, red, weak, phases })
     }
 }

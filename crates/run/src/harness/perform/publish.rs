@@ -18,14 +18,16 @@ use acquit_core::gate::Verdict;
 use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
 use acquit_core::outcome;
+use acquit_core::store::Pulse;
 use acquit_core::template::Template;
+use acquit_core::workflow::Commits;
 
 use super::super::desk::Desk;
-use super::super::work::{Done, Job, by_harness};
+use super::super::work::{Done, Job, Moved, Proof, by_harness};
 use super::super::{Trouble, guard, span};
 use crate::forge::publish::{Invite, Made, Publication, Published, publish};
 use crate::forge::{self, Located, Place, Token, Transport, Wanted};
-use crate::git::{self, Access, CommitId, Direction, PushWay};
+use crate::git::{self, Access, CommitId, PushWay};
 use crate::workspace::{Locked, Sent};
 
 /// How long after a first time that the forge was away; doubled with every further one.
@@ -44,18 +46,26 @@ pub(super) fn perform(
     desk: &mut Desk<'_>,
     job: &Job<'_>,
     settings: &Publishing,
+    commits: Commits,
     workspace: &Locked,
 ) -> Result<Done, Trouble> {
     let forge = &job.definition.config.forge;
     let settings = settings.over(&forge.request);
-    let (commit, branch) = squashed(desk, job, workspace)?;
-    let place = match locate(desk, job)? {
+    let (job, delivered) = squashed(desk, job, commits, workspace)?;
+    let job = &job;
+    let (commit, branch) = match delivered {
+        Delivered::As(commit, branch) => (commit, *branch),
+        Delivered::Not(rejected) => return Ok(*rejected),
+    };
+    let place = match forge::of(desk.world, forge, &job.source)
+        .map_err(|error| Trouble::failed(kind::DELIVERY, format!("failed to {error}")))?
+    {
         Located::At(place) => *place,
         Located::Nowhere(why) => {
             let words =
                 format!("no request was made: {why}. The work is on the branch {}", job.task.seed.branch);
             desk.notice(Level::Info, words);
-            return Ok(done(commit, vec![branch]));
+            return Ok(done(job, commit, vec![branch]));
         }
     };
     let Some(base) = &job.task.seed.base.branch else {
@@ -70,8 +80,10 @@ pub(super) fn perform(
     let from = job.base()?;
     guard::before_publishing(desk, workspace, &from, &commit)?;
 
+    beat(desk)?;
     let ca = forge.ca.as_deref().and_then(|ca| forge::file(desk.world, ca));
     push(desk, job, workspace, &place, &token, ca.as_deref(), &commit)?;
+    beat(desk)?;
     let (title, labels) = title(desk, job, &settings)?;
     let marker = Marker::of(&job.task.seed);
     let verdicts = verdicts(desk)?;
@@ -104,7 +116,24 @@ pub(super) fn perform(
     };
     let way = forge::open(desk.world, forge, &place, Some(&token), &ca)
         .map_err(|error| trouble(desk, job, &place, Some(&token), error))?;
-    let published = publish(way.as_ref(), &publication);
+    let mut published = publish(way.as_ref(), &publication);
+    let mut answered = known.map(|request| request.answered.clone()).unwrap_or_default();
+    if let (Ok(published), Some(known)) = (&mut published, known)
+        && known.commit != commit.as_str()
+    {
+        for origin in job.task.conversation.iter().filter_map(|remark| remark.origin.as_ref()) {
+            let Some(thread) = origin.thread.as_ref().filter(|_| !answered.contains(&origin.id)) else {
+                continue;
+            };
+            // Best effort: the work is published, whether or not everybody was told.
+            match way.answer(known.number, thread, &forge::done(commit.as_str())) {
+                Ok(()) => answered.push(origin.id.clone()),
+                Err(error) => {
+                    published.remarks.push(format!("a comment was not answered: failed to {error}"));
+                }
+            }
+        }
+    }
     drop(way);
     let published = published.map_err(|error| trouble(desk, job, &place, Some(&token), error))?;
     tell(desk, &place, &published);
@@ -115,42 +144,60 @@ pub(super) fn perform(
             number: published.request.number,
             project: place.project.clone(),
             commit: commit.to_string(),
+            answered,
         }),
     ];
     artifacts.append(&mut desk.left);
-    Ok(done(commit, artifacts))
+    Ok(done(job, commit, artifacts))
 }
 
-fn done(commit: CommitId, artifacts: Vec<Artifact>) -> Done {
-    Done { moved: Some((commit, artifacts)), ..by_harness(outcome::DONE) }
+fn done(job: &Job<'_>, commit: CommitId, artifacts: Vec<Artifact>) -> Done {
+    let moved = Moved { tip: commit, base: job.base.clone(), proof: Proof::Given, artifacts };
+    Done { moved: Some(moved), ..by_harness(outcome::DONE) }
 }
 
-/// The commit that is delivered: the one that a stage before this made of what its gates passed, or made of it here in the same
-/// way. Where the base has moved meanwhile, what becomes of that is decided before this stage, not here.
-fn squashed(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<(CommitId, Artifact), Trouble> {
-    let is_there = |artifact: &&Artifact| matches!(artifact, Artifact::Branch { commit, published: true, .. } if *commit == job.start.to_string());
-    if let Some(branch) = job.task.artifacts.iter().find(is_there) {
-        return Ok((job.start.clone(), branch.clone()));
+/// Keeps the lease, and ends the leg if a person wants that.
+fn beat(desk: &mut Desk<'_>) -> Result<(), Trouble> {
+    match desk.pulse()? {
+        Pulse::Beating => Ok(()),
+        Pulse::Cancel => Err(Trouble::Leg(Ending::Cancelled)),
     }
-    let Done { moved, .. } = super::squash(desk, job, workspace)?;
-    let nothing = || Trouble::failed(kind::NOTHING, "there is no work to deliver".to_owned());
-    let (commit, artifacts) = moved.ok_or_else(nothing)?;
-    let branch = artifacts.into_iter().find(|artifact| matches!(artifact, Artifact::Branch { .. }));
-    Ok((commit, branch.ok_or_else(nothing)?))
 }
 
-/// The forge of the repository, from its remotes and the configuration.
-fn locate(desk: &Desk<'_>, job: &Job<'_>) -> Result<Located, Trouble> {
-    let settings = &job.definition.config.forge;
-    let home = desk.world.environment.get("HOME").map(Path::new);
-    let url = |name: &str, direction| {
-        let url = job.source.remote_url(&desk.world.git, home, name, direction);
-        url.map_err(|error| Trouble::harness(&error))
-    };
-    let upstream = url(&settings.remote, Direction::Fetch)?;
-    let push = url(settings.push_remote.as_ref().unwrap_or(&settings.remote), Direction::Push)?;
-    forge::locate(settings, upstream.as_deref(), push.as_deref())
-        .map_err(|error| Trouble::failed(kind::DELIVERY, format!("failed to {error}")))
+/// What becomes of the work before it is sent anywhere.
+enum Delivered {
+    /// This commit, on the task's branch.
+    As(CommitId, Box<Artifact>),
+    /// Nothing: its gates said no where the base branch is now.
+    Not(Box<Done>),
+}
+
+/// The commit that is delivered, on what the base branch is now and proven there, with the leg's job as that made it.
+fn squashed<'j>(
+    desk: &mut Desk<'_>,
+    job: &Job<'j>,
+    commits: Commits,
+    workspace: &Locked,
+) -> Result<(Job<'j>, Delivered), Trouble> {
+    // A workspace that was made anew does not know that the branch is the task's own.
+    for artifact in &job.task.artifacts {
+        if let Artifact::Pushed { branch, commits, .. } = artifact {
+            for commit in commits.iter().filter_map(|commit| commit.parse().ok()) {
+                workspace.remember_own(branch, &commit)?;
+            }
+        }
+    }
+    let mut job = job.clone();
+    let Done { moved, failures, .. } = super::squash::squash(desk, &job, commits, workspace)?;
+    let nothing = || Trouble::failed(kind::NOTHING, "there is no work to deliver".to_owned());
+    let moved = moved.ok_or_else(nothing)?;
+    (job.start, job.base) = (moved.tip.clone(), moved.base.clone());
+    if !failures.is_empty() {
+        let rejected = super::squash::rejected(&job, failures);
+        return Ok((job, Delivered::Not(Box::new(rejected))));
+    }
+    let branch = moved.artifacts.into_iter().find(|artifact| matches!(artifact, Artifact::Branch { .. }));
+    Ok((job, Delivered::As(moved.tip, Box::new(branch.ok_or_else(nothing)?))))
 }
 
 /// Brings the branch to the remote, unless somebody else's work is there.
@@ -184,7 +231,7 @@ fn push(
     match sent.map_err(|error| away(desk, job, place, token, error))? {
         Sent::There => {}
         Sent::Foreign { found } => {
-            let at = found.map_or_else(|| "something else".to_owned(), |found| format!("{}", found.short()));
+            let at = found.map_or_else(|| "something else".to_owned(), |found| found.short().to_owned());
             return Err(person(format!(
                 "somebody else moved the branch {branch} of {}: it is at {at}, which acquit did not push. Nothing was \
                  overwritten. Take what is there into account, or remove the branch at the forge, and let the task go on",

@@ -1,0 +1,150 @@
+//! The gates of a stage, all of them: what only looks first, then what runs, the cheapest first; those that may, at once.
+
+use acquit_core::event::{Body, Level};
+use acquit_core::failure::{Failure, kind};
+use acquit_core::gate::{Check, Gate, Manner, Verdict};
+use acquit_core::ids::Name;
+use acquit_core::leg::Purpose;
+use acquit_core::outcome::Outcome;
+use acquit_core::time::Span;
+use acquit_core::workflow::Stop;
+
+use super::verdicts::Verdicts;
+use super::{run, together};
+use crate::harness::{Desk, Job, Trouble};
+use crate::workspace::Locked;
+
+/// What the gates came to.
+#[derive(Default)]
+pub(crate) struct Judged {
+    /// What is to be mended.
+    pub(crate) failures: Vec<Failure>,
+    /// How the stage ends instead, because of what its own agent found.
+    pub(crate) instead: Option<Name>,
+}
+
+impl Judged {
+    fn add(&mut self, gate: &Gate, verdict: &Verdict) {
+        if !verdict.rejects() {
+            return;
+        }
+        match &gate.check {
+            Check::Review(review) => self.instead = Some(review.outcome.clone()),
+            _ => self.failures.extend(verdict.failure.clone()),
+        }
+    }
+
+    fn rejects(&self) -> bool {
+        !self.failures.is_empty() || self.instead.is_some()
+    }
+}
+
+/// Gates that are run at the same time, or one alone.
+type Round<'g> = Vec<&'g Gate>;
+
+/// Runs gates on the work of a leg's stage, for which its agent reported this outcome. All of them, so that one fix leg
+/// hears of everything, unless the stage says otherwise.
+pub(crate) fn all(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    names: &[Name],
+    workspace: &Locked,
+    outcome: &Outcome,
+) -> Result<Judged, Trouble> {
+    let mut judged = Judged::default();
+    if names.is_empty() {
+        return Ok(judged);
+    }
+    let verdicts = Verdicts::of(desk, job, workspace)?;
+    let mut rounds = rounds(named(job, names)?, |gate| verdicts.duration(gate)).into_iter();
+    while let Some(round) = rounds.next() {
+        let mut left = Vec::new();
+        for gate in round {
+            match verdicts.find(gate).filter(|verdict| verdict.passed || !waited(job)) {
+                Some(verdict) => tell(desk, &mut judged, gate, verdict),
+                None => left.push(gate),
+            }
+        }
+        if stops(job, &judged) {
+            left.extend(rounds.flatten());
+            skipped(desk, &left);
+            break;
+        }
+        // Viewers should see what came before while a long check runs.
+        desk.flush()?;
+        desk.cut_short = false;
+        let given = match left[..] {
+            [] => Vec::new(),
+            [gate] if gate.manner == Manner::Alone => vec![(gate, run(desk, job, gate, workspace, outcome)?)],
+            _ => together::run(desk, job, &left, workspace)?,
+        };
+        for (gate, verdict) in given {
+            if !desk.cut_short {
+                verdicts.keep(gate, desk.hold.leg.number, &verdict)?;
+            }
+            if gate.check.command().is_some() {
+                verdicts.took(gate, verdict.took)?;
+            }
+            tell(desk, &mut judged, gate, verdict);
+        }
+        // The tests of a hostile change are hostile code: the next gate judges the work, not what this one made of it.
+        workspace.discard()?;
+        if stops(job, &judged) {
+            skipped(desk, &rounds.flatten().collect::<Vec<_>>());
+            break;
+        }
+    }
+    Ok(judged)
+}
+
+fn tell(desk: &mut Desk<'_>, judged: &mut Judged, gate: &Gate, verdict: Verdict) {
+    judged.add(gate, &verdict);
+    desk.note(Body::Gate { verdict: Box::new(verdict) });
+}
+
+/// Whether the gates speak again although nobody has mended anything: something else has changed since, or a person says so,
+/// and what failed then may pass now.
+fn waited(job: &Job<'_>) -> bool {
+    let again = matches!(job.entry.purpose, Purpose::Recheck { .. });
+    again && job.task.past.last().is_some_and(|past| past.entry.stage == job.stage.name)
+}
+
+/// Whether nothing more has to be known.
+fn stops(job: &Job<'_>, judged: &Judged) -> bool {
+    match job.stage.stop {
+        Stop::AtFirst => judged.rejects(),
+        Stop::AtEnd => false,
+    }
+}
+
+fn skipped(desk: &mut Desk<'_>, gates: &[&Gate]) {
+    if !gates.is_empty() {
+        let names: Vec<&str> = gates.iter().map(|gate| gate.name.as_str()).collect();
+        desk.notice(
+            Level::Info,
+            format!("not run, because the work is rejected already: {}", names.join(", ")),
+        );
+    }
+}
+
+/// The gates that are called so, in this order.
+fn named<'j>(job: &Job<'j>, names: &[Name]) -> Result<Vec<&'j Gate>, Trouble> {
+    let gate = |name: &Name| {
+        let missing = || Trouble::failed(kind::HARNESS, format!("the workflow has no gate `{name}`"));
+        job.definition.workflow.gate(name.as_str()).ok_or_else(missing)
+    };
+    names.iter().map(gate).collect()
+}
+
+/// The order in which gates are run: those that look, as they stand; those that may run at once, together; the others one
+/// by one, the cheapest first, and those of which nothing is known last and as they stand.
+fn rounds(gates: Vec<&Gate>, duration: impl Fn(&Gate) -> Option<Span>) -> Vec<Round<'_>> {
+    let (looking, running): (Vec<&Gate>, Vec<&Gate>) =
+        gates.into_iter().partition(|gate| gate.check.command().is_none());
+    let (at_once, mut alone): (Vec<&Gate>, Vec<&Gate>) =
+        running.into_iter().partition(|gate| gate.manner == Manner::AtOnce);
+    alone.sort_by_cached_key(|gate| duration(gate).map_or(u64::MAX, u64::from));
+    let single = |gate| vec![gate];
+    let together = Some(at_once).filter(|round| !round.is_empty());
+    looking.into_iter().map(single).chain(together).chain(alone.into_iter().map(single)).collect()
+}

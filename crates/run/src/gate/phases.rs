@@ -1,0 +1,91 @@
+//! The commits of a change that come first, with its tests and the stubs that they need.
+
+use acquit_core::failure::Location;
+use acquit_core::gate::check::{Phases, Tdd};
+use acquit_core::gate::{Evidence, Weight};
+use acquit_core::proof::phases::{Belongs, How, Unlocked, last_of_first, only_adds, unlocked};
+
+use crate::git::CommitId;
+use crate::harness::Trouble;
+use crate::workspace::{Changed, Locked};
+
+/// What is said of a change without such commits.
+pub(super) const MISSING: &str = "no commit at the beginning of the change says `Phase: test`: commit the tests and the stubs that they need \
+                                  first, with that line in the message, and the implementation after it";
+
+/// The last of the commits that come first, if they count.
+pub(super) fn first(
+    workspace: &Locked,
+    tdd: &Tdd,
+    base: &CommitId,
+    head: &CommitId,
+) -> Result<Option<CommitId>, Trouble> {
+    match tdd.phases {
+        Phases::Ignore => Ok(None),
+        Phases::Allow | Phases::Require => {
+            let commits = workspace.commits(base, head)?;
+            // Git tells the newest first.
+            Ok(last_of_first(commits.iter().rev().map(|commit| (commit.id.clone(), commit.message.as_str()))))
+        }
+    }
+}
+
+/// Looks whether those commits only add to the code, and whether the tests are at the end what they were in them.
+pub(super) fn look(
+    workspace: &Locked,
+    tdd: &Tdd,
+    base: &CommitId,
+    first: &CommitId,
+    head: &CommitId,
+    evidence: &mut Evidence,
+) -> Result<(), Trouble> {
+    let (tests, exempt) = (tdd.tests.compile(), tdd.exempt.compile());
+    for file in workspace.changed(base, first)? {
+        if tests.is_match(&file.path) || exempt.is_match(&file.path) {
+            continue;
+        }
+        let (old, new) = texts(workspace, &file)?;
+        let fine = match (&file.old, old) {
+            (None, _) => true,
+            (Some(_), Some(old)) => only_adds(&file.path, &old, new.as_deref()),
+            // What is no text cannot be seen to have only grown.
+            (Some(_), None) => false,
+        };
+        if !fine {
+            let what = format!(
+                "the tests are committed together with a change of what was in {} before: only stubs are added first",
+                file.path
+            );
+            evidence.find(Weight::Fails, "phase-changes-code", &what, Some(at(&file.path, 1)));
+        }
+    }
+    for file in workspace.changed(first, head)? {
+        let belongs = if tests.is_match(&file.path) { Belongs::Whole } else { Belongs::InPart };
+        let (then, now) = texts(workspace, &file)?;
+        let Some(then) = then else { continue };
+        for Unlocked { name, line, how } in unlocked(&file.path, &then, now.as_deref(), belongs) {
+            let name = name.unwrap_or_else(|| file.path.clone());
+            let how = match how {
+                How::Changed => "is not what it was when it was red",
+                How::Gone => "was there when it was red, and is gone",
+            };
+            evidence.find(
+                Weight::Fails,
+                "test-changed",
+                &format!("{name} {how}"),
+                Some(at(&file.path, line)),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn at(path: &str, line: u32) -> Location {
+    Location { path: path.to_owned(), line }
+}
+
+/// What a file was and what it is, as far as it is text.
+fn texts(workspace: &Locked, file: &Changed) -> Result<(Option<String>, Option<String>), Trouble> {
+    let text = |stored: &Option<_>| stored.as_ref().map_or(Ok(None), |stored| workspace.text(stored));
+    Ok((text(&file.old)?, text(&file.new)?))
+}

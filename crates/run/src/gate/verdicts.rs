@@ -1,0 +1,174 @@
+//! Verdicts that hold still: a gate is not run again on a tree that it has judged in the same task.
+//!
+//! A verdict is kept by everything that it is known to depend on: the files, the history that a command could look at, the
+//! gate, the configuration, the machine's programs. It is kept with the task and not beyond it, because a command runs in a
+//! workspace whose ignored folders the task's agents have written to. Where it is kept no agent and no gate can write.
+//!
+//! What says nothing about the next time is not kept: a command that was cut short by a limit, and flaky tests. How long
+//! a gate took is kept for the whole project, to run the cheapest first.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+use acquit_core::gate::{Check, Gate, Reuse, Verdict};
+use acquit_core::time::{Span, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::harness::{Desk, Job, Trouble};
+use crate::workspace::Locked;
+
+/// How long a verdict is believed, like the results of a base: the toolchain changes without a sign.
+const AGE: std::time::Duration = std::time::Duration::from_hours(24);
+
+/// The largest file that is read again: a verdict is bounded, and this is far more.
+const LARGEST: u64 = 16 << 20;
+
+/// How many durations are kept before the oldest go: more gates than a machine's projects have.
+const MOST_DURATIONS: usize = 5_000;
+
+/// Changes with the form of the file.
+const FORM: u32 = 1;
+
+/// The finding by which a check says that tests changed their mind.
+const FLAKY: &str = "flaky";
+
+/// The verdicts of one state of the work.
+pub(super) struct Verdicts {
+    folder: PathBuf,
+    durations: PathBuf,
+    /// What all of them depend on.
+    work: serde_json::Value,
+    project: String,
+    now: Timestamp,
+}
+
+/// A file of the cache.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    form: u32,
+    at: Timestamp,
+    leg: u32,
+    /// All that it depends on, to the letter: a name that is a hash could be made to fit.
+    depends: String,
+    verdict: Verdict,
+}
+
+impl Verdicts {
+    /// Those of the work as it stands.
+    pub(super) fn of(desk: &Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Self, Trouble> {
+        let (base, head) = (job.base()?, workspace.work_head()?);
+        let history: Vec<(String, String)> = workspace
+            .commits(&base, &head)?
+            .into_iter()
+            .map(|commit| (commit.author, commit.message))
+            .collect();
+        let path = desk.world.environment.get("PATH").map(|path| path.to_string_lossy().into_owned());
+        let work = serde_json::json!({
+            "form": FORM,
+            "tree": workspace.tree_of(&head)?,
+            "base": base,
+            "history": history,
+            "config": job.definition.config,
+            "path": path,
+            "machine": [std::env::consts::OS, std::env::consts::ARCH],
+        });
+        Ok(Self {
+            folder: desk.world.task_folder(desk.hold.leg.task).join("verdicts"),
+            durations: desk.world.home.join("durations"),
+            work,
+            project: job.source.git_dir().to_string_lossy().into_owned(),
+            now: (desk.world.now)(),
+        })
+    }
+
+    /// The verdict of this gate on this work, if it was given before.
+    pub(super) fn find(&self, gate: &Gate) -> Option<Verdict> {
+        if !is_kept(gate) {
+            return None;
+        }
+        let depends = self.depends(gate);
+        let kept = load::<Kept>(&self.file(&depends))?;
+        let holds = kept.form == FORM && kept.depends == depends && self.now.since(kept.at) <= AGE;
+        holds.then_some(Verdict { reused: Some(kept.leg), ..kept.verdict })
+    }
+
+    /// Keeps a verdict that was just given.
+    pub(super) fn keep(&self, gate: &Gate, leg: u32, verdict: &Verdict) -> Result<(), Trouble> {
+        let flaky = verdict.evidence.findings.iter().any(|finding| finding.rule == FLAKY);
+        if !is_kept(gate) || flaky {
+            return Ok(());
+        }
+        let depends = self.depends(gate);
+        let file = self.file(&depends);
+        let kept = Kept { form: FORM, at: self.now, leg, depends, verdict: verdict.clone() };
+        save(&file, &kept).map_err(|error| Trouble::file("keep a verdict in", &file, &error))
+    }
+
+    /// How long the gate took when it was last run for this project.
+    pub(super) fn duration(&self, gate: &Gate) -> Option<Span> {
+        load(&self.clock(gate))
+    }
+
+    /// Keeps how long it took.
+    pub(super) fn took(&self, gate: &Gate, took: Span) -> Result<(), Trouble> {
+        let file = self.clock(gate);
+        make_room(&self.durations);
+        save(&file, &took).map_err(|error| Trouble::file("keep a duration in", &file, &error))
+    }
+
+    fn depends(&self, gate: &Gate) -> String {
+        serde_json::json!({ "work": self.work, "gate": gate }).to_string()
+    }
+
+    fn file(&self, depends: &str) -> PathBuf {
+        self.folder.join(name(depends))
+    }
+
+    fn clock(&self, gate: &Gate) -> PathBuf {
+        let depends = serde_json::json!({ "project": self.project, "name": gate.name, "check": gate.check });
+        self.durations.join(name(&depends.to_string()))
+    }
+}
+
+/// The file for something. Two things may have the same: the file says what it is about, where that matters.
+fn name(depends: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    depends.hash(&mut hasher);
+    format!("{:016x}.json", hasher.finish())
+}
+
+/// Whether the verdicts of a gate are worth keeping: looking takes no time, and looks at more than files.
+fn is_kept(gate: &Gate) -> bool {
+    let runs = match &gate.check {
+        Check::Command(_) | Check::Tests(_) | Check::Tdd(_) | Check::Coverage(_) | Check::Mutation(_) => true,
+        Check::Secrets(_) | Check::Scope(_) | Check::Commits(_) | Check::Dilution(_) | Check::Review(_) => {
+            false
+        }
+    };
+    runs && gate.reuse == Reuse::SameTree
+}
+
+fn load<T: for<'a> Deserialize<'a>>(file: &Path) -> Option<T> {
+    let text = crate::untrusted::text(file, LARGEST).ok()??;
+    serde_json::from_str(&text).ok()
+}
+
+/// Writes a file as a whole. Two harnesses may write the same one at once: each its own, and the last one stays.
+fn save<T: Serialize>(file: &Path, value: &T) -> std::io::Result<()> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let aside = file.with_extension(format!("{}.new", std::process::id()));
+    fs::write(&aside, serde_json::to_vec(value)?)?;
+    fs::rename(&aside, file)
+}
+
+/// Forgets all durations when there are too many: they come back with the next run of each gate.
+fn make_room(folder: &Path) {
+    let count = fs::read_dir(folder).map_or(0, Iterator::count);
+    if count > MOST_DURATIONS {
+        // Another harness may be at it as well.
+        let _ = fs::remove_dir_all(folder);
+    }
+}
