@@ -77,7 +77,7 @@ pub(super) fn perform(
         .map_err(|error| trouble(desk, job, &place, None, error))?;
     let Some(token) = token else { return Err(Trouble::failed(kind::DELIVERY, no_token(&place))) };
     desk.redactor = desk.redactor.with(std::slice::from_ref(&token.secret));
-    let from = job.base()?;
+    let from = job.base();
     guard::before_publishing(desk, workspace, &from, &commit)?;
 
     beat(desk)?;
