@@ -6,6 +6,7 @@
 
 mod agents;
 mod bench;
+mod openapi;
 mod require;
 mod runners;
 mod scratch;

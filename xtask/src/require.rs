@@ -125,7 +125,8 @@ pub(crate) fn all() -> Result<(), Stop> {
     }
     crate::runners::pytest()?;
     crate::runners::stryker()?;
-    crate::runners::cargo_mutants()
+    crate::runners::cargo_mutants()?;
+    crate::openapi::fetch()
 }
 
 fn install(requirement: &Requirement) -> Result<String, Stop> {

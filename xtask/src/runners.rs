@@ -116,6 +116,6 @@ pub(crate) fn stryker() -> Result<(), Stop> {
 }
 
 /// Where cargo builds.
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| shell::root().join("target"), PathBuf::from)
 }

@@ -85,6 +85,12 @@ pub enum Verb {
         /// Why.
         reason: String,
     },
+    /// Take up what was said about a task's request at its forge, by people who may write there: comments, reviews, failed checks.
+    /// `acquit run` then goes on with it, where the workflow's publishing stage leads on `changes_requested`.
+    Feedback {
+        /// The task, such as T-1.
+        task: TaskId,
+    },
     /// Show what happened in a task: its events and what its agents said.
     Logs {
         /// The task, such as T-1.
@@ -102,6 +108,34 @@ pub enum Verb {
     /// Look at workflows and find their mistakes.
     #[command(subcommand)]
     Workflow(WorkflowVerb),
+    /// Read what agents are told.
+    #[command(subcommand)]
+    Prompt(PromptVerb),
+    /// Follow the schedules and run tasks, until it is stopped.
+    ///
+    /// Everything it knows is in the store, and every leg is a process of its own: it can be killed and started again at any time, and
+    /// there can be several. The configuration is that of the repository it is started in, or your own file where there is none.
+    /// Ctrl-C and SIGTERM stop it; what runs goes on by itself.
+    #[command(
+        after_help = "Examples:\n  acquit serve\n  acquit serve --once            # do what is due, then end: for cron\n  acquit service install         # let the system keep it running"
+    )]
+    Serve {
+        /// Do what is due now, wait for it to end, and stop.
+        #[arg(long)]
+        once: bool,
+        /// When stopped, begin nothing more and wait for the legs that run.
+        #[arg(long)]
+        drain: bool,
+        /// How many tasks run at the same time.
+        #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        workers: u32,
+    },
+    /// Look at schedules, pause them, run one now.
+    #[command(subcommand)]
+    Schedule(ScheduleVerb),
+    /// Let the system run `acquit serve`: systemd, or launchd on macOS.
+    #[command(subcommand)]
+    Service(ServiceVerb),
     /// Say which coding agents are here: their version, whether they can log in, and what they lack.
     ///
     /// Nothing is asked of a model, and nothing is sent anywhere. A login is looked for where the agent keeps it; whether the
@@ -237,6 +271,68 @@ pub enum ConfigVerb {
     },
 }
 
+/// What can be done with schedules.
+#[derive(Subcommand, Debug)]
+pub enum ScheduleVerb {
+    /// List the schedules with their next runs and what became of the last.
+    List,
+    /// Show when a schedule runs next.
+    Next {
+        /// Which; all if none is named.
+        name: Option<Name>,
+        /// How many runs.
+        #[arg(short = 'n', long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        count: u32,
+    },
+    /// Run a schedule now, whatever the time, and wait for its end.
+    Run {
+        /// Which.
+        name: Name,
+        /// Begin with this category instead of the day's.
+        #[arg(long)]
+        category: Option<String>,
+    },
+    /// Do not follow a schedule until it is resumed. What runs goes on.
+    Pause {
+        /// Which.
+        name: Name,
+    },
+    /// Follow a schedule again, from now on.
+    Resume {
+        /// Which.
+        name: Name,
+    },
+}
+
+/// What can be done with the service.
+#[derive(Subcommand, Debug)]
+pub enum ServiceVerb {
+    /// Write the service for this repository and start it.
+    Install {
+        /// For the machine instead of your login: runs as the user who calls, and needs root.
+        #[arg(long)]
+        system: bool,
+        /// Print what would be written and called, and do nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Say whether it is installed and runs.
+    Status {
+        /// That of the machine.
+        #[arg(long)]
+        system: bool,
+    },
+    /// Stop it and remove what was written. Tasks and their work stay.
+    Uninstall {
+        /// That of the machine.
+        #[arg(long)]
+        system: bool,
+        /// Print what would be removed and called, and do nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
+
 /// What can be done with tasks.
 #[derive(Subcommand, Debug)]
 pub enum TaskVerb {
@@ -301,17 +397,69 @@ pub enum TaskVerb {
 /// What can be done with workflows.
 #[derive(Subcommand, Debug)]
 pub enum WorkflowVerb {
-    /// List the workflows of this repository.
+    /// List the workflows that can be run here, and where each comes from.
     List,
     /// Report every mistake in the configuration and the workflows, with file, line and hint.
     Check {
         /// Only this one.
         workflow: Option<Name>,
     },
+    /// Copy a workflow that comes with acquit into this repository, to change it.
+    ///
+    /// With it come the agent definitions and prompts that it uses. From then on the repository's files count, and a new version
+    /// of acquit changes nothing in them; what you remove comes from acquit again. What is there is never written over, unless
+    /// you say so.
+    #[command(
+        after_help = "Examples:\n  acquit workflow eject feature\n  acquit workflow eject nightshift --only workflow"
+    )]
+    Eject {
+        /// Which.
+        workflow: Name,
+        /// Only a part of it: `workflow` is the workflow's own file, `agents` the definitions, `prompts` the texts.
+        #[arg(long, value_enum)]
+        only: Option<Ejected>,
+        /// Write over what is there.
+        #[arg(long)]
+        force: bool,
+    },
     /// Draw a workflow as a Mermaid flowchart.
     Graph {
         /// Which; the default one if none is named.
         workflow: Option<Name>,
+    },
+}
+
+/// The parts of a workflow that can be copied.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ejected {
+    /// Its own file.
+    Workflow,
+    /// The agent definitions that its stages name.
+    Agents,
+    /// Step files, and what they and the definitions include.
+    Prompts,
+}
+
+/// What can be done with prompts.
+#[derive(Subcommand, Debug)]
+pub enum PromptVerb {
+    /// Show what an agent would be told at a stage: of a task as it stands, or of a new one. Nothing is started.
+    #[command(
+        after_help = "Examples:\n  acquit prompt show T-1 --stage code\n  acquit prompt show --workflow feature --stage code \"Add a --json flag\"\n  acquit prompt show T-1 --section task"
+    )]
+    Show {
+        /// A task, such as T-1; or the title that a new one would have.
+        #[arg(default_value = "a new task")]
+        subject: String,
+        /// The stage; of a task, the one where it stands if none is named, else the first.
+        #[arg(short, long)]
+        stage: Option<Name>,
+        /// The workflow of a new task; the default one if none is named.
+        #[arg(short, long)]
+        workflow: Option<Name>,
+        /// Only this section: rules, mode, role, step, task, plan, outcomes …
+        #[arg(long)]
+        section: Option<String>,
     },
 }
 

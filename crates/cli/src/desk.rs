@@ -1,5 +1,6 @@
 //! What every command stands on: the surroundings, the world of the harness, the store, the printer.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use acquit_core::definition::{Author, Definition};
 use acquit_core::ids::TaskId;
 use acquit_core::store::{self, Commit, Store};
 use acquit_core::task::{Actor, Base, Project as Known, Seed, Task, Wish};
-use acquit_core::workflow::Work;
+use acquit_core::workflow::{Work, Workflow};
 use acquit_run::git::{Git, Source};
 use acquit_run::harness::Began;
 use acquit_run::process::Spawner;
@@ -20,7 +21,7 @@ use acquit_store::{Clock, Location};
 use crate::args::NewTask;
 use crate::environment::Surroundings;
 use crate::error::Error;
-use crate::project::Files;
+use crate::project::{Files, Project};
 use crate::report::Printer;
 
 /// A decision is tried again so often when somebody else changed the task in between.
@@ -89,6 +90,20 @@ impl Desk {
         }
         let source = self.source()?;
         let project = self.files(&source)?.read()?;
+        let metadata = std::collections::BTreeMap::new();
+        let origin = Origin { source, project, id: None, category: None, metadata, by: self.person() };
+        self.create_from(store, new, description, origin)
+    }
+
+    /// The same in a given place, and for somebody else.
+    pub fn create_from(
+        &self,
+        store: &mut dyn Store,
+        new: &NewTask,
+        description: String,
+        origin: Origin,
+    ) -> Result<Task, Error> {
+        let Origin { source, project, id, category, metadata, by } = origin;
         let mut workflow = project.workflow(new.workflow.as_ref())?.clone();
         for stage in &mut workflow.stages {
             if let Work::Agent(work) = &mut stage.work {
@@ -96,6 +111,7 @@ impl Desk {
                 work.model = new.model.clone().or(work.model.take());
             }
         }
+        let variables = begin_with(&mut workflow, &new.variables, category)?;
         project.check_stages(&workflow)?;
         let base = source.base(&self.world.git, new.base.as_deref().or(project.config.base.as_deref()))?;
         if source.is_dirty(&self.world.git)? {
@@ -103,8 +119,9 @@ impl Desk {
                 .warn("your checkout has uncommitted changes; the task starts from the commit, without them");
         }
         let author = source.identity(&self.world.git, self.surroundings.user_home.as_deref());
-        let id = store.reserve()?;
+        let id = id.map_or_else(|| store.reserve(), Ok)?;
         source.pin(&self.world.git, &id.to_string(), &base.commit)?;
+        let prefix = workflow.branch_prefix.as_ref().unwrap_or(&project.config.branch_prefix);
         let seed = Seed {
             id,
             wish: Wish {
@@ -114,8 +131,8 @@ impl Desk {
                 size: None,
                 complexity: None,
                 tags: new.tags.clone(),
-                variables: new.variables.iter().cloned().collect(),
-                metadata: std::collections::BTreeMap::new(),
+                variables,
+                metadata,
             },
             project: Known {
                 name: folder_name(source.top()),
@@ -123,7 +140,7 @@ impl Desk {
             },
             workflow: workflow.name.clone(),
             base: Base { branch: base.branch, commit: base.commit.to_string() },
-            branch: branch_name(&project.config.branch_prefix, &new.title, &id.to_string()),
+            branch: branch_name(prefix, &new.title, &id.to_string()),
             created: (self.world.now)(),
         };
         let definition = Definition {
@@ -138,7 +155,7 @@ impl Desk {
         let mut changes = vec![Change::Created { seed: Box::new(seed) }];
         let next = decide(&task, &definition.workflow, Input::Begin);
         changes.extend(next.map_err(|source| Error::Illegal { task: id, source })?);
-        Ok(store.create(&definition, &changes, &self.person())?)
+        Ok(store.create(&definition, &changes, &by)?)
     }
 
     /// Lets something happen to a task: reads it, decides, writes, and begins anew if somebody else was faster.
@@ -168,6 +185,50 @@ impl Desk {
         }
         Ok(store.task(id)?)
     }
+}
+
+/// Where a task comes from, if not from a person in a repository.
+pub struct Origin {
+    /// The repository.
+    pub source: Source,
+    /// What it is run by.
+    pub project: Project,
+    /// An id that was reserved for it.
+    pub id: Option<TaskId>,
+    /// The value that the workflow's variation begins with.
+    pub category: Option<String>,
+    /// Anything else about it.
+    pub metadata: std::collections::BTreeMap<String, String>,
+    /// Who makes it.
+    pub by: Actor,
+}
+
+/// The task's own variables. One that has the name of the workflow's variation, or a category, says which of its values comes
+/// first.
+fn begin_with(
+    workflow: &mut Workflow,
+    variables: &[(String, String)],
+    category: Option<String>,
+) -> Result<BTreeMap<String, String>, Error> {
+    let mut own: BTreeMap<String, String> = variables.iter().cloned().collect();
+    if let Some(category) = category {
+        let Some(variation) = &workflow.variation else {
+            return Err(Error::NoCategory { workflow: workflow.name.clone(), category });
+        };
+        own.insert(variation.variable.clone(), category);
+    }
+    if let Some(variation) = &mut workflow.variation
+        && let Some(value) = own.remove(&variation.variable)
+    {
+        let position = variation.values.iter().position(|known| *known == value).ok_or_else(|| {
+            let (variable, known) = (variation.variable.clone(), variation.values.join(", "));
+            Error::NoValue { variable, value, known }
+        })?;
+        // The others follow in the order in which they are written.
+        variation.values[..=position].rotate_right(1);
+        variation.first = 0;
+    }
+    Ok(own)
 }
 
 fn folder_name(path: &Path) -> String {

@@ -53,6 +53,15 @@ pub enum Error {
     /// A leg.
     #[error(transparent)]
     Harness(#[from] harness::Error),
+    /// The forge of a task's request.
+    #[error("take up what was said about {task}")]
+    Forge {
+        /// The task.
+        task: TaskId,
+        /// Why not.
+        #[source]
+        source: acquit_run::forge::Error,
+    },
     /// The task cannot do that now.
     #[error("do that with {task}")]
     Illegal {
@@ -74,9 +83,35 @@ pub enum Error {
     /// Mistakes in the project's files.
     #[error("read the project's configuration")]
     Mistakes(#[from] Mistakes),
-    /// No workflow at all.
-    #[error("find a workflow: there is none in {}", .0.display())]
-    NoWorkflows(PathBuf),
+    /// There is no prompt.
+    #[error("show the prompt")]
+    Prompt(#[source] acquit_core::context::Error),
+    /// A section that the prompt does not have.
+    #[error("find the section `{name}`; there are: {known}")]
+    NoSection {
+        /// Its name.
+        name: String,
+        /// Those that the prompt has.
+        known: String,
+    },
+    /// A value that the workflow's variation does not have.
+    #[error("begin with {variable} = `{value}`; it can be: {known}")]
+    NoValue {
+        /// The variation's variable.
+        variable: String,
+        /// The value.
+        value: String,
+        /// Those that it has.
+        known: String,
+    },
+    /// A workflow that does not come with the program.
+    #[error("copy the workflow `{name}`, which does not come with acquit; those that do: {known}")]
+    NotShipped {
+        /// Its name.
+        name: Name,
+        /// Those that do.
+        known: String,
+    },
     /// A workflow that is not there.
     #[error("find the workflow `{name}`; there are: {known}")]
     NoWorkflow {
@@ -88,6 +123,36 @@ pub enum Error {
     /// Stages that name what the configuration does not have.
     #[error("find the agent and the secrets of every stage\n{}", lines(.0))]
     Lacking(Vec<acquit_core::config::Lacking>),
+    /// A category for a workflow that does not vary.
+    #[error("begin `{workflow}` with `{category}`: it has no variation")]
+    NoCategory {
+        /// The workflow.
+        workflow: Name,
+        /// What it should begin with.
+        category: String,
+    },
+    /// A schedule that is not there.
+    #[error("find the schedule `{name}`{}", if known.is_empty() { String::new() } else { format!("; there are: {known}") })]
+    NoSchedule {
+        /// Its name.
+        name: Name,
+        /// Those that exist.
+        known: String,
+    },
+    /// A time zone that this machine does not know.
+    #[error("find the time zone `{zone}` of the schedule `{schedule}`")]
+    NoZone {
+        /// The schedule.
+        schedule: Name,
+        /// The zone.
+        zone: String,
+    },
+    /// The system's services.
+    #[error(transparent)]
+    Service(#[from] acquit_run::service::Error),
+    /// A kind of system that has none that is known here.
+    #[error("find systemd or launchd: this system has neither")]
+    NoServices,
     /// Several workflows and no default.
     #[error("choose a workflow; there are: {0}")]
     WhichWorkflow(String),
@@ -153,11 +218,18 @@ impl Error {
             | Self::Mistakes(_)
             | Self::NoWorkflow { .. }
             | Self::WhichWorkflow(_)
+            | Self::NoCategory { .. }
+            | Self::NoSchedule { .. }
+            | Self::NoZone { .. }
+            | Self::NoServices
             | Self::Lacking(_)
             | Self::EmptyTitle
             | Self::NoLeg { .. }
             | Self::NoTask(_)
-            | Self::NoWorkflows(_)
+            | Self::Prompt(_)
+            | Self::NoSection { .. }
+            | Self::NotShipped { .. }
+            | Self::NoValue { .. }
             | Self::ProjectFile { .. } => Exit::Usage,
             Self::Git(error) => of_git(error),
             Self::Output(_)
@@ -167,6 +239,8 @@ impl Error {
             | Self::Store(_)
             | Self::Process(_)
             | Self::Harness(_)
+            | Self::Forge { .. }
+            | Self::Service(_)
             | Self::Init(init::Error::File { .. })
             | Self::File { .. }
             | Self::Stalled { .. }
@@ -191,8 +265,8 @@ impl Error {
                 "acquit works in a git repository: go to one, or run `git init`"
             }
             Self::Git(git::Error::UnknownBase { .. }) => "`git branch --all` shows the branches there are",
-            Self::NoWorkflows(_) => {
-                "write one there; `acquit init --force` makes one that fits, and acquit.toml anew"
+            Self::Prompt(acquit_core::context::Error::NoAgent(_)) => {
+                "name a stage that has an agent; `acquit workflow graph` shows them"
             }
             Self::ProjectFile { source, .. } => match source.kind() {
                 std::io::ErrorKind::InvalidInput => "rename it: a workflow is called as its file is",
@@ -204,10 +278,23 @@ impl Error {
             Self::NoWorkflow { .. } => {
                 "name one of those with --workflow, or in `workflow` of .acquit/acquit.toml"
             }
+            Self::NoValue { .. } => "name one of those with --var",
+            Self::NotShipped { .. } => "`acquit workflow list` says where each comes from",
+            Self::NoSection { .. } => "leave out --section to see all of it",
             Self::NoLeg { .. } => "`acquit task show` lists the legs of a task",
             Self::Stalled { .. } => {
                 "the end of that file says why; `acquit run` with the task's id tries again"
             }
+            Self::NoSchedule { .. } => {
+                "schedules stand in acquit.toml as [[schedule]]; see docs/nightshift.md"
+            }
+            Self::NoCategory { .. } => {
+                "mend `category` of the schedule, or `values` of the workflow's [variation]"
+            }
+            Self::NoZone { .. } => {
+                "write it as in \"Europe/Berlin\"; the machine's list is in /usr/share/zoneinfo"
+            }
+            Self::NoServices => "`acquit serve` runs in any terminal; let what your system has start it",
             Self::NoHome => "set ACQUIT_HOME to a folder that acquit may write to",
             Self::NotInitialised(_) => "run `acquit init` in the repository first",
             Self::WhichWorkflow(_) => "name one with --workflow, or set `workflow` in .acquit/acquit.toml",
@@ -221,6 +308,9 @@ impl Error {
                 source: acquit_store::OpenError::Store(store::Error::Newer { .. }), ..
             } => "use the acquit that wrote it, or a newer one",
             Self::Illegal { source: Illegal::State { .. }, .. } => "`acquit task show` says where it stands",
+            Self::Illegal { source: Illegal::NoFeedback, .. } => {
+                "write `changes_requested` in `on` of the stage that publishes: { to = \"code\", budget = \"review\" }"
+            }
             Self::OpenStore { .. } => {
                 "ACQUIT_STORE names the store; ACQUIT_HOME the folder of the default one"
             }
@@ -229,9 +319,12 @@ impl Error {
             | Self::Store(_)
             | Self::Process(_)
             | Self::Harness(_)
+            | Self::Forge { .. }
+            | Self::Service(_)
             | Self::Illegal { .. }
             | Self::File { .. }
             | Self::Output(_)
+            | Self::Prompt(acquit_core::context::Error::Template { .. })
             | Self::Signals(_) => return None,
         };
         Some(text.to_owned())

@@ -10,6 +10,8 @@ mod interrupt;
 mod project;
 mod relay;
 mod report;
+mod serve;
+mod shipped;
 mod verbs;
 
 use std::path::Path;
@@ -83,6 +85,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         Verb::Answer { task, words } => verbs::inbox::answer(&desk, task, words),
         Verb::Approve { task } => verbs::inbox::approve(&desk, task),
         Verb::Reject { task, reason } => verbs::inbox::reject(&desk, task, reason),
+        Verb::Feedback { task } => verbs::feedback::feedback(&desk, task),
         Verb::Logs { task, follow, leg: Some(number), .. } => {
             verbs::logs::output(&desk, LegId { task, number }, follow)
         }
@@ -91,6 +94,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             verbs::logs::logs(&desk, task, level, follow)
         }
         Verb::Workflow(verb) => verbs::workflow::workflow(&desk, verb),
+        Verb::Prompt(verb) => verbs::prompt::prompt(&desk, &verb),
         Verb::Sandbox { policy, network, hosts, read, write, strict, print: _, command } => {
             let mode = if strict { Mode::Strict } else { Mode::On };
             verbs::sandbox::sandbox(
@@ -98,6 +102,13 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
                 &verbs::sandbox::Wanted { policy, network, hosts, read, write, mode, command },
             )
         }
+        Verb::Serve { once, drain, workers } => {
+            let stop = if drain { serve::Stop::Drain } else { serve::Stop::Leave };
+            let until = if once { serve::Until::Done } else { serve::Until::Stopped };
+            verbs::serve::serve(&desk, serve::Options { until, stop, most: workers, only: None })
+        }
+        Verb::Schedule(verb) => verbs::schedule::schedule(&desk, verb),
+        Verb::Service(verb) => verbs::service::service(&desk, verb),
         Verb::Agents => verbs::agents::agents(&desk),
         Verb::Config(args::ConfigVerb::Show { origin }) => verbs::config::show(&desk, origin),
         Verb::Demo { keep } => verbs::demo::demo(desk, keep),

@@ -1,13 +1,19 @@
-//! A project's own files: `.acquit/acquit.toml`, `workflows/*.toml`, `instructions.md`, read as a whole.
+//! A project's own files: `.acquit/acquit.toml`, `workflows/*.toml`, `agents/*.md`, `prompts/`, `instructions.md`, read as a
+//! whole, with those that come with the program under them.
 
 use std::path::{Path, PathBuf};
 
 use acquit_core::config::toml::{Mistake, Mistakes};
 use acquit_core::config::{self, Adapter, Config};
 use acquit_core::ids::Name;
-use acquit_core::workflow::{self, Workflow};
+use acquit_core::workflow::{self, Around, Workflow};
 
 use crate::error::Error;
+use crate::shipped;
+
+mod texts;
+
+pub use texts::{Asked, Library};
 
 /// The folder of acquit's files in a repository.
 pub const FOLDER: &str = ".acquit";
@@ -39,7 +45,41 @@ pub struct Project {
     /// Instructions for every agent.
     pub instructions: String,
     /// The workflows, by name.
-    pub workflows: Vec<Workflow>,
+    pub workflows: Vec<Known>,
+}
+
+/// A workflow that can be run here.
+pub struct Known {
+    /// Its name.
+    pub name: Name,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// What it says; or why it cannot be used here, which only concerns who wants to. That a project's own cannot be used is a
+    /// mistake of the project.
+    pub read: Result<Workflow, Mistakes>,
+}
+
+/// Where a workflow comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The program.
+    Shipped,
+    /// The project.
+    Project,
+    /// The project, in place of one of the program's.
+    OverridesShipped,
+}
+
+impl Origin {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Shipped => "shipped",
+            Self::Project => "project",
+            Self::OverridesShipped => "project, overrides shipped",
+        }
+    }
 }
 
 impl Files {
@@ -70,15 +110,7 @@ impl Files {
                 Config::default()
             }
         };
-        let known: Vec<String> = config.variables.keys().cloned().collect();
-        let mut workflows = Vec::new();
-        for name in self.workflow_names()? {
-            let file = format!("{WORKFLOWS}/{name}.toml");
-            match self.text(&file)?.and_then(|text| workflow::read(&shown(&file), &name, &text, &known)) {
-                Ok(workflow) => workflows.push(workflow),
-                Err(Mistakes(list)) => mistakes.extend(list),
-            }
-        }
+        let workflows = self.workflows(&config, &mut mistakes)?;
         let instructions = match self.text(INSTRUCTIONS) {
             Ok(Ok(text)) => text,
             Ok(Err(Mistakes(list))) => {
@@ -93,10 +125,56 @@ impl Files {
         if !mistakes.is_empty() {
             return Err(Mistakes(mistakes).into());
         }
-        if workflows.is_empty() {
-            return Err(Error::NoWorkflows(self.folder.join(WORKFLOWS)));
-        }
         Ok(Project { config: absolute_scripts(config, &self.folder), instructions, workflows })
+    }
+
+    /// The project's texts, and those of the program under them.
+    pub fn library(&self) -> Library {
+        Library::new(self.folder.clone())
+    }
+
+    /// Every workflow that there is. Mistakes of the project's files are added to `mistakes`; what only lacks something that a
+    /// workflow of the program needs is kept with that workflow.
+    fn workflows(&self, config: &Config, mistakes: &mut Vec<Mistake>) -> Result<Vec<Known>, Error> {
+        let library = self.library();
+        let variables: Vec<String> = config.variables.keys().cloned().collect();
+        let (gates, budgets) = (&config.gates, &config.budgets);
+        let around = Around { variables: &variables, gates, budgets, texts: &library };
+        let own = self.workflow_names()?;
+        let mut all: Vec<(Name, Origin)> = own
+            .into_iter()
+            .map(|name| {
+                let shipped = shipped::workflows().any(|shipped| name == *shipped);
+                (name, if shipped { Origin::OverridesShipped } else { Origin::Project })
+            })
+            .collect();
+        for name in shipped::workflows().map(Name::literal) {
+            if all.iter().all(|(own, _)| *own != name) {
+                all.push((name, Origin::Shipped));
+            }
+        }
+        let mut known = Vec::new();
+        for (name, origin) in all {
+            let file = format!("{WORKFLOWS}/{name}.toml");
+            let (called, text) = match origin {
+                Origin::Shipped => {
+                    (texts::shipped(&file), Ok(shipped::text(&file).unwrap_or_default().to_owned()))
+                }
+                Origin::Project | Origin::OverridesShipped => (shown(&file), self.text(&file)?),
+            };
+            let read = text.and_then(|text| workflow::read_in(&called, &name, &text, &around));
+            if let Err(Mistakes(list)) = &read {
+                let ours = list.iter().filter(|mistake| !texts::is_shipped(&mistake.file));
+                for mistake in ours {
+                    if !mistakes.contains(mistake) {
+                        mistakes.push(mistake.clone());
+                    }
+                }
+            }
+            known.push(Known { name, origin, read });
+        }
+        known.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(known)
     }
 
     /// The texts that the configuration comes from, the user's first.
@@ -126,9 +204,7 @@ impl Files {
         let file = |source| Error::ProjectFile { path: path.clone(), source };
         let mut names = Vec::new();
         let entries = match std::fs::read_dir(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(Error::NoWorkflows(path));
-            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(names),
             entries => entries.map_err(file)?,
         };
         for entry in entries {
@@ -180,15 +256,18 @@ impl Project {
 
     /// The workflow of that name, or the default one.
     pub fn workflow(&self, name: Option<&Name>) -> Result<&Workflow, Error> {
-        let known = || self.workflows.iter().map(|w| w.name.as_str()).collect::<Vec<_>>().join(", ");
-        match (name.or(self.config.workflow.as_ref()), self.workflows.as_slice()) {
-            (Some(name), all) => all
+        let names = || self.workflows.iter().map(|w| w.name.as_str()).collect::<Vec<_>>().join(", ");
+        let mut own = self.workflows.iter().filter(|known| known.origin != Origin::Shipped);
+        let known = match (name.or(self.config.workflow.as_ref()), own.next(), own.next()) {
+            (Some(name), _, _) => self
+                .workflows
                 .iter()
                 .find(|workflow| workflow.name == *name)
-                .ok_or_else(|| Error::NoWorkflow { name: name.clone(), known: known() }),
-            (None, [only]) => Ok(only),
-            (None, _) => Err(Error::WhichWorkflow(known())),
-        }
+                .ok_or_else(|| Error::NoWorkflow { name: name.clone(), known: names() })?,
+            (None, Some(only), None) => only,
+            (None, _, _) => return Err(Error::WhichWorkflow(names())),
+        };
+        known.read.as_ref().map_err(|mistakes| mistakes.clone().into())
     }
 }
 

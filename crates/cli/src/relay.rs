@@ -118,7 +118,8 @@ fn log(desk: &Desk, id: TaskId) -> std::path::PathBuf {
     desk.world.harness_log(id)
 }
 
-fn start(desk: &Desk, id: TaskId) -> Result<Detached, Error> {
+/// Starts a harness for a task, which goes on by itself.
+pub fn start(desk: &Desk, id: TaskId) -> Result<Detached, Error> {
     let log = log(desk, id);
     let file = |source| Error::File { doing: "create the folder of", path: log.clone(), source };
     std::fs::create_dir_all(log.parent().unwrap_or(&log)).map_err(file)?;

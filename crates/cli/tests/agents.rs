@@ -57,7 +57,7 @@ fn version_login_and_what_is_missing_are_told() {
     let words = machine.words(&[]);
     assert!(words.contains("2.1.325 (Claude Code)"), "{words}");
     assert!(words.contains("none found: `claude /login`, or set ANTHROPIC_API_KEY"), "{words}");
-    assert!(words.contains("this version does not work: it prints another language under --json"), "{words}");
+    assert!(words.contains("this version does not work: it cannot be kept from asking for ever"), "{words}");
     assert!(words.contains("it does not tell its version: "), "{words}");
     assert!(words.contains("not here: gemini, opencode, cursor, aider"), "{words}");
     assert!(

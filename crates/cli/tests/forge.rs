@@ -4,6 +4,10 @@
 #[path = "forge/broken.rs"]
 mod broken;
 mod common;
+#[path = "forge/feedback.rs"]
+mod feedback;
+#[path = "forge/openapi.rs"]
+mod openapi;
 #[path = "forge/people.rs"]
 mod people;
 #[path = "forge/secret.rs"]

@@ -54,13 +54,15 @@ fn text<'p>(plan: &'p Plan, file: &str) -> &'p str {
     &plan.files.iter().find(|(path, _)| path == Path::new(file)).unwrap().1
 }
 
-/// Reads the files as acquit does, and gives the workflow.
+/// Reads the files as acquit does, and gives a workflow whose one stage runs all gates of the project.
 fn checked(plan: &Plan) -> Workflow {
     let config = config::read("acquit.toml", text(plan, ".acquit/acquit.toml"))
         .unwrap_or_else(|mistakes| panic!("{mistakes}\n{}", text(plan, ".acquit/acquit.toml")));
     let name = Name::literal("feature");
-    let source = text(plan, ".acquit/workflows/feature.toml");
-    let workflow = workflow::read("feature.toml", &name, source, &[])
+    let source = "[stages.code]\nmode = \"implement\"\ngates = [\"project\"]\non = { pr_ready = \"done\" }\n";
+    let (gates, budgets) = (&config.gates, &config.budgets);
+    let around = workflow::Around { variables: &[], gates, budgets, texts: &acquit_core::template::NoTexts };
+    let workflow = workflow::read_in("feature.toml", &name, source, &around)
         .unwrap_or_else(|mistakes| panic!("{mistakes}\n{source}"));
     assert_eq!(config.workflow, Some(name));
     let missing = check_stages(&workflow, &config);
@@ -82,14 +84,10 @@ fn shown(plan: &Plan) -> String {
     plan.seen.iter().for_each(|line| out += &format!("seen: {line}\n"));
     plan.notes.iter().for_each(|line| out += &format!("note: {line}\n"));
     let config = text(plan, ".acquit/acquit.toml");
-    let setup = config.split("# Run in a fresh").nth(1).unwrap().split("# Agents:").next().unwrap();
+    let setup = config.split("# Run in a fresh").nth(1).unwrap().split("# Gates:").next().unwrap();
     out += setup.split_once('\n').unwrap().1;
-    let workflow = text(plan, ".acquit/workflows/feature.toml");
-    let from = workflow.find("[budgets]").unwrap();
-    let to = workflow.find("[stages.plan]").unwrap();
-    out += &workflow[from..to];
-    let listed = workflow.split("[stages.code]").nth(1).unwrap().split("fix =").next().unwrap();
-    out + listed.trim() + "\n"
+    let gates = config.split("\"warning\" is shown and rejects nothing.\n").nth(1).unwrap();
+    out + gates.split("# Agents:").next().unwrap().trim() + "\n"
 }
 
 const LANGUAGES: [(&str, Files<'_>); 24] = [
@@ -314,7 +312,7 @@ fn a_gate_that_nobody_wrote_fails_and_says_what_to_do() {
     let Some(acquit_core::gate::Command::Shell(line)) = gate.check.command() else { panic!("{gate:?}") };
     let output = Command::new("sh").args(["-c", line]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8(output.stdout).unwrap().contains(".acquit/workflows/feature.toml"));
+    assert!(String::from_utf8(output.stdout).unwrap().contains(".acquit/acquit.toml"));
     assert_eq!(workflow.budgets["test"], 0, "no agent is paid to try what cannot succeed");
 }
 

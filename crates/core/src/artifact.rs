@@ -67,6 +67,9 @@ pub struct Requested {
     pub project: String,
     /// The commit that was published in it.
     pub commit: String,
+    /// The comments whose threads were told which commit did what they wanted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answered: Vec<String>,
 }
 
 /// One commit, in short.

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::artifact::Artifact;
 use crate::fingerprint::Fingerprint;
 use crate::ids::Name;
-use crate::leg::{Ending, Entry, Past, Report};
+use crate::leg::{Ending, Entry, Past, Purpose, Report};
 use crate::request::{Answer, Request};
 use crate::task::{Actor, End, Remark, Root, Seed, State, Task, Tried};
 use crate::time::Span;
-use crate::workflow::Workflow;
+use crate::workflow::{Begin, Workflow};
 
 /// Something that is different from now on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -161,6 +161,15 @@ impl Task {
         variation.values.get(index).cloned()
     }
 
+    /// The commit that a leg of this task begins from.
+    pub fn start_of(&self, entry: &Entry, workflow: &Workflow) -> &str {
+        let from = workflow.stage(entry.stage.as_str()).map(|stage| stage.from).unwrap_or_default();
+        match (from, &entry.purpose) {
+            (Begin::Base, Purpose::Work) => &self.seed.base.commit,
+            (Begin::Base, Purpose::Fix { .. } | Purpose::Recheck { .. }) | (Begin::Work, _) => &self.tip,
+        }
+    }
+
     /// Makes one change. Changes come from [`crate::decide::decide`], which has seen that they fit; this only carries
     /// them out, so it never fails, and on a history from elsewhere it does nothing worse than describe it.
     pub fn apply(&mut self, change: &Change) {
@@ -253,6 +262,6 @@ impl Task {
             State::Waiting { request } => Some(request.question.clone()),
             State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => None,
         };
-        self.conversation.push(Remark { by: by.clone(), question, text });
+        self.conversation.push(Remark { by: by.clone(), question, text, origin: None });
     }
 }

@@ -6,6 +6,7 @@
 //! and that replaying the changes gives the same task.
 
 use crate::change::Change;
+use crate::delivery::Comment;
 use crate::failure::{Failure, kind};
 use crate::fingerprint::Fingerprint;
 use crate::ids::{Name, TaskId};
@@ -36,6 +37,11 @@ pub enum Input {
         leg: u32,
         /// What it hands over.
         report: Box<Report>,
+    },
+    /// People commented on its request, or checks failed there.
+    Feedback {
+        /// What was said; what is known already changes nothing.
+        comments: Vec<Comment>,
     },
     /// The task that it waited for is over, or mends something else.
     Release,
@@ -90,6 +96,9 @@ pub enum Illegal {
         /// What it takes.
         takes: String,
     },
+    /// Comments on a request that the workflow has no way for.
+    #[error("the workflow does not say what follows from comments on its request")]
+    NoFeedback,
     /// A stage that the workflow does not have.
     #[error("the workflow has no stage `{0}`")]
     NoStage(Name),
@@ -161,6 +170,9 @@ impl Next<'_> {
                 }
                 Ok(())
             }
+            (Input::Feedback { comments }, State::Ended { end: End::Done } | State::Waiting { .. }) => {
+                self.feedback(comments)
+            }
             (Input::Cancel { by }, State::Waiting { .. } | State::Blocked { .. }) => {
                 self.push(Change::Ended { end: End::Cancelled { by } });
                 Ok(())
@@ -185,6 +197,9 @@ impl Next<'_> {
             Ending::Passed { outcome } => self.passed(entry, &outcome),
             Ending::Rejected { outcome, failures } => {
                 if self.give_way(entry, &outcome, &failures) {
+                    return;
+                }
+                if self.rejected(entry, &failures) {
                     return;
                 }
                 let mut kinds: Vec<Name> = failures.iter().map(|failure| failure.kind.clone()).collect();
@@ -225,6 +240,26 @@ impl Next<'_> {
                 self.push(Change::Ended { end: End::Cancelled { by: Actor::Supervisor } });
             }
         }
+    }
+
+    /// Follows what the workflow says of work that a check rejects, if it says something; says whether it did.
+    fn rejected(&mut self, entry: &Entry, failures: &[Failure]) -> bool {
+        let stage = self.workflow.stage(entry.stage.as_str());
+        if !stage.is_some_and(|stage| stage.work == Work::Check) {
+            return false;
+        }
+        let Some(transition) = self.transition(entry, &Name::literal(outcome::REJECTED)) else {
+            return false;
+        };
+        let summary = self.task.past.last().and_then(|past| past.ending.trouble()).unwrap_or_default();
+        let kind = failures.first().map_or_else(|| Name::literal(UNNAMED), |failure| failure.kind.clone());
+        let outcome = Outcome {
+            name: Name::literal(outcome::REJECTED),
+            payload: serde_json::json!({ "kind": kind, "summary": summary }),
+            source: Source::Harness,
+        };
+        self.follow(entry, &transition, &outcome);
+        true
     }
 
     /// Waits for the task that mends the same failure, if there is one; says whether there was.
@@ -322,7 +357,11 @@ impl Next<'_> {
                 }
             };
             if let Err(Empty { budget, question }) = self.spend(std::slice::from_ref(budget)) {
-                return self.ask(entry, Ask::Budget { budget }, question, resume);
+                if outcome.name == *outcome::FAILED {
+                    return self.ask(entry, Ask::Budget { budget }, question, resume);
+                }
+                let reason = question.clone();
+                return self.give_up(entry, &budget, &reason, question, resume);
             }
         }
         if self.consent(entry) == Consent::AfterIt {
@@ -460,6 +499,7 @@ impl Input {
             Self::Begin => "beginning it",
             Self::LegEnded { .. } => "ending a leg",
             Self::Release => "releasing it",
+            Self::Feedback { .. } => "taking up comments",
             Self::Cancel { .. } => "cancelling",
             Self::Retry { .. } => "trying again",
             Self::Answer { .. } => "answering",

@@ -4,7 +4,11 @@
 //! one transaction. A harness writes only with its [`Hold`]: once another claim has raised the leg's fence, or the leg
 //! has ended, each of its writes fails with [`Error::Fenced`], and it must stop its agent.
 
+mod ledger;
+
 use std::time::Duration;
+
+pub use ledger::{Delivery, Follow, Ledger, Letter, Message, Nights, Post, Ready, Recorded, Standing};
 
 use crate::agent::{Chunk, Usage};
 use crate::change::Change;
@@ -128,7 +132,7 @@ pub struct Filter {
 }
 
 /// The database of acquit.
-pub trait Store {
+pub trait Store: Ledger {
     /// A task id that nobody else gets. Unused ones are not given out again.
     fn reserve(&mut self) -> Result<TaskId>;
 

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Usage;
 use crate::artifact::{Artifact, Requested};
+use crate::delivery::Origin;
 use crate::fingerprint::Fingerprint;
 use crate::ids::{LegId, Name, TaskId};
-use crate::leg::{Entry, Past};
+use crate::leg::{Ending, Entry, Past};
 use crate::request::Request;
 use crate::sandbox::Mode;
 use crate::time::Timestamp;
@@ -184,6 +185,9 @@ pub struct Remark {
     pub question: Option<String>,
     /// What they said.
     pub text: String,
+    /// The comment that it was, if it was said at a forge. Such words come from outside, and are none of the owner's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// Who did something.
@@ -286,6 +290,20 @@ impl Task {
             | Artifact::File { .. }
             | Artifact::Pushed { .. } => None,
         })
+    }
+
+    /// What its work is called: by whoever described it last, else as it was wished for.
+    pub fn headline(&self) -> &str {
+        let described = self.past.iter().rev().find_map(|past| match &past.ending {
+            Ending::Passed { outcome } => outcome.payload.get("title")?.as_str(),
+            Ending::Rejected { .. }
+            | Ending::Failed { .. }
+            | Ending::TimedOut { .. }
+            | Ending::Cancelled
+            | Ending::Lost { .. }
+            | Ending::Held { .. } => None,
+        });
+        described.map(str::trim).filter(|title| !title.is_empty()).unwrap_or(&self.seed.wish.title)
     }
 
     /// What all its ended legs used.

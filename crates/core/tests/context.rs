@@ -33,7 +33,9 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         mode,
         agent: None,
         model: None,
-        instructions: instructions.to_owned(),
+        role: None,
+        step: template::Template::default(),
+        instructions: template::Template::plain(instructions),
         outputs: Vec::new(),
         secrets: Vec::new(),
         network: None,
@@ -54,6 +56,7 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         on: on.collect(),
         limits: Limits::default(),
         consent: Consent::NotNeeded,
+        from: acquit_core::workflow::Begin::Work,
     }
 }
 
@@ -63,6 +66,7 @@ fn definition() -> Definition {
     Definition {
         form: Definition::FORM,
         workflow: Workflow {
+            branch_prefix: None,
             name: name("feature"),
             description: String::new(),
             start: name("plan"),
@@ -148,6 +152,7 @@ fn under_way() -> Task {
         by: Actor::Person("ann".to_owned()),
         question: Some("Pretty or compact?".to_owned()),
         text: "Compact.".to_owned(),
+        origin: None,
     }];
     task
 }
@@ -295,6 +300,7 @@ fn variables_come_from_project_workflow_and_task_but_builtin_ones_are_nobodys() 
         ("colour", "red"),
         ("date", "2026-01-31"),
         ("handoff_file", "/out/handoff.json"),
+        ("headline", "Add a --json flag"),
         ("leg", "T-7.3"),
         ("output_dir", "/out"),
         ("stage", "code"),

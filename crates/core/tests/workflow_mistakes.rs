@@ -7,14 +7,39 @@ use std::fmt::Write as _;
 use acquit_core::config;
 use acquit_core::config::toml::{Mistake, Mistakes};
 use acquit_core::ids::Name;
-use acquit_core::workflow::{self, Workflow};
+use acquit_core::template::{Found, Texts};
+use acquit_core::workflow::{self, Around, Workflow};
 
 const WORKFLOWS: &str = include_str!("fixtures/workflow_mistakes.txt");
 const CONFIGS: &str = include_str!("fixtures/config_mistakes.txt");
 const FULL: &str = include_str!("../reference/workflow.toml");
 
+/// The texts that the reference names.
+struct Sample;
+
+impl Texts for Sample {
+    fn text(&self, path: &str) -> Found {
+        let text = match path {
+            "agents/planner.md" => {
+                "+++\ndescription = \"plans\"\ntier = \"deep\"\ntools = [\"read\"]\n+++\nPlan {{ task }}.\n"
+            }
+            "prompts/plan.md" => "Two pages.\n",
+            "prompts/style.md" => "Plain words for {{ category }}.\n",
+            _ => return Found::Absent,
+        };
+        Found::Text { shown: path.to_owned(), text: text.to_owned() }
+    }
+
+    fn names(&self, _: &str) -> Vec<String> {
+        vec!["agents/planner.md".to_owned()]
+    }
+}
+
 fn read(text: &str) -> Result<Workflow, Mistakes> {
-    workflow::read("workflows/feature.toml", &Name::literal("feature"), text, &["reviewer".to_owned()])
+    let budgets = std::collections::BTreeMap::new();
+    let around =
+        Around { variables: &["reviewer".to_owned()], gates: &[], budgets: &budgets, texts: &Sample };
+    workflow::read_in("workflows/feature.toml", &Name::literal("feature"), text, &around)
 }
 
 /// The cases of a fixture: a title after `###`, then the file.

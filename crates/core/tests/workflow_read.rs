@@ -7,22 +7,46 @@ use acquit_core::config::toml::Mistakes;
 use acquit_core::config::{self, Config, check_stages};
 use acquit_core::gate::{Command, Severity};
 use acquit_core::ids::Name;
+use acquit_core::template::{Found, Texts};
 use acquit_core::time::Span;
-use acquit_core::workflow::{self, Consent, Limits, Stage, Target, Work, Workflow, mermaid};
+use acquit_core::workflow::{self, Around, Consent, Limits, Stage, Target, Work, Workflow, mermaid};
 use proptest::prelude::*;
 
 const FULL: &str = include_str!("../reference/workflow.toml");
 const CONFIG: &str = include_str!("../reference/acquit.toml");
 
+/// The texts that the reference names.
+struct Sample;
+
+impl Texts for Sample {
+    fn text(&self, path: &str) -> Found {
+        let text = match path {
+            "agents/planner.md" => {
+                "+++\ndescription = \"plans\"\ntier = \"deep\"\ntools = [\"read\"]\n+++\nPlan {{ task }}.\n"
+            }
+            "prompts/plan.md" => "Two pages.\n",
+            "prompts/style.md" => "Plain words for {{ category }}.\n",
+            _ => return Found::Absent,
+        };
+        Found::Text { shown: path.to_owned(), text: text.to_owned() }
+    }
+
+    fn names(&self, _: &str) -> Vec<String> {
+        vec!["agents/planner.md".to_owned()]
+    }
+}
+
 fn read(text: &str) -> Result<Workflow, Mistakes> {
-    workflow::read("workflows/full.toml", &Name::literal("full"), text, &[])
+    let budgets = std::collections::BTreeMap::new();
+    let around = Around { variables: &[], gates: &[], budgets: &budgets, texts: &Sample };
+    workflow::read_in("workflows/full.toml", &Name::literal("full"), text, &around)
 }
 
 #[test]
 fn a_workflow_with_everything_in_it_is_read_as_written() {
     let workflow = read(FULL).unwrap();
     let names: Vec<&str> = workflow.stages.iter().map(|stage| stage.name.as_str()).collect();
-    assert_eq!(names, ["plan", "code", "mend", "verify", "review", "sign-off", "deliver"]);
+    assert_eq!(names, ["plan", "code", "mend", "verify", "review", "sign-off", "deliver", "publish"]);
     assert_eq!(workflow.budgets["test"], 3);
     assert_eq!(workflow.budgets["rework"], 2);
     assert_eq!(workflow.budgets["lost"], 5);
@@ -34,7 +58,12 @@ fn a_checked_workflow_survives_being_stored() {
     let workflow = read(FULL).unwrap();
     let stored = serde_json::to_string(&workflow).unwrap();
     assert_eq!(serde_json::from_str::<Workflow>(&stored).unwrap(), workflow);
-    let config = config::read("acquit.toml", CONFIG).unwrap();
+    // Schedules and whom to tell are no part of what a task runs by.
+    let config = Config {
+        schedules: Vec::new(),
+        notices: config::notify::Notices::default(),
+        ..config::read("acquit.toml", CONFIG).unwrap()
+    };
     let stored = serde_json::to_string(&config).unwrap();
     assert_eq!(serde_json::from_str::<Config>(&stored).unwrap(), config);
 }

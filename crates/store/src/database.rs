@@ -1,5 +1,7 @@
 //! The store's methods, each one transaction, whatever the database.
 
+mod ledger;
+
 use std::time::Duration;
 
 use acquit_core::agent::{Chunk, Usage};

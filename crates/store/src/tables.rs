@@ -7,11 +7,12 @@ use acquit_core::leg::Hold;
 use acquit_core::store::{self, Filter, Wanted};
 use acquit_core::time::Timestamp;
 
+use crate::ledger::LedgerTables;
 use crate::record::{ChunkRow, EventRow, LegRow, NewEvent, SummaryRow, TaskRow};
 use crate::refusal::Result;
 
 /// Rows, as one transaction sees them.
-pub(crate) trait Tables {
+pub(crate) trait Tables: LedgerTables {
     /// A number for a new task.
     fn reserve(&mut self) -> Result<i64>;
     fn insert_task(&mut self, task: &TaskRow, definition: &str, sandbox: &str) -> Result<()>;

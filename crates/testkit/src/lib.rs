@@ -10,4 +10,5 @@ pub mod hostile;
 pub mod model;
 pub mod need;
 pub mod postgres;
+pub mod receiver;
 pub mod repo;

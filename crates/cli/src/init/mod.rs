@@ -49,7 +49,7 @@ pub fn plan(repository: &Path, path_variable: &OsStr) -> Plan {
         notes.push(format!(
             "how this repository is tested was not recognised: write it into the gate `test` of {}, which fails until \
              then",
-            render::WORKFLOW
+            render::CONFIG
         ));
     } else {
         notes.push(

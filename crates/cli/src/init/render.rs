@@ -15,13 +15,10 @@ use super::detect::{Check, Finding, Gate, Report, Severity};
 
 /// The configuration.
 pub(super) const CONFIG: &str = ".acquit/acquit.toml";
-/// The workflow.
-pub(super) const WORKFLOW: &str = ".acquit/workflows/feature.toml";
 /// What agents are told.
 const INSTRUCTIONS: &str = ".acquit/instructions.md";
 
 const CONFIG_TEMPLATE: &str = include_str!("../../templates/acquit.toml");
-const WORKFLOW_TEMPLATE: &str = include_str!("../../templates/feature.toml");
 const INSTRUCTIONS_TEXT: &str = include_str!("../../templates/instructions.md");
 
 /// What a line begins with that is to be replaced.
@@ -32,11 +29,7 @@ const WIDTH: usize = 120;
 
 /// All files, the configuration last.
 pub(super) fn files(found: &[Finding], agents: &[&Facts]) -> Vec<(PathBuf, String)> {
-    vec![
-        (INSTRUCTIONS.into(), INSTRUCTIONS_TEXT.to_owned()),
-        (WORKFLOW.into(), workflow(found)),
-        (CONFIG.into(), config(found, agents)),
-    ]
+    vec![(INSTRUCTIONS.into(), INSTRUCTIONS_TEXT.to_owned()), (CONFIG.into(), config(found, agents))]
 }
 
 fn fill(template: &str, blocks: &[(&str, String)]) -> String {
@@ -47,17 +40,12 @@ fn fill(template: &str, blocks: &[(&str, String)]) -> String {
     template.lines().map(line).collect()
 }
 
-fn workflow(found: &[Finding]) -> String {
+/// The gates, and the budgets that their failures spend.
+fn proof(found: &[Finding]) -> (String, String) {
     let unknown = [(String::from("test"), Gate::unknown())];
     let named: Vec<(String, Gate)> = if found.is_empty() { unknown.to_vec() } else { names(found) };
-    let list: Vec<String> = named.iter().map(|(name, _)| quoted(name)).collect();
     let gates: Vec<String> = named.iter().map(|(name, gate)| gate_table(name, gate)).collect();
-    let blocks = [
-        ("budgets", budgets(&named, found.is_empty())),
-        ("gates", gates.join("\n\n")),
-        ("code-gates", format!("gates = {}", wrapped(&list))),
-    ];
-    fill(WORKFLOW_TEMPLATE, &blocks)
+    (gates.join("\n\n"), budgets(&named, found.is_empty()))
 }
 
 /// The gates of all that was found, with names that differ: where several things were found, each has its own prefix.
@@ -129,7 +117,7 @@ fn budgets(gates: &[(String, Gate)], nothing_found: bool) -> String {
         let used = gates.iter().any(|(_, gate)| gate.kind == name);
         if used && nothing_found {
             text += &format!(
-                "{name} = 0                        # raise it once the gate below says how to test\n"
+                "{name} = 0                        # raise it once the gate above says how to test\n"
             );
         } else if used || name == "review" {
             text += &format!("{name} = {usual}\n");
@@ -156,7 +144,10 @@ fn config(found: &[Finding], agents: &[&Facts]) -> String {
         let tables: Vec<String> = agents.iter().map(|agent| agent_table(agent)).collect();
         format!("\n{}", tables.join("\n\n"))
     };
-    fill(CONFIG_TEMPLATE, &[("agent", agent), ("setup", setup(found)), ("agents", list)])
+    let (gates, budgets) = proof(found);
+    let blocks =
+        [("agent", agent), ("setup", setup(found)), ("gates", gates), ("budgets", budgets), ("agents", list)];
+    fill(CONFIG_TEMPLATE, &blocks)
 }
 
 fn setup(found: &[Finding]) -> String {

@@ -25,6 +25,6 @@ pub fn init(desk: &Desk, overwrite: Overwrite) -> Result<Exit, Error> {
     for note in &plan.notes {
         printer.say(&format!("note: {note}"));
     }
-    printer.say("next: look at .acquit/workflows/feature.toml, then `acquit run \"what you want\"`");
+    printer.say("next: look at the gates in .acquit/acquit.toml, then `acquit run \"what you want\"`");
     Ok(Exit::Done)
 }

@@ -1,43 +1,52 @@
-//! `acquit workflow …`: list, check, draw.
+//! `acquit workflow …`: list, check, draw, copy into the project.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use acquit_core::gate::Gate;
 use acquit_core::ids::Name;
-use acquit_core::workflow::mermaid;
+use acquit_core::workflow::{self, Around, mermaid};
 
-use crate::args::WorkflowVerb;
+use crate::args::{Ejected, WorkflowVerb};
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::init::{self, Overwrite};
+use crate::project::{Asked, FOLDER, Known, Origin, Project};
 use crate::report::{table, text};
+use crate::shipped;
 
 /// Does one of them.
 pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
+    if let WorkflowVerb::Eject { workflow, only, force } = &verb {
+        let overwrite = if *force { Overwrite::Allowed } else { Overwrite::Never };
+        return eject(desk, workflow, *only, overwrite);
+    }
     let project = desk.files(&desk.source()?)?.read()?;
     let printer = desk.printer;
     match verb {
-        WorkflowVerb::List if printer.json => printer.json(&project.workflows),
+        WorkflowVerb::Eject { .. } => {}
+        WorkflowVerb::List if printer.json => {
+            let all: Vec<_> = project.workflows.iter().map(|known| listed(&project, known)).collect();
+            printer.json(&all);
+        }
         WorkflowVerb::List => {
-            let rows: Vec<Vec<String>> = project
-                .workflows
-                .iter()
-                .map(|workflow| {
-                    let stages: Vec<&str> = workflow.stages.iter().map(|stage| stage.name.as_str()).collect();
-                    let mark =
-                        if project.config.workflow.as_ref() == Some(&workflow.name) { "*" } else { "" };
-                    vec![
-                        format!("{}{mark}", workflow.name),
-                        stages.join(" "),
-                        text::line(&workflow.description, 60),
-                    ]
-                })
-                .collect();
-            table::lines(&["WORKFLOW", "STAGES", "DESCRIPTION"], &rows, &[])
+            let rows: Vec<Vec<String>> = project.workflows.iter().map(|known| row(&project, known)).collect();
+            table::lines(&["WORKFLOW", "FROM", "STAGES", "DESCRIPTION"], &rows, &[])
                 .iter()
                 .for_each(|line| printer.data(line));
         }
         WorkflowVerb::Check { workflow } => {
             let checked: Vec<&Name> = match &workflow {
                 Some(name) => vec![&project.workflow(Some(name))?.name],
-                None => project.workflows.iter().map(|workflow| &workflow.name).collect(),
+                // Those of the program concern who uses them.
+                None => {
+                    let used = |known: &&Known| {
+                        known.origin != Origin::Shipped
+                            || project.config.workflow.as_ref() == Some(&known.name)
+                    };
+                    project.workflows.iter().filter(used).map(|known| &known.name).collect()
+                }
             };
             if project.config.workflow.is_some() {
                 // The default must be there too, whichever was asked for.
@@ -48,6 +57,8 @@ pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
             }
             if printer.json {
                 printer.json(&serde_json::json!({ "checked": checked, "mistakes": [] }));
+            } else if checked.is_empty() {
+                printer.data("no mistakes in the configuration");
             } else {
                 printer.data(&format!("no mistakes in {} and the configuration", join(&checked)));
             }
@@ -59,4 +70,88 @@ pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
 
 fn join(names: &[&Name]) -> String {
     names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn is_default(project: &Project, known: &Known) -> bool {
+    project.config.workflow.as_ref() == Some(&known.name)
+}
+
+fn row(project: &Project, known: &Known) -> Vec<String> {
+    let mark = if is_default(project, known) { "*" } else { "" };
+    let (stages, description) = match &known.read {
+        Ok(workflow) => {
+            let stages: Vec<&str> = workflow.stages.iter().map(|stage| stage.name.as_str()).collect();
+            (stages.join(" "), text::line(&workflow.description, 60))
+        }
+        Err(mistakes) => {
+            let first = mistakes.0.first().map(|mistake| mistake.what.as_str()).unwrap_or_default();
+            (String::new(), format!("cannot be used here: {}", text::line(first, 60)))
+        }
+    };
+    vec![format!("{}{mark}", known.name), known.origin.words().to_owned(), stages, description]
+}
+
+fn listed(project: &Project, known: &Known) -> serde_json::Value {
+    let mistakes = known.read.as_ref().err().map(|mistakes| {
+        let lines: Vec<String> = mistakes.0.iter().map(ToString::to_string).collect();
+        lines
+    });
+    serde_json::json!({
+        "name": known.name,
+        "origin": known.origin,
+        "default": is_default(project, known),
+        "workflow": known.read.as_ref().ok(),
+        "mistakes": mistakes.unwrap_or_default(),
+    })
+}
+
+/// Copies a workflow of the program, and what it uses, into the project.
+fn eject(desk: &Desk, name: &Name, only: Option<Ejected>, overwrite: Overwrite) -> Result<Exit, Error> {
+    let source = desk.source()?;
+    let library = desk.files(&source)?.library();
+    let own = format!("workflows/{name}.toml");
+    let Some(text) = shipped::text(&own) else {
+        let known = shipped::workflows().collect::<Vec<_>>().join(", ");
+        return Err(Error::NotShipped { name: name.clone(), known });
+    };
+    let wanted = |path: &str| match only {
+        None => true,
+        Some(Ejected::Workflow) => path == own,
+        Some(Ejected::Agents) => path.starts_with("agents/"),
+        Some(Ejected::Prompts) => path.starts_with("prompts/"),
+    };
+    let mut files = Vec::new();
+    let mut kept = Vec::new();
+    for path in used(name, text).iter().chain([&own]).filter(|path| wanted(path)) {
+        // A text that the project has already is the project's, whoever includes it; the workflow's own file is what was asked
+        // for, and refusing to write it is said.
+        if overwrite == Overwrite::Never && *path != own && library.has_own(path) {
+            kept.push(path.clone());
+        } else {
+            let text = shipped::text(path).unwrap_or_default().to_owned();
+            files.push((PathBuf::from(FOLDER).join(path), text));
+        }
+    }
+    let plan = init::Plan { files, seen: Vec::new(), notes: Vec::new() };
+    init::write(source.top(), &plan, overwrite)?;
+    let written: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
+    let printer = desk.printer;
+    if printer.json {
+        printer.json(&serde_json::json!({ "files": written, "kept": kept }));
+        return Ok(Exit::Done);
+    }
+    written.iter().for_each(|file| printer.data(&format!("wrote {file}")));
+    kept.iter().for_each(|file| printer.say(&format!("kept {FOLDER}/{file}")));
+    printer.say("these files count from now on; what you remove comes from acquit again");
+    Ok(Exit::Done)
+}
+
+/// The texts that a workflow of the program uses, whatever the project has: gates of the project are no part of it.
+fn used(name: &Name, text: &str) -> BTreeSet<String> {
+    let asked = Asked::default();
+    let (gates, budgets): (Vec<Gate>, _) = (Vec::new(), BTreeMap::new());
+    let around = Around { variables: &[], gates: &gates, budgets: &budgets, texts: &asked };
+    // That gates are missing is no matter here.
+    let _ = workflow::read_in(name.as_str(), name, text, &around);
+    asked.paths()
 }

@@ -88,7 +88,7 @@ const CASES: &[Case] = &[
             remove(bench, ".acquit/workflows");
             fs::create_dir(bench.repo().path().join(".acquit/workflows")).unwrap();
         },
-        &["workflow", "check"],
+        &["run", "x"],
     ),
     case(
         "a file instead of the folder of workflows",

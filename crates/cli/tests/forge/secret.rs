@@ -103,7 +103,7 @@ fn a_token_is_found_in_the_logins_of_gh_and_glab() {
 fn a_token_is_found_by_gits_credential_helper() {
     let world = without_token(Dialect::GitHub);
     let helper = "!f() { test \"$1\" = get && echo username=x && echo password=$THE_LOGIN; }; f";
-    let settings = format!("[credential]\n\thelper = {:?}\n", helper);
+    let settings = format!("[credential]\n\thelper = {helper:?}\n");
     repo::write(&world.sandbox.place("home/.gitconfig"), &settings);
     let World { forge, sandbox } = world;
     // Helpers get their surroundings from a short list, so this one is told by a file.

@@ -54,8 +54,8 @@ fn what_is_there_stays_unless_it_may_be_replaced() {
     assert_eq!(tree(folder.path()).len(), plan.files.len());
     assert_ne!(fs::read_to_string(folder.path().join(".acquit/acquit.toml")).unwrap(), "mine");
 
-    // Even a configuration that points nowhere is one; and a workflow of one's own is kept.
-    let folder = repository(&[(".acquit/workflows/feature.toml", "mine")]);
+    // Even a configuration that points nowhere is one; and instructions of one's own are kept.
+    let folder = repository(&[(".acquit/instructions.md", "mine")]);
     assert!(matches!(write(folder.path(), &plan, Overwrite::Never), Err(Error::Exists(_))));
     let folder = repository(&[(".acquit/x", "")]);
     symlink("nowhere", folder.path().join(".acquit/acquit.toml")).unwrap();
@@ -76,7 +76,8 @@ fn an_interrupted_init_can_be_repeated() {
 
 #[test]
 fn nothing_is_written_through_a_link() {
-    let plan = plan(Path::new("/nonexistent"), OsStr::new(""));
+    let mut plan = plan(Path::new("/nonexistent"), OsStr::new(""));
+    plan.files.insert(0, (".acquit/workflows/feature.toml".into(), String::new()));
     let outside = repository(&[("victim", "untouched")]);
     for link in [".acquit", ".acquit/workflows"] {
         let folder = repository(&[]);

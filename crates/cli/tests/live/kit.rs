@@ -152,7 +152,8 @@ impl Live {
     pub(crate) fn new(agent: Agent, workflow: &str, scripts: Scripts, more: More) -> Option<Self> {
         let bin = agents::bin()?;
         let model = Model::start(scripts).expect("a model");
-        let sandbox = Sandbox::new("", workflow, "").with("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+        let sandbox = Sandbox::new("", workflow, "")
+            .with("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display()));
         let sandbox = sandbox.with("THE_KEY", KEY);
         let mut files = agent.files(&model.url());
         files.extend(more.files.iter().cloned());

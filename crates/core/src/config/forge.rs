@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::template::Template;
+
 /// The remote that requests are made against, if nothing else is said.
 const REMOTE: &str = "origin";
 
@@ -97,9 +99,9 @@ pub struct Publishing {
     /// Whether it is merged as one commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub squash: Option<bool>,
-    /// Its title, a template; `{{ title }}` if nothing is said.
+    /// Its title, a template; `{{ headline }}` if nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
+    pub title: Option<Template>,
 }
 
 impl Publishing {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::gate::Command;
+use crate::gate::{Command, Gate};
 use crate::ids::Name;
 use crate::price::Prices;
+use crate::role::Tier;
 use crate::sandbox::{Access, Host, Mode, Networks, Resources};
 use crate::schedule::Schedule;
 use crate::secret;
@@ -20,7 +21,7 @@ pub mod toml;
 mod waiting;
 
 pub use forge::{Forge, Publishing};
-pub(crate) use read::{NETWORKS, OF_REQUESTS, grants, model, publishing};
+pub(crate) use read::{NETWORKS, OF_REQUESTS, branch_prefix, grants, model, publishing};
 pub use read::{REFERENCE, read, read_over, schema};
 pub use stages::{Lack, Lacking, check_stages};
 pub use waiting::{Hours, Patience, Waiting};
@@ -69,6 +70,12 @@ pub struct Config {
     /// Prices of the project's own, before those of our list.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prices: Prices,
+    /// How this repository is proven: gates that stages of every workflow can name, one by one or together as `project`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Gate>,
+    /// Budgets of every workflow that says nothing else.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub budgets: BTreeMap<Name, u32>,
     /// Where requests are made, and what they have.
     #[serde(default)]
     pub forge: Forge,
@@ -99,6 +106,8 @@ impl Default for Config {
             waiting: Waiting::default(),
             models: BTreeMap::new(),
             prices: Prices::new(),
+            gates: Vec::new(),
+            budgets: BTreeMap::new(),
             forge: Forge::default(),
             schedules: Vec::new(),
             notices: notify::Notices::default(),
@@ -151,6 +160,9 @@ pub struct Agent {
     /// The model, or an alias of `[models]`; `None` leaves it to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The models, or aliases, that it takes for each tier of agent definitions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tiers: BTreeMap<Tier, String>,
     /// How often it may ask its model in one leg, where the agent can be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<u32>,
@@ -160,6 +172,16 @@ pub struct Agent {
     /// How it reports its outcome first of all; files and words are always there beside it.
     #[serde(default)]
     pub report: Reporting,
+}
+
+impl Agent {
+    /// The model for a stage's work, from the most particular to the most general: what the stage or its role names, what this
+    /// agent takes for the role's tier, what it takes otherwise.
+    pub fn model_for(&self, work: &crate::workflow::AgentWork) -> Option<String> {
+        let tier = work.role.as_ref().and_then(|role| role.tier);
+        let by_tier = || self.tiers.get(&tier?).cloned();
+        work.model.clone().or_else(by_tier).or_else(|| self.model.clone())
+    }
 }
 
 /// The ways in which an agent is asked to report.

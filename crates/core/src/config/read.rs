@@ -3,8 +3,11 @@
 //! A configuration with everything in it:
 #![doc = concat!("```toml\n", include_str!("../../reference/acquit.toml"), "```")]
 
+use std::collections::BTreeMap;
+
 use super::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
 use super::{Config, Setup};
+use crate::gate::Gate;
 use crate::ids::Name;
 use crate::sandbox::Mode;
 use crate::time::Span;
@@ -32,7 +35,10 @@ pub const REFERENCE: &str = include_str!("../../reference/acquit.toml");
 
 /// The form of a configuration, for editors: a JSON Schema.
 pub fn schema() -> serde_json::Value {
-    reference().schema()
+    let mut schema = reference().schema();
+    // Gates are read by the same reader, over a reference that has every kind of them.
+    schema["properties"]["gates"] = crate::workflow::schema()["properties"]["gates"].take();
+    schema
 }
 
 /// The reference, read.
@@ -64,10 +70,7 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         check_ref(source, &base, &base.value);
         base.value
     });
-    let branch_prefix = root.string("branch_prefix").map(|prefix| {
-        check_ref(source, &prefix, &format!("{}task", prefix.value));
-        prefix.value
-    });
+    let branch_prefix = branch_prefix(&mut root);
     let sandbox = root.word("sandbox", &Mode::ALL).map_or(under.sandbox, |mode| mode.value);
     let protected = protected(&mut root);
     let protected = if root.has("protected") { protected } else { under.protected };
@@ -117,6 +120,7 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
     models.extend(root.table("models").map(agent::models).unwrap_or_default());
     let mut variables = under.variables;
     variables.extend(root.table("variables").map(crate::workflow::variables).unwrap_or_default());
+    let (gates, budgets) = proof(&mut root, (under.gates, under.budgets));
     let schedules = schedule::schedules(&mut root, under.schedules);
     let notices = notify::notices(&mut root, under.notices, &known);
     root.finish();
@@ -139,10 +143,37 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         waiting,
         models,
         prices,
+        gates,
+        budgets,
         forge,
         schedules,
         notices,
     }
+}
+
+/// Budgets, and the gates that spend them.
+fn proof(
+    root: &mut Table<'_, '_>,
+    under: (Vec<Gate>, BTreeMap<Name, u32>),
+) -> (Vec<Gate>, BTreeMap<Name, u32>) {
+    let (mut gates, mut budgets) = under;
+    let own = root.table("budgets").map(crate::workflow::budgets).unwrap_or_default();
+    let usual: Vec<Name> = budgets.keys().cloned().collect();
+    for (name, value) in root.table("gates").map(Table::named_entries).unwrap_or_default() {
+        crate::workflow::refuse_project(root.source, &name);
+        let gate = crate::workflow::gate(name.value, value.table(), &own, &usual);
+        gates.retain(|other| other.name != gate.name);
+        gates.push(gate);
+    }
+    budgets.extend(own.into_iter().map(|(name, limit)| (name.value, limit)));
+    (gates, budgets)
+}
+
+/// What branches of tasks begin with.
+pub(crate) fn branch_prefix(table: &mut Table<'_, '_>) -> Option<String> {
+    let prefix = table.string("branch_prefix")?;
+    check_ref(table.source, &prefix, &format!("{}task", prefix.value));
+    Some(prefix.value)
 }
 
 fn setup(mut table: Table<'_, '_>) -> Option<Setup> {
@@ -216,6 +247,8 @@ mod tests {
 
     #[test]
     fn the_reference_has_every_key_that_is_read() {
-        assert_eq!(reference().unseen(), [""; 0]);
+        let unseen = reference().unseen();
+        let own: Vec<&String> = unseen.iter().filter(|path| !path.starts_with("gates.")).collect();
+        assert_eq!(own, [""; 0]);
     }
 }

@@ -13,7 +13,7 @@ use crate::definition::Definition;
 use crate::ids::{LegId, Name};
 use crate::leg::Entry;
 use crate::task::Task;
-use crate::template;
+use crate::template::{self, Template};
 use crate::workflow::{AgentWork, Stage, Work};
 
 mod change;
@@ -24,8 +24,19 @@ mod words;
 pub use change::{Around, Change};
 
 /// The names of the variables that acquit sets itself. Nobody else can set them.
-pub const BUILTIN: [&str; 10] =
-    ["base", "branch", "date", "handoff_file", "leg", "output_dir", "stage", "task", "title", "workflow"];
+pub const BUILTIN: [&str; 11] = [
+    "base",
+    "branch",
+    "date",
+    "handoff_file",
+    "headline",
+    "leg",
+    "output_dir",
+    "stage",
+    "task",
+    "title",
+    "workflow",
+];
 
 /// The longest title in a prompt: one line to know the task by.
 const TITLE_LIMIT: usize = 200;
@@ -80,7 +91,7 @@ pub enum Tools {
 /// Why there is no prompt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The stage's instructions are a template that cannot be rendered.
+    /// What the stage's agent is told is a template that cannot be rendered.
     #[error("render the instructions of stage `{stage}`")]
     Template {
         /// The stage.
@@ -139,16 +150,29 @@ pub fn build(parts: &Parts<'_>) -> Result<String, Error> {
 /// All that there is to tell, in sections, whatever the agent knows already; those that have nothing to say are left out.
 pub fn sections(parts: &Parts<'_>) -> Result<Vec<Section>, Error> {
     let (stage, work) = agent_stage(parts)?;
-    let template = |source| Error::Template { stage: stage.name.clone(), source };
-    let instructions = template::render(&work.instructions, &variables(parts)).map_err(template)?;
+    let variables = variables(parts);
+    let render = |template: &Template| {
+        let error = |source| Error::Template { stage: stage.name.clone(), source };
+        template.render(&variables).map_err(error)
+    };
+    let role = work.role.as_ref();
+    let persona = role.map(|role| render(&role.persona)).transpose()?.unwrap_or_default();
+    let (step, instructions) = (render(&work.step)?, render(&work.instructions)?);
     let sections = [
         ("rules", words::PREAMBLE.to_owned()),
         ("mode", words::mode(work.mode).to_owned()),
+        (
+            "role",
+            own_words(&role.map(|role| format!("Your part: {}", role.name)).unwrap_or_default(), &persona),
+        ),
+        ("tools", words::tools(work.tools())),
+        ("step", own_words("This step", &step)),
         ("instructions", own_words("Instructions of this stage", &instructions)),
         ("task", sections::task(parts)),
         ("plan", sections::plan(parts)),
         ("artifacts", sections::artifacts(parts)),
         ("change", parts.change.map(change::section).unwrap_or_default()),
+        ("settled", sections::settled(parts)),
         ("conversation", sections::conversation(parts)),
         ("history", sections::history(parts)),
         ("reported", sections::reported(parts)),
@@ -189,6 +213,7 @@ pub fn variables(parts: &Parts<'_>) -> BTreeMap<String, String> {
         task.seed.branch.clone(),
         parts.date.to_owned(),
         parts.handoff_file.to_owned(),
+        text::line(task.headline(), TITLE_LIMIT),
         parts.leg.to_string(),
         parts.output_dir.to_owned(),
         parts.entry.stage.to_string(),

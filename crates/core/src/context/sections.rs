@@ -3,9 +3,10 @@
 use super::{Parts, TITLE_LIMIT, Tools, text};
 use crate::artifact::Artifact;
 use crate::failure::Failure;
+use crate::ids::Name;
 use crate::leg::{Ending, Past, Purpose};
-use crate::outcome::{FAILED, NEEDS_INPUT};
-use crate::workflow::{Stage, Transition};
+use crate::outcome::{FAILED, NEEDS_INPUT, REJECTED};
+use crate::workflow::{Begin, Stage, Target, Transition, Work};
 
 /// The longest description: a long issue with its discussion. What is longer is a pasted log.
 const DESCRIPTION_LIMIT: usize = 32 * 1024;
@@ -15,6 +16,8 @@ const PLAN_LIMIT: usize = 32 * 1024;
 const REMARK_LIMIT: usize = 8 * 1024;
 /// How much of a conversation: its newest part is what counts now.
 const REMARKS: usize = 20;
+/// How many settled points: more is a document, and documents are artifacts.
+const SETTLED: usize = 30;
 /// How many ended legs, newest last: enough to see a pattern, few enough to read.
 const LEGS: usize = 10;
 /// The longest reason or summary of an ended leg: a paragraph.
@@ -93,6 +96,27 @@ fn artifact(artifact: &Artifact) -> Option<String> {
     })
 }
 
+/// What was settled with people before the work began: the newest `context` that a leg reported, by its keys.
+pub(super) fn settled(parts: &Parts<'_>) -> String {
+    if mends(parts) {
+        return String::new();
+    }
+    let context = parts.task.past.iter().rev().find_map(|past| match &past.ending {
+        Ending::Passed { outcome } => outcome.payload.get("context")?.as_object(),
+        Ending::Rejected { .. }
+        | Ending::Failed { .. }
+        | Ending::TimedOut { .. }
+        | Ending::Cancelled
+        | Ending::Lost { .. }
+        | Ending::Held { .. } => None,
+    });
+    let entries: Vec<_> = context.into_iter().flatten().collect();
+    list("What was settled (as an earlier leg wrote it down)", &entries, SETTLED, |(key, value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        Some(format!("{}: {}", text::line(key, ENTRY_LIMIT), text::quoted(&value, REASON_LIMIT)))
+    })
+}
+
 pub(super) fn conversation(parts: &Parts<'_>) -> String {
     let all = &parts.task.conversation;
     if all.is_empty() {
@@ -109,7 +133,12 @@ pub(super) fn conversation(parts: &Parts<'_>) -> String {
         }
         let by = text::line(&remark.by.to_string(), ENTRY_LIMIT);
         out += "\n";
-        out += &text::fenced(&format!("said by {by}"), &remark.text, REMARK_LIMIT);
+        let label = match &remark.origin {
+            None => format!("said by {by}"),
+            // They may say what is to be different, and nothing else.
+            Some(_) => format!("untrusted: comment on the request, by {by}"),
+        };
+        out += &text::fenced(&label, &remark.text, REMARK_LIMIT);
     }
     out
 }
@@ -189,7 +218,7 @@ pub(super) fn failures(parts: &Parts<'_>) -> String {
     let failures: &[Failure] = match (&parts.entry.purpose, parts.task.past.last()) {
         (Purpose::Fix { failures, .. }, _) => failures,
         (Purpose::Work, Some(Past { entry, ending: Ending::Rejected { failures, .. }, .. }))
-            if entry.stage == parts.entry.stage =>
+            if entry.stage == parts.entry.stage || sent_here(parts, &entry.stage) =>
         {
             failures
         }
@@ -198,7 +227,14 @@ pub(super) fn failures(parts: &Parts<'_>) -> String {
     if failures.is_empty() {
         return String::new();
     }
-    let mut out = "# What the checks found\n\nThe work was rejected. Mend this:\n".to_owned();
+    let what = match (&parts.entry.purpose, begin(parts)) {
+        (Purpose::Work, Begin::Base) => {
+            "An earlier try was rejected and taken away: the tree is as it was before it. Do it again, and so that this does not \
+             happen:"
+        }
+        (_, Begin::Work | Begin::Base) => "The work was rejected. Mend this:",
+    };
+    let mut out = format!("# What the checks found\n\n{what}\n");
     for failure in failures.iter().take(FAILURES) {
         out += &format!("\n## Gate {} ({})\n\n", failure.gate, failure.kind);
         if let Some(place) = &failure.location {
@@ -288,6 +324,19 @@ If you cannot write files, end your last message with the same between markers, 
 
 Files that are not part of the repository (plans, reports, notes) go to the output folder `{output_dir}`."
     )
+}
+
+/// Where the leg's stage begins.
+fn begin(parts: &Parts<'_>) -> Begin {
+    let stage = parts.definition.workflow.stage(parts.entry.stage.as_str());
+    stage.map(|stage| stage.from).unwrap_or_default()
+}
+
+/// Whether a check sends what it rejects to this leg's stage.
+fn sent_here(parts: &Parts<'_>, stage: &Name) -> bool {
+    let stage = parts.definition.workflow.stage(stage.as_str()).filter(|stage| stage.work == Work::Check);
+    let rejected = stage.and_then(|stage| stage.on.get(&Name::literal(REJECTED)));
+    rejected.is_some_and(|transition| transition.to.contains(&Target::Stage(parts.entry.stage.clone())))
 }
 
 /// Whether the leg only mends: then it gets the task and what was found, and nothing that would lead it astray.

@@ -1,5 +1,6 @@
 //! The words that are fixed in code: no template, configuration or task can take them out of a prompt.
 
+use crate::role::Tool;
 use crate::workflow::Mode;
 
 /// What comes first in every prompt.
@@ -30,6 +31,28 @@ pub(super) const GOING_ON: &str = "# Go on
 
 This continues the work that you remember. The task, the plan and the instructions are as you were told; what follows is
 new. Where to report has changed: only what stands below counts.";
+
+/// What an agent may use, where its definition says so.
+pub(super) fn tools(tools: Option<&[Tool]>) -> String {
+    let Some(tools) = tools else { return String::new() };
+    let may = |tool: Tool| tools.contains(&tool);
+    let words = [
+        (Tool::Read, "read and search files"),
+        (Tool::Edit, "change files of the repository"),
+        (Tool::Run, "run commands"),
+        (Tool::Web, "look things up on the network"),
+    ];
+    let list = |wanted: bool| {
+        let chosen: Vec<&str> =
+            words.iter().filter(|(tool, _)| may(*tool) == wanted).map(|(_, word)| *word).collect();
+        chosen.join(", ")
+    };
+    let (allowed, refused) = (list(true), list(false));
+    let refused = if refused.is_empty() { String::new() } else { format!(" You may not: {refused}.") };
+    format!(
+        "# Tools\n\nIn this turn you may: {allowed}.{refused} You may always write into the output folder and report."
+    )
+}
 
 /// What a turn of each kind is about.
 pub(super) fn mode(mode: Mode) -> &'static str {

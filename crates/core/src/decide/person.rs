@@ -2,13 +2,14 @@
 
 use super::{Illegal, Next};
 use crate::change::Change;
+use crate::delivery::{Comment, Origin};
 use crate::ids::Name;
-use crate::leg::{Ending, Entry, Purpose};
+use crate::leg::{Ending, Entry, Past, Purpose};
 use crate::outcome::{self, Outcome, Source};
 use crate::request::{Answer, Ask, Request};
 use crate::task::{Actor, End, Remark, State};
 use crate::time::Span;
-use crate::workflow::{Consent, Target};
+use crate::workflow::{Action, Consent, Target, Work};
 
 impl Next<'_> {
     pub(super) fn retry(
@@ -30,10 +31,51 @@ impl Next<'_> {
             (None, _, Some(past)) => past.entry.clone(),
         };
         if let Some(text) = note {
-            self.push(Change::Remarked { remark: Remark { by, question: None, text } });
+            self.push(Change::Remarked { remark: Remark { by, question: None, text, origin: None } });
         }
         self.push(Change::BudgetsReset);
         self.enter(entry);
+        Ok(())
+    }
+
+    /// Comments on the request of a task: those that are new lead where its stage says that changes are wanted. The budget of that
+    /// transition bounds how often.
+    pub(super) fn feedback(&mut self, comments: Vec<Comment>) -> Result<(), Illegal> {
+        let seen = |id: &str| {
+            let mut origins = self.task.conversation.iter().filter_map(|remark| remark.origin.as_ref());
+            origins.any(|origin| origin.id == id)
+        };
+        let new: Vec<Comment> = comments.into_iter().filter(|comment| !seen(&comment.id)).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let publishes = |past: &&Past| {
+            let stage = self.workflow.stage(past.entry.stage.as_str());
+            let work = stage.map(|stage| &stage.work);
+            matches!(work, Some(Work::Action { action: Action::Publish(_) }))
+        };
+        let published = self.task.past.iter().rev().find(publishes).map(|past| past.entry.clone());
+        let entry = published.ok_or(Illegal::NoFeedback)?;
+        if let State::Waiting { request } = &self.task.state
+            && request.stage != entry.stage
+        {
+            return Err(Illegal::State { what: "taking up comments", state: self.task.state.word() });
+        }
+        let wanted = Name::literal(outcome::CHANGES_REQUESTED);
+        let transition = self.transition(&entry, &wanted).ok_or(Illegal::NoFeedback)?;
+        let summary = format!("{} comments on the request", new.len());
+        for comment in new {
+            let about = comment.location.map(|place| format!("about line {} of {}", place.line, place.path));
+            let remark = Remark {
+                by: Actor::Person(comment.by),
+                question: about,
+                text: comment.text,
+                origin: Some(Origin { id: comment.id, thread: comment.thread }),
+            };
+            self.push(Change::Remarked { remark });
+        }
+        let payload = serde_json::json!({ "summary": summary });
+        self.follow(&entry, &transition, &Outcome { name: wanted, payload, source: Source::Harness });
         Ok(())
     }
 

@@ -138,8 +138,9 @@ fn proof(verdicts: &[Verdict]) -> String {
             (false, Severity::Error) => "**failed**",
         };
         let figures = verdict.evidence.figures.iter().take(FIGURES);
+        // Joined first: what is harmless alone need not be together.
         let figures: Vec<String> =
-            figures.map(|figure| format!("{}: {}", cell(&figure.what), cell(&figure.value))).collect();
+            figures.map(|figure| cell(&format!("{}: {}", figure.what, figure.value))).collect();
         let (gate, took) = (cell(verdict.gate.as_str()), verdict.took);
         text.push_str(&format!("| {gate} | {word} | {} | {took} |\n", figures.join(", ")));
     }
@@ -267,12 +268,22 @@ fn about_alternatives(plan: &str) -> Option<String> {
 
 /// Lines of a list, each of which is one line whatever is in it.
 fn list<'t>(items: impl Iterator<Item = &'t str>) -> String {
-    items.map(|item| format!("- {}\n", inert_line(&shorten(item, WORDS)))).collect()
+    let mut lines = String::new();
+    for item in items {
+        lines.push_str(&format!("- {}\n", inert_line(&shorten(item, WORDS))));
+    }
+    lines
 }
 
 /// A text of others as a quote that it cannot leave.
 fn quote(text: &str) -> String {
-    text.lines().map(|line| format!("> {line}\n")).collect()
+    let mut quoted = String::with_capacity(text.len() + text.len() / 16);
+    for line in text.lines() {
+        quoted.push_str("> ");
+        quoted.push_str(line);
+        quoted.push('\n');
+    }
+    quoted
 }
 
 /// A text of others as the cell of a table.

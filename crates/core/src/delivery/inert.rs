@@ -46,8 +46,7 @@ impl Line {
     fn after(self, c: char) -> Self {
         match c {
             '\n' => Self::Begins,
-            ' ' | '\t' | '>' | '*' | '-' | '+' | '.' | ')' => self,
-            '0'..='9' => self,
+            ' ' | '\t' | '>' | '*' | '-' | '+' | '.' | ')' | '0'..='9' => self,
             _ => Self::GoesOn,
         }
     }

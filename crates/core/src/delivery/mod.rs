@@ -4,9 +4,11 @@
 //! text; [`Marker`] is how a request is found again, and the part of its text that is acquit's own.
 
 mod body;
+mod comment;
 mod inert;
 mod marker;
 
 pub use body::{Account, LIMIT, body, title};
+pub use comment::{Comment, Origin};
 pub use inert::{inert, inert_line};
 pub use marker::{Marker, Whose};

@@ -192,6 +192,68 @@ pub fn markdown(night: &Night, date: &str, entries: &[Entry]) -> String {
     text
 }
 
+/// The report for a page of a wiki: XHTML, in which everything of others is escaped.
+pub fn page(night: &Night, date: &str, entries: &[Entry]) -> String {
+    let mut text = format!("<h2>{}</h2>", xhtml(&title(night, date, entries)));
+    for entry in entries {
+        let _ = write!(text, "<h3>{}</h3><ul>", xhtml(&entry.repository));
+        let mut item = |label: &str, value: &str| {
+            let _ = write!(text, "<li>{label}: {value}</li>");
+        };
+        if let Some(category) = &entry.category {
+            item("Category", &xhtml(category));
+        }
+        item("Result", &page_result(&entry.result));
+        if let Some(task) = entry.task {
+            item("Task", &task.to_string());
+            item("Cost", &cost(&entry.usage));
+        }
+        if let Some(took) = entry.took {
+            item("Duration", &took.to_string());
+        }
+        text.push_str("</ul>");
+    }
+    text
+}
+
+fn page_result(result: &Result) -> String {
+    let word = result.word();
+    let more = match result {
+        Result::Requested { link } if is_address(link) => {
+            return format!("{word}, <a href=\"{0}\">{0}</a>", xhtml(link));
+        }
+        Result::Requested { link: text }
+        | Result::Branch { name: text }
+        | Result::Failed { reason: text }
+        | Result::Skipped { reason: text }
+        | Result::Waits { what: text }
+        | Result::Cancelled { by: text } => text,
+        Result::NoImprovement { reasons } => {
+            let item = |tried: &Tried| format!("<li>{}: {}</li>", xhtml(&tried.value), xhtml(&tried.reason));
+            return format!("{word}<ul>{}</ul>", reasons.iter().map(item).collect::<String>());
+        }
+        Result::Done | Result::Working => return word.to_owned(),
+    };
+    format!("{word}, {}", xhtml(more))
+}
+
+/// Text of others for a page: bounded, on one line, and nothing but text.
+pub fn xhtml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in shorten(text.trim(), REASON).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            '\n' | '\r' | '\t' => out.push(' '),
+            c if is_hidden(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 fn result(result: &Result) -> String {
     let word = result.word();
     match result {
@@ -220,9 +282,13 @@ pub fn cost(usage: &Usage) -> String {
 
 /// An address that can be followed; anything else is shown as text.
 fn address(link: &str) -> String {
+    if is_address(link) { format!("<{link}>") } else { line(link) }
+}
+
+fn is_address(link: &str) -> bool {
     let plain = |c: char| c.is_ascii_graphic() && !"<>\"'`()[]\\".contains(c);
     let web = link.starts_with("https://") || link.starts_with("http://");
-    if web && link.chars().all(plain) && link.len() <= REASON { format!("<{link}>") } else { line(link) }
+    web && link.chars().all(plain) && link.len() <= REASON
 }
 
 /// Text of others on one line: bounded, nothing hidden in it, and nothing that Markdown or a page would act on.
@@ -287,7 +353,8 @@ mod tests {
                 ..one("/src/gone", None, Result::Skipped { reason: "3 open requests".to_owned() }, None)
             },
         ];
-        insta::assert_snapshot!(markdown(&night(), "2026-06-01", &entries), @"");
+        insta::assert_snapshot!("markdown", markdown(&night(), "2026-06-01", &entries));
+        insta::assert_snapshot!("page", page(&night(), "2026-06-01", &entries));
     }
 
     #[test]

@@ -74,7 +74,7 @@ pub fn moves(night: &Night, rules: Rules, standing: impl Fn(TaskId) -> Standing)
         match &job.progress {
             Progress::Skipped { .. } => {}
             Progress::Todo if broke => {
-                moves.push(Move::Skip(index, "the night's budget is spent".to_owned()))
+                moves.push(Move::Skip(index, "the night's budget is spent".to_owned()));
             }
             Progress::Todo if rules.door == Door::Closed => {
                 moves.push(Move::Skip(index, "the schedule's hours were over before its turn".to_owned()));

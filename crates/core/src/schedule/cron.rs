@@ -157,13 +157,14 @@ fn field(text: &str, kind: &Kind) -> Result<u64, Error> {
 impl Cron {
     /// The first moment after `after` that the line names in the zone. `None` only at the end of the calendar.
     pub fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
-        let begin = jiff::Timestamp::from_millisecond(after.0).ok()?;
-        // A day earlier than the local one: what was skipped before midnight may be a moment after it.
-        let mut date = zone.to_datetime(begin).date().yesterday().ok()?;
+        // A later local time is never an earlier moment, so only times after the local one can be later moments.
+        let floor = local(after, zone)?;
+        let mut date = floor.date();
         for _ in 0..HORIZON_DAYS {
             if self.names_day(date) {
-                for local in self.times(date) {
-                    let at = moment(local, zone)?;
+                let hour = if date == floor.date() { floor.hour() } else { 0 };
+                for time in self.times(date, hour).filter(|time| *time > floor) {
+                    let at = moment(time, zone)?;
                     if at > after {
                         return Some(at);
                     }
@@ -181,9 +182,9 @@ impl Cron {
         month && if self.either { day || weekday } else { day && weekday }
     }
 
-    /// The local times of a day, in order.
-    fn times(&self, date: Date) -> impl Iterator<Item = DateTime> + '_ {
-        let hours = (0..24_i8).filter(|hour| self.hours >> hour & 1 == 1);
+    /// The local times of a day from an hour on, in order.
+    fn times(&self, date: Date, from: i8) -> impl Iterator<Item = DateTime> + '_ {
+        let hours = (from..24).filter(|hour| self.hours >> hour & 1 == 1);
         hours.flat_map(move |hour| {
             let minutes = (0..60_i8).filter(|minute| self.minutes >> minute & 1 == 1);
             minutes.map(move |minute| date.at(hour, minute, 0, 0))

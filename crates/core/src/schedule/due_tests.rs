@@ -154,14 +154,18 @@ proptest! {
         let mut record = Record::default();
         let mut now = since;
         while now < end {
-            // Never away for longer than what counts as late, restarts included.
-            now = Timestamp((now.0 + 1 + i64::try_from(next(4 * 60_000)).unwrap()).min(end.0));
+            // Never away for longer than what counts as late when something is due; looks in between change nothing.
+            let until = schedule.cron.next(now, &posix).unwrap().0 - now.0;
+            let step = if until > 30 * MINUTE && next(4) > 0 { until - 5 * MINUTE } else { 4 * MINUTE };
+            let step = i64::try_from(next(u64::try_from(step).unwrap())).unwrap();
+            now = Timestamp((now.0 + 1 + step).min(end.0));
             let mut fuel = if next(3) == 0 { u32::try_from(next(5)).unwrap() } else { u32::MAX };
             let killed = look(&mut record, &schedule, &posix, since, now, &mut fuel).is_none();
             if killed {
                 // Another one is started soon after.
                 now = Timestamp((now.0 + i64::try_from(next(3 * 60_000)).unwrap()).min(end.0));
-                look(&mut record, &schedule, &posix, since, now, &mut u32::MAX.clone());
+                let mut enough = u32::MAX;
+                look(&mut record, &schedule, &posix, since, now, &mut enough);
             }
         }
         let expected = calendar(begin);

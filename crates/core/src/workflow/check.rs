@@ -76,7 +76,7 @@ fn outcomes(source: &Source<'_>, stage: &StageDraft) {
         },
         Work::Check => {
             need(outcome::PASSED, "which is how a check ends");
-            only(&[outcome::PASSED, outcome::FAILED], "a check");
+            only(&[outcome::PASSED, outcome::REJECTED, outcome::FAILED], "a check");
         }
         Work::Action { action } => {
             need(outcome::DONE, "which is how an action ends");
@@ -98,8 +98,9 @@ fn outcomes(source: &Source<'_>, stage: &StageDraft) {
 
 fn gates(source: &Source<'_>, draft: &Draft, stage: &StageDraft) {
     for (index, gate) in stage.gates.iter().enumerate() {
-        if !draft.gates.iter().any(|known| known.value.name == gate.value) {
-            let names = draft.gates.iter().map(|known| known.value.name.as_str());
+        if draft.gate(&gate.value).is_none() {
+            let own = draft.gates.iter().map(|known| &known.value);
+            let names = own.chain(&draft.shared).map(|known| known.name.as_str());
             let hint = did_you_mean(gate.value.as_str(), "gates are", names);
             let declare = || format!("declare it: [gates.{}] with run = \"…\"", gate.value);
             let hint = hint.unwrap_or_else(declare);
@@ -213,10 +214,10 @@ fn unused(source: &Source<'_>, draft: &Draft) {
     // Whoever mistyped a name where it is used gets told so there.
     let budgets = draft.all_budgets();
     let transitions = || draft.stages.iter().flat_map(|stage| &stage.on);
-    let kinds = || draft.gates.iter().map(|gate| &gate.value.kind);
+    let kinds = || draft.gates.iter().map(|gate| &gate.value).chain(&draft.shared).map(|gate| &gate.kind);
     let spent = || kinds().chain(transitions().filter_map(|it| it.budget.as_ref()).map(|it| &it.value));
     let run = || draft.stages.iter().flat_map(|stage| &stage.gates).map(|gate| &gate.value);
-    let gates_resolve = run().all(|name| draft.gates.iter().any(|gate| gate.value.name == *name));
+    let gates_resolve = run().all(|name| draft.gate(name).is_some());
     let budgets_resolve = spent().all(|name| budgets.contains_key(name));
 
     for gate in draft.gates.iter().filter(|_| draft.whole && gates_resolve) {

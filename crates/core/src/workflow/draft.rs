@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Consent, Limits, Stage, Stop, Target, Transition, Variation, Work, Workflow};
+use super::{Begin, Consent, Limits, Stage, Stop, Target, Transition, Variation, Work, Workflow};
 use crate::config::toml::{At, Place};
 use crate::failure::kind;
 use crate::gate::Gate;
@@ -15,6 +15,11 @@ pub(super) struct Draft {
     pub(super) start: Option<At<Name>>,
     pub(super) stages: Vec<StageDraft>,
     pub(super) gates: Vec<At<Gate>>,
+    /// The project's gates, which stages can name too.
+    pub(super) shared: Vec<Gate>,
+    /// The project's budgets.
+    pub(super) usual: BTreeMap<Name, u32>,
+    pub(super) branch_prefix: Option<String>,
     /// The budgets that the file declares.
     pub(super) budgets: Vec<(At<Name>, u32)>,
     /// `None` also if it could not be read.
@@ -42,6 +47,7 @@ pub(super) struct StageDraft {
     pub(super) on: Vec<TransitionDraft>,
     pub(super) limits: Limits,
     pub(super) consent: Consent,
+    pub(super) from: Begin,
 }
 
 /// What the file says about an outcome.
@@ -67,6 +73,12 @@ impl Draft {
         }
     }
 
+    /// The gate of that name: the workflow's own, else the project's.
+    pub(super) fn gate(&self, name: &Name) -> Option<&Gate> {
+        let own = self.gates.iter().map(|gate| &gate.value);
+        own.chain(&self.shared).find(|gate| gate.name == *name)
+    }
+
     /// Whether any stage names this one as its fix.
     pub(super) fn mends(&self, stage: &Name) -> bool {
         self.stages.iter().any(|other| other.fix.as_ref().is_some_and(|fix| fix.value == *stage))
@@ -76,26 +88,36 @@ impl Draft {
     pub(super) fn all_budgets(&self) -> BTreeMap<Name, u32> {
         let mut budgets: BTreeMap<Name, u32> =
             kind::DEFAULTS.iter().map(|(name, limit)| (Name::literal(name), *limit)).collect();
+        budgets.extend(self.usual.clone());
         budgets.extend(self.budgets.iter().map(|(name, limit)| (name.value.clone(), *limit)));
         budgets
     }
 
     /// The workflow, if the draft was found sound.
     pub(super) fn build(self, name: &Name) -> Option<Workflow> {
+        let run = |gate: &Gate| self.stages.iter().any(|stage| stage.runs(&gate.name));
+        let own = |gate: &Gate| self.gates.iter().any(|own| own.value.name == gate.name);
+        let mut gates: Vec<Gate> = self.gates.iter().map(|gate| gate.value.clone()).collect();
+        gates.extend(self.shared.iter().filter(|gate| run(gate) && !own(gate)).cloned());
         Some(Workflow {
             name: name.clone(),
             start: self.start()?.name.value.clone(),
             budgets: self.all_budgets(),
             description: self.description,
             stages: self.stages.into_iter().map(StageDraft::build).collect::<Option<_>>()?,
-            gates: self.gates.into_iter().map(|gate| gate.value).collect(),
+            gates,
             variation: self.variation,
             variables: self.variables,
+            branch_prefix: self.branch_prefix,
         })
     }
 }
 
 impl StageDraft {
+    fn runs(&self, gate: &Name) -> bool {
+        self.gates.iter().any(|named| named.value == *gate)
+    }
+
     fn build(self) -> Option<Stage> {
         Some(Stage {
             name: self.name.value,
@@ -106,6 +128,7 @@ impl StageDraft {
             on: self.on.into_iter().map(TransitionDraft::build).collect(),
             limits: self.limits,
             consent: self.consent,
+            from: self.from,
         })
     }
 }

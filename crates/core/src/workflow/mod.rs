@@ -8,20 +8,23 @@ use serde::{Deserialize, Serialize};
 use crate::config::Publishing;
 use crate::gate::Gate;
 use crate::ids::Name;
+use crate::role::{Role, Tool};
 use crate::sandbox::Network;
+use crate::template::Template;
 use crate::time::Span;
 
 mod check;
 mod draft;
 mod flow;
+mod gates;
 mod graph;
-mod placeholders;
 mod read;
 mod stage;
 
+pub(crate) use gates::{budgets, gate, refuse_project};
 pub use graph::mermaid;
 pub(crate) use read::variables;
-pub use read::{REFERENCE, read, schema};
+pub use read::{Around, REFERENCE, read, read_in, schema};
 
 /// A checked workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +45,9 @@ pub struct Workflow {
     pub variation: Option<Variation>,
     /// The workflow's own variables for templates.
     pub variables: BTreeMap<String, String>,
+    /// What the branches of its tasks begin with; `None` for what the project says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch_prefix: Option<String>,
 }
 
 impl Workflow {
@@ -76,6 +82,20 @@ pub struct Stage {
     pub limits: Limits,
     /// Whether a person must agree before the task leaves this stage, or before it begins.
     pub consent: Consent,
+    /// Which commit a turn of it begins from.
+    #[serde(default)]
+    pub from: Begin,
+}
+
+/// Which commit a stage's own work begins from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Begin {
+    /// What the leg before it left.
+    #[default]
+    Work,
+    /// The task's base: each try begins with a clean tree. What earlier ones left is kept aside.
+    Base,
 }
 
 /// When enough gates have spoken.
@@ -131,8 +151,14 @@ pub struct AgentWork {
     /// The model, or an alias of the project's, before what the agent's own configuration says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What the workflow tells the agent beyond the mode's own instructions. A template.
-    pub instructions: String,
+    /// Who takes it: an agent definition, as it was when the task was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Box<Role>>,
+    /// The stage's step file, with all that it includes.
+    #[serde(default, skip_serializing_if = "Template::is_empty")]
+    pub step: Template,
+    /// What the workflow tells the agent beyond the mode's own instructions.
+    pub instructions: Template,
     /// Which files of its output folder are kept.
     pub outputs: Vec<String>,
     /// Secrets of the configuration that the agent gets here, by name.
@@ -144,6 +170,13 @@ pub struct AgentWork {
     /// Whether it goes on with the conversation of an earlier leg.
     #[serde(default)]
     pub session: Continue,
+}
+
+impl AgentWork {
+    /// What the agent may use; `None` for everything.
+    pub fn tools(&self) -> Option<&[Tool]> {
+        self.role.as_ref()?.tools.as_deref()
+    }
 }
 
 /// Whether an agent goes on with an earlier conversation, where it can.

@@ -6,23 +6,29 @@
 use std::collections::BTreeMap;
 
 use super::draft::Draft;
-use super::{Variation, check, placeholders, stage};
+use super::gates::{self, budgets, gate};
+use super::{Variation, check, stage};
 use crate::config;
 use crate::config::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
-use crate::failure::kind;
-use crate::gate::check::{Plain, UnknownKind};
-use crate::gate::{Check, Command, Gate, Manner, Reuse, Severity};
+use crate::gate::Gate;
 use crate::ids::Name;
-use crate::time::Span;
+use crate::template::{Known, NoTexts, Reader, Texts, refuse_builtin};
 
 /// The most stages of a workflow: beyond it nobody sees through the graph, and what is written is a generated accident.
 const MOST_STAGES: usize = 200;
 
-/// The highest budget: what fails a hundred times will not succeed the next time, and each try costs money.
-const MOST_RETRIES: u32 = 100;
-
-/// How long a gate may take if it does not say: longer than most test suites.
-const GATE_TIMEOUT: Span = Span::mins(10);
+/// What a workflow finds around it: everything that is not written in its own file.
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
+    /// The project's own variables.
+    pub variables: &'a [String],
+    /// The project's gates, which stages name one by one or together as `project`.
+    pub gates: &'a [Gate],
+    /// The project's budgets.
+    pub budgets: &'a BTreeMap<Name, u32>,
+    /// Agent definitions, step files and what they include.
+    pub texts: &'a dyn Texts,
+}
 
 /// A workflow with everything in it, and a word about each key.
 pub const REFERENCE: &str = include_str!("../../reference/workflow.toml");
@@ -36,19 +42,33 @@ pub fn schema() -> serde_json::Value {
 fn reference() -> Source<'static> {
     #[expect(clippy::expect_used, reason = "the reference is part of the program, and tests read it")]
     let (source, root) = Source::parse("workflow.toml", REFERENCE).expect("the reference is TOML");
-    draft(Table::root(&source, &root), &[]);
+    let budgets = BTreeMap::new();
+    let around = Around { variables: &[], gates: &[], budgets: &budgets, texts: &NoTexts };
+    draft(Table::root(&source, &root), &Name::literal("workflow"), &around);
     source
 }
 
-/// Reads and checks the workflow `name`. `file` is what mistakes call it; `known` are the project's own variables.
+/// Reads and checks the workflow `name`, which needs nothing but itself. `file` is what mistakes call it; `known` are the
+/// project's own variables.
 pub fn read(file: &str, name: &Name, text: &str, known: &[String]) -> Result<super::Workflow, Mistakes> {
+    let (gates, budgets) = (Vec::new(), BTreeMap::new());
+    read_in(file, name, text, &Around { variables: known, gates: &gates, budgets: &budgets, texts: &NoTexts })
+}
+
+/// Reads and checks the workflow `name` in its surroundings.
+pub fn read_in(
+    file: &str,
+    name: &Name,
+    text: &str,
+    around: &Around<'_>,
+) -> Result<super::Workflow, Mistakes> {
     let (source, root) = Source::parse(file, text)?;
-    let draft = draft(Table::root(&source, &root), known);
+    let draft = draft(Table::root(&source, &root), name, around);
     check::check(&source, &draft);
     source.end(draft.build(name))
 }
 
-fn draft(mut root: Table<'_, '_>, known: &[String]) -> Draft {
+fn draft(mut root: Table<'_, '_>, name: &Name, around: &Around<'_>) -> Draft {
     let source = root.source;
     let description = root.string("description").map_or_else(String::new, |text| text.value);
     let start = root.name("start");
@@ -57,7 +77,8 @@ fn draft(mut root: Table<'_, '_>, known: &[String]) -> Draft {
     let variables = root.table("variables").map(variables).unwrap_or_default();
     let variation = root.table("variation").and_then(|table| variation(table, &variables));
 
-    let mut template = placeholders::Known::new(known);
+    let branch_prefix = config::branch_prefix(&mut root);
+    let mut template = Known::new(around.variables);
     template.extend(variables.keys().map(String::as_str));
     template.extend(variation.iter().map(|variation| variation.variable.as_str()));
     let varies = root.has("variation");
@@ -65,10 +86,15 @@ fn draft(mut root: Table<'_, '_>, known: &[String]) -> Draft {
         template.uncertain();
     }
 
+    let usual: Vec<Name> = around.budgets.keys().cloned().collect();
     let mut gates = Vec::new();
     for (name, value) in root.table("gates").map(Table::named_entries).unwrap_or_default() {
-        gates.push(At { place: name.place, value: gate(name.value, value.table(), &budgets) });
+        gates::refuse_project(source, &name);
+        gates.push(At { place: name.place, value: gate(name.value, value.table(), &budgets, &usual) });
     }
+    let path = format!("workflows/{name}.toml");
+    let reader = Reader { texts: around.texts, known: &template, variation: variation.as_ref() };
+    let part = stage::Part { reader: &reader, path: &path, shared: around.gates };
     let (mut stages, mut unread) = (Vec::new(), Vec::new());
     let table = root.table("stages");
     let unreadable = table.is_none() && root.has("stages");
@@ -79,7 +105,7 @@ fn draft(mut root: Table<'_, '_>, known: &[String]) -> Draft {
             source.report(place, what, None);
         }
         for (key, value) in entries.into_iter().take(MOST_STAGES) {
-            match stage::read(source, key, &value, &template, &mut whole) {
+            match stage::read(source, key, &value, &part, &mut whole) {
                 Some(stage) => stages.push(stage),
                 None => unread.push(key.value.to_owned()),
             }
@@ -91,13 +117,30 @@ fn draft(mut root: Table<'_, '_>, known: &[String]) -> Draft {
         source.report(root.place, "the workflow has no stages", Some(hint));
     }
     root.finish();
-    Draft { description, start, stages, gates, budgets, variation, varies, variables, whole, unread }
+    Draft {
+        description,
+        start,
+        stages,
+        gates,
+        shared: shared(around.gates),
+        usual: around.budgets.clone(),
+        branch_prefix,
+        budgets,
+        variation,
+        varies,
+        variables,
+        whole,
+        unread,
+    }
 }
 
-fn budgets(table: Table<'_, '_>) -> Vec<(At<Name>, u32)> {
-    // A budget whose limit is wrong is still declared; the mistake is noted.
-    let entries = table.named_entries().into_iter();
-    entries.map(|(name, value)| (name, value.count(MOST_RETRIES).unwrap_or(0))).collect()
+/// The project's gates in all the forms in which stages can name them.
+fn shared(gates: &[Gate]) -> Vec<Gate> {
+    let others = gates
+        .iter()
+        .map(super::gates::unbroken)
+        .filter(|other| gates.iter().all(|gate| gate.name != other.name));
+    gates.iter().cloned().chain(others).collect()
 }
 
 /// Reads `[variables]`: strings by names that nothing else has.
@@ -105,7 +148,7 @@ pub(crate) fn variables(table: Table<'_, '_>) -> BTreeMap<String, String> {
     let source = table.source;
     let mut variables = BTreeMap::new();
     for (name, value) in table.named_entries() {
-        placeholders::refuse_builtin(source, &name);
+        refuse_builtin(source, &name);
         if let Some(text) = value.string() {
             variables.insert(name.value.to_string(), text.value);
         }
@@ -121,7 +164,7 @@ fn variation(mut table: Table<'_, '_>, variables: &BTreeMap<String, String>) -> 
     table.require("values", "list the values to try, in order");
     let first = table.string("first");
     if let Some(name) = &variable {
-        placeholders::refuse_builtin(source, name);
+        refuse_builtin(source, name);
         if variables.contains_key(name.value.as_str()) {
             let what = format!("{} is both a variable and the variation", quoted(name.value.as_str()));
             source.report(name.place, what, None);
@@ -147,71 +190,6 @@ fn variation(mut table: Table<'_, '_>, variables: &BTreeMap<String, String>) -> 
     }
     table.finish();
     Some(Variation { variable: variable?.value.to_string(), values, first: position.unwrap_or(0) })
-}
-
-/// Reads a gate. One that could not be read is still declared, so that the stages that name it are not blamed.
-fn gate(name: Name, table: Option<Table<'_, '_>>, budgets: &[(At<Name>, u32)]) -> Gate {
-    const SEVERITIES: [(&str, Severity); 2] = [("error", Severity::Error), ("warning", Severity::Warning)];
-    let unread = || Check::Command(Plain { run: Command::Program(Vec::new()), report: None });
-    let Some(table) = table else {
-        let kind = Name::literal("gate");
-        return Gate {
-            name,
-            check: unread(),
-            kind,
-            severity: Severity::Error,
-            timeout: GATE_TIMEOUT,
-            network: None,
-            manner: Manner::default(),
-            reuse: Reuse::default(),
-        };
-    };
-    let mut table = table.named(format!("gate `{name}`"));
-    let check = Check::read(&mut table);
-    let known = |word: &str| {
-        let declared = budgets.iter().any(|(budget, _)| budget.value == *word);
-        declared || kind::DEFAULTS.iter().any(|(budget, _)| *budget == word)
-    };
-    let kind = table.name("kind").map(|kind| {
-        if !known(kind.value.as_str()) {
-            let names = kind::DEFAULTS.iter().map(|(name, _)| *name);
-            let names = names.chain(budgets.iter().map(|(budget, _)| budget.value.as_str()));
-            check::report_budget(table.source, &kind, names);
-        }
-        kind.value
-    });
-    let by_name = || if known(name.as_str()) { name.clone() } else { Name::literal("gate") };
-    let kind = kind.unwrap_or_else(by_name);
-    let severity = table.word("severity", &SEVERITIES).map_or(Severity::Error, |severity| severity.value);
-    let timeout = table.span("timeout").unwrap_or(GATE_TIMEOUT);
-    let network = table.word("network", &config::NETWORKS).map(|network| network.value);
-    let manner = manner(&mut table, check.as_ref().ok().and_then(Option::as_ref));
-    let reuse = match table.flag("cache") {
-        Some(cache) if !cache.value => Reuse::Never,
-        Some(_) | None => Reuse::SameTree,
-    };
-    let check = match check {
-        Ok(check) => {
-            table.finish();
-            check
-        }
-        // Of a check that is not known any key may be meant.
-        Err(UnknownKind) => None,
-    };
-    Gate { name, check: check.unwrap_or_else(unread), kind, severity, timeout, network, manner, reuse }
-}
-
-/// `parallel`: only a command is one thing that can run beside others.
-fn manner(table: &mut Table<'_, '_>, check: Option<&Check>) -> Manner {
-    let Some(parallel) = table.flag("parallel").filter(|flag| flag.value) else { return Manner::Alone };
-    if let Some(check) = check
-        && !matches!(check, Check::Command(_))
-    {
-        let what = format!("a gate with check = \"{}\" cannot run beside others", check.word());
-        let hint = "only commands can; this one runs by itself, without `parallel`".to_owned();
-        table.source.report(parallel.place, what, Some(hint));
-    }
-    Manner::AtOnce
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! Reads one stage: its kind decides which keys it has.
 
 use super::draft::{StageDraft, TransitionDraft};
-use super::placeholders::Known;
-use super::{Action, AgentWork, Consent, Continue, Limits, Mode, Stop, Target, Work};
+use super::gates::{PROJECT, UNBROKEN, unbroken};
+use super::{Action, AgentWork, Begin, Consent, Continue, Limits, Mode, Stop, Target, Work};
 use crate::config;
-use crate::config::toml::{At, Source, Table, Value, quoted, sentence};
+use crate::config::toml::{At, Source, Table, Value, did_you_mean, quoted, sentence};
+use crate::gate::Gate;
 use crate::ids::Name;
+use crate::role::{self, Role};
+use crate::template::{Found, Reader};
 
 /// Which files of an output folder are kept if a stage does not say.
 const OUTPUTS: [&str; 5] = ["*.md", "*.json", "*.txt", "*.yaml", "*.yml"];
@@ -29,8 +32,11 @@ enum Kind {
 const KINDS: [(&str, Kind); 4] =
     [("agent", Kind::Agent), ("check", Kind::Check), ("action", Kind::Action), ("human", Kind::Human)];
 
-const OF_AGENTS: [&str; 11] = [
+const OF_AGENTS: [&str; 14] = [
     "mode",
+    "role",
+    "step",
+    "from",
     "agent",
     "model",
     "instructions",
@@ -46,12 +52,22 @@ const OF_GATES: [&str; 3] = ["gates", "fix", "stop"];
 const STOPS: [(&str, Stop); 2] = [("end", Stop::AtEnd), ("first", Stop::AtFirst)];
 const OF_CONSENT: [&str; 2] = ["approval", "irreversible"];
 
+/// What all stages of a workflow are read with.
+pub(super) struct Part<'a> {
+    /// Reads their templates.
+    pub(super) reader: &'a Reader<'a>,
+    /// The workflow's own file.
+    pub(super) path: &'a str,
+    /// The project's gates.
+    pub(super) shared: &'a [Gate],
+}
+
 /// Reads a stage. `None` if it is not one at all; `whole` becomes false if a transition could not be read.
 pub(super) fn read(
     source: &Source<'_>,
     key: At<&str>,
     value: &Value<'_, '_>,
-    known: &Known,
+    part: &Part<'_>,
     whole: &mut bool,
 ) -> Option<StageDraft> {
     let name = match key.value.parse::<Name>() {
@@ -69,14 +85,18 @@ pub(super) fn read(
     let mut table = value.table()?.named(format!("stage `{name}`"));
     let kind = table.word("kind", &KINDS).map(|kind| kind.value);
     if kind.is_none() && !table.has("kind") {
-        table.require("mode", "write mode = \"implement\", or kind = \"check\", \"action\" or \"human\"");
+        let names_role = table.has("role");
+        if !names_role {
+            table.require("mode", "write mode = \"implement\", or kind = \"check\", \"action\" or \"human\"");
+        }
     }
-    let implied = !table.has("kind") && table.has("mode");
+    let implied = !table.has("kind") && (table.has("mode") || table.has("role"));
     let kind = kind.or(implied.then_some(Kind::Agent));
 
     let mut limits = Limits::default();
-    let work = work(&mut table, kind, known, &mut limits);
-    let gates = gates(&mut table, whole);
+    let mut from = Begin::default();
+    let work = work(&mut table, kind, part, &mut limits, &mut from);
+    let gates = gates(&mut table, part, whole);
     let stop = table.word("stop", &STOPS).map(|stop| stop.value).unwrap_or_default();
     let fix = table.name("fix");
     *whole &= fix.is_some() || !table.has("fix");
@@ -97,11 +117,18 @@ pub(super) fn read(
         on: on.unwrap_or_default(),
         limits,
         consent,
+        from,
     })
 }
 
 /// What the stage does. Keys of other kinds are mistakes, because nothing would come of them.
-fn work(table: &mut Table<'_, '_>, kind: Option<Kind>, known: &Known, limits: &mut Limits) -> Option<Work> {
+fn work(
+    table: &mut Table<'_, '_>,
+    kind: Option<Kind>,
+    part: &Part<'_>,
+    limits: &mut Limits,
+    from: &mut Begin,
+) -> Option<Work> {
     if matches!(kind, Some(Kind::Agent | Kind::Check | Kind::Human)) {
         refuse_publishing(table);
     }
@@ -109,7 +136,7 @@ fn work(table: &mut Table<'_, '_>, kind: Option<Kind>, known: &Known, limits: &m
         Some(Kind::Agent) => {
             table.refuse(&["action"], "only a stage of kind \"action\" has an action");
             table.refuse(&["question"], "only a stage of kind \"human\" has a question");
-            agent(table, known, limits).map(Work::Agent)
+            agent(table, part, limits, from).map(Work::Agent)
         }
         Some(Kind::Check) => {
             table.refuse(&OF_AGENTS, "a check stage runs gates and has no agent");
@@ -133,13 +160,13 @@ fn work(table: &mut Table<'_, '_>, kind: Option<Kind>, known: &Known, limits: &m
             table.require("action", "say what is done: action = \"squash\"");
             let does = table.word("action", &ACTIONS).map(|does| does.value);
             let action = match does {
-                Some(Does::Publish) => Some(Action::Publish(Box::new(publishing(table, known)))),
+                Some(Does::Publish) => Some(Action::Publish(Box::new(publishing(table, part)))),
                 Some(Does::Squash) => {
                     refuse_publishing(table);
                     Some(Action::Squash)
                 }
                 None => {
-                    publishing(table, known);
+                    publishing(table, part);
                     None
                 }
             };
@@ -165,12 +192,13 @@ fn work(table: &mut Table<'_, '_>, kind: Option<Kind>, known: &Known, limits: &m
 }
 
 /// What the request of a stage has, beyond what `[forge]` says.
-fn publishing(table: &mut Table<'_, '_>, known: &Known) -> config::Publishing {
+fn publishing(table: &mut Table<'_, '_>, part: &Part<'_>) -> config::Publishing {
     let title = filled(table, "title");
-    if let Some(template) = &title {
-        known.check(table.source, template);
+    let title = title.map(|title| part.reader.inline(table.source, part.path, &title));
+    for label in table.strings("labels").unwrap_or_default() {
+        part.reader.inline(table.source, part.path, &label);
     }
-    config::Publishing { title: title.map(|title| title.value), ..config::publishing(table) }
+    config::Publishing { title, ..config::publishing(table) }
 }
 
 fn refuse_publishing(table: &mut Table<'_, '_>) {
@@ -179,17 +207,36 @@ fn refuse_publishing(table: &mut Table<'_, '_>) {
     table.refuse(&["title"], why);
 }
 
-fn agent(table: &mut Table<'_, '_>, known: &Known, limits: &mut Limits) -> Option<AgentWork> {
+fn agent(
+    table: &mut Table<'_, '_>,
+    part: &Part<'_>,
+    limits: &mut Limits,
+    from: &mut Begin,
+) -> Option<AgentWork> {
     let mode = table.word("mode", &Mode::ALL);
-    if table.has("kind") {
+    let role = table.name("role").map(|name| definition(table, part, &name));
+    if table.has("kind") && role.is_none() {
         table.require("mode", "say what kind of turn it is: mode = \"implement\"");
     }
-    let agent = table.name("agent");
+    let role = role.flatten();
+    let mode = match (&mode, &role) {
+        (Some(mode), _) => Some(mode.value),
+        (None, Some(Role { name, mode: None, .. })) if !table.has("mode") => {
+            let hint = "say what kind of turn it is: mode = \"implement\"".to_owned();
+            let what = format!("neither this stage nor the role `{name}` has a mode");
+            table.source.report(table.place, what, Some(hint));
+            None
+        }
+        (None, role) => role.as_ref().and_then(|role| role.mode),
+    };
+    let agent = table.name("agent").map(|agent| agent.value);
     let model = config::model(table);
+    let step = table.string("step");
+    let step = step.map(|named| part.reader.file(table.source, part.path, &named).unwrap_or_default());
     let instructions = table.string("instructions");
-    if let Some(template) = &instructions {
-        known.check(table.source, template);
-    }
+    let instructions = instructions.map(|text| part.reader.inline(table.source, part.path, &text));
+    const FROM: [(&str, Begin); 2] = [("work", Begin::Work), ("base", Begin::Base)];
+    *from = table.word("from", &FROM).map(|from| from.value).unwrap_or_default();
     let outputs = match table.strings("outputs") {
         Some(patterns) => patterns.into_iter().map(|pattern| output(table.source, pattern)).collect(),
         None => OUTPUTS.map(str::to_owned).to_vec(),
@@ -204,17 +251,40 @@ fn agent(table: &mut Table<'_, '_>, known: &Known, limits: &mut Limits) -> Optio
         idle: table.span("idle").or(usual.idle),
         output: table.bytes("output").unwrap_or(usual.output),
     };
-    let instructions = instructions.map_or_else(String::new, |text| text.value);
     Some(AgentWork {
-        mode: mode?.value,
-        agent: agent.map(|agent| agent.value),
-        model,
-        instructions,
+        mode: mode?,
+        agent: agent.or_else(|| role.as_ref()?.agent.clone()),
+        model: model.or_else(|| role.as_ref()?.model.clone()),
+        role: role.map(Box::new),
+        step: step.unwrap_or_default(),
+        instructions: instructions.unwrap_or_default(),
         outputs,
         secrets,
         network: network.map(|network| network.value),
         session,
     })
+}
+
+/// The agent definition that a stage names.
+fn definition(table: &Table<'_, '_>, part: &Part<'_>, name: &At<Name>) -> Option<Role> {
+    let path = format!("agents/{}.md", name.value);
+    match part.reader.texts.text(&path) {
+        Found::Text { shown, text } => role::read(&shown, &path, &name.value, &text, part.reader)
+            .map_err(|mistakes| table.source.adopt_all(mistakes))
+            .ok(),
+        Found::Absent => {
+            let files = part.reader.texts.names("agents");
+            let names = files.iter().filter_map(|file| file.strip_prefix("agents/")?.strip_suffix(".md"));
+            let hint = did_you_mean(name.value.as_str(), "roles are", names);
+            let hint = hint.unwrap_or_else(|| format!("write it: .acquit/{path}"));
+            table.source.report(name.place, format!("unknown role `{}`", name.value), Some(hint));
+            None
+        }
+        Found::Refused(why) => {
+            table.source.report(name.place, format!("{} cannot be read: {why}", quoted(&path)), None);
+            None
+        }
+    }
 }
 
 /// A pattern for files at the top of the output folder: it cannot point anywhere else.
@@ -339,12 +409,31 @@ fn refers_elsewhere(schema: &serde_json::Value) -> bool {
     }
 }
 
-fn gates(table: &mut Table<'_, '_>, whole: &mut bool) -> Vec<At<Name>> {
+/// The gates by name; `project` and `unbroken` are all of the project's.
+fn gates(table: &mut Table<'_, '_>, part: &Part<'_>, whole: &mut bool) -> Vec<At<Name>> {
     let Some(value) = table.value("gates") else { return Vec::new() };
     let items = value.items("a list of names");
     let names: Option<Vec<_>> = items.map(|items| items.iter().map(Value::name).collect());
     *whole &= names.as_ref().is_some_and(|names| names.iter().all(Option::is_some));
-    names.into_iter().flatten().flatten().collect()
+    let mut gates = Vec::new();
+    for name in names.into_iter().flatten().flatten() {
+        let all: Vec<Name> = match name.value.as_str() {
+            PROJECT => part.shared.iter().map(|gate| gate.name.clone()).collect(),
+            UNBROKEN => part.shared.iter().map(|gate| unbroken(gate).name).collect(),
+            _ => {
+                gates.push(name);
+                continue;
+            }
+        };
+        if all.is_empty() {
+            let hint =
+                "say in acquit.toml how this repository is proven: [gates.test] with run = \"…\"".to_owned();
+            table.source.report(name.place, "the project has no gates", Some(hint));
+            *whole = false;
+        }
+        gates.extend(all.into_iter().map(|value| At { value, place: name.place }));
+    }
+    gates
 }
 
 /// A text that says something.

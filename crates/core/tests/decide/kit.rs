@@ -25,11 +25,13 @@ pub(crate) fn ann() -> Actor {
 }
 
 pub(crate) fn agent() -> Work {
-    let (mode, instructions) = (Mode::Implement, String::new());
+    let (mode, instructions) = (Mode::Implement, acquit_core::template::Template::default());
     Work::Agent(AgentWork {
         mode,
         agent: None,
         model: None,
+        role: None,
+        step: acquit_core::template::Template::default(),
         instructions,
         outputs: Vec::new(),
         secrets: Vec::new(),
@@ -56,6 +58,7 @@ pub(crate) fn stage(called: &str, work: Work) -> Stage {
         on: BTreeMap::new(),
         limits: Limits::default(),
         consent: Consent::NotNeeded,
+        from: acquit_core::workflow::Begin::Work,
     }
 }
 
@@ -98,6 +101,7 @@ impl Build for Stage {
 
 pub(crate) fn workflow(stages: Vec<Stage>, budgets: &[(&str, u32)]) -> Workflow {
     Workflow {
+        branch_prefix: None,
         name: name("flow"),
         description: String::new(),
         start: stages[0].name.clone(),

@@ -28,8 +28,8 @@ pub(super) const FACTS: Facts = Facts {
     tried: Version(0, 166, 0),
     bad: &[super::product::Bad {
         from: Version(0, 0, 0),
-        below: Version(0, 48, 0),
-        why: "it prints another language under --json; install 0.48 or newer",
+        below: Version(0, 148, 0),
+        why: "it cannot be kept from asking for ever where there is no network; install 0.148 or newer",
     }],
     hosts: &["api.openai.com", "chatgpt.com", "auth.openai.com"],
     login: &["~/.codex/auth.json"],

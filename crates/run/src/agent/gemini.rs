@@ -30,8 +30,8 @@ pub(super) const FACTS: Facts = Facts {
     tried: Version(0, 61, 0),
     bad: &[Bad {
         from: Version(0, 0, 0),
-        below: Version(0, 11, 0),
-        why: "it has no --output-format stream-json; install 0.11 or newer",
+        below: Version(0, 41, 0),
+        why: "it has no --session-id; install 0.41 or newer",
     }],
     hosts: &["generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com"],
     login: &["~/.gemini/oauth_creds.json", "~/.gemini/google_accounts.json"],

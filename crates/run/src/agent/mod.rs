@@ -15,6 +15,7 @@ use acquit_core::agent::{Said, Session, Usage};
 use acquit_core::config::{Adapter, Agent, Billing, Product, Reporting};
 use acquit_core::gate::Command;
 use acquit_core::price::Prices;
+use acquit_core::role::Tool;
 use acquit_core::sandbox::Host;
 use acquit_core::time::Timestamp;
 use acquit_core::workflow::Mode;
@@ -52,6 +53,8 @@ pub struct Wanted<'a> {
     pub world: &'a World,
     /// What kind of turn it is.
     pub mode: Mode,
+    /// What its definition lets it use; `None` for everything.
+    pub allowed: Option<&'a [Tool]>,
     /// The model, with aliases replaced; `None` leaves it to the agent.
     pub model: Option<&'a str>,
     /// The file with the prompt, which is also its standard input.

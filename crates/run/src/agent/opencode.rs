@@ -27,8 +27,8 @@ pub(super) const FACTS: Facts = Facts {
     tried: Version(1, 18, 33),
     bad: &[super::product::Bad {
         from: Version(0, 0, 0),
-        below: Version(1, 0, 0),
-        why: "it has no `run --format json`; install 1.0 or newer",
+        below: Version(1, 17, 18),
+        why: "it has no `run --auto`; install 1.17.18 or newer",
     }],
     hosts: super::product::PROVIDERS,
     login: &["~/.local/share/opencode/auth.json"],

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 use ureq::http::Method;
 
+use acquit_core::delivery::Comment;
+
 use super::error::Error;
+use super::feedback::{MOST, comment, text};
 use super::http::{Http, encoded, shown};
 use super::remote::Place;
 use super::{Armed, Forge, Request, Wanted};
@@ -131,6 +134,99 @@ impl Forge for GitHub<'_> {
             Err(error) => Err(error),
         }
     }
+
+    fn feedback(&self, number: u64) -> Result<Vec<Comment>, Error> {
+        let doing = "read what was said about the pull request";
+        let (pulls, issues) =
+            (format!("{}/pulls/{number}", self.project), format!("{}/issues/{number}", self.project));
+        let request = self.http.get(doing, &pulls)?.body;
+        if text(&request, "/state") != "open" {
+            return Ok(Vec::new());
+        }
+        let mut all = Vec::new();
+        for value in
+            self.http.list(doing, &format!("{pulls}/reviews?"))?.iter().filter(|value| trusted(value))
+        {
+            if text(value, "/state") == "CHANGES_REQUESTED" {
+                all.extend(comment(
+                    name("review", value),
+                    text(value, "/user/login"),
+                    text(value, "/body"),
+                    None,
+                    None,
+                ));
+            }
+        }
+        for value in
+            self.http.list(doing, &format!("{pulls}/comments?"))?.iter().filter(|value| trusted(value))
+        {
+            let line = value.get("line").or(value.get("original_line")).and_then(Value::as_u64);
+            let place = line.map(|line| (text(value, "/path"), line));
+            let thread = value.get("in_reply_to_id").filter(|id| !id.is_null()).or(value.get("id"));
+            let thread = thread.map(ToString::to_string);
+            all.extend(comment(
+                name("comment", value),
+                text(value, "/user/login"),
+                text(value, "/body"),
+                place,
+                thread,
+            ));
+        }
+        for value in
+            self.http.list(doing, &format!("{issues}/comments?"))?.iter().filter(|value| trusted(value))
+        {
+            all.extend(comment(
+                name("remark", value),
+                text(value, "/user/login"),
+                text(value, "/body"),
+                None,
+                None,
+            ));
+        }
+        let head = encoded(text(&request, "/head/sha"));
+        let checks =
+            self.http.get(doing, &format!("{}/commits/{head}/check-runs?per_page=100", self.project))?.body;
+        for value in checks.get("check_runs").and_then(Value::as_array).into_iter().flatten() {
+            if ["failure", "timed_out"].contains(&text(value, "/conclusion")) {
+                let words = format!(
+                    "the check {} failed: {} {}",
+                    text(value, "/name"),
+                    text(value, "/output/title"),
+                    text(value, "/output/summary")
+                );
+                all.extend(comment(format!("check {} {head}", value["id"]), "a check", &words, None, None));
+            }
+        }
+        all.truncate(MOST);
+        Ok(all)
+    }
+
+    fn answer(&self, number: u64, thread: &str, words: &str) -> Result<(), Error> {
+        let doing = "answer a comment";
+        let pulls = format!("{}/pulls/{number}", self.project);
+        let said = self.http.list(doing, &format!("{pulls}/comments?"))?;
+        let same = |value: &Value| {
+            value.get("in_reply_to_id").map(ToString::to_string).as_deref() == Some(thread)
+                && text(value, "/body").trim() == words.trim()
+        };
+        if said.iter().any(same) {
+            return Ok(());
+        }
+        let path = format!("{pulls}/comments/{}/replies", encoded(thread));
+        let mut refused = Vec::new();
+        accept(self.http.send(doing, Method::POST, &path, &json!({ "body": words })), &mut refused)
+    }
+}
+
+/// Whether the author may write to the project; a program's own words are told as checks.
+fn trusted(value: &Value) -> bool {
+    ["OWNER", "MEMBER", "COLLABORATOR"].contains(&text(value, "/author_association"))
+        && text(value, "/user/type") != "Bot"
+}
+
+/// The name of a comment among all kinds of them.
+fn name(kind: &str, value: &Value) -> String {
+    format!("{kind} {}", value.get("id").unwrap_or(&Value::Null))
 }
 
 /// Takes a refusal of a name for what it is: worth a word, and no reason to stop.

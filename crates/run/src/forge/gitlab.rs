@@ -1,9 +1,13 @@
 //! GitLab's dialect.
 
+use std::collections::BTreeMap;
+
+use acquit_core::delivery::Comment;
 use serde_json::{Value, json};
 use ureq::http::Method;
 
 use super::error::Error;
+use super::feedback::{MOST, comment, text};
 use super::github::{accept, lacking};
 use super::http::{Http, encoded};
 use super::remote::Place;
@@ -12,6 +16,9 @@ use super::{Armed, Forge, Request, Wanted};
 /// The states of a pipeline that is not over. Only while one is active does every version of GitLab wait for it; without one,
 /// older versions merge at once.
 const ACTIVE: [&str; 6] = ["created", "waiting_for_resource", "preparing", "pending", "running", "scheduled"];
+
+/// The access level from which on somebody may push.
+const DEVELOPER: u64 = 30;
 
 /// A project at GitLab.
 pub(super) struct GitLab<'w> {
@@ -46,6 +53,21 @@ impl<'w> GitLab<'w> {
             }
         }
         Ok(ids)
+    }
+
+    /// Whether a user may write to the project.
+    fn may_write(&self, user: u64) -> Result<bool, Error> {
+        let doing = "look who commented";
+        match self.http.get(doing, &format!("{}/members/all/{user}", self.project)) {
+            Ok(member) => Ok(member
+                .body
+                .get("access_level")
+                .and_then(Value::as_u64)
+                .is_some_and(|level| level >= DEVELOPER)),
+            // Who is no member is not found.
+            Err(Error::Denied { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     fn path(&self, number: u64) -> String {
@@ -158,6 +180,59 @@ impl Forge for GitLab<'_> {
             Err(Error::Refused { words, .. }) => Ok(Armed::No(words)),
             Err(error) => Err(error),
         }
+    }
+
+    fn feedback(&self, number: u64) -> Result<Vec<Comment>, Error> {
+        let doing = "read what was said about the merge request";
+        let request = self.http.get(doing, &self.path(number))?.body;
+        if text(&request, "/state") != "opened" {
+            return Ok(Vec::new());
+        }
+        let mut all = Vec::new();
+        let mut known: BTreeMap<u64, bool> = BTreeMap::new();
+        for thread in self.http.list(doing, &format!("{}/discussions?", self.path(number)))? {
+            for note in thread.get("notes").and_then(Value::as_array).into_iter().flatten() {
+                let is = |key: &str| note.get(key).and_then(Value::as_bool).unwrap_or(false);
+                let Some(author) = note.pointer("/author/id").and_then(Value::as_u64) else { continue };
+                if is("system") || is("resolved") {
+                    continue;
+                }
+                let may = match known.get(&author) {
+                    Some(may) => *may,
+                    None => self.may_write(author)?,
+                };
+                known.insert(author, may);
+                if !may {
+                    continue;
+                }
+                let line = note.pointer("/position/new_line").and_then(Value::as_u64);
+                let place = line.map(|line| (text(note, "/position/new_path"), line));
+                let id = format!("note {}", note.get("id").unwrap_or(&Value::Null));
+                let by = text(note, "/author/username");
+                let to = Some(text(&thread, "/id").to_owned()).filter(|id| !id.is_empty());
+                all.extend(comment(id, by, text(note, "/body"), place, to));
+            }
+        }
+        if text(&request, "/head_pipeline/status") == "failed" {
+            let pipeline = request.pointer("/head_pipeline/id").unwrap_or(&Value::Null);
+            let words = format!("the pipeline failed: {}", text(&request, "/head_pipeline/web_url"));
+            all.extend(comment(format!("pipeline {pipeline}"), "a pipeline", &words, None, None));
+        }
+        all.truncate(MOST);
+        Ok(all)
+    }
+
+    fn answer(&self, number: u64, thread: &str, words: &str) -> Result<(), Error> {
+        let doing = "answer a comment";
+        let path = format!("{}/discussions/{}", self.path(number), encoded(thread));
+        let said = self.http.get(doing, &path)?.body;
+        let notes = said.get("notes").and_then(Value::as_array).into_iter().flatten();
+        if notes.into_iter().any(|note| text(note, "/body").trim() == words.trim()) {
+            return Ok(());
+        }
+        let mut refused = Vec::new();
+        let answer = self.http.send(doing, Method::POST, &format!("{path}/notes"), &json!({ "body": words }));
+        accept(answer, &mut refused)
     }
 }
 

@@ -18,9 +18,10 @@ use crate::secrets::Secret;
 use crate::world::Environment;
 
 /// How long connecting may take: a forge that is there answers in less.
-const CONNECT: Duration = Duration::from_secs(20);
-/// How long a whole call may take. Forges end their own side after ten to thirty seconds.
-const CALL: Duration = Duration::from_mins(1);
+const CONNECT: Duration = Duration::from_secs(15);
+/// How long a whole call may take. Forges end their own side after ten to thirty seconds, and all calls of a leg together stay
+/// within its lease.
+const CALL: Duration = Duration::from_secs(30);
 /// The longest answer: a hundred requests with the longest text that they can have.
 const LONGEST: u64 = 16 * 1024 * 1024;
 /// The largest file of certificates.
@@ -134,7 +135,8 @@ impl<'w> Http<'w> {
 
     /// All entries of a list, page by page, up to a bound. `path` has a query.
     pub(super) fn list(&self, doing: &'static str, path: &str) -> Result<Vec<Value>, Error> {
-        let mut url = format!("{}{path}&per_page=100", self.base);
+        let joint = if path.ends_with('?') { "" } else { "&" };
+        let mut url = format!("{}{path}{joint}per_page=100", self.base);
         let mut all = Vec::new();
         for _ in 0..PAGES {
             let answer = self.call(doing, Method::GET, &url, None)?;
@@ -209,8 +211,7 @@ struct Seen {
 impl Seen {
     fn of(status: u16, headers: &HeaderMap) -> Self {
         let number = |names: &[&str]| {
-            let found = names.iter().find_map(|name| headers.get(*name)?.to_str().ok()?.trim().parse().ok());
-            found
+            names.iter().find_map(|name| headers.get(*name)?.to_str().ok()?.trim().parse().ok())
         };
         Self {
             status,

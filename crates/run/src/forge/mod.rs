@@ -8,6 +8,7 @@
 //! dialects, [`publish`] is the order of calls.
 
 mod error;
+mod feedback;
 mod github;
 mod gitlab;
 mod http;
@@ -15,14 +16,20 @@ pub mod publish;
 pub mod remote;
 pub mod token;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use acquit_core::config::forge::{Forge as Settings, Kind};
+use acquit_core::definition::Definition;
+use acquit_core::delivery::Comment;
+use acquit_core::task::Task;
 
 pub use error::Error;
+pub use feedback::done;
 pub use remote::{Address, Located, Place, Transport, locate};
 pub use token::Token;
 
+use crate::git::{Direction, Source};
+use crate::secrets::Redactor;
 use crate::world::World;
 
 /// A request at a forge, as far as acquit looks at it.
@@ -90,6 +97,12 @@ pub trait Forge {
 
     /// Lets the forge merge it by itself, if its head is still `commit`.
     fn auto_merge(&self, request: &Request, wanted: &Wanted<'_>, commit: &str) -> Result<Armed, Error>;
+
+    /// What people who may write said about an open request, and which of its checks failed. Nothing if it is not open.
+    fn feedback(&self, number: u64) -> Result<Vec<Comment>, Error>;
+
+    /// Answers a thread, unless it has this answer already.
+    fn answer(&self, number: u64, thread: &str, text: &str) -> Result<(), Error>;
 }
 
 /// The way to a forge.
@@ -123,8 +136,44 @@ pub fn open<'w>(
     })
 }
 
+/// The forge of a repository, told from its remotes and the configuration.
+pub fn of(world: &World, settings: &Settings, source: &Source) -> Result<Located, Error> {
+    let home = world.environment.get("HOME").map(Path::new);
+    let url = |name: &str, direction| {
+        let url = source.remote_url(&world.git, home, name, direction);
+        url.map_err(|error| Error::Setting(crate::harness::chain(&error)))
+    };
+    let upstream = url(&settings.remote, Direction::Fetch)?;
+    let push = url(settings.push_remote.as_ref().unwrap_or(&settings.remote), Direction::Push)?;
+    locate(settings, upstream.as_deref(), push.as_deref())
+}
+
+/// What was said about a task's open request by people who may write to the project, and which of its checks failed.
+pub fn feedback(world: &World, task: &Task, definition: &Definition) -> Result<Vec<Comment>, Error> {
+    let Some(request) = task.request() else { return Ok(Vec::new()) };
+    let settings = &definition.config.forge;
+    let source: Source = serde_json::from_value(definition.source.clone())
+        .map_err(|error| Error::Setting(format!("read where the repository is: {error}")))?;
+    let place = match of(world, settings, &source)? {
+        Located::At(place) => *place,
+        Located::Nowhere(why) => {
+            return Err(Error::Setting(format!("find the forge of {}: {why}", request.url)));
+        }
+    };
+    let token = token::find(world, &definition.config, &place)?;
+    let ca = settings.ca.as_deref().and_then(|ca| file(world, ca));
+    let mut comments = open(world, settings, &place, token.as_ref(), &ca)?.feedback(request.number)?;
+    if let Some(token) = &token {
+        let redactor = Redactor::default().with(std::slice::from_ref(&token.secret));
+        for comment in &mut comments {
+            comment.text = redactor.text(&comment.text);
+        }
+    }
+    Ok(comments)
+}
+
 /// The file of a path in the configuration, which may begin with `~/`.
-pub(crate) fn file(world: &World, written: &str) -> Option<PathBuf> {
+pub fn file(world: &World, written: &str) -> Option<PathBuf> {
     match written.strip_prefix("~/") {
         Some(rest) => Some(PathBuf::from(world.environment.get("HOME")?).join(rest)),
         None => Some(PathBuf::from(written)),

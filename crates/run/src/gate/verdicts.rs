@@ -4,8 +4,9 @@
 //! gate, the configuration, the machine's programs. It is kept with the task and not beyond it, because a command runs in a
 //! workspace whose ignored folders the task's agents have written to. Where it is kept no agent and no gate can write.
 //!
-//! What says nothing about the next time is not kept, nor believed if its leg was lost before it told anybody: a command that was cut short by a limit, and flaky tests. How long
-//! a gate took is kept for the whole project, to run the cheapest first.
+//! What says nothing about the next time is not kept: a command that was cut short by a limit, and flaky tests. What a leg said
+//! that was lost is not believed: it may have told nobody. How long a gate took is kept for the whole project, to run the
+//! cheapest first.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -7,15 +7,19 @@
 
 mod call;
 mod error;
+mod fate;
 mod id;
 mod identity;
+mod mirror;
 mod push;
 mod source;
 
 pub use call::{Call, Git, Output};
 pub use error::Error;
+pub use fate::Stands;
 pub use id::{CommitId, InvalidCommitId, ObjectFormat};
 pub use identity::Identity;
+pub use mirror::is_address;
 pub use push::{Access, Direction, Pushed, Trouble, Way as PushWay, meaning};
 use source::global_config;
 pub use source::{Base, Source};

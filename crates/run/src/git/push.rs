@@ -91,7 +91,7 @@ pub fn meaning(stderr: &str) -> Trouble {
 
 impl Call {
     /// Lets this call reach one remote.
-    fn reaching(self, way: &Way<'_>) -> Self {
+    pub(super) fn reaching(self, way: &Way<'_>) -> Self {
         let scheme = way.url.split_once("://").map_or("ssh", |(scheme, _)| scheme);
         let mut call = self
             .env("GIT_ALLOW_PROTOCOL", scheme)

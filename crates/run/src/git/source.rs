@@ -214,7 +214,7 @@ impl Source {
         Ok(Base { branch, commit })
     }
 
-    fn resolve(&self, git: &Git, name: &str) -> Result<Option<CommitId>, Error> {
+    pub(super) fn resolve(&self, git: &Git, name: &str) -> Result<Option<CommitId>, Error> {
         let commit = format!("{name}^{{commit}}");
         let output = self
             .call(git, "rev-parse")

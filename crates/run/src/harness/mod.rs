@@ -14,6 +14,7 @@ mod end;
 mod guard;
 mod hold;
 mod perform;
+mod preview;
 mod review;
 mod session;
 mod turn;
@@ -36,6 +37,8 @@ use acquit_core::workflow::Work;
 use crate::fault;
 use crate::secrets::{self, Vault};
 use crate::world::World;
+
+pub use preview::preview;
 
 pub(crate) use desk::Desk;
 pub(crate) use enclosure::{Enclosure, Ground, Who};

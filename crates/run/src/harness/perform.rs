@@ -2,6 +2,7 @@
 
 use acquit_core::agent::shorten;
 use acquit_core::artifact::Artifact;
+use acquit_core::delivery::inert_line;
 use acquit_core::event::Level;
 use acquit_core::failure::kind;
 use acquit_core::outcome;
@@ -98,8 +99,13 @@ fn squash(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Done
 
 /// The commit's message: what was wanted, what was done, and which task it was.
 fn message(job: &Job<'_>) -> String {
-    let wish = &job.task.seed.wish;
-    let title = visible(wish.title.lines().next().unwrap_or_default());
+    let (wish, headline) = (&job.task.seed.wish, job.task.headline());
+    // A person's own words may close an issue; an agent's may not, and whoever pushes this branch would do it for them.
+    let title = if headline == wish.title {
+        visible(wish.title.lines().next().unwrap_or_default())
+    } else {
+        inert_line(headline)
+    };
     let mut text = title.clone();
     if title.chars().count() > SUBJECT {
         text = title.chars().take(SUBJECT - 1).chain(['…']).collect();
@@ -107,7 +113,7 @@ fn message(job: &Job<'_>) -> String {
     if !job.task.learnings.is_empty() {
         text.push_str("\n\n");
         let lines =
-            job.task.learnings.iter().map(|learning| format!("- {}\n", visible(&shorten(learning, 300))));
+            job.task.learnings.iter().map(|learning| format!("- {}\n", inert_line(&shorten(learning, 300))));
         text.extend(lines);
     }
     format!("{}\n\nTask: {}\n", text.trim_end(), job.task.seed.id)

@@ -78,7 +78,7 @@ pub(super) fn choose(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Re
         config.agents.get(name).cloned().ok_or_else(|| {
             Trouble::failed(kind::HARNESS, format!("the configuration has no agent `{name}`"))
         })?;
-    agent.model = work.model.clone().or(agent.model);
+    agent.model = agent.model_for(work);
     let session = session::earlier(desk, job, name, work.session);
     let reports = agent::reports(&agent).map_err(|error| Trouble::harness(&error))?;
     Ok(Chosen { name: name.clone(), agent, session, reports })
@@ -150,6 +150,7 @@ pub(super) fn configure(
         agent,
         world: desk.world,
         mode: work.mode,
+        allowed: work.tools(),
         model: agent.model.as_deref().map(|name| config.model(name)),
         prompt: &folder.prompt(),
         output: &folder.output_dir(),

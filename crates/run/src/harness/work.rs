@@ -8,6 +8,7 @@ use acquit_core::event::{Body, Level, Step};
 use acquit_core::failure::{Failure, kind};
 use acquit_core::ids::Name;
 use acquit_core::leg::{Ending, Entry, Purpose, Report};
+use acquit_core::night;
 use acquit_core::outcome::{self, Left, Outcome, Source as Reported, Wrong};
 use acquit_core::task::Task;
 use acquit_core::workflow::{AgentWork, Mode, Stage, Work};
@@ -61,7 +62,8 @@ pub(super) fn stage(
     let missing = || Trouble::failed(kind::HARNESS, format!("the workflow has no stage `{}`", entry.stage));
     let stage = definition.workflow.stage(entry.stage.as_str()).ok_or_else(missing)?;
     let source = serde_json::from_value(definition.source.clone()).map_err(|e| Trouble::harness(&e))?;
-    let start = task.tip.parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
+    let start = task.start_of(entry, &definition.workflow);
+    let start = start.parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
     let job = Job { task, definition, entry, stage, source, start };
 
     guard::remember(desk, &job);
@@ -230,6 +232,9 @@ fn read_outcome(
         None => return Err(wrong(Wrong::Silence)),
     };
     outcome::check(&outcome, &job.stage.on).map_err(wrong)?;
+    if let Some(words) = proposed_before(job, &outcome) {
+        return Err(Trouble::failed(kind::OUTCOME, words));
+    }
     if idle && mode.success() == Some(outcome.name.as_str()) {
         return Err(nothing());
     }
@@ -238,6 +243,13 @@ fn read_outcome(
         return Err(Trouble::failed(kind::AGENT, reason));
     }
     Ok(outcome)
+}
+
+/// Why what an analyst chose is not taken, where the task knows what earlier nights proposed. Told by code, not by the agent.
+fn proposed_before(job: &Job<'_>, outcome: &Outcome) -> Option<String> {
+    let earlier = job.task.seed.wish.metadata.get(night::key::EARLIER)?;
+    let earlier: Vec<night::memory::Proposal> = serde_json::from_str(earlier).ok()?;
+    night::memory::refusal(&earlier, &outcome.payload)
 }
 
 /// What stands in the handoff file.
@@ -279,7 +291,8 @@ fn report(
 ) -> Report {
     let Done { outcome, collected, moved } = done;
     let head = moved.map(|(commit, _)| commit).or(collected.map(|collected| collected.head));
-    let tip = head.filter(|head| *head != job.start).map(|head| head.to_string());
+    // Where a stage began from the base, what an earlier try left is not the task's work any more.
+    let tip = head.map(|head| head.to_string()).filter(|head| *head != job.task.tip);
     let learning = outcome
         .summary()
         .filter(|_| failures.is_empty() && outcome.payload.get(OVERRULED).is_none())

@@ -64,7 +64,7 @@ impl Secret {
         text.bytes().all(|byte| byte.is_ascii_graphic()).then_some(text)
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.value.expose_secret()
     }
 }

@@ -73,6 +73,11 @@ impl Locked {
         self.bring(source, &found, Some((&name, commit, old.as_deref())))
     }
 
+    /// Takes a commit for one that was brought to the user's branch before, by another workspace of the same task.
+    pub fn remember_own(&self, branch: &str, commit: &CommitId) -> Result<(), Error> {
+        self.remember_published(&mut self.known()?, branch, commit)
+    }
+
     /// Brings the current head and all saved attempts into the user's repository below `refs/acquit/attempts/`, for a
     /// task that ends without a branch.
     pub fn keep_in_source(&self, source: &Source, name: &str) -> Result<(), Error> {

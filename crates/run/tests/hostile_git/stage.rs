@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acquit_run::git::{CommitId, Git, Identity, Source};
+use acquit_run::git::{Access, CommitId, Direction, Git, Identity, PushWay, Source};
 use acquit_run::process::Spawner;
 use acquit_run::secrets::{Known, Redactor, Secret};
-use acquit_run::workspace::{Around, Become, Error, Leftovers, Locked, Rules, Work, Workspace};
+use acquit_run::workspace::{Around, Become, Error, Leftovers, Locked, Rules, Sent, Work, Workspace};
 use acquit_testkit::repo::{self, Repo};
 
 pub(crate) const BRANCH: &str = "acquit/sample-T-1";
@@ -171,6 +171,18 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     source.pin(&git, "T-1", &base).unwrap();
     let locked = || stage.workspace(&source).lock("a test").unwrap();
     let mut said = Vec::new();
+    // A mirror of it, made and refreshed, and where a branch stands.
+    let address = format!("file://{}", stage.repo.path().display());
+    for _ in 0..2 {
+        let way = acquit_run::git::PushWay {
+            url: &address,
+            access: acquit_run::git::Access::Open,
+            ca: None,
+            proxy: None,
+        };
+        git.mirror(&stage.repo.beside("mirrors"), &way).unwrap();
+    }
+    source.stands(&git, "main", &base, None).unwrap();
 
     // A leg that writes: a commit, something left over, gates that leave something too.
     let (head, work) = leg(stage, &locked(), "L1", &base, leftovers(), plant);
@@ -221,6 +233,7 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
         let squashed = workspace.squash(&base, &start, "T-1: squashed\n", &Identity::neutral()).unwrap();
         workspace.publish(&source, BRANCH, &squashed).unwrap();
         workspace.publish(&source, BRANCH, &squashed).unwrap();
+        send(stage, &workspace, &source, &squashed);
     }
     plant(stage);
     workspace.keep_in_source(&source, "T-1").unwrap();
@@ -238,6 +251,26 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     assert!(!stage.dir.exists(), "{name}: removed");
     source.unpin(&git, "T-1").unwrap();
     said
+}
+
+/// To a remote, with a login that nobody gives.
+fn send(stage: &Stage, workspace: &Locked, source: &Source, commit: &CommitId) {
+    let git = stage.git();
+    let home = stage.repo.beside("home");
+    assert!(git.credential(&home, "https", "example.org", &[]).is_none());
+    for direction in [Direction::Fetch, Direction::Push] {
+        let _ = source.remote_url(&git, Some(&home), "origin", direction);
+    }
+    let remote = stage.repo.beside("remote.git");
+    if !remote.exists() {
+        fs::create_dir(&remote).unwrap();
+        repo::git(&remote, &["init", "--quiet", "--bare"]);
+    }
+    let url = format!("file://{}", remote.display());
+    let way = PushWay { url: &url, access: Access::Open, ca: None, proxy: None };
+    for _ in 0..2 {
+        assert_eq!(workspace.send(&way, BRANCH, commit, &[]).unwrap(), Sent::There);
+    }
 }
 
 /// Other states of the work, beside it. What programs of the change left in that tree is as hostile as what an agent left.

@@ -11,6 +11,8 @@ mod crash;
 mod hostile;
 mod kit;
 mod life;
+mod mirror;
 mod publish;
+mod push;
 mod scratch;
 mod source;

@@ -1,6 +1,8 @@
 //! The statements of PostgreSQL. Others write at the same time, so what a transaction relies on it locks: the task's row,
 //! then the leg's row, then the events.
 
+mod ledger;
+
 use std::collections::HashMap;
 
 use acquit_core::leg::Hold;

@@ -100,3 +100,41 @@ create table blocked (
     project_path text not null,
     fingerprint text not null
 );
+
+-- Schedules that were seen, and their nights. Where they stand is here and not in the memory of whoever follows them.
+create table schedules (
+    name text primary key,
+    since bigint not null,
+    paused bigint
+);
+
+create table nights (
+    schedule text not null,
+    nominal bigint not null,
+    state text not null check (state in ('queued', 'running', 'over', 'skipped')),
+    version bigint not null check (version > 0),
+    body text not null,
+    primary key (schedule, nominal)
+);
+create index nights_open on nights (nominal) where state in ('queued', 'running');
+
+-- Messages on their way out. Who sends one holds it until `lease_until`, and writes with its fence.
+create table outbox (
+    id bigint generated always as identity primary key,
+    key text not null unique,
+    channel text not null,
+    payload text not null,
+    state text not null check (state in ('waiting', 'sent', 'given_up')),
+    due bigint not null,
+    attempts bigint not null default 0 check (attempts >= 0),
+    fence bigint unique check (fence > 0),
+    lease_until bigint,
+    error text
+);
+create index outbox_waiting on outbox (due, id) where state = 'waiting';
+
+-- How far something was read.
+create table marks (
+    name text primary key,
+    value bigint not null
+);

@@ -24,6 +24,9 @@ use rows::Rows;
 /// costs microseconds; a person does not see a delay of this length.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// How rarely, after a while of nothing: a daemon waits all day, and need not wake up fifty times a second for it.
+const LOOK_RARELY: Duration = Duration::from_millis(200);
+
 /// An open file.
 pub(crate) struct Sqlite {
     connection: Connection,
@@ -73,7 +76,8 @@ impl Backend for Sqlite {
                 self.seen = Some(version);
                 return Ok(());
             }
-            std::thread::sleep(left.min(LOOK_EVERY));
+            let pause = (begin.elapsed() / 4).clamp(LOOK_EVERY, LOOK_RARELY);
+            std::thread::sleep(left.min(pause));
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The statements of SQLite. Its writers come one after the other, so what a transaction has read stays true until it
 //! commits: nothing here needs a lock of its own.
 
+mod ledger;
+
 use acquit_core::leg::Hold;
 use acquit_core::store::{Filter, Wanted};
 use acquit_core::time::Timestamp;

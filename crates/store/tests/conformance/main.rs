@@ -13,6 +13,7 @@ mod events;
 mod fences;
 mod fixture;
 mod migrations;
+mod nights;
 mod tasks;
 mod transcripts;
 mod waiting;
@@ -85,6 +86,15 @@ suite! {
         a_waiter_wakes_when_others_write,
         a_waiter_gives_up_after_its_time,
         the_clock_is_close_to_the_machines;
+    nights:
+        a_night_is_recorded_once_however_many_try,
+        a_night_is_written_by_one_at_a_time_with_its_messages,
+        a_schedule_is_paused_and_resumed_for_everybody,
+        a_message_is_taken_once_and_sent_once,
+        a_message_whose_sender_died_is_sent_by_another_and_the_dead_one_changes_nothing,
+        racing_senders_take_each_message_once,
+        legs_that_wait_are_told_in_the_order_of_their_claims,
+        what_is_no_night_and_no_message_is_refused_by_the_schema;
     migrations:
         opening_at_once_makes_one_store,
         a_newer_store_is_left_alone,

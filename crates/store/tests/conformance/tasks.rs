@@ -115,7 +115,7 @@ pub fn any_text_can_be_stored(place: &Place) {
         seed.wish.description = odd.repeat(1000);
     }
     let task = store.create(&definition(), &changes, &Actor::Person(odd.to_owned())).unwrap();
-    let remark = Remark { by: me(), question: None, text: odd.repeat(5000) };
+    let remark = Remark { by: me(), question: None, text: odd.repeat(5000), origin: None };
     let said = [Change::Remarked { remark }];
     let by = Actor::Person("\0".to_owned());
     let task =
@@ -132,7 +132,7 @@ pub fn any_text_can_be_stored(place: &Place) {
 pub fn a_step_decided_on_an_older_version_is_refused(place: &Place) {
     let mut store = place.open();
     let old = create(&mut *store, "moving", 0);
-    let remark = |text: &str| Remark { by: me(), question: None, text: text.to_owned() };
+    let remark = |text: &str| Remark { by: me(), question: None, text: text.to_owned(), origin: None };
     let first = [Change::Remarked { remark: remark("first") }];
     let second = [Change::Remarked { remark: remark("second") }];
     let new =
@@ -174,7 +174,7 @@ pub fn one_of_two_racing_steps_wins(place: &Place) {
         let results: Vec<_> = std::thread::scope(|scope| {
             let write = || {
                 let mut store = place.open();
-                let remark = Remark { by: me(), question: None, text: "mine".to_owned() };
+                let remark = Remark { by: me(), question: None, text: "mine".to_owned(), origin: None };
                 let changes = [Change::Remarked { remark }];
                 store.commit(Commit { before: &task, changes: &changes, by: &me(), hold: None, notes: &[] })
             };

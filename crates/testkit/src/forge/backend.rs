@@ -71,8 +71,11 @@ pub(super) fn serve(root: &Path, raw: &Raw, who: Who, mut to: &TcpStream) -> io:
     let head = String::from_utf8_lossy(&output.stdout[..end]).into_owned();
     let body = output.stdout.get(end + 4..).unwrap_or_default();
     let status = head.lines().find_map(|line| line.strip_prefix("Status: ")).unwrap_or("200 OK");
-    let others: String =
-        head.lines().filter(|line| !line.starts_with("Status: ")).map(|line| format!("{line}\r\n")).collect();
+    let mut others = String::new();
+    for line in head.lines().filter(|line| !line.starts_with("Status: ")) {
+        others.push_str(line);
+        others.push_str("\r\n");
+    }
     let length = body.len();
     to.write_all(
         format!("HTTP/1.1 {status}\r\n{others}content-length: {length}\r\nconnection: close\r\n\r\n")

@@ -22,6 +22,12 @@ pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
     match (call.method, rest) {
         ("GET", ["pulls"]) => list(call, state, &project),
         ("POST", ["pulls"]) => create(call, state, &project),
+        ("GET", ["issues", number, "comments"]) => {
+            let pull = number.parse().ok().and_then(|number| state.pull(&project, number));
+            let remarks = pull.map(|pull| pull.remarks.clone()).unwrap_or_default();
+            page(call, remarks.iter().filter(|one| one.place.is_none()).map(comment).collect())
+        }
+        ("GET", ["pulls", _, "reviews"]) => page(call, Vec::new()),
         (method, ["pulls" | "issues", number, rest @ ..]) => {
             let Some(number) = number.parse().ok().filter(|number| state.pull(&project, *number).is_some())
             else {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::state::{Call, Pull, State};
+use super::state::{Call, Pull, Remark, State};
 use super::{Reply, page};
 
 pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
@@ -32,6 +32,15 @@ pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
             page(call, found)
         }
         ("POST", ["merge_requests"]) => create(call, state, &project),
+        ("GET", ["members", "all", user]) => {
+            let name = user.parse().ok().and_then(|id| state.user_of(id)).unwrap_or_default();
+            let mut remarks = state.pulls.iter().flat_map(|pull| &pull.remarks);
+            if remarks.any(|remark| remark.author == name && remark.trusted) {
+                Reply::new(200, json!({ "username": name, "access_level": 30 }))
+            } else {
+                Reply::message(404, "404 Not found")
+            }
+        }
         (method, ["merge_requests", number, rest @ ..]) => {
             let Some(number) = number.parse().ok().filter(|number| state.pull(&project, *number).is_some())
             else {
@@ -106,6 +115,12 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
         ids.filter_map(Value::as_u64).filter_map(|id| state.user_of(id)).collect()
     };
     let (assignees, reviewers) = (people("assignee_ids"), people("reviewer_ids"));
+    let authors: Vec<(String, u64)> = state
+        .pulls
+        .iter()
+        .flat_map(|pull| &pull.remarks)
+        .filter_map(|remark| Some((remark.author.clone(), state.user_id(&remark.author)?)))
+        .collect();
     let Some(pull) = state.pull(project, number) else { return Reply::message(404, "404 Not found") };
     match (method, rest) {
         ("GET", []) => {}
@@ -140,10 +155,55 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
                 pull.state = "merged".to_owned();
             }
         }
+        ("GET", ["discussions"]) => {
+            let threads = pull.remarks.iter().filter(|remark| remark.answers.is_none());
+            return page(call, threads.map(|first| discussion(pull, first.id, &authors)).collect());
+        }
+        ("GET", ["discussions", id]) => {
+            return Reply::new(
+                200,
+                discussion(pull, id.trim_start_matches('d').parse().unwrap_or(0), &authors),
+            );
+        }
+        ("POST", ["discussions", id, "notes"]) => {
+            let remark = Remark {
+                id: 9_000 + pull.remarks.len() as u64,
+                author: call.user.to_owned(),
+                trusted: true,
+                text: call.text("body").unwrap_or_default(),
+                place: None,
+                answers: id.trim_start_matches('d').parse().ok(),
+                resolved: false,
+            };
+            pull.remarks.push(remark);
+            return Reply::new(201, json!({}));
+        }
         _ => return Reply::message(404, "404 Not Found"),
     }
     let pull = pull.clone();
     Reply::new(200, shown(call, state, &pull))
+}
+
+/// A thread with its notes.
+fn discussion(pull: &Pull, id: u64, authors: &[(String, u64)]) -> Value {
+    let notes: Vec<Value> = pull
+        .remarks
+        .iter()
+        .filter(|remark| remark.id == id || remark.answers == Some(id))
+        .map(|remark| {
+            let author = authors.iter().find(|(name, _)| *name == remark.author).map(|(_, id)| id);
+            let place = remark.place.as_ref();
+            json!({
+                "id": remark.id,
+                "body": remark.text,
+                "system": false,
+                "resolved": remark.resolved,
+                "author": { "id": author, "username": remark.author },
+                "position": place.map(|(path, line)| json!({ "new_path": path, "new_line": line })),
+            })
+        })
+        .collect();
+    json!({ "id": format!("d{id}"), "notes": notes })
 }
 
 fn shown(call: &Call<'_>, state: &State, pull: &Pull) -> Value {

@@ -1,3 +1,5 @@
+//! The fake forge keeps the rules that it claims to keep.
+
 use super::{Dialect, Fault, Forge, Rights};
 use crate::repo::Repo;
 use serde_json::{Value, json};

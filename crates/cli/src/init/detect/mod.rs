@@ -164,8 +164,8 @@ impl Gate {
 
     /// What stands where nothing was recognised: it fails, and says what to do.
     pub(super) fn unknown() -> Self {
-        const RUN: &str = "echo 'edit .acquit/workflows/feature.toml: the gate test has to say how this repository is \
-                           tested' && exit 1";
+        const RUN: &str = "echo 'edit .acquit/acquit.toml: the gate test has to say how this repository is tested' && \
+                           exit 1";
         Self {
             why: Some(
                 "How this repository is tested was not recognised, so nothing passes until `run` says it.",

@@ -7,6 +7,7 @@ use super::super::{Adapter, Agent, Billing, Product, Reporting};
 use super::safety::{grants, hosts, login};
 use super::{check_variable, declare};
 use crate::price::{Price, Prices};
+use crate::role::Tier;
 
 /// The most turns that can be asked for: more is no limit.
 const MOST_TURNS: u32 = 100_000;
@@ -34,7 +35,7 @@ const KINDS: [(&str, Kind); 10] = [
 ];
 
 /// What only the adapters of products have.
-const OF_PRODUCTS: [&str; 6] = ["program", "args", "model", "turns", "billing", "report"];
+const OF_PRODUCTS: [&str; 7] = ["program", "args", "model", "tiers", "turns", "billing", "report"];
 
 /// Reads an agent. `known` are the declared secrets.
 pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str]) -> Option<Agent> {
@@ -50,6 +51,7 @@ pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str]) -> Option<Agent> {
     }
     let args = table.strings("args").unwrap_or_default().into_iter().map(|arg| arg.value).collect();
     let model = model(&mut table);
+    let tiers = table.table("tiers").map(tiers).unwrap_or_default();
     let turns = turns(&mut table);
     let billing = table.word("billing", &Billing::ALL).map(|billing| billing.value);
     let report = table.word("report", &Reporting::ALL).map(|report| report.value).unwrap_or_default();
@@ -82,6 +84,7 @@ pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str]) -> Option<Agent> {
         program,
         args,
         model,
+        tiers,
         turns,
         billing,
         report,
@@ -141,6 +144,20 @@ fn check_model(table: &Table<'_, '_>, model: &At<String>) {
         let hint = "write it as the agent knows it, such as \"claude-sonnet-4-5\"".to_owned();
         table.source.report(model.place, format!("{} is not the name of a model", quoted(text)), Some(hint));
     }
+}
+
+/// Models by tier.
+fn tiers(table: Table<'_, '_>) -> BTreeMap<Tier, String> {
+    let mut table = table.named("the tiers".to_owned());
+    let mut tiers = BTreeMap::new();
+    for (word, tier) in Tier::ALL {
+        if let Some(model) = table.string(word) {
+            check_model(&table, &model);
+            tiers.insert(tier, model.value);
+        }
+    }
+    table.finish();
+    tiers
 }
 
 fn turns(table: &mut Table<'_, '_>) -> Option<u32> {

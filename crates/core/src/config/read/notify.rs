@@ -1,27 +1,4 @@
 //! The parts of the configuration that say whom to tell: `[notify.…]` and `[report]`.
-//!
-//! ```toml
-//! [notify.phone]
-//! kind = "ntfy"
-//! url = "https://ntfy.sh"        # default
-//! topic = "my-night-shift"
-//! token = "NTFY_TOKEN"           # of [secrets]
-//! events = ["needs_person", "failed", "report"]   # default: needs_person, failed and report
-//!
-//! [notify.hook]
-//! kind = "webhook"
-//! url = "https://ci.example.com/acquit"
-//! secret = "HOOK_KEY"            # of [secrets]; requests are signed with it
-//!
-//! [report]
-//! file = "night-shift.md"        # the newest report first
-//! [report.confluence]
-//! url = "https://team.atlassian.net/wiki"
-//! page = "123456"
-//! user = "bot@example.com"       # with a token of the cloud
-//! token = "CONFLUENCE_TOKEN"     # of [secrets]
-//! flavour = "cloud"              # or "data center"
-//! ```
 
 use super::super::notify::{Channel, Flavour, Notices, Page, Reports, Told, Way};
 use super::super::toml::{At, Table, did_you_mean, quoted};
@@ -59,13 +36,12 @@ fn channel(mut table: Table<'_, '_>, secrets: &[&str]) -> Option<Channel> {
     let mut events: Vec<Told> = Vec::new();
     let listed = table.strings("events");
     for word in listed.iter().flatten() {
-        match Told::ALL.iter().find(|(known, _)| *known == word.value) {
-            Some((_, told)) => events.push(*told),
-            None => {
-                let hint = did_you_mean(&word.value, "events are", Told::ALL.map(|(known, _)| known));
-                table.source.report(word.place, format!("unknown event {}", quoted(&word.value)), hint);
-            }
+        let known = Told::ALL.iter().find(|(known, _)| *known == word.value);
+        if known.is_none() {
+            let hint = did_you_mean(&word.value, "events are", Told::ALL.map(|(known, _)| known));
+            table.source.report(word.place, format!("unknown event {}", quoted(&word.value)), hint);
         }
+        events.extend(known.map(|(_, told)| *told));
     }
     if listed.is_none() {
         events = USUAL.to_vec();

@@ -1,22 +1,4 @@
 //! The parts of the configuration that are about schedules: `[[schedule]]`.
-//!
-//! ```toml
-//! [[schedule]]
-//! name = "night"
-//! cron = "30 2 * * *"            # minute, hour, day, month, weekday
-//! zone = "Europe/Berlin"         # default: the machine's
-//! workflow = "nightshift"
-//! category = { mon = "tests", tue = "refactoring", wed = "docs", thu = "security", fri = "performance" }  # or one for all days
-//! repositories = [".", "/src/other", "git@forge.example:team/app.git"]  # default: this one
-//! order = "in order"             # or "side by side"
-//! catch_up = "skip"              # or "once": after the machine slept
-//! overlap = "skip"               # or "queue": while an earlier one is not over
-//! hours = "22:00-06:00"          # nothing is begun outside of them
-//! budget = 5.00                  # dollars for all of a night
-//! most_open = 3                  # open requests of earlier nights in a repository, and it is left alone
-//! title = "Night shift"          # of its tasks
-//! paused = false
-//! ```
 
 use std::collections::BTreeMap;
 

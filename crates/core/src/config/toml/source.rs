@@ -46,6 +46,8 @@ pub(crate) struct Source<'t> {
     file: &'t str,
     text: &'t str,
     found: RefCell<Vec<Found>>,
+    /// Mistakes of files that this one leads to.
+    elsewhere: RefCell<Vec<Mistake>>,
     /// What was asked for so far.
     pub(super) shapes: Shapes,
 }
@@ -59,7 +61,7 @@ struct Found {
 impl<'t> Source<'t> {
     /// Reads the text as TOML. If it is not, nothing of it can be trusted, and the reading ends here.
     pub(crate) fn parse(file: &'t str, text: &'t str) -> Result<(Self, Spanned<DeTable<'t>>), Mistakes> {
-        let source = Self { file, text, found: RefCell::new(Vec::new()), shapes: Shapes::new() };
+        let source = Self::plain(file, text);
         let nowhere = Place { start: 0, end: 0 };
         if text.len() > LARGEST {
             let what = format!("the file has {} bytes; {LARGEST} are allowed", text.len());
@@ -77,6 +79,27 @@ impl<'t> Source<'t> {
         Err(source.mistakes())
     }
 
+    /// A text that is no TOML.
+    pub(crate) fn plain(file: &'t str, text: &'t str) -> Self {
+        let (found, elsewhere) = (RefCell::default(), RefCell::default());
+        Self { file, text, found, elsewhere, shapes: Shapes::new() }
+    }
+
+    /// Takes over what was found wrong with a file that this one leads to. Who leads there twice is told once.
+    pub(crate) fn adopt(&self, other: Source<'_>) {
+        self.adopt_all(other.mistakes());
+    }
+
+    /// The same for mistakes that are already known as such.
+    pub(crate) fn adopt_all(&self, Mistakes(list): Mistakes) {
+        let mut elsewhere = self.elsewhere.borrow_mut();
+        for mistake in list {
+            if !elsewhere.contains(&mistake) {
+                elsewhere.push(mistake);
+            }
+        }
+    }
+
     /// Notes a mistake; the reading goes on.
     pub(crate) fn report(&self, place: Place, what: impl Into<String>, hint: Option<String>) {
         self.found.borrow_mut().push(Found { place, what: what.into(), hint });
@@ -89,7 +112,7 @@ impl<'t> Source<'t> {
 
     /// What was read, if nothing was wrong.
     pub(crate) fn end<T>(self, read: Option<T>) -> Result<T, Mistakes> {
-        let clean = self.found.borrow().is_empty();
+        let clean = self.found.borrow().is_empty() && self.elsewhere.borrow().is_empty();
         match read {
             Some(read) if clean => Ok(read),
             None if clean => {
@@ -115,8 +138,10 @@ impl<'t> Source<'t> {
         let mut found = self.found.take();
         found.sort_by(|a, b| (a.place.start, &a.what).cmp(&(b.place.start, &b.what)));
         found.dedup_by(|a, b| a.place.start == b.place.start && a.what == b.what);
-        found.truncate(MOST_MISTAKES);
-        Mistakes(found.into_iter().map(|found| self.mistake(found)).collect())
+        let mut mistakes: Vec<Mistake> = found.into_iter().map(|found| self.mistake(found)).collect();
+        mistakes.extend(self.elsewhere.take());
+        mistakes.truncate(MOST_MISTAKES);
+        Mistakes(mistakes)
     }
 
     fn mistake(&self, found: Found) -> Mistake {

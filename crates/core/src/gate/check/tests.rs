@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::run;
+use super::{Tdd, run};
 use crate::config::toml::Table;
 use crate::gate::{Command, Format, Report};
 
@@ -28,6 +28,11 @@ pub struct Tests {
 }
 
 impl Tests {
+    /// The same tests, without the question whether those of the change were red.
+    pub(crate) fn of(tdd: &Tdd) -> Self {
+        Self { build: tdd.build.clone(), run: tdd.run.clone(), report: tdd.report.clone(), again: AGAIN }
+    }
+
     pub(super) fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         let build = table.value("build").and_then(|value| value.command());
         let report = Report::read(table, &Format::OF_TESTS);

@@ -18,14 +18,15 @@ use acquit_core::gate::Verdict;
 use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
 use acquit_core::outcome;
-use acquit_core::template;
+use acquit_core::store::Pulse;
+use acquit_core::template::Template;
 
 use super::super::desk::Desk;
 use super::super::work::{Done, Job, by_harness};
 use super::super::{Trouble, guard, span};
 use crate::forge::publish::{Invite, Made, Publication, Published, publish};
 use crate::forge::{self, Located, Place, Token, Transport, Wanted};
-use crate::git::{self, Access, CommitId, Direction, PushWay};
+use crate::git::{self, Access, CommitId, PushWay};
 use crate::workspace::{Locked, Sent};
 
 /// How long after a first time that the forge was away; doubled with every further one.
@@ -49,7 +50,9 @@ pub(super) fn perform(
     let forge = &job.definition.config.forge;
     let settings = settings.over(&forge.request);
     let (commit, branch) = squashed(desk, job, workspace)?;
-    let place = match locate(desk, job)? {
+    let place = match forge::of(desk.world, forge, &job.source)
+        .map_err(|error| Trouble::failed(kind::DELIVERY, format!("failed to {error}")))?
+    {
         Located::At(place) => *place,
         Located::Nowhere(why) => {
             let words =
@@ -70,9 +73,11 @@ pub(super) fn perform(
     let from = job.base()?;
     guard::before_publishing(desk, workspace, &from, &commit)?;
 
+    beat(desk)?;
     let ca = forge.ca.as_deref().and_then(|ca| forge::file(desk.world, ca));
     push(desk, job, workspace, &place, &token, ca.as_deref(), &commit)?;
-    let title = title(desk, job, &settings)?;
+    beat(desk)?;
+    let (title, labels) = title(desk, job, &settings)?;
     let marker = Marker::of(&job.task.seed);
     let verdicts = verdicts(desk)?;
     let account = Account {
@@ -91,7 +96,7 @@ pub(super) fn perform(
             title: &title,
             draft: settings.draft.unwrap_or(false),
             squash: settings.squash.unwrap_or(true),
-            labels: settings.labels.as_deref().unwrap_or_default(),
+            labels: &labels,
             reviewers: settings.reviewers.as_deref().unwrap_or_default(),
             assignees: settings.assignees.as_deref().unwrap_or_default(),
         },
@@ -104,7 +109,24 @@ pub(super) fn perform(
     };
     let way = forge::open(desk.world, forge, &place, Some(&token), &ca)
         .map_err(|error| trouble(desk, job, &place, Some(&token), error))?;
-    let published = publish(way.as_ref(), &publication);
+    let mut published = publish(way.as_ref(), &publication);
+    let mut answered = known.map(|request| request.answered.clone()).unwrap_or_default();
+    if let (Ok(published), Some(known)) = (&mut published, known)
+        && known.commit != commit.as_str()
+    {
+        for origin in job.task.conversation.iter().filter_map(|remark| remark.origin.as_ref()) {
+            let Some(thread) = origin.thread.as_ref().filter(|_| !answered.contains(&origin.id)) else {
+                continue;
+            };
+            // Best effort: the work is published, whether or not everybody was told.
+            match way.answer(known.number, thread, &forge::done(commit.as_str())) {
+                Ok(()) => answered.push(origin.id.clone()),
+                Err(error) => {
+                    published.remarks.push(format!("a comment was not answered: failed to {error}"));
+                }
+            }
+        }
+    }
     drop(way);
     let published = published.map_err(|error| trouble(desk, job, &place, Some(&token), error))?;
     tell(desk, &place, &published);
@@ -115,6 +137,7 @@ pub(super) fn perform(
             number: published.request.number,
             project: place.project.clone(),
             commit: commit.to_string(),
+            answered,
         }),
     ];
     artifacts.append(&mut desk.left);
@@ -125,6 +148,14 @@ fn done(commit: CommitId, artifacts: Vec<Artifact>) -> Done {
     Done { moved: Some((commit, artifacts)), ..by_harness(outcome::DONE) }
 }
 
+/// Keeps the lease, and ends the leg if a person wants that.
+fn beat(desk: &mut Desk<'_>) -> Result<(), Trouble> {
+    match desk.pulse()? {
+        Pulse::Beating => Ok(()),
+        Pulse::Cancel => Err(Trouble::Leg(Ending::Cancelled)),
+    }
+}
+
 /// The commit that is delivered: the one that a stage before this made of what its gates passed, or made of it here in the same
 /// way. Where the base has moved meanwhile, what becomes of that is decided before this stage, not here.
 fn squashed(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<(CommitId, Artifact), Trouble> {
@@ -132,25 +163,19 @@ fn squashed(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<(C
     if let Some(branch) = job.task.artifacts.iter().find(is_there) {
         return Ok((job.start.clone(), branch.clone()));
     }
+    // A workspace that was made anew does not know that the branch is the task's own.
+    for artifact in &job.task.artifacts {
+        if let Artifact::Pushed { branch, commits, .. } = artifact {
+            for commit in commits.iter().filter_map(|commit| commit.parse().ok()) {
+                workspace.remember_own(branch, &commit)?;
+            }
+        }
+    }
     let Done { moved, .. } = super::squash(desk, job, workspace)?;
     let nothing = || Trouble::failed(kind::NOTHING, "there is no work to deliver".to_owned());
     let (commit, artifacts) = moved.ok_or_else(nothing)?;
     let branch = artifacts.into_iter().find(|artifact| matches!(artifact, Artifact::Branch { .. }));
     Ok((commit, branch.ok_or_else(nothing)?))
-}
-
-/// The forge of the repository, from its remotes and the configuration.
-fn locate(desk: &Desk<'_>, job: &Job<'_>) -> Result<Located, Trouble> {
-    let settings = &job.definition.config.forge;
-    let home = desk.world.environment.get("HOME").map(Path::new);
-    let url = |name: &str, direction| {
-        let url = job.source.remote_url(&desk.world.git, home, name, direction);
-        url.map_err(|error| Trouble::harness(&error))
-    };
-    let upstream = url(&settings.remote, Direction::Fetch)?;
-    let push = url(settings.push_remote.as_ref().unwrap_or(&settings.remote), Direction::Push)?;
-    forge::locate(settings, upstream.as_deref(), push.as_deref())
-        .map_err(|error| Trouble::failed(kind::DELIVERY, format!("failed to {error}")))
 }
 
 /// Brings the branch to the remote, unless somebody else's work is there.
@@ -184,7 +209,7 @@ fn push(
     match sent.map_err(|error| away(desk, job, place, token, error))? {
         Sent::There => {}
         Sent::Foreign { found } => {
-            let at = found.map_or_else(|| "something else".to_owned(), |found| format!("{}", found.short()));
+            let at = found.map_or_else(|| "something else".to_owned(), |found| found.short().to_owned());
             return Err(person(format!(
                 "somebody else moved the branch {branch} of {}: it is at {at}, which acquit did not push. Nothing was \
                  overwritten. Take what is there into account, or remove the branch at the forge, and let the task go on",
@@ -234,8 +259,8 @@ fn ssh(desk: &Desk<'_>) -> Access<'static> {
     }
 }
 
-/// The request's title: the stage's template, or the task's own.
-fn title(desk: &Desk<'_>, job: &Job<'_>, settings: &Publishing) -> Result<String, Trouble> {
+/// The request's title, by the stage's template, and its labels, which may name variables too.
+fn title(desk: &Desk<'_>, job: &Job<'_>, settings: &Publishing) -> Result<(String, Vec<String>), Trouble> {
     let parts = Parts {
         task: job.task,
         definition: job.definition,
@@ -248,10 +273,20 @@ fn title(desk: &Desk<'_>, job: &Job<'_>, settings: &Publishing) -> Result<String
         tools: Tools::Absent,
         change: None,
     };
-    let wanted = settings.title.as_deref().unwrap_or("{{ title }}");
-    let text = template::render(wanted, &context::variables(&parts))
-        .map_err(|error| Trouble::failed(kind::DELIVERY, format!("the title of the request: {error}")))?;
-    Ok(delivery::title(&desk.redactor.text(&text)))
+    let variables = context::variables(&parts);
+    let rendered = |what: &str, template: &Template| -> Result<String, Trouble> {
+        let text = template.render(&variables);
+        let text = text.map_err(|error| {
+            Trouble::failed(kind::DELIVERY, format!("the {what} of the request: {error}"))
+        })?;
+        Ok(desk.redactor.text(&text))
+    };
+    let usual = Template::plain("{{ headline }}");
+    let title = rendered("title", settings.title.as_ref().unwrap_or(&usual))?;
+    let labels = settings.labels.as_deref().unwrap_or_default().iter();
+    let labels: Result<Vec<String>, Trouble> =
+        labels.map(|label| rendered("labels", &Template::plain(label))).collect();
+    Ok((delivery::title(&title), labels?))
 }
 
 /// The last verdict of each gate, in the order in which they were given.

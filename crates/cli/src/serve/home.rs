@@ -1,0 +1,103 @@
+//! What the daemon goes by: the project that it was started in, or the user's own configuration where there is none.
+
+use std::path::{Path, PathBuf};
+
+use acquit_core::config::{self, Config};
+use acquit_core::ids::Name;
+use acquit_core::schedule::Schedule;
+use acquit_run::git::{self, Source, is_address};
+use jiff::tz::TimeZone;
+
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::project::{Files, Project};
+
+/// What the daemon goes by.
+pub struct Home {
+    /// The configuration with the schedules.
+    pub config: Config,
+    /// The repository that it is of, if it is of one.
+    source: Option<Source>,
+    /// Where relative paths begin.
+    pub top: PathBuf,
+}
+
+impl Home {
+    /// Reads it.
+    pub fn read(desk: &Desk) -> Result<Self, Error> {
+        let source = match desk.source() {
+            Ok(source) => Some(source),
+            Err(Error::Git(git::Error::NotARepository { .. })) => None,
+            Err(error) => return Err(error),
+        };
+        let project = source.as_ref().map(|source| desk.files(source).and_then(|files| files.read()));
+        match (project, source) {
+            (Some(Ok(project)), Some(source)) => {
+                let top = source.top().to_owned();
+                Ok(Self { config: project.config, source: Some(source), top })
+            }
+            (Some(Err(error)), _) if !matches!(error, Error::NotInitialised(_)) => Err(error),
+            _ => {
+                let config = match &desk.surroundings.user_config {
+                    Some(path) => user(path)?,
+                    None => Config::default(),
+                };
+                Ok(Self { config, source: None, top: desk.surroundings.here.clone() })
+            }
+        }
+    }
+
+    /// The schedule of that name.
+    pub fn schedule(&self, name: &Name) -> Result<&Schedule, Error> {
+        let all = &self.config.schedules;
+        all.iter().find(|schedule| schedule.name == *name).ok_or_else(|| Error::NoSchedule {
+            name: name.clone(),
+            known: all.iter().map(|schedule| schedule.name.as_str()).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// A repository of a schedule, up to date, with what it is run by.
+    pub fn locate(&self, desk: &Desk, repository: &str) -> Result<(Source, Project), Error> {
+        let git = &desk.world.git;
+        if !is_address(repository) {
+            let source = Source::discover(git, &self.path(desk, repository))?;
+            let project = desk.files(&source)?.read()?;
+            return Ok((source, project));
+        }
+        let mirror = acquit_run::mirror::refresh(&desk.world, &self.config, repository)?;
+        let source = Source::discover(git, &mirror)?;
+        // A repository from elsewhere brings no configuration: whoever may push there could have programs run as this user.
+        let own = self.source.as_ref().ok_or_else(|| Error::NotInitialised(self.top.clone()))?;
+        let project = Files::find(own.top(), desk.surroundings.user_config.as_deref())?.read()?;
+        Ok((source, project))
+    }
+
+    fn path(&self, desk: &Desk, written: &str) -> PathBuf {
+        match (written.strip_prefix("~/"), &desk.surroundings.user_home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => self.top.join(written),
+        }
+    }
+}
+
+fn user(path: &Path) -> Result<Config, Error> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(config::read(&path.to_string_lossy(), &text)?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
+        Err(source) => Err(Error::ProjectFile { path: path.to_owned(), source }),
+    }
+}
+
+/// The repositories of a schedule, as it names them.
+pub fn repositories(schedule: &Schedule) -> Vec<String> {
+    if schedule.repositories.is_empty() { vec![".".to_owned()] } else { schedule.repositories.clone() }
+}
+
+/// The zone of a schedule.
+pub fn zone(schedule: &Schedule) -> Result<TimeZone, Error> {
+    match &schedule.zone {
+        None => Ok(TimeZone::system()),
+        Some(name) => TimeZone::get(name)
+            .map_err(|_| Error::NoZone { schedule: schedule.name.clone(), zone: name.clone() }),
+    }
+}

@@ -1,0 +1,220 @@
+//! The daemon: follows schedules, goes on with nights, starts harnesses, finds what died, and sends what is to be told.
+//!
+//! It may be killed at any time and started again, and there may be several at once. Nothing that matters is in its memory: nights,
+//! messages and how far it has read are in the store, and legs are processes of their own, which neither its start nor its end
+//! touches. It sleeps in the store and looks when something was written, when something is due, and now and then.
+
+mod home;
+mod memory;
+mod nights;
+mod post;
+mod work;
+
+use std::time::{Duration, Instant};
+
+use acquit_core::ids::Name;
+use acquit_core::store::{self, Store};
+use acquit_core::time::Timestamp;
+use acquit_run::supervise;
+use serde_json::json;
+
+pub use home::{Home, repositories, zone};
+
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::interrupt::Interrupt;
+use crate::report::text;
+
+/// The longest sleep: so soon a request to stop is heard.
+const BEAT: Duration = Duration::from_secs(1);
+/// How often it looks for legs whose harness died, and for tasks that wait for nobody any more.
+const PATROL: Duration = Duration::from_secs(5);
+/// How often the configuration is read again, and schedules looked at that others may have paused.
+const REREAD: Duration = Duration::from_secs(30);
+/// How long it waits after the store refused.
+const TROUBLE: Duration = Duration::from_secs(5);
+
+/// How the daemon runs.
+pub struct Options {
+    /// When it ends by itself.
+    pub until: Until,
+    /// What it does when it is asked to stop.
+    pub stop: Stop,
+    /// How many tasks run at the same time.
+    pub most: u32,
+    /// The one night that it is to look after; everything if none is named.
+    pub only: Option<(Name, Timestamp)>,
+}
+
+/// When the daemon ends by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Never.
+    Stopped,
+    /// When nothing is due any more.
+    Done,
+}
+
+/// What the daemon does when it is asked to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Ends at once; legs go on by themselves.
+    Leave,
+    /// Begins nothing more, and waits for the legs that run.
+    Drain,
+}
+
+/// Whether something is still under way that the daemon would wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Busy {
+    Yes,
+    No,
+}
+
+/// The daemon. What is in here can be found again.
+struct Daemon<'d> {
+    desk: &'d Desk,
+    options: Options,
+    home: Home,
+    workers: work::Workers,
+    patrolled: Option<Instant>,
+    reread: Option<Instant>,
+    /// When a schedule is looked at again, if not earlier.
+    next_run: Option<Timestamp>,
+}
+
+/// Runs until it is stopped, or until nothing is due.
+pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
+    let interrupt = Interrupt::listen()?;
+    let mut store = desk.store()?;
+    let home = Home::read(desk)?;
+    let mut daemon = Daemon {
+        desk,
+        options,
+        home,
+        workers: work::Workers::default(),
+        patrolled: None,
+        reread: None,
+        next_run: None,
+    };
+    daemon.log("serve", &format!("looks after {} schedules", daemon.home.config.schedules.len()));
+    let mut troubled = false;
+    while interrupt.count() == 0 {
+        let pause = match daemon.look(store.as_mut()) {
+            Ok(Busy::No) if daemon.options.until == Until::Done => {
+                daemon.log("serve", "nothing is due any more");
+                return Ok(Exit::Done);
+            }
+            Ok(_) => {
+                troubled = false;
+                BEAT
+            }
+            // A database that restarts, a disk that is full for a while: whoever watches over others does not give up.
+            Err(error @ (Error::Store(_) | Error::NoTask(_))) => {
+                if !troubled || daemon.options.until == Until::Done {
+                    daemon.log("trouble", &acquit_run::harness::chain(&error));
+                }
+                if daemon.options.until == Until::Done {
+                    return Err(error);
+                }
+                troubled = true;
+                TROUBLE
+            }
+            Err(error) => return Err(error),
+        };
+        sleep(store.as_mut(), pause, &interrupt);
+    }
+    daemon.stop(store.as_mut(), &interrupt)
+}
+
+/// Sleeps in the store, or without it while it cannot be reached.
+fn sleep(store: &mut dyn Store, pause: Duration, interrupt: &Interrupt) {
+    if pause == BEAT && store.wait(BEAT).is_ok() {
+        return;
+    }
+    let begun = Instant::now();
+    while begun.elapsed() < pause && interrupt.count() == 0 {
+        std::thread::park_timeout(Duration::from_millis(100));
+    }
+}
+
+impl Daemon<'_> {
+    /// Does all that is due, and says whether something is still under way.
+    fn look(&mut self, store: &mut dyn Store) -> Result<Busy, Error> {
+        let now = store.now()?;
+        if self.patrolled.is_none_or(|at| at.elapsed() >= PATROL) {
+            self.patrolled = Some(Instant::now());
+            let lost = supervise::bury(&self.desk.world, store)?;
+            let released = supervise::release(store)?;
+            if lost > 0 {
+                self.log("lost", &format!("{lost} legs whose harness is gone are ready again"));
+            }
+            if released > 0 {
+                self.log("released", &format!("{released} tasks wait for nobody any more"));
+            }
+        }
+        let everything = self.options.only.is_none();
+        if everything && self.reread.is_none_or(|at| at.elapsed() >= REREAD) {
+            self.reread = Some(Instant::now());
+            self.next_run = None;
+            match Home::read(self.desk) {
+                Ok(home) => self.home = home,
+                Err(error) => {
+                    let words = acquit_run::harness::chain(&error);
+                    self.log("trouble", &format!("the configuration of before stays: {words}"));
+                }
+            }
+        }
+        if everything && self.next_run.is_none_or(|at| at <= now) {
+            self.next_run = self.fire(store, now)?;
+        }
+        let nights = self.go_on(store, now)?;
+        let work = self.work(store, now)?;
+        if everything {
+            self.tell(store)?;
+        }
+        let letters = self.send(store)?;
+        let idle = [nights, work, letters].iter().all(|busy| *busy == Busy::No);
+        Ok(if idle { Busy::No } else { Busy::Yes })
+    }
+
+    /// Ends as it was asked to.
+    fn stop(&mut self, store: &mut dyn Store, interrupt: &Interrupt) -> Result<Exit, Error> {
+        let running = self.running_here(store)?;
+        if self.options.stop == Stop::Leave || running.is_empty() {
+            let words = match running.len() {
+                0 => "stops".to_owned(),
+                count => format!("stops; {count} tasks go on by themselves"),
+            };
+            self.log("serve", &words);
+            return Ok(Exit::Done);
+        }
+        self.log("serve", &format!("begins nothing more and waits for {} tasks", running.len()));
+        while interrupt.count() < 2 {
+            self.workers.reap();
+            if self.running_here(store)?.is_empty() {
+                break;
+            }
+            match store.wait(BEAT) {
+                Ok(()) | Err(store::Error::Database { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.log("serve", "stops");
+        Ok(Exit::Done)
+    }
+
+    /// One line about one thing that happened.
+    fn log(&self, what: &str, words: &str) {
+        let printer = self.desk.printer;
+        let at = (self.desk.world.now)();
+        if printer.json {
+            printer.json_line(&json!({ "at": at.0, "what": what, "words": words }));
+            return;
+        }
+        let time =
+            jiff::Timestamp::from_millisecond(at.0).map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+        printer.say(&format!("{} {what}: {}", time.unwrap_or_default(), text::visible(words)));
+    }
+}

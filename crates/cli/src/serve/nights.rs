@@ -1,0 +1,367 @@
+//! Nights: recorded when their time has come, gone on with until all is over, and told about in the morning.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use acquit_core::config::notify::Told;
+use acquit_core::decide::Input;
+use acquit_core::ids::{Name, TaskId};
+use acquit_core::night::{
+    Door, Job, Move, Night, Progress, Rules, Standing, State, Work, key, memory, morning, moves,
+};
+use acquit_core::schedule::{Earlier, Schedule, Verdict, due, local};
+use acquit_core::store::{self, Nights, Recorded, Store};
+use acquit_core::task::{Actor, State as TaskState};
+use acquit_core::time::{Span, Timestamp};
+use acquit_run::notify::{self, Notice};
+
+use super::memory::{Branches, Requests, earlier, link};
+use super::{Busy, Daemon, repositories, zone};
+use crate::args::NewTask;
+use crate::desk::Origin;
+use crate::error::Error;
+
+/// How many nights that are not over are looked at.
+const OPEN: u32 = 100;
+/// How many nights of a schedule are looked at for one of them.
+const RECENT: u32 = 50;
+
+/// The night of a schedule with this nominal time.
+pub(super) fn find(
+    store: &mut dyn Store,
+    schedule: &Name,
+    nominal: Timestamp,
+) -> Result<Option<Night>, Error> {
+    let recent = store.nights(&Nights::Of(schedule.clone()), RECENT)?;
+    Ok(recent.into_iter().find(|night| night.nominal == nominal))
+}
+
+impl Daemon<'_> {
+    /// Records the nights whose time has come. Says when the next one's will.
+    pub(super) fn fire(&mut self, store: &mut dyn Store, now: Timestamp) -> Result<Option<Timestamp>, Error> {
+        let mut next: Option<Timestamp> = None;
+        for schedule in &self.home.config.schedules {
+            let zone = match zone(schedule) {
+                Ok(zone) => zone,
+                Err(error) => {
+                    self.log("trouble", &acquit_run::harness::chain(&error));
+                    continue;
+                }
+            };
+            let standing = store.schedule(&schedule.name)?;
+            if schedule.paused || standing.paused.is_some() {
+                continue;
+            }
+            let recent = store.nights(&Nights::Of(schedule.name.clone()), RECENT)?;
+            let last =
+                recent.iter().map(|night| night.nominal).max().unwrap_or(standing.since).max(standing.since);
+            let open = recent.iter().any(|night| night.state.is_open());
+            let earlier = if open { Earlier::Running } else { Earlier::Over };
+            for one in due(schedule, &zone, last, now, earlier) {
+                let (state, words) = match one.verdict {
+                    Verdict::Run => (State::Running, "begins".to_owned()),
+                    Verdict::Queue => (State::Queued, "waits for the one before it".to_owned()),
+                    Verdict::Skip(reason) => {
+                        (State::Skipped { reason: reason.to_string() }, format!("is skipped: {reason}"))
+                    }
+                };
+                let places = repositories(schedule);
+                let mut night = Night::new(schedule.name.clone(), one.nominal, state, one.category, &places);
+                night.began = (night.state == State::Running).then_some(now);
+                if store.record(&night)? == Recorded::New {
+                    let date = date(schedule, one.nominal);
+                    let category =
+                        night.category.map(|category| format!(" with {category}")).unwrap_or_default();
+                    self.log("night", &format!("{} {date}{category} {words}", schedule.name));
+                }
+            }
+            next = next.into_iter().chain(schedule.cron.next(now, &zone)).min();
+        }
+        Ok(next)
+    }
+
+    /// Goes on with every night that is not over.
+    pub(super) fn go_on(&mut self, store: &mut dyn Store, now: Timestamp) -> Result<Busy, Error> {
+        let mut busy = Busy::No;
+        let mut running: BTreeSet<Name> = BTreeSet::new();
+        let nights = store.nights(&Nights::Open, OPEN)?;
+        for night in nights {
+            let only = self.options.only.as_ref();
+            if only.is_some_and(|(name, nominal)| (name, *nominal) != (&night.schedule, night.nominal)) {
+                continue;
+            }
+            let first = running.insert(night.schedule.clone());
+            match night.state {
+                State::Queued if first => {
+                    let begun = Night { state: State::Running, began: Some(now), ..night };
+                    self.log("night", &format!("{} begins after the one before it", begun.schedule));
+                    store.keep(&begun, &[])?;
+                    busy = Busy::Yes;
+                }
+                State::Running => {
+                    if self.step(store, night, now)? == Busy::Yes {
+                        busy = Busy::Yes;
+                    }
+                }
+                State::Queued | State::Over | State::Skipped { .. } => {}
+            }
+        }
+        Ok(busy)
+    }
+
+    /// Takes the next steps of a night. It is under way as long as something of it goes on by itself.
+    fn step(&mut self, store: &mut dyn Store, mut night: Night, now: Timestamp) -> Result<Busy, Error> {
+        let Ok(schedule) = self.home.schedule(&night.schedule).cloned() else {
+            // What was begun ends by itself; the rest has nobody to say how.
+            for job in night.jobs.iter_mut().filter(|job| job.progress == Progress::Todo) {
+                job.progress = Progress::Skipped {
+                    reason: "the schedule is not in the configuration any more".to_owned(),
+                };
+            }
+            return self.finish_if_over(store, night, now);
+        };
+        let door = match zone(&schedule) {
+            Ok(zone) if !schedule.is_open(now, &zone) => Door::Closed,
+            _ => Door::Open,
+        };
+        // What was begun by hand is begun whatever the hour.
+        let by_hand =
+            schedule.cron.next(Timestamp(night.nominal.0 - 1), &zone(&schedule)?) != Some(night.nominal);
+        let door = if by_hand { Door::Open } else { door };
+        let rules = Rules { order: schedule.order, budget: schedule.budget, door };
+        let standings = standings(store, &night)?;
+        let look = |id: TaskId| {
+            standings.get(&id).copied().unwrap_or(Standing { cost_micros: 0, work: Work::Absent })
+        };
+        let all = moves(&night, rules, look);
+        if all.is_empty() {
+            return Ok(Busy::Yes);
+        }
+        for one in all {
+            match one {
+                Move::Begin(index) => match self.begin(store, night.clone(), index, &schedule)? {
+                    Some(next) => night = next,
+                    // Somebody else is at it; look again.
+                    None => return Ok(Busy::Yes),
+                },
+                Move::Skip(index, reason) => {
+                    self.log(
+                        "night",
+                        &format!(
+                            "{}: {} is left alone: {reason}",
+                            night.schedule, night.jobs[index].repository
+                        ),
+                    );
+                    night.jobs[index].progress = Progress::Skipped { reason };
+                    match store.keep(&night, &[])? {
+                        Some(next) => night = next,
+                        None => return Ok(Busy::Yes),
+                    }
+                }
+                Move::Cancel(task) => {
+                    self.log("night", &format!("{}: {task} is ended, the budget is spent", night.schedule));
+                    match self.desk.decide(store, task, &Input::Cancel { by: Actor::Supervisor }) {
+                        // It came to its end meanwhile.
+                        Ok(_) | Err(Error::Illegal { .. }) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+                Move::Finish => self.finish(store, &night, now)?,
+            }
+        }
+        Ok(Busy::Yes)
+    }
+
+    /// Begins with a repository. Gives the night as it is then; `None` if somebody else wrote meanwhile.
+    fn begin(
+        &mut self,
+        store: &mut dyn Store,
+        mut night: Night,
+        index: usize,
+        schedule: &Schedule,
+    ) -> Result<Option<Night>, Error> {
+        let repository = night.jobs[index].repository.clone();
+        let skip = |store: &mut dyn Store, mut night: Night, reason: String| {
+            night.jobs[index].progress = Progress::Skipped { reason };
+            store.keep(&night, &[]).map_err(Error::from)
+        };
+        let (source, project) = match self.home.locate(self.desk, &repository) {
+            Ok(found) => found,
+            Err(error @ (Error::Store(_) | Error::OpenStore { .. })) => return Err(error),
+            Err(error) => {
+                let reason = format!("failed to {}", acquit_run::harness::chain(&error));
+                self.log("night", &format!("{}: {repository}: {reason}", night.schedule));
+                return skip(store, night, reason);
+            }
+        };
+        let path = source.top().to_string_lossy().into_owned();
+        let fates = Requests {
+            world: &self.desk.world,
+            config: &project.config,
+            branches: Branches { git: &self.desk.world.git, source: &source },
+        };
+        let known = earlier(store, &path, &schedule.workflow, &fates)?;
+        let open = memory::open(&known);
+        let id = match night.jobs[index].progress {
+            Progress::Task { task } => task,
+            Progress::Todo | Progress::Skipped { .. } if open >= schedule.most_open as usize => {
+                let reason = format!("{open} requests of earlier nights are not yet decided");
+                self.log("night", &format!("{}: {repository} is left alone: {reason}", night.schedule));
+                return skip(store, night, reason);
+            }
+            Progress::Todo | Progress::Skipped { .. } => {
+                let id = store.reserve()?;
+                night.jobs[index].progress = Progress::Task { task: id };
+                match store.keep(&night, &[])? {
+                    Some(next) => night = next,
+                    None => return Ok(None),
+                }
+                id
+            }
+        };
+        let date = date(schedule, night.nominal);
+        let words = schedule.title.clone().unwrap_or_else(|| schedule.name.to_string());
+        let category = night.category.as_ref().map(|category| format!(": {category}")).unwrap_or_default();
+        let new = NewTask {
+            title: format!("{words} {date}{category}"),
+            description: None,
+            workflow: Some(schedule.workflow.clone()),
+            agent: None,
+            model: None,
+            base: None,
+            priority: 0,
+            tags: vec![schedule.name.to_string()],
+            variables: Vec::new(),
+        };
+        let metadata = BTreeMap::from([
+            (key::SCHEDULE.to_owned(), schedule.name.to_string()),
+            (key::NIGHT.to_owned(), night.nominal.0.to_string()),
+            (key::REPOSITORY.to_owned(), repository.clone()),
+            (key::EARLIER.to_owned(), serde_json::to_string(&known).unwrap_or_default()),
+        ]);
+        let origin = Origin {
+            source,
+            project,
+            id: Some(id),
+            category: night.category.clone(),
+            metadata,
+            by: Actor::Supervisor,
+        };
+        match self.desk.create_from(store, &new, memory::told(&known), origin) {
+            Ok(_) => {
+                self.log("night", &format!("{}: {repository} is {id}", night.schedule));
+                Ok(Some(night))
+            }
+            // Another daemon made the same task.
+            Err(_) if store.task(id).is_ok() => Ok(Some(night)),
+            Err(Error::Store(error)) => Err(error.into()),
+            Err(error) => {
+                let reason = format!("failed to {}", acquit_run::harness::chain(&error));
+                self.log("night", &format!("{}: {repository}: {reason}", night.schedule));
+                skip(store, night, reason)
+            }
+        }
+    }
+
+    /// Writes a night down whose schedule is gone, and ends it if nothing of it goes on.
+    fn finish_if_over(&mut self, store: &mut dyn Store, night: Night, now: Timestamp) -> Result<Busy, Error> {
+        let going = standings(store, &night)?.values().any(|standing| standing.work != Work::Settled);
+        if going {
+            return Ok(Busy::Yes);
+        }
+        self.finish(store, &night, now)?;
+        Ok(Busy::Yes)
+    }
+
+    /// Ends a night: the record and the messages about it are one transaction.
+    fn finish(&mut self, store: &mut dyn Store, night: &Night, now: Timestamp) -> Result<(), Error> {
+        let over = Night { state: State::Over, ended: Some(now), ..night.clone() };
+        let entries = entries(store, &over)?;
+        let date = match self.home.schedule(&night.schedule) {
+            Ok(schedule) => date(schedule, night.nominal),
+            Err(_) => String::new(),
+        };
+        let title = morning::title(&over, &date, &entries);
+        let link = entries.iter().find_map(|entry| match &entry.result {
+            morning::Result::Requested { link } => Some(link.clone()),
+            _ => None,
+        });
+        let notice = Notice {
+            event: Told::Report.word().to_owned(),
+            title: title.clone(),
+            text: morning::markdown(&over, &date, &entries),
+            link,
+            task: None,
+            page: Some(morning::page(&over, &date, &entries)),
+        };
+        let key = format!("night/{}/{}", night.schedule, night.nominal.0);
+        let messages = notify::messages(&self.home.config, Told::Report, &key, &notice);
+        if store.keep(&over, &messages)?.is_some() {
+            self.log("night", &format!("{title}; over"));
+        }
+        Ok(())
+    }
+}
+
+/// The date that a night is called by: the one that people had at its nominal time.
+fn date(schedule: &Schedule, nominal: Timestamp) -> String {
+    let zone = zone(schedule).unwrap_or(jiff::tz::TimeZone::UTC);
+    local(nominal, &zone).map(|local| local.date().to_string()).unwrap_or_default()
+}
+
+/// How the tasks of a night stand.
+fn standings(store: &mut dyn Store, night: &Night) -> Result<BTreeMap<TaskId, Standing>, Error> {
+    let mut all = BTreeMap::new();
+    for id in night.tasks() {
+        let task = match store.task(id) {
+            Ok(task) => task,
+            Err(store::Error::NoTask(_)) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let mut usage = task.usage();
+        let work = match &task.state {
+            TaskState::New | TaskState::Working { cancel: None, .. } => Work::Going,
+            TaskState::Working { cancel: Some(_), .. } => Work::Ending,
+            TaskState::Waiting { .. } | TaskState::Blocked { .. } | TaskState::Ended { .. } => Work::Settled,
+        };
+        if work == Work::Going
+            && let Some(leg) = store.legs(id)?.last()
+            && leg.ended.is_none()
+        {
+            usage.add(&leg.usage);
+        }
+        let cost_micros = usage.cost_micros.or(usage.list_micros).unwrap_or(0);
+        all.insert(id, Standing { cost_micros, work });
+    }
+    Ok(all)
+}
+
+/// What a night came to, repository by repository.
+fn entries(store: &mut dyn Store, night: &Night) -> Result<Vec<morning::Entry>, Error> {
+    let mut all = Vec::new();
+    for Job { repository, progress } in &night.jobs {
+        let left = |reason: String| morning::Entry {
+            repository: repository.clone(),
+            task: None,
+            category: None,
+            result: morning::Result::Skipped { reason },
+            usage: acquit_core::agent::Usage::default(),
+            took: None,
+        };
+        all.push(match progress {
+            Progress::Todo => left("it was never begun".to_owned()),
+            Progress::Skipped { reason } => left(reason.clone()),
+            Progress::Task { task: id } => {
+                let task = store.task(*id)?;
+                let workflow = store.definition(*id)?.workflow;
+                let legs = store.legs(*id)?;
+                let began = legs.iter().find_map(|leg| leg.started);
+                let ended = legs.iter().filter_map(|leg| leg.ended).max();
+                let took = began.zip(ended).map(|(began, ended)| {
+                    Span::from(u64::try_from(ended.since(began).as_millis()).unwrap_or(u64::MAX))
+                });
+                morning::entry(repository, &task, &workflow, link(&task), took)
+            }
+        });
+    }
+    Ok(all)
+}

@@ -1,0 +1,125 @@
+//! What people are told: events that somebody wants to know of become messages, and messages are sent.
+
+use std::time::{Duration, Instant};
+
+use acquit_core::agent::shorten;
+use acquit_core::change::Change;
+use acquit_core::config::notify::Told;
+use acquit_core::event::{Body, Event};
+use acquit_core::night::key;
+use acquit_core::store::{Delivery, Store};
+use acquit_core::task::End;
+use acquit_run::notify::{self, Notice};
+
+use super::{Busy, Daemon};
+use crate::error::Error;
+
+/// How far events were read for notices, by this name in the store.
+const MARK: &str = "notify";
+/// How many events are read at once.
+const PAGE: u32 = 500;
+/// How long messages are sent before something else is looked at.
+const AT_ONCE: Duration = Duration::from_secs(2);
+/// The longest text of a notice.
+const TEXT: usize = 2_000;
+
+impl Daemon<'_> {
+    /// Makes messages of what happened since it was last looked.
+    pub(super) fn tell(&mut self, store: &mut dyn Store) -> Result<(), Error> {
+        let told = !self.home.config.notices.channels.is_empty();
+        let Some(mut after) = store.mark(MARK)? else {
+            // What happened before anybody wanted to know is not news.
+            let newest = newest(store)?;
+            return Ok(store.post(&[], Some((MARK, newest)))?);
+        };
+        loop {
+            let events = store.events(None, after, PAGE)?;
+            let Some(last) = events.last() else { return Ok(()) };
+            after = last.seq;
+            let mut messages = Vec::new();
+            for event in events.iter().filter(|_| told) {
+                if let Some((what, notice)) = notice(store, event)? {
+                    let key = format!("event/{}", event.seq);
+                    messages.extend(notify::messages(&self.home.config, what, &key, &notice));
+                }
+            }
+            // In one transaction: nothing is told twice, and nothing is left out.
+            store.post(&messages, Some((MARK, after)))?;
+            if events.len() < PAGE as usize {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sends messages that are due, for a while: a server that does not answer holds up nothing for long.
+    pub(super) fn send(&mut self, store: &mut dyn Store) -> Result<Busy, Error> {
+        let begun = Instant::now();
+        let mut busy = Busy::No;
+        while begun.elapsed() < AT_ONCE && self.send_one(store)? == Busy::Yes {
+            busy = Busy::Yes;
+        }
+        Ok(busy)
+    }
+
+    fn send_one(&mut self, store: &mut dyn Store) -> Result<Busy, Error> {
+        let now = store.now()?;
+        if store.next_letter()?.is_none_or(|due| due > now) {
+            return Ok(Busy::No);
+        }
+        let Some(letter) = store.take(notify::LEASE)? else { return Ok(Busy::No) };
+        let delivery = notify::deliver(&self.desk.world, &self.home.config, &self.home.top, &letter);
+        let key = &letter.message.key;
+        match &delivery {
+            Delivery::Done => self.log("sent", key),
+            Delivery::Again { error, after } => {
+                self.log("unsent", &format!("{key}: {error}; again in {}s", after.as_secs()));
+            }
+            Delivery::Never { error } => self.log("unsent", &format!("{key}: {error}; given up")),
+        }
+        store.delivered(&letter, &delivery)?;
+        Ok(Busy::Yes)
+    }
+}
+
+/// What an event is worth telling, if it is.
+fn notice(store: &mut dyn Store, event: &Event) -> Result<Option<(Told, Notice)>, Error> {
+    let Body::Change { change } = &event.body else { return Ok(None) };
+    let (what, words, text) = match change {
+        Change::RequestOpened { request } => (Told::NeedsPerson, "needs you", request.question.clone()),
+        Change::Ended { end: End::Done } => (Told::Done, "is done", String::new()),
+        Change::Ended { end: End::Failed { reason } } => (Told::Failed, "failed", reason.clone()),
+        Change::Ended { end: End::NoImprovement } => (Told::Done, "found nothing to improve", String::new()),
+        _ => return Ok(None),
+    };
+    let task = store.task(event.task)?;
+    // What a night came to is told in the morning, once.
+    if what != Told::NeedsPerson && task.seed.wish.metadata.contains_key(key::SCHEDULE) {
+        return Ok(None);
+    }
+    let (id, title) = (event.task, &task.seed.wish.title);
+    let answer = match what {
+        Told::NeedsPerson => format!("\n\nAnswer with `acquit answer {id}`, or look at `acquit inbox`."),
+        Told::Done | Told::Failed | Told::Report => String::new(),
+    };
+    let notice = Notice {
+        event: what.word().to_owned(),
+        title: format!("{id} {words}: {}", shorten(title, 100)),
+        text: format!("{}: {}{answer}", task.seed.project.name, shorten(&text, TEXT)),
+        link: super::memory::link(&task),
+        task: Some(id.to_string()),
+        page: None,
+    };
+    Ok(Some((what, notice)))
+}
+
+/// The number of the newest event.
+fn newest(store: &mut dyn Store) -> Result<i64, Error> {
+    let mut after = 0;
+    loop {
+        let events = store.events(None, after, PAGE)?;
+        match events.last() {
+            Some(last) => after = last.seq,
+            None => return Ok(after),
+        }
+    }
+}

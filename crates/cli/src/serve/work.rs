@@ -1,0 +1,113 @@
+//! Harnesses: one is started for each leg that is due, as long as there is room.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use acquit_core::ids::TaskId;
+use acquit_core::store::Store;
+use acquit_core::task::{End, State};
+use acquit_core::time::Timestamp;
+use acquit_run::process::Detached;
+use acquit_run::supervise;
+
+use super::{Busy, Daemon};
+use crate::error::Error;
+use crate::relay;
+
+/// How many legs that wait are looked at: more than any machine runs at once.
+const LOOKED_AT: u32 = 1_000;
+/// How long after a harness that ended without its leg; doubled with every further one.
+const FIRST: Duration = Duration::from_secs(1);
+/// The longest of these waits.
+const LONGEST: Duration = Duration::from_mins(5);
+
+/// The harnesses that this daemon started.
+#[derive(Default)]
+pub(super) struct Workers {
+    children: BTreeMap<TaskId, Detached>,
+    /// Tasks whose harness ended without having taken their leg: how often, and when it is tried again.
+    stalled: BTreeMap<TaskId, (u32, Instant)>,
+}
+
+impl Workers {
+    /// Forgets those that have ended, and says which.
+    pub(super) fn reap(&mut self) -> Vec<TaskId> {
+        let over =
+            |(task, child): (&TaskId, &mut Detached)| child.has_ended().unwrap_or(true).then_some(*task);
+        let ended: Vec<TaskId> = self.children.iter_mut().filter_map(over).collect();
+        ended.iter().for_each(|task| drop(self.children.remove(task)));
+        ended
+    }
+}
+
+impl Daemon<'_> {
+    /// The tasks of which a leg runs on this machine, whoever started it.
+    pub(super) fn running_here(&self, store: &mut dyn Store) -> Result<BTreeSet<TaskId>, Error> {
+        let host = &self.desk.world.host;
+        let here = store
+            .running()?
+            .into_iter()
+            .filter_map(|(leg, _)| leg.owner.is_some_and(|owner| owner.host == *host).then_some(leg.id.task));
+        Ok(here.chain(self.workers.children.keys().copied()).collect())
+    }
+
+    /// Starts harnesses for what is due.
+    pub(super) fn work(&mut self, store: &mut dyn Store, now: Timestamp) -> Result<Busy, Error> {
+        let ended = self.workers.reap();
+        let due: Vec<TaskId> = store
+            .ready(LOOKED_AT)?
+            .into_iter()
+            .filter(|ready| ready.not_before <= now)
+            .map(|ready| ready.task)
+            .collect();
+        for task in ended {
+            self.after(store, task, &due)?;
+        }
+        self.workers.stalled.retain(|task, _| due.contains(task));
+        let wanted = self.wanted(store)?;
+        let mut busy = self.running_here(store)?;
+        for task in due {
+            if busy.len() >= self.options.most as usize {
+                break;
+            }
+            let waits = self.workers.stalled.get(&task).is_some_and(|(_, until)| *until > Instant::now());
+            if busy.contains(&task) || waits || wanted.as_ref().is_some_and(|tasks| !tasks.contains(&task)) {
+                continue;
+            }
+            let harness = relay::start(self.desk, task)?;
+            self.workers.children.insert(task, harness);
+            busy.insert(task);
+            self.log("leg", &format!("{task}: a harness takes its next leg"));
+        }
+        Ok(if self.workers.children.is_empty() { Busy::No } else { Busy::Yes })
+    }
+
+    /// The tasks that this daemon is for, if it is not for all.
+    fn wanted(&self, store: &mut dyn Store) -> Result<Option<BTreeSet<TaskId>>, Error> {
+        let Some((schedule, nominal)) = &self.options.only else { return Ok(None) };
+        let night = super::nights::find(store, schedule, *nominal)?;
+        Ok(Some(night.iter().flat_map(acquit_core::night::Night::tasks).collect()))
+    }
+
+    /// What is to be done about a task whose harness has ended.
+    fn after(&mut self, store: &mut dyn Store, id: TaskId, due: &[TaskId]) -> Result<(), Error> {
+        let task = store.task(id)?;
+        if due.contains(&id) {
+            let tries = self.workers.stalled.get(&id).map_or(1, |(tries, _)| tries + 1);
+            let wait = (FIRST * 2_u32.saturating_pow(tries.min(10))).min(LONGEST);
+            self.workers.stalled.insert(id, (tries, Instant::now() + wait));
+            let log = self.desk.world.harness_log(id);
+            self.log("trouble", &format!("{id}: its harness ended without its leg, see {}", log.display()));
+            return Ok(());
+        }
+        self.log("task", &format!("{id} is {}", task.state.word()));
+        if let State::Ended { end: End::Done } = task.state {
+            let definition = store.definition(id)?;
+            if let Err(error) = supervise::clean(&self.desk.world, &definition, id) {
+                let words = acquit_run::harness::chain(&error);
+                self.log("task", &format!("{id}: the workspace is kept: {words}"));
+            }
+        }
+        Ok(())
+    }
+}

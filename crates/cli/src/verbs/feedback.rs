@@ -1,0 +1,35 @@
+//! `acquit feedback`: takes up what was said about a task's request at its forge.
+
+use acquit_core::decide::Input;
+use acquit_core::ids::TaskId;
+use acquit_core::task::State;
+
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::exit::Exit;
+
+/// Reads the comments and failed checks of the task's open request, and lets the task go on if there are new ones.
+pub fn feedback(desk: &Desk, id: TaskId) -> Result<Exit, Error> {
+    let mut store = desk.store()?;
+    let store = store.as_mut();
+    let before = store.task(id)?;
+    let definition = store.definition(id)?;
+    let comments = acquit_run::forge::feedback(&desk.world, &before, &definition)
+        .map_err(|source| Error::Forge { task: id, source })?;
+    let task = desk.decide(store, id, &Input::Feedback { comments })?;
+    let new = task.conversation.len() - before.conversation.len().min(task.conversation.len());
+    let printer = desk.printer;
+    if printer.json {
+        printer.json(&task);
+        return Ok(Exit::Done);
+    }
+    match (new, &task.state) {
+        (0, _) => printer.say("nothing new was said about its request"),
+        (_, State::Working { .. }) => {
+            printer.say(&format!("{new} new comments; `acquit run {id}` takes them up"));
+        }
+        (..) => printer.say(&format!("{new} new comments")),
+    }
+    printer.data(&format!("{id} {}", task.state.word()));
+    Ok(Exit::Done)
+}

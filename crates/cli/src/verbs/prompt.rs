@@ -1,0 +1,100 @@
+//! `acquit prompt show`: what an agent would be told, for people to read.
+
+use std::collections::BTreeMap;
+
+use acquit_core::definition::{Author, Definition};
+use acquit_core::ids::{Name, TaskId};
+use acquit_core::leg::{Entry, Purpose};
+use acquit_core::task::{Base, Project as Known, Seed, State, Task, Wish};
+use acquit_run::harness::preview;
+
+use crate::args::PromptVerb;
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::report::text;
+
+/// Shows one.
+pub fn prompt(desk: &Desk, verb: &PromptVerb) -> Result<Exit, Error> {
+    let PromptVerb::Show { subject, stage, workflow, section } = verb;
+    let (task, definition) = match subject.parse::<TaskId>() {
+        Ok(id) if subject.starts_with(['T', 't']) => {
+            let mut store = desk.store()?;
+            (store.task(id)?, store.definition(id)?)
+        }
+        _ => imagined(desk, subject, workflow.as_ref())?,
+    };
+    let entry = entry(&task, &definition, stage.as_ref());
+    let mut sections = preview(&desk.world, &task, &definition, &entry).map_err(Error::Prompt)?;
+    if let Some(only) = section {
+        let known: Vec<String> = sections.iter().map(|section| section.name.clone()).collect();
+        sections.retain(|section| section.name == *only);
+        if sections.is_empty() {
+            return Err(Error::NoSection { name: only.clone(), known: known.join(", ") });
+        }
+    }
+    let printer = desk.printer;
+    if printer.json {
+        printer.json(&serde_json::json!({ "stage": entry.stage, "sections": sections }));
+    } else {
+        let texts: Vec<&str> = sections.iter().map(|section| section.text.as_str()).collect();
+        printer.data(&text::visible(&texts.join("\n\n")));
+    }
+    Ok(Exit::Done)
+}
+
+/// What the leg would do: what the task is about to do, if that is at this stage; else the stage's own work.
+fn entry(task: &Task, definition: &Definition, stage: Option<&Name>) -> Entry {
+    let next = match &task.state {
+        State::Working { entry, .. } => Some(entry),
+        State::Waiting { request } => Some(&request.resume),
+        State::Blocked { resume, .. } => Some(resume),
+        State::New | State::Ended { .. } => None,
+    };
+    match (next, stage) {
+        (Some(next), None) => next.clone(),
+        (Some(next), Some(stage)) if next.stage == *stage => next.clone(),
+        (_, stage) => {
+            let stage = stage.unwrap_or(&definition.workflow.start).clone();
+            Entry { stage, purpose: Purpose::Work }
+        }
+    }
+}
+
+/// A task that was never made.
+fn imagined(desk: &Desk, title: &str, workflow: Option<&Name>) -> Result<(Task, Definition), Error> {
+    let source = desk.source()?;
+    let project = desk.files(&source)?.read()?;
+    let workflow = project.workflow(workflow)?.clone();
+    let base = source.base(&desk.world.git, project.config.base.as_deref())?;
+    let id = TaskId(0);
+    let wish = Wish {
+        title: title.to_owned(),
+        description: String::new(),
+        priority: 0,
+        size: None,
+        complexity: None,
+        tags: Vec::new(),
+        variables: BTreeMap::new(),
+        metadata: BTreeMap::new(),
+    };
+    let prefix = workflow.branch_prefix.as_ref().unwrap_or(&project.config.branch_prefix);
+    let seed = Seed {
+        id,
+        wish,
+        project: Known { name: String::new(), path: source.top().to_string_lossy().into_owned() },
+        workflow: workflow.name.clone(),
+        base: Base { branch: base.branch, commit: base.commit.to_string() },
+        branch: acquit_run::workspace::branch_name(prefix, title, &id.to_string()),
+        created: (desk.world.now)(),
+    };
+    let definition = Definition {
+        form: Definition::FORM,
+        workflow,
+        config: project.config,
+        instructions: project.instructions,
+        author: Author { name: String::new(), email: String::new() },
+        source: serde_json::Value::Null,
+    };
+    Ok((Task::new(seed), definition))
+}

@@ -1,0 +1,247 @@
+//! `acquit schedule …`: look at schedules, pause them, run one now.
+
+use acquit_core::ids::Name;
+use acquit_core::night::{Night, State};
+use acquit_core::schedule::Schedule;
+use acquit_core::store::{Follow, Nights, Recorded, Standing, Store};
+use acquit_core::time::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::json;
+
+use crate::args::ScheduleVerb;
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::report::{Look, table, text};
+use crate::serve::{self, Home, Options, Stop, Until, repositories, zone};
+
+/// How many tasks of one night run at the same time when it is run by hand.
+const WORKERS: u32 = 4;
+
+/// Does one of them.
+pub fn schedule(desk: &Desk, verb: ScheduleVerb) -> Result<Exit, Error> {
+    let home = Home::read(desk)?;
+    let mut store = desk.store()?;
+    let store = store.as_mut();
+    match verb {
+        ScheduleVerb::List => list(desk, &home, store),
+        ScheduleVerb::Next { name, count } => next(desk, &home, store, name.as_ref(), count as usize),
+        ScheduleVerb::Run { name, category } => run(desk, &home, store, &name, category),
+        ScheduleVerb::Pause { name } => {
+            home.schedule(&name)?;
+            store.follow(&name, Follow::No)?;
+            say(
+                desk,
+                &name,
+                "paused",
+                &format!("`acquit schedule resume {name}` follows it again; what runs goes on"),
+            );
+            Ok(Exit::Done)
+        }
+        ScheduleVerb::Resume { name } => {
+            let schedule = home.schedule(&name)?;
+            store.follow(&name, Follow::Yes)?;
+            let words = if schedule.paused {
+                "but `paused = true` stands in its configuration: remove that".to_owned()
+            } else {
+                upcoming(schedule, store.now()?, 1)?
+                    .first()
+                    .map_or_else(String::new, |run| format!("next: {}", run.shown))
+            };
+            say(desk, &name, "resumed", &words);
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn say(desk: &Desk, name: &Name, state: &str, words: &str) {
+    if desk.printer.json {
+        desk.printer.json(&json!({ "schedule": name, "state": state }));
+        return;
+    }
+    desk.printer.data(&format!("{name} {state}"));
+    if !words.is_empty() {
+        desk.printer.say(words);
+    }
+}
+
+/// A run that is to come, and how it is shown.
+struct Run {
+    at: Timestamp,
+    category: Option<String>,
+    shown: String,
+    zoned: String,
+}
+
+fn upcoming(schedule: &Schedule, now: Timestamp, count: usize) -> Result<Vec<Run>, Error> {
+    let zone = zone(schedule)?;
+    let run = |(at, category): (Timestamp, Option<String>)| {
+        let zoned = local_time(at, &zone);
+        let shown = format!("{zoned} ({})", distance(at.since(now).as_secs()));
+        Run { at, category, shown, zoned }
+    };
+    Ok(schedule.upcoming(now, &zone, count).into_iter().map(run).collect())
+}
+
+fn local_time(at: Timestamp, zone: &TimeZone) -> String {
+    let zoned = jiff::Timestamp::from_millisecond(at.0).map(|moment| moment.to_zoned(zone.clone()));
+    zoned.map(|zoned| zoned.strftime("%a %Y-%m-%d %H:%M %Z").to_string()).unwrap_or_default()
+}
+
+/// How far away something is, in the largest unit that says enough.
+fn distance(seconds: u64) -> String {
+    match seconds {
+        0..60 => "in less than a minute".to_owned(),
+        60..3_600 => format!("in {} min", seconds / 60),
+        3_600..172_800 => format!("in {} h", seconds / 3_600),
+        _ => format!("in {} days", seconds / 86_400),
+    }
+}
+
+fn state(schedule: &Schedule, standing: Standing) -> &'static str {
+    if schedule.paused || standing.paused.is_some() { "paused" } else { "on" }
+}
+
+fn list(desk: &Desk, home: &Home, store: &mut dyn Store) -> Result<Exit, Error> {
+    let printer = desk.printer;
+    let now = store.now()?;
+    let mut rows = Vec::new();
+    let mut documents = Vec::new();
+    for schedule in &home.config.schedules {
+        let standing = store.schedule(&schedule.name)?;
+        let last = store.nights(&Nights::Of(schedule.name.clone()), 1)?.into_iter().next();
+        let next = upcoming(schedule, now, 1)?.into_iter().next();
+        let state = state(schedule, standing);
+        if printer.json {
+            documents.push(json!({
+                "name": schedule.name, "cron": schedule.cron.to_string(), "zone": schedule.zone,
+                "workflow": schedule.workflow, "repositories": repositories(schedule), "state": state,
+                "next": next.as_ref().map(|run| json!({ "at": run.at.0, "time": run.zoned, "category": run.category })),
+                "last": last,
+            }));
+            continue;
+        }
+        rows.push(vec![
+            schedule.name.to_string(),
+            schedule.cron.to_string(),
+            schedule.workflow.to_string(),
+            repositories(schedule).len().to_string(),
+            state.to_owned(),
+            next.map_or_else(String::new, |run| match state {
+                "paused" => String::new(),
+                _ => format!(
+                    "{}{}",
+                    run.shown,
+                    run.category.map(|category| format!(" {category}")).unwrap_or_default()
+                ),
+            }),
+            last.map_or_else(|| "never".to_owned(), |night| past(schedule, &night)),
+        ]);
+    }
+    if printer.json {
+        printer.json(&documents);
+        return Ok(Exit::Done);
+    }
+    if rows.is_empty() {
+        printer.say("no schedules; write one as [[schedule]] into acquit.toml: docs/nightshift.md shows how");
+        return Ok(Exit::Done);
+    }
+    let headings = ["SCHEDULE", "CRON", "WORKFLOW", "REPOSITORIES", "STATE", "NEXT", "LAST"];
+    let lines = table::lines(&headings, &rows, &[3]);
+    for (number, line) in lines.iter().enumerate() {
+        let look = if number == 0 { Look::Faint } else { Look::Plain };
+        printer.data(&printer.paint(look, &text::visible(line)));
+    }
+    Ok(Exit::Done)
+}
+
+fn past(schedule: &Schedule, night: &Night) -> String {
+    let when = zone(schedule).map(|zone| local_time(night.nominal, &zone)).unwrap_or_default();
+    match &night.state {
+        State::Skipped { reason } => format!("{when} skipped: {reason}"),
+        state => format!("{when} {}", state.word()),
+    }
+}
+
+fn next(
+    desk: &Desk,
+    home: &Home,
+    store: &mut dyn Store,
+    name: Option<&Name>,
+    count: usize,
+) -> Result<Exit, Error> {
+    let now = store.now()?;
+    let chosen = match name {
+        Some(name) => vec![home.schedule(name)?],
+        None => home.config.schedules.iter().collect(),
+    };
+    let mut runs: Vec<(&Schedule, Run)> = Vec::new();
+    for schedule in chosen {
+        if state(schedule, store.schedule(&schedule.name)?) == "on" {
+            runs.extend(upcoming(schedule, now, count)?.into_iter().map(|run| (schedule, run)));
+        } else {
+            desk.printer.say(&format!("{} is paused", schedule.name));
+        }
+    }
+    runs.sort_by_key(|(_, run)| run.at);
+    runs.truncate(count);
+    if desk.printer.json {
+        let one = |(schedule, run): &(&Schedule, Run)| json!({ "schedule": schedule.name, "at": run.at.0, "time": run.zoned, "category": run.category });
+        desk.printer.json(&runs.iter().map(one).collect::<Vec<_>>());
+        return Ok(Exit::Done);
+    }
+    let row = |(schedule, run): &(&Schedule, Run)| {
+        vec![schedule.name.to_string(), run.shown.clone(), run.category.clone().unwrap_or_default()]
+    };
+    let rows: Vec<Vec<String>> = runs.iter().map(row).collect();
+    for line in table::lines(&["SCHEDULE", "WHEN", "CATEGORY"], &rows, &[]) {
+        desk.printer.data(&text::visible(&line));
+    }
+    Ok(Exit::Done)
+}
+
+/// Records a night of now, and looks after it until it is over. A daemon that runs meanwhile helps; it begins nothing twice.
+fn run(
+    desk: &Desk,
+    home: &Home,
+    store: &mut dyn Store,
+    name: &Name,
+    category: Option<String>,
+) -> Result<Exit, Error> {
+    let schedule = home.schedule(name)?;
+    let now = store.now()?;
+    let zone = zone(schedule)?;
+    let category = category.or_else(|| schedule.category(now, &zone).ok().flatten().map(str::to_owned));
+    let mut night = Night::new(name.clone(), now, State::Running, category, &repositories(schedule));
+    night.began = Some(now);
+    match store.record(&night)? {
+        Recorded::New => desk.printer.say(&format!("{name} begins now")),
+        Recorded::Known => desk.printer.say(&format!("{name} began this very moment")),
+    }
+    let only = Some((name.clone(), now));
+    serve::run(desk, Options { until: Until::Done, stop: Stop::Leave, most: WORKERS, only })?;
+    let over = store.nights(&Nights::Of(name.clone()), 9)?.into_iter().find(|night| night.nominal == now);
+    if let (true, Some(night)) = (desk.printer.json, over) {
+        desk.printer.json(&night);
+    }
+    Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_distance_is_told_in_the_unit_that_people_think_in() {
+        let shown = [5, 60, 3_599, 3_600, 11_000, 172_799, 172_800, 900_000].map(super::distance);
+        let expected = [
+            "in less than a minute",
+            "in 1 min",
+            "in 59 min",
+            "in 1 h",
+            "in 3 h",
+            "in 47 h",
+            "in 2 days",
+            "in 10 days",
+        ];
+        assert_eq!(shown, expected);
+    }
+}

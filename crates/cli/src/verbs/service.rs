@@ -1,0 +1,267 @@
+//! `acquit service …`: lets the system run `acquit serve`.
+
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use acquit_run::service::{self, Manager, Plan, call};
+use serde_json::json;
+
+use crate::args::ServiceVerb;
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::exit::Exit;
+
+/// How the service is called.
+const NAME: &str = "acquit";
+/// Where units of the machine stand.
+const SYSTEM_UNITS: &str = "/etc/systemd/system";
+/// Variables of this call that the service gets as they are: they say where acquit's files are.
+const KEPT: [&str; 3] = ["ACQUIT_HOME", "ACQUIT_STORE", "ACQUIT_CONFIG"];
+
+/// Whether anything is done, or only said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// It is done.
+    Really,
+    /// It is said.
+    Dry,
+}
+
+/// Does one of them.
+pub fn service(desk: &Desk, verb: ServiceVerb) -> Result<Exit, Error> {
+    let dry = |dry: bool| if dry { How::Dry } else { How::Really };
+    match verb {
+        ServiceVerb::Install { system, dry_run } => install(desk, &Place::find(desk, system)?, dry(dry_run)),
+        ServiceVerb::Status { system } => status(desk, &Place::find(desk, system)?),
+        ServiceVerb::Uninstall { system, dry_run } => {
+            uninstall(desk, &Place::find(desk, system)?, dry(dry_run))
+        }
+    }
+}
+
+/// Where everything of the service stands.
+struct Place {
+    manager: Manager,
+    /// The unit, or the property list.
+    file: PathBuf,
+    plan: Plan,
+}
+
+impl Place {
+    fn find(desk: &Desk, system: bool) -> Result<Self, Error> {
+        let around = &desk.surroundings;
+        let home = around.user_home.clone().ok_or(Error::NoHome)?;
+        let manager = match (cfg!(target_os = "macos"), system) {
+            (true, _) => Manager::Launchd,
+            (false, true) => Manager::SystemdSystem,
+            (false, false) => Manager::SystemdUser,
+        };
+        if !cfg!(any(target_os = "linux", target_os = "macos")) {
+            return Err(Error::NoServices);
+        }
+        let config = around
+            .user_config
+            .as_deref()
+            .and_then(Path::parent)
+            .map_or_else(|| home.join(".config/acquit"), Path::to_owned);
+        let units =
+            around.environment.get("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from);
+        let file = match manager {
+            Manager::SystemdUser => units.join(format!("systemd/user/{NAME}.service")),
+            Manager::SystemdSystem => Path::new(SYSTEM_UNITS).join(format!("{NAME}.service")),
+            Manager::Launchd => {
+                home.join(format!("Library/LaunchAgents/{}.plist", service::launchd_label(NAME)))
+            }
+        };
+        let kept = KEPT.iter().filter_map(|name| {
+            let value = around.environment.get(name)?.to_str()?;
+            Some(((*name).to_owned(), value.to_owned()))
+        });
+        // A store's address may hold a password, which belongs into the private file.
+        let kept = kept.filter(|(name, value)| name != "ACQUIT_STORE" || !value.contains("://"));
+        let folder = desk.source().map_or_else(|_| around.here.clone(), |source| source.top().to_owned());
+        let plan = Plan {
+            name: NAME.to_owned(),
+            program: around.exe.clone(),
+            folder,
+            environment: config.join("service.env"),
+            user: Some(around.user.clone()),
+            log: around.home.join("serve.log"),
+            variables: kept.collect(),
+        };
+        Ok(Self { manager, file, plan })
+    }
+
+    fn text(&self) -> String {
+        match self.manager {
+            Manager::SystemdUser | Manager::SystemdSystem => service::systemd(&self.plan, self.manager),
+            Manager::Launchd => service::launchd(&self.plan),
+        }
+    }
+
+    /// A call of systemd's program, for the user or the machine.
+    fn systemctl<'a>(&self, args: &[&'a str]) -> Vec<&'a str> {
+        let scope: &[&str] = if self.manager == Manager::SystemdUser { &["--user"] } else { &[] };
+        scope.iter().chain(args).copied().collect()
+    }
+
+    /// What makes the service known and starts it.
+    fn starting(&self) -> Vec<Vec<String>> {
+        let unit = format!("{NAME}.service");
+        match self.manager {
+            Manager::Launchd => vec![words("launchctl", &["load", "-w", &self.file.to_string_lossy()])],
+            Manager::SystemdUser | Manager::SystemdSystem => vec![
+                words("systemctl", &self.systemctl(&["daemon-reload"])),
+                words("systemctl", &self.systemctl(&["enable", "--now", &unit])),
+            ],
+        }
+    }
+
+    /// What stops it and makes it unknown.
+    fn stopping(&self) -> Vec<Vec<String>> {
+        let unit = format!("{NAME}.service");
+        match self.manager {
+            Manager::Launchd => vec![words("launchctl", &["unload", "-w", &self.file.to_string_lossy()])],
+            Manager::SystemdUser | Manager::SystemdSystem => {
+                vec![words("systemctl", &self.systemctl(&["disable", "--now", &unit]))]
+            }
+        }
+    }
+}
+
+fn words(program: &str, args: &[&str]) -> Vec<String> {
+    std::iter::once(program).chain(args.iter().copied()).map(str::to_owned).collect()
+}
+
+fn install(desk: &Desk, place: &Place, how: How) -> Result<Exit, Error> {
+    let printer = desk.printer;
+    let linger = place.manager == Manager::SystemdUser;
+    let lines = place.starting();
+    if how == How::Dry {
+        printer.data(&format!("# {}", place.file.display()));
+        printer.data(place.text().trim_end());
+        printer.say(&format!(
+            "\nwould write this, and {} if it is not there, then run:",
+            place.plan.environment.display()
+        ));
+        lines.iter().for_each(|line| printer.say(&format!("  {}", line.join(" "))));
+        if linger {
+            printer
+                .say(&format!("  loginctl enable-linger {}", place.plan.user.as_deref().unwrap_or_default()));
+            printer.say("so that it also runs while you are not logged in");
+        }
+        return Ok(Exit::Done);
+    }
+    write_new(&place.plan.environment, service::environment_file())?;
+    write(&place.file, &place.text())?;
+    for line in &lines {
+        run(desk, line)?;
+    }
+    if linger {
+        // Without it a user's services end with the login, and the night shift with them.
+        let user = place.plan.user.clone().unwrap_or_default();
+        if let Err(error) = run(desk, &words("loginctl", &["enable-linger", &user])) {
+            printer.warn(&format!(
+                "it ends when you log out: failed to {}; run `sudo loginctl enable-linger {user}`",
+                acquit_run::harness::chain(&error)
+            ));
+        }
+    }
+    printer.data(&format!("installed {}", place.file.display()));
+    printer.say(&format!(
+        "keys and tokens for it belong into {} (then: restart it)",
+        place.plan.environment.display()
+    ));
+    printer.say("`acquit service status` says how it is; `acquit schedule next` when it has something to do");
+    Ok(Exit::Done)
+}
+
+fn status(desk: &Desk, place: &Place) -> Result<Exit, Error> {
+    let printer = desk.printer;
+    let installed = place.file.exists();
+    let unit = format!("{NAME}.service");
+    let label = service::launchd_label(NAME);
+    let (program, args) = match place.manager {
+        Manager::Launchd => ("launchctl", vec!["list", label.as_str()]),
+        Manager::SystemdUser | Manager::SystemdSystem => {
+            ("systemctl", place.systemctl(&["is-active", &unit]))
+        }
+    };
+    let said = if installed { Some(call(&desk.world, program, &args)?) } else { None };
+    let active = said.as_ref().is_some_and(|said| said.code == Some(0));
+    let state = match (installed, active) {
+        (false, _) => "not installed",
+        (true, true) => "running",
+        (true, false) => "not running",
+    };
+    if printer.json {
+        let words = said.map(|said| said.text);
+        printer.json(&json!({ "state": state, "file": place.file, "environment": place.plan.environment, "said": words }));
+    } else {
+        printer.data(state);
+        match (installed, active) {
+            (false, _) => printer.say("`acquit service install` writes and starts it"),
+            (true, true) => {}
+            (true, false) => printer.say(&format!(
+                "{} says: {}",
+                program,
+                said.map_or_else(String::new, |said| crate::report::text::visible(&said.text))
+            )),
+        }
+    }
+    Ok(if active { Exit::Done } else { Exit::Failed })
+}
+
+fn uninstall(desk: &Desk, place: &Place, how: How) -> Result<Exit, Error> {
+    let printer = desk.printer;
+    if !place.file.exists() {
+        printer.data("not installed");
+        return Ok(Exit::Done);
+    }
+    if how == How::Dry {
+        place.stopping().iter().for_each(|line| printer.say(&format!("would run {}", line.join(" "))));
+        printer.data(&format!("would remove {}", place.file.display()));
+        return Ok(Exit::Done);
+    }
+    for line in place.stopping() {
+        if let Err(error) = run(desk, &line) {
+            printer.warn(&format!("failed to {}", acquit_run::harness::chain(&error)));
+        }
+    }
+    std::fs::remove_file(&place.file).map_err(|source| Error::File {
+        doing: "remove",
+        path: place.file.clone(),
+        source,
+    })?;
+    printer.data(&format!("removed {}", place.file.display()));
+    printer.say(&format!("{} is kept: it is yours", place.plan.environment.display()));
+    Ok(Exit::Done)
+}
+
+fn run(desk: &Desk, line: &[String]) -> Result<(), Error> {
+    let [program, args @ ..] = line else { return Ok(()) };
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    call(&desk.world, program, &args)?.must(program, &args)?;
+    Ok(())
+}
+
+/// Writes a file as a whole.
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    let file = |source| Error::File { doing: "write", path: path.to_owned(), source };
+    std::fs::create_dir_all(path.parent().unwrap_or(path)).map_err(file)?;
+    let new = path.with_extension("acquit-new");
+    std::fs::write(&new, text).map_err(file)?;
+    std::fs::rename(&new, path).map_err(file)
+}
+
+/// Writes a private file, unless there is one.
+fn write_new(path: &Path, text: &str) -> Result<(), Error> {
+    let file = |source| Error::File { doing: "write", path: path.to_owned(), source };
+    std::fs::create_dir_all(path.parent().unwrap_or(path)).map_err(file)?;
+    match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(mut new) => new.write_all(text.as_bytes()).map_err(file),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(file(error)),
+    }
+}

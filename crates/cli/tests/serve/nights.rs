@@ -1,0 +1,176 @@
+//! Nights: begun when they are due, once, with the day's category; budgets; several repositories; and a daemon that is killed.
+
+use acquit_testkit::repo::Repo;
+use rustix::process::Signal;
+
+use crate::common::{Sandbox, read, until};
+use crate::{FINDS, NOTHING, due, held, nights, tasks, today};
+
+#[test]
+fn a_night_that_is_due_is_run_once_and_reported() {
+    let config = today("category = \"refactoring\"") + "[report]\nfile = \"../night.md\"\n";
+    let sandbox = due(&config, FINDS);
+    let ran = sandbox.acquit(&["serve", "--once"]).must(0);
+    ran.said("night: night");
+    let night = &held(&sandbox)[0];
+    assert_eq!(night["state"]["type"], "over");
+    assert_eq!(night["category"], "refactoring");
+    let report = read(&sandbox.place("night.md"));
+    for line in
+        ["- Category: refactoring\n", "- Result: BRANCH_CREATED, branch `", "- Cost: $1.51\n", "- Duration: "]
+    {
+        assert!(report.contains(line), "no {line:?} in {report}");
+    }
+    assert!(sandbox.task().tried.is_empty());
+    assert_eq!(sandbox.refs("refs/heads/acquit").len(), 1, "one change, and no second one");
+    // Asked again, nothing more is due.
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    assert_eq!((held(&sandbox).len(), tasks(&sandbox)), (1, 1));
+}
+
+/// SPEC §8 [N]: "Zero or one merge request per run. `NO_IMPROVEMENT` with a reason per category."
+#[test]
+fn a_night_without_an_improvement_gives_a_reason_for_each_category() {
+    let config = today("category = \"docs\"") + "[report]\nfile = \"../night.md\"\n";
+    let sandbox = due(&config, NOTHING);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let report = read(&sandbox.place("night.md"));
+    // The day's category first, then the others in the order in which the workflow has them.
+    let reasons = "- Result: NO_IMPROVEMENT\n  - docs: all is covered\n  - tests: all is simple\n  - refactoring: all is told\n";
+    assert!(report.contains(reasons), "{report}");
+    assert_eq!(sandbox.refs("refs/heads/acquit"), [""; 0]);
+}
+
+/// SPEC §2 [N]: "`refactoring (fallback from tests)` is how a fallback is named everywhere."
+#[test]
+fn a_fallback_is_named_with_what_it_falls_back_from() {
+    let nothing = "[[analyze]]\nstep = [ { outcome = \"no_improvement\", payload = { summary = \"all is covered\" } } ]\n";
+    let config = today("category = \"tests\"") + "[report]\nfile = \"../night.md\"\n";
+    let sandbox = due(&config, &format!("{nothing}{FINDS}"));
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let report = read(&sandbox.place("night.md"));
+    assert!(report.contains("- Category: refactoring (fallback from tests)\n"), "{report}");
+}
+
+#[test]
+fn a_category_that_the_workflow_does_not_know_is_a_reason_in_the_report() {
+    let config = today("category = \"colours\"") + "[report]\nfile = \"../night.md\"\n";
+    let sandbox = due(&config, FINDS);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let report = read(&sandbox.place("night.md"));
+    assert!(
+        report.contains("begin with category = `colours`; it can be: tests, refactoring, docs"),
+        "{report}"
+    );
+}
+
+/// SPEC §9: "`kill -9` of any process at any moment loses nothing and repeats no effect".
+#[test]
+fn a_daemon_that_is_killed_again_and_again_makes_each_night_once() {
+    let sandbox = due(&today("category = \"tests\""), FINDS);
+    // Killed ever later, from before its first look to the middle of the work.
+    for wait in [0, 20, 40, 60, 80, 120, 160, 200, 300, 400] {
+        let daemon = sandbox.start(&["serve", "--once"]);
+        std::thread::sleep(std::time::Duration::from_millis(wait));
+        daemon.signal(Signal::KILL);
+        drop(daemon);
+    }
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let all = held(&sandbox);
+    assert!(all.len() == 1 && all[0]["state"]["type"] == "over", "{all:?}");
+    assert_eq!(tasks(&sandbox), 1);
+    assert_eq!(sandbox.task().state.word(), "done");
+}
+
+#[test]
+fn two_daemons_make_one_night() {
+    let sandbox = due(&today("category = \"tests\""), FINDS);
+    let both: Vec<_> = (0..3).map(|_| sandbox.start(&["serve", "--once"])).collect();
+    for daemon in both {
+        daemon.wait().must(0);
+    }
+    assert_eq!((held(&sandbox).len(), tasks(&sandbox)), (1, 1));
+}
+
+#[test]
+fn several_repositories_are_worked_on_and_one_that_cannot_be_is_told() {
+    let other = Repo::at("another", &[]);
+    let config = today(
+        "category = \"tests\"\nrepositories = [\".\", \"../nowhere\", \"@OTHER@\"]\norder = \"side by side\"",
+    ) + "[report]\nfile = \"../night.md\"\n";
+    let sandbox = due(&config.replace("@OTHER@", &other.path().to_string_lossy()), FINDS);
+    for file in ["acquit.toml", "workflows/flow.toml", "script.toml"] {
+        let text = read(&sandbox.repo.path().join(".acquit").join(file));
+        other.write(&format!(".acquit/{file}"), &text);
+    }
+    other.commit("with acquit");
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let report = read(&sandbox.place("night.md"));
+    assert_eq!(report.matches("BRANCH_CREATED").count(), 2, "{report}");
+    assert!(report.contains("### ../nowhere\n\n- Result: SKIPPED, failed to open "), "{report}");
+    assert!(report.contains("Cost in all: $3.02"), "{report}");
+}
+
+#[test]
+fn a_night_that_spent_its_budget_leaves_the_other_repositories_alone() {
+    let config = today("category = \"tests\"\nrepositories = [\".\", \".\"]\nbudget = 1.00")
+        + "[report]\nfile = \"../night.md\"\n";
+    let sandbox = due(&config, FINDS);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let report = read(&sandbox.place("night.md"));
+    assert!(report.contains("SKIPPED, the night's budget is spent"), "{report}");
+    assert_eq!(tasks(&sandbox), 1);
+}
+
+#[test]
+fn what_was_slept_through_is_noted_and_not_run() {
+    // Every hour, known since yesterday: 24 were due, and the newest of them counts only if it is not late.
+    let hourly = today("").replace(crate::minute(), &format!("{} * * * *", &crate::minute()[..2]));
+    let sandbox = due(&hourly, FINDS);
+    let store = rusqlite::Connection::open(sandbox.place("acquit/acquit.db")).unwrap();
+    store.execute("update schedules set since = since - 86400000", []).unwrap();
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let (all, run) = (nights(&sandbox), held(&sandbox));
+    assert!(all.len() >= 24 && run.len() == 1, "{} of {}", run.len(), all.len());
+    assert_eq!(all[0]["state"]["reason"], "its time was slept through");
+    assert_eq!(run[0], *all.last().unwrap());
+    assert_eq!(tasks(&sandbox), 1);
+}
+
+#[test]
+fn a_waiting_task_is_told_and_the_night_is_over() {
+    let asks =
+        "[[analyze]]\nstep = [ { outcome = \"needs_input\", payload = { question = \"Which one?\" } } ]\n";
+    let config = today("category = \"tests\"") + "[report]\nfile = \"../night.md\"\n";
+    let sandbox = due(&config, asks);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let report = until("a report", || Some(read(&sandbox.place("night.md"))).filter(|text| !text.is_empty()));
+    assert!(report.contains("- Result: NEEDS_YOU, Which one?"), "{report}");
+}
+
+#[test]
+fn a_schedule_can_be_run_by_hand() {
+    let sandbox = Sandbox::new(
+        &format!("{}\n{}", crate::common::SCRIPTED, today("").replace(crate::minute(), crate::SOME_DAY)),
+        crate::SHIFT,
+        FINDS,
+    );
+    sandbox.acquit(&["schedule", "run", "night", "--category", "docs"]).must(0).said("night begins now");
+    assert_eq!(held(&sandbox)[0]["category"], "docs");
+    assert_eq!(sandbox.task().state.word(), "done");
+    sandbox.acquit(&["schedule", "run", "nihgt"]).must(2).said("find the schedule `nihgt`; there are: night");
+}
+
+#[test]
+fn a_night_is_the_same_on_postgresql() {
+    let Some(database) = acquit_testkit::postgres::database_or_skip("a night on PostgreSQL") else { return };
+    let config = today("category = \"tests\"") + "[report]\nfile = \"../night.md\"\n";
+    let config = format!("{}\n{config}", crate::common::SCRIPTED);
+    let sandbox = Sandbox::new(&config, crate::SHIFT, FINDS).with("ACQUIT_STORE", database.url.clone());
+    sandbox.acquit(&["schedule", "run", "night"]).must(0);
+    let listed = sandbox.acquit(&["schedule", "list", "--json"]).must(0).json();
+    assert_eq!(listed[0]["last"]["state"]["type"], "over", "{listed}");
+    assert!(read(&sandbox.place("night.md")).contains("BRANCH_CREATED"));
+    sandbox.acquit(&["schedule", "pause", "night"]).must(0);
+    sandbox.acquit(&["schedule", "list"]).must(0).said("paused");
+}

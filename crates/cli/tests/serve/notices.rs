@@ -1,0 +1,199 @@
+//! Notices and reports: to ntfy, to a signed webhook, to a page; again after a failure, once after a kill, without a secret in any word.
+
+use std::sync::Mutex;
+
+use acquit_run::notify::verify;
+use acquit_testkit::receiver::Receiver;
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::common::{read, until};
+use crate::{FINDS, due, today};
+
+const KEY: &str = "a-very-secret-signing-key";
+const TOKEN: &str = "tk_very_secret_token_1";
+
+fn config(url: &str) -> String {
+    today("category = \"tests\"")
+        + &format!(
+            "[secrets]\nHOOK_KEY = {{ env = \"HOOK_KEY\" }}\nNTFY_TOKEN = {{ env = \"NTFY_TOKEN\" }}\n\
+             [notify.hook]\nkind = \"webhook\"\nurl = \"{url}/hook\"\nsecret = \"HOOK_KEY\"\n\
+             [notify.phone]\nkind = \"ntfy\"\nurl = \"{url}\"\ntopic = \"nights\"\ntoken = \"NTFY_TOKEN\"\n"
+        )
+}
+
+fn make_waiting_letters_due(sandbox: &crate::common::Sandbox) {
+    let store = rusqlite::Connection::open(sandbox.place("acquit/acquit.db")).unwrap();
+    store.execute("update outbox set due = 0, lease_until = null where state = 'waiting'", []).unwrap();
+}
+
+/// SPEC §8 [N]: "A report to ntfy".
+#[test]
+fn the_morning_report_reaches_ntfy_and_a_signed_webhook() {
+    let server = Receiver::start(|_, _| (200, "{}".to_owned()));
+    let sandbox = due(&config(&server.url), FINDS).with("HOOK_KEY", KEY).with("NTFY_TOKEN", TOKEN);
+    let ran = sandbox.acquit(&["serve", "--once"]).must(0);
+    let all = server.received();
+    let hook = all.iter().find(|request| request.path == "/hook").unwrap();
+    let (id, at) = (hook.header("acquit-id"), hook.header("acquit-timestamp").parse::<i64>().unwrap());
+    let signature = hook.header("acquit-signature");
+    assert_eq!(verify(KEY.as_bytes(), id, at, &hook.body, signature, at), Ok(()));
+    assert!(verify(b"another key", id, at, &hook.body, signature, at).is_err());
+    assert!(id.starts_with("night/night/"), "{id}");
+    assert_eq!(hook.json()["event"], "report");
+    let phone = all.iter().find(|request| request.path == "/").unwrap();
+    assert_eq!(phone.header("authorization"), format!("Bearer {TOKEN}"));
+    assert_eq!(phone.header("x-sequence-id").len(), 32);
+    let message = phone.json();
+    assert_eq!((&message["topic"], &message["markdown"]), (&json!("nights"), &json!(true)));
+    assert!(message["message"].as_str().unwrap().contains("- Category: tests"), "{message}");
+    assert!(message["title"].as_str().unwrap().contains("1 change proposed"), "{message}");
+    assert!(!format!("{}{}", ran.out, ran.err).contains("secret"), "{}", ran.err);
+}
+
+/// SPEC §6: "failures to deliver are retried and never disturb a leg".
+#[test]
+fn a_server_in_trouble_is_asked_again_and_no_secret_is_in_what_is_said_of_it() {
+    let server = Receiver::start(|request, _| match request.path.as_str() {
+        "/hook" => (503, format!("no {KEY} no {TOKEN}")),
+        _ => (200, String::new()),
+    });
+    let sandbox = due(&config(&server.url), FINDS).with("HOOK_KEY", KEY).with("NTFY_TOKEN", TOKEN);
+    let ran = sandbox.acquit(&["serve", "--once"]).must(0);
+    assert_eq!(sandbox.task().state.word(), "done");
+    ran.said("the server answered 503");
+    ran.said("again in 10s");
+    let store = std::fs::read(sandbox.place("acquit/acquit.db")).unwrap();
+    for secret in [KEY, TOKEN] {
+        assert!(!format!("{}{}", ran.out, ran.err).contains(secret), "{}", ran.err);
+        assert!(!store.windows(secret.len()).any(|window| window == secret.as_bytes()), "in the store");
+    }
+    let before = server.received().iter().filter(|request| request.path == "/hook").count();
+    make_waiting_letters_due(&sandbox);
+    sandbox.acquit(&["serve", "--once"]).must(0).said("again in 20s");
+    assert_eq!(server.received().iter().filter(|request| request.path == "/hook").count(), before + 1);
+}
+
+#[test]
+fn a_message_whose_sender_was_killed_is_sent_again_under_the_same_id() {
+    // The first one is taken and never answered: its sender is killed meanwhile.
+    let server = Receiver::start(|request, before| {
+        if request.path == "/hook" && before == 0 {
+            std::thread::sleep(std::time::Duration::from_secs(3));
+            return (0, String::new());
+        }
+        (200, String::new())
+    });
+    let only_hook = config(&server.url).split("[notify.phone]").next().unwrap().to_owned();
+    let sandbox = due(&only_hook, FINDS).with("HOOK_KEY", KEY).with("NTFY_TOKEN", TOKEN);
+    let daemon = sandbox.start(&["serve"]);
+    until("the message", || (!server.received().is_empty()).then_some(()));
+    daemon.signal(Signal::KILL);
+    drop(daemon);
+    make_waiting_letters_due(&sandbox);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let first = server.received()[0].header("acquit-id").to_owned();
+    let same = server.received().iter().filter(|request| request.header("acquit-id") == first).count();
+    assert_eq!(same, 2, "once more, and then never again");
+}
+
+#[test]
+fn a_task_that_needs_a_person_is_told_once_and_what_happened_before_is_not_news() {
+    let server = Receiver::start(|_, _| (200, String::new()));
+    let asks =
+        "[[analyze]]\nstep = [ { outcome = \"needs_input\", payload = { question = \"Which one?\" } } ]\n";
+    let quiet = config(&server.url).replace(crate::minute(), crate::SOME_DAY);
+    let sandbox = due(&quiet, asks).with("HOOK_KEY", KEY).with("NTFY_TOKEN", TOKEN);
+    sandbox.acquit(&["run", "Old news"]).must(3);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    assert!(server.received().is_empty());
+    sandbox.acquit(&["run", "Do it"]).must(3);
+    for _ in 0..2 {
+        sandbox.acquit(&["serve", "--once"]).must(0);
+    }
+    let told: Vec<_> = server.received().into_iter().filter(|request| request.path == "/hook").collect();
+    assert_eq!(told.len(), 1);
+    let notice = told[0].json();
+    assert_eq!((&notice["event"], &notice["task"]), (&json!("needs_person"), &json!("T-2")));
+    assert!(
+        notice["text"].as_str().unwrap().contains("Which one?")
+            && notice["text"].as_str().unwrap().contains("acquit answer T-2")
+    );
+}
+
+/// SPEC §8 [N]: "and, where configured, to a Confluence page".
+#[test]
+fn a_page_of_confluence_gets_each_report_once_also_when_others_write_it_meanwhile() {
+    /// The page as the server has it: version and body.
+    struct Page {
+        version: u64,
+        body: String,
+        conflicts: u32,
+    }
+    let page = Mutex::new(Page { version: 7, body: "<p>ours &amp; theirs</p>".to_owned(), conflicts: 2 });
+    let server = Receiver::start(move |request, _| {
+        let mut page = page.lock().unwrap();
+        if request.header("authorization") != "Basic Ym90QGV4YW1wbGUuY29tOnRrX3Zlcnlfc2VjcmV0X3Rva2VuXzE=" {
+            return (401, "{}".to_owned());
+        }
+        let shown = |page: &Page| {
+            json!({ "id": "42", "title": "Nights", "version": { "number": page.version }, "body": { "storage": { "value": page.body } } }).to_string()
+        };
+        match (request.method.as_str(), request.path.as_str()) {
+            ("GET", "/wiki/api/v2/pages/42?body-format=storage") => (200, shown(&page)),
+            ("PUT", "/wiki/api/v2/pages/42") => {
+                let sent = request.json();
+                // Somebody else writes between reading and writing, twice.
+                if page.conflicts > 0 {
+                    page.conflicts -= 1;
+                    page.version += 1;
+                    page.body.push_str("<p>by a person</p>");
+                }
+                if sent["version"]["number"] != page.version + 1 {
+                    return (409, "{\"errors\":[]}".to_owned());
+                }
+                page.version += 1;
+                page.body = sent["body"]["value"].as_str().unwrap().to_owned();
+                (200, shown(&page))
+            }
+            _ => (404, "{}".to_owned()),
+        }
+    });
+    let config = today("category = \"tests\"")
+        + &format!(
+            "[secrets]\nWIKI = {{ env = \"WIKI\" }}\n[report.confluence]\nurl = \"{}/wiki\"\npage = \"42\"\nuser = \"bot@example.com\"\ntoken = \"WIKI\"\n",
+            server.url
+        );
+    let sandbox = due(&config, FINDS).with("WIKI", TOKEN);
+    sandbox.acquit(&["schedule", "run", "night"]).must(0);
+    let puts = || server.received().into_iter().filter(|request| request.method == "PUT").collect::<Vec<_>>();
+    assert_eq!(puts().len(), 3, "two were too late");
+    let body = puts().pop().unwrap().json()["body"]["value"].as_str().unwrap().to_owned();
+    assert!(body.starts_with("<h2>night ") && body.contains("<li>Category: tests</li>"), "{body}");
+    assert!(
+        body.ends_with("<p>ours &amp; theirs</p><p>by a person</p><p>by a person</p>"),
+        "nobody's words are lost: {body}"
+    );
+    // Sent again, as after a kill, it is found there.
+    let store = rusqlite::Connection::open(sandbox.place("acquit/acquit.db")).unwrap();
+    store.execute("update outbox set state = 'waiting', due = 0, lease_until = null", []).unwrap();
+    let quiet =
+        read(&sandbox.repo.path().join(".acquit/acquit.toml")).replace(crate::minute(), crate::SOME_DAY);
+    sandbox.repo.write(".acquit/acquit.toml", &quiet);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    assert_eq!(puts().len(), 3);
+}
+
+#[test]
+fn bad_addresses_and_unknown_secrets_are_mistakes_with_a_hint() {
+    let config = "[notify.a]\nkind = \"webhook\"\nurl = \"https://user:password@host\"\nsecret = \"NO\"\n\
+                  [notify.b]\nkind = \"ntfy\"\ntopic = \"a b\"\nevents = [\"dnoe\"]\n";
+    let sandbox =
+        crate::common::Sandbox::new(&format!("{}\n{config}", crate::common::SCRIPTED), crate::SHIFT, FINDS);
+    let ran = sandbox.acquit(&["workflow", "check"]).must(2);
+    for words in ["this is no address", "unknown secret `NO`", "`a b` is not a topic", "unknown event `dnoe`"]
+    {
+        ran.said(words);
+    }
+}

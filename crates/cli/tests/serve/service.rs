@@ -1,0 +1,116 @@
+//! `acquit service`: what would be written and called, and what is said where the system's programs are not there.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::common::{Sandbox, read};
+use crate::{FINDS, SHIFT};
+
+fn sandbox() -> Sandbox {
+    Sandbox::new(crate::common::SCRIPTED, SHIFT, FINDS)
+}
+
+/// A program of that name, first in PATH, which writes down what it is called with.
+fn stand_in(sandbox: &Sandbox, name: &str, code: i32) {
+    let folder = sandbox.place("bin");
+    fs::create_dir_all(&folder).unwrap();
+    let log = sandbox.place("called");
+    fs::write(
+        folder.join(name),
+        format!("#!/bin/sh\necho \"{name} $*\" >> '{}'\nexit {code}\n", log.display()),
+    )
+    .unwrap();
+    fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn with_path(sandbox: Sandbox) -> Sandbox {
+    let path = format!("{}:/usr/bin:/bin", sandbox.place("bin").display());
+    sandbox.with("PATH", path)
+}
+
+#[test]
+fn a_dry_run_shows_the_unit_and_the_calls_and_writes_nothing() {
+    let sandbox = sandbox();
+    let ran = sandbox.acquit(&["service", "install", "--dry-run"]).must(0);
+    for words in [
+        "[Service]",
+        "KillMode=process",
+        " serve\n",
+        "systemctl --user enable --now acquit.service",
+        "loginctl enable-linger tester",
+    ] {
+        ran.said(words);
+    }
+    assert!(!sandbox.place("home/.config").exists());
+    let system = sandbox.acquit(&["service", "install", "--system", "--dry-run"]).must(0);
+    system.said("User=tester");
+    system.said("systemctl enable --now acquit.service");
+}
+
+#[test]
+fn an_installed_service_is_written_known_and_removed_again() {
+    let sandbox = sandbox();
+    stand_in(&sandbox, "systemctl", 0);
+    stand_in(&sandbox, "loginctl", 0);
+    let sandbox = with_path(sandbox);
+    sandbox.acquit(&["service", "status"]).must(1).said("not installed");
+    sandbox.acquit(&["service", "install"]).must(0).said("installed ");
+    let unit = read(&sandbox.place("home/.config/systemd/user/acquit.service"));
+    assert!(unit.contains("ACQUIT_HOME=") && unit.contains("WorkingDirectory="), "{unit}");
+    let environment = sandbox.place("home/.config/acquit/service.env");
+    assert_eq!(fs::metadata(&environment).unwrap().permissions().mode() & 0o777, 0o600);
+    fs::write(&environment, "KEY=mine\n").unwrap();
+    sandbox.acquit(&["service", "install"]).must(0);
+    assert_eq!(read(&environment), "KEY=mine\n", "what a person wrote there stays");
+    sandbox.acquit(&["service", "status"]).must(0).said("running");
+    sandbox.acquit(&["service", "uninstall"]).must(0).said("removed ");
+    assert!(!sandbox.place("home/.config/systemd/user/acquit.service").exists() && environment.exists());
+    let called = read(&sandbox.place("called"));
+    for line in [
+        "systemctl --user daemon-reload",
+        "systemctl --user enable --now acquit.service",
+        "loginctl enable-linger tester",
+        "systemctl --user is-active acquit.service",
+        "systemctl --user disable --now acquit.service",
+    ] {
+        assert!(called.contains(line), "no {line:?} in {called}");
+    }
+}
+
+#[test]
+fn where_systemd_is_not_there_it_is_said() {
+    let sandbox = sandbox();
+    fs::create_dir_all(sandbox.place("bin")).unwrap();
+    let path = sandbox.place("bin").display().to_string();
+    // Git is needed to find the repository; nothing else is there.
+    std::os::unix::fs::symlink("/usr/bin/git", sandbox.place("bin/git")).unwrap();
+    let sandbox = sandbox.with("PATH", path);
+    sandbox.acquit(&["service", "install"]).must(5).said("run systemctl: is it installed");
+}
+
+#[test]
+fn without_linger_it_is_told_what_that_means() {
+    let sandbox = sandbox();
+    stand_in(&sandbox, "systemctl", 0);
+    stand_in(&sandbox, "loginctl", 1);
+    let sandbox = with_path(sandbox);
+    sandbox.acquit(&["service", "install"]).must(0).said("it ends when you log out");
+}
+
+#[test]
+fn systemd_itself_finds_no_mistake_in_the_unit() {
+    if !std::path::Path::new("/usr/bin/systemd-analyze").exists() {
+        return;
+    }
+    let sandbox = sandbox();
+    let ran = sandbox.acquit(&["service", "install", "--dry-run"]).must(0);
+    let unit = sandbox.place("acquit.service");
+    fs::write(&unit, ran.out).unwrap();
+    let said = std::process::Command::new("/usr/bin/systemd-analyze")
+        .args(["verify", "--user"])
+        .arg(&unit)
+        .output()
+        .unwrap();
+    let words = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(!words.contains("acquit.service:"), "{words}");
+}

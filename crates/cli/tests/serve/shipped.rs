@@ -1,0 +1,65 @@
+//! The night shift as it comes with acquit, begun by its schedule, on two nights.
+
+use crate::common::{Sandbox, read};
+use crate::{make_due, minute};
+
+/// A project with one gate, and a schedule that names a category for every day.
+fn project(script: &str) -> Sandbox {
+    let config = format!(
+        "agent = \"bot\"\n[agents.bot]\nadapter = \"scripted\"\nscript = \"script.toml\"\n\
+         [gates.check]\nrun = \"test -e good.txt\"\nkind = \"test\"\n\
+         [[schedule]]\nname = \"night\"\ncron = \"{}\"\nzone = \"UTC\"\nworkflow = \"nightshift\"\ntitle = \"Night shift\"\n\
+         category = {{ mon = \"docs\", tue = \"docs\", wed = \"docs\", thu = \"docs\", fri = \"docs\", sat = \"docs\", sun = \"docs\" }}\n\
+         [report]\nfile = \"../night.md\"\n",
+        minute()
+    );
+    let unused = "[stages.only]\nmode = \"implement\"\non = { pr_ready = \"done\" }\n";
+    let sandbox = Sandbox::new(&config, unused, script);
+    make_due(&sandbox);
+    sandbox
+}
+
+const FINDS: &str = r#"
+[[analyze]]
+[[analyze.step]]
+output = "plan.md"
+content = "write good.txt"
+[[analyze.step]]
+outcome = "plan_complete"
+payload = { summary = "x", candidates = [{ files = ["good.txt"], description = "Say what is good", rationale = "r" }] }
+[[implement]]
+[[implement.step]]
+write = "good.txt"
+content = "good\n"
+[[implement.step]]
+usage = { model = "m", input = 1000, output = 20, cost_micros = 250000 }
+[[implement.step]]
+outcome = "pr_ready"
+payload = { summary = "done" }
+[[describe]]
+[[describe.step]]
+outcome = "described"
+payload = { title = "Say what is good", summary = "x", alternatives = ["nothing else"] }
+"#;
+
+#[test]
+fn the_shipped_night_shift_runs_by_its_schedule_and_proposes_nothing_twice() {
+    let sandbox = project(FINDS);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let report = read(&sandbox.place("night.md"));
+    for line in ["- Category: docs\n", "- Result: BRANCH_CREATED, branch `night-shift/", "- Cost: $0.25\n"] {
+        assert!(report.contains(line), "no {line:?} in {report}");
+    }
+    // The next night's analyst has the same idea in every category, and is refused each time.
+    sandbox.acquit(&["schedule", "run", "night"]).must(0);
+    let report = read(&sandbox.place("night.md"));
+    let newest = report.split("\n<!-- acquit").next().unwrap();
+    assert!(newest.contains("- Result: NO_IMPROVEMENT\n  - docs: "), "{newest}");
+    for category in ["docs", "tests", "refactoring", "security", "performance"] {
+        assert!(newest.contains(&format!("  - {category}: ")), "no {category} in {newest}");
+    }
+    let shown = sandbox.acquit(&["task", "show", "T-2", "--json"]).must(0).json();
+    let first = shown["task"]["past"][0]["ending"]["reason"].as_str().unwrap().to_owned();
+    assert!(first.contains("was proposed before (T-1"), "{first}");
+    assert_eq!(sandbox.refs("refs/heads/night-shift").len(), 1, "one request for one change");
+}

@@ -1,0 +1,93 @@
+//! The daemon as a process: it stops when asked, leaves legs alone, waits for them if it shall, and costs nothing while nothing is due.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::SHIFT;
+use crate::common::{SCRIPTED, Sandbox, read, until, until_file};
+
+/// Work that goes on until the test lets it.
+const WAITS: &str = r#"
+[[analyze]]
+step = [ { run = "touch '@ROOT@/began'; while [ ! -e '@ROOT@/go' ]; do sleep 0.05; done" }, { outcome = "no_improvement", payload = { summary = "x" } } ]
+"#;
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new(SCRIPTED, SHIFT, WAITS);
+    sandbox.acquit(&["task", "add", "Do it"]).must(0);
+    sandbox
+}
+
+#[test]
+fn a_task_that_was_added_is_run_by_the_daemon_and_outlives_it() {
+    let sandbox = sandbox();
+    let daemon = sandbox.start(&["serve"]);
+    until_file(&sandbox.place("began"));
+    daemon.signal(Signal::TERM);
+    let begun = Instant::now();
+    daemon.wait().must(0).said("stops; 1 tasks go on by themselves");
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    // Another one takes it as it is.
+    let daemon = sandbox.start(&["serve"]);
+    until("its first look", || daemon.err().contains("looks after").then_some(()));
+    std::fs::write(sandbox.place("go"), "").unwrap();
+    until("the task's end", || (sandbox.task().state.word() == "no_improvement").then_some(()));
+    daemon.signal(Signal::INT);
+    daemon.wait().must(0);
+    let legs = sandbox.legs();
+    assert!(legs.iter().all(|leg| leg.state == acquit_core::leg::State::Passed), "none was lost: {legs:?}");
+}
+
+#[test]
+fn a_daemon_that_drains_waits_for_its_legs() {
+    let sandbox = sandbox();
+    let daemon = sandbox.start(&["serve", "--drain"]);
+    until_file(&sandbox.place("began"));
+    daemon.signal(Signal::TERM);
+    until("that it heard", || daemon.err().contains("waits for 1 tasks").then_some(()));
+    std::fs::write(sandbox.place("go"), "").unwrap();
+    daemon.wait().must(0);
+    assert_ne!(sandbox.task().state.word(), "working");
+}
+
+#[test]
+fn a_harness_that_is_killed_is_found_and_its_task_goes_on() {
+    let sandbox = sandbox();
+    let daemon = sandbox.start(&["serve"]);
+    until_file(&sandbox.place("began"));
+    let owner = sandbox.legs()[0].owner.clone().unwrap();
+    crate::common::processes::signal(owner.pid, Signal::KILL);
+    std::fs::write(sandbox.place("go"), "").unwrap();
+    until("the task's end", || (sandbox.task().state.word() == "no_improvement").then_some(()));
+    assert_eq!(sandbox.legs()[0].state, acquit_core::leg::State::Lost);
+    daemon.signal(Signal::TERM);
+    daemon.wait().must(0);
+}
+
+#[test]
+fn an_idle_daemon_costs_next_to_nothing() {
+    let sandbox = Sandbox::new(SCRIPTED, SHIFT, WAITS);
+    let daemon = sandbox.start(&["serve"]);
+    until("its first look", || daemon.err().contains("looks after").then_some(()));
+    let used = || {
+        let stat = read(std::path::Path::new(&format!("/proc/{}/stat", daemon.pid())));
+        let fields: Vec<u64> = stat
+            .rsplit(')')
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .map(|field| field.parse().unwrap())
+            .collect();
+        fields.iter().sum::<u64>()
+    };
+    let before = used();
+    std::thread::sleep(Duration::from_secs(5));
+    // In ticks of a hundredth of a second: two percent of one processor would be ten.
+    let ticks = used() - before;
+    assert!(ticks <= 10, "{ticks} ticks in five seconds");
+    daemon.signal(Signal::TERM);
+    daemon.wait().must(0);
+}

@@ -1,0 +1,119 @@
+//! Reads gates and budgets: of a workflow, and of the project, whose gates every workflow can name.
+
+use super::check;
+use crate::config;
+use crate::config::toml::{At, Source, Table};
+use crate::failure::kind;
+use crate::gate::check::{Plain, Tests, UnknownKind};
+use crate::gate::{Check, Command, Gate, Manner, Reuse, Severity};
+use crate::ids::Name;
+use crate::time::Span;
+
+/// What stands for all gates of the project in a stage's list.
+pub(super) const PROJECT: &str = "project";
+
+/// What stands for all gates of the project, of `tdd` only that nothing breaks.
+pub(super) const UNBROKEN: &str = "unbroken";
+
+/// The highest budget: what fails a hundred times will not succeed the next time, and each try costs money.
+const MOST_RETRIES: u32 = 100;
+
+/// How long a gate may take if it does not say: longer than most test suites.
+const GATE_TIMEOUT: Span = Span::mins(10);
+
+/// Reads `[budgets]`.
+pub(crate) fn budgets(table: Table<'_, '_>) -> Vec<(At<Name>, u32)> {
+    // A budget whose limit is wrong is still declared; the mistake is noted.
+    let entries = table.named_entries().into_iter();
+    entries.map(|(name, value)| (name, value.count(MOST_RETRIES).unwrap_or(0))).collect()
+}
+
+/// Reads a gate. One that could not be read is still declared, so that the stages that name it are not blamed.
+pub(crate) fn gate(
+    name: Name,
+    table: Option<Table<'_, '_>>,
+    budgets: &[(At<Name>, u32)],
+    usual: &[Name],
+) -> Gate {
+    const SEVERITIES: [(&str, Severity); 2] = [("error", Severity::Error), ("warning", Severity::Warning)];
+    let unread = || Check::Command(Plain { run: Command::Program(Vec::new()), report: None });
+    let Some(table) = table else {
+        let kind = Name::literal("gate");
+        return Gate {
+            name,
+            check: unread(),
+            kind,
+            severity: Severity::Error,
+            timeout: GATE_TIMEOUT,
+            network: None,
+            manner: Manner::default(),
+            reuse: Reuse::default(),
+        };
+    };
+    let mut table = table.named(format!("gate `{name}`"));
+    let check = Check::read(&mut table);
+    let known = |word: &str| {
+        let declared = budgets.iter().any(|(budget, _)| budget.value == *word);
+        let declared = declared || usual.iter().any(|budget| *budget == *word);
+        declared || kind::DEFAULTS.iter().any(|(budget, _)| *budget == word)
+    };
+    let kind = table.name("kind").map(|kind| {
+        if !known(kind.value.as_str()) {
+            let names = kind::DEFAULTS.iter().map(|(name, _)| *name);
+            let names = names.chain(usual.iter().map(Name::as_str));
+            let names = names.chain(budgets.iter().map(|(budget, _)| budget.value.as_str()));
+            check::report_budget(table.source, &kind, names);
+        }
+        kind.value
+    });
+    let by_name = || if known(name.as_str()) { name.clone() } else { Name::literal("gate") };
+    let kind = kind.unwrap_or_else(by_name);
+    let severity = table.word("severity", &SEVERITIES).map_or(Severity::Error, |severity| severity.value);
+    let timeout = table.span("timeout").unwrap_or(GATE_TIMEOUT);
+    let network = table.word("network", &config::NETWORKS).map(|network| network.value);
+    let manner = manner(&mut table, check.as_ref().ok().and_then(Option::as_ref));
+    let reuse = match table.flag("cache") {
+        Some(cache) if !cache.value => Reuse::Never,
+        Some(_) | None => Reuse::SameTree,
+    };
+    let check = match check {
+        Ok(check) => {
+            table.finish();
+            check
+        }
+        // Of a check that is not known any key may be meant.
+        Err(UnknownKind) => None,
+    };
+    Gate { name, check: check.unwrap_or_else(unread), kind, severity, timeout, network, manner, reuse }
+}
+
+/// `parallel`: only a command is one thing that can run beside others.
+fn manner(table: &mut Table<'_, '_>, check: Option<&Check>) -> Manner {
+    let Some(parallel) = table.flag("parallel").filter(|flag| flag.value) else { return Manner::Alone };
+    if let Some(check) = check
+        && !matches!(check, Check::Command(_))
+    {
+        let what = format!("a gate with check = \"{}\" cannot run beside others", check.word());
+        let hint = "only commands can; this one runs by itself, without `parallel`".to_owned();
+        table.source.report(parallel.place, what, Some(hint));
+    }
+    Manner::AtOnce
+}
+
+/// Notes a gate that has the name of all of them.
+pub(crate) fn refuse_project(source: &Source<'_>, name: &At<Name>) {
+    if name.value == *PROJECT || name.value == *UNBROKEN {
+        let hint = "it stands for all gates of the project; choose another name".to_owned();
+        source.report(name.place, format!("a gate cannot be named `{}`", name.value), Some(hint));
+    }
+}
+
+/// The project's gates for work that adds no behaviour, such as a refactoring: no new test has to have been red, but everything
+/// that passed must pass.
+pub(super) fn unbroken(gate: &Gate) -> Gate {
+    let Check::Tdd(tdd) = &gate.check else { return gate.clone() };
+    let name = format!("{}-{UNBROKEN}", gate.name);
+    let check = Check::Tests(Tests::of(tdd));
+    // A name that is too long for its ending stays as it is: the stage that names this one does not run the other.
+    Gate { name: name.parse().unwrap_or_else(|_| gate.name.clone()), check, ..gate.clone() }
+}

@@ -1,0 +1,223 @@
+//! The text of a request, whatever went into it: nothing in it is alive but its own mark, and it fits.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::collections::BTreeMap;
+
+use acquit_core::agent::Usage;
+use acquit_core::artifact::{Artifact, DiffStats};
+use acquit_core::delivery::{Account, LIMIT, Marker, Whose, body, title};
+use acquit_core::gate::{Evidence, Severity, Verdict, Weight};
+use acquit_core::ids::Name;
+use acquit_core::leg::{Ending, Entry, Past, Purpose};
+use acquit_core::outcome::{Outcome, Source};
+use acquit_core::task::{Base, Project, Seed, Task, Wish};
+use acquit_core::time::{Span, Timestamp};
+use proptest::prelude::*;
+use regex::Regex;
+
+/// What forges act on, written down from their side.
+const ALIVE: [&str; 12] = [
+    r"@[\w-]",
+    r"#[0-9]",
+    r"![0-9\[]",
+    r"\b(?:[Gg][Hh]|[A-Z][A-Z0-9_]+)-[0-9]",
+    r"&#?[0-9A-Za-z]",
+    r"<[A-Za-z/!?]",
+    r"[A-Za-z]://",
+    r"(?i)www\.\w",
+    r"\][(\[:]",
+    r"(?m)^[\s>*+-]*/[A-Za-z]",
+    r"(?i)(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+(?:[\w./-]*#|GH-|https?://)[0-9]",
+    r"\[[a-z_]+:[0-9]",
+];
+
+fn seed(text: &str) -> Seed {
+    Seed {
+        id: "T-12".parse().unwrap(),
+        wish: Wish {
+            title: text.to_owned(),
+            description: text.to_owned(),
+            priority: 0,
+            size: None,
+            complexity: None,
+            tags: Vec::new(),
+            variables: BTreeMap::new(),
+            metadata: BTreeMap::new(),
+        },
+        project: Project { name: "widget".to_owned(), path: "/srv/widget".to_owned() },
+        workflow: Name::literal("flow"),
+        base: Base { branch: Some("main".to_owned()), commit: "a".repeat(40) },
+        branch: "acquit/x-T-12".to_owned(),
+        created: Timestamp(1),
+    }
+}
+
+/// A task into which a text of others got wherever one can.
+fn task(text: &str) -> (Task, Vec<Verdict>) {
+    let mut task = Task::new(seed(text));
+    let payload = serde_json::json!({ "alternatives": [text, { "name": text, "why": text }] });
+    task.past.push(Past {
+        number: 1,
+        entry: Entry { stage: Name::literal("code"), purpose: Purpose::Work },
+        ending: Ending::Passed {
+            outcome: Outcome { name: Name::literal("pr_ready"), payload, source: Source::Harness },
+        },
+        usage: Usage {
+            model: Some(text.to_owned()),
+            input: 7,
+            cost_micros: Some(20_000),
+            ..Usage::default()
+        },
+        session: None,
+    });
+    task.learnings = vec![text.to_owned(); 20];
+    task.artifacts = vec![
+        Artifact::Diff(DiffStats { files: 1, insertions: 2, deletions: 3 }),
+        Artifact::Plan { text: format!("# Plan\n{text}\n## Alternatives\n{text}\n## Rest\n") },
+    ];
+    let mut evidence = Evidence::default();
+    evidence.figure(text, text);
+    evidence.figure("of the change", 3);
+    evidence.figure("assert-red", 2);
+    evidence.find(Weight::Noted, "rule", text, None);
+    let verdict = Verdict {
+        reused: None,
+        gate: Name::literal("tdd"),
+        passed: true,
+        severity: Severity::Error,
+        command: text.to_owned(),
+        ended: "exit 0".to_owned(),
+        took: Span::secs(3),
+        output: String::new(),
+        failure: None,
+        evidence,
+        tail: text.to_owned(),
+    };
+    (task, vec![verdict])
+}
+
+fn written(text: &str) -> (Marker, String) {
+    let (task, verdicts) = task(text);
+    let marker = Marker::of(&task.seed);
+    let commit = "b".repeat(40);
+    let account = Account {
+        task: &task,
+        verdicts: &verdicts,
+        commit: &commit,
+        branch: &task.seed.branch,
+        marker: &marker,
+    };
+    let text = body(&account);
+    (marker, text)
+}
+
+/// The text between the marks.
+fn inside(text: &str) -> &str {
+    let start = text.find("-->\n").unwrap() + 4;
+    &text[start..text.rfind("\n<!-- /acquit -->").unwrap()]
+}
+
+#[test]
+fn a_request_tells_the_whole_story() {
+    let (marker, text) = written("Add a flag");
+    for words in [
+        "## What was asked\n\n> Add a flag\n",
+        "1 files, +2 −3, as commit bbbbbbbbbbbb.",
+        "> - Add a flag\n",
+        "8 earlier ones are left out.",
+        "| tdd | passed |",
+        "**Red before, green now:** of 3 tests of this change, 2 failed by an assertion",
+        "```sh\ngit fetch origin acquit/x-T-12\ngit checkout bbbb",
+        "$0.02 by the agents' own figures",
+        "## Alternatives considered\n\n> - Add a flag\n> - Add a flag: Add a flag\n",
+    ] {
+        assert!(text.contains(words), "{words:?} is not in\n{text}");
+    }
+    assert_eq!(marker.whose(&text), Whose::Ours);
+    assert_eq!(Marker::of(&seed("Add a flag")), marker, "the same task has the same mark");
+    assert_ne!(Marker::of(&seed("Another")), marker);
+}
+
+#[test]
+fn work_that_no_gate_saw_is_said_to_be_unproven() {
+    let (task, _) = task("x");
+    let marker = Marker::of(&task.seed);
+    let account = Account { task: &task, verdicts: &[], commit: "c", branch: "b", marker: &marker };
+    assert!(body(&account).contains("nothing of it is proven"));
+}
+
+#[test]
+fn however_much_there_is_it_fits() {
+    for text in
+        ["x".repeat(1 << 20), "@a#1 ".repeat(200_000), "\u{202e}".repeat(100_000), "é\n".repeat(500_000)]
+    {
+        let (marker, text) = written(&text);
+        assert!(text.chars().count() <= LIMIT && text.len() <= LIMIT, "{}", text.len());
+        assert_eq!(marker.whose(&text), Whose::Ours);
+        assert!(text.contains("## Proof"), "what counts most is not what is left out");
+    }
+}
+
+fn pieces() -> impl Strategy<Value = String> {
+    let dangerous = prop::sample::select(vec![
+        "@",
+        "#",
+        "!",
+        "&",
+        "<",
+        "[",
+        "]",
+        "(",
+        ":",
+        "/",
+        "//",
+        "-",
+        "12",
+        "GH",
+        "www",
+        ".",
+        "closes ",
+        "fixes: ",
+        "\n",
+        " ",
+        ">",
+        "|",
+        "\\",
+        "`",
+        "```",
+        "<!-- acquit: T-12 ",
+        "-->",
+        "<!-- /acquit -->",
+        "ada",
+        "\r",
+        "https",
+        "/merge",
+        "64;",
+        "PROJ",
+        "~~~",
+        "# Proof\n",
+        "\u{200b}",
+    ]);
+    let piece =
+        prop_oneof![8 => dangerous.prop_map(str::to_owned), 1 => any::<char>().prop_map(String::from)];
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn no_text_of_others_is_alive_in_a_request(text in pieces()) {
+        let alive: Vec<Regex> = ALIVE.iter().map(|pattern| Regex::new(pattern).unwrap()).collect();
+        let (marker, whole) = written(&text);
+        let part = inside(&whole);
+        for pattern in &alive {
+            let found = pattern.find(part).map(|found| found.as_str().to_owned());
+            prop_assert_eq!(found, None, "{} in {}", pattern, part);
+            let found = pattern.find(&title(&text)).map(|found| found.as_str().to_owned());
+            prop_assert_eq!(found, None, "{} in the title", pattern);
+        }
+        prop_assert_eq!(whole.matches("<!--").count(), 2, "no mark but ours");
+        prop_assert_eq!(marker.replace(&whole, "x"), "x", "nothing of it is left behind");
+    }
+}

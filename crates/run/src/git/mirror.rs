@@ -1,0 +1,194 @@
+//! Mirrors: repositories that are known by an address, kept below acquit's own folder and brought up to date before they are used.
+//!
+//! A mirror is a bare repository. One is made beside its place and moved there when it is whole, so that half of one is never used;
+//! whoever makes or refreshes it holds a lock that ends with the process. Branches of acquit's own, which tasks leave in it, are not
+//! overwritten by those of the remote.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::{Error, Git, is_ref_name, push::Way};
+use crate::pause::pause;
+
+/// How long to wait for somebody else who refreshes the same mirror: as long as a fetch may take.
+const PATIENCE: Duration = Duration::from_mins(10);
+/// How often the lock is asked for again.
+const AGAIN: Duration = Duration::from_millis(50);
+/// A lock of git's own that is older than any call of git may take was left by one that was killed.
+const STALE: Duration = Duration::from_mins(15);
+/// The longest part of a folder's name that people recognise the repository by.
+const READABLE: usize = 60;
+
+/// Whether this names a repository by its address; everything else is a path on this machine.
+pub fn is_address(text: &str) -> bool {
+    let scp = || {
+        let (host, path) = text.split_once(':')?;
+        let host_like = |c: char| c.is_ascii_alphanumeric() || "@.-_".contains(c);
+        (!host.is_empty()
+            && !path.starts_with("//")
+            && host.chars().all(host_like)
+            && host.contains(['@', '.']))
+        .then_some(())
+    };
+    ["https://", "http://", "ssh://", "file://"].iter().any(|scheme| text.starts_with(scheme))
+        || scp().is_some()
+}
+
+/// The name of a mirror's folder: what people know the repository by, and a number that no other address has.
+fn folder_name(url: &str) -> String {
+    let plain = url.trim_end_matches('/').trim_end_matches(".git");
+    let tail: String = plain
+        .rsplit(['/', ':'])
+        .take(2)
+        .map(|part| {
+            part.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-' || *c == '_').collect::<String>()
+        })
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("-");
+    let hash = plain.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{}-{hash:016x}.git", &tail[..tail.len().min(READABLE)])
+}
+
+impl Git {
+    /// The mirror of a remote below `folder`, made if there is none, and up to date.
+    pub fn mirror(&self, folder: &Path, way: &Way<'_>) -> Result<PathBuf, Error> {
+        let url = way.url;
+        if url.starts_with('-') || url.contains(char::is_control) {
+            return Err(Error::BadName { name: url.to_owned() });
+        }
+        let place = folder.join(folder_name(url));
+        let at = |path: &Path| {
+            let path = path.to_owned();
+            move |source| Error::Path { path, source }
+        };
+        fs::create_dir_all(folder).map_err(at(folder))?;
+        let _lock = lock(&place.with_extension("lock"))?;
+        if place.join("HEAD").is_file() {
+            clear_stale(&place.join("refs")).map_err(at(&place))?;
+            let _ = remove_stale(&place.join("packed-refs.lock"));
+            self.refresh(&place, way)?;
+            return Ok(place);
+        }
+        let new = place.with_extension("new");
+        match fs::remove_dir_all(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&new)(error)),
+            _ => {}
+        }
+        write_bare(&new, url).map_err(at(&new))?;
+        self.refresh(&new, way)?;
+        fs::rename(&new, &place).map_err(at(&place))?;
+        Ok(place)
+    }
+
+    fn refresh(&self, place: &Path, way: &Way<'_>) -> Result<(), Error> {
+        self.call("fetch")
+            .git_dir(place)
+            .reaching(way)
+            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--", way.url])
+            .args(["+refs/heads/*:refs/heads/*", "^refs/heads/acquit/*", "^refs/heads/night-shift/*"])
+            .run()?;
+        let listed = self.call("ls-remote").reaching(way).args(["--symref", "--", way.url, "HEAD"]).run()?;
+        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let head = text.lines().find_map(|line| line.strip_prefix("ref: ")?.strip_suffix("\tHEAD"));
+        // A remote without one, or with an odd one, leaves the mirror's as it was.
+        if let Some(head) = head.filter(|head| head.strip_prefix("refs/heads/").is_some_and(is_ref_name)) {
+            self.call("symbolic-ref").git_dir(place).args(["HEAD", head]).run()?;
+        }
+        Ok(())
+    }
+}
+
+/// An empty repository without a tree, which knows where it comes from. Written by hand: nothing of the machine's templates is in it.
+fn write_bare(place: &Path, url: &str) -> io::Result<()> {
+    fs::create_dir_all(place.join("objects/pack"))?;
+    fs::create_dir_all(place.join("objects/info"))?;
+    fs::create_dir_all(place.join("refs/heads"))?;
+    let url = url.replace('\\', "\\\\").replace('"', "\\\"");
+    let config = format!(
+        "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[remote \"origin\"]\n\turl = \"{url}\"\n"
+    );
+    fs::write(place.join("config"), config)?;
+    fs::write(place.join("HEAD"), "ref: refs/heads/main\n")
+}
+
+fn lock(path: &Path) -> Result<File, Error> {
+    let at = |source| Error::Path { path: path.to_owned(), source };
+    let file = File::options().create(true).truncate(false).write(true).open(path).map_err(at)?;
+    let begun = Instant::now();
+    loop {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(file),
+            Err(_) if begun.elapsed() < PATIENCE => pause(AGAIN),
+            Err(error) => return Err(at(error.into())),
+        }
+    }
+}
+
+/// Removes the locks that git processes left behind which were killed.
+fn clear_stale(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            clear_stale(&entry.path())?;
+        } else if entry.path().extension().is_some_and(|end| end == "lock") {
+            remove_stale(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[allow(clippy::disallowed_methods, reason = "the age of a file is measured by the clock that its disk has")]
+fn remove_stale(path: &Path) -> io::Result<()> {
+    let written = fs::metadata(path).and_then(|meta| meta.modified())?;
+    if SystemTime::now().duration_since(written).is_ok_and(|age| age > STALE) {
+        fs::remove_file(path)
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_told_from_paths() {
+        for address in [
+            "https://host/a.git",
+            "ssh://git@host:22/a",
+            "git@host:team/a.git",
+            "file:///srv/a.git",
+            "host.example:a",
+        ] {
+            assert!(is_address(address), "{address}");
+        }
+        for path in [".", "/src/app", "../app", "~/app", "app", "C:", "a b:c", "app:", ":x"] {
+            assert!(!is_address(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_mirror_is_called_so_that_people_know_it_and_none_is_called_like_another() {
+        let name = folder_name("git@forge.example:team/app.git");
+        assert!(
+            name.starts_with("team-app-") && Path::new(&name).extension().is_some_and(|end| end == "git"),
+            "{name}"
+        );
+        assert_eq!(name, folder_name("git@forge.example:team/app"), "with or without its end");
+        assert_ne!(name, folder_name("git@other.example:team/app.git"));
+        for odd in ["https://host/../../etc", "file:///", "https://h/ü/%00"] {
+            let name = folder_name(odd);
+            assert!(!name.contains('/') && !name.starts_with('.') && name.is_ascii(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What an agent would be told, without starting one: the same sections as in a leg, with secrets taken out.
+
+use acquit_core::config::Reporting;
+use acquit_core::context::{self, Memory, Parts, Section, Tools};
+use acquit_core::definition::Definition;
+use acquit_core::ids::LegId;
+use acquit_core::leg::Entry;
+use acquit_core::task::Task;
+use acquit_core::workflow::Work;
+
+use super::turn::date;
+use crate::agent;
+use crate::secrets::{self, Vault};
+use crate::world::World;
+
+/// The sections of the prompt that the task's next leg would get if it did this.
+pub fn preview(
+    world: &World,
+    task: &Task,
+    definition: &Definition,
+    entry: &Entry,
+) -> Result<Vec<Section>, context::Error> {
+    let config = &definition.config;
+    let leg = LegId { task: task.id(), number: task.legs + 1 };
+    let folder = world.leg_folder(leg);
+    let (handoff, output_dir) = (folder.handoff(), folder.output_dir());
+    let parts = Parts {
+        task,
+        definition,
+        entry,
+        leg,
+        date: &date((world.now)().0),
+        handoff_file: &handoff.to_string_lossy(),
+        output_dir: &output_dir.to_string_lossy(),
+        memory: Memory::None,
+        tools: tools(definition, entry),
+        // What a review is shown of the change stands in the workspace, which nobody touches for this.
+        change: None,
+    };
+    let mut sections = context::sections(&parts)?;
+    let redactor = secrets::known(&Vault::new(config, world), config, &world.environment);
+    for section in &mut sections {
+        section.text = redactor.text(&section.text);
+    }
+    Ok(sections)
+}
+
+/// How the stage's agent reports, where it is known which one that is.
+fn tools(definition: &Definition, entry: &Entry) -> Tools {
+    let stage = definition.workflow.stage(entry.stage.as_str());
+    let Some(Work::Agent(work)) = stage.map(|stage| &stage.work) else { return Tools::Absent };
+    let config = &definition.config;
+    let chosen = work.agent.as_ref().or(config.agent.as_ref()).and_then(|name| config.agents.get(name));
+    match chosen.and_then(|agent| agent::reports(agent).ok()) {
+        Some(Reporting::Tools) => Tools::Offered,
+        Some(Reporting::Structured) => Tools::Form,
+        Some(Reporting::File) | None => Tools::Absent,
+    }
+}

@@ -1,0 +1,138 @@
+//! One request with a JSON body, bounded in time and size. The address is the user's own; what answers is not trusted.
+
+use std::time::Duration;
+
+use acquit_core::agent::shorten;
+use ureq::http::{Request, Response};
+
+use super::Error;
+use crate::secrets::Secret;
+
+/// How long a whole request may take. Who is there answers in a second; a message can wait, the daemon should not.
+pub const TIME_LIMIT: Duration = Duration::from_secs(15);
+/// How long connecting may take.
+const CONNECT: Duration = Duration::from_secs(5);
+/// The longest answer that is read: a page of a wiki, with years of reports.
+const LONGEST: u64 = 8 * 1024 * 1024;
+/// How much of a server's words is shown.
+const WORDS: usize = 200;
+
+/// A value for `Authorization`. Has no `Debug`.
+pub(super) struct Login(String);
+
+/// A token as it is sent.
+pub(super) fn bearer(token: &Secret) -> Login {
+    Login(format!("Bearer {}", String::from_utf8_lossy(token.bytes())))
+}
+
+/// A name and a token as they are sent.
+pub(super) fn basic(user: &str, token: &Secret) -> Login {
+    let mut both = format!("{user}:").into_bytes();
+    both.extend_from_slice(token.bytes());
+    Login(format!("Basic {}", base64(&both)))
+}
+
+/// Sends JSON.
+pub(super) fn post(
+    url: &str,
+    headers: &[(&str, &str)],
+    login: Option<&Login>,
+    body: &str,
+) -> Result<String, Error> {
+    call("POST", url, headers, login, Some(body))
+}
+
+/// Sends JSON in place of what is there.
+pub(super) fn put(url: &str, login: &Login, body: &str) -> Result<String, Error> {
+    call("PUT", url, &[], Some(login), Some(body))
+}
+
+/// Asks for JSON.
+pub(super) fn get(url: &str, login: &Login) -> Result<String, Error> {
+    call("GET", url, &[], Some(login), None)
+}
+
+fn call(
+    method: &str,
+    url: &str,
+    headers: &[(&str, &str)],
+    login: Option<&Login>,
+    body: Option<&str>,
+) -> Result<String, Error> {
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .proxy(None)
+        .timeout_connect(Some(CONNECT))
+        .timeout_global(Some(TIME_LIMIT))
+        .user_agent(concat!("acquit/", env!("CARGO_PKG_VERSION")));
+    let agent: ureq::Agent = config.build().into();
+    let mut request = Request::builder().method(method).uri(url).header("Accept", "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    if let Some(Login(value)) = login {
+        request = request.header("Authorization", value);
+    }
+    // What cannot be put into a header is not shown: it may be the token.
+    let malformed = |_| {
+        Error::Away(
+            "the address, or what is sent with it, has characters that HTTP does not allow".to_owned(),
+        )
+    };
+    let answer = match body {
+        Some(body) => {
+            let request = request.header("Content-Type", "application/json").body(body.to_owned());
+            agent.run(request.map_err(malformed)?)
+        }
+        None => agent.run(request.body(()).map_err(malformed)?),
+    };
+    read(answer.map_err(|error| Error::Away(error.to_string()))?)
+}
+
+fn read(mut answer: Response<ureq::Body>) -> Result<String, Error> {
+    let status = answer.status().as_u16();
+    let seconds = answer.headers().get("Retry-After").and_then(|value| value.to_str().ok()?.parse().ok());
+    let text = answer.body_mut().with_config().limit(LONGEST).read_to_string();
+    if (200..300).contains(&status) {
+        return text.map_err(|error| Error::Away(error.to_string()));
+    }
+    let said = text.unwrap_or_default();
+    let plain: String =
+        said.chars().map(|c| if acquit_core::context::is_hidden(c) || c == '\n' { ' ' } else { c }).collect();
+    let words = match plain.trim() {
+        "" => String::new(),
+        said => format!(": {}", shorten(said, WORDS)),
+    };
+    Err(Error::Refused { status, words, after: seconds.map(Duration::from_secs) })
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let mut three = [0_u8; 3];
+        three[..chunk.len()].copy_from_slice(chunk);
+        let bits = u32::from_be_bytes([0, three[0], three[1], three[2]]);
+        for place in 0..4 {
+            let index = bits >> (18 - 6 * place) & 63;
+            let letter = if place <= chunk.len() { LETTERS[index as usize] } else { b'=' };
+            out.push(char::from(letter));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_login_is_written_as_others_read_it() {
+        for (plain, coded) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
+            assert_eq!(super::base64(plain.as_bytes()), coded);
+        }
+        assert_eq!(super::base64(&[0xfb, 0xff]), "+/8=");
+    }
+}

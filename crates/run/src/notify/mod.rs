@@ -1,0 +1,214 @@
+//! Telling people: one message of the outbox, sent by the way that the configuration names.
+//!
+//! A message is sent at least once. Whoever sends it may die between sending and writing that down, so each way has something by which
+//! a second one is known: ntfy replaces a message with the same sequence id, a webhook has the message's key in a header, a file and a page
+//! hold each report under its key. What went wrong is told in words that hold no secret and no address with one.
+
+mod confluence;
+mod file;
+mod http;
+mod sign;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use acquit_core::config::Config;
+use acquit_core::config::notify::{Told, Way};
+use acquit_core::store::{Delivery, Letter, Message};
+use serde::{Deserialize, Serialize};
+
+use crate::harness::chain;
+use crate::secrets::{Secret, Vault};
+use crate::world::World;
+
+pub use http::TIME_LIMIT;
+pub use sign::{REPLAY_WINDOW, Rejected, signature, verify};
+
+/// How long after a first failure; doubled with every further one.
+const FIRST: Duration = Duration::from_secs(10);
+/// The longest wait: a server that came back is noticed soon enough.
+const LONGEST: Duration = Duration::from_hours(1);
+/// So many tries take about half a day. What nobody took until then is old news.
+const MOST: u32 = 18;
+/// The channel of the file with reports.
+const FILE: &str = "report.file";
+/// The channel of the page with reports.
+const PAGE: &str = "report.confluence";
+/// What a channel of `[notify]` begins with.
+const NOTIFY: &str = "notify.";
+
+/// How long a message is held by who sends it: longer than a send can take.
+pub const LEASE: Duration = Duration::from_mins(5);
+
+/// Something that people are told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    /// What happened: a word of `events` in the configuration.
+    pub event: String,
+    /// In a line.
+    pub title: String,
+    /// The rest, as Markdown.
+    pub text: String,
+    /// Where more is to be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// The task, if it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The report for a page, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<String>,
+}
+
+/// The messages that tell of something, one for each way that wants to know. `key` identifies what is told.
+pub fn messages(config: &Config, told: Told, key: &str, notice: &Notice) -> Vec<Message> {
+    let to = |channel: String, notice: &Notice| {
+        let payload = serde_json::to_value(notice).unwrap_or_default();
+        Message { key: format!("{key}/{channel}"), channel, payload }
+    };
+    let brief = Notice { page: None, ..notice.clone() };
+    let channels = config.notices.channels.iter().filter(|(_, channel)| channel.events.contains(&told));
+    let mut all: Vec<Message> = channels.map(|(name, _)| to(format!("{NOTIFY}{name}"), &brief)).collect();
+    if told == Told::Report {
+        all.extend(config.notices.report.file.as_ref().map(|_| to(FILE.to_owned(), &brief)));
+        all.extend(config.notices.report.confluence.as_ref().map(|_| to(PAGE.to_owned(), notice)));
+    }
+    all
+}
+
+/// Why a message did not arrive.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("find the channel {0}: the configuration has none of that name any more")]
+    NoChannel(String),
+    #[error("understand the message")]
+    Form(#[source] serde_json::Error),
+    #[error("get what it is signed or sent with")]
+    Secret(#[source] crate::secrets::Error),
+    #[error("send it: {0}")]
+    Away(String),
+    #[error("send it: the server answered {status}{words}")]
+    Refused { status: u16, words: String, after: Option<Duration> },
+    #[error("understand what the server answered: {0}")]
+    Nonsense(&'static str),
+    #[error("write {}", path.display())]
+    File {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Sends a message, and says what became of it. `top` is where relative files of the configuration begin.
+pub fn deliver(world: &World, config: &Config, top: &Path, letter: &Letter) -> Delivery {
+    let vault = Vault::new(config, world);
+    let result = send(world, config, &vault, top, letter);
+    let Err(error) = result else { return Delivery::Done };
+    let redactor = crate::secrets::known(&vault, config, &world.environment);
+    let words = redactor.text(&format!("failed to {}", chain(&error)));
+    if is_final(&error) || letter.attempts >= MOST {
+        return Delivery::Never { error: words };
+    }
+    let asked = match &error {
+        Error::Refused { after, .. } => *after,
+        _ => None,
+    };
+    Delivery::Again {
+        error: words,
+        after: asked.unwrap_or_default().max(backoff(letter.attempts)).min(LONGEST),
+    }
+}
+
+/// How long to wait after so many tries.
+fn backoff(attempts: u32) -> Duration {
+    (FIRST * 2_u32.saturating_pow(attempts.saturating_sub(1).min(16))).min(LONGEST)
+}
+
+/// Whether trying again cannot help: the message itself is not wanted. A login or an address may be mended meanwhile.
+fn is_final(error: &Error) -> bool {
+    match error {
+        Error::Refused { status, .. } => matches!(status, 400 | 405 | 406 | 410 | 411 | 413..=415 | 422),
+        Error::NoChannel(_) | Error::Form(_) => true,
+        Error::Secret(_) | Error::Away(_) | Error::Nonsense(_) | Error::File { .. } => false,
+    }
+}
+
+fn send(world: &World, config: &Config, vault: &Vault<'_>, top: &Path, letter: &Letter) -> Result<(), Error> {
+    let Message { key, channel, payload } = &letter.message;
+    let notice: Notice = serde_json::from_value(payload.clone()).map_err(Error::Form)?;
+    let gone = || Error::NoChannel(channel.clone());
+    let secret = |name: &String| vault.resolve(name).map_err(Error::Secret);
+    match channel.as_str() {
+        FILE => {
+            let name = config.notices.report.file.as_deref().ok_or_else(gone)?;
+            file::add(&top.join(name), key, &notice.text)
+        }
+        PAGE => {
+            let page = config.notices.report.confluence.as_ref().ok_or_else(gone)?;
+            confluence::add(page, &secret(&page.token)?, key, notice.page.as_deref().unwrap_or_default())
+        }
+        other => {
+            let name = other.strip_prefix(NOTIFY).ok_or_else(gone)?;
+            let channel = config.notices.channels.get(name).ok_or_else(gone)?;
+            match &channel.way {
+                Way::Ntfy { url, topic, token } => {
+                    let token = token.as_ref().map(secret).transpose()?;
+                    ntfy(url, topic, token.as_ref(), key, &notice)
+                }
+                Way::Webhook { url, secret: name } => {
+                    webhook(url, &secret(name)?, key, &notice, (world.now)().0 / 1_000)
+                }
+            }
+        }
+    }
+}
+
+/// The most that ntfy takes as a message; longer ones become a file.
+const NTFY_TEXT: usize = 3_500;
+
+fn ntfy(url: &str, topic: &str, token: Option<&Secret>, key: &str, notice: &Notice) -> Result<(), Error> {
+    let urgent = notice.event == Told::NeedsPerson.word() || notice.event == Told::Failed.word();
+    let mut body = serde_json::json!({
+        "topic": topic,
+        "title": notice.title,
+        "message": acquit_core::agent::shorten(&notice.text, NTFY_TEXT),
+        "markdown": true,
+        "priority": if urgent { 4 } else { 3 },
+        "tags": [notice.event],
+    });
+    if let Some(link) = &notice.link {
+        body["click"] = serde_json::Value::from(link.as_str());
+    }
+    let id = sign::short(key);
+    let headers = [("X-Sequence-ID", id.as_str())];
+    let bearer = token.map(http::bearer);
+    http::post(url, &headers, bearer.as_ref(), &body.to_string()).map(drop)
+}
+
+fn webhook(url: &str, secret: &Secret, key: &str, notice: &Notice, seconds: i64) -> Result<(), Error> {
+    let body = serde_json::to_string(notice).map_err(Error::Form)?;
+    let at = seconds.to_string();
+    let signed = sign::signature_with(secret, key, seconds, &body);
+    let headers = [("Acquit-Id", key), ("Acquit-Timestamp", &at), ("Acquit-Signature", &signed)];
+    http::post(url, &headers, None, &body).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tries_come_ever_later_and_end() {
+        assert_eq!([1, 2, 3].map(|attempts| backoff(attempts).as_secs()), [10, 20, 40]);
+        assert_eq!(backoff(u32::MAX), LONGEST);
+        let all: Duration = (1..MOST).map(backoff).sum();
+        assert!((Duration::from_hours(6)..Duration::from_hours(24)).contains(&all), "{all:?}");
+    }
+
+    #[test]
+    fn a_message_that_is_not_wanted_is_not_sent_again_and_a_server_in_trouble_is_asked_again() {
+        let refused = |status| is_final(&Error::Refused { status, words: String::new(), after: None });
+        assert!([400, 410, 413, 422].into_iter().all(refused));
+        assert!(![401, 403, 404, 408, 409, 429, 500, 502, 503, 504].into_iter().any(refused));
+    }
+}

@@ -1,0 +1,209 @@
+//! What is written for systemd and launchd.
+
+use std::path::Path;
+
+use super::{Manager, Plan};
+
+/// A unit of systemd.
+pub fn systemd(plan: &Plan, manager: Manager) -> String {
+    let user = match (&plan.user, manager) {
+        (Some(user), Manager::SystemdSystem) => format!("User={}\n", plain(user)),
+        _ => String::new(),
+    };
+    // Only the machine's systemd knows when the network is there.
+    let network = match manager {
+        Manager::SystemdSystem => "Wants=network-online.target\nAfter=network-online.target\n",
+        Manager::SystemdUser | Manager::Launchd => "",
+    };
+    let target = match manager {
+        Manager::SystemdSystem => "multi-user.target",
+        Manager::SystemdUser | Manager::Launchd => "default.target",
+    };
+    let mut variables = String::new();
+    for (name, value) in &plan.variables {
+        variables.push_str(&format!("Environment={}\n", quoted(&format!("{name}={value}"), Dollar::Plain)));
+    }
+    format!(
+        "\
+[Unit]
+Description=acquit: schedules and tasks of coding agents
+{network}
+[Service]
+Type=exec
+{user}ExecStart={program} serve
+WorkingDirectory={folder}
+# Keys and tokens stand there, not here. It need not exist.
+EnvironmentFile=-{environment}
+{variables}Restart=on-failure
+RestartSec=10
+# Exit code 2 says that the configuration must be mended: starting again would not help.
+RestartPreventExitStatus=2
+# Legs are processes of their own and outlive a restart; the next daemon finds them.
+KillMode=process
+TimeoutStopSec=60
+
+[Install]
+WantedBy={target}
+",
+        program = quoted(&plan.program.to_string_lossy(), Dollar::Variable),
+        folder = unit_path(&plan.folder),
+        environment = unit_path(&plan.environment),
+    )
+}
+
+/// The label by which launchd knows the service.
+pub fn launchd_label(name: &str) -> String {
+    format!("dev.acquit.{}", plain(name))
+}
+
+/// A property list of launchd. It has no file of variables, so the shell reads it.
+pub fn launchd(plan: &Plan) -> String {
+    let word = |text: &str| format!("        <string>{}</string>\n", xml(text));
+    let line = format!(
+        "set -a; [ ! -r {file} ] || . {file}; set +a; exec {program} serve",
+        file = shell(&plan.environment.to_string_lossy()),
+        program = shell(&plan.program.to_string_lossy()),
+    );
+    let mut variables = String::new();
+    for (name, value) in &plan.variables {
+        variables.push_str(&format!(
+            "        <key>{}</key>\n        <string>{}</string>\n",
+            xml(name),
+            xml(value)
+        ));
+    }
+    format!(
+        "\
+<?xml version=\"1.0\" encoding=\"UTF-8\"?>
+<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">
+<plist version=\"1.0\">
+<dict>
+    <key>Label</key>
+    <string>{label}</string>
+    <key>ProgramArguments</key>
+    <array>
+{arguments}    </array>
+    <key>WorkingDirectory</key>
+    <string>{folder}</string>
+    <key>EnvironmentVariables</key>
+    <dict>
+{variables}    </dict>
+    <key>RunAtLoad</key>
+    <true/>
+    <key>KeepAlive</key>
+    <dict>
+        <key>SuccessfulExit</key>
+        <false/>
+    </dict>
+    <key>AbandonProcessGroup</key>
+    <true/>
+    <key>ThrottleInterval</key>
+    <integer>10</integer>
+    <key>StandardErrorPath</key>
+    <string>{log}</string>
+    <key>StandardOutPath</key>
+    <string>{log}</string>
+</dict>
+</plist>
+",
+        label = xml(&launchd_label(&plan.name)),
+        arguments = [word("/bin/sh"), word("-c"), word(&line)].concat(),
+        folder = xml(&plan.folder.to_string_lossy()),
+        log = xml(&plan.log.to_string_lossy()),
+    )
+}
+
+/// What an environment file begins with, where there is none.
+pub fn environment_file() -> &'static str {
+    "\
+# Variables for the acquit service, one NAME=value on each line: keys and tokens that [secrets] takes from the environment,
+# and PATH, if agents are installed where services do not look. Keep it readable by you alone (mode 600).
+#
+# PATH=/usr/local/bin:/usr/bin:/bin
+# ANTHROPIC_API_KEY=
+"
+}
+
+/// What `$` means in a setting.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dollar {
+    /// A variable: in a command.
+    Variable,
+    /// Itself: in a value.
+    Plain,
+}
+
+/// A word for a unit: systemd splits at blanks, and knows `%` everywhere and `$` in commands.
+fn quoted(text: &str, dollar: Dollar) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '%' => out.push_str("%%"),
+            '$' if dollar == Dollar::Variable => out.push_str("$$"),
+            '\n' => out.push_str("\\n"),
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}
+
+/// A path for a setting that takes one whole line: only `%` means something there.
+fn unit_path(path: &Path) -> String {
+    path.to_string_lossy().replace('%', "%%").replace('\n', " ")
+}
+
+/// A name without anything that could end it.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).collect()
+}
+
+fn shell(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+fn xml(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        Plan {
+            name: "acquit".to_owned(),
+            program: "/opt/a b/acquit".into(),
+            folder: "/src/my 100% app".into(),
+            environment: "/users/me/.config/acquit/service.env".into(),
+            user: Some("me".to_owned()),
+            log: "/users/me/.local/share/acquit/serve.log".into(),
+            variables: vec![("ACQUIT_HOME".to_owned(), "/data/it's <mine> & $x".to_owned())],
+        }
+    }
+
+    /// SPEC §8 [N]: "`acquit service install` (systemd, launchd) so that it really runs at night".
+    #[test]
+    fn the_texts_are_as_they_were_read_by_people() {
+        insta::assert_snapshot!("systemd_user", systemd(&plan(), Manager::SystemdUser));
+        insta::assert_snapshot!("systemd_system", systemd(&plan(), Manager::SystemdSystem));
+        insta::assert_snapshot!("launchd", launchd(&plan()));
+    }
+
+    #[test]
+    fn nothing_in_a_path_or_a_value_begins_a_line_or_a_tag_of_its_own() {
+        let evil = "x\n[Service]\nExecStart=/bin/evil \"' <key>a</key> %h $HOME";
+        let plan = Plan {
+            program: evil.into(),
+            folder: evil.into(),
+            environment: evil.into(),
+            user: Some(evil.to_owned()),
+            variables: vec![("A".to_owned(), evil.to_owned())],
+            ..plan()
+        };
+        let unit = systemd(&plan, Manager::SystemdSystem);
+        assert_eq!(unit.lines().filter(|line| line.starts_with("ExecStart=")).count(), 1, "{unit}");
+        assert_eq!(unit.lines().filter(|line| *line == "[Service]").count(), 1, "{unit}");
+        assert!(!launchd(&plan).contains("<key>a</key>"));
+    }
+}

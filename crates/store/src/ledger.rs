@@ -1,0 +1,116 @@
+//! What a database must be able to do with the rows of the daemon: schedules, nights, the outbox, marks.
+
+use acquit_core::ids::Fence;
+use acquit_core::night::Night;
+use acquit_core::store::{Letter, Message, Post, Standing};
+use acquit_core::time::Timestamp;
+
+use crate::record::{json, number, read};
+use crate::refusal::{Refusal, Result};
+use crate::tables::Touched;
+
+/// Rows of the daemon, as one transaction sees them.
+pub(crate) trait LedgerTables {
+    /// What is known of a schedule; `since` if nothing is, which then is known.
+    fn meet(&mut self, name: &str, since: Timestamp) -> Result<Standing>;
+    fn set_followed(&mut self, name: &str, since: Timestamp, paused: Option<Timestamp>) -> Result<()>;
+    fn insert_night(&mut self, night: &NightRow) -> Result<Touched>;
+    /// Writes a night whose version is the one before this one's.
+    fn update_night(&mut self, night: &NightRow) -> Result<Touched>;
+    /// The bodies of a schedule's nights, newest first.
+    fn nights_of(&mut self, schedule: &str, limit: u32) -> Result<Vec<String>>;
+    /// The bodies of nights in which something is left to do.
+    fn open_nights(&mut self, limit: u32) -> Result<Vec<String>>;
+    fn insert_message(&mut self, message: &MessageRow, now: Timestamp) -> Result<()>;
+    fn set_mark(&mut self, name: &str, value: i64) -> Result<()>;
+    fn mark(&mut self, name: &str) -> Result<Option<i64>>;
+    fn take(&mut self, now: Timestamp, lease_until: Timestamp) -> Result<Option<LetterRow>>;
+    fn deliver(&mut self, key: &str, fence: i64, to: &DeliveryRow<'_>) -> Result<()>;
+    fn letters(&mut self, limit: u32) -> Result<Vec<LetterRow>>;
+    fn next_letter(&mut self) -> Result<Option<i64>>;
+    /// Tasks with a leg that waits, and when it may be claimed.
+    fn ready(&mut self, limit: u32) -> Result<Vec<(i64, i64)>>;
+}
+
+/// The columns that [`LetterRow`] is read from, in its fields' order.
+macro_rules! letter_columns {
+    () => {
+        "key, channel, payload, state, due, attempts, fence, error"
+    };
+}
+pub(crate) use letter_columns;
+
+/// A night's row.
+pub(crate) struct NightRow {
+    pub(crate) schedule: String,
+    pub(crate) nominal: i64,
+    pub(crate) state: &'static str,
+    pub(crate) version: i64,
+    pub(crate) body: String,
+}
+
+impl NightRow {
+    pub(crate) fn of(night: &Night) -> Result<Self> {
+        Ok(Self {
+            schedule: night.schedule.to_string(),
+            nominal: night.nominal.0,
+            state: night.state.word(),
+            version: number(night.version),
+            body: json("night", night)?,
+        })
+    }
+}
+
+/// A message's row.
+pub(crate) struct MessageRow {
+    pub(crate) key: String,
+    pub(crate) channel: String,
+    pub(crate) payload: String,
+}
+
+impl MessageRow {
+    pub(crate) fn of(message: &Message) -> Result<Self> {
+        Ok(Self {
+            key: crate::record::plain(&message.key),
+            channel: crate::record::plain(&message.channel),
+            payload: json("message", &message.payload)?,
+        })
+    }
+}
+
+/// What becomes of a message's row.
+pub(crate) struct DeliveryRow<'a> {
+    pub(crate) state: &'static str,
+    pub(crate) due: Option<i64>,
+    pub(crate) error: Option<&'a str>,
+}
+
+/// A message in the outbox, as stored.
+pub(crate) struct LetterRow {
+    pub(crate) key: String,
+    pub(crate) channel: String,
+    pub(crate) payload: String,
+    pub(crate) state: String,
+    pub(crate) due: i64,
+    pub(crate) attempts: i64,
+    pub(crate) fence: Option<i64>,
+    pub(crate) error: Option<String>,
+}
+
+impl LetterRow {
+    pub(crate) fn letter(self) -> Result<Letter> {
+        let what = format!("message {}", self.key);
+        let state = Post::ALL
+            .iter()
+            .find(|(name, _)| *name == self.state)
+            .ok_or_else(|| Refusal::corrupt(&what, format!("unknown state `{}`", self.state)))?;
+        Ok(Letter {
+            message: Message { payload: read(&what, &self.payload)?, key: self.key, channel: self.channel },
+            attempts: u32::try_from(self.attempts).unwrap_or(u32::MAX),
+            due: Timestamp(self.due),
+            state: state.1,
+            error: self.error,
+            fence: self.fence.map(Fence),
+        })
+    }
+}
