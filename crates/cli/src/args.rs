@@ -105,6 +105,35 @@ pub enum Verb {
         #[arg(long)]
         all: bool,
     },
+    /// Show one task in full: what was asked, its stages, gates with their evidence, its commit, and what to do with it.
+    Show {
+        /// The task, such as T-1.
+        task: TaskId,
+    },
+    /// Show what a task changed, against the commit of the base branch that it stands on.
+    ///
+    /// No pager is started, and whatever a file has in it that would act on a terminal is shown as an escape.
+    #[command(
+        after_help = "Examples:\n  acquit diff T-1\n  acquit diff T-1 --stat\n  acquit diff T-1 --json    # { \"base\": …, \"files\": [ … ], \"diff\": … }"
+    )]
+    Diff {
+        /// The task, such as T-1.
+        task: TaskId,
+        /// Only the files, and how much of each.
+        #[arg(long)]
+        stat: bool,
+    },
+    /// Merge the work of a task that is done into its base branch.
+    ///
+    /// If the branch has moved since the work was proven, the work is brought onto it and its gates are run again. A clean checkout
+    /// of the branch follows; one with changes in it is left alone, and nothing is merged. Nothing is pushed.
+    #[command(
+        after_help = "Exit codes:\n  0  merged, or already there\n  2  the task is not done, or the branch's checkout has changes\n  3  a person must decide: a conflict, or gates that reject the result\n\nExamples:\n  acquit merge T-1"
+    )]
+    Merge {
+        /// The task, such as T-1.
+        task: TaskId,
+    },
     /// Look at workflows and find their mistakes.
     #[command(subcommand)]
     Workflow(WorkflowVerb),

@@ -71,6 +71,31 @@ pub enum Error {
         #[source]
         source: Illegal,
     },
+    /// There is nothing to show or to merge.
+    #[error("use the work of {task}: {what}")]
+    NotDelivered {
+        /// The task.
+        task: TaskId,
+        /// Why not.
+        what: &'static str,
+    },
+    /// The base branch is checked out, with changes.
+    #[error("merge into {branch}: it is checked out at {} with changes that are in no commit", at.display())]
+    DirtyCheckout {
+        /// The branch.
+        branch: String,
+        /// Where.
+        at: PathBuf,
+    },
+    /// A task's workspace.
+    #[error("look into the workspace of {task}")]
+    Workspace {
+        /// The task.
+        task: TaskId,
+        /// Why not.
+        #[source]
+        source: acquit_run::workspace::Error,
+    },
     /// A sandbox that would have the whole home in it.
     #[error("make a sandbox in {}: all of your home would be in it", here.display())]
     SandboxOfHome {
@@ -211,6 +236,8 @@ impl Error {
         match self {
             Self::NoHome
             | Self::SandboxOfHome { .. }
+            | Self::NotDelivered { .. }
+            | Self::DirtyCheckout { .. }
             | Self::StoreText
             | Self::Init(init::Error::Exists(_) | init::Error::NotAFolder(_))
             | Self::Illegal { .. }
@@ -239,6 +266,7 @@ impl Error {
             | Self::Store(_)
             | Self::Process(_)
             | Self::Harness(_)
+            | Self::Workspace { .. }
             | Self::Forge { .. }
             | Self::Service(_)
             | Self::Init(init::Error::File { .. })
@@ -258,6 +286,8 @@ impl Error {
         }
         let text = match self {
             Self::Here(_) => "it was removed, or may not be entered: go to a folder that exists",
+            Self::DirtyCheckout { .. } => "commit or stash them there, then merge again",
+            Self::NotDelivered { .. } => "`acquit show` with its id says where it stands",
             Self::SandboxOfHome { .. } => "go to the folder that the program is to work in",
             Self::StoreText => "set ACQUIT_STORE to a path or an address in UTF-8, or unset it",
             Self::Git(git::Error::Start(_)) => "install git, or add the folder that it is in to PATH",
@@ -319,6 +349,7 @@ impl Error {
             | Self::Store(_)
             | Self::Process(_)
             | Self::Harness(_)
+            | Self::Workspace { .. }
             | Self::Forge { .. }
             | Self::Service(_)
             | Self::Illegal { .. }

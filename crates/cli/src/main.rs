@@ -93,6 +93,12 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             let level = if all { Level::Debug } else { Level::Info };
             verbs::logs::logs(&desk, task, level, follow)
         }
+        Verb::Show { task } => verbs::task::show(&desk, task),
+        Verb::Diff { task, stat } => {
+            let form = if stat { acquit_run::git::Form::Stat } else { acquit_run::git::Form::Patch };
+            verbs::diff::diff(&desk, task, form)
+        }
+        Verb::Merge { task } => verbs::merge::merge(&desk, task),
         Verb::Workflow(verb) => verbs::workflow::workflow(&desk, verb),
         Verb::Prompt(verb) => verbs::prompt::prompt(&desk, &verb),
         Verb::Sandbox { policy, network, hosts, read, write, strict, print: _, command } => {

@@ -23,6 +23,13 @@ pub enum Artifact {
         /// Whether it was brought into the user's repository.
         published: bool,
     },
+    /// Where the task's work was merged.
+    Merged {
+        /// The base branch.
+        branch: String,
+        /// The commit that it is there.
+        commit: String,
+    },
     /// The commits of a leg.
     Commits {
         /// The leg's number.
@@ -99,6 +106,7 @@ impl Artifact {
             Self::Plan { .. } => "plan".to_owned(),
             Self::Branch { .. } => "branch".to_owned(),
             Self::Diff(_) => "diff".to_owned(),
+            Self::Merged { .. } => "merged".to_owned(),
             Self::Commits { leg, .. } => format!("commits/{leg}"),
             Self::File { stage, name, .. } => format!("file/{stage}/{name}"),
             Self::Pushed { .. } => "pushed".to_owned(),

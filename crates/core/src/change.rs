@@ -165,8 +165,12 @@ impl Task {
     pub fn start_of(&self, entry: &Entry, workflow: &Workflow) -> &str {
         let from = workflow.stage(entry.stage.as_str()).map(|stage| stage.from).unwrap_or_default();
         match (from, &entry.purpose) {
-            (Begin::Base, Purpose::Work) => &self.seed.base.commit,
-            (Begin::Base, Purpose::Fix { .. } | Purpose::Recheck { .. }) | (Begin::Work, _) => &self.tip,
+            (Begin::Base, Purpose::Work) => self.base(),
+            (
+                Begin::Base,
+                Purpose::Fix { .. } | Purpose::Recheck { .. } | Purpose::Resolve { .. } | Purpose::Merge,
+            )
+            | (Begin::Work, _) => &self.tip,
         }
     }
 
@@ -192,7 +196,8 @@ impl Task {
             }
             Change::VariationTried { tried } => {
                 self.tried.push(tried.clone());
-                self.tip.clone_from(&self.seed.base.commit);
+                self.tip = self.base().to_owned();
+                self.proven = None;
                 // What one value was tried in vain says nothing about the next.
                 self.spent.clear();
                 for past in &mut self.past {
@@ -242,6 +247,14 @@ impl Task {
         }
         if let Some(tip) = &report.tip {
             self.tip.clone_from(tip);
+        }
+        if let Some(base) = &report.base {
+            self.onto = Some(base.clone());
+        }
+        if matches!(report.ending, Ending::Passed { .. })
+            && let Some(proven) = &report.proven
+        {
+            self.proven = Some(proven.clone());
         }
         for artifact in &report.artifacts {
             let key = artifact.key();

@@ -7,6 +7,7 @@
 
 use crate::change::Change;
 use crate::delivery::Comment;
+use crate::delivery::conflict::Hunk;
 use crate::failure::{Failure, kind};
 use crate::fingerprint::Fingerprint;
 use crate::ids::{Name, TaskId};
@@ -15,7 +16,7 @@ use crate::outcome::{self, Outcome, Source};
 use crate::request::{self, Answer, Ask, Request};
 use crate::task::{Actor, End, Root, State, Task, Tried};
 use crate::time::Span;
-use crate::workflow::{Consent, Mode, Stage, Target, Transition, Work, Workflow};
+use crate::workflow::{Action, Consent, Mode, Stage, Target, Transition, Work, Workflow};
 
 mod person;
 
@@ -59,6 +60,8 @@ pub enum Input {
         /// Words for the agent.
         note: Option<String>,
     },
+    /// A person wants the delivered work of a task that is done in its base branch.
+    Merge,
     /// A person answered an open request.
     Answer {
         /// Which.
@@ -166,7 +169,8 @@ impl Next<'_> {
                 match resume.purpose {
                     // No agent begins anything, so nobody is asked.
                     Purpose::Recheck { .. } => self.ready(resume, Span::from(0)),
-                    Purpose::Work | Purpose::Fix { .. } => self.enter(resume),
+                    Purpose::Merge => self.ready(resume, Span::from(0)),
+                    Purpose::Work | Purpose::Fix { .. } | Purpose::Resolve { .. } => self.enter(resume),
                 }
                 Ok(())
             }
@@ -181,6 +185,22 @@ impl Next<'_> {
                 Input::Retry { by, stage, note },
                 State::Waiting { .. } | State::Blocked { .. } | State::Ended { .. },
             ) if self.task.state != (State::Ended { end: End::Done }) => self.retry(by, stage, note),
+            (Input::Merge, State::Ended { end: End::Done }) => {
+                let delivers = |stage: &Name| {
+                    let stage = self.workflow.stage(stage.as_str());
+                    stage.is_some_and(|stage| matches!(stage.work, Work::Action { .. }))
+                };
+                let mut stages = self.task.past.iter().rev().map(|past| past.entry.stage.clone());
+                let Some(stage) = stages.find(delivers) else {
+                    return Err(Illegal::State {
+                        what: "merging without a stage that delivers",
+                        state: "done",
+                    });
+                };
+                self.push(Change::BudgetsReset);
+                self.ready(Entry { stage, purpose: Purpose::Merge }, Span::from(0));
+                Ok(())
+            }
             (Input::Answer { request, by, answer }, State::Waiting { request: open }) => {
                 if request != open.number {
                     return Err(Illegal::NotOpen(request));
@@ -215,12 +235,14 @@ impl Next<'_> {
                         stage: entry.stage.clone(),
                         purpose: Purpose::Fix { of: of.clone(), outcome: outcome.clone(), failures },
                     },
-                    (Purpose::Work | Purpose::Recheck { .. }, Some(fix)) => Entry {
+                    // So does a resolution.
+                    (Purpose::Resolve { .. }, _) => entry.clone(),
+                    (Purpose::Work | Purpose::Recheck { .. } | Purpose::Merge, Some(fix)) => Entry {
                         stage: fix,
                         purpose: Purpose::Fix { of: entry.stage.clone(), outcome, failures },
                     },
                     // The agent has another try; its context shows what was rejected.
-                    (Purpose::Work | Purpose::Recheck { .. }, None) => {
+                    (Purpose::Work | Purpose::Recheck { .. } | Purpose::Merge, None) => {
                         Entry { stage: entry.stage.clone(), purpose: Purpose::Work }
                     }
                 };
@@ -235,6 +257,7 @@ impl Next<'_> {
             Ending::Failed { kind, reason } => self.failed(entry, &kind, &reason),
             Ending::TimedOut { reason } => self.failed(entry, &Name::literal(kind::LIMIT), &reason),
             Ending::Lost { why } => self.failed(entry, &Name::literal(kind::LOST), &why),
+            Ending::Conflict { onto, hunks, reason } => self.conflict(entry, onto, hunks, reason),
             Ending::Held { kind, wait, reason } => self.held(entry, &kind, wait, &reason),
             Ending::Cancelled => {
                 self.push(Change::Ended { end: End::Cancelled { by: Actor::Supervisor } });
@@ -273,10 +296,10 @@ impl Next<'_> {
         }
         let resume = match &entry.purpose {
             // What was done may pass as it is, once the other task is over.
-            Purpose::Work | Purpose::Recheck { .. } => {
+            Purpose::Work | Purpose::Recheck { .. } | Purpose::Merge => {
                 Entry { stage: entry.stage.clone(), purpose: Purpose::Recheck { outcome: outcome.clone() } }
             }
-            Purpose::Fix { .. } => entry.clone(),
+            Purpose::Fix { .. } | Purpose::Resolve { .. } => entry.clone(),
         };
         self.push(Change::Blocked { root: Root { task, fingerprint }, resume: Box::new(resume) });
         true
@@ -393,7 +416,13 @@ impl Next<'_> {
                     };
                     self.ready(Entry { stage: of.clone(), purpose }, Span::from(0));
                 }
-                Purpose::Work | Purpose::Recheck { .. } => {
+                Purpose::Resolve { of, .. } => match of.purpose {
+                    Purpose::Recheck { .. } | Purpose::Merge => self.ready((**of).clone(), Span::from(0)),
+                    Purpose::Work | Purpose::Fix { .. } | Purpose::Resolve { .. } => {
+                        self.enter((**of).clone());
+                    }
+                },
+                Purpose::Work | Purpose::Recheck { .. } | Purpose::Merge => {
                     let question =
                         format!("stage {} leads back, but nothing was rejected before it", entry.stage);
                     self.ask(entry, Ask::Stuck, question, entry.clone());
@@ -421,7 +450,7 @@ impl Next<'_> {
     /// Begins a stage: asks first where a person must agree, asks only where a person does the work, else readies a leg.
     fn enter(&mut self, entry: Entry) {
         let stage = self.workflow.stage(entry.stage.as_str());
-        match stage.map(|stage| (&stage.work, stage.consent)) {
+        match stage.map(|stage| (&stage.work, self.consent(&entry))) {
             Some((Work::Human { question }, _)) => {
                 let outcomes = stage.map(|stage| stage.on.keys().cloned().collect()).unwrap_or_default();
                 let question = question.clone();
@@ -478,8 +507,16 @@ impl Next<'_> {
         self.workflow.stage(entry.stage.as_str())?.on.get(outcome).cloned()
     }
 
+    /// Merging cannot be undone where others build on it, so a task that is bound asks before it whatever its stage says.
     fn consent(&self, entry: &Entry) -> Consent {
-        self.workflow.stage(entry.stage.as_str()).map_or(Consent::NotNeeded, |stage| stage.consent)
+        let stage = self.workflow.stage(entry.stage.as_str());
+        match stage {
+            Some(Stage { work: Work::Action { action: Action::Merge, .. }, .. }) if self.task.is_bound() => {
+                Consent::BeforeIt
+            }
+            Some(stage) => stage.consent,
+            None => Consent::NotNeeded,
+        }
     }
 
     /// Whether a stage's outcome is a judgement of the work.
@@ -488,8 +525,29 @@ impl Next<'_> {
         matches!(work, Some(Work::Agent(agent)) if agent.mode == Mode::Review)
     }
 
+    /// Who mends what a stage's gates rejected. An action without a fix of its own ran the gates of an earlier stage.
     fn fix_stage(&self, entry: &Entry) -> Option<Name> {
-        self.workflow.stage(entry.stage.as_str()).and_then(|stage: &Stage| stage.fix.clone())
+        let stage: &Stage = self.workflow.stage(entry.stage.as_str())?;
+        let earlier = || match &stage.work {
+            Work::Action { .. } => self.task.last_gated(self.workflow)?.fix.clone(),
+            Work::Agent(_) | Work::Check | Work::Human { .. } => None,
+        };
+        stage.fix.clone().or_else(earlier)
+    }
+
+    /// The work does not fit onto the base branch: the stage that resolves conflicts, if there is one, else a person.
+    fn conflict(&mut self, entry: &Entry, onto: String, hunks: Vec<Hunk>, reason: String) {
+        let Some(stage) = self.workflow.conflict.clone() else {
+            return self.ask(entry, Ask::Stuck, format!("stage {}: {reason}", entry.stage), entry.clone());
+        };
+        let budget = Name::literal(kind::CONFLICT);
+        let of = Box::new(entry.clone());
+        let again = Entry { stage, purpose: Purpose::Resolve { of, onto, hunks } };
+        match self.spend(std::slice::from_ref(&budget)) {
+            Ok(()) => self.enter(again),
+            // Whoever says "go on" means the stage itself: by then the branch may be elsewhere.
+            Err(Empty { question, .. }) => self.give_up(entry, &budget, &reason, question, entry.clone()),
+        }
     }
 }
 
@@ -502,6 +560,7 @@ impl Input {
             Self::Feedback { .. } => "taking up comments",
             Self::Cancel { .. } => "cancelling",
             Self::Retry { .. } => "trying again",
+            Self::Merge => "merging",
             Self::Answer { .. } => "answering",
         }
     }

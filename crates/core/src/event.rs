@@ -226,9 +226,11 @@ fn change_level(change: &Change) -> Level {
     match change {
         Change::LegEnded { report, .. } => match report.ending {
             Ending::Passed { .. } => Level::Info,
-            Ending::Rejected { .. } | Ending::Cancelled | Ending::Lost { .. } | Ending::Held { .. } => {
-                Level::Warning
-            }
+            Ending::Rejected { .. }
+            | Ending::Conflict { .. }
+            | Ending::Cancelled
+            | Ending::Lost { .. }
+            | Ending::Held { .. } => Level::Warning,
             Ending::Failed { .. } | Ending::TimedOut { .. } => Level::Error,
         },
         Change::Ended { end: End::Failed { .. } } => Level::Error,

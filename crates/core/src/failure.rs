@@ -21,6 +21,9 @@ pub mod kind {
     pub const HARNESS: &str = "harness";
     /// Another task mends the same failure. Bounded, so that tasks which give way to each other come to an end.
     pub const BLOCKED: &str = "blocked";
+    /// The base branch has moved, and the work does not fit onto it. Each time somebody else was faster, so there are more tries
+    /// than for a mistake; bounded, because a branch that never rests would be followed for ever.
+    pub const CONFLICT: &str = "conflict";
     /// The harness died. Nobody's fault, so it spends no retry of the others; bounded all the same, because a leg that kills
     /// its harness every time would go on all night.
     pub const LOST: &str = "lost";
@@ -40,7 +43,7 @@ pub mod kind {
     pub const DELIVERY: &str = "delivery";
 
     /// Every kind that has a budget without being written in a workflow, with its default.
-    pub const DEFAULTS: [(&str, u32); 21] = [
+    pub const DEFAULTS: [(&str, u32); 22] = [
         ("build", 2),
         ("lint", 3),
         ("types", 3),
@@ -62,6 +65,7 @@ pub mod kind {
         (FORGE, 60),
         (DELIVERY, 0),
         (BLOCKED, 5),
+        (CONFLICT, 6),
     ];
 }
 

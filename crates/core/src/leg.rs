@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{Session, Usage};
 use crate::artifact::Artifact;
+use crate::delivery::conflict::Hunk;
 use crate::failure::{Failure, kind};
 use crate::ids::{Fence, LegId, Name};
 use crate::outcome::Outcome;
@@ -33,10 +34,21 @@ pub enum Purpose {
         /// What the gates found.
         failures: Vec<Failure>,
     },
-    /// After a fix: the stage's gates once more, without its agent.
+    /// After a fix: the stage's gates once more, without its agent. An action is done again, because its gates are part of it.
     Recheck {
         /// What the stage had reported.
         outcome: Outcome,
+    },
+    /// A person wants the delivered work merged: the stage's action, and then into the base branch.
+    Merge,
+    /// Bring the task's work together with what the base branch has become.
+    Resolve {
+        /// What is to be done afterwards.
+        of: Box<Entry>,
+        /// The commit of the base branch.
+        onto: String,
+        /// The places where both changed the same, as far as they are shown.
+        hunks: Vec<Hunk>,
     },
 }
 
@@ -124,6 +136,15 @@ pub enum Ending {
         /// How that was seen.
         why: String,
     },
+    /// The base branch has moved, and the work does not fit onto it as it is. Nothing else was done.
+    Conflict {
+        /// The commit of the base branch.
+        onto: String,
+        /// The places where both changed the same, as far as they are shown.
+        hunks: Vec<Hunk>,
+        /// In words: the branch and the files.
+        reason: String,
+    },
     /// The model's provider or the forge accepted no more work: no failure of anybody's, and the next leg goes on where it
     /// stopped.
     Held {
@@ -141,7 +162,7 @@ impl Ending {
     pub fn state(&self) -> State {
         match self {
             Self::Passed { .. } => State::Passed,
-            Self::Rejected { .. } => State::Rejected,
+            Self::Rejected { .. } | Self::Conflict { .. } => State::Rejected,
             Self::Failed { .. } => State::Failed,
             Self::TimedOut { .. } => State::TimedOut,
             Self::Cancelled => State::Cancelled,
@@ -159,7 +180,7 @@ impl Ending {
                 Some(format!("rejected by {}", gates.join(", ")))
             }
             Self::Failed { kind, reason } => Some(format!("{kind}: {reason}")),
-            Self::TimedOut { reason } => Some(reason.clone()),
+            Self::TimedOut { reason } | Self::Conflict { reason, .. } => Some(reason.clone()),
             Self::Cancelled => Some("cancelled".to_owned()),
             Self::Lost { why } => Some(format!("harness lost: {why}")),
             Self::Held { kind, wait, reason } => {
@@ -177,6 +198,12 @@ pub struct Report {
     pub ending: Ending,
     /// Where the task's work stands from now on, if this leg moved it.
     pub tip: Option<String>,
+    /// The commit of the base branch that the work stands on from now on, if this leg moved it there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The commit of the base branch on which gates of this leg found the work good, if they did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proven: Option<String>,
     /// What it left.
     pub artifacts: Vec<Artifact>,
     /// What later legs should know.
@@ -194,6 +221,8 @@ impl Report {
         Self {
             ending,
             tip: None,
+            base: None,
+            proven: None,
             artifacts: Vec::new(),
             learning: None,
             usage: Usage::default(),

@@ -13,6 +13,7 @@ pub use ledger::{Delivery, Follow, Ledger, Letter, Message, Nights, Post, Ready,
 use crate::agent::{Chunk, Usage};
 use crate::change::Change;
 use crate::definition::Definition;
+use crate::delivery::queue::{Candidate, Entry, Place, Queue, Settled};
 use crate::event::{Body, Event};
 use crate::fingerprint::Fingerprint;
 use crate::ids::{LegId, TaskId};
@@ -186,6 +187,28 @@ pub trait Store: Ledger {
 
     /// Legs that are running now, of all tasks, with whether their lease is over.
     fn running(&mut self) -> Result<Vec<(Leg, Lease)>>;
+
+    /// Puts a candidate into a merge queue, instead of any that the leg's task had in one.
+    fn enter_queue(&mut self, hold: Hold, queue: &Queue, candidate: &Candidate) -> Result<()>;
+
+    /// The entries of a merge queue whose legs run, those first that were claimed first.
+    fn queue(&mut self, queue: &Queue) -> Result<Vec<Entry>>;
+
+    /// A task's entry in a merge queue, also when its leg is over.
+    fn queued(&mut self, task: TaskId) -> Result<Option<Entry>>;
+
+    /// Makes the leg the queue's head if no other leg that runs is, and says which it is.
+    fn lead_queue(&mut self, hold: Hold, queue: &Queue) -> Result<Place>;
+
+    /// Writes down which commits the branch is about to be moved to, before it is. Only for the head; others are
+    /// [`Error::Fenced`].
+    fn plan_merges(&mut self, hold: Hold, queue: &Queue, planned: &[(TaskId, String)]) -> Result<()>;
+
+    /// Says what became of candidates. Only for the head.
+    fn settle_merges(&mut self, hold: Hold, queue: &Queue, settled: &[(TaskId, Settled)]) -> Result<()>;
+
+    /// Takes the task's entry out of the queue; its leg is the head no more.
+    fn leave_queue(&mut self, hold: Hold, queue: &Queue) -> Result<()>;
 
     /// The moment by the store's clock. Leases are measured by it, on whatever machine.
     fn now(&mut self) -> Result<Timestamp>;

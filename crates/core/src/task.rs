@@ -13,6 +13,7 @@ use crate::leg::{Ending, Entry, Past};
 use crate::request::Request;
 use crate::sandbox::Mode;
 use crate::time::Timestamp;
+use crate::workflow::{Stage, Workflow};
 
 /// What a person wants done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +82,12 @@ pub struct Task {
     pub state: State,
     /// The commit that the next leg starts from: the base, or what the last leg that counted left.
     pub tip: String,
+    /// The commit of the base branch that the work stands on, if that is not the one it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub onto: Option<String>,
+    /// The commit of the base branch on which gates last found the work good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proven: Option<String>,
     /// How much of each budget is spent.
     pub spent: BTreeMap<Name, u32>,
     /// Values of the workflow's variation that were tried in vain.
@@ -248,6 +255,8 @@ impl Task {
             tip: seed.base.commit.clone(),
             seed,
             state: State::New,
+            onto: None,
+            proven: None,
             spent: BTreeMap::new(),
             tried: Vec::new(),
             past: Vec::new(),
@@ -266,11 +275,30 @@ impl Task {
         self.seed.id
     }
 
+    /// The commit of the base branch that the work stands on.
+    pub fn base(&self) -> &str {
+        self.onto.as_deref().unwrap_or(&self.seed.base.commit)
+    }
+
+    /// Whether it says of itself that nothing about it happens without a person's word: a tag `irreversible` or `approval`.
+    pub fn is_bound(&self) -> bool {
+        self.seed.wish.tags.iter().any(|tag| tag == "irreversible" || tag == "approval")
+    }
+
+    /// The last stage whose gates found the work good.
+    pub fn last_gated<'w>(&self, workflow: &'w Workflow) -> Option<&'w Stage> {
+        let passed = |past: &&Past| matches!(past.ending, Ending::Passed { .. });
+        let stage = |past: &Past| workflow.stage(past.entry.stage.as_str());
+        let gated = |stage: &&Stage| !stage.gates.is_empty();
+        self.past.iter().rev().filter(passed).filter_map(stage).find(gated)
+    }
+
     /// The plan, if a stage left one.
     pub fn plan(&self) -> Option<&str> {
         self.artifacts.iter().find_map(|artifact| match artifact {
             Artifact::Plan { text } => Some(text.as_str()),
             Artifact::Branch { .. }
+            | Artifact::Merged { .. }
             | Artifact::Commits { .. }
             | Artifact::Diff(_)
             | Artifact::File { .. }
@@ -288,6 +316,7 @@ impl Task {
             | Artifact::Commits { .. }
             | Artifact::Diff(_)
             | Artifact::File { .. }
+            | Artifact::Merged { .. }
             | Artifact::Pushed { .. } => None,
         })
     }
@@ -301,6 +330,7 @@ impl Task {
             | Ending::TimedOut { .. }
             | Ending::Cancelled
             | Ending::Lost { .. }
+            | Ending::Conflict { .. }
             | Ending::Held { .. } => None,
         });
         described.map(str::trim).filter(|title| !title.is_empty()).unwrap_or(&self.seed.wish.title)

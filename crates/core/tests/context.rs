@@ -82,6 +82,7 @@ fn definition() -> Definition {
             budgets: BTreeMap::new(),
             variation: None,
             variables: strings(&[("team", "the workflow"), ("task", "not mine to set")]),
+            conflict: None,
         },
         config: Config {
             variables: strings(&[("team", "the project"), ("colour", "blue")]),

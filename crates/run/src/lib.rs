@@ -13,6 +13,7 @@ pub mod git;
 pub mod harness;
 pub mod heard;
 pub mod mcp;
+mod merge;
 pub mod mirror;
 pub mod network;
 pub mod notify;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use acquit_core::agent::{Chunk, Usage};
 use acquit_core::change::Change;
 use acquit_core::definition::Definition;
+use acquit_core::delivery::queue::{Candidate, Entry, Place, Queue, Settled};
 use acquit_core::event::Event;
 use acquit_core::fingerprint::Fingerprint;
 use acquit_core::ids::{Fence, LegId, TaskId};
@@ -15,10 +16,11 @@ use acquit_core::store::{Claim, Commit, Error, Filter, Lease, Note, Pulse, Resul
 use acquit_core::task::{Actor, Summary, Task};
 use acquit_core::time::Timestamp;
 
+use crate::queue;
 use crate::record::{ChunkRow, EventRow, LegRow, SummaryRow, json, key, number, plain, read, task_id};
 use crate::refusal::{self, Refusal};
 use crate::step;
-use crate::tables::{Backend, Place, Tables, Terms, Touched};
+use crate::tables::{Backend, Place as LegPlace, Tables, Terms, Touched};
 
 /// A store on a database.
 pub(crate) struct Database<B>(pub(crate) B);
@@ -113,7 +115,7 @@ impl<B: Backend> Store for Database<B> {
 
     fn transcript(&mut self, leg: LegId, from: u64, limit: u32) -> Result<Vec<Chunk>> {
         self.read("give a transcript", |tables| {
-            let rows = tables.chunks(Place::from(leg), number(from), limit)?;
+            let rows = tables.chunks(LegPlace::from(leg), number(from), limit)?;
             rows.into_iter().map(ChunkRow::chunk).collect()
         })
     }
@@ -150,6 +152,34 @@ impl<B: Backend> Store for Database<B> {
         self.read("give the running legs", |tables| {
             tables.running()?.into_iter().map(|row| row.leg().map(lease)).collect()
         })
+    }
+
+    fn enter_queue(&mut self, hold: Hold, queue: &Queue, candidate: &Candidate) -> Result<()> {
+        self.write("take a merge candidate", |tables, _| queue::enter(tables, hold, queue, candidate))
+    }
+
+    fn queue(&mut self, queue: &Queue) -> Result<Vec<Entry>> {
+        self.read("give a merge queue", |tables| queue::entries(tables, queue))
+    }
+
+    fn queued(&mut self, task: TaskId) -> Result<Option<Entry>> {
+        self.read("give a merge candidate", |tables| queue::entry(tables, task))
+    }
+
+    fn lead_queue(&mut self, hold: Hold, queue: &Queue) -> Result<Place> {
+        self.write("give the head of a merge queue", |tables, _| queue::lead(tables, hold, queue))
+    }
+
+    fn plan_merges(&mut self, hold: Hold, queue: &Queue, planned: &[(TaskId, String)]) -> Result<()> {
+        self.write("take what is to be merged", |tables, _| queue::plan(tables, hold, queue, planned))
+    }
+
+    fn settle_merges(&mut self, hold: Hold, queue: &Queue, settled: &[(TaskId, Settled)]) -> Result<()> {
+        self.write("take what was merged", |tables, _| queue::settle(tables, hold, queue, settled))
+    }
+
+    fn leave_queue(&mut self, hold: Hold, queue: &Queue) -> Result<()> {
+        self.write("let a leg leave a merge queue", |tables, _| queue::leave(tables, hold, queue))
     }
 
     fn now(&mut self) -> Result<Timestamp> {

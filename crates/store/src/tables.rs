@@ -12,7 +12,7 @@ use crate::record::{ChunkRow, EventRow, LegRow, NewEvent, SummaryRow, TaskRow};
 use crate::refusal::Result;
 
 /// Rows, as one transaction sees them.
-pub(crate) trait Tables: LedgerTables {
+pub(crate) trait Tables: LedgerTables + crate::queue::Queues {
     /// A number for a new task.
     fn reserve(&mut self) -> Result<i64>;
     fn insert_task(&mut self, task: &TaskRow, definition: &str, sandbox: &str) -> Result<()>;

@@ -206,6 +206,7 @@ impl Follower {
             | Ending::TimedOut { .. }
             | Ending::Cancelled
             | Ending::Lost { .. }
+            | Ending::Conflict { .. }
             | Ending::Held { .. } => {
                 let trouble = ending.trouble().unwrap_or_default();
                 let mut lines = trouble.lines();
@@ -248,5 +249,7 @@ pub fn heading(entry: &Entry) -> String {
             format!("{} (for {of}: {})", entry.stage, gates.join(", "))
         }
         Purpose::Recheck { .. } => format!("{} (gates again)", entry.stage),
+        Purpose::Merge => format!("{} (merge)", entry.stage),
+        Purpose::Resolve { of, .. } => format!("{} (a conflict before {})", entry.stage, of.stage),
     }
 }

@@ -136,6 +136,20 @@ impl Printer {
         }
     }
 
+    /// A diff, line by line, with nothing in it that would act on a terminal.
+    pub fn diff(self, text: &str) {
+        for line in text.lines() {
+            let look = match line.as_bytes().first() {
+                Some(b'+') if !line.starts_with("+++") => Look::Good,
+                Some(b'-') if !line.starts_with("---") => Look::Bad,
+                Some(b'd') if line.starts_with("diff --git ") => Look::Strong,
+                Some(b'@') => Look::Faint,
+                Some(_) | None => Look::Plain,
+            };
+            self.data(&self.paint(look, &text::visible(line)));
+        }
+    }
+
     /// An error with its causes and its hint.
     pub fn error(self, error: &Error) {
         let mut err = std::io::stderr();

@@ -54,7 +54,7 @@ impl Printer {
         self.field("state", &self.state(&task.state));
         self.field("workflow", seed.workflow.as_str());
         self.field("project", &text::visible(&seed.project.path));
-        self.field("base", &format!("{base} at {}", short(&seed.base.commit)));
+        self.field("base", &format!("{base} at {}", short(task.base())));
         self.field("branch", &text::visible(&seed.branch));
         self.field("sandbox", &self.sandbox(sandbox));
         self.artifacts(task);
@@ -67,6 +67,19 @@ impl Printer {
             self.request(task, request);
         }
         self.bill(task, legs);
+        self.next(task);
+    }
+
+    /// What can be done with work that is there.
+    fn next(self, task: &Task) {
+        let merged = task.artifacts.iter().any(|artifact| matches!(artifact, Artifact::Merged { .. }));
+        if task.state != (State::Ended { end: End::Done }) || merged || task.tip == task.base() {
+            return;
+        }
+        let id = task.id();
+        self.data("");
+        self.data(&format!("look at it:  acquit diff {id}"));
+        self.data(&format!("take it:     acquit merge {id}"));
     }
 
     /// How the programs of a task are held; in red if they are not.
@@ -118,6 +131,9 @@ impl Printer {
                 }
                 Artifact::Commits { leg, commits } => {
                     self.field("commits", &format!("{} by leg {leg}", commits.len()));
+                }
+                Artifact::Merged { branch, commit } => {
+                    self.field("merged", &format!("into {} as {}", text::visible(branch), short(commit)));
                 }
                 Artifact::Diff(stats) => {
                     let words = format!("{} files, +{} −{}", stats.files, stats.insertions, stats.deletions);
@@ -174,10 +190,19 @@ impl Printer {
         match &task.state {
             State::Ended { end: End::Done } => {
                 let branch = text::visible(&task.seed.branch);
-                let base = task.seed.base.branch.as_deref().unwrap_or(&task.seed.base.commit);
-                self.data(&format!("{} {id} is done: branch {branch}", self.paint(Look::Good, "✓")));
-                self.data(&format!("  look at it:  git diff {base}...{branch}"));
-                self.data(&format!("  take it:     git merge {branch}"));
+                let mark = self.paint(Look::Good, "✓");
+                let merged = task.artifacts.iter().find_map(|artifact| match artifact {
+                    Artifact::Merged { branch, .. } => Some(text::visible(branch)),
+                    _ => None,
+                });
+                match merged {
+                    Some(base) => self.data(&format!("{mark} {id} is done: merged into {base}")),
+                    None => {
+                        self.data(&format!("{mark} {id} is done: branch {branch}"));
+                        self.data(&format!("  look at it:  acquit diff {id}"));
+                        self.data(&format!("  take it:     acquit merge {id}"));
+                    }
+                }
             }
             State::Waiting { request } => {
                 let mark = self.paint(Look::Notable, "?");

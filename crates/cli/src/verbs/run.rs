@@ -69,7 +69,7 @@ pub fn run_task(desk: &Desk, store: &mut dyn Store, task: &Task, after: i64) -> 
 }
 
 /// The newest event before the leg that is ready now: going on with a task shows what is new.
-fn newest(store: &mut dyn Store, id: TaskId) -> Result<i64, Error> {
+pub fn newest(store: &mut dyn Store, id: TaskId) -> Result<i64, Error> {
     /// A page of events; more pages follow.
     const PAGE: u32 = 1_000;
     let mut after = 0;

@@ -26,13 +26,7 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
             printer.tasks(&store.list(&Filter { project, state, ended: true, limit })?);
             return Ok(Exit::Done);
         }
-        TaskVerb::Show { task } => {
-            let task = store.task(task)?;
-            let sandbox = store.definition(task.id())?.config.sandbox;
-            let gates = verdicts(store, task.id())?;
-            printer.task(&task, &store.legs(task.id())?, sandbox, &gates);
-            return Ok(Exit::Done);
-        }
+        TaskVerb::Show { task } => return show(desk, task),
         TaskVerb::Add { task } => {
             let description = run::description(&task)?;
             let task = desk.create(store, &task, description)?;
@@ -70,6 +64,17 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
     } else {
         printer.data(&format!("{} {}", task.id(), task.state.word()));
     }
+    Ok(Exit::Done)
+}
+
+/// `acquit show`: one task in full, with its evidence and what can be done with it.
+pub fn show(desk: &Desk, task: TaskId) -> Result<Exit, Error> {
+    let mut store = desk.store()?;
+    let store = store.as_mut();
+    let task = store.task(task)?;
+    let sandbox = store.definition(task.id())?.config.sandbox;
+    let gates = verdicts(store, task.id())?;
+    desk.printer.task(&task, &store.legs(task.id())?, sandbox, &gates);
     Ok(Exit::Done)
 }
 

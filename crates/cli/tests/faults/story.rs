@@ -110,6 +110,8 @@ fn purpose(stage: &impl ToString, purpose: &Purpose) -> String {
         Purpose::Work => stage,
         Purpose::Fix { of, .. } => format!("{stage} for {of}"),
         Purpose::Recheck { .. } => format!("{stage} again"),
+        Purpose::Merge => format!("{stage} merges"),
+        Purpose::Resolve { of, .. } => format!("{stage} before {}", of.stage),
     }
 }
 
@@ -127,6 +129,7 @@ fn artifact(artifact: &Artifact) -> String {
         Artifact::Commits { commits, .. } => {
             format!("commits {:?}", commits.iter().map(|commit| &commit.subject).collect::<Vec<_>>())
         }
+        Artifact::Merged { branch, .. } => format!("merged {branch}"),
         Artifact::Diff(stats) => format!("diff {stats:?}"),
         Artifact::Pushed { branch, .. } => format!("pushed {branch}"),
         Artifact::Request(request) => format!("request {}", request.number),

@@ -138,7 +138,7 @@ fn night(workflow: &Workflow, luck: &[Luck; 5]) -> (Task, Vec<String>) {
             (stage, _) => panic!("an unknown stage {stage}"),
         };
         let usage = Usage { cost_micros: Some(COST), ..Usage::default() };
-        let report = Report { ending, tip, artifacts: Vec::new(), learning: None, usage, session: None };
+        let report = Report { tip, usage, ..Report::bare(ending) };
         apply(&mut task, Input::LegEnded { leg, report: Box::new(report) });
     }
     (task, stages)

@@ -13,14 +13,18 @@ use crate::schedule::Schedule;
 use crate::secret;
 use crate::time::Span;
 
+mod commit;
 pub mod forge;
+mod merge;
 pub mod notify;
 mod read;
 mod stages;
 pub mod toml;
 mod waiting;
 
+pub use commit::{Commit, CommitStyle, Sign};
 pub use forge::{Forge, Publishing};
+pub use merge::Merge;
 pub(crate) use read::{NETWORKS, OF_REQUESTS, branch_prefix, grants, model, publishing};
 pub use read::{REFERENCE, read, read_over, schema};
 pub use stages::{Lack, Lacking, check_stages};
@@ -70,6 +74,12 @@ pub struct Config {
     /// Prices of the project's own, before those of our list.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prices: Prices,
+    /// How delivered commits are written.
+    #[serde(default)]
+    pub commit: Commit,
+    /// How the merge queue works.
+    #[serde(default)]
+    pub merge: Merge,
     /// How this repository is proven: gates that stages of every workflow can name, one by one or together as `project`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<Gate>,
@@ -106,6 +116,8 @@ impl Default for Config {
             waiting: Waiting::default(),
             models: BTreeMap::new(),
             prices: Prices::new(),
+            commit: Commit::default(),
+            merge: Merge::default(),
             gates: Vec::new(),
             budgets: BTreeMap::new(),
             forge: Forge::default(),

@@ -13,6 +13,7 @@ use crate::sandbox::Mode;
 use crate::time::Span;
 
 mod agent;
+mod delivery;
 mod forge;
 mod notify;
 mod safety;
@@ -89,6 +90,11 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         Some(table) => waiting::waiting(table, under.waiting),
         None => under.waiting,
     };
+    let commit = match root.table("commit") {
+        Some(table) => delivery::commit(table, under.commit),
+        None => under.commit,
+    };
+    let merge = root.table("merge").map_or(under.merge, |table| delivery::merge(table, under.merge));
     let setup = root.table("setup").and_then(setup).or(under.setup);
     let forge = match root.table("forge") {
         Some(table) => forge::forge(table, under.forge, &known),
@@ -143,6 +149,8 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         waiting,
         models,
         prices,
+        commit,
+        merge,
         gates,
         budgets,
         forge,

@@ -2,6 +2,7 @@
 
 use super::{Parts, TITLE_LIMIT, Tools, text};
 use crate::artifact::Artifact;
+use crate::delivery::conflict;
 use crate::failure::Failure;
 use crate::ids::Name;
 use crate::leg::{Ending, Past, Purpose};
@@ -81,6 +82,9 @@ fn artifact(artifact: &Artifact) -> Option<String> {
         Artifact::Plan { .. } | Artifact::Pushed { .. } => return None,
         Artifact::Request(request) => format!("request {} at {}", request.number, quoted(&request.url)),
         Artifact::Branch { name, commit, .. } => format!("branch {} at {}", quoted(name), quoted(commit)),
+        Artifact::Merged { branch, commit } => {
+            format!("merged into {} as {}", quoted(branch), quoted(commit))
+        }
         Artifact::Commits { leg, commits } => {
             let subjects: Vec<String> =
                 commits.iter().rev().take(LEGS).map(|one| quoted(&one.subject)).collect();
@@ -108,6 +112,7 @@ pub(super) fn settled(parts: &Parts<'_>) -> String {
         | Ending::TimedOut { .. }
         | Ending::Cancelled
         | Ending::Lost { .. }
+        | Ending::Conflict { .. }
         | Ending::Held { .. } => None,
     });
     let entries: Vec<_> = context.into_iter().flatten().collect();
@@ -147,8 +152,11 @@ pub(super) fn conversation(parts: &Parts<'_>) -> String {
 pub(super) fn history(parts: &Parts<'_>) -> String {
     let same_fix = |past: &&Past| match (&parts.entry.purpose, &past.entry.purpose) {
         (Purpose::Fix { of, .. }, Purpose::Fix { of: other, .. }) => of == other,
-        (Purpose::Fix { .. }, Purpose::Work | Purpose::Recheck { .. }) => false,
-        (Purpose::Work | Purpose::Recheck { .. }, _) => true,
+        (
+            Purpose::Fix { .. },
+            Purpose::Work | Purpose::Recheck { .. } | Purpose::Resolve { .. } | Purpose::Merge,
+        ) => false,
+        (Purpose::Work | Purpose::Recheck { .. } | Purpose::Resolve { .. } | Purpose::Merge, _) => true,
     };
     let legs: Vec<&Past> = parts.task.past.iter().filter(same_fix).collect();
     let title = "What happened before (agents' own words are in quotes; they prove nothing)";
@@ -165,6 +173,8 @@ fn past(past: &Past) -> String {
         Purpose::Work => past.entry.stage.to_string(),
         Purpose::Fix { of, .. } => format!("{} (a fix for {of})", past.entry.stage),
         Purpose::Recheck { .. } => format!("{} (its gates again)", past.entry.stage),
+        Purpose::Merge => format!("{} (merged by a person)", past.entry.stage),
+        Purpose::Resolve { of, .. } => format!("{} (a conflict before {})", past.entry.stage, of.stage),
     };
     let how = match (&past.ending, past.ending.trouble()) {
         (Ending::Passed { outcome }, _) => {
@@ -209,7 +219,9 @@ pub(super) fn interruption(parts: &Parts<'_>) -> String {
             let why = text::quoted(&ending.trouble().unwrap_or_default(), REASON_LIMIT);
             format!("# Your last turn did not count\n\nThe reason: {why}\n")
         }
-        Ending::Passed { .. } | Ending::Rejected { .. } | Ending::Cancelled => String::new(),
+        Ending::Passed { .. } | Ending::Rejected { .. } | Ending::Conflict { .. } | Ending::Cancelled => {
+            String::new()
+        }
     }
 }
 
@@ -217,12 +229,11 @@ pub(super) fn interruption(parts: &Parts<'_>) -> String {
 pub(super) fn failures(parts: &Parts<'_>) -> String {
     let failures: &[Failure] = match (&parts.entry.purpose, parts.task.past.last()) {
         (Purpose::Fix { failures, .. }, _) => failures,
-        (Purpose::Work, Some(Past { entry, ending: Ending::Rejected { failures, .. }, .. }))
-            if entry.stage == parts.entry.stage || sent_here(parts, &entry.stage) =>
-        {
-            failures
-        }
-        (Purpose::Work | Purpose::Recheck { .. }, _) => &[],
+        (
+            Purpose::Work | Purpose::Resolve { .. },
+            Some(Past { entry, ending: Ending::Rejected { failures, .. }, .. }),
+        ) if entry.stage == parts.entry.stage || sent_here(parts, &entry.stage) => failures,
+        (Purpose::Work | Purpose::Recheck { .. } | Purpose::Resolve { .. } | Purpose::Merge, _) => &[],
     };
     if failures.is_empty() {
         return String::new();
@@ -248,6 +259,42 @@ pub(super) fn failures(parts: &Parts<'_>) -> String {
     }
     if failures.len() > FAILURES {
         out += &format!("\nAnd {} more failures.\n", failures.len() - FAILURES);
+    }
+    out
+}
+
+/// What both sides changed, where they contradict each other.
+pub(super) fn conflict(parts: &Parts<'_>) -> String {
+    let Purpose::Resolve { onto, hunks, .. } = &parts.entry.purpose else { return String::new() };
+    let branch = parts.task.seed.base.branch.as_deref().unwrap_or("the base branch");
+    let branch = text::quoted(branch, ENTRY_LIMIT);
+    let marks = |sign: &str| sign.repeat(conflict::MARKER);
+    let mut out = format!(
+        "# The conflict
+
+Since this task began, {branch} has moved to {}. The workspace holds the task's work on top of that, and where both changed the
+same lines the files have marks: after `{}` what {branch} has, after `{}` what it was, after `{}` what the task has, up to
+`{}`. Take away every mark, and keep what both sides wanted. Whatever a side added must still be there, and what it removed must
+be gone, also in files without marks. If one side makes a change of the other pointless, give that change up by name in the
+payload of your outcome, with the reason; changes are named by side, file and line in that side's version:
+
+    {{\"{}\": [{{\"change\": \"task:src/x.rs:12\", \"reason\": \"…\"}}]}}
+",
+        text::quoted(onto.get(..12).unwrap_or(onto), ENTRY_LIMIT),
+        marks("<"),
+        marks("|"),
+        marks("="),
+        marks(">"),
+        conflict::SUPERSEDED,
+    );
+    for hunk in hunks {
+        out += &format!("\n## {} line {}\n", text::quoted(&hunk.path, ENTRY_LIMIT), hunk.line);
+        let sides =
+            [("before both", &hunk.base), ("of the branch", &hunk.branch), ("of the task", &hunk.task)];
+        for (label, side) in sides {
+            out += "\n";
+            out += &text::fenced(&format!("untrusted: {label}"), side, conflict::SIDE_LIMIT + 100);
+        }
     }
     out
 }

@@ -52,7 +52,7 @@ impl Next<'_> {
         let publishes = |past: &&Past| {
             let stage = self.workflow.stage(past.entry.stage.as_str());
             let work = stage.map(|stage| &stage.work);
-            matches!(work, Some(Work::Action { action: Action::Publish(_) }))
+            matches!(work, Some(Work::Action { action: Action::Publish(_), .. }))
         };
         let published = self.task.past.iter().rev().find(publishes).map(|past| past.entry.clone());
         let entry = published.ok_or(Illegal::NoFeedback)?;

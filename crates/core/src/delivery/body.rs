@@ -230,6 +230,7 @@ fn alternatives(task: &Task) -> String {
         | Ending::TimedOut { .. }
         | Ending::Cancelled
         | Ending::Lost { .. }
+        | Ending::Conflict { .. }
         | Ending::Held { .. } => None,
     });
     match told {

@@ -153,6 +153,7 @@ pub fn proposals(task: &Task, last: Option<Fate>) -> Vec<Proposal> {
         | Ending::TimedOut { .. }
         | Ending::Cancelled
         | Ending::Lost { .. }
+        | Ending::Conflict { .. }
         | Ending::Held { .. } => None,
     });
     let mut all: Vec<Proposal> = Vec::new();

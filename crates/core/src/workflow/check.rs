@@ -18,6 +18,7 @@ pub(super) fn check(source: &Source<'_>, draft: &Draft) {
             enters_a_fix(source, start.place, &start.value);
         }
     }
+    conflict(source, draft);
     for stage in &draft.stages {
         outcomes(source, stage);
         gates(source, draft, stage);
@@ -78,10 +79,10 @@ fn outcomes(source: &Source<'_>, stage: &StageDraft) {
             need(outcome::PASSED, "which is how a check ends");
             only(&[outcome::PASSED, outcome::REJECTED, outcome::FAILED], "a check");
         }
-        Work::Action { action } => {
+        Work::Action { action, .. } => {
             need(outcome::DONE, "which is how an action ends");
             match action {
-                Action::Squash => only(&[outcome::DONE, outcome::FAILED], "an action"),
+                Action::Squash | Action::Merge => only(&[outcome::DONE, outcome::FAILED], "an action"),
                 Action::Publish(_) => {
                     only(&[outcome::DONE, outcome::FAILED, outcome::CHANGES_REQUESTED], "publishing");
                 }
@@ -109,6 +110,24 @@ fn gates(source: &Source<'_>, draft: &Draft, stage: &StageDraft) {
         review(source, draft, stage, gate);
         if stage.gates[..index].iter().any(|earlier| earlier.value == gate.value) {
             source.report(gate.place, format!("the gate `{}` is there twice", gate.value), None);
+        }
+    }
+}
+
+/// The stage that conflicts lead to.
+fn conflict(source: &Source<'_>, draft: &Draft) {
+    let Some(named) = &draft.conflict else { return };
+    match draft.stage(&named.value) {
+        None => unknown_stage(source, draft, named.place, &named.value, &[]),
+        Some(StageDraft { work: Some(Work::Agent(agent)), .. }) if agent.mode == Mode::Resolve => {}
+        Some(StageDraft { work: None, .. }) => {}
+        Some(_) => {
+            let hint = format!("set mode = \"resolve\" in [stages.{}]", named.value);
+            source.report(
+                named.place,
+                format!("stage `{}` does not resolve conflicts", named.value),
+                Some(hint),
+            );
         }
     }
 }
@@ -170,7 +189,8 @@ fn fix(source: &Source<'_>, draft: &Draft, stage: &StageDraft) {
         && !stage.on.iter().any(leads_back)
     {
         let what = format!("stage `{name}` is a fix, but none of its outcomes leads back");
-        source.report(place, what, Some("write fixed = \"back\"".to_owned()));
+        let word = if draft.resolves(name) { "resolved" } else { "fixed" };
+        source.report(place, what, Some(format!("write {word} = \"back\"")));
     }
 }
 

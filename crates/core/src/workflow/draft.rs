@@ -13,6 +13,8 @@ use crate::ids::Name;
 pub(super) struct Draft {
     pub(super) description: String,
     pub(super) start: Option<At<Name>>,
+    /// The stage that resolves conflicts.
+    pub(super) conflict: Option<At<Name>>,
     pub(super) stages: Vec<StageDraft>,
     pub(super) gates: Vec<At<Gate>>,
     /// The project's gates, which stages can name too.
@@ -79,9 +81,15 @@ impl Draft {
         own.chain(&self.shared).find(|gate| gate.name == *name)
     }
 
-    /// Whether any stage names this one as its fix.
+    /// Whether this stage is entered only to mend something: any stage names it as its fix, or conflicts lead to it.
     pub(super) fn mends(&self, stage: &Name) -> bool {
-        self.stages.iter().any(|other| other.fix.as_ref().is_some_and(|fix| fix.value == *stage))
+        self.resolves(stage)
+            || self.stages.iter().any(|other| other.fix.as_ref().is_some_and(|fix| fix.value == *stage))
+    }
+
+    /// Whether conflicts lead to this stage.
+    pub(super) fn resolves(&self, stage: &Name) -> bool {
+        self.conflict.as_ref().is_some_and(|conflict| conflict.value == *stage)
     }
 
     /// Every budget that can be spent, the defaults included.
@@ -108,6 +116,7 @@ impl Draft {
             gates,
             variation: self.variation,
             variables: self.variables,
+            conflict: self.conflict.map(|stage| stage.value),
             branch_prefix: self.branch_prefix,
         })
     }

@@ -27,8 +27,9 @@ pub(super) fn check(source: &Source<'_>, draft: &Draft) {
 fn resolved(draft: &Draft) -> bool {
     let stages = draft.stages.iter().flat_map(|stage| &stage.on).flat_map(|transition| &transition.to);
     let mut named = stages.filter_map(|target| name_of(&target.value));
-    let mut fixes = draft.stages.iter().filter_map(|stage| stage.fix.as_ref());
-    named.all(|name| draft.stage(name).is_some()) && fixes.all(|fix| draft.stage(&fix.value).is_some())
+    let fixes = draft.stages.iter().filter_map(|stage| stage.fix.as_ref());
+    let mut mending = fixes.chain(&draft.conflict);
+    named.all(|name| draft.stage(name).is_some()) && mending.all(|fix| draft.stage(&fix.value).is_some())
 }
 
 fn name_of(target: &Target) -> Option<&Name> {
@@ -43,6 +44,10 @@ fn reach(source: &Source<'_>, draft: &Draft) {
     let Some(start) = draft.start() else { return };
     let mut seen = BTreeSet::from([&start.name.value]);
     let mut open = vec![start];
+    if let Some(resolver) = draft.conflict.as_ref().and_then(|conflict| draft.stage(&conflict.value)) {
+        seen.insert(&resolver.name.value);
+        open.push(resolver);
+    }
     let mut done = false;
     while let Some(stage) = open.pop() {
         let targets = || stage.on.iter().flat_map(|transition| &transition.to);

@@ -57,8 +57,9 @@ fn shape(workflow: &Workflow, stage: &Stage) -> String {
     let (open, does, close) = match &stage.work {
         Work::Agent(agent) => ("[", mode_word(agent.mode).to_owned(), "]"),
         Work::Check => ("{{", "check".to_owned(), "}}"),
-        Work::Action { action } => match action {
+        Work::Action { action, .. } => match action {
             super::Action::Squash => ("[[", "squash".to_owned(), "]]"),
+            super::Action::Merge => ("[[", "merge".to_owned(), "]]"),
             super::Action::Publish(_) => ("[[", "publish".to_owned(), "]]"),
         },
         Work::Human { question } => ("([", escape(question), "])"),
@@ -99,7 +100,9 @@ fn places(workflow: &Workflow, stage: &Stage, target: &Target) -> Vec<(String, O
         Target::Stage(name) => vec![(id(workflow, name.as_str()), None)],
         Target::Done | Target::Failed | Target::Person => vec![(format!("{target}_end"), None)],
         Target::Back => {
-            let mended = workflow.stages.iter().filter(|other| other.fix.as_ref() == Some(&stage.name));
+            let resolves = workflow.conflict.as_ref() == Some(&stage.name);
+            let mended =
+                workflow.stages.iter().filter(|other| !resolves && other.fix.as_ref() == Some(&stage.name));
             mended.map(|other| (id(workflow, other.name.as_str()), Some("back"))).collect()
         }
         Target::NextVariation => vec![(id(workflow, workflow.start.as_str()), Some("next variation"))],

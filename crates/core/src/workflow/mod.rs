@@ -45,6 +45,9 @@ pub struct Workflow {
     pub variation: Option<Variation>,
     /// The workflow's own variables for templates.
     pub variables: BTreeMap<String, String>,
+    /// The stage that brings the work together with a base branch that has moved. Without one a person is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<Name>,
     /// What the branches of its tasks begin with; `None` for what the project says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch_prefix: Option<String>,
@@ -133,6 +136,9 @@ pub enum Work {
     Action {
         /// Which.
         action: Action,
+        /// How many commits the work becomes.
+        #[serde(default)]
+        commits: Commits,
     },
     /// A person answers. Ends with the answer: `approved`, `rejected`, or one of the stage's outcomes.
     Human {
@@ -248,8 +254,21 @@ impl Mode {
 pub enum Action {
     /// Make one commit of the task's work and bring it to the user's repository as a branch.
     Squash,
+    /// The same, and then bring it into the base branch, in turn with others.
+    Merge,
     /// Push that commit and make a request of it at the forge, or bring the one that is there up to date.
     Publish(Box<Publishing>),
+}
+
+/// How many commits a task's work becomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Commits {
+    /// One.
+    #[default]
+    One,
+    /// One for each stage of an agent that changed something.
+    Phases,
 }
 
 /// Where an outcome leads.

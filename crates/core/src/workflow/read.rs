@@ -72,7 +72,9 @@ fn draft(mut root: Table<'_, '_>, name: &Name, around: &Around<'_>) -> Draft {
     let source = root.source;
     let description = root.string("description").map_or_else(String::new, |text| text.value);
     let start = root.name("start");
+    let conflict = root.name("conflict");
     let mut whole = start.is_some() || !root.has("start");
+    whole &= conflict.is_some() || !root.has("conflict");
     let budgets = root.table("budgets").map(budgets).unwrap_or_default();
     let variables = root.table("variables").map(variables).unwrap_or_default();
     let variation = root.table("variation").and_then(|table| variation(table, &variables));
@@ -120,6 +122,7 @@ fn draft(mut root: Table<'_, '_>, name: &Name, around: &Around<'_>) -> Draft {
     Draft {
         description,
         start,
+        conflict,
         stages,
         gates,
         shared: shared(around.gates),

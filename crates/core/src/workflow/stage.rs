@@ -2,7 +2,7 @@
 
 use super::draft::{StageDraft, TransitionDraft};
 use super::gates::{PROJECT, UNBROKEN, unbroken};
-use super::{Action, AgentWork, Begin, Consent, Continue, Limits, Mode, Stop, Target, Work};
+use super::{Action, AgentWork, Begin, Commits, Consent, Continue, Limits, Mode, Stop, Target, Work};
 use crate::config;
 use crate::config::toml::{At, Source, Table, Value, did_you_mean, quoted, sentence};
 use crate::gate::Gate;
@@ -16,10 +16,12 @@ const OUTPUTS: [&str; 5] = ["*.md", "*.json", "*.txt", "*.yaml", "*.yml"];
 #[derive(Clone, Copy)]
 enum Does {
     Squash,
+    Merge,
     Publish,
 }
 
-const ACTIONS: [(&str, Does); 2] = [("squash", Does::Squash), ("publish", Does::Publish)];
+const ACTIONS: [(&str, Does); 3] =
+    [("squash", Does::Squash), ("merge", Does::Merge), ("publish", Does::Publish)];
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -155,22 +157,23 @@ fn work(
         }
         Some(Kind::Action) => {
             table.refuse(&OF_AGENTS, "an action stage is code of acquit's own and has no agent");
-            table.refuse(&OF_GATES, "put a stage of kind \"check\" before it");
             table.refuse(&["question"], "only a stage of kind \"human\" has a question");
             table.require("action", "say what is done: action = \"squash\"");
+            const COMMITS: [(&str, Commits); 2] = [("one", Commits::One), ("phases", Commits::Phases)];
+            let commits = table.word("commits", &COMMITS).map(|commits| commits.value).unwrap_or_default();
             let does = table.word("action", &ACTIONS).map(|does| does.value);
             let action = match does {
                 Some(Does::Publish) => Some(Action::Publish(Box::new(publishing(table, part)))),
-                Some(Does::Squash) => {
+                Some(does @ (Does::Squash | Does::Merge)) => {
                     refuse_publishing(table);
-                    Some(Action::Squash)
+                    Some(if let Does::Merge = does { Action::Merge } else { Action::Squash })
                 }
                 None => {
                     publishing(table, part);
                     None
                 }
             };
-            Some(Work::Action { action: action? })
+            Some(Work::Action { action: action?, commits })
         }
         Some(Kind::Human) => {
             table.refuse(&OF_AGENTS, "a person answers here, not an agent");
@@ -182,8 +185,8 @@ fn work(
         }
         // Of a stage whose kind is not known any key may be meant.
         None => {
-            for key in OF_AGENTS.into_iter().chain(config::OF_REQUESTS).chain(["title", "action", "question"])
-            {
+            let others = ["title", "action", "question", "commits"];
+            for key in OF_AGENTS.into_iter().chain(config::OF_REQUESTS).chain(others) {
                 table.value(key);
             }
             None

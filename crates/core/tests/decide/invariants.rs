@@ -90,7 +90,10 @@ fn consented(before: &Task, input: &Input, stage: &acquit_core::ids::Name) -> bo
                 | Ending::TimedOut { .. }
                 | Ending::Lost { .. }
                 | Ending::Held { .. } => true,
-                Ending::Passed { .. } | Ending::Rejected { .. } | Ending::Cancelled => false,
+                Ending::Passed { .. }
+                | Ending::Rejected { .. }
+                | Ending::Conflict { .. }
+                | Ending::Cancelled => false,
             };
             broke_off && entry.stage == *stage
         }

@@ -13,7 +13,7 @@ use acquit_core::request::{Answer, Ask, Request};
 use acquit_core::task::{Actor, Base, Project, Seed, State, Task, Wish};
 use acquit_core::time::Timestamp;
 use acquit_core::workflow::{
-    Action, AgentWork, Consent, Limits, Mode, Stage, Target, Transition, Variation, Work, Workflow,
+    Action, AgentWork, Commits, Consent, Limits, Mode, Stage, Target, Transition, Variation, Work, Workflow,
 };
 
 pub(crate) fn name(text: &str) -> Name {
@@ -45,7 +45,7 @@ pub(crate) fn human() -> Work {
 }
 
 pub(crate) fn action() -> Work {
-    Work::Action { action: Action::Squash }
+    Work::Action { action: Action::Squash, commits: Commits::One }
 }
 
 pub(crate) fn stage(called: &str, work: Work) -> Stage {
@@ -110,6 +110,7 @@ pub(crate) fn workflow(stages: Vec<Stage>, budgets: &[(&str, u32)]) -> Workflow 
         budgets: budgets.iter().map(|(budget, limit)| (name(budget), *limit)).collect(),
         variation: None,
         variables: BTreeMap::new(),
+        conflict: None,
     }
 }
 
@@ -233,6 +234,8 @@ impl Way {
         match &entry.purpose {
             Purpose::Work => entry.stage.to_string(),
             Purpose::Fix { of, .. } => format!("{} fixes {of}", entry.stage),
+            Purpose::Merge => format!("{} merges", entry.stage),
+            Purpose::Resolve { of, .. } => format!("{} resolves for {}", entry.stage, of.stage),
             Purpose::Recheck { outcome } => format!("{} rechecks {}", entry.stage, outcome.name),
         }
     }

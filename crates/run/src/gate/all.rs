@@ -42,20 +42,21 @@ impl Judged {
 /// Gates that are run at the same time, or one alone.
 type Round<'g> = Vec<&'g Gate>;
 
-/// Runs the gates of the leg's stage on the work, for which its agent reported this outcome. All of them, so that one fix leg
+/// Runs gates on the work of a leg's stage, for which its agent reported this outcome. All of them, so that one fix leg
 /// hears of everything, unless the stage says otherwise.
 pub(crate) fn all(
     desk: &mut Desk<'_>,
     job: &Job<'_>,
+    names: &[Name],
     workspace: &Locked,
     outcome: &Outcome,
 ) -> Result<Judged, Trouble> {
     let mut judged = Judged::default();
-    if job.stage.gates.is_empty() {
+    if names.is_empty() {
         return Ok(judged);
     }
     let verdicts = Verdicts::of(desk, job, workspace)?;
-    let mut rounds = rounds(named(job)?, |gate| verdicts.duration(gate)).into_iter();
+    let mut rounds = rounds(named(job, names)?, |gate| verdicts.duration(gate)).into_iter();
     while let Some(round) = rounds.next() {
         let mut left = Vec::new();
         for gate in round {
@@ -126,13 +127,13 @@ fn skipped(desk: &mut Desk<'_>, gates: &[&Gate]) {
     }
 }
 
-/// The gates of the stage, in its order.
-fn named<'j>(job: &Job<'j>) -> Result<Vec<&'j Gate>, Trouble> {
+/// The gates that are called so, in this order.
+fn named<'j>(job: &Job<'j>, names: &[Name]) -> Result<Vec<&'j Gate>, Trouble> {
     let gate = |name: &Name| {
         let missing = || Trouble::failed(kind::HARNESS, format!("the workflow has no gate `{name}`"));
         job.definition.workflow.gate(name.as_str()).ok_or_else(missing)
     };
-    job.stage.gates.iter().map(gate).collect()
+    names.iter().map(gate).collect()
 }
 
 /// The order in which gates are run: those that look, as they stand; those that may run at once, together; the others one

@@ -149,6 +149,12 @@ impl Call {
         self
     }
 
+    /// Reads attributes from this commit and from nowhere else.
+    #[must_use]
+    pub fn attributes_of(self, commit: &CommitId) -> Self {
+        self.without_attributes(commit.as_str())
+    }
+
     /// Sets one configuration value for this call.
     #[must_use]
     pub fn set(mut self, setting: impl Into<OsString>) -> Self {
@@ -198,6 +204,13 @@ impl Call {
     #[must_use]
     pub(super) fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Lets it take no longer than this.
+    #[must_use]
+    pub(super) fn within(mut self, limit: Duration) -> Self {
+        self.time_limit = limit;
         self
     }
 

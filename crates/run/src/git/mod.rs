@@ -6,21 +6,26 @@
 //! that was named, and nothing of the user's own settings, except in [`Source::identity`], which exists to read them.
 
 mod call;
+mod diff;
 mod error;
 mod fate;
 mod id;
 mod identity;
 mod mirror;
 mod push;
+mod sign;
 mod source;
 
 pub use call::{Call, Git, Output};
+pub use diff::Form;
+pub(crate) use diff::pending;
 pub use error::Error;
 pub use fate::Stands;
 pub use id::{CommitId, InvalidCommitId, ObjectFormat};
 pub use identity::Identity;
 pub use mirror::is_address;
 pub use push::{Access, Direction, Pushed, Trouble, Way as PushWay, meaning};
+pub use sign::{Signing, User};
 use source::global_config;
 pub use source::{Base, Source};
 pub(crate) use source::{is_ref_component, is_ref_name};

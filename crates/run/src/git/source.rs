@@ -137,16 +137,12 @@ impl Source {
         }
     }
 
-    /// The author that the user's own settings name. The one call that reads the user's configuration, from `home`.
+    /// The author that the user's own settings name. With [`Source::signing`] the one call that reads the user's configuration,
+    /// from `home`.
     pub fn identity(&self, git: &Git, home: Option<&Path>) -> Identity {
         let read = |key: &str| {
-            let mut call = self.call(git, "config").args(["--includes", "--get", key]);
-            if let Some(home) = home {
-                // An empty value would mean "no file", so git is left to find the usual ones below this home.
-                call = call.env("HOME", home).env("XDG_CONFIG_HOME", home.join(".config"));
-                call = call.env("GIT_CONFIG_GLOBAL", global_config(home)).env("GIT_CONFIG_NOSYSTEM", "0");
-            }
-            call.run().map(|output| output.line()).unwrap_or_default()
+            let call = self.call(git, "config").args(["--includes", "--get", key]);
+            super::sign::as_user(call, home).run().map(|output| output.line()).unwrap_or_default()
         };
         Identity::new(&read("user.name"), &read("user.email"))
     }
@@ -154,17 +150,23 @@ impl Source {
     /// Whether the checkout has changes that are in no commit, and that a task therefore does not begin with.
     pub fn is_dirty(&self, git: &Git) -> Result<bool, Error> {
         let Some(tree) = &self.work_tree else { return Ok(false) };
-        let filters = self.filters(git)?;
-        let mut call = git.call("status").env("GIT_CONFIG_COUNT", filters.len().to_string());
-        for (number, key) in filters.into_iter().enumerate() {
-            call = call.env(&format!("GIT_CONFIG_KEY_{number}"), key);
-            call = call.env(&format!("GIT_CONFIG_VALUE_{number}"), "");
-        }
-        let output = call
+        let output = self
+            .unfiltered(git, "status")?
             .inside(tree)
             .args(["--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all"])
             .run()?;
         Ok(!output.stdout.is_empty())
+    }
+
+    /// A call that looks at a checkout and runs no filter program.
+    pub(crate) fn unfiltered(&self, git: &Git, verb: &str) -> Result<Call, Error> {
+        let filters = self.filters(git)?;
+        let mut call = git.call(verb).env("GIT_CONFIG_COUNT", filters.len().to_string());
+        for (number, key) in filters.into_iter().enumerate() {
+            call = call.env(&format!("GIT_CONFIG_KEY_{number}"), key);
+            call = call.env(&format!("GIT_CONFIG_VALUE_{number}"), "");
+        }
+        Ok(call)
     }
 
     /// The settings that name a filter program. Emptied they run nothing; a file that only a filter could tell unchanged then
@@ -203,6 +205,46 @@ impl Source {
     /// A call in this repository, whatever folder the process is in.
     pub(crate) fn call(&self, git: &Git, verb: &str) -> Call {
         git.call(verb).git_dir(&self.git_dir)
+    }
+
+    /// Where a branch is now, if there is one.
+    pub fn branch(&self, git: &Git, name: &str) -> Result<Option<CommitId>, Error> {
+        if !is_ref_name(name) {
+            return Err(Error::BadName { name: name.to_owned() });
+        }
+        self.resolve(git, &format!("refs/heads/{name}"))
+    }
+
+    /// Where the user has the ref `name` checked out, also when it has no commit yet.
+    pub fn checked_out_at(&self, git: &Git, name: &str) -> Result<Option<PathBuf>, Error> {
+        let output = self.call(git, "worktree").args(["list", "--porcelain", "-z"]).run()?;
+        let mut at = PathBuf::new();
+        for line in output.stdout.split(|b| *b == 0) {
+            if let Some(path) = line.strip_prefix(b"worktree ") {
+                at = PathBuf::from(OsString::from_vec(path.to_vec()));
+            } else if line.strip_prefix(b"branch ") == Some(name.as_bytes()) {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first lines of the newest messages up to `commit`, newest first, without those of merges.
+    pub fn subjects(&self, git: &Git, commit: &CommitId, most: usize) -> Result<Vec<String>, Error> {
+        let output = self
+            .call(git, "log")
+            .args([
+                "--no-merges",
+                "--no-show-signature",
+                "--no-decorate",
+                "--no-mailmap",
+                "--encoding=UTF-8",
+                "-z",
+            ])
+            .args(["--format=%s", &format!("--max-count={most}"), commit.as_str(), "--"])
+            .run()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(text.split('\0').filter(|subject| !subject.is_empty()).map(str::to_owned).collect())
     }
 
     fn head(&self, git: &Git) -> Result<Base, Error> {

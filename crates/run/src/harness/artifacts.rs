@@ -27,8 +27,8 @@ const FILE_LIMIT: u64 = 8 * 1024 * 1024;
 /// All that is left: plan, branch, commits, size of the change, files.
 pub(super) fn collect(desk: &mut Desk<'_>, job: &Job<'_>, done: &Done) -> Vec<Artifact> {
     let mut list = Vec::new();
-    if let Some((_, artifacts)) = &done.moved {
-        list.extend(artifacts.iter().cloned());
+    if let Some(moved) = &done.moved {
+        list.extend(moved.artifacts.iter().cloned());
     }
     if let Some(work) = done.collected.as_ref().filter(|work| work.head != job.start) {
         let commits = work.new_commits.iter();

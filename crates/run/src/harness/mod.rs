@@ -17,6 +17,7 @@ mod perform;
 mod preview;
 mod review;
 mod session;
+mod sync;
 mod turn;
 mod watch;
 mod work;
@@ -42,7 +43,7 @@ pub use preview::preview;
 
 pub(crate) use desk::Desk;
 pub(crate) use enclosure::{Enclosure, Ground, Who};
-pub(crate) use perform::setup_aside;
+pub(crate) use perform::{judge, setup_aside};
 pub(crate) use turn::{GRACE, span};
 pub(crate) use watch::Watch;
 pub(crate) use work::Job;
@@ -158,6 +159,7 @@ fn hand_over(
             | Ending::TimedOut { .. }
             | Ending::Cancelled
             | Ending::Lost { .. }
+            | Ending::Conflict { .. }
             | Ending::Held { .. } => None,
         };
         let changes = decide_among(&task, &definition.workflow, input, &|_| root)?;
@@ -236,7 +238,7 @@ pub fn point(world: &World, step: Step) {
 fn has_agent(purpose: &Purpose, work: &Work) -> bool {
     let rechecks = match purpose {
         Purpose::Recheck { .. } => true,
-        Purpose::Work | Purpose::Fix { .. } => false,
+        Purpose::Work | Purpose::Fix { .. } | Purpose::Resolve { .. } | Purpose::Merge => false,
     };
     !rechecks && matches!(work, Work::Agent(_))
 }

@@ -33,7 +33,7 @@ pub(super) fn earlier(desk: &mut Desk<'_>, job: &Job<'_>, agent: &Name, how: Con
 fn belongs(past: &Past, job: &Job<'_>) -> bool {
     let mends = match &job.entry.purpose {
         Purpose::Fix { of, .. } => past.entry.stage == *of,
-        Purpose::Work | Purpose::Recheck { .. } => false,
+        Purpose::Work | Purpose::Recheck { .. } | Purpose::Resolve { .. } | Purpose::Merge => false,
     };
     (mends || past.entry.stage == job.stage.name) && !matches!(past.entry.purpose, Purpose::Recheck { .. })
 }

@@ -11,10 +11,10 @@ use acquit_core::leg::{Ending, Entry, Purpose, Report};
 use acquit_core::night;
 use acquit_core::outcome::{self, Left, Outcome, Source as Reported, Wrong};
 use acquit_core::task::Task;
-use acquit_core::workflow::{AgentWork, Mode, Stage, Work};
+use acquit_core::workflow::{Action, AgentWork, Mode, Stage, Work};
 
 use super::desk::Desk;
-use super::{Trouble, artifacts, enclosure, guard, perform, review, turn};
+use super::{Trouble, artifacts, enclosure, guard, perform, review, sync, turn};
 use crate::gate::{self, Judged};
 use crate::git::{CommitId, Identity, Source};
 use crate::workspace::{Leftovers, Locked, Rules, Work as Collected, Workspace};
@@ -25,7 +25,8 @@ use crate::{mcp, untrusted};
 /// ends by itself, and only a very large checkout takes longer than this.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Everything that a leg's steps look at and none of them changes.
+/// Everything that a leg's steps look at.
+#[derive(Clone)]
 pub(crate) struct Job<'a> {
     pub(crate) task: &'a Task,
     pub(crate) definition: &'a Definition,
@@ -34,12 +35,14 @@ pub(crate) struct Job<'a> {
     pub(crate) source: Source,
     /// The commit that the leg starts from.
     pub(super) start: CommitId,
+    /// The commit of the base branch that the leg's work stands on.
+    pub(super) base: CommitId,
 }
 
 impl Job<'_> {
     /// The commit that the task's work is compared with.
     pub(crate) fn base(&self) -> Result<CommitId, Trouble> {
-        self.task.seed.base.commit.parse().map_err(|error| Trouble::harness(&error))
+        Ok(self.base.clone())
     }
 }
 
@@ -49,7 +52,30 @@ pub(super) struct Done {
     /// What changed, if an agent worked.
     pub(super) collected: Option<Collected>,
     /// Where the work stands, if the leg moved it by other means.
-    pub(super) moved: Option<(CommitId, Vec<acquit_core::artifact::Artifact>)>,
+    pub(super) moved: Option<Moved>,
+    /// What is wrong with it, seen before its stage's own gates.
+    pub(super) failures: Vec<Failure>,
+}
+
+/// Work that acquit itself moved.
+pub(super) struct Moved {
+    /// The commit it is at.
+    pub(super) tip: CommitId,
+    /// The commit of the base branch that it stands on.
+    pub(super) base: CommitId,
+    /// Whether gates have found it good there.
+    pub(super) proof: Proof,
+    /// What is left of it.
+    pub(super) artifacts: Vec<acquit_core::artifact::Artifact>,
+}
+
+/// Whether gates found the work good on the base that it stands on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// They did, or there are none.
+    Given,
+    /// They did not speak.
+    Missing,
 }
 
 /// Does a stage's work and says how it ended.
@@ -64,43 +90,53 @@ pub(super) fn stage(
     let source = serde_json::from_value(definition.source.clone()).map_err(|e| Trouble::harness(&e))?;
     let start = task.start_of(entry, &definition.workflow);
     let start = start.parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
-    let job = Job { task, definition, entry, stage, source, start };
+    let base = task.base().parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
+    let mut job = Job { task, definition, entry, stage, source, start, base };
 
     guard::remember(desk, &job);
     guard::clean_lost(desk, task);
-    let workspace = prepare(desk, &job)?;
+    let workspace = prepare(desk, &mut job)?;
     desk.step(Step::Workspace);
     let done = match (&entry.purpose, &stage.work) {
-        (Purpose::Recheck { outcome }, _) => Done { outcome: outcome.clone(), collected: None, moved: None },
-        (Purpose::Work | Purpose::Fix { .. }, Work::Agent(agent)) => {
-            agent_turn(desk, &job, agent, &workspace)?
+        (Purpose::Merge, Work::Action { commits, .. }) => {
+            perform::action(desk, &job, &Action::Merge, *commits, &workspace)?
         }
-        (Purpose::Work | Purpose::Fix { .. }, Work::Check) => by_harness(outcome::PASSED),
-        (Purpose::Work | Purpose::Fix { .. }, Work::Action { action }) => {
-            perform::action(desk, &job, action, &workspace)?
+        (_, Work::Action { action, commits }) => perform::action(desk, &job, action, *commits, &workspace)?,
+        (Purpose::Recheck { outcome }, Work::Agent(_) | Work::Check) => {
+            Done { outcome: outcome.clone(), ..by_harness(outcome::PASSED) }
         }
-        (Purpose::Work | Purpose::Fix { .. }, Work::Human { .. }) => {
+        (_, Work::Agent(agent)) => agent_turn(desk, &job, agent, &workspace)?,
+        (_, Work::Check) => by_harness(outcome::PASSED),
+        (_, Work::Human { .. }) => {
             return Err(Trouble::failed(kind::HARNESS, "a human stage has no work for a harness".to_owned()));
         }
     };
     // A question is no claim that something is done: the gates speak when the work goes on from its answer.
     let asks = done.outcome.name == *outcome::NEEDS_INPUT;
-    let judged = if asks { Judged::default() } else { gate::all(desk, &job, &workspace, &done.outcome)? };
+    let mut failures = done.failures.clone();
+    // An action runs its gates before it does anything.
+    let gated = !asks && !matches!(stage.work, Work::Action { .. });
+    let judged = if gated {
+        gate::all(desk, &job, &stage.gates, &workspace, &done.outcome)?
+    } else {
+        Judged::default()
+    };
     let done = overrule(desk, judged.instead.as_ref(), done);
-    let failures = judged.failures;
+    failures.extend(judged.failures);
+    let proof = if gated && !stage.gates.is_empty() { Proof::Given } else { Proof::Missing };
     desk.step(Step::Gates);
     let artifacts = artifacts::collect(desk, &job, &done);
     desk.step(Step::Artifacts);
-    Ok(report(desk, &job, done, failures, artifacts))
+    Ok(report(desk, &job, done, failures, artifacts, proof))
 }
 
 pub(super) fn by_harness(name: &'static str) -> Done {
     let outcome =
         Outcome { name: Name::literal(name), payload: serde_json::json!({}), source: Reported::Harness };
-    Done { outcome, collected: None, moved: None }
+    Done { outcome, collected: None, moved: None, failures: Vec::new() }
 }
 
-fn prepare(desk: &mut Desk<'_>, job: &Job<'_>) -> Result<Locked, Trouble> {
+fn prepare(desk: &mut Desk<'_>, job: &mut Job<'_>) -> Result<Locked, Trouble> {
     let leg = desk.hold.leg;
     let author = &job.definition.author;
     let workspace =
@@ -113,6 +149,7 @@ fn prepare(desk: &mut Desk<'_>, job: &Job<'_>) -> Result<Locked, Trouble> {
                 protected: job.definition.config.protected.clone(),
             })
             .lock_within(&format!("acquit leg {leg}"), PATIENCE)?;
+    sync::before_leg(desk, job, &workspace)?;
     let prepared = workspace.prepare(&leg.to_string(), &job.start, &job.task.seed.branch)?;
     if let Some(saved) = guard::saved(desk, job, &workspace, prepared.saved)? {
         desk.note(Body::WorkSaved { reference: saved.reference, commit: saved.commit.to_string() });
@@ -166,7 +203,8 @@ fn agent_turn(
     }
     desk.redactor.value(&mut outcome.payload);
     desk.step(Step::Outcome);
-    Ok(Done { outcome, collected: Some(collected), moved: None })
+    let failures = sync::resolution(job, workspace, &outcome, &collected)?;
+    Ok(Done { outcome, collected: Some(collected), moved: None, failures })
 }
 
 /// What git is in the middle of, as far as the agent's own repository tells. Told to help the next attempt: an agent that
@@ -288,11 +326,18 @@ fn report(
     done: Done,
     failures: Vec<Failure>,
     artifacts: Vec<acquit_core::artifact::Artifact>,
+    proof: Proof,
 ) -> Report {
-    let Done { outcome, collected, moved } = done;
-    let head = moved.map(|(commit, _)| commit).or(collected.map(|collected| collected.head));
+    let Done { outcome, collected, moved, failures: _ } = done;
+    let (tip, base, proof) = match (moved, collected) {
+        (Some(moved), _) => (moved.tip, moved.base, moved.proof),
+        (None, Some(collected)) => (collected.head, job.base.clone(), proof),
+        (None, None) => (job.start.clone(), job.base.clone(), proof),
+    };
+    let new = |commit: &CommitId, known: &str| (commit.as_str() != known).then(|| commit.to_string());
+    let proven = (proof == Proof::Given && failures.is_empty()).then(|| base.to_string());
     // Where a stage began from the base, what an earlier try left is not the task's work any more.
-    let tip = head.map(|head| head.to_string()).filter(|head| *head != job.task.tip);
+    let (tip, base) = (new(&tip, &job.task.tip), new(&base, job.task.base()));
     let learning = outcome
         .summary()
         .filter(|_| failures.is_empty() && outcome.payload.get(OVERRULED).is_none())
@@ -300,5 +345,6 @@ fn report(
         .map(|summary| format!("{}: {summary}", job.stage.name));
     let ending =
         if failures.is_empty() { Ending::Passed { outcome } } else { Ending::Rejected { outcome, failures } };
-    Report { ending, tip, artifacts, learning, usage: desk.usage.clone(), session: desk.session.clone() }
+    let (usage, session) = (desk.usage.clone(), desk.session.clone());
+    Report { ending, tip, base, proven, artifacts, learning, usage, session }
 }

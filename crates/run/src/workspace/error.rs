@@ -79,6 +79,32 @@ pub enum Error {
         /// The checkout.
         at: PathBuf,
     },
+    /// A checkout of the base branch has changes that moving the branch would lose.
+    #[error(
+        "merge into {branch}: it is checked out at {at} with changes that are in no commit, or with files in the way; \
+         commit or stash them there",
+        at = at.display()
+    )]
+    Dirty {
+        /// The branch.
+        branch: String,
+        /// The checkout.
+        at: PathBuf,
+    },
+    /// A file of the checkout goes through a program that acquit does not run.
+    #[error(
+        "merge into {branch}, which is checked out at {at}: {path:?} goes through a filter (such as Git LFS), which acquit \
+         does not run; merge it with git",
+        at = at.display()
+    )]
+    Filtered {
+        /// The branch.
+        branch: String,
+        /// The checkout.
+        at: PathBuf,
+        /// The file.
+        path: String,
+    },
     /// Somebody else moved the branch.
     #[error("publish the branch {branch}: it was moved to {found} by somebody else")]
     Moved {

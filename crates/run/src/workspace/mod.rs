@@ -33,10 +33,12 @@ mod error;
 mod files;
 mod import;
 mod inner;
+mod land;
 mod lock;
 mod prepare;
 mod publish;
 mod push;
+mod rebase;
 mod remove;
 mod rules;
 mod save;
@@ -44,6 +46,7 @@ mod scratch;
 mod search;
 mod setup;
 mod snapshot;
+mod squash;
 mod state;
 
 use std::ffi::OsString;
@@ -57,13 +60,16 @@ pub use branch::branch_name;
 pub use change::{Around, CommitText};
 pub use collect::{CommitSummary, Leftover, Leftovers, Work};
 pub use error::Error;
+pub use land::Landed;
 pub use lock::Locked;
 pub use prepare::Prepared;
 pub use push::Sent;
+pub use rebase::{Conflicted, Move, Rebased};
 pub use rules::Rules;
 pub(crate) use scratch::read_file;
 pub use scratch::{Become, Changed, Scratch, Stored};
 pub use search::Leak;
+pub use squash::{Piece, Seal};
 
 /// Removes a folder that a program of a leg wrote to, also what it closed.
 pub(crate) fn remove_folder(folder: &Path) -> Result<(), Error> {
@@ -141,6 +147,12 @@ impl Workspace {
     /// The tree that the agent works in.
     pub fn tree(&self) -> PathBuf {
         self.dir.join("work")
+    }
+
+    /// What `to` has and `from` has not, for people. Only reads, so it needs no lock.
+    pub fn diff(&self, from: &CommitId, to: &CommitId, form: crate::git::Form) -> Result<Vec<u8>, Error> {
+        let shown = form.apply(self.call("diff-tree"), from, to).run();
+        Ok(shown.map_err(Error::git("show what the work changed"))?.stdout)
     }
 
     /// The object folders the agent must be able to read, besides its own.

@@ -88,11 +88,11 @@ impl Locked {
         self.reset(state, leg, start, saved)
     }
 
-    /// Whether the work at the head is part of `start`, as itself or squashed.
+    /// Whether the work at the head is part of `start`, as itself, squashed, or on another base.
     fn is_part_of(&self, state: &State, start: &CommitId) -> Result<bool, Error> {
         let head = &state.facts.head;
         let squashed = || state.facts.squashed.iter().any(|(tip, commit)| tip == head && commit == start);
-        Ok(head == start || squashed() || self.descends(start, head)?)
+        Ok(head == start || squashed() || state.is_same_work(head, start) || self.descends(start, head)?)
     }
 
     /// Imports the agent's branch if it moved. Gives the commit that the tree is to be saved on top of, and what could

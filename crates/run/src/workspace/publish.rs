@@ -3,50 +3,11 @@
 //! Objects arrive by a fetch, then one transaction of refs moves the branch if it is where we left it. The user's
 //! checkout, index, HEAD, configuration and every other ref stay as they are.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
-
 use super::state::State;
 use super::{Error, Locked};
-use crate::git::{CommitId, Identity, Source, is_ref_component, is_ref_name};
+use crate::git::{CommitId, Source, is_ref_component, is_ref_name};
 
 impl Locked {
-    /// One commit with the tree of `tip` on top of `base`, by `author`. The date is that of the tip, so the same
-    /// arguments give the same commit, however often a crash makes us repeat it.
-    pub fn squash(
-        &self,
-        base: &CommitId,
-        tip: &CommitId,
-        message: &str,
-        author: &Identity,
-    ) -> Result<CommitId, Error> {
-        if !self.descends(tip, base)? {
-            return Err(Error::NotDescended { base: base.clone(), tip: tip.clone() });
-        }
-        let doing = "squash the work";
-        let date = self
-            .call("log")
-            .args(["-1", "--no-show-signature", "--format=%ct", tip.as_str(), "--"])
-            .run()
-            .map_err(Error::git(doing))?
-            .line();
-        let commit = self
-            .call("commit-tree")
-            .signed(author, &Identity::neutral(), date.trim().parse().unwrap_or(0))
-            .args([&format!("{tip}^{{tree}}"), "-p", base.as_str(), "-F", "-"])
-            .input(message)
-            .run_for_id()
-            .map_err(Error::git(doing))?;
-        let mut state = self.known()?;
-        let pair = (tip.clone(), commit.clone());
-        if !state.facts.squashed.contains(&pair) {
-            state.facts.squashed.push(pair);
-            self.store(&mut state)?;
-        }
-        Ok(commit)
-    }
-
     /// Makes `commit` the user's branch `branch`, and brings all saved attempts along. Doing it again changes nothing.
     pub fn publish(&self, source: &Source, branch: &str, commit: &CommitId) -> Result<(), Error> {
         if !is_ref_name(branch) {
@@ -60,7 +21,9 @@ impl Locked {
             self.remember_published(&mut state, branch, commit)?;
             return self.bring(source, &found, None);
         }
-        if let Some(at) = self.checked_out_at(source, &name)? {
+        if let Some(at) =
+            source.checked_out_at(&self.git, &name).map_err(Error::git("look at the user's checkouts"))?
+        {
             return Err(Error::CheckedOut { branch: branch.to_owned(), at });
         }
         if let Some(old) = &old
@@ -132,6 +95,11 @@ impl Locked {
                 }
             }
         }
+        for (name, commit) in self.history()? {
+            if !found.iter().any(|(r, id)| *r == name && id == commit.as_str()) {
+                refspecs.push(format!("+{name}:{name}"));
+            }
+        }
         let doing = "publish to the repository";
         if let Some((_, commit, _)) = branch {
             self.set_ref("refs/acquit/publish", commit)?;
@@ -170,6 +138,7 @@ impl Locked {
         let output = source
             .call(&self.git, "for-each-ref")
             .args(["--format=%(objectname) %(refname)", name, "refs/acquit/attempts/"])
+            .args(self.history()?.into_iter().map(|(name, _)| name))
             .run()
             .map_err(Error::git("look at the user's branches"))?;
         let text = String::from_utf8_lossy(&output.stdout);
@@ -180,22 +149,9 @@ impl Locked {
             .collect())
     }
 
-    /// Where the user has `name` checked out, also when the branch has no commit yet.
-    fn checked_out_at(&self, source: &Source, name: &str) -> Result<Option<PathBuf>, Error> {
-        let output = source
-            .call(&self.git, "worktree")
-            .args(["list", "--porcelain", "-z"])
-            .run()
-            .map_err(Error::git("look at the user's checkouts"))?;
-        let mut at = PathBuf::new();
-        for line in output.stdout.split(|b| *b == 0) {
-            if let Some(path) = line.strip_prefix(b"worktree ") {
-                at = PathBuf::from(OsStr::from_bytes(path));
-            } else if line.strip_prefix(b"branch ") == Some(name.as_bytes()) {
-                return Ok(Some(at));
-            }
-        }
-        Ok(None)
+    /// Knows from elsewhere that `branch` is at `commit` by our own doing.
+    pub fn remember(&self, branch: &str, commit: &CommitId) -> Result<(), Error> {
+        self.remember_published(&mut self.known()?, branch, commit)
     }
 
     fn remember_published(&self, state: &mut State, branch: &str, commit: &CommitId) -> Result<(), Error> {
@@ -207,13 +163,13 @@ impl Locked {
         self.store(state)
     }
 
-    fn known(&self) -> Result<State, Error> {
+    pub(super) fn known(&self) -> Result<State, Error> {
         self.load()?.ok_or_else(|| Error::NotPrepared { path: self.dir.clone() })
     }
 }
 
 /// The ref that holds a commit between its arrival and the moving of its branch. Each has its own, because tasks of one
 /// repository are published side by side.
-fn incoming(commit: &CommitId) -> String {
+pub(super) fn incoming(commit: &CommitId) -> String {
     format!("refs/acquit/incoming/{commit}")
 }

@@ -73,7 +73,13 @@ impl Locked {
             let output = source
                 .call(&self.git, "for-each-ref")
                 .args(["--count=1", "--format=%(refname)", &format!("--contains={commit}")])
-                .args(["refs/heads/", "refs/remotes/", "refs/tags/", "refs/acquit/attempts/"])
+                .args([
+                    "refs/heads/",
+                    "refs/remotes/",
+                    "refs/tags/",
+                    "refs/acquit/attempts/",
+                    "refs/acquit/tasks/",
+                ])
                 .run_any()
                 .map_err(Error::git("look for the published commit"))?;
             // A commit that is not there at all is an error to git and an answer to us.

@@ -36,6 +36,12 @@ pub(super) struct Facts {
     pub(super) pushed: Vec<(String, CommitId)>,
     /// Which commits stand for which: the tip and what it was squashed into.
     pub(super) squashed: Vec<(CommitId, CommitId)>,
+    /// Commits, each with what it became on another base.
+    #[serde(default)]
+    pub(super) rebased: Vec<(CommitId, CommitId)>,
+    /// Commits, each with its signed twin. Signatures differ each time, and a commit must not.
+    #[serde(default)]
+    pub(super) signed: Vec<(CommitId, CommitId)>,
     tree_trusted: bool,
     agent_trusted: bool,
     tree_length: usize,
@@ -74,6 +80,8 @@ impl State {
                 published: Vec::new(),
                 pushed: Vec::new(),
                 squashed: Vec::new(),
+                rebased: Vec::new(),
+                signed: Vec::new(),
                 tree_trusted: false,
                 agent_trusted: false,
                 tree_length: 0,
@@ -100,6 +108,23 @@ impl State {
 
     pub(super) fn has_tree(&self, tree: &Snapshot) -> bool {
         self.facts.tree_trusted && self.tree == tree.rows
+    }
+
+    /// Whether two commits are the same work on different bases.
+    pub(super) fn is_same_work(&self, one: &CommitId, other: &CommitId) -> bool {
+        let mut seen = vec![one];
+        let mut next = 0;
+        while let Some(commit) = seen.get(next).copied() {
+            for (before, after) in &self.facts.rebased {
+                for (from, to) in [(before, after), (after, before)] {
+                    if from == commit && !seen.contains(&to) {
+                        seen.push(to);
+                    }
+                }
+            }
+            next += 1;
+        }
+        seen.contains(&other)
     }
 
     /// Whether every path of the tree was there before, so that nothing in it is new.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::agent::{config, fill_submodule, hooks};
-use crate::stage::{BRANCH, Stage, everything, leftovers, unknown};
+use crate::stage::{BRANCH, Stage, commit_on, everything, leftovers, unknown};
 
 #[test]
 fn every_verb_that_the_source_calls_is_run_by_the_suite() {
@@ -28,13 +28,39 @@ fn every_verb_that_the_source_calls_is_run_by_the_suite() {
     no_commits.repo.git(&["checkout", "--quiet", "--orphan", "unborn"]);
     let _ = no_commits.source().base(&no_commits.git(), Some("nowhere"));
     let large = large_file();
-    let run: BTreeSet<String> = [stage, second, no_commits, large]
+    let landed = checkout_that_follows();
+    let run: BTreeSet<String> = [stage, second, no_commits, large, landed]
         .iter()
         .flat_map(Stage::calls)
         .filter_map(|call| verb_of(&call))
         .collect();
     let missing: Vec<_> = called.difference(&run).collect();
     assert!(missing.is_empty(), "called in the source and never run against a tripwire: {missing:?}");
+}
+
+/// A merge into a branch that is checked out, in a repository whose settings name programs.
+fn checkout_that_follows() -> Stage {
+    let stage = Stage::new();
+    let source = stage.source();
+    let git = stage.git();
+    let base = source.base(&git, None).unwrap().commit;
+    let workspace = stage.workspace(&source).lock("a test").unwrap();
+    workspace.prepare("L1", &base, BRANCH).unwrap();
+    fs::write(stage.tree().join("work.txt"), "work\n").unwrap();
+    let head = workspace.collect("L1", leftovers()).unwrap().head;
+    crate::user::hooks_and_programs(&stage);
+    let landed = workspace.land(&source, "main", &head, &base).unwrap();
+    assert_eq!(landed, acquit_run::workspace::Landed::Moved);
+    assert_eq!(fs::read_to_string(stage.repo.path().join("work.txt")).unwrap(), "work\n");
+    let next = commit_on(&stage, &source, &head);
+    assert_eq!(
+        workspace.land(&source, "main", &next, &base).unwrap(),
+        acquit_run::workspace::Landed::Elsewhere,
+        "it is not where it was thought to be"
+    );
+    stage.nothing_ran("a checkout that follows");
+    drop(workspace);
+    stage
 }
 
 /// A file that is too large to be read with others.

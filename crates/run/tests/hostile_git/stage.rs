@@ -6,10 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acquit_run::git::{Access, CommitId, Direction, Git, Identity, PushWay, Source};
+use acquit_run::git::{Access, CommitId, Direction, Form, Git, Identity, PushWay, Source, User};
 use acquit_run::process::Spawner;
 use acquit_run::secrets::{Known, Redactor, Secret};
-use acquit_run::workspace::{Around, Become, Error, Leftovers, Locked, Rules, Sent, Work, Workspace};
+use acquit_run::workspace::{
+    Around, Become, Error, Leftovers, Locked, Move, Rebased, Rules, Sent, Work, Workspace,
+};
 use acquit_testkit::repo::{self, Repo};
 
 pub(crate) const BRANCH: &str = "acquit/sample-T-1";
@@ -168,6 +170,11 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     let base = source.base(&git, None).unwrap().commit;
     source.identity(&git, Some(&stage.repo.beside("home")));
     source.is_dirty(&git).unwrap();
+    let home = stage.repo.beside("home").into_os_string();
+    let user = User::new(|name| (name == "HOME").then(|| home.clone()));
+    source.signing(&git, &user).ok();
+    source.subjects(&git, &base, 10).unwrap();
+    source.dirty_checkout(&git, "main").unwrap();
     source.pin(&git, "T-1", &base).unwrap();
     let locked = || stage.workspace(&source).lock("a test").unwrap();
     let mut said = Vec::new();
@@ -233,6 +240,7 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
         let squashed = workspace.squash(&base, &start, "T-1: squashed\n", &Identity::neutral()).unwrap();
         workspace.publish(&source, BRANCH, &squashed).unwrap();
         workspace.publish(&source, BRANCH, &squashed).unwrap();
+        moved(stage, &workspace, &source, &base, &start);
         send(stage, &workspace, &source, &squashed);
     }
     plant(stage);
@@ -251,6 +259,31 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     assert!(!stage.dir.exists(), "{name}: removed");
     source.unpin(&git, "T-1").unwrap();
     said
+}
+
+/// A commit on top of another, with the same files, made where no setting of the repository has a say.
+pub(crate) fn commit_on(stage: &Stage, source: &Source, base: &CommitId) -> CommitId {
+    let neutral = Identity::neutral();
+    let call = stage.git().call("commit-tree").git_dir(source.git_dir()).signed(&neutral, &neutral, 0);
+    let tree = format!("{base}^{{tree}}");
+    call.args([&tree, "-p", base.as_str(), "-m", "moved"]).run_for_id().unwrap()
+}
+
+/// The base branch moves, and the work follows it.
+fn moved(stage: &Stage, workspace: &Locked, source: &Source, base: &CommitId, tip: &CommitId) {
+    let git = stage.git();
+    let onto = commit_on(stage, source, base);
+    let work = Move { from: base, onto: &onto, tip };
+    let Rebased::Clean(rebased) = workspace.rebase(work, "T-1: moved\n", None).unwrap() else {
+        panic!("nothing is in the way")
+    };
+    workspace.resolution(work, &rebased, &[]).unwrap();
+    workspace.phases(&onto, &rebased, &[]).unwrap();
+    workspace.below(&rebased, base.as_str(), tip.as_str()).unwrap();
+    assert!(workspace.contains(&rebased, &onto).unwrap());
+    workspace.keep_history("T-1", "leg-1", tip).unwrap();
+    workspace.diff(&onto, &rebased, Form::Patch).unwrap();
+    source.diff(&git, base, &onto, Form::Stat).unwrap();
 }
 
 /// To a remote, with a login that nobody gives.

@@ -30,6 +30,17 @@ fn hooks(s: &Stage, folder: &str) {
     }
 }
 
+/// Programs that a merge into a checkout would run.
+pub(crate) fn hooks_and_programs(s: &Stage) {
+    hooks(s, ".git/hooks");
+    s.repo.write(".git/info/attributes", "* diff=x merge=x\n");
+    config(
+        s,
+        "[core]\n\tfsmonitor = @\n[diff]\n\texternal = @\n[diff \"x\"]\n\tcommand = @\n\ttextconv = @\n[merge \"x\"]\n\tdriver = @\n\
+         [filter \"x\"]\n\tclean = @\n\tsmudge = @\n[gpg]\n\tprogram = @\n[commit]\n\tgpgSign = true",
+    );
+}
+
 #[test]
 #[rustfmt::skip] // A plant is a line.
 fn plants_in_the_users_repository_never_run() {

@@ -14,5 +14,6 @@ mod life;
 mod mirror;
 mod publish;
 mod push;
+mod rebase;
 mod scratch;
 mod source;

@@ -12,6 +12,7 @@
 //! hearing of it: versions, fences and chunk offsets make repeating harmless.
 
 mod connect;
+mod queue;
 mod rows;
 
 use std::time::{Duration, Instant};

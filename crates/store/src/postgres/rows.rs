@@ -40,17 +40,27 @@ impl<C: GenericClient> Rows<'_, C> {
         Ok(statement)
     }
 
-    fn execute(&mut self, sql: &'static str, params: Params<'_>) -> Result<Touched> {
+    pub(super) fn execute(&mut self, sql: &'static str, params: Params<'_>) -> Result<Touched> {
         let statement = self.prepared(sql)?;
         Ok(Touched::rows(self.client.execute(&statement, params)?))
     }
 
-    fn one<T>(&mut self, sql: &'static str, params: Params<'_>, read: fn(&Row) -> T) -> Result<Option<T>> {
+    pub(super) fn one<T>(
+        &mut self,
+        sql: &'static str,
+        params: Params<'_>,
+        read: fn(&Row) -> T,
+    ) -> Result<Option<T>> {
         let statement = self.prepared(sql)?;
         Ok(self.client.query_opt(&statement, params)?.as_ref().map(read))
     }
 
-    fn all<T>(&mut self, sql: &'static str, params: Params<'_>, read: fn(&Row) -> T) -> Result<Vec<T>> {
+    pub(super) fn all<T>(
+        &mut self,
+        sql: &'static str,
+        params: Params<'_>,
+        read: fn(&Row) -> T,
+    ) -> Result<Vec<T>> {
         let statement = self.prepared(sql)?;
         Ok(self.client.query(&statement, params)?.iter().map(read).collect())
     }

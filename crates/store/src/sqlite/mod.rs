@@ -5,6 +5,7 @@
 //! memory.
 
 mod file;
+mod queue;
 mod rows;
 
 use std::path::Path;

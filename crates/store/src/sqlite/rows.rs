@@ -22,12 +22,12 @@ pub(super) const CLAIM_ANY: &str = "select task, number from legs where state = 
 pub(super) struct Rows<'a>(pub(super) &'a Connection);
 
 impl Rows<'_> {
-    fn execute(&self, sql: &'static str, params: impl Params) -> Result<Touched> {
+    pub(super) fn execute(&self, sql: &'static str, params: impl Params) -> Result<Touched> {
         let count = self.0.prepare_cached(sql)?.execute(params)?;
         Ok(Touched::rows(u64::try_from(count).unwrap_or(u64::MAX)))
     }
 
-    fn one<T>(
+    pub(super) fn one<T>(
         &self,
         sql: &str,
         params: impl Params,
@@ -36,7 +36,7 @@ impl Rows<'_> {
         Ok(self.0.prepare_cached(sql)?.query_row(params, read).optional()?)
     }
 
-    fn all<T>(
+    pub(super) fn all<T>(
         &self,
         sql: &str,
         params: impl Params,

@@ -140,3 +140,27 @@ create table marks (
     name text primary key,
     value integer not null
 ) strict, without rowid;
+
+-- What waits to be merged, and the leg at the head of each queue. A head or an entry counts while its leg runs under that fence.
+create table merges (
+    task integer primary key references tasks (id),
+    project_path text not null,
+    branch text not null,
+    leg integer not null,
+    fence integer not null,
+    candidate text not null,
+    planned text,
+    settled text,
+    foreign key (task, leg) references legs (task, number)
+) strict;
+create index merges_by_queue on merges (project_path, branch, fence);
+
+create table queue_heads (
+    project_path text not null,
+    branch text not null,
+    task integer not null,
+    leg integer not null,
+    fence integer not null,
+    primary key (project_path, branch),
+    foreign key (task, leg) references legs (task, number)
+) strict, without rowid;

@@ -14,6 +14,7 @@ mod fences;
 mod fixture;
 mod migrations;
 mod nights;
+mod queues;
 mod tasks;
 mod transcripts;
 mod waiting;
@@ -73,6 +74,10 @@ suite! {
         a_task_waits_for_the_one_that_mends_its_failure,
         a_task_that_waits_can_be_ended_and_tried_again,
         two_hundred_tasks_on_twenty_roots_are_all_released;
+    queues:
+        one_leg_leads_and_the_others_wait_until_it_ends,
+        a_head_that_was_lost_can_write_no_more_and_what_it_planned_is_known,
+        what_is_settled_is_found_by_its_task_until_it_leaves;
     events:
         replaying_a_tasks_events_gives_the_task,
         events_are_read_in_order_from_any_place,

@@ -20,9 +20,10 @@ use acquit_core::leg::Ending;
 use acquit_core::outcome;
 use acquit_core::store::Pulse;
 use acquit_core::template::Template;
+use acquit_core::workflow::Commits;
 
 use super::super::desk::Desk;
-use super::super::work::{Done, Job, by_harness};
+use super::super::work::{Done, Job, Moved, Proof, by_harness};
 use super::super::{Trouble, guard, span};
 use crate::forge::publish::{Invite, Made, Publication, Published, publish};
 use crate::forge::{self, Located, Place, Token, Transport, Wanted};
@@ -45,11 +46,17 @@ pub(super) fn perform(
     desk: &mut Desk<'_>,
     job: &Job<'_>,
     settings: &Publishing,
+    commits: Commits,
     workspace: &Locked,
 ) -> Result<Done, Trouble> {
     let forge = &job.definition.config.forge;
     let settings = settings.over(&forge.request);
-    let (commit, branch) = squashed(desk, job, workspace)?;
+    let (job, delivered) = squashed(desk, job, commits, workspace)?;
+    let job = &job;
+    let (commit, branch) = match delivered {
+        Delivered::As(commit, branch) => (commit, *branch),
+        Delivered::Not(rejected) => return Ok(*rejected),
+    };
     let place = match forge::of(desk.world, forge, &job.source)
         .map_err(|error| Trouble::failed(kind::DELIVERY, format!("failed to {error}")))?
     {
@@ -58,7 +65,7 @@ pub(super) fn perform(
             let words =
                 format!("no request was made: {why}. The work is on the branch {}", job.task.seed.branch);
             desk.notice(Level::Info, words);
-            return Ok(done(commit, vec![branch]));
+            return Ok(done(job, commit, vec![branch]));
         }
     };
     let Some(base) = &job.task.seed.base.branch else {
@@ -141,11 +148,12 @@ pub(super) fn perform(
         }),
     ];
     artifacts.append(&mut desk.left);
-    Ok(done(commit, artifacts))
+    Ok(done(job, commit, artifacts))
 }
 
-fn done(commit: CommitId, artifacts: Vec<Artifact>) -> Done {
-    Done { moved: Some((commit, artifacts)), ..by_harness(outcome::DONE) }
+fn done(job: &Job<'_>, commit: CommitId, artifacts: Vec<Artifact>) -> Done {
+    let moved = Moved { tip: commit, base: job.base.clone(), proof: Proof::Given, artifacts };
+    Done { moved: Some(moved), ..by_harness(outcome::DONE) }
 }
 
 /// Keeps the lease, and ends the leg if a person wants that.
@@ -156,13 +164,21 @@ fn beat(desk: &mut Desk<'_>) -> Result<(), Trouble> {
     }
 }
 
-/// The commit that is delivered: the one that a stage before this made of what its gates passed, or made of it here in the same
-/// way. Where the base has moved meanwhile, what becomes of that is decided before this stage, not here.
-fn squashed(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<(CommitId, Artifact), Trouble> {
-    let is_there = |artifact: &&Artifact| matches!(artifact, Artifact::Branch { commit, published: true, .. } if *commit == job.start.to_string());
-    if let Some(branch) = job.task.artifacts.iter().find(is_there) {
-        return Ok((job.start.clone(), branch.clone()));
-    }
+/// What becomes of the work before it is sent anywhere.
+enum Delivered {
+    /// This commit, on the task's branch.
+    As(CommitId, Box<Artifact>),
+    /// Nothing: its gates said no where the base branch is now.
+    Not(Box<Done>),
+}
+
+/// The commit that is delivered, on what the base branch is now and proven there, with the leg's job as that made it.
+fn squashed<'j>(
+    desk: &mut Desk<'_>,
+    job: &Job<'j>,
+    commits: Commits,
+    workspace: &Locked,
+) -> Result<(Job<'j>, Delivered), Trouble> {
     // A workspace that was made anew does not know that the branch is the task's own.
     for artifact in &job.task.artifacts {
         if let Artifact::Pushed { branch, commits, .. } = artifact {
@@ -171,11 +187,17 @@ fn squashed(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<(C
             }
         }
     }
-    let Done { moved, .. } = super::squash(desk, job, workspace)?;
+    let mut job = job.clone();
+    let Done { moved, failures, .. } = super::squash::squash(desk, &job, commits, workspace)?;
     let nothing = || Trouble::failed(kind::NOTHING, "there is no work to deliver".to_owned());
-    let (commit, artifacts) = moved.ok_or_else(nothing)?;
-    let branch = artifacts.into_iter().find(|artifact| matches!(artifact, Artifact::Branch { .. }));
-    Ok((commit, branch.ok_or_else(nothing)?))
+    let moved = moved.ok_or_else(nothing)?;
+    (job.start, job.base) = (moved.tip.clone(), moved.base.clone());
+    if !failures.is_empty() {
+        let rejected = super::squash::rejected(&job, failures);
+        return Ok((job, Delivered::Not(Box::new(rejected))));
+    }
+    let branch = moved.artifacts.into_iter().find(|artifact| matches!(artifact, Artifact::Branch { .. }));
+    Ok((job, Delivered::As(moved.tip, Box::new(branch.ok_or_else(nothing)?))))
 }
 
 /// Brings the branch to the remote, unless somebody else's work is there.

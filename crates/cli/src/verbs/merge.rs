@@ -1,0 +1,51 @@
+//! `acquit merge`: the delivered work of a task that is done, into its base branch.
+//!
+//! It is a leg like any other, through the same queue and the same gates as a merge by a workflow: it can be killed, and others can
+//! merge meanwhile. A person asked for it, so nobody is asked again.
+
+use acquit_core::artifact::Artifact;
+use acquit_core::decide::Input;
+use acquit_core::ids::TaskId;
+use acquit_core::task::{End, State};
+use acquit_run::git::Source;
+
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::verbs::run;
+
+/// Merges it.
+pub fn merge(desk: &Desk, id: TaskId) -> Result<Exit, Error> {
+    let mut store = desk.store()?;
+    let store = store.as_mut();
+    let task = store.task(id)?;
+    let merged = task.artifacts.iter().find_map(|artifact| match artifact {
+        Artifact::Merged { branch, commit } => Some((branch, commit)),
+        _ => None,
+    });
+    if let (Some((branch, commit)), State::Ended { end: End::Done }) = (merged, &task.state) {
+        desk.printer.say(&format!("{id} is in {branch} already, as {commit}"));
+        return Ok(Exit::Done);
+    }
+    let not = |what| Err(Error::NotDelivered { task: id, what });
+    let Some(branch) = &task.seed.base.branch else {
+        return not("it began at a commit and not at a branch, so there is nothing to merge into");
+    };
+    if let State::Ended { end: End::Done } = &task.state {
+        let definition = store.definition(id)?;
+        let Ok(source) = serde_json::from_value::<Source>(definition.source) else {
+            return not("its repository is not known any more");
+        };
+        // Said now, before a leg finds it out: whoever sits here can mend it at once.
+        if let Some(at) = source.dirty_checkout(&desk.world.git, branch)? {
+            return Err(Error::DirtyCheckout { branch: branch.clone(), at });
+        }
+    }
+    let after = run::newest(store, id)?;
+    let task = match &task.state {
+        // Somebody asked for it before, and went away.
+        State::Working { entry, .. } if entry.purpose == acquit_core::leg::Purpose::Merge => task,
+        _ => desk.decide(store, id, &Input::Merge)?,
+    };
+    run::run_task(desk, store, &task, after)
+}

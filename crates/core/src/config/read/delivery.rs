@@ -1,0 +1,68 @@
+//! The parts of the configuration that are about delivery: `[commit]` and `[merge]`.
+
+use super::super::toml::{Table, quoted};
+use super::super::{Commit, CommitStyle, Merge, Sign};
+use crate::delivery::message::VARIABLES;
+use crate::template;
+
+/// Reads `[commit]`.
+pub(super) fn commit(mut table: Table<'_, '_>, usual: Commit) -> Commit {
+    let source = table.source;
+    let style = table.word("style", &CommitStyle::ALL).map_or(usual.style, |style| style.value);
+    let template = table.string("template").map(|text| {
+        let blank = VARIABLES.map(|name| (name.to_owned(), "x".to_owned())).into();
+        match template::Template::plain(&text.value).render(&blank) {
+            Ok(rendered) if rendered.trim().is_empty() => {
+                source.report(text.place, "the template is empty", None);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let hint = format!("it may use {}", VARIABLES.join(", "));
+                source.report(text.place, format!("the template: {error}"), Some(hint));
+            }
+        }
+        text.value
+    });
+    let trailer = table.string("trailer").map_or(usual.trailer, |text| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let bad = text.value.is_empty() || text.value.len() > 40 || !text.value.chars().all(plain);
+        if bad || !text.value.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            let what = format!("{} cannot be the name of a trailer", quoted(&text.value));
+            source.report(text.place, what, Some("letters, digits and `-`: \"Task\"".to_owned()));
+        }
+        text.value
+    });
+    let co_authors = match table.strings("co_authors") {
+        None => usual.co_authors,
+        Some(list) => {
+            let mut authors = Vec::new();
+            for author in list {
+                if !is_identity(&author.value) {
+                    let what = format!("{} is not a name with an address", quoted(&author.value));
+                    source.report(author.place, what, Some("write it as \"Name <address>\"".to_owned()));
+                }
+                authors.push(author.value);
+            }
+            authors
+        }
+    };
+    let sign = table.word("sign", &Sign::ALL).map_or(usual.sign, |sign| sign.value);
+    table.finish();
+    Commit { style, template: template.or(usual.template), trailer, co_authors, sign }
+}
+
+/// Reads `[merge]`.
+pub(super) fn merge(mut table: Table<'_, '_>, usual: Merge) -> Merge {
+    let batch = table.positive("batch", Merge::MOST).unwrap_or(usual.batch);
+    table.finish();
+    Merge { batch }
+}
+
+/// `Name <address>` in one line.
+fn is_identity(text: &str) -> bool {
+    let Some((name, rest)) = text.split_once(" <") else { return false };
+    let plain = |text: &str| {
+        !text.trim().is_empty() && !text.contains(['<', '>']) && !text.contains(char::is_control)
+    };
+    rest.strip_suffix('>').is_some_and(|address| plain(address) && !address.contains(' ')) && plain(name)
+}

@@ -1,0 +1,252 @@
+//! Bringing the task's work into its base branch, in turn with others.
+//!
+//! The leg delivers its commit to the task's branch, enters it into the queue of the base branch and waits. If it is the queue's
+//! head it merges, for itself and for those who wait ([`crate::merge`]); else it finds out what the head made of it.
+
+use std::time::{Duration, Instant};
+
+use acquit_core::delivery::queue::{Candidate, Place, Queue, Settled};
+use acquit_core::event::Level;
+use acquit_core::failure::{Failure, kind};
+use acquit_core::ids::Name;
+use acquit_core::leg::Ending;
+use acquit_core::outcome;
+use acquit_core::store::Pulse;
+use acquit_core::time::Span;
+use acquit_core::workflow::Commits;
+
+use super::squash;
+use crate::fault;
+use crate::git::{CommitId, Signing};
+use crate::harness::desk::Desk;
+use crate::harness::work::{Done, Job, Proof, by_harness};
+use crate::harness::{Trouble, guard};
+use crate::merge::Head;
+use crate::supervise;
+use crate::workspace::{Locked, Workspace, remove_folder};
+
+/// How long a leg looks at the queue before it looks again; whoever settles something lets it know before.
+const LOOK: Duration = Duration::from_millis(200);
+/// How often those who wait look for a head that died.
+const BURY: Duration = Duration::from_secs(2);
+/// How long a leg waits for its turn before it lets its process go and comes back.
+const PATIENCE: Duration = Duration::from_hours(2);
+/// How long it stays away then.
+const AWAY: Span = Span::mins(1);
+/// So often a candidate is brought onto the branch anew because it did not fit onto those before it in the queue.
+const ROUNDS: u32 = 20;
+
+/// Merges it.
+pub(super) fn merge(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    commits: Commits,
+    workspace: &Locked,
+) -> Result<Done, Trouble> {
+    let Some(branch) = job.task.seed.base.branch.clone() else {
+        let words = "the task began at a commit and not at a branch, so there is nothing to merge into";
+        return Err(Trouble::failed(kind::HARNESS, words.to_owned()));
+    };
+    let queue = Queue { project: job.task.seed.project.path.clone(), branch };
+    if let Some(done) = found(desk, job, &queue, workspace)? {
+        return Ok(done);
+    }
+    let signing = squash::signing(desk, job)?;
+    for _ in 0..ROUNDS {
+        let mut job = job.clone();
+        if let squash::Left::Nothing = squash::follow(desk, &mut job, signing.as_ref(), workspace)? {
+            let commit = job.base.to_string();
+            return merged(desk, &job, &queue, &commit, None, workspace);
+        }
+        let commit = squash::deliver(desk, &job, commits, signing.as_ref(), workspace)?;
+        let names = squash::gate_names(&job);
+        let candidate = Candidate {
+            commit: commit.to_string(),
+            base: job.base.to_string(),
+            proof: proof(&job, &names, workspace)?,
+        };
+        desk.store.enter_queue(desk.hold, &queue, &candidate)?;
+        fault::point("merge-entered", &desk.world.environment);
+        let settled = turn(desk, &job, &queue, &candidate, &names, signing.as_ref());
+        match settled? {
+            Settled::Merged { commit } => {
+                return merged(desk, &job, &queue, &commit, Some(&candidate), workspace);
+            }
+            Settled::Rejected { failures } => {
+                desk.store.leave_queue(desk.hold, &queue)?;
+                return Ok(squash::rejected(&job, failures));
+            }
+            Settled::Conflict => desk.store.leave_queue(desk.hold, &queue)?,
+        }
+    }
+    let reason = format!("others were merged into {} before it each time", queue.branch);
+    Err(Trouble::Leg(Ending::Held { kind: Name::literal(kind::CONFLICT), wait: AWAY, reason }))
+}
+
+/// What an earlier leg of the task, or the head of the queue, has already made of it.
+fn found(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    queue: &Queue,
+    workspace: &Locked,
+) -> Result<Option<Done>, Trouble> {
+    let Some(entry) = desk.store.queued(job.task.id())? else { return Ok(None) };
+    let now = job.source.branch(&desk.world.git, &queue.branch).map_err(|error| Trouble::harness(&error))?;
+    let Some(now) = now else { return Ok(None) };
+    let settled = match &entry.settled {
+        Some(Settled::Merged { commit }) => Some(commit.as_str()),
+        Some(Settled::Conflict | Settled::Rejected { .. }) | None => None,
+    };
+    for commit in [settled, entry.planned.as_deref()].into_iter().flatten() {
+        let Ok(id) = commit.parse::<CommitId>() else { continue };
+        if workspace.contains(&now, &id)? {
+            return merged(desk, job, queue, commit, Some(&entry.candidate), workspace).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// Waits until the candidate is settled, as the queue's head or behind it.
+fn turn(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    queue: &Queue,
+    candidate: &Candidate,
+    names: &[Name],
+    signing: Option<&Signing>,
+) -> Result<Settled, Trouble> {
+    let began = Instant::now();
+    let mut looked = Instant::now();
+    loop {
+        if let Some(settled) = desk.store.queued(job.task.id())?.and_then(|entry| entry.settled) {
+            return Ok(settled);
+        }
+        if desk.pulse()? == Pulse::Cancel {
+            desk.store.leave_queue(desk.hold, queue)?;
+            return Err(Trouble::Leg(Ending::Cancelled));
+        }
+        if desk.store.lead_queue(desk.hold, queue)? == Place::Head {
+            lead(desk, job, queue, candidate, names, signing)?;
+            continue;
+        }
+        if began.elapsed() > PATIENCE {
+            desk.store.leave_queue(desk.hold, queue)?;
+            let reason = format!("the queue of {} is long", queue.branch);
+            return Err(Trouble::Leg(Ending::Held {
+                kind: Name::literal(kind::CONFLICT),
+                wait: AWAY,
+                reason,
+            }));
+        }
+        if looked.elapsed() > BURY {
+            looked = Instant::now();
+            // If the head died, its leg must be known to be lost before another can lead.
+            supervise::bury(desk.world, desk.store)?;
+        }
+        desk.store.wait(LOOK)?;
+    }
+}
+
+/// Leads the queue once: settles what waits now and can be tested together with the own candidate.
+fn lead(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    queue: &Queue,
+    candidate: &Candidate,
+    names: &[Name],
+    signing: Option<&Signing>,
+) -> Result<(), Trouble> {
+    let own = job.task.id();
+    let most = job.definition.config.merge.batch as usize;
+    let waiting = desk.store.queue(queue)?;
+    let fits = |entry: &acquit_core::delivery::queue::Entry| {
+        entry.settled.is_none() && (entry.task() == own || entry.candidate.proof == candidate.proof)
+    };
+    let mut entries: Vec<_> = waiting.into_iter().filter(fits).collect();
+    // The own candidate is always among them, or leading would never end.
+    let position = entries.iter().position(|entry| entry.task() == own).unwrap_or(0);
+    if position >= most {
+        entries.swap(position, most - 1);
+    }
+    entries.truncate(most);
+    let folder = desk.world.task_folder(own).join("merging");
+    remove_folder(&folder)?;
+    let leg = desk.hold.leg;
+    let ground = Workspace::open(&folder, &job.source, desk.world.git.clone())?
+        .lock_within(&format!("acquit leg {leg}"), Duration::from_secs(10))?;
+    ground.prepare(&leg.to_string(), &job.base, &job.task.seed.branch)?;
+    let mut head =
+        Head { job, queue: queue.clone(), gates: names.to_vec(), signing: signing.cloned(), ground };
+    let done = head.merge(desk, &entries);
+    drop(head);
+    remove_folder(&folder)?;
+    done
+}
+
+/// Gates a stack of candidates in the head's own tree, compared with what the branch is.
+pub(crate) fn judge(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    base: &CommitId,
+    top: &CommitId,
+    names: &[Name],
+    ground: &Locked,
+) -> Result<Vec<Failure>, Trouble> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let job = Job { start: top.clone(), base: base.clone(), ..job.clone() };
+    ground.prepare(&desk.hold.leg.to_string(), top, &job.task.seed.branch)?;
+    super::setup(desk, &job, ground)?;
+    squash::judged(desk, &job, names, ground)
+}
+
+/// The end of a leg whose work is in the branch.
+fn merged(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    queue: &Queue,
+    commit: &str,
+    candidate: Option<&Candidate>,
+    workspace: &Locked,
+) -> Result<Done, Trouble> {
+    let id = commit.parse::<CommitId>().map_err(|error| Trouble::harness(&error))?;
+    desk.notice(Level::Info, format!("merged into {} as {}", queue.branch, id.short()));
+    guard::before_publishing(desk, workspace, &job.base, &job.start)?;
+    workspace.keep_merged(&job.start, &id)?;
+    workspace.publish(&job.source, &job.task.seed.branch, &id)?;
+    let mut job = job.clone();
+    if let Some(candidate) = candidate {
+        // What it stands on there: as many commits below as it has of its own.
+        job.base = workspace.below(&id, &candidate.base, &candidate.commit)?;
+    }
+    let job = &job;
+    let mut moved = squash::moved(job, id, Proof::Given);
+    moved.artifacts.push(acquit_core::artifact::Artifact::Merged {
+        branch: queue.branch.clone(),
+        commit: commit.to_owned(),
+    });
+    Ok(Done { moved: Some(moved), ..by_harness(outcome::DONE) })
+}
+
+/// What the candidate must be proven by, in a short form: the gates as they are pinned, and how their ground is set up. Checks
+/// that judge one task by its own settings hold for one task only.
+fn proof(job: &Job<'_>, names: &[Name], workspace: &Locked) -> Result<String, Trouble> {
+    use acquit_core::gate::Check;
+    let gates: Vec<_> = names.iter().filter_map(|name| job.definition.workflow.gate(name.as_str())).collect();
+    let own = gates.iter().any(|gate| match &gate.check {
+        Check::Scope(_) | Check::Commits(_) | Check::Dilution(_) => true,
+        Check::Command(_)
+        | Check::Tests(_)
+        | Check::Tdd(_)
+        | Check::Coverage(_)
+        | Check::Mutation(_)
+        | Check::Review(_)
+        | Check::Secrets(_) => false,
+    });
+    let task = own.then(|| job.task.id());
+    let config = &job.definition.config;
+    let all =
+        serde_json::json!({ "gates": gates, "setup": config.setup, "network": config.network, "task": task });
+    Ok(workspace.hash(&all.to_string())?)
+}

@@ -1,0 +1,155 @@
+//! Following the base branch: when it has moved, the work is brought onto it before it goes on, and never counts as good there
+//! before gates have said so.
+//!
+//! A leg follows at its start if its own gates will judge the result, or if there is no work yet. An action follows before it does
+//! anything, and has the work judged again. Work that does not fit goes to the stage that resolves conflicts, or to a person.
+
+use acquit_core::delivery::conflict;
+use acquit_core::event::Level;
+use acquit_core::failure::{Failure, Location, kind};
+use acquit_core::ids::Name;
+use acquit_core::leg::{Ending, Purpose};
+use acquit_core::outcome::Outcome;
+use acquit_core::workflow::Work;
+
+use super::Trouble;
+use super::desk::Desk;
+use super::work::Job;
+use crate::git::{CommitId, Signing};
+use crate::workspace::{Conflicted, Locked, Move, Rebased, Work as Collected};
+
+/// What the check of a resolution is called where gates are named.
+const RESOLUTION: &str = "resolution";
+
+/// How many files in conflict are named.
+const FILES_NAMED: usize = 10;
+
+/// Makes the leg start from where it should.
+pub(super) fn before_leg(desk: &mut Desk<'_>, job: &mut Job<'_>, workspace: &Locked) -> Result<(), Trouble> {
+    let follows = match (&job.entry.purpose, &job.stage.work) {
+        (Purpose::Resolve { onto, .. }, _) => {
+            let onto = onto.parse::<CommitId>().map_err(|error| Trouble::harness(&error))?;
+            return begin_resolving(desk, job, workspace, onto);
+        }
+        // What is mended is what was rejected.
+        (Purpose::Fix { .. } | Purpose::Merge, _) | (_, Work::Action { .. } | Work::Human { .. }) => false,
+        (Purpose::Work | Purpose::Recheck { .. }, Work::Agent(_) | Work::Check) => {
+            job.start == job.base || !job.stage.gates.is_empty()
+        }
+    };
+    if !follows {
+        return Ok(());
+    }
+    match follow(desk, job, workspace, None)? {
+        Some((onto, conflict)) if job.definition.workflow.conflict.is_some() => {
+            Err(Trouble::Leg(ending(job, &onto, conflict)))
+        }
+        Some((onto, conflict)) => {
+            let words = ending(job, &onto, conflict).trouble().unwrap_or_default();
+            desk.notice(Level::Warning, format!("{words}; the work goes on where it stood"));
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+/// Brings the work onto its base branch, if that has moved. Gives the conflict, if there is one; then nothing has changed.
+pub(super) fn follow(
+    desk: &mut Desk<'_>,
+    job: &mut Job<'_>,
+    workspace: &Locked,
+    signing: Option<&Signing>,
+) -> Result<Option<(CommitId, Conflicted)>, Trouble> {
+    let Some(branch) = &job.task.seed.base.branch else { return Ok(None) };
+    let git = &desk.world.git;
+    let now = job.source.branch(git, branch).map_err(|error| Trouble::harness(&error))?;
+    // A branch that is gone leads nowhere; the work stays where it is.
+    let Some(onto) = now.filter(|now| *now != job.base) else { return Ok(None) };
+    let task = job.task.id().to_string();
+    let start = if job.start == job.base {
+        onto.clone()
+    } else {
+        ready(desk, job, workspace)?;
+        let work = Move { from: &job.base, onto: &onto, tip: &job.start };
+        match workspace.rebase(work, &words(job), signing)? {
+            Rebased::Clean(tip) => tip,
+            Rebased::Absorbed => onto.clone(),
+            Rebased::Conflict(conflict) => return Ok(Some((onto, conflict))),
+        }
+    };
+    job.source.pin(git, &task, &onto).map_err(|error| Trouble::harness(&error))?;
+    desk.notice(Level::Info, format!("{branch} has moved: the work stands on {} now", onto.short()));
+    (job.start, job.base) = (start, onto);
+    Ok(None)
+}
+
+/// The end of a leg that met a conflict.
+pub(super) fn ending(job: &Job<'_>, onto: &CommitId, conflict: Conflicted) -> Ending {
+    let branch = job.task.seed.base.branch.as_deref().unwrap_or("the base branch");
+    let mut files: Vec<&str> = conflict.files.iter().map(String::as_str).take(FILES_NAMED).collect();
+    if conflict.files.len() > FILES_NAMED {
+        files.push("…");
+    }
+    let reason = format!(
+        "{branch} has moved to {}, and the work conflicts with it in {}",
+        onto.short(),
+        files.join(", ")
+    );
+    Ending::Conflict { onto: onto.to_string(), hunks: conflict.hunks, reason }
+}
+
+/// The tree of a resolver: the work on the branch, with marks.
+fn begin_resolving(
+    desk: &mut Desk<'_>,
+    job: &mut Job<'_>,
+    workspace: &Locked,
+    onto: CommitId,
+) -> Result<(), Trouble> {
+    ready(desk, job, workspace)?;
+    let work = Move { from: &job.base, onto: &onto, tip: &job.start };
+    let start = match workspace.rebase(work, &words(job), None)? {
+        Rebased::Clean(tip) => tip,
+        Rebased::Absorbed => onto.clone(),
+        Rebased::Conflict(conflict) => conflict.commit,
+    };
+    let task = job.task.id().to_string();
+    job.source.pin(&desk.world.git, &task, &onto).map_err(|error| Trouble::harness(&error))?;
+    (job.start, job.base) = (start, onto);
+    Ok(())
+}
+
+/// What is wrong with what a resolver left: marks, and changes of either side that it lost without a word.
+pub(super) fn resolution(
+    job: &Job<'_>,
+    workspace: &Locked,
+    outcome: &Outcome,
+    collected: &Collected,
+) -> Result<Vec<Failure>, Trouble> {
+    let Purpose::Resolve { .. } = &job.entry.purpose else { return Ok(Vec::new()) };
+    let parse = |text: &str| text.parse::<CommitId>().map_err(|error| Trouble::harness(&error));
+    let (from, tip) = (parse(job.task.base())?, parse(&job.task.tip)?);
+    let given_up = conflict::superseded(&outcome.payload);
+    let work = Move { from: &from, onto: &job.base, tip: &tip };
+    let wrong = workspace.resolution(work, &collected.head, &given_up)?;
+    let failure = |wrong: conflict::Wrong| Failure {
+        gate: Name::literal(RESOLUTION),
+        kind: Name::literal(kind::CONFLICT),
+        message: wrong.what,
+        location: Some(Location { path: wrong.path, line: wrong.line }),
+        excerpt: None,
+    };
+    Ok(wrong.into_iter().map(failure).collect())
+}
+
+/// A repository to work in, where there is none yet.
+fn ready(desk: &Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<(), Trouble> {
+    if !workspace.has_repository() {
+        workspace.prepare(&desk.hold.leg.to_string(), &job.start, &job.task.seed.branch)?;
+    }
+    Ok(())
+}
+
+/// The message of a commit that stands for several.
+fn words(job: &Job<'_>) -> String {
+    format!("{}: the work so far, on another base\n\nTask: {0}\n", job.task.id())
+}

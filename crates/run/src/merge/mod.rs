@@ -1,0 +1,219 @@
+//! The head of a merge queue: brings candidates onto what their branch is now, has the result gated, and moves the branch.
+//!
+//! Candidates are stacked in their order and gated once, on top. If that stands, the branch moves once: to the candidate's own
+//! commit if it is alone, else to a merge of all of them, so that every state which the branch was ever in has been gated. If it does not,
+//! the stack is halved, and each half is tried on what the branch is by then, until the culprit is alone: it is sent back with
+//! what the gates found. A candidate that does not fit onto those before it is sent back as well.
+//!
+//! *Every step may be the last one.* The branch moves by comparing and swapping. What it is about to be moved to is in the store
+//! before it is: after a crash, whoever leads next sees in the branch itself whether it was.
+
+use acquit_core::delivery::queue::{Entry, Queue, Settled};
+use acquit_core::event::Level;
+use acquit_core::failure::Failure;
+use acquit_core::ids::{Name, TaskId};
+
+use crate::fault;
+use crate::git::{CommitId, Signing};
+use crate::harness::{Desk, Job, Trouble, judge};
+use crate::workspace::{Landed, Locked, Move, Rebased};
+
+/// Somebody else moves the branch so often between a gate and its end, and it is tried again.
+const TRIES: u32 = 5;
+
+/// What a head works with.
+pub(crate) struct Head<'j> {
+    /// Its own leg's job.
+    pub(crate) job: &'j Job<'j>,
+    /// The queue that it leads.
+    pub(crate) queue: Queue,
+    /// The gates that every candidate must stand.
+    pub(crate) gates: Vec<Name>,
+    /// How merged commits are signed.
+    pub(crate) signing: Option<Signing>,
+    /// A tree for nothing else, in which nobody worked before.
+    pub(crate) ground: Locked,
+}
+
+/// A candidate on top of those before it.
+struct Stacked {
+    task: TaskId,
+    commit: CommitId,
+}
+
+/// What trying some candidates came to.
+enum Tried {
+    /// They are settled.
+    Settled,
+    /// They do not stand together.
+    Red(Vec<Failure>),
+}
+
+impl Head<'_> {
+    /// Settles these candidates, each in one way or another.
+    pub(crate) fn merge(&mut self, desk: &mut Desk<'_>, entries: &[Entry]) -> Result<(), Trouble> {
+        let open = self.settle_done(desk, entries)?;
+        self.divide(desk, &open)
+    }
+
+    /// Settles those that are in the branch already.
+    fn settle_done(&mut self, desk: &mut Desk<'_>, entries: &[Entry]) -> Result<Vec<Entry>, Trouble> {
+        let now = self.branch(desk)?;
+        let (mut open, mut done) = (Vec::new(), Vec::new());
+        for entry in entries {
+            let known = [entry.planned.as_deref(), Some(entry.candidate.commit.as_str())];
+            let mut found = None;
+            for commit in known.into_iter().flatten().filter_map(|text| text.parse::<CommitId>().ok()) {
+                if found.is_none() && self.ground.contains(&now, &commit)? {
+                    found = Some(commit);
+                }
+            }
+            match found {
+                Some(commit) => done.push((entry.task(), Settled::Merged { commit: commit.to_string() })),
+                None => open.push(entry.clone()),
+            }
+        }
+        self.settle(desk, &done)?;
+        Ok(open)
+    }
+
+    /// Tries them together, and in halves if they do not stand.
+    fn divide(&mut self, desk: &mut Desk<'_>, entries: &[Entry]) -> Result<(), Trouble> {
+        match (self.attempt(desk, entries)?, entries) {
+            (Tried::Settled, _) => Ok(()),
+            (Tried::Red(failures), [alone]) => {
+                self.settle(desk, &[(alone.task(), Settled::Rejected { failures })])
+            }
+            (Tried::Red(_), _) => {
+                let (first, second) = entries.split_at(entries.len() / 2);
+                desk.notice(
+                    Level::Info,
+                    format!("{} do not stand together: tried in halves", names(entries)),
+                );
+                self.divide(desk, first)?;
+                self.divide(desk, second)
+            }
+        }
+    }
+
+    /// Stacks them on what the branch is now, has the stack gated, and moves the branch.
+    fn attempt(&mut self, desk: &mut Desk<'_>, entries: &[Entry]) -> Result<Tried, Trouble> {
+        for _ in 0..TRIES {
+            let now = self.branch(desk)?;
+            let (stack, set_aside) = self.stack(&now, entries)?;
+            self.settle(desk, &set_aside)?;
+            let Some(top) = stack.last() else { return Ok(Tried::Settled) };
+            let top = top.commit.clone();
+            desk.notice(
+                Level::Info,
+                format!("gating {} on {} of {}", tasks(&stack), now.short(), self.queue.branch),
+            );
+            let failures = judge(desk, self.job, &now, &top, &self.gates, &self.ground)?;
+            if !failures.is_empty() {
+                // Those that were set aside are settled, so alone means alone.
+                return Ok(match stack.len() {
+                    1 => {
+                        self.settle(desk, &[(stack[0].task, Settled::Rejected { failures })])?;
+                        Tried::Settled
+                    }
+                    _ => Tried::Red(failures),
+                });
+            }
+            let result = self.result(&now, &stack)?;
+            let planned: Vec<_> = stack.iter().map(|one| (one.task, one.commit.to_string())).collect();
+            desk.store.plan_merges(desk.hold, &self.queue, &planned)?;
+            fault::point("merge-planned", &desk.world.environment);
+            match self.ground.land(&self.job.source, &self.queue.branch, &result, &now)? {
+                Landed::Elsewhere => continue,
+                Landed::Moved => {}
+            }
+            fault::point("merge-moved", &desk.world.environment);
+            let words = format!("{} moved to {}: {}", self.queue.branch, result.short(), tasks(&stack));
+            desk.notice(Level::Info, words);
+            let merged: Vec<_> =
+                planned.into_iter().map(|(task, commit)| (task, Settled::Merged { commit })).collect();
+            self.settle(desk, &merged)?;
+            fault::point("merge-settled", &desk.world.environment);
+            return Ok(Tried::Settled);
+        }
+        let words =
+            format!("somebody else moves {} each time before it can be merged into", self.queue.branch);
+        Err(Trouble::failed(acquit_core::failure::kind::HARNESS, words))
+    }
+
+    /// Each candidate on top of those before it; those that do not fit, or are there already, are settled.
+    fn stack(
+        &self,
+        now: &CommitId,
+        entries: &[Entry],
+    ) -> Result<(Vec<Stacked>, Vec<(TaskId, Settled)>), Trouble> {
+        let (mut stack, mut set_aside) = (Vec::new(), Vec::new());
+        let mut top = now.clone();
+        for entry in entries {
+            let task = entry.task();
+            let parse = |text: &str| text.parse::<CommitId>().map_err(|error| Trouble::harness(&error));
+            let (from, tip) = (parse(&entry.candidate.base)?, parse(&entry.candidate.commit)?);
+            let commit = if from == top {
+                tip
+            } else {
+                let words = format!("{task}: the work, on another base\n\nTask: {task}\n");
+                let work = Move { from: &from, onto: &top, tip: &tip };
+                match self.ground.rebase(work, &words, self.signing.as_ref())? {
+                    Rebased::Clean(commit) => commit,
+                    Rebased::Absorbed => {
+                        set_aside.push((task, Settled::Merged { commit: top.to_string() }));
+                        continue;
+                    }
+                    Rebased::Conflict(_) => {
+                        set_aside.push((task, Settled::Conflict));
+                        continue;
+                    }
+                }
+            };
+            top = commit.clone();
+            stack.push(Stacked { task, commit });
+        }
+        Ok((stack, set_aside))
+    }
+
+    /// What the branch is moved to: the one candidate, or a merge of all.
+    fn result(&self, now: &CommitId, stack: &[Stacked]) -> Result<CommitId, Trouble> {
+        match stack {
+            [.., last] if stack.len() > 1 => {
+                let trailers: String = stack.iter().map(|one| format!("Task: {}\n", one.task)).collect();
+                let message = format!("Merge {}\n\n{trailers}", tasks(stack));
+                let author = &self.job.definition.author;
+                let author = crate::git::Identity::new(&author.name, &author.email);
+                let seal = crate::workspace::Seal { author: &author, signing: self.signing.as_ref() };
+                Ok(self.ground.join_stack(now, &last.commit, &message, &seal)?)
+            }
+            [one] => Ok(one.commit.clone()),
+            _ => Ok(now.clone()),
+        }
+    }
+
+    fn settle(&mut self, desk: &mut Desk<'_>, settled: &[(TaskId, Settled)]) -> Result<(), Trouble> {
+        if !settled.is_empty() {
+            desk.flush()?;
+            desk.store.settle_merges(desk.hold, &self.queue, settled)?;
+        }
+        Ok(())
+    }
+
+    fn branch(&self, desk: &Desk<'_>) -> Result<CommitId, Trouble> {
+        let gone = || {
+            let words = format!("the base branch {} is gone", self.queue.branch);
+            Trouble::failed(acquit_core::failure::kind::HARNESS, words)
+        };
+        let found = self.job.source.branch(&desk.world.git, &self.queue.branch);
+        found.map_err(|error| Trouble::harness(&error))?.ok_or_else(gone)
+    }
+}
+
+fn names(entries: &[Entry]) -> String {
+    entries.iter().map(|entry| entry.task().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+fn tasks(stack: &[Stacked]) -> String {
+    stack.iter().map(|one| one.task.to_string()).collect::<Vec<_>>().join(", ")
+}

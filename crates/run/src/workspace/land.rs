@@ -1,0 +1,176 @@
+//! Moving the base branch of the user's repository to a commit that builds on it, and a checkout of that branch along.
+//!
+//! The branch moves by comparing and swapping, so it moves once or not at all. A clean checkout follows it afterwards; that it must
+//! is written in the same transaction of refs, below `refs/acquit/checkout/`, so that whoever comes after a crash finishes it. A
+//! checkout with changes in it is left alone, and so is the branch.
+
+use std::path::Path;
+
+use super::publish::incoming;
+use super::{Error, Locked};
+use crate::git::{CommitId, Git, Source, is_ref_name, pending};
+
+/// What became of the branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Landed {
+    /// It is at the commit.
+    Moved,
+    /// Somebody else moved it meanwhile.
+    Elsewhere,
+}
+
+const DOING: &str = "move the base branch";
+
+impl Locked {
+    /// Moves `branch` from `old` to `commit`, which this workspace has and which descends from `old`.
+    pub fn land(
+        &self,
+        source: &Source,
+        branch: &str,
+        commit: &CommitId,
+        old: &CommitId,
+    ) -> Result<Landed, Error> {
+        if !is_ref_name(branch) {
+            return Err(Error::BadName { role: "the name of a branch", name: branch.to_owned() });
+        }
+        if !self.descends(commit, old)? {
+            return Err(Error::NotDescended { base: old.clone(), tip: commit.clone() });
+        }
+        self.catch_up(source, branch)?;
+        // Also looked at when it moves; but a checkout of a branch that is elsewhere would be judged by the wrong commit.
+        if source.branch(&self.git, branch).map_err(Error::git(DOING))?.as_ref() != Some(old) {
+            return Ok(Landed::Elsewhere);
+        }
+        let name = format!("refs/heads/{branch}");
+        let checkout = source.checked_out_at(&self.git, &name).map_err(Error::git(DOING))?;
+        self.set_ref("refs/acquit/publish", commit)?;
+        source
+            .call(&self.git, "fetch")
+            .allowing_local_transport()
+            .set("fetch.fsckObjects=true")
+            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-prune"])
+            .args(["--no-recurse-submodules", "--no-show-forced-updates", "--no-write-commit-graph"])
+            .args(["--upload-pack", "git-upload-pack"])
+            .arg(self.git_dir())
+            .arg(format!("+refs/acquit/publish:{}", incoming(commit)))
+            .run()
+            .map_err(Error::git(DOING))?;
+        if let Some(at) = &checkout {
+            follows(source, &self.git, at, branch, old, commit)?;
+        }
+        let mut input = format!("update {name} {commit} {old}\ndelete {}\n", incoming(commit));
+        if checkout.is_some() {
+            input.push_str(&format!("update {} {old}\n", pending(branch)));
+        }
+        let call = source.call(&self.git, "update-ref").args(["--stdin", "--no-deref"]).input(input);
+        let output = call.run_any().map_err(Error::git(DOING))?;
+        if output.code != Some(0) {
+            let now = source.branch(&self.git, branch).map_err(Error::git(DOING))?;
+            return match now {
+                Some(now) if now == *old => Err(Error::git(DOING)(output.failed("update-ref"))),
+                Some(_) | None => Ok(Landed::Elsewhere),
+            };
+        }
+        self.catch_up(source, branch)?;
+        Ok(Landed::Moved)
+    }
+
+    /// Brings a checkout along whose branch has been moved, if one is behind.
+    pub fn catch_up(&self, source: &Source, branch: &str) -> Result<(), Error> {
+        let pending = pending(branch);
+        let found = source
+            .call(&self.git, "rev-parse")
+            .args(["--quiet", "--verify", &pending])
+            .run_any()
+            .map_err(Error::git(DOING))?;
+        let Ok(old) = found.line().parse::<CommitId>() else { return Ok(()) };
+        let name = format!("refs/heads/{branch}");
+        let at = source.checked_out_at(&self.git, &name).map_err(Error::git(DOING))?;
+        let now = source.branch(&self.git, branch).map_err(Error::git(DOING))?;
+        if let (Some(at), Some(now)) = (at, now)
+            && !is_at(source, &self.git, &at, &now)?
+        {
+            let output = self
+                .git
+                .call("read-tree")
+                .inside(&at)
+                .args(["-m", "-u", old.as_str(), now.as_str()])
+                .run_any()
+                .map_err(Error::git(DOING))?;
+            if output.code != Some(0) {
+                return Err(Error::Dirty { branch: branch.to_owned(), at });
+            }
+        }
+        let drop_it = source.call(&self.git, "update-ref").args(["--no-deref", "-d", &pending]);
+        drop_it.run().map(drop).map_err(Error::git(DOING))
+    }
+}
+
+/// Whether a checkout can be brought from `old` to `new` without touching anything that is in no commit, and without a program
+/// that the user's own git would run and ours does not.
+fn follows(
+    source: &Source,
+    git: &Git,
+    at: &Path,
+    branch: &str,
+    old: &CommitId,
+    new: &CommitId,
+) -> Result<(), Error> {
+    let dirty = || Error::Dirty { branch: branch.to_owned(), at: at.to_owned() };
+    if !is_at(source, git, at, old)? {
+        return Err(dirty());
+    }
+    let trial = git.call("read-tree").inside(at).args(["-m", "-u", "-n", old.as_str(), new.as_str()]);
+    if trial.run_any().map_err(Error::git(DOING))?.code != Some(0) {
+        return Err(dirty());
+    }
+    let changed = git
+        .call("diff-tree")
+        .inside(at)
+        .args(["-r", "-z", "--name-only", "--no-renames", old.as_str(), new.as_str()])
+        .run()
+        .map_err(Error::git(DOING))?;
+    let filtered = git
+        .call("check-attr")
+        .inside(at)
+        .attributes_of(new)
+        .args(["-z", "--stdin", "filter"])
+        .input(changed.stdout)
+        .run()
+        .map_err(Error::git(DOING))?;
+    let text = String::from_utf8_lossy(&filtered.stdout);
+    let values: Vec<&str> = text.split('\0').collect();
+    let is_filtered = |row: &&[&str]| !matches!(row.get(2), None | Some(&("unspecified" | "unset" | "")));
+    match values.chunks(3).find(is_filtered) {
+        Some(row) => Err(Error::Filtered {
+            branch: branch.to_owned(),
+            at: at.to_owned(),
+            path: row.first().copied().unwrap_or_default().to_owned(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Whether a checkout has exactly the files of a commit, beside those that git does not know.
+fn is_at(source: &Source, git: &Git, at: &Path, commit: &CommitId) -> Result<bool, Error> {
+    let refresh = source
+        .unfiltered(git, "update-index")
+        .map_err(Error::git(DOING))?
+        .inside(at)
+        .args(["-q", "--refresh"]);
+    refresh.run_any().map_err(Error::git(DOING))?;
+    for more in [&["--cached"][..], &[]] {
+        let call = source.unfiltered(git, "diff-index").map_err(Error::git(DOING))?.inside(at).args([
+            "--quiet",
+            "--ignore-submodules=all",
+            "--no-ext-diff",
+        ]);
+        let output = call.args(more).args([commit.as_str(), "--"]).run_any().map_err(Error::git(DOING))?;
+        match output.code {
+            Some(0) => {}
+            Some(1) => return Ok(false),
+            _ => return Err(Error::git(DOING)(output.failed("diff-index"))),
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,104 @@
+//! The rows of merge queues in PostgreSQL.
+
+use acquit_core::leg::Hold;
+use postgres::GenericClient;
+
+use super::rows::Rows;
+use crate::queue::{EntryRow, QueueRow, Queues};
+use crate::record::key;
+use crate::refusal::Result;
+use crate::tables::Touched;
+
+impl<C: GenericClient> Queues for Rows<'_, C> {
+    fn enter(&mut self, queue: &QueueRow, hold: Hold, candidate: &str) -> Result<()> {
+        self.leave(key(hold.leg.task))?;
+        self.execute(
+            "insert into merges (task, project_path, branch, leg, fence, candidate)
+             values ($1, $2, $3, $4, $5, $6)",
+            &[
+                &key(hold.leg.task),
+                &queue.project,
+                &queue.branch,
+                &i64::from(hold.leg.number),
+                &hold.fence.0,
+                &candidate,
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn entries(&mut self, queue: &QueueRow) -> Result<Vec<EntryRow>> {
+        self.all(
+            "select merges.task, merges.leg, candidate, planned, settled from merges
+             join legs on legs.task = merges.task and legs.number = merges.leg and legs.fence = merges.fence
+             where project_path = $1 and branch = $2 and legs.state = 'running' order by merges.fence",
+            &[&queue.project, &queue.branch],
+            entry,
+        )
+    }
+
+    fn entry(&mut self, task: i64) -> Result<Option<EntryRow>> {
+        self.one("select task, leg, candidate, planned, settled from merges where task = $1", &[&task], entry)
+    }
+
+    fn take_head(&mut self, queue: &QueueRow, hold: Hold) -> Result<()> {
+        self.execute(
+            "insert into queue_heads (project_path, branch, task, leg, fence) values ($1, $2, $3, $4, $5)
+             on conflict (project_path, branch)
+             do update set task = excluded.task, leg = excluded.leg, fence = excluded.fence
+             where not exists (select 1 from legs where legs.task = queue_heads.task and legs.number = queue_heads.leg
+                and legs.fence = queue_heads.fence and legs.state = 'running')",
+            &[&queue.project, &queue.branch, &key(hold.leg.task), &i64::from(hold.leg.number), &hold.fence.0],
+        )?;
+        Ok(())
+    }
+
+    fn is_head(&mut self, queue: &QueueRow, hold: Hold) -> Result<Touched> {
+        let found = self.one(
+            "select fence from queue_heads where project_path = $1 and branch = $2 and fence = $3 for update of queue_heads",
+            &[&queue.project, &queue.branch, &hold.fence.0],
+            |row| row.get::<_, i64>(0),
+        )?;
+        Ok(found.map_or(Touched::Nothing, |_| Touched::Row))
+    }
+
+    fn drop_head(&mut self, queue: &QueueRow, hold: Hold) -> Result<()> {
+        self.execute(
+            "delete from queue_heads where project_path = $1 and branch = $2 and fence = $3",
+            &[&queue.project, &queue.branch, &hold.fence.0],
+        )?;
+        Ok(())
+    }
+
+    fn set_planned(&mut self, queue: &QueueRow, task: i64, commit: &str) -> Result<()> {
+        self.execute(
+            "update merges set planned = $4 where task = $1 and project_path = $2 and branch = $3
+                and settled is null",
+            &[&task, &queue.project, &queue.branch, &commit],
+        )?;
+        Ok(())
+    }
+
+    fn set_settled(&mut self, queue: &QueueRow, task: i64, settled: &str) -> Result<()> {
+        self.execute(
+            "update merges set settled = $4 where task = $1 and project_path = $2 and branch = $3",
+            &[&task, &queue.project, &queue.branch, &settled],
+        )?;
+        Ok(())
+    }
+
+    fn leave(&mut self, task: i64) -> Result<()> {
+        self.execute("delete from merges where task = $1", &[&task])?;
+        Ok(())
+    }
+}
+
+fn entry(row: &postgres::Row) -> EntryRow {
+    EntryRow {
+        task: row.get(0),
+        leg: row.get(1),
+        candidate: row.get(2),
+        planned: row.get(3),
+        settled: row.get(4),
+    }
+}

@@ -1,0 +1,128 @@
+//! The merge queues: what each method of the store means for their rows.
+
+use acquit_core::delivery::queue::{Candidate, Entry, Place, Queue, Settled};
+use acquit_core::ids::{LegId, TaskId};
+use acquit_core::leg::Hold;
+use acquit_core::store::Error;
+
+use crate::record::{json, key, plain, read, task_id};
+use crate::refusal::Result;
+use crate::step::must_hold;
+use crate::tables::{Tables, Touched};
+
+/// Rows of merge queues, as one transaction sees them.
+pub(crate) trait Queues {
+    /// Makes this the task's entry, instead of any that it had.
+    fn enter(&mut self, queue: &QueueRow, hold: Hold, candidate: &str) -> Result<()>;
+    /// The entries of a queue whose legs run, in the order in which these were claimed.
+    fn entries(&mut self, queue: &QueueRow) -> Result<Vec<EntryRow>>;
+    /// A task's entry, whether its leg runs or not.
+    fn entry(&mut self, task: i64) -> Result<Option<EntryRow>>;
+    /// Makes the leg the head of the queue, unless another leg that runs is.
+    fn take_head(&mut self, queue: &QueueRow, hold: Hold) -> Result<()>;
+    /// Whether the leg is the queue's head; if so, it stays so to the end of the transaction.
+    fn is_head(&mut self, queue: &QueueRow, hold: Hold) -> Result<Touched>;
+    /// Gives up being the head.
+    fn drop_head(&mut self, queue: &QueueRow, hold: Hold) -> Result<()>;
+    fn set_planned(&mut self, queue: &QueueRow, task: i64, commit: &str) -> Result<()>;
+    fn set_settled(&mut self, queue: &QueueRow, task: i64, settled: &str) -> Result<()>;
+    fn leave(&mut self, task: i64) -> Result<()>;
+}
+
+/// A queue's key.
+pub(crate) struct QueueRow {
+    pub(crate) project: String,
+    pub(crate) branch: String,
+}
+
+impl QueueRow {
+    fn of(queue: &Queue) -> Self {
+        Self { project: plain(&queue.project), branch: plain(&queue.branch) }
+    }
+}
+
+/// An entry as its row has it.
+pub(crate) struct EntryRow {
+    pub(crate) task: i64,
+    pub(crate) leg: i64,
+    pub(crate) candidate: String,
+    pub(crate) planned: Option<String>,
+    pub(crate) settled: Option<String>,
+}
+
+impl EntryRow {
+    fn entry(self) -> Result<Entry> {
+        let what = "merge candidate";
+        let task = task_id(self.task);
+        Ok(Entry {
+            leg: LegId { task, number: u32::try_from(self.leg).unwrap_or(u32::MAX) },
+            candidate: read(what, &self.candidate)?,
+            planned: self.planned,
+            settled: self.settled.map(|text| read(what, &text)).transpose()?,
+        })
+    }
+}
+
+pub(crate) fn enter(tables: &mut dyn Tables, hold: Hold, queue: &Queue, candidate: &Candidate) -> Result<()> {
+    must_hold(tables.lock_hold(hold)?, hold.leg)?;
+    tables.enter(&QueueRow::of(queue), hold, &json("merge candidate", candidate)?)
+}
+
+pub(crate) fn entries(tables: &mut dyn Tables, queue: &Queue) -> Result<Vec<Entry>> {
+    tables.entries(&QueueRow::of(queue))?.into_iter().map(EntryRow::entry).collect()
+}
+
+pub(crate) fn entry(tables: &mut dyn Tables, task: TaskId) -> Result<Option<Entry>> {
+    tables.entry(key(task))?.map(EntryRow::entry).transpose()
+}
+
+pub(crate) fn lead(tables: &mut dyn Tables, hold: Hold, queue: &Queue) -> Result<Place> {
+    must_hold(tables.lock_hold(hold)?, hold.leg)?;
+    let queue = QueueRow::of(queue);
+    tables.take_head(&queue, hold)?;
+    Ok(match tables.is_head(&queue, hold)? {
+        Touched::Row => Place::Head,
+        Touched::Nothing => Place::Waits,
+    })
+}
+
+pub(crate) fn plan(
+    tables: &mut dyn Tables,
+    hold: Hold,
+    queue: &Queue,
+    planned: &[(TaskId, String)],
+) -> Result<()> {
+    let queue = must_lead(tables, hold, queue)?;
+    planned.iter().try_for_each(|(task, commit)| tables.set_planned(&queue, key(*task), commit))
+}
+
+pub(crate) fn settle(
+    tables: &mut dyn Tables,
+    hold: Hold,
+    queue: &Queue,
+    settled: &[(TaskId, Settled)],
+) -> Result<()> {
+    let queue = must_lead(tables, hold, queue)?;
+    for (task, settled) in settled {
+        tables.set_settled(&queue, key(*task), &json("merge", settled)?)?;
+        tables.announce(key(*task))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn leave(tables: &mut dyn Tables, hold: Hold, queue: &Queue) -> Result<()> {
+    must_hold(tables.lock_hold(hold)?, hold.leg)?;
+    tables.leave(key(hold.leg.task))?;
+    tables.drop_head(&QueueRow::of(queue), hold)?;
+    tables.announce(key(hold.leg.task))
+}
+
+/// A head that was replaced must stop, like a leg that was.
+fn must_lead(tables: &mut dyn Tables, hold: Hold, queue: &Queue) -> Result<QueueRow> {
+    must_hold(tables.lock_hold(hold)?, hold.leg)?;
+    let queue = QueueRow::of(queue);
+    match tables.is_head(&queue, hold)? {
+        Touched::Row => Ok(queue),
+        Touched::Nothing => Err(Error::Fenced(hold.leg).into()),
+    }
+}
