@@ -1,6 +1,6 @@
 //! The tables of acquit, on SQLite and on PostgreSQL.
 //!
-//! Both databases hold the same tables (tasks, legs, events, transcripts, merge queues, and those of the daemon) and keep the same promises, those of
+//! Both databases hold the same tables (tasks, legs, events, transcripts, roots, merge queues, and those of the daemon) and keep the same promises, those of
 //! [`acquit_core::store::Store`]; the suite in `tests/conformance` is run on both. What follows from a method is decided
 //! once: `database` turns a call into one transaction, `step` carries out a task's changes row by row, `record` says
 //! what a row holds. `sqlite` and `postgres` each write their own SQL for the rows and know how their database begins a

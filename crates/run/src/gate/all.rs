@@ -42,7 +42,7 @@ impl Judged {
 /// Gates that are run at the same time, or one alone.
 type Round<'g> = Vec<&'g Gate>;
 
-/// Runs these gates on the work, for which the stage's agent reported this outcome. All of them, so that one fix leg
+/// Runs gates on the work of a leg's stage, for which its agent reported this outcome. All of them, so that one fix leg
 /// hears of everything, unless the stage says otherwise.
 pub(crate) fn all(
     desk: &mut Desk<'_>,
@@ -127,7 +127,7 @@ fn skipped(desk: &mut Desk<'_>, gates: &[&Gate]) {
     }
 }
 
-/// The gates of the stage, in its order.
+/// The gates that are called so, in this order.
 fn named<'j>(job: &Job<'j>, names: &[Name]) -> Result<Vec<&'j Gate>, Trouble> {
     let gate = |name: &Name| {
         let missing = || Trouble::failed(kind::HARNESS, format!("the workflow has no gate `{name}`"));

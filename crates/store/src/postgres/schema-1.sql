@@ -101,30 +101,6 @@ create table blocked (
     fingerprint text not null
 );
 
--- What waits to be merged, and the leg at the head of each queue. A head or an entry counts while its leg runs under that fence.
-create table merges (
-    task bigint primary key references tasks (id),
-    project_path text not null,
-    branch text not null,
-    leg bigint not null,
-    fence bigint not null,
-    candidate text not null,
-    planned text,
-    settled text,
-    foreign key (task, leg) references legs (task, number)
-);
-create index merges_by_queue on merges (project_path, branch, fence);
-
-create table queue_heads (
-    project_path text not null,
-    branch text not null,
-    task bigint not null,
-    leg bigint not null,
-    fence bigint not null,
-    primary key (project_path, branch),
-    foreign key (task, leg) references legs (task, number)
-);
-
 -- Schedules that were seen, and their nights. Where they stand is here and not in the memory of whoever follows them.
 create table schedules (
     name text primary key,
@@ -161,4 +137,28 @@ create index outbox_waiting on outbox (due, id) where state = 'waiting';
 create table marks (
     name text primary key,
     value bigint not null
+);
+
+-- What waits to be merged, and the leg at the head of each queue. A head or an entry counts while its leg runs under that fence.
+create table merges (
+    task bigint primary key references tasks (id),
+    project_path text not null,
+    branch text not null,
+    leg bigint not null,
+    fence bigint not null,
+    candidate text not null,
+    planned text,
+    settled text,
+    foreign key (task, leg) references legs (task, number)
+);
+create index merges_by_queue on merges (project_path, branch, fence);
+
+create table queue_heads (
+    project_path text not null,
+    branch text not null,
+    task bigint not null,
+    leg bigint not null,
+    fence bigint not null,
+    primary key (project_path, branch),
+    foreign key (task, leg) references legs (task, number)
 );

@@ -103,30 +103,6 @@ create table blocked (
     fingerprint text not null
 ) strict;
 
--- What waits to be merged, and the leg at the head of each queue. A head or an entry counts while its leg runs under that fence.
-create table merges (
-    task integer primary key references tasks (id),
-    project_path text not null,
-    branch text not null,
-    leg integer not null,
-    fence integer not null,
-    candidate text not null,
-    planned text,
-    settled text,
-    foreign key (task, leg) references legs (task, number)
-) strict;
-create index merges_by_queue on merges (project_path, branch, fence);
-
-create table queue_heads (
-    project_path text not null,
-    branch text not null,
-    task integer not null,
-    leg integer not null,
-    fence integer not null,
-    primary key (project_path, branch),
-    foreign key (task, leg) references legs (task, number)
-) strict, without rowid;
-
 -- Schedules that were seen, and their nights. Where they stand is here and not in the memory of whoever follows them.
 create table schedules (
     name text primary key,
@@ -163,4 +139,28 @@ create index outbox_waiting on outbox (due, id) where state = 'waiting';
 create table marks (
     name text primary key,
     value integer not null
+) strict, without rowid;
+
+-- What waits to be merged, and the leg at the head of each queue. A head or an entry counts while its leg runs under that fence.
+create table merges (
+    task integer primary key references tasks (id),
+    project_path text not null,
+    branch text not null,
+    leg integer not null,
+    fence integer not null,
+    candidate text not null,
+    planned text,
+    settled text,
+    foreign key (task, leg) references legs (task, number)
+) strict;
+create index merges_by_queue on merges (project_path, branch, fence);
+
+create table queue_heads (
+    project_path text not null,
+    branch text not null,
+    task integer not null,
+    leg integer not null,
+    fence integer not null,
+    primary key (project_path, branch),
+    foreign key (task, leg) references legs (task, number)
 ) strict, without rowid;
