@@ -78,5 +78,9 @@ fn golden(sandbox: &Sandbox) -> String {
             | Body::Notice { .. } => continue,
         });
     }
+    // Gates of a stage are run side by side: the order in which they end says nothing.
+    for gates in lines.chunk_by_mut(|one, next| one.starts_with("gate ") && next.starts_with("gate ")) {
+        gates.sort();
+    }
     lines.join("\n")
 }

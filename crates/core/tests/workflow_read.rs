@@ -46,7 +46,10 @@ fn read(text: &str) -> Result<Workflow, Mistakes> {
 fn a_workflow_with_everything_in_it_is_read_as_written() {
     let workflow = read(FULL).unwrap();
     let names: Vec<&str> = workflow.stages.iter().map(|stage| stage.name.as_str()).collect();
-    assert_eq!(names, ["plan", "code", "mend", "unite", "verify", "review", "sign-off", "deliver", "publish"]);
+    assert_eq!(
+        names,
+        ["plan", "code", "mend", "unite", "verify", "review", "sign-off", "deliver", "publish"]
+    );
     assert_eq!(workflow.budgets["test"], 3);
     assert_eq!(workflow.budgets["rework"], 2);
     assert_eq!(workflow.budgets["lost"], 5);

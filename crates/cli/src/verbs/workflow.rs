@@ -37,16 +37,12 @@ pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
                 .for_each(|line| printer.data(line));
         }
         WorkflowVerb::Check { workflow } => {
-            let checked: Vec<&Name> = match &workflow {
-                Some(name) => vec![&project.workflow(Some(name))?.name],
+            let checked: Vec<&Name> = if let Some(name) = &workflow {
+                vec![&project.workflow(Some(name))?.name]
+            } else {
                 // Those of the program concern who uses them.
-                None => {
-                    let used = |known: &&Known| {
-                        known.origin != Origin::Shipped
-                            || project.config.workflow.as_ref() == Some(&known.name)
-                    };
-                    project.workflows.iter().filter(used).map(|known| &known.name).collect()
-                }
+                let used = |known: &&Known| known.origin != Origin::Shipped || is_default(&project, known);
+                project.workflows.iter().filter(used).map(|known| &known.name).collect()
             };
             if project.config.workflow.is_some() {
                 // The default must be there too, whichever was asked for.

@@ -365,7 +365,7 @@ fn judge(name: &str, plant: &Plant, who: Who, order: &str) {
             assert!(!message.lines().any(|line| line.starts_with(alive)), "{name}: {alive} in\n{message}");
         }
         assert_eq!(message.matches("\nTask: ").count(), 1, "{name}\n{message}");
-        let all = git(here, &["log", "-p", "--all", "--format=%B"]);
+        let all = git(here, &["log", "-p", "--format=%B", "--all", "--not", base]);
         assert!(!all.contains(SECRET) && !all.contains("PRIVATE-KEY"), "{name}: a secret was committed");
     }
     // Nor is it in anything that acquit keeps or shows.
