@@ -162,3 +162,17 @@ fn other_work_is_judged_anew() {
     assert_eq!(runs(&sandbox, "one"), 2);
     assert!(verdicts(sandbox.events()).iter().all(|verdict| verdict.reused.is_none()));
 }
+
+#[test]
+fn no_gate_reaches_the_verdicts_that_are_kept() {
+    let gates = "[gates.one]\nrun = \"true\"\n\
+                 [gates.peek]\nrun = \"ls '@ROOT@/acquit/tasks/T-1/verdicts/' '@ROOT@/acquit/durations/' && exit 1; touch '@ROOT@/acquit/tasks/T-1/verdicts/x' && exit 1; exit 0\"\n";
+    let flow = "[stages.code]\nmode = \"implement\"\ngates = [\"one\"]\non = { pr_ready = \"again\" }\n\
+                [stages.again]\nkind = \"check\"\ngates = [\"peek\"]\non = { passed = \"done\" }\n";
+    let sandbox = sandbox(gates, flow);
+    sandbox.run_to(0);
+    let kept = fs::read_dir(sandbox.place("acquit/tasks/T-1/verdicts")).unwrap();
+    let names: Vec<String> =
+        kept.map(|file| file.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    assert!(names.len() == 2 && names.iter().all(|name| name.ends_with(".json")), "{names:?}");
+}

@@ -85,7 +85,7 @@ fn what_has_no_room_is_cut_from_the_far_end_and_named() {
     for words in [
         "big0.txt",
         "more lines of this file]",
-        "`big59.txt` (5000 changed lines)",
+        "`big39.txt` (5000 changed lines)",
         "and 20 more",
         "…\n",
         "+  1000 row 1000",

@@ -4,14 +4,17 @@
 //! gate, the configuration, the machine's programs. It is kept with the task and not beyond it, because a command runs in a
 //! workspace whose ignored folders the task's agents have written to. Where it is kept no agent and no gate can write.
 //!
-//! What says nothing about the next time is not kept: a command that was cut short by a limit, and flaky tests. How long
-//! a gate took is kept for the whole project, to run the cheapest first.
+//! What says nothing about the next time is not kept: a command that was cut short by a limit, and flaky tests. What a leg said
+//! that was lost is not believed: it may have told nobody. How long a gate took is kept for the whole project, to run the
+//! cheapest first.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use acquit_core::gate::{Check, Gate, Reuse, Verdict};
+use acquit_core::leg::{Ending, Past};
 use acquit_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +43,8 @@ pub(super) struct Verdicts {
     /// What all of them depend on.
     work: serde_json::Value,
     project: String,
+    /// The legs whose verdicts are in the history: one that was lost may have told nobody.
+    told: BTreeSet<u32>,
     now: Timestamp,
 }
 
@@ -57,7 +62,7 @@ struct Kept {
 impl Verdicts {
     /// Those of the work as it stands.
     pub(super) fn of(desk: &Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Self, Trouble> {
-        let (base, head) = (job.base()?, workspace.work_head()?);
+        let (base, head) = (job.base(), workspace.work_head()?);
         let history: Vec<(String, String)> = workspace
             .commits(&base, &head)?
             .into_iter()
@@ -78,6 +83,7 @@ impl Verdicts {
             durations: desk.world.home.join("durations"),
             work,
             project: job.source.git_dir().to_string_lossy().into_owned(),
+            told: job.task.past.iter().filter(|past| has_told(past)).map(|past| past.number).collect(),
             now: (desk.world.now)(),
         })
     }
@@ -90,7 +96,7 @@ impl Verdicts {
         let depends = self.depends(gate);
         let kept = load::<Kept>(&self.file(&depends))?;
         let holds = kept.form == FORM && kept.depends == depends && self.now.since(kept.at) <= AGE;
-        holds.then_some(Verdict { reused: Some(kept.leg), ..kept.verdict })
+        (holds && self.told.contains(&kept.leg)).then_some(Verdict { reused: Some(kept.leg), ..kept.verdict })
     }
 
     /// Keeps a verdict that was just given.
@@ -136,6 +142,10 @@ fn name(depends: &str) -> String {
     let mut hasher = DefaultHasher::new();
     depends.hash(&mut hasher);
     format!("{:016x}.json", hasher.finish())
+}
+
+fn has_told(past: &Past) -> bool {
+    !matches!(past.ending, Ending::Lost { .. })
 }
 
 /// Whether the verdicts of a gate are worth keeping: looking takes no time, and looks at more than files.
