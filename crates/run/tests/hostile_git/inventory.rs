@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::agent::{config, fill_submodule, hooks};
-use crate::stage::{BRANCH, Stage, commit_on, everything, leftovers, unknown};
+use crate::stage::{BRANCH, Stage, commit_on, everything, leftovers, mirrored, unknown};
 
 #[test]
 fn every_verb_that_the_source_calls_is_run_by_the_suite() {
@@ -16,6 +16,7 @@ fn every_verb_that_the_source_calls_is_run_by_the_suite() {
 
     let stage = Stage::new();
     everything(&stage, "nothing planted", &|_| {});
+    mirrored(&stage);
     // A repository inside the tree asks for more, and an attempt beside another for a merge of both.
     let second = Stage::new();
     everything(&second, "a repository inside", &|s| {

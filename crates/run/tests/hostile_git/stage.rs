@@ -178,11 +178,6 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     source.pin(&git, "T-1", &base).unwrap();
     let locked = || stage.workspace(&source).lock("a test").unwrap();
     let mut said = Vec::new();
-    // A mirror of it, and where a branch stands. Made once only: each costs several starts of git, for each of the many plants.
-    let address = format!("file://{}", stage.repo.path().display());
-    let way = PushWay { url: &address, access: Access::Open, ca: None, proxy: None };
-    git.mirror(&stage.repo.beside("mirrors"), &way).unwrap();
-    source.stands(&git, "main", &base, None).unwrap();
 
     // A leg that writes: a commit, something left over, gates that leave something too.
     let (head, work) = leg(stage, &locked(), "L1", &base, leftovers(), plant);
@@ -297,6 +292,16 @@ fn send(stage: &Stage, workspace: &Locked, source: &Source, commit: &CommitId) {
     for _ in 0..2 {
         assert_eq!(workspace.send(&way, BRANCH, commit, &[]).unwrap(), Sent::There);
     }
+}
+
+/// A mirror of the user's repository, and where a branch of it stands. No agent has a say in either.
+pub(crate) fn mirrored(stage: &Stage) {
+    let (git, source) = (stage.git(), stage.source());
+    let address = format!("file://{}", stage.repo.path().display());
+    let way = PushWay { url: &address, access: Access::Open, ca: None, proxy: None };
+    git.mirror(&stage.repo.beside("mirrors"), &way).unwrap();
+    let base = source.base(&git, None).unwrap().commit;
+    source.stands(&git, "main", &base, None).unwrap();
 }
 
 /// Other states of the work, beside it. What programs of the change left in that tree is as hostile as what an agent left.

@@ -6,7 +6,7 @@ use std::panic::catch_unwind;
 use acquit_testkit::repo;
 
 use crate::agent::HOOKS;
-use crate::stage::{BRANCH, Stage, everything, leftovers};
+use crate::stage::{BRANCH, Stage, everything, leftovers, mirrored};
 
 type Plant = (&'static str, fn(&Stage));
 
@@ -76,6 +76,7 @@ fn plants_in_the_users_repository_never_run() {
         stage.repo.write("README.md", "sample\n");
         let before = stage.listing();
         everything(&stage, name, &|_| {});
+        mirrored(&stage);
         stage.nothing_ran(name);
         stage.unchanged(name, &before);
         assert_eq!(stage.repo.git(&["for-each-ref", "--format=%(refname)", "refs/heads/acquit"]), "refs/heads/acquit/sample-T-1", "{name}");
