@@ -141,6 +141,18 @@ fn a_fork_is_pushed_to_and_the_request_is_made_upstream() {
 }
 
 #[test]
+fn a_base_that_moved_at_the_forge_alone_is_said_in_the_request() {
+    let world = World::new(Dialect::GitHub, world::WORKFLOW);
+    let bare = world.forge.repository("acme/widget");
+    let tree = "HEAD^{tree}";
+    let newer = acquit_testkit::repo::git(&bare, &["commit-tree", tree, "-p", "HEAD", "-m", "meanwhile"]);
+    acquit_testkit::repo::git(&bare, &["update-ref", "refs/heads/main", &newer]);
+    world.sandbox.run_to(0).said("which your repository does not have");
+    let pull = world.forge.pulls().remove(0);
+    assert!(pull.body.contains(&format!("was at {} when this was", &newer[..12])), "{}", pull.body);
+}
+
+#[test]
 fn without_a_forge_the_work_ends_on_its_branch() {
     let world = World::new(Dialect::GitHub, world::WORKFLOW);
     world.sandbox.repo.git(&["remote", "remove", "origin"]);

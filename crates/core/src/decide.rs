@@ -7,7 +7,6 @@
 
 use crate::change::Change;
 use crate::delivery::Comment;
-use crate::delivery::conflict::Hunk;
 use crate::failure::{Failure, kind};
 use crate::fingerprint::Fingerprint;
 use crate::ids::{Name, TaskId};
@@ -16,8 +15,9 @@ use crate::outcome::{self, Outcome, Source};
 use crate::request::{self, Answer, Ask, Request};
 use crate::task::{Actor, End, Root, State, Task, Tried};
 use crate::time::Span;
-use crate::workflow::{Action, Consent, Mode, Stage, Target, Transition, Work, Workflow};
+use crate::workflow::{Consent, Mode, Target, Transition, Work, Workflow};
 
+mod delivery;
 mod person;
 
 /// A leg that failed is tried again after this, doubled with every failure of the same kind: what failed just now because
@@ -185,22 +185,7 @@ impl Next<'_> {
                 Input::Retry { by, stage, note },
                 State::Waiting { .. } | State::Blocked { .. } | State::Ended { .. },
             ) if self.task.state != (State::Ended { end: End::Done }) => self.retry(by, stage, note),
-            (Input::Merge, State::Ended { end: End::Done }) => {
-                let delivers = |stage: &Name| {
-                    let stage = self.workflow.stage(stage.as_str());
-                    stage.is_some_and(|stage| matches!(stage.work, Work::Action { .. }))
-                };
-                let mut stages = self.task.past.iter().rev().map(|past| past.entry.stage.clone());
-                let Some(stage) = stages.find(delivers) else {
-                    return Err(Illegal::State {
-                        what: "merging without a stage that delivers",
-                        state: "done",
-                    });
-                };
-                self.push(Change::BudgetsReset);
-                self.ready(Entry { stage, purpose: Purpose::Merge }, Span::from(0));
-                Ok(())
-            }
+            (Input::Merge, State::Ended { end: End::Done }) => self.merge(),
             (Input::Answer { request, by, answer }, State::Waiting { request: open }) => {
                 if request != open.number {
                     return Err(Illegal::NotOpen(request));
@@ -507,47 +492,10 @@ impl Next<'_> {
         self.workflow.stage(entry.stage.as_str())?.on.get(outcome).cloned()
     }
 
-    /// Merging cannot be undone where others build on it, so a task that is bound asks before it whatever its stage says.
-    fn consent(&self, entry: &Entry) -> Consent {
-        let stage = self.workflow.stage(entry.stage.as_str());
-        match stage {
-            Some(Stage { work: Work::Action { action: Action::Merge, .. }, .. }) if self.task.is_bound() => {
-                Consent::BeforeIt
-            }
-            Some(stage) => stage.consent,
-            None => Consent::NotNeeded,
-        }
-    }
-
     /// Whether a stage's outcome is a judgement of the work.
     fn judges(&self, stage: &Name) -> bool {
         let work = self.workflow.stage(stage.as_str()).map(|stage| &stage.work);
         matches!(work, Some(Work::Agent(agent)) if agent.mode == Mode::Review)
-    }
-
-    /// Who mends what a stage's gates rejected. An action without a fix of its own ran the gates of an earlier stage.
-    fn fix_stage(&self, entry: &Entry) -> Option<Name> {
-        let stage: &Stage = self.workflow.stage(entry.stage.as_str())?;
-        let earlier = || match &stage.work {
-            Work::Action { .. } => self.task.last_gated(self.workflow)?.fix.clone(),
-            Work::Agent(_) | Work::Check | Work::Human { .. } => None,
-        };
-        stage.fix.clone().or_else(earlier)
-    }
-
-    /// The work does not fit onto the base branch: the stage that resolves conflicts, if there is one, else a person.
-    fn conflict(&mut self, entry: &Entry, onto: String, hunks: Vec<Hunk>, reason: String) {
-        let Some(stage) = self.workflow.conflict.clone() else {
-            return self.ask(entry, Ask::Stuck, format!("stage {}: {reason}", entry.stage), entry.clone());
-        };
-        let budget = Name::literal(kind::CONFLICT);
-        let of = Box::new(entry.clone());
-        let again = Entry { stage, purpose: Purpose::Resolve { of, onto, hunks } };
-        match self.spend(std::slice::from_ref(&budget)) {
-            Ok(()) => self.enter(again),
-            // Whoever says "go on" means the stage itself: by then the branch may be elsewhere.
-            Err(Empty { question, .. }) => self.give_up(entry, &budget, &reason, question, entry.clone()),
-        }
     }
 }
 

@@ -184,7 +184,11 @@ impl Ending {
             Self::Cancelled => Some("cancelled".to_owned()),
             Self::Lost { why } => Some(format!("harness lost: {why}")),
             Self::Held { kind, wait, reason } => {
-                let whom = if *kind == *kind::FORGE { "the forge" } else { "the model's provider" };
+                let whom = match kind.as_str() {
+                    kind::FORGE => "the forge",
+                    kind::CONFLICT => "its turn to be merged",
+                    _ => "the model's provider",
+                };
                 Some(format!("waits {wait} for {whom}: {reason}"))
             }
         }

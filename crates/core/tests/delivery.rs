@@ -105,6 +105,8 @@ fn written(text: &str) -> (Marker, String) {
         verdicts: &verdicts,
         commit: &commit,
         branch: &task.seed.branch,
+        base: "aaaa",
+        moved: Some("cccccccccccccccccccc"),
         marker: &marker,
     };
     let text = body(&account);
@@ -125,6 +127,7 @@ fn a_request_tells_the_whole_story() {
         "1 files, +2 −3, as commit bbbbbbbbbbbb.",
         "> - Add a flag\n",
         "8 earlier ones are left out.",
+        "**The base has moved:** what follows was seen on aaaa, and the branch to merge into was at cccccccccccc when",
         "| tdd | passed |",
         "**Red before, green now:** of 3 tests of this change, 2 failed by an assertion",
         "```sh\ngit fetch origin acquit/x-T-12\ngit checkout bbbb",
@@ -142,7 +145,15 @@ fn a_request_tells_the_whole_story() {
 fn work_that_no_gate_saw_is_said_to_be_unproven() {
     let (task, _) = task("x");
     let marker = Marker::of(&task.seed);
-    let account = Account { task: &task, verdicts: &[], commit: "c", branch: "b", marker: &marker };
+    let account = Account {
+        task: &task,
+        verdicts: &[],
+        commit: "c",
+        branch: "b",
+        base: "a",
+        moved: None,
+        marker: &marker,
+    };
     assert!(body(&account).contains("nothing of it is proven"));
 }
 

@@ -31,8 +31,8 @@ impl Texts for Sample {
         Found::Text { shown: path.to_owned(), text: text.to_owned() }
     }
 
-    fn names(&self, _: &str) -> Vec<String> {
-        vec!["agents/planner.md".to_owned()]
+    fn names(&self, folder: &str) -> Vec<String> {
+        if folder == "agents" { vec!["agents/planner.md".to_owned()] } else { Vec::new() }
     }
 }
 

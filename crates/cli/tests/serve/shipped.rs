@@ -50,13 +50,16 @@ fn the_shipped_night_shift_runs_by_its_schedule_and_proposes_nothing_twice() {
     for line in ["- Category: docs\n", "- Result: BRANCH_CREATED, branch `night-shift/", "- Cost: $0.25\n"] {
         assert!(report.contains(line), "no {line:?} in {report}");
     }
-    // The next night's analyst has the same idea in every category, and is refused each time.
+    // The next night's analyst has the same idea, is refused, and has no other.
+    let end = FINDS.find("[[implement]]").unwrap();
+    let nothing = "[[analyze]]\n[[analyze.step]]\noutcome = \"no_improvement\"\npayload = { summary = \"nothing else\" }\n";
+    sandbox.repo.write(".acquit/script.toml", &format!("{}{nothing}", &FINDS[..end]));
     sandbox.acquit(&["schedule", "run", "night"]).must(0);
     let report = read(&sandbox.place("night.md"));
     let newest = report.split("\n<!-- acquit").next().unwrap();
-    assert!(newest.contains("- Result: NO_IMPROVEMENT\n  - docs: "), "{newest}");
+    assert!(newest.contains("- Result: NO_IMPROVEMENT\n  - docs: nothing else\n"), "{newest}");
     for category in ["docs", "tests", "refactoring", "security", "performance"] {
-        assert!(newest.contains(&format!("  - {category}: ")), "no {category} in {newest}");
+        assert!(newest.contains(&format!("  - {category}: nothing else\n")), "no {category} in {newest}");
     }
     let shown = sandbox.acquit(&["task", "show", "T-2", "--json"]).must(0).json();
     let first = shown["task"]["past"][0]["ending"]["reason"].as_str().unwrap().to_owned();

@@ -288,10 +288,19 @@ fn a_night_that_changes_too_much_or_a_dependency_or_what_is_new_is_no_night() {
         let end = start + find[start..].find('\n').unwrap();
         let script = format!("{}run = \"{deed}\"{}", &find[..start], &find[end..]);
         let sandbox = project(&script);
+        // One category and one try are enough here.
+        let Found::Text { text, .. } = Shipped.text("workflows/nightshift.toml") else {
+            panic!("no workflow")
+        };
+        let values = "\"refactoring\", \"docs\", \"security\", \"performance\"";
+        let short =
+            text.replace(&format!("\"tests\", {values}"), "\"tests\"").replace("retries = 2", "retries = 0");
+        sandbox.repo.write(".acquit/workflows/nightshift.toml", &short);
         sandbox.acquit(&["run", "-w", "nightshift", "Night shift"]).must(1);
         let task = sandbox.task();
         assert_eq!(task.state, State::Ended { end: End::NoImprovement }, "{deed}");
-        assert!(task.tried.iter().all(|tried| tried.reason.contains(gate)), "{deed}: {:?}", task.tried);
+        let [tried] = task.tried.as_slice() else { panic!("{deed}: {:?}", task.tried) };
+        assert!(tried.reason.contains(gate), "{deed}: {tried:?}");
         assert_eq!(sandbox.refs("refs/heads/night-shift").len(), 0);
     }
 }

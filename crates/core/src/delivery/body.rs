@@ -49,6 +49,10 @@ pub struct Account<'a> {
     pub commit: &'a str,
     /// What can be fetched to have it: a branch of the remote.
     pub branch: &'a str,
+    /// The commit of the base branch on which the gates saw the work.
+    pub base: &'a str,
+    /// Where the base branch is at the forge, if that is not part of it.
+    pub moved: Option<&'a str>,
     /// The task's mark.
     pub marker: &'a Marker,
 }
@@ -67,7 +71,7 @@ pub fn body(account: &Account<'_>) -> String {
     let sections = [
         ("What was asked", asked(account)),
         ("What changed and why", changed(account)),
-        ("Proof", proof(account.verdicts)),
+        ("Proof", stale(account) + &proof(account.verdicts)),
         ("How to reproduce", reproduce(account)),
         ("Cost", cost(&account.task.usage())),
         ("Alternatives considered", alternatives(account.task)),
@@ -123,6 +127,20 @@ fn changed(account: &Account<'_>) -> String {
         }
     }
     text
+}
+
+/// That the proof is about another state of the base branch, where it is.
+fn stale(account: &Account<'_>) -> String {
+    let short = |commit: &str| inert_line(&commit[..commit.len().min(12)]);
+    match account.moved {
+        None => String::new(),
+        Some(moved) => format!(
+            "**The base has moved:** what follows was seen on {}, and the branch to merge into was at {} when this was \
+             published. It says nothing about both together.\n\n",
+            short(account.base),
+            short(moved)
+        ),
+    }
 }
 
 /// What it was accepted on.

@@ -133,18 +133,17 @@ impl Reader<'_> {
                 Token::Unclosed { at } => {
                     note(at, "`{{` is never closed".to_owned(), Some("close it with `}}`".to_owned()));
                 }
-                Token::Name { name, at } => match name.strip_prefix('>') {
-                    Some(named) => {
+                Token::Name { name, at } => {
+                    if let Some(named) = name.strip_prefix('>') {
                         let note = |what, hint| note(at, what, hint);
                         pieces.extend(self.partial(source, stack, named.trim(), &note));
-                    }
-                    None => {
+                    } else {
                         if let Some((what, hint)) = self.known.check(name) {
                             note(at, what, hint);
                         }
                         pieces.push(Piece::Variable(name.to_owned()));
                     }
-                },
+                }
             }
             size = pieces.iter().map(Piece::size).sum();
             if size > LARGEST {

@@ -122,6 +122,7 @@ pub(crate) fn ending(dice: &mut Dice<'_>, task: &Task, workflow: &Workflow) -> E
             reason: "busy".to_owned(),
         },
         8 => kit::failed("login"),
+        9 => Ending::Conflict { onto: "moved".to_owned(), hunks: Vec::new(), reason: "both".to_owned() },
         _ => kit::passed(outcome),
     }
 }

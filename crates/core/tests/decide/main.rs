@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "what cannot be unwrapped here is a failed test")]
 
 mod blocking;
+mod delivering;
 mod dice;
 mod invariants;
 mod kit;

@@ -49,7 +49,7 @@ pub(super) fn base(
     runs: u32,
     spent: &mut Spent,
 ) -> Result<Tree, Trouble> {
-    let commit = job.base()?;
+    let commit = job.base();
     let file = file(desk, job, suite, workspace, &commit)?;
     let now = (desk.world.now)();
     if let Some(tree) = load(&file, now, runs) {

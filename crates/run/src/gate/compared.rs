@@ -69,7 +69,7 @@ pub(super) fn run(
         }
     };
     let removed = match &now.exit {
-        Some(_) => tdd::removed(workspace, &job.base()?, &workspace.work_head()?)?,
+        Some(_) => tdd::removed(workspace, &job.base(), &workspace.work_head()?)?,
         None => BTreeSet::new(),
     };
     compare(known, &now, &removed, &mut evidence);

@@ -40,7 +40,7 @@ pub(super) fn run(
     workspace: &Locked,
 ) -> Result<Verdict, Trouble> {
     let began = Instant::now();
-    let range = (job.base()?, workspace.work_head()?);
+    let range = (job.base(), workspace.work_head()?);
     let mut evidence = Evidence::default();
     let looked = match check {
         Looking::Dilution(settings) => look_for_dilution(job, settings, workspace, &range, &mut evidence),

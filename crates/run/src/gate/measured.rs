@@ -151,7 +151,7 @@ impl<'a> Measure<'a> {
 
     /// The change, unless it is too large to be looked at, which is noted.
     fn diff(&mut self, job: &Job<'_>) -> Result<Option<acquit_core::check::diff::Diff>, Trouble> {
-        match self.workspace.change(&job.base()?, &self.workspace.work_head()?, Around::Files) {
+        match self.workspace.change(&job.base(), &self.workspace.work_head()?, Around::Files) {
             Ok(diff) => Ok(Some(diff)),
             Err(error) if is_too_large(&error) => {
                 let what = "the change is too large to be looked at as a whole: do less at once";

@@ -40,7 +40,7 @@ pub(super) fn run(
     tdd: &Tdd,
     workspace: &Locked,
 ) -> Result<Verdict, Trouble> {
-    let (base, head) = (job.base()?, workspace.work_head()?);
+    let (base, head) = (job.base(), workspace.work_head()?);
     let mut spent = Spent::default();
     let here = Ground::of(workspace);
     let mut evidence = Evidence::default();

@@ -62,7 +62,7 @@ struct Kept {
 impl Verdicts {
     /// Those of the work as it stands.
     pub(super) fn of(desk: &Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Self, Trouble> {
-        let (base, head) = (job.base()?, workspace.work_head()?);
+        let (base, head) = (job.base(), workspace.work_head()?);
         let history: Vec<(String, String)> = workspace
             .commits(&base, &head)?
             .into_iter()

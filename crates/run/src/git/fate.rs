@@ -2,12 +2,15 @@
 
 use super::{CommitId, Error, Git, Source};
 
+/// A change with more files than this is not compared file by file.
+const MOST_FILES: usize = 200;
+
 /// Where a branch stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stands {
-    /// Its commit is part of the base.
+    /// Its commit is part of the base, or all that it changed is.
     Merged,
-    /// It is there, and its commit is not part of the base.
+    /// It is there, and its change is not part of the base.
     Open,
     /// It is not there any more.
     Gone,
@@ -24,13 +27,39 @@ impl Source {
     ) -> Result<Stands, Error> {
         let base = self.base(git, base)?.commit;
         if self.resolve(git, commit.as_str())?.is_some() {
-            let range = [commit.as_str(), &format!("^{base}")].map(str::to_owned);
-            let beyond = self.call(git, "rev-list").args(["--max-count=1"]).args(range).run()?;
-            if beyond.stdout.is_empty() {
+            let beyond = format!("^{base}");
+            let beyond =
+                self.call(git, "rev-list").args(["--max-count=1", commit.as_str(), &beyond]).run()?;
+            if beyond.stdout.is_empty() || self.has_change(git, commit, &base)? {
                 return Ok(Stands::Merged);
             }
         }
         let there = self.resolve(git, &format!("refs/heads/{branch}"))?;
         Ok(if there.is_some() { Stands::Open } else { Stands::Gone })
+    }
+
+    /// Whether the files that one commit changed are in `base` as it left them: it was merged as another commit.
+    fn has_change(&self, git: &Git, commit: &CommitId, base: &CommitId) -> Result<bool, Error> {
+        let changed = self
+            .call(git, "diff-tree")
+            .args(["-r", "-z", "--name-only", "--no-commit-id", "--no-renames", commit.as_str()])
+            .run()?;
+        let paths: Vec<&[u8]> =
+            changed.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty()).collect();
+        if paths.is_empty() || paths.len() > MOST_FILES {
+            return Ok(false);
+        }
+        let paths = paths.into_iter().map(std::os::unix::ffi::OsStrExt::from_bytes);
+        let same = self
+            .call(git, "diff-tree")
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            .args(["-r", "--quiet", "--no-renames", base.as_str(), commit.as_str(), "--"])
+            .args(paths.collect::<Vec<&std::ffi::OsStr>>())
+            .run_any()?;
+        match same.code {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => Err(same.failed("diff-tree")),
+        }
     }
 }

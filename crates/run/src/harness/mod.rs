@@ -212,6 +212,10 @@ impl From<crate::workspace::Error> for Trouble {
             crate::workspace::Error::Guardrail { what } => {
                 Self::failed(kind::GUARDRAIL, format!("the agent did what no agent may: {what}"))
             }
+            // Only a person can put this right, and trying again at once would find the same.
+            crate::workspace::Error::Dirty { .. } | crate::workspace::Error::Filtered { .. } => {
+                Self::failed(kind::DELIVERY, format!("failed to {}", chain(&error)))
+            }
             _ => Self::harness(&error),
         }
     }

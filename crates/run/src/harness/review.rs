@@ -68,7 +68,7 @@ fn is_checked(job: &Job<'_>, stage: &Stage) -> bool {
 
 /// Looks at the change.
 pub(super) fn subject(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Subject, Trouble> {
-    let (base, head) = (job.base()?, workspace.work_head()?);
+    let (base, head) = (job.base(), workspace.work_head()?);
     let whole = fitting(workspace, &base, &head, Around::Files)?;
     let around = match &whole {
         Some(diff) => pieces(desk, job, diff)?,

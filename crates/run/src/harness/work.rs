@@ -41,8 +41,8 @@ pub(crate) struct Job<'a> {
 
 impl Job<'_> {
     /// The commit that the task's work is compared with.
-    pub(crate) fn base(&self) -> Result<CommitId, Trouble> {
-        Ok(self.base.clone())
+    pub(crate) fn base(&self) -> CommitId {
+        self.base.clone()
     }
 }
 

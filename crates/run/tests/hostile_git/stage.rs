@@ -178,17 +178,10 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     source.pin(&git, "T-1", &base).unwrap();
     let locked = || stage.workspace(&source).lock("a test").unwrap();
     let mut said = Vec::new();
-    // A mirror of it, made and refreshed, and where a branch stands.
+    // A mirror of it, and where a branch stands. Made once only: each costs several starts of git, for each of the many plants.
     let address = format!("file://{}", stage.repo.path().display());
-    for _ in 0..2 {
-        let way = acquit_run::git::PushWay {
-            url: &address,
-            access: acquit_run::git::Access::Open,
-            ca: None,
-            proxy: None,
-        };
-        git.mirror(&stage.repo.beside("mirrors"), &way).unwrap();
-    }
+    let way = PushWay { url: &address, access: Access::Open, ca: None, proxy: None };
+    git.mirror(&stage.repo.beside("mirrors"), &way).unwrap();
     source.stands(&git, "main", &base, None).unwrap();
 
     // A leg that writes: a commit, something left over, gates that leave something too.

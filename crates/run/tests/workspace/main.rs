@@ -8,6 +8,7 @@
 
 mod change;
 mod crash;
+mod fate;
 mod hostile;
 mod kit;
 mod life;

@@ -118,10 +118,13 @@ fn turn(
     let began = Instant::now();
     let mut looked = Instant::now();
     loop {
-        if let Some(settled) = desk.store.queued(job.task.id())?.and_then(|entry| entry.settled) {
+        let entry = desk.store.queued(job.task.id())?;
+        let planned = entry.as_ref().is_some_and(|entry| entry.planned.is_some());
+        if let Some(settled) = entry.and_then(|entry| entry.settled) {
             return Ok(settled);
         }
-        if desk.pulse()? == Pulse::Cancel {
+        // What is about to be merged is waited for: it may be in the branch already.
+        if desk.pulse()? == Pulse::Cancel && !planned {
             desk.store.leave_queue(desk.hold, queue)?;
             return Err(Trouble::Leg(Ending::Cancelled));
         }

@@ -77,12 +77,12 @@ pub(super) fn perform(
         .map_err(|error| trouble(desk, job, &place, None, error))?;
     let Some(token) = token else { return Err(Trouble::failed(kind::DELIVERY, no_token(&place))) };
     desk.redactor = desk.redactor.with(std::slice::from_ref(&token.secret));
-    let from = job.base()?;
+    let from = job.base();
     guard::before_publishing(desk, workspace, &from, &commit)?;
 
     beat(desk)?;
     let ca = forge.ca.as_deref().and_then(|ca| forge::file(desk.world, ca));
-    push(desk, job, workspace, &place, &token, ca.as_deref(), &commit)?;
+    let moved = push(desk, job, workspace, &place, &token, ca.as_deref(), &commit)?;
     beat(desk)?;
     let (title, labels) = title(desk, job, &settings)?;
     let marker = Marker::of(&job.task.seed);
@@ -92,6 +92,8 @@ pub(super) fn perform(
         verdicts: &verdicts,
         commit: commit.as_str(),
         branch: &job.task.seed.branch,
+        base: job.base.as_str(),
+        moved: moved.as_ref().map(CommitId::as_str),
         marker: &marker,
     };
     let part = desk.redactor.text(&delivery::body(&account));
@@ -200,7 +202,8 @@ fn squashed<'j>(
     Ok((job, Delivered::As(moved.tip, Box::new(branch.ok_or_else(nothing)?))))
 }
 
-/// Brings the branch to the remote, unless somebody else's work is there.
+/// Brings the branch to the remote, unless somebody else's work is there. Gives where the base branch is there, if it has moved on
+/// from what the gates saw and the user's repository knows: that is said in the request, and followed once it is fetched.
 fn push(
     desk: &mut Desk<'_>,
     job: &Job<'_>,
@@ -209,7 +212,7 @@ fn push(
     token: &Token,
     ca: Option<&Path>,
     commit: &CommitId,
-) -> Result<(), Trouble> {
+) -> Result<Option<CommitId>, Trouble> {
     let branch = &job.task.seed.branch;
     let mut pushed = pushed_before(job, place, branch);
     let known: Vec<CommitId> = pushed.iter().filter_map(|commit| commit.parse().ok()).collect();
@@ -254,7 +257,20 @@ fn push(
     pushed.drain(..surplus);
     let remote = place.push.url.clone();
     desk.left = vec![Artifact::Pushed { remote, branch: branch.clone(), commits: pushed }];
-    Ok(())
+    let Some(base) = job.task.seed.base.branch.as_ref().filter(|_| place.fork.is_none()) else {
+        return Ok(None);
+    };
+    // Best effort: whoever merges sees it at the forge as well.
+    let moved = workspace.moved_on(&way, base, &job.base).ok().flatten();
+    if let Some(moved) = &moved {
+        let words = format!(
+            "{base} is at {} at the forge, which your repository does not have: the gates saw the work on {}",
+            moved.short(),
+            job.base.short()
+        );
+        desk.notice(Level::Warning, words);
+    }
+    Ok(moved)
 }
 
 /// The commits that the task has pushed to this branch before.

@@ -1,0 +1,66 @@
+//! What follows on the way from green work to the base branch: whom merging asks, who mends what stands against it, and who gets
+//! conflicts.
+
+use super::{Empty, Illegal, Next};
+use crate::change::Change;
+use crate::delivery::conflict::Hunk;
+use crate::failure::kind;
+use crate::ids::Name;
+use crate::leg::{Entry, Purpose};
+use crate::request::Ask;
+use crate::time::Span;
+use crate::workflow::{Action, Consent, Stage, Work};
+
+impl Next<'_> {
+    /// Merging cannot be undone where others build on it, so a task that is bound asks before it whatever its stage says.
+    pub(super) fn consent(&self, entry: &Entry) -> Consent {
+        let stage = self.workflow.stage(entry.stage.as_str());
+        match stage {
+            Some(Stage { work: Work::Action { action: Action::Merge, .. }, .. }) if self.task.is_bound() => {
+                Consent::BeforeIt
+            }
+            Some(stage) => stage.consent,
+            None => Consent::NotNeeded,
+        }
+    }
+
+    /// Who mends what a stage's gates rejected. An action without a fix of its own ran the gates of an earlier stage.
+    pub(super) fn fix_stage(&self, entry: &Entry) -> Option<Name> {
+        let stage: &Stage = self.workflow.stage(entry.stage.as_str())?;
+        let earlier = || match &stage.work {
+            Work::Action { .. } => self.task.last_gated(self.workflow)?.fix.clone(),
+            Work::Agent(_) | Work::Check | Work::Human { .. } => None,
+        };
+        stage.fix.clone().or_else(earlier)
+    }
+
+    /// The work does not fit onto the base branch: the stage that resolves conflicts, if there is one, else a person.
+    pub(super) fn conflict(&mut self, entry: &Entry, onto: String, hunks: Vec<Hunk>, reason: String) {
+        let Some(stage) = self.workflow.conflict.clone() else {
+            return self.ask(entry, Ask::Stuck, format!("stage {}: {reason}", entry.stage), entry.clone());
+        };
+        let budget = Name::literal(kind::CONFLICT);
+        let of = Box::new(entry.clone());
+        let again = Entry { stage, purpose: Purpose::Resolve { of, onto, hunks } };
+        match self.spend(std::slice::from_ref(&budget)) {
+            Ok(()) => self.enter(again),
+            // Whoever says "go on" means the stage itself: by then the branch may be elsewhere.
+            Err(Empty { question, .. }) => self.give_up(entry, &budget, &reason, question, entry.clone()),
+        }
+    }
+
+    /// A person wants delivered work merged, by the stage that delivered it.
+    pub(super) fn merge(&mut self) -> Result<(), Illegal> {
+        let delivers = |stage: &Name| {
+            let stage = self.workflow.stage(stage.as_str());
+            stage.is_some_and(|stage| matches!(stage.work, Work::Action { .. }))
+        };
+        let mut stages = self.task.past.iter().rev().map(|past| past.entry.stage.clone());
+        let Some(stage) = stages.find(delivers) else {
+            return Err(Illegal::State { what: "merging without a stage that delivers", state: "done" });
+        };
+        self.push(Change::BudgetsReset);
+        self.ready(Entry { stage, purpose: Purpose::Merge }, Span::from(0));
+        Ok(())
+    }
+}
