@@ -168,8 +168,7 @@ impl Next<'_> {
             (Input::Release, State::Blocked { resume, .. }) => {
                 match resume.purpose {
                     // No agent begins anything, so nobody is asked.
-                    Purpose::Recheck { .. } => self.ready(resume, Span::from(0)),
-                    Purpose::Merge => self.ready(resume, Span::from(0)),
+                    Purpose::Recheck { .. } | Purpose::Merge => self.ready(resume, Span::from(0)),
                     Purpose::Work | Purpose::Fix { .. } | Purpose::Resolve { .. } => self.enter(resume),
                 }
                 Ok(())

@@ -195,13 +195,12 @@ impl Printer {
                     Artifact::Merged { branch, .. } => Some(text::visible(branch)),
                     _ => None,
                 });
-                match merged {
-                    Some(base) => self.data(&format!("{mark} {id} is done: merged into {base}")),
-                    None => {
-                        self.data(&format!("{mark} {id} is done: branch {branch}"));
-                        self.data(&format!("  look at it:  acquit diff {id}"));
-                        self.data(&format!("  take it:     acquit merge {id}"));
-                    }
+                if let Some(base) = merged {
+                    self.data(&format!("{mark} {id} is done: merged into {base}"));
+                } else {
+                    self.data(&format!("{mark} {id} is done: branch {branch}"));
+                    self.data(&format!("  look at it:  acquit diff {id}"));
+                    self.data(&format!("  take it:     acquit merge {id}"));
                 }
             }
             State::Waiting { request } => {

@@ -17,8 +17,8 @@ fn busy(workflow: &str, more: &str) -> Sandbox {
     sandbox.repo.write(".acquit/agent.sh", AGENT);
     sandbox.repo.write("check.sh", CHECK);
     for file in 0..4 {
-        let lines: String = (0..60).map(|line| format!("line {line}\n")).collect();
-        sandbox.repo.write(&format!("file{file}.txt"), &lines);
+        let lines: Vec<String> = (0..60).map(|line| format!("line {line}")).collect();
+        sandbox.repo.write(&format!("file{file}.txt"), &(lines.join("\n") + "\n"));
     }
     sandbox.repo.commit("first");
     sandbox

@@ -169,11 +169,10 @@ impl Style {
         let (written, words) = split(&line);
         let before = &line[..line.len() - words.len()];
         let prefix = match (written, self.prefix) {
-            // Whoever wrote the title wrote its beginning on purpose, in whatever form.
-            (Prefix::Conventional, _) => before.to_owned(),
             (Prefix::None, Prefix::Conventional) => format!("{}: ", kind_of(words)),
             (Prefix::None, wanted) => ticket.map_or_else(String::new, |ticket| ticketed(wanted, ticket)),
-            (_, Prefix::Conventional | Prefix::None) => before.to_owned(),
+            // Whoever wrote the title wrote its beginning on purpose, in whatever form.
+            (Prefix::Conventional, _) | (_, Prefix::Conventional | Prefix::None) => before.to_owned(),
             (_, wanted) => ticketed(wanted, first_ticket(before).unwrap_or_default()),
         };
         let mut words = words.trim_end_matches(['.', ' ']).to_owned();

@@ -35,6 +35,9 @@ pub(crate) struct Head<'j> {
     pub(crate) ground: Locked,
 }
 
+/// A task whose candidate is not stacked, and how it stands.
+type SetAside = (TaskId, Settled);
+
 /// A candidate on top of those before it.
 struct Stacked {
     task: TaskId,
@@ -142,11 +145,7 @@ impl Head<'_> {
     }
 
     /// Each candidate on top of those before it; those that do not fit, or are there already, are settled.
-    fn stack(
-        &self,
-        now: &CommitId,
-        entries: &[Entry],
-    ) -> Result<(Vec<Stacked>, Vec<(TaskId, Settled)>), Trouble> {
+    fn stack(&self, now: &CommitId, entries: &[Entry]) -> Result<(Vec<Stacked>, Vec<SetAside>), Trouble> {
         let (mut stack, mut set_aside) = (Vec::new(), Vec::new());
         let mut top = now.clone();
         for entry in entries {
@@ -180,8 +179,8 @@ impl Head<'_> {
     fn result(&self, now: &CommitId, stack: &[Stacked]) -> Result<CommitId, Trouble> {
         match stack {
             [.., last] if stack.len() > 1 => {
-                let trailers: String = stack.iter().map(|one| format!("Task: {}\n", one.task)).collect();
-                let message = format!("Merge {}\n\n{trailers}", tasks(stack));
+                let trailers: Vec<String> = stack.iter().map(|one| format!("Task: {}", one.task)).collect();
+                let message = format!("Merge {}\n\n{}\n", tasks(stack), trailers.join("\n"));
                 let author = &self.job.definition.author;
                 let author = crate::git::Identity::new(&author.name, &author.email);
                 let seal = crate::workspace::Seal { author: &author, signing: self.signing.as_ref() };

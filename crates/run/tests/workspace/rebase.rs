@@ -41,7 +41,7 @@ fn done(deeds: &[Deed], who: &str) -> Vec<String> {
 }
 
 fn text(lines: &[String]) -> String {
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
 }
 
 /// What a file must have, and must not have, so that both sides' changes are in it.
@@ -75,10 +75,8 @@ fn resolved(marked: &str, how: usize) -> String {
             continue;
         }
         let kept = match (part, how) {
-            (0, _) => true,
-            (2, _) => false,
-            // Only one side, or neither.
-            (1, 1) | (3, 2) | (1 | 3, 4) => false,
+            // What both had before, and where one side or neither is taken.
+            (2, _) | (1, 1) | (3, 2) | (1 | 3, 4) => false,
             _ => true,
         };
         if kept {

@@ -1,6 +1,6 @@
 //! Merge queues: who leads, who waits, and what is left when a head dies.
 
-use acquit_core::delivery::queue::{Candidate, Place as Rank, Queue, Settled};
+use acquit_core::delivery::queue::{Candidate, Entry, Place as Rank, Queue, Settled};
 use acquit_core::ids::TaskId;
 use acquit_core::store::{Claim, Error, Store};
 
@@ -22,7 +22,7 @@ fn legs<const N: usize>(store: &mut dyn Store) -> [Claim; N] {
 }
 
 fn tasks(store: &mut dyn Store, branch: &str) -> Vec<TaskId> {
-    store.queue(&queue(branch)).unwrap().iter().map(|entry| entry.task()).collect()
+    store.queue(&queue(branch)).unwrap().iter().map(Entry::task).collect()
 }
 
 pub fn one_leg_leads_and_the_others_wait_until_it_ends(place: &Place) {
