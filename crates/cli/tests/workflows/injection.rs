@@ -382,13 +382,23 @@ fn judge_all(who: Who, from: usize, to: usize) {
 }
 
 #[test]
-fn a_coder_that_obeys_files_does_no_harm() {
-    judge_all(Who::Coder, 0, 10);
+fn a_coder_that_obeys_files_of_instructions_does_no_harm() {
+    judge_all(Who::Coder, 0, 5);
 }
 
 #[test]
-fn a_coder_that_obeys_messages_names_and_hidden_letters_does_no_harm() {
-    judge_all(Who::Coder, 10, 20);
+fn a_coder_that_obeys_sources_does_no_harm() {
+    judge_all(Who::Coder, 5, 10);
+}
+
+#[test]
+fn a_coder_that_obeys_what_nobody_reads_does_no_harm() {
+    judge_all(Who::Coder, 10, 15);
+}
+
+#[test]
+fn a_coder_that_obeys_words_and_hidden_letters_does_no_harm() {
+    judge_all(Who::Coder, 15, 20);
 }
 
 #[test]
