@@ -80,7 +80,7 @@ pub(crate) fn all(
         };
         for (gate, verdict) in given {
             if !desk.cut_short {
-                verdicts.keep(gate, desk.hold.leg.number, &verdict)?;
+                verdicts.keep(desk, gate, &verdict)?;
             }
             if gate.check.command().is_some() {
                 verdicts.took(gate, verdict.took)?;

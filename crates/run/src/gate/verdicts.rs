@@ -99,15 +99,17 @@ impl Verdicts {
         (holds && self.told.contains(&kept.leg)).then_some(Verdict { reused: Some(kept.leg), ..kept.verdict })
     }
 
-    /// Keeps a verdict that was just given.
-    pub(super) fn keep(&self, gate: &Gate, leg: u32, verdict: &Verdict) -> Result<(), Trouble> {
+    /// Keeps a verdict that was just given, without the secrets that a gate may have found and told.
+    pub(super) fn keep(&self, desk: &Desk<'_>, gate: &Gate, verdict: &Verdict) -> Result<(), Trouble> {
         let flaky = verdict.evidence.findings.iter().any(|finding| finding.rule == FLAKY);
         if !is_kept(gate) || flaky {
             return Ok(());
         }
         let depends = self.depends(gate);
         let file = self.file(&depends);
+        let leg = desk.hold.leg.number;
         let kept = Kept { form: FORM, at: self.now, leg, depends, verdict: verdict.clone() };
+        let Some(kept) = desk.redactor.stored(kept) else { return Ok(()) };
         save(&file, &kept).map_err(|error| Trouble::file("keep a verdict in", &file, &error))
     }
 
