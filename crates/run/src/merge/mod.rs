@@ -10,7 +10,6 @@
 
 use acquit_core::delivery::queue::{Entry, Queue, Settled};
 use acquit_core::event::Level;
-use acquit_core::failure::Failure;
 use acquit_core::ids::{Name, TaskId};
 
 use crate::fault;
@@ -48,8 +47,8 @@ struct Stacked {
 enum Tried {
     /// They are settled.
     Settled,
-    /// They do not stand together.
-    Red(Vec<Failure>),
+    /// These do not stand together; the others are settled.
+    Red(Vec<Entry>),
 }
 
 impl Head<'_> {
@@ -82,29 +81,22 @@ impl Head<'_> {
 
     /// Tries them together, and in halves if they do not stand.
     fn divide(&mut self, desk: &mut Desk<'_>, entries: &[Entry]) -> Result<(), Trouble> {
-        match (self.attempt(desk, entries)?, entries) {
-            (Tried::Settled, _) => Ok(()),
-            (Tried::Red(failures), [alone]) => {
-                self.settle(desk, &[(alone.task(), Settled::Rejected { failures })])
-            }
-            (Tried::Red(_), _) => {
-                let (first, second) = entries.split_at(entries.len() / 2);
-                desk.notice(
-                    Level::Info,
-                    format!("{} do not stand together: tried in halves", names(entries)),
-                );
-                self.divide(desk, first)?;
-                self.divide(desk, second)
-            }
-        }
+        let Tried::Red(open) = self.attempt(desk, entries)? else { return Ok(()) };
+        desk.notice(Level::Info, format!("{} do not stand together: tried in halves", names(&open)));
+        let (first, second) = open.split_at(open.len() / 2);
+        self.divide(desk, first)?;
+        self.divide(desk, second)
     }
 
     /// Stacks them on what the branch is now, has the stack gated, and moves the branch.
     fn attempt(&mut self, desk: &mut Desk<'_>, entries: &[Entry]) -> Result<Tried, Trouble> {
+        let mut open = entries.to_vec();
         for _ in 0..TRIES {
             let now = self.branch(desk)?;
-            let (stack, set_aside) = self.stack(&now, entries)?;
+            let (stack, set_aside) = self.stack(&now, &open)?;
             self.settle(desk, &set_aside)?;
+            // Whoever was told how it stands is not merged after all because it fits onto fewer.
+            open.retain(|entry| stack.iter().any(|one| one.task == entry.task()));
             let Some(top) = stack.last() else { return Ok(Tried::Settled) };
             let top = top.commit.clone();
             desk.notice(
@@ -113,14 +105,11 @@ impl Head<'_> {
             );
             let failures = judge(desk, self.job, &now, &top, &self.gates, &self.ground)?;
             if !failures.is_empty() {
-                // Those that were set aside are settled, so alone means alone.
-                return Ok(match stack.len() {
-                    1 => {
-                        self.settle(desk, &[(stack[0].task, Settled::Rejected { failures })])?;
-                        Tried::Settled
-                    }
-                    _ => Tried::Red(failures),
-                });
+                if let [alone] = &stack[..] {
+                    self.settle(desk, &[(alone.task, Settled::Rejected { failures })])?;
+                    return Ok(Tried::Settled);
+                }
+                return Ok(Tried::Red(open));
             }
             let result = self.result(&now, &stack)?;
             let planned: Vec<_> = stack.iter().map(|one| (one.task, one.commit.to_string())).collect();
