@@ -171,6 +171,20 @@ impl Ending {
         }
     }
 
+    /// The outcome that it passed with; `None` if it did not.
+    pub fn passed(&self) -> Option<&Outcome> {
+        match self {
+            Self::Passed { outcome } => Some(outcome),
+            Self::Rejected { .. }
+            | Self::Failed { .. }
+            | Self::TimedOut { .. }
+            | Self::Cancelled
+            | Self::Lost { .. }
+            | Self::Conflict { .. }
+            | Self::Held { .. } => None,
+        }
+    }
+
     /// Why it did not pass, in a line; `None` if it did.
     pub fn trouble(&self) -> Option<String> {
         match self {

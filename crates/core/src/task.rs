@@ -323,16 +323,8 @@ impl Task {
 
     /// What its work is called: by whoever described it last, else as it was wished for.
     pub fn headline(&self) -> &str {
-        let described = self.past.iter().rev().find_map(|past| match &past.ending {
-            Ending::Passed { outcome } => outcome.payload.get("title")?.as_str(),
-            Ending::Rejected { .. }
-            | Ending::Failed { .. }
-            | Ending::TimedOut { .. }
-            | Ending::Cancelled
-            | Ending::Lost { .. }
-            | Ending::Conflict { .. }
-            | Ending::Held { .. } => None,
-        });
+        let described =
+            self.past.iter().rev().find_map(|past| past.ending.passed()?.payload.get("title")?.as_str());
         described.map(str::trim).filter(|title| !title.is_empty()).unwrap_or(&self.seed.wish.title)
     }
 

@@ -2,38 +2,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod support;
+
 use std::fmt::Write as _;
 
 use acquit_core::config;
 use acquit_core::config::toml::{Mistake, Mistakes};
 use acquit_core::ids::Name;
-use acquit_core::template::{Found, Texts};
 use acquit_core::workflow::{self, Around, Workflow};
+
+use support::Sample;
 
 const WORKFLOWS: &str = include_str!("fixtures/workflow_mistakes.txt");
 const CONFIGS: &str = include_str!("fixtures/config_mistakes.txt");
 const FULL: &str = include_str!("../reference/workflow.toml");
-
-/// The texts that the reference names.
-struct Sample;
-
-impl Texts for Sample {
-    fn text(&self, path: &str) -> Found {
-        let text = match path {
-            "agents/planner.md" => {
-                "+++\ndescription = \"plans\"\ntier = \"deep\"\ntools = [\"read\"]\n+++\nPlan {{ task }}.\n"
-            }
-            "prompts/plan.md" => "Two pages.\n",
-            "prompts/style.md" => "Plain words for {{ category }}.\n",
-            _ => return Found::Absent,
-        };
-        Found::Text { shown: path.to_owned(), text: text.to_owned() }
-    }
-
-    fn names(&self, folder: &str) -> Vec<String> {
-        if folder == "agents" { vec!["agents/planner.md".to_owned()] } else { Vec::new() }
-    }
-}
 
 fn read(text: &str) -> Result<Workflow, Mistakes> {
     let budgets = std::collections::BTreeMap::new();

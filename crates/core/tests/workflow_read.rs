@@ -3,38 +3,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod support;
+
 use acquit_core::config::toml::Mistakes;
 use acquit_core::config::{self, Config, check_stages};
 use acquit_core::gate::{Command, Severity};
 use acquit_core::ids::Name;
-use acquit_core::template::{Found, Texts};
 use acquit_core::time::Span;
 use acquit_core::workflow::{self, Around, Consent, Limits, Stage, Target, Work, Workflow, mermaid};
 use proptest::prelude::*;
 
+use support::Sample;
+
 const FULL: &str = include_str!("../reference/workflow.toml");
 const CONFIG: &str = include_str!("../reference/acquit.toml");
-
-/// The texts that the reference names.
-struct Sample;
-
-impl Texts for Sample {
-    fn text(&self, path: &str) -> Found {
-        let text = match path {
-            "agents/planner.md" => {
-                "+++\ndescription = \"plans\"\ntier = \"deep\"\ntools = [\"read\"]\n+++\nPlan {{ task }}.\n"
-            }
-            "prompts/plan.md" => "Two pages.\n",
-            "prompts/style.md" => "Plain words for {{ category }}.\n",
-            _ => return Found::Absent,
-        };
-        Found::Text { shown: path.to_owned(), text: text.to_owned() }
-    }
-
-    fn names(&self, folder: &str) -> Vec<String> {
-        if folder == "agents" { vec!["agents/planner.md".to_owned()] } else { Vec::new() }
-    }
-}
 
 fn read(text: &str) -> Result<Workflow, Mistakes> {
     let budgets = std::collections::BTreeMap::new();

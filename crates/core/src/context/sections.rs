@@ -105,16 +105,12 @@ pub(super) fn settled(parts: &Parts<'_>) -> String {
     if mends(parts) {
         return String::new();
     }
-    let context = parts.task.past.iter().rev().find_map(|past| match &past.ending {
-        Ending::Passed { outcome } => outcome.payload.get("context")?.as_object(),
-        Ending::Rejected { .. }
-        | Ending::Failed { .. }
-        | Ending::TimedOut { .. }
-        | Ending::Cancelled
-        | Ending::Lost { .. }
-        | Ending::Conflict { .. }
-        | Ending::Held { .. } => None,
-    });
+    let context = parts
+        .task
+        .past
+        .iter()
+        .rev()
+        .find_map(|past| past.ending.passed()?.payload.get("context")?.as_object());
     let entries: Vec<_> = context.into_iter().flatten().collect();
     list("What was settled (as an earlier leg wrote it down)", &entries, SETTLED, |(key, value)| {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use crate::agent::shorten;
 use crate::ids::TaskId;
-use crate::leg::Ending;
 use crate::task::{End, State, Task};
 
 /// How many proposals are remembered: some months of nights, and a page to read.
@@ -146,16 +145,7 @@ fn words(title: &str) -> BTreeSet<String> {
 
 /// What a task of an earlier night proposed. `last` is what became of what it delivered, if it delivered anything.
 pub fn proposals(task: &Task, last: Option<Fate>) -> Vec<Proposal> {
-    let outcomes = task.past.iter().filter_map(|past| match &past.ending {
-        Ending::Passed { outcome } => Candidate::of(&outcome.payload),
-        Ending::Rejected { .. }
-        | Ending::Failed { .. }
-        | Ending::TimedOut { .. }
-        | Ending::Cancelled
-        | Ending::Lost { .. }
-        | Ending::Conflict { .. }
-        | Ending::Held { .. } => None,
-    });
+    let outcomes = task.past.iter().filter_map(|past| Candidate::of(&past.ending.passed()?.payload));
     let mut all: Vec<Proposal> = Vec::new();
     for candidate in outcomes {
         // A stage that was gone through again proposes the same.

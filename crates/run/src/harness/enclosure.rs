@@ -183,21 +183,7 @@ pub(super) fn sender(desk: &Desk<'_>, job: &Job<'_>) -> Result<OsString, Trouble
             workspace.join("git/objects"),
             job.source.objects().to_owned(),
         ];
-        let made = usual::policy(usual::Ground {
-            config: &Config { sandbox: config.sandbox, ..Config::default() },
-            home: Path::new("/nonexistent"),
-            path: desk.world.environment.get("PATH"),
-            own: &desk.world.home,
-            repository: Some(job.source.git_dir()),
-            aside: &folder.join("sender"),
-            write: &[],
-            read: &read,
-            login: &[],
-            placed: &[],
-            reach: Reach::Nobody,
-        });
-        let written = made.and_then(|policy| write_policy(&file, &policy));
-        written.map_err(|error| Trouble::file("write the sandbox policy into", &folder, &error))?;
+        seclude(desk, job, &file, &folder.join("sender"), &read)?;
     }
     let mut command = quoted(&desk.world.spawner.helper);
     command.push(" sandbox --policy ");
@@ -205,6 +191,32 @@ pub(super) fn sender(desk: &Desk<'_>, job: &Job<'_>) -> Result<OsString, Trouble
     command.push(" -- ");
     command.push(PLAIN);
     Ok(command)
+}
+
+/// Writes the policy of a program that reads what others wrote: it sees the system's libraries and what is listed, keeps nothing
+/// and reaches nobody.
+pub(super) fn seclude(
+    desk: &Desk<'_>,
+    job: &Job<'_>,
+    file: &Path,
+    aside: &Path,
+    read: &[PathBuf],
+) -> Result<(), Trouble> {
+    let made = usual::policy(usual::Ground {
+        config: &Config { sandbox: job.definition.config.sandbox, ..Config::default() },
+        home: Path::new("/nonexistent"),
+        path: desk.world.environment.get("PATH"),
+        own: &desk.world.home,
+        repository: Some(job.source.git_dir()),
+        aside,
+        write: &[],
+        read,
+        login: &[],
+        placed: &[],
+        reach: Reach::Nobody,
+    });
+    let written = made.and_then(|policy| write_policy(file, &policy));
+    written.map_err(|error| Trouble::file("write the sandbox policy", file, &error))
 }
 
 /// A path as one word for a shell.

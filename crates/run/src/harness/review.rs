@@ -5,7 +5,6 @@ use std::path::Path;
 
 use acquit_core::check::diff::{Diff, FileChange, Side};
 use acquit_core::check::review::{Found, Lines, pointed};
-use acquit_core::config::Config;
 use acquit_core::context::{Around as Piece, Change};
 use acquit_core::failure::kind;
 use acquit_core::gate::Check;
@@ -21,7 +20,6 @@ use super::{GRACE, Trouble, enclosure};
 use crate::gate;
 use crate::git::CommitId;
 use crate::process::{Exit, Limits, Spec, Stderr, Stdin, Stdout};
-use crate::sandbox::{Reach, usual};
 use crate::syntax::{self, Answer, File, Question, Span};
 use crate::untrusted;
 use crate::workspace::{Around, Error, Locked};
@@ -225,25 +223,10 @@ fn ask(desk: &mut Desk<'_>, job: &Job<'_>, question: &Question) -> Result<Answer
 
 /// The walls around the process that reads: it sees the system's libraries and itself, and reaches nobody.
 fn policy(desk: &Desk<'_>, job: &Job<'_>, file: &Path) -> Result<Option<std::path::PathBuf>, Trouble> {
-    let config = &job.definition.config;
-    if config.sandbox == Mode::Off {
+    if job.definition.config.sandbox == Mode::Off {
         return Ok(None);
     }
-    let folder = desk.world.leg_folder(desk.hold.leg);
-    let made = usual::policy(usual::Ground {
-        config: &Config { sandbox: config.sandbox, ..Config::default() },
-        home: Path::new("/nonexistent"),
-        path: desk.world.environment.get("PATH"),
-        own: &desk.world.home,
-        repository: Some(job.source.git_dir()),
-        aside: &folder.path().join("outline"),
-        write: &[],
-        read: std::slice::from_ref(&desk.world.spawner.helper),
-        login: &[],
-        placed: &[],
-        reach: Reach::Nobody,
-    });
-    let written = made.and_then(|policy| enclosure::write_policy(file, &policy));
-    written.map_err(|error| Trouble::file("write the sandbox policy into", folder.path(), &error))?;
+    let aside = desk.world.leg_folder(desk.hold.leg).path().join("outline");
+    enclosure::seclude(desk, job, file, &aside, std::slice::from_ref(&desk.world.spawner.helper))?;
     Ok(Some(file.to_owned()))
 }
