@@ -4,8 +4,14 @@
 #[path = "forge/broken.rs"]
 mod broken;
 mod common;
+#[path = "forge/draft.rs"]
+mod draft;
+#[path = "forge/evidence.rs"]
+mod evidence;
 #[path = "forge/feedback.rs"]
 mod feedback;
+#[path = "forge/network.rs"]
+mod network;
 #[path = "forge/openapi.rs"]
 mod openapi;
 #[path = "forge/people.rs"]

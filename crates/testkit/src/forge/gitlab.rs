@@ -31,14 +31,20 @@ pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
                 state.pulls.iter().filter(fits).map(|pull| shown(call, state, pull)).collect();
             page(call, found)
         }
+        ("GET", ["pipelines", "7", "jobs"]) => {
+            let job = json!({ "id": 1, "name": "unit", "stage": "test", "failure_reason": "script_failure" });
+            page(call, vec![job])
+        }
         ("POST", ["merge_requests"]) => create(call, state, &project),
         ("GET", ["members", "all", user]) => {
             let name = user.parse().ok().and_then(|id| state.user_of(id)).unwrap_or_default();
             let mut remarks = state.pulls.iter().flat_map(|pull| &pull.remarks);
-            if remarks.any(|remark| remark.author == name && remark.trusted) {
-                Reply::new(200, json!({ "username": name, "access_level": 30 }))
-            } else {
-                Reply::message(404, "404 Not found")
+            match remarks.find(|remark| remark.author == name && remark.trusted) {
+                Some(one) => {
+                    let level = if one.reader { 20 } else { 30 };
+                    Reply::new(200, json!({ "username": name, "access_level": level }))
+                }
+                None => Reply::message(404, "404 Not found"),
             }
         }
         (method, ["merge_requests", number, rest @ ..]) => {
@@ -84,7 +90,7 @@ fn create(call: &Call<'_>, state: &mut State, source: &str) -> Reply {
             format!("Another open merge request already exists for this source branch: !{}", pull.number);
         return Reply::new(409, json!({ "message": [words] }));
     }
-    let draft = title.starts_with("Draft: ");
+    let draft = is_draft(&title);
     let pull = Pull {
         number: state.next_number(&project),
         project,
@@ -103,6 +109,12 @@ fn create(call: &Call<'_>, state: &mut State, source: &str) -> Reply {
     let reply = Reply::new(201, shown(call, state, &pull));
     state.pulls.push(pull);
     reply
+}
+
+/// It is a draft whose title says so.
+fn is_draft(title: &str) -> bool {
+    let title = title.to_ascii_lowercase();
+    ["draft:", "[draft]", "(draft)", "draft "].iter().any(|mark| title.trim_start().starts_with(mark))
 }
 
 fn names(list: &str) -> Vec<String> {
@@ -129,6 +141,10 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
                 pull.body = text;
             }
             if let Some(text) = call.text("title") {
+                if text.trim().is_empty() {
+                    return Reply::new(400, json!({ "message": { "title": ["can't be blank"] } }));
+                }
+                pull.draft = is_draft(&text);
                 pull.title = text;
             }
             for label in names(&call.text("add_labels").unwrap_or_default()) {
@@ -171,9 +187,8 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
                 author: call.user.to_owned(),
                 trusted: true,
                 text: call.text("body").unwrap_or_default(),
-                place: None,
                 answers: id.trim_start_matches('d').parse().ok(),
-                resolved: false,
+                ..Remark::default()
             };
             pull.remarks.push(remark);
             return Reply::new(201, json!({}));
@@ -211,8 +226,9 @@ fn shown(call: &Call<'_>, state: &State, pull: &Pull) -> Value {
     json!({
         "iid": pull.number,
         "id": 1_000 + pull.number,
-        "web_url": format!("http://{}/{}/-/merge_requests/{}", call.shared.address, pull.project, pull.number),
+        "web_url": format!("{}/{}/-/merge_requests/{}", call.shared.public(), pull.project, pull.number),
         "title": pull.title,
+        "draft": pull.draft,
         "description": pull.body,
         "state": if pull.state == "open" { "opened" } else { pull.state.as_str() },
         "source_branch": pull.head,
@@ -223,6 +239,8 @@ fn shown(call: &Call<'_>, state: &State, pull: &Pull) -> Value {
         "sha": head,
         "squash": pull.squash,
         "merge_when_pipeline_succeeds": pull.auto_merge.is_some(),
-        "head_pipeline": pull.pipeline.as_ref().map(|status| json!({ "status": status, "sha": head })),
+        "head_pipeline": pull.pipeline.as_ref().map(|status| {
+            json!({ "id": 7, "project_id": state.project_id(&pull.source), "status": status, "sha": head })
+        }),
     })
 }

@@ -61,6 +61,12 @@ pub struct Remark {
     pub answers: Option<u64>,
     /// Whether what it is about is settled.
     pub resolved: bool,
+    /// Whether they belong to the project and may only read there.
+    pub reader: bool,
+    /// Whether a program said it.
+    pub program: bool,
+    /// The verdict that it is the text of: `CHANGES_REQUESTED`, `APPROVED`.
+    pub review: Option<String>,
 }
 
 #[derive(Default)]

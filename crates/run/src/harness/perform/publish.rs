@@ -25,8 +25,8 @@ use acquit_core::workflow::Commits;
 use super::super::desk::Desk;
 use super::super::work::{Done, Job, Moved, Proof, by_harness};
 use super::super::{Trouble, guard, span};
-use crate::forge::publish::{Invite, Made, Publication, Published, publish};
-use crate::forge::{self, Located, Place, Token, Transport, Wanted};
+use crate::forge::publish::{Invite, Made, Publication, Published, Turn, publish};
+use crate::forge::{self, Located, Place, Readiness, Token, Transport, Wanted};
 use crate::git::{self, Access, CommitId, PushWay};
 use crate::workspace::{Locked, Sent};
 
@@ -103,7 +103,7 @@ pub(super) fn perform(
             branch: &job.task.seed.branch,
             base,
             title: &title,
-            draft: settings.draft.unwrap_or(false),
+            readiness: Readiness::wanted(settings.draft.unwrap_or(false)),
             squash: settings.squash.unwrap_or(true),
             labels: &labels,
             reviewers: settings.reviewers.as_deref().unwrap_or_default(),
@@ -112,6 +112,13 @@ pub(super) fn perform(
         part: &part,
         marker: &marker,
         commit: commit.as_str(),
+        // Only what the workflow now wants otherwise than before is changed: what a person made of it since stays.
+        turn: match settings.draft {
+            Some(draft) if known.is_none_or(|known| known.draft != Some(draft)) => {
+                Turn::To(Readiness::wanted(draft))
+            }
+            Some(_) | None => Turn::Not,
+        },
         // A request that is known was whole when it came to be known; whoever was asked then is not asked again.
         invite: if known.is_some() { Invite::Before } else { Invite::Now },
         auto_merge: settings.auto_merge.unwrap_or(false),
@@ -119,6 +126,7 @@ pub(super) fn perform(
     let way = forge::open(desk.world, forge, &place, Some(&token), &ca)
         .map_err(|error| trouble(desk, job, &place, Some(&token), error))?;
     let mut published = publish(way.as_ref(), &publication);
+    let known_draft = known.and_then(|request| request.draft);
     let mut answered = known.map(|request| request.answered.clone()).unwrap_or_default();
     if let (Ok(published), Some(known)) = (&mut published, known)
         && known.commit != commit.as_str()
@@ -146,6 +154,7 @@ pub(super) fn perform(
             number: published.request.number,
             project: place.project.clone(),
             commit: commit.to_string(),
+            draft: settings.draft.or(known_draft),
             answered,
         }),
     ];
@@ -396,6 +405,15 @@ fn away(
         git::Error::TimedOut { .. } => held(job, None, words),
         git::Error::Failed { stderr, .. } => match git::meaning(stderr) {
             git::Trouble::Away => held(job, None, words),
+            git::Trouble::Certificate => {
+                let how =
+                    "If the forge has an authority of its own, name the file of that as `ca` in [forge]";
+                Trouble::failed(kind::DELIVERY, format!("{words}. {how}"))
+            }
+            git::Trouble::Redirected => {
+                let how = "The project has moved, and a token is not sent after it: give the remote its new address";
+                Trouble::failed(kind::DELIVERY, format!("{words}. {how}"))
+            }
             git::Trouble::Login => {
                 let how = match place.push.transport {
                     Transport::Ssh => {
