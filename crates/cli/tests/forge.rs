@@ -18,6 +18,8 @@ mod openapi;
 mod people;
 #[path = "forge/secret.rs"]
 mod secret;
+#[path = "forge/signing.rs"]
+mod signing;
 #[path = "forge/world.rs"]
 mod world;
 

@@ -5,7 +5,7 @@ use acquit_testkit::forge::{Dialect, Fault};
 use crate::world::{WORKFLOW, World};
 
 /// A workflow that publishes, asks a person, and publishes again.
-fn two(first: &str, second: &str) -> String {
+pub(crate) fn two(first: &str, second: &str) -> String {
     let first = WORKFLOW.replace("draft = true\n", first);
     first.replace("done = \"done\"", "done = \"again\"")
         + &format!(

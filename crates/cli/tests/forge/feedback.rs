@@ -7,7 +7,7 @@ use crate::common::read;
 use crate::world::{BRANCH, WORKFLOW, World};
 
 /// A world in which comments lead to another turn.
-fn world(dialect: Dialect) -> World {
+pub(crate) fn world(dialect: Dialect) -> World {
     let workflow = WORKFLOW.replace(
         "done = \"done\" }",
         "done = \"done\", changes_requested = { to = \"more\", budget = \"review\" } }",
@@ -18,7 +18,7 @@ fn world(dialect: Dialect) -> World {
     world
 }
 
-fn remark(id: u64, author: &str, trusted: bool, text: &str) -> Remark {
+pub(crate) fn remark(id: u64, author: &str, trusted: bool, text: &str) -> Remark {
     Remark {
         id,
         author: author.to_owned(),

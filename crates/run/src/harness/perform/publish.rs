@@ -26,7 +26,7 @@ use super::super::desk::Desk;
 use super::super::work::{Done, Job, Moved, Proof, by_harness};
 use super::super::{Trouble, guard, span};
 use crate::forge::publish::{Invite, Made, Publication, Published, Turn, publish};
-use crate::forge::{self, Located, Place, Readiness, Token, Transport, Wanted};
+use crate::forge::{self, Located, Place, Readiness, Standing, Token, Transport, Wanted};
 use crate::git::{self, Access, CommitId, PushWay};
 use crate::workspace::{Locked, Sent};
 
@@ -80,8 +80,18 @@ pub(super) fn perform(
     let from = job.base();
     guard::before_publishing(desk, workspace, &from, &commit)?;
 
-    beat(desk)?;
     let ca = forge.ca.as_deref().and_then(|ca| forge::file(desk.world, ca));
+    let way = forge::open(desk.world, forge, &place, Some(&token), &ca)
+        .map_err(|error| trouble(desk, job, &place, Some(&token), error))?;
+    let known = job.task.request().filter(|request| request.project == place.project);
+    if let Some(known) = known {
+        let standing = way.standing(known.number);
+        let standing = standing.map_err(|error| trouble(desk, job, &place, Some(&token), error))?;
+        if standing == Standing::Closed {
+            return Err(Trouble::failed(kind::DELIVERY, closed(&known.url)));
+        }
+    }
+    beat(desk)?;
     let moved = push(desk, job, workspace, &place, &token, ca.as_deref(), &commit)?;
     beat(desk)?;
     let (title, labels) = title(desk, job, &settings)?;
@@ -97,7 +107,6 @@ pub(super) fn perform(
         marker: &marker,
     };
     let part = desk.redactor.text(&delivery::body(&account));
-    let known = job.task.request().filter(|request| request.project == place.project);
     let publication = Publication {
         wanted: Wanted {
             branch: &job.task.seed.branch,
@@ -123,8 +132,6 @@ pub(super) fn perform(
         invite: if known.is_some() { Invite::Before } else { Invite::Now },
         auto_merge: settings.auto_merge.unwrap_or(false),
     };
-    let way = forge::open(desk.world, forge, &place, Some(&token), &ca)
-        .map_err(|error| trouble(desk, job, &place, Some(&token), error))?;
     let mut published = publish(way.as_ref(), &publication);
     let known_draft = known.and_then(|request| request.draft);
     let mut answered = known.map(|request| request.answered.clone()).unwrap_or_default();
@@ -436,6 +443,14 @@ fn held(job: &Job<'_>, wait: Option<Duration>, reason: String) -> Trouble {
     let before = job.task.spent.get(kind::FORGE).copied().unwrap_or(0);
     let wait = wait.unwrap_or_else(|| (FIRST * 2u32.saturating_pow(before.min(16))).min(LONGEST));
     Trouble::Leg(Ending::Held { kind: Name::literal(kind::FORGE), wait: span(wait), reason })
+}
+
+/// What is asked of a person who closed the task's request: another one would be asking again for what they refused.
+fn closed(url: &str) -> String {
+    format!(
+        "the request {url} was closed without being merged. Nothing was pushed, and no other request was made. Reopen it and let the \
+         task go on, or cancel the task"
+    )
 }
 
 /// What a token must be allowed.
