@@ -1,18 +1,18 @@
-//! What is asked of GitHub, held against GitHub's own description of its API: path, method, query and body.
+//! What is asked of GitHub, held against GitHub's own descriptions of its APIs: path, method, query and body of REST, and the types of
+//! GraphQL that the forge of the tests keeps to.
 #![allow(clippy::disallowed_methods, reason = "where the tests run tells where the description is")]
 
 use acquit_core::outcome;
-use acquit_testkit::forge::{Called, Dialect};
+use acquit_testkit::forge::{Called, Dialect, graphql};
 use acquit_testkit::need;
 use serde_json::Value;
 
 use crate::feedback;
 
-/// The description, which `cargo xtask test` installs below the target folder.
-fn description() -> Option<Value> {
+/// A description, which `cargo xtask test` installs below the target folder.
+fn description(name: &str) -> Option<Value> {
     let test = std::env::current_exe().ok()?;
-    let found =
-        test.ancestors().map(|folder| folder.join("openapi/api.github.com.json")).find(|file| file.is_file());
+    let found = test.ancestors().map(|folder| folder.join("openapi").join(name)).find(|file| file.is_file());
     let found = need::or_skip(
         found,
         "GitHub's description of its API (`cargo xtask test` installs it)",
@@ -97,7 +97,7 @@ const CALLS: [&str; 16] = [
 
 #[test]
 fn what_is_asked_of_github_is_what_github_describes() {
-    let Some(description) = description() else { return };
+    let Some(description) = description("api.github.com.json") else { return };
     let world = feedback::world(Dialect::GitHub);
     world.forge.edit(1, |pull| {
         pull.pipeline = Some("failure".to_owned());
@@ -144,5 +144,58 @@ fn what_is_asked_of_github_is_what_github_describes() {
         pulls("GET", "/1/nothing", Value::Null),
     ] {
         assert_ne!(mistakes(&description, &wrong), Vec::<String>::new(), "{wrong:?}");
+    }
+}
+
+/// A type of GraphQL as it is written: `Int!`, and a list as what it is a list of.
+fn written(kind: &Value) -> String {
+    match kind["kind"].as_str() {
+        Some("NON_NULL") => format!("{}!", written(&kind["ofType"]).trim_end_matches('!')),
+        Some("LIST") => written(&kind["ofType"]),
+        _ => kind["name"].as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+#[test]
+fn the_types_of_graphql_in_the_tests_are_those_of_github() {
+    let Some(schema) = description("graphql.github.com.json") else { return };
+    let all = schema.pointer("/__schema/types").and_then(Value::as_array).unwrap();
+    let of =
+        |kind: &str| all.iter().find(|one| one["name"] == kind).unwrap_or_else(|| panic!("no type {kind}"));
+    let named = |list: &Value, name: &str, of: &str| {
+        let found = list.as_array().unwrap().iter().find(|one| one["name"] == name);
+        found.cloned().unwrap_or_else(|| panic!("{of} has no {name}"))
+    };
+    let (fields, inputs) = graphql::types();
+    for (kind, name, takes, gives) in fields {
+        let field = named(&of(kind)["fields"], name, kind);
+        assert_eq!(field["isDeprecated"], false, "{kind}.{name}");
+        let is = written(&field["type"]);
+        let is_scalar = ["SCALAR", "ENUM"].iter().any(|one| of(is.trim_end_matches('!'))["kind"] == *one);
+        let is = if is_scalar { "" } else { is.trim_end_matches('!') };
+        assert_eq!(is, *gives, "{kind}.{name}");
+        for (argument, wanted) in *takes {
+            assert_eq!(
+                written(&named(&field["args"], argument, name)["type"]),
+                *wanted,
+                "{kind}.{name}({argument})"
+            );
+        }
+        for argument in field["args"].as_array().unwrap() {
+            let needed = argument["type"]["kind"] == "NON_NULL" && argument["defaultValue"].is_null();
+            let known = takes.iter().any(|(known, _)| argument["name"] == *known);
+            assert!(known || !needed, "{kind}.{name} also needs {}", argument["name"]);
+        }
+    }
+    for (kind, parts) in inputs {
+        for (name, wanted) in *parts {
+            assert_eq!(
+                written(&named(&of(kind)["inputFields"], name, kind)["type"]),
+                *wanted,
+                "{kind}.{name}"
+            );
+        }
+        let count = of(kind)["inputFields"].as_array().unwrap().len();
+        assert_eq!(count, parts.len(), "{kind} has more parts");
     }
 }

@@ -5,9 +5,85 @@ use serde_json::{Value, json};
 use super::state::{Call, Pull, Remark, State};
 use super::{Reply, page};
 
+/// What can be asked in the query and in the body of calls, as GitLab documents it. It would not say so, but do something else than
+/// what was meant, if it does not know a word.
+const KNOWN: &[(&str, &str, &[&str])] = &[
+    ("GET", "users", &["username"]),
+    ("GET", "merge_requests", &["state", "source_branch", "target_branch", "page", "per_page"]),
+    (
+        "POST",
+        "merge_requests",
+        &[
+            "source_branch",
+            "target_branch",
+            "title",
+            "description",
+            "squash",
+            "remove_source_branch",
+            "labels",
+            "target_project_id",
+            "assignee_ids",
+            "reviewer_ids",
+            "allow_collaboration",
+        ],
+    ),
+    (
+        "PUT",
+        "merge_requests/*",
+        &[
+            "title",
+            "description",
+            "add_labels",
+            "remove_labels",
+            "assignee_ids",
+            "reviewer_ids",
+            "squash",
+            "state_event",
+        ],
+    ),
+    (
+        "PUT",
+        "merge_requests/*/merge",
+        &[
+            "auto_merge",
+            "merge_when_pipeline_succeeds",
+            "squash",
+            "sha",
+            "should_remove_source_branch",
+            "squash_commit_message",
+            "merge_commit_message",
+        ],
+    ),
+    ("GET", "merge_requests/*", &["include_diverged_commits_count", "include_rebase_in_progress"]),
+    ("GET", "merge_requests/*/discussions", &["page", "per_page"]),
+    ("GET", "merge_requests/*/discussions/*", &[]),
+    ("POST", "merge_requests/*/discussions/*/notes", &["body"]),
+    ("GET", "members/all/*", &[]),
+    ("GET", "pipelines/*/jobs", &["scope[]", "include_retried", "page", "per_page"]),
+];
+
+/// A word of a call that GitLab does not know there.
+fn unknown(call: &Call<'_>, parts: &[&str]) -> Option<String> {
+    let place = match parts {
+        ["projects", _, rest @ ..] => rest,
+        other => other,
+    };
+    let fits = |pattern: &str| {
+        let pattern: Vec<&str> = pattern.split('/').collect();
+        pattern.len() == place.len()
+            && pattern.iter().zip(place).all(|(part, given)| *part == "*" || part == given)
+    };
+    let (_, _, known) = KNOWN.iter().find(|(method, pattern, _)| *method == call.method && fits(pattern))?;
+    let body = call.body.as_object().into_iter().flatten().map(|(key, _)| key.clone());
+    call.query_keys().into_iter().chain(body).find(|key| !known.contains(&key.as_str()))
+}
+
 pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
     let parts = call.parts();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    if let Some(key) = unknown(call, &parts) {
+        return Reply::new(400, json!({ "error": format!("{key} is not known here") }));
+    }
     if let ["users"] = parts[..] {
         let name = call.query("username").unwrap_or_default();
         let found = state.user_id(&name).map(|id| json!({ "id": id, "username": name }));

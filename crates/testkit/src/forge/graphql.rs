@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 /// A field: of which type, what it is called, what it takes, and what it gives. A type that ends with `!` must be given.
-type Field = (&'static str, &'static str, &'static [(&'static str, &'static str)], &'static str);
+pub type Field = (&'static str, &'static str, &'static [(&'static str, &'static str)], &'static str);
 
 const PAGE: &[(&str, &str)] = &[("first", "Int"), ("after", "String"), ("last", "Int"), ("before", "String")];
 
@@ -45,8 +45,10 @@ const FIELDS: &[Field] = &[
     ("ConvertPullRequestToDraftPayload", "pullRequest", &[], "PullRequest"),
 ];
 
-/// What the objects consist of that mutations take.
-const INPUTS: &[(&str, &[(&str, &str)])] = &[
+/// An object that mutations take: its type, and what it consists of.
+pub type Input = (&'static str, &'static [(&'static str, &'static str)]);
+
+const INPUTS: &[Input] = &[
     (
         "EnablePullRequestAutoMergeInput",
         &[
@@ -62,6 +64,11 @@ const INPUTS: &[(&str, &[(&str, &str)])] = &[
     ("MarkPullRequestReadyForReviewInput", &[("pullRequestId", "ID!"), ("clientMutationId", "String")]),
     ("ConvertPullRequestToDraftInput", &[("pullRequestId", "ID!"), ("clientMutationId", "String")]),
 ];
+
+/// The fields and the objects that are known here, for whoever holds them against GitHub's own schema.
+pub fn types() -> (&'static [Field], &'static [Input]) {
+    (FIELDS, INPUTS)
+}
 
 /// A question that the types allow: the field at its top, and what every name in it stands for.
 pub(super) struct Asked {

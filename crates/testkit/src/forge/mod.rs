@@ -8,7 +8,7 @@
 mod backend;
 mod github;
 mod gitlab;
-mod graphql;
+pub mod graphql;
 mod state;
 pub mod tls;
 

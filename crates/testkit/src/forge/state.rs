@@ -145,6 +145,17 @@ impl Call<'_> {
         pairs.find(|(known, _)| *known == key).map(|(_, value)| decoded(value))
     }
 
+    /// The keys of the query, decoded.
+    pub(super) fn query_keys(&self) -> Vec<String> {
+        let query = self.path.split_once('?').map(|(_, query)| query).unwrap_or_default();
+        query
+            .split('&')
+            .filter_map(|pair| pair.split('=').next())
+            .filter(|key| !key.is_empty())
+            .map(decoded)
+            .collect()
+    }
+
     /// A text of the body.
     pub(super) fn text(&self, key: &str) -> Option<String> {
         self.body.get(key).and_then(Value::as_str).map(str::to_owned)
