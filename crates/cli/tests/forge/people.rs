@@ -110,3 +110,17 @@ fn a_request_that_a_person_closed_is_not_made_again_and_goes_on_when_it_is_reope
         assert_eq!(world.forge.pulls().len(), 1);
     }
 }
+
+#[test]
+fn what_comes_after_a_merged_request_has_one_of_its_own() {
+    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+        let world = World::new(dialect, &two("", "reviewers = [\"bob\"]"));
+        world.sandbox.run_to(3);
+        world.forge.edit(1, |pull| pull.state = "merged".to_owned());
+        world.sandbox.acquit(&["task", "answer", "T-1", "--approve"]).must(0);
+        world.sandbox.acquit(&["run", "T-1"]).must(3).said("has a new request");
+        let pulls = world.forge.pulls();
+        assert_eq!(pulls.iter().map(|pull| pull.state.as_str()).collect::<Vec<_>>(), ["merged", "open"]);
+        assert_eq!(pulls[1].reviewers, ["bob"], "{dialect:?}: people are asked anew");
+    }
+}

@@ -83,14 +83,16 @@ pub(super) fn perform(
     let ca = forge.ca.as_deref().and_then(|ca| forge::file(desk.world, ca));
     let way = forge::open(desk.world, forge, &place, Some(&token), &ca)
         .map_err(|error| trouble(desk, job, &place, Some(&token), error))?;
-    let known = job.task.request().filter(|request| request.project == place.project);
-    if let Some(known) = known {
-        let standing = way.standing(known.number);
-        let standing = standing.map_err(|error| trouble(desk, job, &place, Some(&token), error))?;
-        if standing == Standing::Closed {
-            return Err(Trouble::failed(kind::DELIVERY, closed(&known.url)));
-        }
-    }
+    let known = match job.task.request().filter(|request| request.project == place.project) {
+        None => None,
+        Some(known) => match way.standing(known.number) {
+            Ok(Standing::Open) => Some(known),
+            // What comes after it needs a request of its own.
+            Ok(Standing::Merged) => None,
+            Ok(Standing::Closed) => return Err(Trouble::failed(kind::DELIVERY, closed(&known.url))),
+            Err(error) => return Err(trouble(desk, job, &place, Some(&token), error)),
+        },
+    };
     beat(desk)?;
     let moved = push(desk, job, workspace, &place, &token, ca.as_deref(), &commit)?;
     beat(desk)?;
