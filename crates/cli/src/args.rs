@@ -243,6 +243,34 @@ pub enum Verb {
         /// The shell.
         shell: clap_complete::Shell,
     },
+    /// Begin with one repository of a night, for a daemon.
+    #[command(hide = true)]
+    Begin {
+        /// The night's schedule.
+        #[arg(long)]
+        schedule: Name,
+        /// The night's time by its schedule, in milliseconds since 1970.
+        #[arg(long, value_name = "MILLISECONDS", allow_hyphen_values = true)]
+        nominal: i64,
+        /// The repository's place in the night, from 0.
+        #[arg(long)]
+        job: usize,
+        /// The daemon's process, with which this one ends.
+        #[arg(long)]
+        parent: u32,
+    },
+    /// Bring the mirror of one address up to date.
+    #[command(hide = true)]
+    Mirror {
+        /// The address.
+        url: String,
+        /// The most that may arrive, in bytes.
+        #[arg(long, default_value_t = acquit_run::mirror::LARGEST)]
+        largest: u64,
+        /// The longest that it may take, in seconds.
+        #[arg(long, default_value_t = acquit_run::mirror::TIME_LIMIT.as_secs())]
+        within: u64,
+    },
     /// Run one leg: claim it, run it to its handoff, become the next one.
     #[command(hide = true)]
     Leg {

@@ -126,6 +126,13 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             desk.printer.raw(&script);
             Ok(Exit::Done)
         }
+        Verb::Begin { schedule, nominal, job, parent } => {
+            let which = serve::Which { schedule, nominal: Timestamp(nominal), job };
+            verbs::begin::begin(&desk, &which, parent)
+        }
+        Verb::Mirror { url, largest, within } => {
+            verbs::mirror::mirror(&desk, &url, largest, std::time::Duration::from_secs(within))
+        }
         Verb::Leg { task, once, passed_on } => {
             let then = if once { verbs::leg::Then::Stop } else { verbs::leg::Then::GoOn };
             verbs::leg::leg(&desk, task, then, passed_on.map(Timestamp))

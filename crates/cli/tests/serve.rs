@@ -14,6 +14,8 @@ mod mirror;
 mod nights;
 #[path = "serve/notices.rs"]
 mod notices;
+#[path = "serve/remote.rs"]
+mod remote;
 #[path = "serve/schedules.rs"]
 mod schedules;
 #[path = "serve/service.rs"]

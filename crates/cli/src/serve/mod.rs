@@ -2,8 +2,10 @@
 //!
 //! It may be killed at any time and started again, and there may be several at once. Nothing that matters is in its memory: nights,
 //! messages and how far it has read are in the store, and legs are processes of their own, which neither its start nor its end
-//! touches. It sleeps in the store and looks when something was written, when something is due, and now and then.
+//! touches. Whatever asks somebody elsewhere is done beside it, so that nobody who does not answer holds up the rest. It sleeps in the store and looks when something was written, when something is due, and now and then.
 
+mod begin;
+mod beginners;
 mod home;
 mod memory;
 mod nights;
@@ -18,6 +20,7 @@ use acquit_core::time::Timestamp;
 use acquit_run::supervise;
 use serde_json::json;
 
+pub use begin::{Which, begin};
 pub use home::{Home, repositories, zone};
 
 use crate::desk::Desk;
@@ -78,6 +81,7 @@ struct Daemon<'d> {
     options: Options,
     home: Home,
     workers: work::Workers,
+    beginners: beginners::Beginners,
     patrolled: Option<Instant>,
     reread: Option<Instant>,
     /// When a schedule is looked at again, if not earlier.
@@ -94,6 +98,7 @@ pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
         options,
         home,
         workers: work::Workers::default(),
+        beginners: beginners::Beginners::default(),
         patrolled: None,
         reread: None,
         next_run: None,
@@ -181,6 +186,7 @@ impl Daemon<'_> {
 
     /// Ends as it was asked to.
     fn stop(&mut self, store: &mut dyn Store, interrupt: &Interrupt) -> Result<Exit, Error> {
+        self.beginners.end();
         let running = self.running_here(store)?;
         if self.options.stop == Stop::Leave || running.is_empty() {
             let words = match running.len() {

@@ -5,19 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use acquit_core::config::notify::Told;
 use acquit_core::decide::Input;
 use acquit_core::ids::{Name, TaskId};
-use acquit_core::night::{
-    Door, Job, Move, Night, Progress, Rules, Standing, State, Work, key, memory, morning, moves,
-};
+use acquit_core::night::{Door, Job, Move, Night, Progress, Rules, Standing, State, Work, morning, moves};
 use acquit_core::schedule::{Earlier, Schedule, Verdict, due, local};
 use acquit_core::store::{self, Nights, Recorded, Store};
 use acquit_core::task::{Actor, State as TaskState};
 use acquit_core::time::{Span, Timestamp};
 use acquit_run::notify::{self, Notice};
 
-use super::memory::{Branches, Requests, earlier, link};
+use super::begin::Which;
+use super::memory::link;
 use super::{Busy, Daemon, repositories, zone};
-use crate::args::NewTask;
-use crate::desk::Origin;
 use crate::error::Error;
 
 /// How many nights that are not over are looked at.
@@ -83,6 +80,7 @@ impl Daemon<'_> {
     pub(super) fn go_on(&mut self, store: &mut dyn Store, now: Timestamp) -> Result<Busy, Error> {
         let mut busy = Busy::No;
         let mut running: BTreeSet<Name> = BTreeSet::new();
+        let mut wanted = BTreeSet::new();
         let nights = store.nights(&Nights::Open, OPEN)?;
         for night in nights {
             let only = self.options.only.as_ref();
@@ -98,18 +96,25 @@ impl Daemon<'_> {
                     busy = Busy::Yes;
                 }
                 State::Running => {
-                    if self.step(store, night, now)? == Busy::Yes {
+                    if self.step(store, night, now, &mut wanted)? == Busy::Yes {
                         busy = Busy::Yes;
                     }
                 }
                 State::Queued | State::Over | State::Skipped { .. } => {}
             }
         }
+        self.after_beginners(store, &wanted)?;
         Ok(busy)
     }
 
     /// Takes the next steps of a night. It is under way as long as something of it goes on by itself.
-    fn step(&mut self, store: &mut dyn Store, mut night: Night, now: Timestamp) -> Result<Busy, Error> {
+    fn step(
+        &mut self,
+        store: &mut dyn Store,
+        mut night: Night,
+        now: Timestamp,
+        wanted: &mut BTreeSet<Which>,
+    ) -> Result<Busy, Error> {
         let Ok(schedule) = self.home.schedule(&night.schedule).cloned() else {
             // What was begun ends by itself; the rest has nobody to say how.
             for job in night.jobs.iter_mut().filter(|job| job.progress == Progress::Todo) {
@@ -136,24 +141,27 @@ impl Daemon<'_> {
         if all.is_empty() {
             return Ok(Busy::Yes);
         }
+        let (name, nominal) = (night.schedule.clone(), night.nominal);
+        let which = |job| Which { schedule: name.clone(), nominal, job };
         for one in all {
             match one {
-                Move::Begin(index) => match self.begin(store, night.clone(), index, &schedule)? {
-                    Some(next) => night = next,
-                    // Somebody else is at it; look again.
-                    None => return Ok(Busy::Yes),
-                },
-                Move::Skip(index, reason) => {
-                    self.log(
-                        "night",
-                        &format!(
-                            "{}: {} is left alone: {reason}",
-                            night.schedule, night.jobs[index].repository
-                        ),
-                    );
-                    night.jobs[index].progress = Progress::Skipped { reason };
-                    match store.keep(&night, &[])? {
+                Move::Begin(job) => {
+                    let which = which(job);
+                    if let Some(reason) = self.begin(&which)? {
+                        self.beginners.forget(&which);
+                        match self.leave(store, night, job, reason)? {
+                            Some(next) => night = next,
+                            None => return Ok(Busy::Yes),
+                        }
+                    } else {
+                        wanted.insert(which);
+                    }
+                }
+                Move::Skip(job, reason) => {
+                    self.beginners.forget(&which(job));
+                    match self.leave(store, night, job, reason)? {
                         Some(next) => night = next,
+                        // Somebody else wrote meanwhile; look again.
                         None => return Ok(Busy::Yes),
                     }
                 }
@@ -171,95 +179,18 @@ impl Daemon<'_> {
         Ok(Busy::Yes)
     }
 
-    /// Begins with a repository. Gives the night as it is then; `None` if somebody else wrote meanwhile.
-    fn begin(
+    /// Leaves a repository alone. Gives the night as it is then; `None` if somebody else wrote meanwhile.
+    fn leave(
         &mut self,
         store: &mut dyn Store,
         mut night: Night,
-        index: usize,
-        schedule: &Schedule,
+        job: usize,
+        reason: String,
     ) -> Result<Option<Night>, Error> {
-        let repository = night.jobs[index].repository.clone();
-        let skip = |store: &mut dyn Store, mut night: Night, reason: String| {
-            night.jobs[index].progress = Progress::Skipped { reason };
-            store.keep(&night, &[]).map_err(Error::from)
-        };
-        let (source, project) = match self.home.locate(self.desk, &repository) {
-            Ok(found) => found,
-            Err(error @ (Error::Store(_) | Error::OpenStore { .. })) => return Err(error),
-            Err(error) => {
-                let reason = format!("failed to {}", acquit_run::harness::chain(&error));
-                self.log("night", &format!("{}: {repository}: {reason}", night.schedule));
-                return skip(store, night, reason);
-            }
-        };
-        let path = source.top().to_string_lossy().into_owned();
-        let fates = Requests {
-            world: &self.desk.world,
-            config: &project.config,
-            branches: Branches { git: &self.desk.world.git, source: &source },
-        };
-        let known = earlier(store, &path, &schedule.workflow, &fates)?;
-        let open = memory::open(&known);
-        let id = match night.jobs[index].progress {
-            Progress::Task { task } => task,
-            Progress::Todo | Progress::Skipped { .. } if open >= schedule.most_open as usize => {
-                let reason = format!("{open} requests of earlier nights are not yet decided");
-                self.log("night", &format!("{}: {repository} is left alone: {reason}", night.schedule));
-                return skip(store, night, reason);
-            }
-            Progress::Todo | Progress::Skipped { .. } => {
-                let id = store.reserve()?;
-                night.jobs[index].progress = Progress::Task { task: id };
-                match store.keep(&night, &[])? {
-                    Some(next) => night = next,
-                    None => return Ok(None),
-                }
-                id
-            }
-        };
-        let date = date(schedule, night.nominal);
-        let words = schedule.title.clone().unwrap_or_else(|| schedule.name.to_string());
-        let category = night.category.as_ref().map(|category| format!(": {category}")).unwrap_or_default();
-        let new = NewTask {
-            title: format!("{words} {date}{category}"),
-            description: None,
-            workflow: Some(schedule.workflow.clone()),
-            agent: None,
-            model: None,
-            base: None,
-            priority: 0,
-            tags: vec![schedule.name.to_string()],
-            variables: Vec::new(),
-        };
-        let metadata = BTreeMap::from([
-            (key::SCHEDULE.to_owned(), schedule.name.to_string()),
-            (key::NIGHT.to_owned(), night.nominal.0.to_string()),
-            (key::REPOSITORY.to_owned(), repository.clone()),
-            (key::EARLIER.to_owned(), serde_json::to_string(&known).unwrap_or_default()),
-        ]);
-        let origin = Origin {
-            source,
-            project,
-            id: Some(id),
-            category: night.category.clone(),
-            metadata,
-            by: Actor::Supervisor,
-        };
-        match self.desk.create_from(store, &new, memory::told(&known), origin) {
-            Ok(_) => {
-                self.log("night", &format!("{}: {repository} is {id}", night.schedule));
-                Ok(Some(night))
-            }
-            // Another daemon made the same task.
-            Err(_) if store.task(id).is_ok() => Ok(Some(night)),
-            Err(Error::Store(error)) => Err(error.into()),
-            Err(error) => {
-                let reason = format!("failed to {}", acquit_run::harness::chain(&error));
-                self.log("night", &format!("{}: {repository}: {reason}", night.schedule));
-                skip(store, night, reason)
-            }
-        }
+        let repository = &night.jobs[job].repository;
+        self.log("night", &format!("{}: {repository} is left alone: {reason}", night.schedule));
+        night.jobs[job].progress = Progress::Skipped { reason };
+        Ok(store.keep(&night, &[])?)
     }
 
     /// Writes a night down whose schedule is gone, and ends it if nothing of it goes on.
@@ -303,7 +234,7 @@ impl Daemon<'_> {
 }
 
 /// The date that a night is called by: the one that people had at its nominal time.
-fn date(schedule: &Schedule, nominal: Timestamp) -> String {
+pub(super) fn date(schedule: &Schedule, nominal: Timestamp) -> String {
     let zone = zone(schedule).unwrap_or(jiff::tz::TimeZone::UTC);
     local(nominal, &zone).map(|local| local.date().to_string()).unwrap_or_default()
 }

@@ -2,6 +2,7 @@
 
 pub mod acp;
 pub mod agents;
+pub mod begin;
 pub mod config;
 pub mod demo;
 pub mod diff;
@@ -13,6 +14,7 @@ pub mod leg;
 pub mod logs;
 pub mod mcp;
 pub mod merge;
+pub mod mirror;
 pub mod outline;
 pub mod prompt;
 pub mod run;

@@ -25,6 +25,7 @@ use acquit_core::task::Task;
 
 pub use error::Error;
 pub use feedback::done;
+pub(crate) use remote::web_host;
 pub use remote::{Address, Located, Place, Transport, locate};
 pub use token::Token;
 

@@ -14,8 +14,10 @@ use crate::secrets::Secret;
 const HELPER: &str = "credential.helper=!f() { test \"$1\" = get && \
     printf 'username=%s\\npassword=%s\\n' \"$ACQUIT_PUSH_USER\" \"$ACQUIT_PUSH_TOKEN\"; }; f";
 
-/// Asks nothing, and gives up on a host that does not answer.
-const BATCH: &str = "-oBatchMode=yes -oConnectTimeout=20";
+/// Asks nothing, neither for a password nor whether a host is the right one; lends the user's keys to nobody; and gives up on a host
+/// that does not answer, at once or in the middle.
+const BATCH: &str = "-oBatchMode=yes -oPasswordAuthentication=no -oKbdInteractiveAuthentication=no -oForwardAgent=no \
+    -oConnectTimeout=20 -oServerAliveInterval=15 -oServerAliveCountMax=4";
 
 /// How a remote is reached.
 pub struct Way<'a> {

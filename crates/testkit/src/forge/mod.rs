@@ -156,6 +156,11 @@ impl Forge {
         self.address.to_string()
     }
 
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// Makes a project of a repository's branch `main`.
     pub fn project(&self, name: &str, from: &Path) {
         let bare = self.shared.repository(name);
