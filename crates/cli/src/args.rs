@@ -159,6 +159,21 @@ pub enum Verb {
         #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
         workers: u32,
     },
+    /// Remove workspaces that nobody needs any more, and show which take how much.
+    ///
+    /// Those of tasks that are done go at once; those of tasks that failed or were cancelled after the time that [retention] in
+    /// acquit.toml says. Everything in them is saved to private refs of the repository first. `acquit serve` does this by itself.
+    #[command(
+        after_help = "Examples:\n  acquit clean --dry-run   # what there is, and what would go\n  acquit clean --json"
+    )]
+    Clean {
+        /// Remove nothing; only show.
+        #[arg(long)]
+        dry_run: bool,
+        /// The daemon's process, with which this one ends.
+        #[arg(long, hide = true)]
+        parent: Option<u32>,
+    },
     /// Look at schedules, pause them, run one now.
     #[command(subcommand)]
     Schedule(ScheduleVerb),

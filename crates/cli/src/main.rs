@@ -113,6 +113,14 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             let until = if once { serve::Until::Done } else { serve::Until::Stopped };
             verbs::serve::serve(&desk, serve::Options { until, stop, most: workers, only: None })
         }
+        Verb::Clean { dry_run, parent } => {
+            if parent.is_some_and(|parent| !acquit_run::process::end_with(parent)) {
+                return Ok(Exit::Done);
+            }
+            let wish =
+                if dry_run { acquit_run::retention::Wish::Look } else { acquit_run::retention::Wish::Clean };
+            verbs::clean::clean(&desk, wish)
+        }
         Verb::Schedule(verb) => verbs::schedule::schedule(&desk, verb),
         Verb::Service(verb) => verbs::service::service(&desk, verb),
         Verb::Agents => verbs::agents::agents(&desk),

@@ -142,7 +142,8 @@ pub fn settings(own: &Settings, url: &str) -> Settings {
 /// The mirror of an address, made if there is none, and up to date. Nothing larger than this process may write arrives.
 pub fn refresh(world: &World, config: &Config, url: &str, limit: Duration) -> Result<PathBuf, Error> {
     let address = Address::parse(url);
-    if let Some(host) = login(url) {
+    if acquit_core::schedule::has_login(url) {
+        let host = address.map(|address| address.host).unwrap_or_default();
         return Err(Error::Login { host });
     }
     let config = Config { forge: settings(&config.forge, url), ..config.clone() };
@@ -173,14 +174,6 @@ pub fn refresh(world: &World, config: &Config, url: &str, limit: Duration) -> Re
         let secret = token.as_ref().map(|token| std::slice::from_ref(&token.secret));
         told(error, url, asked, &Redactor::default().with(secret.unwrap_or_default()))
     })
-}
-
-/// The host of an address that says more of who asks than a name for SSH.
-fn login(url: &str) -> Option<String> {
-    let (scheme, rest) = url.split_once("://")?;
-    let (user, host) = rest.split(['/', '?', '#']).next()?.rsplit_once('@')?;
-    let named = matches!(scheme, "ssh" | "git+ssh" | "ssh+git") && !user.contains(':');
-    (!named).then(|| host.to_owned())
 }
 
 /// The user's own SSH, as they have set it.
@@ -274,17 +267,6 @@ mod tests {
         );
         let away = said("fatal: unable to access 'https://h/a/b/': Could not resolve host: h");
         assert_eq!(away, "fetch https://h/a/b: unable to access 'https://h/a/b/': Could not resolve host: h");
-    }
-
-    #[test]
-    fn a_login_in_an_address_is_seen_and_a_name_for_ssh_is_none() {
-        for url in ["https://a:b@h/x/y", "https://token@h/x/y", "ssh://git:b@h/x/y", "http://a@b@h:8080?x@y"]
-        {
-            assert!(login(url).is_some_and(|host| host.starts_with('h')), "{url}");
-        }
-        for url in ["https://h/x/y@z", "ssh://git@h/x/y", "git@h:x/y", "file:///a@b/c", "https://h?a@b"] {
-            assert_eq!(login(url), None, "{url}");
-        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod home;
 mod memory;
 mod nights;
 mod post;
+mod sweep;
 mod work;
 
 use std::time::{Duration, Instant};
@@ -82,6 +83,7 @@ struct Daemon<'d> {
     home: Home,
     workers: work::Workers,
     beginners: beginners::Beginners,
+    sweep: sweep::Sweep,
     patrolled: Option<Instant>,
     reread: Option<Instant>,
     /// When a schedule is looked at again, if not earlier.
@@ -99,6 +101,7 @@ pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
         home,
         workers: work::Workers::default(),
         beginners: beginners::Beginners::default(),
+        sweep: sweep::Sweep::default(),
         patrolled: None,
         reread: None,
         next_run: None,
@@ -180,6 +183,9 @@ impl Daemon<'_> {
             self.tell(store)?;
         }
         let letters = self.send(store)?;
+        if everything && self.options.until == Until::Stopped {
+            self.sweep(store)?;
+        }
         let idle = [nights, work, letters].iter().all(|busy| *busy == Busy::No);
         Ok(if idle { Busy::No } else { Busy::Yes })
     }
@@ -187,6 +193,7 @@ impl Daemon<'_> {
     /// Ends as it was asked to.
     fn stop(&mut self, store: &mut dyn Store, interrupt: &Interrupt) -> Result<Exit, Error> {
         self.beginners.end();
+        self.sweep.end();
         let running = self.running_here(store)?;
         if self.options.stop == Stop::Leave || running.is_empty() {
             let words = match running.len() {

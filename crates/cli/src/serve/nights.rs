@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use acquit_core::config::notify::Told;
 use acquit_core::decide::Input;
 use acquit_core::ids::{Name, TaskId};
-use acquit_core::night::{Door, Job, Move, Night, Progress, Rules, Standing, State, Work, morning, moves};
+use acquit_core::night::{
+    Cause, Door, Job, Move, Night, Progress, Rules, Standing, State, Work, morning, moves,
+};
 use acquit_core::schedule::{Earlier, Schedule, Verdict, due, local};
 use acquit_core::store::{self, Nights, Recorded, Store};
 use acquit_core::task::{Actor, State as TaskState};
@@ -14,7 +16,7 @@ use acquit_run::notify::{self, Notice};
 
 use super::begin::Which;
 use super::memory::link;
-use super::{Busy, Daemon, repositories, zone};
+use super::{Busy, Daemon, Until, repositories, zone};
 use crate::error::Error;
 
 /// How many nights that are not over are looked at.
@@ -49,8 +51,10 @@ impl Daemon<'_> {
                 continue;
             }
             let recent = store.nights(&Nights::Of(schedule.name.clone()), RECENT)?;
+            // What was begun by hand stands for no run of the schedule's, and takes none away.
+            let by_clock = recent.iter().filter(|night| night.cause == Cause::Clock);
             let last =
-                recent.iter().map(|night| night.nominal).max().unwrap_or(standing.since).max(standing.since);
+                by_clock.map(|night| night.nominal).max().unwrap_or(standing.since).max(standing.since);
             let open = recent.iter().any(|night| night.state.is_open());
             let earlier = if open { Earlier::Running } else { Earlier::Over };
             for one in due(schedule, &zone, last, now, earlier) {
@@ -129,9 +133,10 @@ impl Daemon<'_> {
             _ => Door::Open,
         };
         // What was begun by hand is begun whatever the hour.
-        let by_hand =
-            schedule.cron.next(Timestamp(night.nominal.0 - 1), &zone(&schedule)?) != Some(night.nominal);
-        let door = if by_hand { Door::Open } else { door };
+        let door = match night.cause {
+            Cause::Clock => door,
+            Cause::Hand => Door::Open,
+        };
         let rules = Rules { order: schedule.order, budget: schedule.budget, door };
         let standings = standings(store, &night)?;
         let look = |id: TaskId| {
@@ -209,7 +214,10 @@ impl Daemon<'_> {
         let entries = entries(store, &over)?;
         let date = match self.home.schedule(&night.schedule) {
             Ok(schedule) => date(schedule, night.nominal),
-            Err(_) => String::new(),
+            // The schedule is gone, and with it whose clocks it went by.
+            Err(_) => local(night.nominal, &jiff::tz::TimeZone::UTC)
+                .map(|local| local.date().to_string())
+                .unwrap_or_default(),
         };
         let title = morning::title(&over, &date, &entries);
         let link = entries.iter().find_map(|entry| match &entry.result {
@@ -225,11 +233,24 @@ impl Daemon<'_> {
             page: Some(morning::page(&over, &date, &entries)),
         };
         let key = format!("night/{}/{}", night.schedule, night.nominal.0);
-        let messages = notify::messages(&self.home.config, Told::Report, &key, &notice);
+        let hour = self.report_hour(night);
+        let messages = notify::messages(&self.home.config, Told::Report, &key, &notice, hour);
         if store.keep(&over, &messages)?.is_some() {
             self.log("night", &format!("{title}; over"));
         }
         Ok(())
+    }
+}
+
+impl Daemon<'_> {
+    /// When people may be told of a night: in the morning after it, if they said when that is. Whoever waits for it is told at once.
+    fn report_hour(&self, night: &Night) -> Option<Timestamp> {
+        if night.cause == Cause::Hand || self.options.until == Until::Done {
+            return None;
+        }
+        let hour = self.home.config.notices.report.at.as_ref()?;
+        let zone = self.home.schedule(&night.schedule).and_then(zone).ok()?;
+        hour.next(night.nominal, &zone)
     }
 }
 

@@ -40,7 +40,7 @@ impl Daemon<'_> {
             for event in events.iter().filter(|_| told) {
                 if let Some((what, notice)) = notice(store, event)? {
                     let key = format!("event/{}", event.seq);
-                    messages.extend(notify::messages(&self.home.config, what, &key, &notice));
+                    messages.extend(notify::messages(&self.home.config, what, &key, &notice, None));
                 }
             }
             // In one transaction: nothing is told twice, and nothing is left out.

@@ -9,7 +9,7 @@ use super::{Night, State as NightState};
 use crate::agent::{Usage, shorten};
 use crate::context::is_hidden;
 use crate::ids::TaskId;
-use crate::task::{End, State, Task, Tried};
+use crate::task::{Actor, End, State, Task, Tried};
 use crate::time::Span;
 use crate::workflow::Workflow;
 
@@ -126,7 +126,13 @@ pub fn entry(
         },
         State::Ended { end: End::NoImprovement } => Result::NoImprovement { reasons: task.tried.clone() },
         State::Ended { end: End::Failed { reason } } => Result::Failed { reason: reason.clone() },
-        State::Ended { end: End::Cancelled { by } } => Result::Cancelled { by: by.to_string() },
+        State::Ended { end: End::Cancelled { by } } => Result::Cancelled {
+            by: match by {
+                // The one reason for which nobody but the night itself ends a task.
+                Actor::Supervisor => "acquit: the night's budget was spent".to_owned(),
+                Actor::Person(_) | Actor::Harness(_) => by.to_string(),
+            },
+        },
         State::Waiting { request } => Result::Waits { what: request.question.clone() },
         State::Blocked { root, .. } => {
             Result::Waits { what: format!("{} mends the same failure", root.task) }
