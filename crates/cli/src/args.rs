@@ -274,6 +274,13 @@ pub enum Verb {
         #[arg(long)]
         parent: u32,
     },
+    /// Send the messages that are due, for a daemon.
+    #[command(hide = true)]
+    Post {
+        /// The daemon's process, with which this one ends.
+        #[arg(long)]
+        parent: u32,
+    },
     /// Bring the mirror of one address up to date.
     #[command(hide = true)]
     Mirror {

@@ -114,7 +114,10 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             verbs::serve::serve(&desk, serve::Options { until, stop, most: workers, only: None })
         }
         Verb::Clean { dry_run, parent } => {
-            if parent.is_some_and(|parent| !acquit_run::process::end_with(parent)) {
+            if let Some(parent) = parent {
+                if acquit_run::process::end_with(parent) {
+                    serve::tidy(&desk)?;
+                }
                 return Ok(Exit::Done);
             }
             let wish =
@@ -137,6 +140,12 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         Verb::Begin { schedule, nominal, job, parent } => {
             let which = serve::Which { schedule, nominal: Timestamp(nominal), job };
             verbs::begin::begin(&desk, &which, parent)
+        }
+        Verb::Post { parent } => {
+            if acquit_run::process::end_with(parent) {
+                serve::post(&desk)?;
+            }
+            Ok(Exit::Done)
         }
         Verb::Mirror { url, largest, within } => {
             verbs::mirror::mirror(&desk, &url, largest, std::time::Duration::from_secs(within))

@@ -1,7 +1,6 @@
 //! The processes that begin with repositories, watched beside everything else: none of them is waited for, and each has a limit.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use acquit_core::night::{Night, Progress};
@@ -19,8 +18,6 @@ const LIMIT: Duration = Duration::from_mins(90);
 const GIVE_UP: u32 = 4;
 /// How long after one that ended without a word; doubled with every further one.
 const FIRST: Duration = Duration::from_secs(1);
-/// What they say when they fail, below acquit's own folder.
-const LOG: &str = "begin.log";
 
 /// Those that this daemon started. They end with it; another one starts them again.
 #[derive(Default)]
@@ -54,22 +51,20 @@ impl Daemon<'_> {
                 late.then(|| format!("it could not be begun with in {} minutes", LIMIT.as_secs() / 60))
             );
         }
-        let log = self.desk.world.home.join(LOG);
         match self.beginners.failed.get(which) {
             Some((tries, _)) if *tries >= GIVE_UP => {
-                let reason = format!("it was tried {tries} times to begin with it; see {}", log.display());
-                return Ok(Some(reason));
+                return Ok(Some(format!(
+                    "it was tried {tries} times to begin with it; the daemon's log says more"
+                )));
             }
             Some((_, until)) if *until > Instant::now() => return Ok(None),
             Some(_) | None => {}
         }
         if self.beginners.running.len() < self.options.most as usize {
-            let Which { schedule, nominal, job } = which;
-            let own = std::process::id();
-            let args =
-                format!("begin --schedule {schedule} --nominal {} --job {job} --parent {own}", nominal.0);
-            let args: Vec<OsString> = args.split(' ').map(OsString::from).collect();
-            let process = self.desk.world.spawner.detach(&args, self.desk.harness_environment(), &log)?;
+            let (nominal, job) = (which.nominal.0.to_string(), which.job.to_string());
+            let words =
+                ["begin", "--schedule", which.schedule.as_str(), "--nominal", &nominal, "--job", &job];
+            let process = self.beside(&words)?;
             self.beginners.running.insert(which.clone(), (process, Instant::now()));
         }
         Ok(None)

@@ -13,16 +13,20 @@ mod post;
 mod sweep;
 mod work;
 
+use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use acquit_core::ids::Name;
 use acquit_core::store::{self, Store};
 use acquit_core::time::Timestamp;
+use acquit_run::process::Detached;
 use acquit_run::supervise;
 use serde_json::json;
 
 pub use begin::{Which, begin};
 pub use home::{Home, repositories, zone};
+pub use post::post;
+pub use sweep::tidy;
 
 use crate::desk::Desk;
 use crate::error::Error;
@@ -84,6 +88,8 @@ struct Daemon<'d> {
     workers: work::Workers,
     beginners: beginners::Beginners,
     sweep: sweep::Sweep,
+    /// The process that sends messages, while there is one.
+    sender: Option<Detached>,
     patrolled: Option<Instant>,
     reread: Option<Instant>,
     /// When a schedule is looked at again, if not earlier.
@@ -102,6 +108,7 @@ pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
         workers: work::Workers::default(),
         beginners: beginners::Beginners::default(),
         sweep: sweep::Sweep::default(),
+        sender: None,
         patrolled: None,
         reread: None,
         next_run: None,
@@ -194,6 +201,9 @@ impl Daemon<'_> {
     fn stop(&mut self, store: &mut dyn Store, interrupt: &Interrupt) -> Result<Exit, Error> {
         self.beginners.end();
         self.sweep.end();
+        if let Some(sender) = self.sender.take() {
+            sender.end();
+        }
         let running = self.running_here(store)?;
         if self.options.stop == Stop::Leave || running.is_empty() {
             let words = match running.len() {
@@ -220,14 +230,28 @@ impl Daemon<'_> {
 
     /// One line about one thing that happened.
     fn log(&self, what: &str, words: &str) {
-        let printer = self.desk.printer;
-        let at = (self.desk.world.now)();
-        if printer.json {
-            printer.json_line(&json!({ "at": at.0, "what": what, "words": words }));
-            return;
-        }
-        let time =
-            jiff::Timestamp::from_millisecond(at.0).map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
-        printer.say(&format!("{} {what}: {}", time.unwrap_or_default(), text::visible(words)));
+        log(self.desk, what, words);
     }
+
+    /// Starts this program again with a hidden verb, as a process that ends with this one.
+    fn beside(&self, words: &[&str]) -> Result<Detached, Error> {
+        let own = std::process::id().to_string();
+        let json = self.desk.printer.json.then_some("--json");
+        let words = words.iter().copied().chain(["--parent", &own]).chain(json);
+        let args: Vec<OsString> = words.map(OsString::from).collect();
+        Ok(self.desk.world.spawner.beside(&args, self.desk.harness_environment())?)
+    }
+}
+
+/// One line about one thing that happened, of the daemon or of a process beside it.
+fn log(desk: &Desk, what: &str, words: &str) {
+    let printer = desk.printer;
+    let at = (desk.world.now)();
+    if printer.json {
+        printer.json_line(&json!({ "at": at.0, "what": what, "words": words }));
+        return;
+    }
+    let time =
+        jiff::Timestamp::from_millisecond(at.0).map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    printer.say(&format!("{} {what}: {}", time.unwrap_or_default(), text::visible(words)));
 }

@@ -4,16 +4,17 @@ use std::time::{Duration, Instant};
 
 use acquit_core::store::Store;
 use acquit_run::process::Detached;
+use acquit_run::retention::{self, Verdict, Wish};
 
-use super::Daemon;
+use super::{Daemon, Home, log};
+use crate::desk::Desk;
 use crate::error::Error;
+use crate::report::size;
 
 /// How often it is looked, when nothing runs.
 const OFTEN: Duration = Duration::from_hours(1);
 /// How often at least, on a machine that is never quiet.
 const ANYHOW: Duration = Duration::from_hours(12);
-/// What it says, below acquit's own folder.
-const LOG: &str = "clean.log";
 
 /// The one that cleans up, and when it last began. It ends with the daemon and may be killed anywhere.
 #[derive(Default)]
@@ -46,12 +47,31 @@ impl Daemon<'_> {
             return Ok(());
         }
         self.sweep.begun = Some(Instant::now());
-        let args = ["clean".into(), "--parent".into(), std::process::id().to_string().into()];
-        let log = self.desk.world.home.join(LOG);
-        // What it prints is about now; what it printed before is not needed any more.
-        let _ = std::fs::remove_file(&log);
-        self.sweep.process =
-            Some(self.desk.world.spawner.detach(&args, self.desk.harness_environment(), &log)?);
+        self.sweep.process = Some(self.beside(&["clean"])?);
         Ok(())
     }
+}
+
+/// Cleans up, and says what went and what could not: `acquit clean`, for a daemon.
+pub fn tidy(desk: &Desk) -> Result<(), Error> {
+    let home = Home::read(desk)?;
+    let mut store = desk.store()?;
+    for entry in retention::sweep(&desk.world, store.as_mut(), &home.config.retention, Wish::Clean)? {
+        match entry.verdict {
+            Verdict::Removed => {
+                let words = format!(
+                    "{}: its workspace is saved and removed, {}",
+                    entry.task,
+                    size::shown(entry.bytes)
+                );
+                log(desk, "clean", &words);
+            }
+            Verdict::Refused(trouble) => {
+                let words = acquit_run::harness::chain(&trouble);
+                log(desk, "clean", &format!("{}: its workspace is kept: failed to {words}", entry.task));
+            }
+            Verdict::Removable | Verdict::Needed | Verdict::Until(_) => {}
+        }
+    }
+    Ok(())
 }

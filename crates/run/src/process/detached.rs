@@ -69,6 +69,19 @@ impl Spawner {
         Ok(Detached(child))
     }
 
+    /// Starts this program again beside this process: it says what it says where this one does. For those that call [`end_with`].
+    pub fn beside(&self, args: &[OsString], env: Vec<(OsString, OsString)>) -> Result<Detached, Error> {
+        let child = Command::new(&self.helper)
+            .args(args)
+            .env_clear()
+            .envs(env)
+            .stdin(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .map_err(|source| Error::Helper { helper: self.helper.clone(), source })?;
+        Ok(Detached(child))
+    }
+
     /// Makes this process this program again, with other arguments. Returns only if that failed.
     pub fn become_again(&self, args: &[OsString]) -> Error {
         become_program(&self.helper, args)
