@@ -1,6 +1,7 @@
 //! Nights: recorded when their time has come, gone on with until all is over, and told about in the morning.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use acquit_core::config::notify::Told;
 use acquit_core::decide::Input;
@@ -211,7 +212,7 @@ impl Daemon<'_> {
     /// Ends a night: the record and the messages about it are one transaction.
     fn finish(&mut self, store: &mut dyn Store, night: &Night, now: Timestamp) -> Result<(), Error> {
         let over = Night { state: State::Over, ended: Some(now), ..night.clone() };
-        let entries = entries(store, &over)?;
+        let entries = entries(store, &self.home.top, &over)?;
         let date = match self.home.schedule(&night.schedule) {
             Ok(schedule) => date(schedule, night.nominal),
             // The schedule is gone, and with it whose clocks it went by.
@@ -288,14 +289,19 @@ fn standings(store: &mut dyn Store, night: &Night) -> Result<BTreeMap<TaskId, St
 }
 
 /// What a night came to, repository by repository.
-fn entries(store: &mut dyn Store, night: &Night) -> Result<Vec<morning::Entry>, Error> {
+fn entries(store: &mut dyn Store, top: &Path, night: &Night) -> Result<Vec<morning::Entry>, Error> {
     let mut all = Vec::new();
     for Job { repository, progress } in &night.jobs {
+        // A dot says something in a configuration, and nothing on a phone.
+        let own = || Some(top.file_name()?.to_string_lossy().into_owned());
+        let named = (repository == ".").then(own).flatten();
+        let repository = named.as_ref().unwrap_or(repository);
         let left = |reason: String| morning::Entry {
             repository: repository.clone(),
             task: None,
             category: None,
             result: morning::Result::Skipped { reason },
+            change: None,
             usage: acquit_core::agent::Usage::default(),
             took: None,
         };

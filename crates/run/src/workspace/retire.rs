@@ -12,7 +12,11 @@ impl Locked {
                 let (head, branch) = (state.facts.head.clone(), state.facts.branch.clone());
                 self.prepare(name, &head, &branch)?;
             }
-            self.keep_in_source(source, name)?;
+            let facts = self.known()?.facts;
+            // Where nobody did anything, there is nothing to keep a name for.
+            if facts.head != facts.origin || !self.attempts()?.is_empty() {
+                self.keep_in_source(source, name)?;
+            }
         }
         self.remove(source)
     }
