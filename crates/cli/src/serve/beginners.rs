@@ -85,32 +85,31 @@ impl Daemon<'_> {
             if let Some((process, _)) = self.beginners.running.remove(&which) {
                 process.end();
             }
-            let Some(night) = find(store, &which.schedule, which.nominal)? else { continue };
-            self.tell_begun(store, &night, &which)?;
+            let night = find(store, &which.schedule, which.nominal)?;
+            match night.map(|night| begun(store, &night, &which)).transpose()?.flatten() {
+                Some(words) => self.log("night", &format!("{}: {words}", which.schedule)),
+                None => {
+                    let tries = self.beginners.failed.get(&which).map_or(1, |(tries, _)| tries + 1);
+                    let until = Instant::now() + FIRST * 2_u32.pow(tries.min(GIVE_UP));
+                    self.beginners.failed.insert(which, (tries, until));
+                }
+            }
         }
         self.beginners.failed.retain(|which, _| wanted.contains(which));
         Ok(())
     }
+}
 
-    /// Says what came of beginning with a repository.
-    fn tell_begun(&mut self, store: &mut dyn Store, night: &Night, which: &Which) -> Result<(), Error> {
-        let job = &night.jobs[which.job];
-        let words = match &job.progress {
-            Progress::Task { task } => match store.task(*task) {
-                Ok(_) => format!("{} is {task}", job.repository),
-                Err(store::Error::NoTask(_)) => return Ok(self.failed(which)),
-                Err(error) => return Err(error.into()),
-            },
-            Progress::Skipped { reason } => format!("{} is left alone: {reason}", job.repository),
-            Progress::Todo => return Ok(self.failed(which)),
-        };
-        self.log("night", &format!("{}: {words}", night.schedule));
-        Ok(())
-    }
-
-    fn failed(&mut self, which: &Which) {
-        let tries = self.beginners.failed.get(which).map_or(1, |(tries, _)| tries + 1);
-        let until = Instant::now() + FIRST * 2_u32.pow(tries.min(GIVE_UP));
-        self.beginners.failed.insert(which.clone(), (tries, until));
-    }
+/// What came of beginning with a repository; nothing, if whoever was to do it ended without a word.
+fn begun(store: &mut dyn Store, night: &Night, which: &Which) -> Result<Option<String>, Error> {
+    let job = &night.jobs[which.job];
+    Ok(match &job.progress {
+        Progress::Task { task } => match store.task(*task) {
+            Ok(_) => Some(format!("{} is {task}", job.repository)),
+            Err(store::Error::NoTask(_)) => None,
+            Err(error) => return Err(error.into()),
+        },
+        Progress::Skipped { reason } => Some(format!("{} is left alone: {reason}", job.repository)),
+        Progress::Todo => None,
+    })
 }

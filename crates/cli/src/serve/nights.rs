@@ -31,8 +31,10 @@ pub(super) fn find(
     schedule: &Name,
     nominal: Timestamp,
 ) -> Result<Option<Night>, Error> {
+    let open = store.nights(&Nights::Open, OPEN)?;
     let recent = store.nights(&Nights::Of(schedule.clone()), RECENT)?;
-    Ok(recent.into_iter().find(|night| night.nominal == nominal))
+    let is = |night: &Night| night.schedule == *schedule && night.nominal == nominal;
+    Ok(open.into_iter().chain(recent).find(is))
 }
 
 impl Daemon<'_> {
@@ -149,28 +151,25 @@ impl Daemon<'_> {
         }
         let (name, nominal) = (night.schedule.clone(), night.nominal);
         let which = |job| Which { schedule: name.clone(), nominal, job };
+        wanted.extend(all.iter().filter_map(|one| match one {
+            Move::Begin(job) => Some(which(*job)),
+            Move::Skip(..) | Move::Cancel(_) | Move::Finish => None,
+        }));
         for one in all {
             match one {
                 Move::Begin(job) => {
-                    let which = which(job);
-                    if let Some(reason) = self.begin(&which)? {
-                        self.beginners.forget(&which);
-                        match self.leave(store, night, job, reason)? {
+                    if let Some(reason) = self.begin(&which(job))? {
+                        match self.leave(store, night, &which(job), reason)? {
                             Some(next) => night = next,
                             None => return Ok(Busy::Yes),
                         }
-                    } else {
-                        wanted.insert(which);
                     }
                 }
-                Move::Skip(job, reason) => {
-                    self.beginners.forget(&which(job));
-                    match self.leave(store, night, job, reason)? {
-                        Some(next) => night = next,
-                        // Somebody else wrote meanwhile; look again.
-                        None => return Ok(Busy::Yes),
-                    }
-                }
+                Move::Skip(job, reason) => match self.leave(store, night, &which(job), reason)? {
+                    Some(next) => night = next,
+                    // Somebody else wrote meanwhile; look again.
+                    None => return Ok(Busy::Yes),
+                },
                 Move::Cancel(task) => {
                     self.log("night", &format!("{}: {task} is ended, the budget is spent", night.schedule));
                     match self.desk.decide(store, task, &Input::Cancel { by: Actor::Supervisor }) {
@@ -190,12 +189,13 @@ impl Daemon<'_> {
         &mut self,
         store: &mut dyn Store,
         mut night: Night,
-        job: usize,
+        which: &Which,
         reason: String,
     ) -> Result<Option<Night>, Error> {
-        let repository = &night.jobs[job].repository;
-        self.log("night", &format!("{}: {repository} is left alone: {reason}", night.schedule));
-        night.jobs[job].progress = Progress::Skipped { reason };
+        self.beginners.forget(which);
+        let job = &mut night.jobs[which.job];
+        self.log("night", &format!("{}: {} is left alone: {reason}", night.schedule, job.repository));
+        job.progress = Progress::Skipped { reason };
         Ok(store.keep(&night, &[])?)
     }
 
