@@ -15,6 +15,7 @@ pub mod mcp;
 pub mod merge;
 pub mod outline;
 pub mod prompt;
+pub mod review;
 pub mod run;
 pub mod sandbox;
 pub mod schedule;

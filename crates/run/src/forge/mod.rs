@@ -12,6 +12,7 @@ mod feedback;
 mod github;
 mod gitlab;
 mod http;
+mod look;
 pub mod publish;
 pub mod remote;
 pub mod token;
@@ -25,6 +26,7 @@ use acquit_core::task::Task;
 
 pub use error::Error;
 pub use feedback::done;
+pub use look::{Seen, look, number};
 pub use remote::{Address, Located, Place, Transport, locate};
 pub use token::Token;
 
