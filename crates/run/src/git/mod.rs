@@ -12,6 +12,7 @@ mod fate;
 mod fetch;
 mod id;
 mod identity;
+mod login;
 mod mirror;
 mod push;
 mod sign;
