@@ -210,9 +210,15 @@ fn an_analyst_names_one_to_five_candidates_with_their_reasons() {
             "[[analyze]]\n[[analyze.step]]\noutcome = \"plan_complete\"\npayload = {{ summary = \"x\", candidates = [{candidates}] }}\n"
         );
         let sandbox = crate::project(&script);
+        // One category and one try are enough here.
+        let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("shipped/workflows/nightshift.toml");
+        let others = ", \"refactoring\", \"docs\", \"security\", \"performance\"";
+        let short = crate::common::read(&shipped)
+            .replace(others, "")
+            .replace("retries = 2", "outcome = 0\nretries = 2");
+        sandbox.repo.write(".acquit/workflows/nightshift.toml", &short);
         sandbox.acquit(&["run", "-w", "nightshift", "Night shift"]).must(1);
-        let tried = sandbox.task().tried;
-        assert_eq!(tried.len(), 5, "each category's analysis is refused: {candidates}");
-        assert!(tried.iter().all(|tried| tried.reason.contains("candidates")), "{candidates}: {tried:?}");
+        let [tried] = sandbox.task().tried.try_into().unwrap();
+        assert!(tried.reason.contains("candidates"), "{candidates}: {tried:?}");
     }
 }

@@ -6,7 +6,7 @@ use acquit_core::config::forge::{Forge as Settings, Kind};
 
 use super::error::Error;
 use super::feedback::text;
-use super::http::{Http, Scheme, Way, encoded};
+use super::http::{CALL, Http, Scheme, Way, encoded};
 use super::remote::Place;
 use super::token::Token;
 use super::{file, github};
@@ -50,6 +50,7 @@ pub fn look(
             headers,
             ca: ca.as_deref(),
             proxy: settings.proxy.as_deref(),
+            limit: CALL,
             now: world.now,
             environment: &world.environment,
         })
