@@ -62,6 +62,21 @@ pub enum Error {
         #[source]
         source: acquit_run::forge::Error,
     },
+    /// A request at the forge that is to be reviewed.
+    #[error("bring request {number} here")]
+    Request {
+        /// Its number.
+        number: u64,
+        /// Why not.
+        #[source]
+        source: acquit_run::forge::Error,
+    },
+    /// What is to be reviewed has nothing of its own.
+    #[error("review {what}: it has no commit that its base does not have")]
+    NothingToReview {
+        /// What was named.
+        what: String,
+    },
     /// The task cannot do that now.
     #[error("do that with {task}")]
     Illegal {
@@ -172,6 +187,15 @@ pub enum Error {
         /// The zone.
         zone: String,
     },
+    /// A repository from elsewhere is not to be had.
+    #[error(transparent)]
+    Mirror(#[from] acquit_run::mirror::Error),
+    /// A night that others write into all the time.
+    #[error("write into the night of `{schedule}`: somebody else was faster every time")]
+    BusyNight {
+        /// The schedule.
+        schedule: Name,
+    },
     /// The system's services.
     #[error(transparent)]
     Service(#[from] acquit_run::service::Error),
@@ -251,6 +275,7 @@ impl Error {
             | Self::NoServices
             | Self::Lacking(_)
             | Self::EmptyTitle
+            | Self::NothingToReview { .. }
             | Self::NoLeg { .. }
             | Self::NoTask(_)
             | Self::Prompt(_)
@@ -268,6 +293,9 @@ impl Error {
             | Self::Harness(_)
             | Self::Workspace { .. }
             | Self::Forge { .. }
+            | Self::Mirror(_)
+            | Self::BusyNight { .. }
+            | Self::Request { .. }
             | Self::Service(_)
             | Self::Init(init::Error::File { .. })
             | Self::File { .. }
@@ -332,6 +360,7 @@ impl Error {
             Self::Lacking(missing) => return missing.iter().find_map(|stage| stage.hint.clone()),
             Self::Mistakes(_) => "`acquit workflow check` lists all mistakes",
             Self::EmptyTitle => "say in a line what is wanted: acquit run \"Add a --json flag\"",
+            Self::NothingToReview { .. } => "name what it is to be merged into with --base",
             Self::NoTask(_) => "`acquit task list --all-projects` shows the tasks there are",
             Self::Store(store::Error::Newer { .. })
             | Self::OpenStore {
@@ -351,6 +380,9 @@ impl Error {
             | Self::Harness(_)
             | Self::Workspace { .. }
             | Self::Forge { .. }
+            | Self::Mirror(_)
+            | Self::BusyNight { .. }
+            | Self::Request { .. }
             | Self::Service(_)
             | Self::Illegal { .. }
             | Self::File { .. }

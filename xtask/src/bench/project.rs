@@ -32,8 +32,6 @@ impl Project {
         let folder = repository.join(".acquit/workflows");
         std::fs::create_dir_all(&folder).map_err(Stop::doing("make .acquit"))?;
         std::fs::write(folder.join("bench.toml"), workflow).map_err(Stop::doing("write a workflow"))?;
-        // The scripted agents meet each other in files beside the repository.
-        let config = format!("{config}\n[access]\nwrite = [{:?}]\n", dir.display().to_string());
         std::fs::write(repository.join(".acquit/acquit.toml"), config)
             .map_err(Stop::doing("write a configuration"))?;
         Ok(Self { acquit: acquit.to_owned(), repository, home: dir.join("home") })
@@ -79,9 +77,11 @@ impl Project {
 
     /// Adds a task and gives its id.
     pub(super) fn add(&self, title: &str) -> Result<String, Stop> {
-        let said = shell::first_line(&mut self.acquit(&["task", "add", title]));
-        let id = said.and_then(|line| line.split(' ').next().map(str::to_owned));
-        id.ok_or_else(|| Stop("acquit did not add a task".to_owned()))
+        let output = self.acquit(&["task", "add", title]).output().map_err(Stop::doing("start acquit"))?;
+        let (said, trouble) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let id = said.split_whitespace().next().filter(|_| output.status.success()).map(str::to_owned);
+        id.ok_or_else(|| Stop(format!("acquit did not add a task: {}", trouble.trim())))
     }
 
     /// What acquit says as JSON.

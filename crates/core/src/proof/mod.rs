@@ -13,9 +13,11 @@ use crate::results::{Broken, Known, Merged, Outcome, TestId};
 mod compare;
 pub mod inline;
 pub mod phases;
+mod reproduced;
 pub mod words;
 
 pub use compare::compare;
+pub use reproduced::{reproduced, reproduced_by_exit};
 
 /// What a tree came to.
 #[derive(Clone, Debug)]
@@ -328,6 +330,9 @@ fn conclude(judged: &[Judged], red: Red, weak: Weak, evidence: &mut Evidence) {
         if count(how) > 0 {
             evidence.figure(how.rule(), count(how));
         }
+    }
+    for test in judged.iter().filter(|test| test.how == How::AssertRed) {
+        evidence.turned(&test.name);
     }
     let proves = |how: How| match (how, weak) {
         (How::AssertRed, _) | (How::Weak, Weak::Allow) => true,

@@ -13,6 +13,7 @@ use std::time::Duration;
 use acquit_core::agent::{Said, Usage};
 use acquit_core::config::Product;
 use acquit_core::price::Of;
+use acquit_core::role::Tool;
 use acquit_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
@@ -90,6 +91,18 @@ pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsStri
         } });
     }
     let file = launch.file(wanted, "opencode.json", settings.to_string());
+    // The last rule that fits counts. Paths are relative to the repository: what lies outside of it is the folder for the output.
+    let rules = [
+        (Tool::Edit, "edit", json!({ "*": "deny", "../*": "allow" })),
+        (Tool::Run, "bash", json!("deny")),
+        (Tool::Web, "webfetch", json!("deny")),
+        (Tool::Web, "websearch", json!("deny")),
+    ];
+    let refused = rules.into_iter().filter(|(tool, ..)| wanted.refuses(*tool));
+    let refused: serde_json::Map<_, _> = refused.map(|(_, name, rule)| (name.to_owned(), rule)).collect();
+    if !refused.is_empty() {
+        launch.set("OPENCODE_PERMISSION", serde_json::Value::Object(refused).to_string());
+    }
     launch.set("OPENCODE_CONFIG", file);
     launch.args(extra);
 }
