@@ -31,6 +31,10 @@ pub fn review(desk: &Desk, asked: &Reviewed) -> Result<Exit, Error> {
         Some(number) => {
             let offered = acquit_run::offered::fetch(&desk.world, &project.config, &source, number)
                 .map_err(|source| Error::Request { number, source })?;
+            let here = &offered.seen.url;
+            if asked.what.contains("://") && !asked.what.starts_with(here.as_str()) {
+                return Err(Error::OtherRequest { what: asked.what.clone(), here: here.clone() });
+            }
             Subject {
                 title: format!("Review request {number}: {}", offered.seen.title),
                 description: format!("{}\n\n{}", offered.seen.url, offered.seen.text),
