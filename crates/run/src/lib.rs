@@ -20,6 +20,7 @@ pub mod notify;
 pub mod offered;
 mod pause;
 pub mod process;
+pub mod retention;
 mod rpc;
 pub mod sandbox;
 pub mod secrets;

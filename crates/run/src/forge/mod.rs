@@ -33,6 +33,7 @@ pub use draft::Readiness;
 pub use error::Error;
 pub use feedback::done;
 pub use look::{Seen, look, number};
+pub(crate) use remote::web_host;
 pub use remote::{Address, Located, Place, Transport, locate};
 pub use standing::{Standing, Which, standing};
 pub use token::Token;
