@@ -1,4 +1,4 @@
-//! GitHub's own description of its API, at the version that `crates/testkit/openapi/` pins: what our calls are held against.
+//! GitHub's own descriptions of its two APIs, REST and GraphQL, at the versions that `crates/testkit/openapi/` pins: what our calls are held against.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
 use std::fs;
@@ -7,8 +7,11 @@ use std::path::PathBuf;
 use crate::runners::target;
 use crate::{Stop, shell};
 
-/// The one file of the package that is used, of four hundred megabytes.
-const FILE: &str = "api.github.com.json";
+/// The one file of each package that is used, of four hundred megabytes, and what it is called here.
+const FILES: [(&str, &str); 2] = [
+    ("@octokit/openapi/generated/api.github.com.json", "api.github.com.json"),
+    ("@octokit/graphql-schema/schema.json", "graphql.github.com.json"),
+];
 
 /// Finds or fetches it, below the folder that cargo builds in. The copy of the lock file is written last, so that half an
 /// installation is never taken for one.
@@ -17,9 +20,10 @@ pub(crate) fn fetch() -> Result<(), Stop> {
     let place = target().join("openapi");
     let (pinned, stamp) = (pins.join("package-lock.json"), place.join("npm.stamp"));
     let text = |path: &PathBuf| fs::read(path).ok();
-    if text(&pinned) != text(&stamp) || !place.join(FILE).is_file() {
-        println!("    npm install @octokit/openapi, once");
-        let doing = "fetch GitHub's description of its API";
+    let all_there = || FILES.iter().all(|(_, name)| place.join(name).is_file());
+    if text(&pinned) != text(&stamp) || !all_there() {
+        println!("    npm install @octokit/openapi @octokit/graphql-schema, once");
+        let doing = "fetch GitHub's descriptions of its APIs";
         fs::create_dir_all(&place).map_err(Stop::doing(doing))?;
         for name in ["package.json", "package-lock.json"] {
             fs::copy(pins.join(name), place.join(name)).map_err(Stop::doing(doing))?;
@@ -27,14 +31,15 @@ pub(crate) fn fetch() -> Result<(), Stop> {
         let arguments =
             ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
         if !shell::succeeds(shell::program("npm").args(arguments).current_dir(&place))? {
-            return Err(Stop("npm could not fetch GitHub's description of its API".to_owned()));
+            return Err(Stop("npm could not fetch GitHub's descriptions of its APIs".to_owned()));
         }
         let modules = place.join("node_modules");
-        let from = modules.join("@octokit/openapi/generated").join(FILE);
-        fs::rename(from, place.join(FILE)).map_err(Stop::doing(doing))?;
+        for (from, name) in FILES {
+            fs::rename(modules.join(from), place.join(name)).map_err(Stop::doing(doing))?;
+        }
         fs::remove_dir_all(modules).map_err(Stop::doing(doing))?;
         fs::copy(&pinned, &stamp).map_err(Stop::doing(doing))?;
     }
-    println!("    GitHub's description of its API: {}", place.join(FILE).display());
+    println!("    GitHub's descriptions of its APIs: {}", place.display());
     Ok(())
 }

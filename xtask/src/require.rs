@@ -71,6 +71,18 @@ const REQUIREMENTS: &[Requirement] = &[
         hint: "install git 2.30 or newer and put it into PATH",
     },
     Requirement {
+        name: "GnuPG",
+        find: || shell::first_line(shell::program("gpg").arg("--version")),
+        ways: &[apt("gnupg"), dnf("gnupg2"), apk("gnupg"), brew("gnupg")],
+        hint: "install GnuPG 2.2 or newer and put `gpg` into PATH: commits are signed with it",
+    },
+    Requirement {
+        name: "GnuPG for X.509",
+        find: || shell::first_line(shell::program("gpgsm").arg("--version")),
+        ways: &[apt("gpgsm"), dnf("gnupg2-smime"), apk("gnupg"), brew("gnupg")],
+        hint: "install GnuPG 2.2 or newer with `gpgsm` and put it into PATH: commits are signed with it",
+    },
+    Requirement {
         name: "rustfmt",
         find: || shell::first_line(&mut shell::cargo(&["fmt", "--version"])),
         ways: &[rustup("rustfmt"), apt("rustfmt"), dnf("rustfmt")],

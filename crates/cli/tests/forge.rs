@@ -4,14 +4,22 @@
 #[path = "forge/broken.rs"]
 mod broken;
 mod common;
+#[path = "forge/draft.rs"]
+mod draft;
+#[path = "forge/evidence.rs"]
+mod evidence;
 #[path = "forge/feedback.rs"]
 mod feedback;
+#[path = "forge/network.rs"]
+mod network;
 #[path = "forge/openapi.rs"]
 mod openapi;
 #[path = "forge/people.rs"]
 mod people;
 #[path = "forge/secret.rs"]
 mod secret;
+#[path = "forge/signing.rs"]
+mod signing;
 #[path = "forge/world.rs"]
 mod world;
 

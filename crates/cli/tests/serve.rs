@@ -6,6 +6,8 @@
 )]
 
 mod common;
+#[path = "serve/forge.rs"]
+mod forge;
 #[path = "serve/memory.rs"]
 mod memory;
 #[path = "serve/mirror.rs"]

@@ -74,6 +74,9 @@ pub struct Requested {
     pub project: String,
     /// The commit that was published in it.
     pub commit: String,
+    /// Whether it was last wanted as a draft, if the workflow said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft: Option<bool>,
     /// The comments whose threads were told which commit did what they wanted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answered: Vec<String>,

@@ -77,8 +77,11 @@ fn task(text: &str) -> (Task, Vec<Verdict>) {
     ];
     let mut evidence = Evidence::default();
     evidence.figure(text, text);
-    evidence.figure("of the change", 3);
-    evidence.figure("assert-red", 2);
+    evidence.figure("of the change", 31);
+    evidence.figure("assert-red", 30);
+    for number in 0..30 {
+        evidence.turned(&format!("suite › {text} {number}"));
+    }
     evidence.find(Weight::Noted, "rule", text, None);
     let verdict = Verdict {
         reused: None,
@@ -129,7 +132,9 @@ fn a_request_tells_the_whole_story() {
         "8 earlier ones are left out.",
         "**The base has moved:** what follows was seen on aaaa, and the branch to merge into was at cccccccccccc when",
         "| tdd | passed |",
-        "**Red before, green now:** of 3 tests of this change, 2 failed by an assertion",
+        "**Red before, green now:** of 31 tests of this change, 30 failed by an assertion",
+        "pass on the new:\n\n> - suite › Add a flag 0\n> - suite › Add a flag 1\n",
+        "> - suite › Add a flag 19\n\nand 10 more.\n",
         "```sh\ngit fetch origin acquit/x-T-12\ngit checkout bbbb",
         "$0.02 by the agents' own figures",
         "## Alternatives considered\n\n> - Add a flag\n> - Add a flag: Add a flag\n",

@@ -92,6 +92,15 @@ fn what_follows_from_three_trees() {
 }
 
 #[test]
+fn tests_that_were_red_and_are_green_are_named() {
+    let named = |base, red, green| judge(&seen(base, red, green), Red::Some, Weak::Allow).red;
+    assert_eq!(named("+old", "+old -new -more +same", "+old +new +more +same"), ["s › more", "s › new"]);
+    assert_eq!(named("+old", "+old !broke ?s", "+old +broke"), [""; 0], "not by an assertion");
+    assert_eq!(named("+old", "+old -new", "+old +new | +old -new"), [""; 0], "not surely green");
+    assert_eq!(named("+old", "-old", "+old"), ["s › old"], "an old test that now asks for more");
+}
+
+#[test]
 fn a_test_that_was_flaky_before_the_change_is_not_held_against_it() {
     let blamed = seen("+old", "+old -new", "-old +new");
     assert!(blamed.blames_the_change());

@@ -194,7 +194,10 @@ fn told(error: git::Error, url: &str, asked: String, redactor: &Redactor) -> Err
             let said = shorten(words.trim_start_matches("fatal: "), WORDS);
             match meaning(&stderr) {
                 Trouble::Login => Error::Refused { url, said, asked },
-                Trouble::Away => Error::Away { url, said },
+                trouble @ (Trouble::Away | Trouble::Certificate | Trouble::Redirected) => {
+                    let hint = trouble.hint().map(|hint| format!(". {hint}")).unwrap_or_default();
+                    Error::Away { url, said: said + &hint }
+                }
             }
         }
         git::Error::TimedOut { limit, .. } => Error::Slow { url, limit },

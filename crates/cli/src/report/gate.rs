@@ -27,6 +27,9 @@ impl Printer {
             let figures = evidence.figures.iter().map(|it| format!("{} {}", it.what, it.value));
             faint(&figures.collect::<Vec<_>>().join(" · "));
         }
+        if !evidence.red.is_empty() {
+            faint(&format!("red before, green now: {}", evidence.red.join(", ")));
+        }
         for finding in evidence.findings.iter().filter(|finding| finding.weight == Weight::Noted) {
             faint(&finding.to_string());
         }

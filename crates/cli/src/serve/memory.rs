@@ -7,8 +7,8 @@ use acquit_core::night::key;
 use acquit_core::night::memory::{self, Fate, Proposal};
 use acquit_core::store::{Filter, Store};
 use acquit_core::task::Task;
-use acquit_run::forge::{self, Located, Wanted};
-use acquit_run::git::{CommitId, Direction, Git, Source, Stands};
+use acquit_run::forge::{self, Standing};
+use acquit_run::git::{CommitId, Git, Source, Stands};
 use acquit_run::world::World;
 
 use crate::error::Error;
@@ -44,8 +44,7 @@ impl Fates for Branches<'_> {
     }
 }
 
-/// What the forge tells of requests that the repository alone takes for open. One that is not open any more was closed, if its
-/// commit is not part of the base.
+/// What the forge tells of requests that the repository alone does not know to be merged.
 pub(super) struct Requests<'w> {
     pub(super) world: &'w World,
     pub(super) config: &'w Config,
@@ -54,44 +53,17 @@ pub(super) struct Requests<'w> {
 
 impl Fates for Requests<'_> {
     fn fate(&self, task: &Task) -> Option<Fate> {
-        match (self.branches.fate(task), task.request()) {
-            (Some(Fate::Open) | None, Some(request)) => match self.is_open(task, request.number) {
-                Some(false) => Some(Fate::Closed),
-                // A forge that does not answer leaves it undecided: nothing is proposed twice for that.
-                Some(true) | None => Some(Fate::Open),
-            },
-            (fate, _) => fate,
+        let seen = self.branches.fate(task);
+        if seen == Some(Fate::Merged) || task.request().is_none() {
+            return seen;
         }
-    }
-}
-
-impl Requests<'_> {
-    /// Whether the request is open; `None` if the forge cannot be asked.
-    fn is_open(&self, task: &Task, number: u64) -> Option<bool> {
-        let settings = &self.config.forge;
-        let home = self.world.environment.get("HOME").map(std::path::Path::new);
-        let (git, source) = (self.branches.git, self.branches.source);
-        let url = |name: &str, direction| source.remote_url(git, home, name, direction).ok().flatten();
-        let upstream = url(&settings.remote, Direction::Fetch);
-        let push = url(settings.push_remote.as_ref().unwrap_or(&settings.remote), Direction::Push);
-        let Ok(Located::At(place)) = forge::locate(settings, upstream.as_deref(), push.as_deref()) else {
-            return None;
-        };
-        let token = forge::token::find(self.world, self.config, &place).ok().flatten();
-        let ca = settings.ca.as_deref().and_then(|ca| forge::file(self.world, ca));
-        let forge = forge::open(self.world, settings, &place, token.as_ref(), &ca).ok()?;
-        let wanted = Wanted {
-            branch: &task.seed.branch,
-            base: task.seed.base.branch.as_deref()?,
-            title: "",
-            draft: false,
-            squash: false,
-            labels: &[],
-            reviewers: &[],
-            assignees: &[],
-        };
-        let open = forge.find(&wanted).ok()?;
-        Some(open.iter().any(|request| request.number == number))
+        match forge::standing(self.world, self.config, self.branches.source, task) {
+            Ok(Some(Standing::Open)) => Some(Fate::Open),
+            Ok(Some(Standing::Merged)) => Some(Fate::Merged),
+            Ok(Some(Standing::Closed)) => Some(Fate::Closed),
+            // A forge that does not answer leaves it undecided: nothing is proposed twice for that.
+            Ok(None) | Err(_) => seen.or(Some(Fate::Open)),
+        }
     }
 }
 

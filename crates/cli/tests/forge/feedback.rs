@@ -7,7 +7,7 @@ use crate::common::read;
 use crate::world::{BRANCH, WORKFLOW, World};
 
 /// A world in which comments lead to another turn.
-fn world(dialect: Dialect) -> World {
+pub(crate) fn world(dialect: Dialect) -> World {
     let workflow = WORKFLOW.replace(
         "done = \"done\" }",
         "done = \"done\", changes_requested = { to = \"more\", budget = \"review\" } }",
@@ -18,7 +18,7 @@ fn world(dialect: Dialect) -> World {
     world
 }
 
-fn remark(id: u64, author: &str, trusted: bool, text: &str) -> Remark {
+pub(crate) fn remark(id: u64, author: &str, trusted: bool, text: &str) -> Remark {
     Remark {
         id,
         author: author.to_owned(),
@@ -61,16 +61,130 @@ fn a_comment_starts_one_leg_and_is_answered_with_its_commit() {
 }
 
 #[test]
-fn a_failed_check_comes_back() {
+fn a_failed_check_comes_back_with_what_it_says() {
     for (dialect, how, words) in [
-        (Dialect::GitHub, "failure", "the check ci failed"),
-        (Dialect::GitLab, "failed", "the pipeline failed"),
+        (Dialect::GitHub, "failure", &["the check ci failed: ci it is red", "log.txt:2: no newline"][..]),
+        (Dialect::GitHub, "error", &["the check old-ci failed: red"]),
+        (
+            Dialect::GitLab,
+            "failed",
+            &["the pipeline failed", "the job unit of the stage test failed: script_failure"],
+        ),
     ] {
         let world = world(dialect);
         world.forge.edit(1, |pull| pull.pipeline = Some(how.to_owned()));
         world.sandbox.acquit(&["feedback", "T-1"]).must(0).said("1 new comments");
         let task = world.sandbox.task();
-        assert!(task.conversation[0].text.contains(words), "{:?}", task.conversation);
+        for words in words {
+            assert!(task.conversation[0].text.contains(words), "{words}: {:?}", task.conversation);
+        }
+        assert!(!task.conversation[0].text.contains("hm"), "a notice is no failure");
+    }
+}
+
+#[test]
+fn checks_that_did_not_fail_say_nothing() {
+    for (dialect, how) in [
+        (Dialect::GitHub, "success"),
+        (Dialect::GitHub, "cancelled"),
+        (Dialect::GitHub, "skipped"),
+        (Dialect::GitLab, "success"),
+        (Dialect::GitLab, "running"),
+        (Dialect::GitLab, "canceled"),
+    ] {
+        let world = world(dialect);
+        world.forge.edit(1, |pull| pull.pipeline = Some(how.to_owned()));
+        world.sandbox.acquit(&["feedback", "T-1"]).must(0).said("nothing new was said");
+    }
+}
+
+/// What was taken up, as text.
+fn taken(world: &World) -> Vec<String> {
+    world.sandbox.task().conversation.into_iter().map(|remark| remark.text).collect()
+}
+
+#[test]
+fn reviews_that_want_changes_come_back_and_approvals_do_not() {
+    let world = world(Dialect::GitHub);
+    world.forge.user("carol");
+    let review = |id, by: &str, state: &str, text: &str| Remark {
+        place: None,
+        review: Some(state.to_owned()),
+        ..remark(id, by, true, text)
+    };
+    world.forge.edit(1, |pull| {
+        pull.remarks.push(review(1, "carol", "CHANGES_REQUESTED", "settled since"));
+        pull.remarks.push(review(2, "bob", "CHANGES_REQUESTED", "name it better"));
+        pull.remarks.push(review(3, "bob", "CHANGES_REQUESTED", ""));
+        pull.remarks.push(review(4, "carol", "APPROVED", "fine now"));
+        pull.remarks.push(review(5, "carol", "COMMENTED", "a thought"));
+        pull.remarks.push(review(6, "bob", "DISMISSED", "dismissed"));
+        pull.remarks.push(Remark { trusted: false, ..review(7, "mallory", "CHANGES_REQUESTED", "evil") });
+    });
+    world.sandbox.acquit(&["feedback", "T-1"]).must(0).said("2 new comments");
+    assert_eq!(taken(&world), ["name it better", "a thought"]);
+}
+
+#[test]
+fn resolved_threads_readers_and_programs_start_nothing() {
+    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+        let world = world(dialect);
+        for name in ["carol", "robot"] {
+            world.forge.user(name);
+        }
+        world.forge.edit(1, |pull| {
+            // Several pages of them.
+            for id in 10..15 {
+                pull.remarks.push(Remark { resolved: true, ..remark(id, "bob", true, "settled") });
+            }
+            let answer =
+                Remark { answers: Some(14), resolved: true, ..remark(15, "bob", true, "and its answer") };
+            pull.remarks.push(answer);
+            pull.remarks.push(Remark { reader: true, ..remark(20, "carol", true, "only a reader") });
+            if dialect == Dialect::GitHub {
+                pull.remarks.push(Remark { program: true, ..remark(21, "robot", true, "a program") });
+            }
+        });
+        world.sandbox.acquit(&["feedback", "T-1"]).must(0).said("nothing new was said");
+        world.forge.edit(1, |pull| {
+            pull.remarks.push(Remark { place: None, ..remark(30, "bob", true, "below") });
+            pull.remarks.push(remark(31, "bob", true, "beside"));
+        });
+        world.sandbox.acquit(&["feedback", "T-1"]).must(0).said("2 new comments");
+        let mut said = taken(&world);
+        said.sort();
+        assert!(said[0].contains("below") && said[1].contains("beside"), "{dialect:?}: {said:?}");
+    }
+}
+
+#[test]
+fn however_many_comments_there_are_the_newest_come_too() {
+    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+        let world = world(dialect);
+        world.forge.pages_of(100);
+        let add = |from: u64, to: u64| {
+            world.forge.edit(1, |pull| {
+                pull.remarks.extend((from..to).map(|id| remark(id, "bob", true, &format!("comment {id}"))));
+            });
+        };
+        add(100, 160);
+        world.sandbox.acquit(&["feedback", "T-1"]).must(0).said("50 new comments");
+        world.sandbox.acquit(&["feedback", "T-1"]).must(0).said("10 new comments");
+        world.sandbox.acquit(&["feedback", "T-1"]).must(0).said("nothing new was said");
+    }
+}
+
+#[test]
+fn a_request_that_is_not_open_any_more_says_nothing() {
+    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+        for state in ["merged", "closed"] {
+            let world = world(dialect);
+            world.forge.edit(1, |pull| {
+                pull.remarks.push(remark(42, "bob", true, "More of it, please."));
+                pull.state = state.to_owned();
+            });
+            world.sandbox.acquit(&["feedback", "T-1"]).must(0).said("nothing new was said");
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use acquit_core::task::State;
 use acquit_testkit::forge::{Dialect, Rights};
 use acquit_testkit::repo::{self, Repo};
 
+use crate::draft::two;
 use crate::world::{BRANCH, TOKEN, WORKFLOW, World};
 
 /// The question that the task waits with.
@@ -89,4 +90,37 @@ fn a_protected_branch_is_a_question() {
     world.sandbox.run_to(3);
     let asked = question(&world);
     assert!(asked.contains("does not accept the branch") && asked.contains("Protected branch"), "{asked}");
+}
+
+#[test]
+fn a_request_that_a_person_closed_is_not_made_again_and_goes_on_when_it_is_reopened() {
+    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+        let world = World::new(dialect, &two("", ""));
+        world.sandbox.run_to(3);
+        world.forge.edit(1, |pull| pull.state = "closed".to_owned());
+        let pushed = world.forge.branch("acme/widget", BRANCH);
+        world.sandbox.acquit(&["task", "answer", "T-1", "--approve"]).must(0);
+        world.sandbox.acquit(&["run", "T-1"]).must(3);
+        let asked = question(&world);
+        assert!(asked.contains("was closed without being merged") && asked.contains("Reopen it"), "{asked}");
+        assert_eq!((world.forge.pulls().len(), world.forge.branch("acme/widget", BRANCH)), (1, pushed));
+        world.forge.edit(1, |pull| pull.state = "open".to_owned());
+        world.sandbox.acquit(&["task", "answer", "T-1", "--approve"]).must(0);
+        world.sandbox.acquit(&["run", "T-1"]).must(3).said("is up to date");
+        assert_eq!(world.forge.pulls().len(), 1);
+    }
+}
+
+#[test]
+fn what_comes_after_a_merged_request_has_one_of_its_own() {
+    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+        let world = World::new(dialect, &two("", "reviewers = [\"bob\"]"));
+        world.sandbox.run_to(3);
+        world.forge.edit(1, |pull| pull.state = "merged".to_owned());
+        world.sandbox.acquit(&["task", "answer", "T-1", "--approve"]).must(0);
+        world.sandbox.acquit(&["run", "T-1"]).must(3).said("has a new request");
+        let pulls = world.forge.pulls();
+        assert_eq!(pulls.iter().map(|pull| pull.state.as_str()).collect::<Vec<_>>(), ["merged", "open"]);
+        assert_eq!(pulls[1].reviewers, ["bob"], "{dialect:?}: people are asked anew");
+    }
 }

@@ -62,6 +62,49 @@ fn the_token_is_nowhere_also_when_the_forge_repeats_it() {
     }
 }
 
+/// What a look into `/proc` finds at the moment of a push, from git and from every process that came of it: those with the token in
+/// their arguments or their environment. Processes of others are not looked at.
+fn seen_in_proc(from: u32) -> (usize, Vec<String>) {
+    let parent = |pid: u32| -> Option<u32> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+    };
+    let descends = |pid: u32| std::iter::successors(Some(pid), |pid| parent(*pid)).any(|above| above == from);
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let (mut looked, mut found) = (0, Vec::new());
+    for pid in pids.filter(|pid| *pid != from && descends(*pid)) {
+        let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        let (arguments, environment) = (read("cmdline"), read("environ"));
+        let name = String::from_utf8_lossy(&arguments).replace('\0', " ");
+        // The harness has it from its own environment: that is where this test keeps it.
+        if !name.contains("git") {
+            continue;
+        }
+        looked += 1;
+        let has = |bytes: &[u8]| bytes.windows(TOKEN.len()).any(|part| part == TOKEN.as_bytes());
+        if has(&arguments) || has(&environment) {
+            found.push(name);
+        }
+    }
+    (looked, found)
+}
+
+#[test]
+fn while_git_pushes_the_token_is_in_no_argument_and_no_variable() {
+    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+        let world = World::new(dialect, WORKFLOW);
+        let (seen, harness) = (std::sync::Arc::new(std::sync::Mutex::new(None)), std::process::id());
+        let look = std::sync::Arc::clone(&seen);
+        // Git has logged in by then, and waits for the answer.
+        world.forge.when_pushed(move || *look.lock().unwrap() = Some(seen_in_proc(harness)));
+        world.sandbox.run_to(0);
+        let (looked, found) = seen.lock().unwrap().take().expect("it was pushed");
+        assert!(looked >= 2, "git and what it starts: {looked}");
+        assert_eq!(found, Vec::<String>::new(), "{dialect:?}");
+    }
+}
+
 /// A world whose configuration names no token.
 fn without_token(dialect: Dialect) -> World {
     let world = World::new(dialect, WORKFLOW);

@@ -57,7 +57,11 @@ impl World {
 
     /// The same with more in `[forge]`.
     pub(crate) fn with_forge_settings(dialect: Dialect, workflow: &str, settings: &str) -> Self {
-        let forge = Forge::start(dialect);
+        Self::at(Forge::start(dialect), dialect, workflow, settings)
+    }
+
+    /// The same with a forge that is there already.
+    pub(crate) fn at(forge: Forge, dialect: Dialect, workflow: &str, settings: &str) -> Self {
         let (kind, reviewers) = match dialect {
             Dialect::GitHub => ("github", r#"["nobody", "bob", "acme/core"]"#),
             Dialect::GitLab => ("gitlab", r#"["nobody", "bob"]"#),

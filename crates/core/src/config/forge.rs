@@ -90,7 +90,7 @@ pub struct Publishing {
     /// Whom it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assignees: Option<Vec<String>>,
-    /// Whether it is a draft when it is made.
+    /// Whether it is a draft. One that is there becomes one or stops being one when this changes between two stages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<bool>,
     /// Whether the forge is told to merge it by itself as soon as its own rules allow.

@@ -33,6 +33,8 @@ const WAYS: usize = 8;
 const GATES: usize = 40;
 /// So many figures of a gate.
 const FIGURES: usize = 8;
+/// So many tests that were red are named: enough to see what was tested.
+const TESTS: usize = 20;
 /// So many findings that did not matter enough to reject.
 const NOTED: usize = 5;
 /// The longest command.
@@ -162,8 +164,8 @@ fn proof(verdicts: &[Verdict]) -> String {
         let (gate, took) = (cell(verdict.gate.as_str()), verdict.took);
         text.push_str(&format!("| {gate} | {word} | {} | {took} |\n", figures.join(", ")));
     }
-    if let Some(red) = red(verdicts) {
-        text.push_str(&format!("\n{red}\n"));
+    for verdict in verdicts.iter().take(GATES) {
+        text.push_str(&red(verdict).unwrap_or_default());
     }
     let noted: Vec<String> = verdicts
         .iter()
@@ -178,20 +180,31 @@ fn proof(verdicts: &[Verdict]) -> String {
     text
 }
 
-/// Tests that failed by an assertion without the change, and pass with it.
-fn red(verdicts: &[Verdict]) -> Option<String> {
-    let figure = |verdict: &Verdict, what: &str| {
+/// Tests that failed by an assertion without the change and pass with it, by name. Nothing of a gate that saw none.
+fn red(verdict: &Verdict) -> Option<String> {
+    let figure = |what: &str| {
         let found = verdict.evidence.figures.iter().find(|figure| figure.what == what);
-        found.and_then(|figure| figure.value.parse::<u64>().ok())
+        found.and_then(|figure| figure.value.parse::<usize>().ok())
     };
-    let rule = crate::proof::How::AssertRed.rule();
-    verdicts.iter().filter(|verdict| verdict.passed).find_map(|verdict| {
-        let (red, all) = (figure(verdict, rule)?, figure(verdict, "of the change")?);
-        Some(format!(
-            "**Red before, green now:** of {all} tests of this change, {red} failed by an assertion on the old code and pass \
-             on the new."
-        ))
-    })
+    if !verdict.passed {
+        return None;
+    }
+    let (red, all) = (figure(crate::proof::How::AssertRed.rule())?, figure("of the change")?);
+    let names: Vec<&str> = verdict.evidence.red.iter().map(String::as_str).take(TESTS).collect();
+    let mut text = format!(
+        "\n**Red before, green now:** of {all} tests of this change, {red} failed by an assertion on the old code and pass \
+         on the new"
+    );
+    if names.is_empty() {
+        return Some(text + ".\n");
+    }
+    let more = red.saturating_sub(names.len());
+    text.push_str(":\n\n");
+    text.push_str(&quote(&list(names.into_iter())));
+    if more > 0 {
+        text.push_str(&format!("\nand {more} more.\n"));
+    }
+    Some(text)
 }
 
 fn reproduce(account: &Account<'_>) -> String {

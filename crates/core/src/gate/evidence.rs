@@ -11,6 +11,12 @@ const MOST_FINDINGS: usize = 50;
 /// How many figures are kept: more are no figures, but a table.
 const MOST_FIGURES: usize = 30;
 
+/// How many tests that turned from red to green are kept by name: people read some of them, and the figure counts them all.
+const MOST_RED: usize = 50;
+
+/// How long such a name may be: longer than any that a person wrote.
+const LONGEST_NAME: usize = 200;
+
 /// How long a text of a finding may be. It says what is wrong; the whole output is kept elsewhere.
 const LONGEST: usize = 600;
 
@@ -23,6 +29,9 @@ pub struct Evidence {
     pub findings: Vec<Finding>,
     /// How many findings more there were.
     pub more: u32,
+    /// Tests that failed by an assertion without the change and pass with it, by name: the first of them, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub red: Vec<String>,
 }
 
 /// Something that was counted or measured.
@@ -75,6 +84,13 @@ impl Evidence {
         self.findings.push(Finding { weight, rule: rule.to_owned(), message, location });
     }
 
+    /// Adds a test that was red and is green, if there is room: how many there are is a figure.
+    pub fn turned(&mut self, test: &str) {
+        if self.red.len() < MOST_RED {
+            self.red.push(shorten(test.trim(), LONGEST_NAME));
+        }
+    }
+
     /// Adds what something else counted and found.
     pub fn add(&mut self, other: Self) {
         for Figure { what, value } in other.figures {
@@ -84,6 +100,7 @@ impl Evidence {
             self.find(weight, &rule, &message, location);
         }
         self.more = self.more.saturating_add(other.more);
+        other.red.iter().for_each(|test| self.turned(test));
     }
 
     /// The findings that make the gate fail.
@@ -111,9 +128,12 @@ mod tests {
         for number in 0..200 {
             evidence.find(Weight::Fails, "rule", &"x".repeat(10_000), None);
             evidence.figure("tests", number);
+            evidence.turned(&"y".repeat(10_000));
         }
         assert_eq!((evidence.findings.len(), evidence.more), (MOST_FINDINGS, 150));
         assert_eq!(evidence.figures.len(), MOST_FIGURES);
         assert!(evidence.findings.iter().all(|finding| finding.message.len() < LONGEST + 40));
+        assert_eq!(evidence.red.len(), MOST_RED);
+        assert!(evidence.red.iter().all(|test| test.len() < LONGEST_NAME + 40));
     }
 }

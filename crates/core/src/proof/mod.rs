@@ -329,6 +329,9 @@ fn conclude(judged: &[Judged], red: Red, weak: Weak, evidence: &mut Evidence) {
             evidence.figure(how.rule(), count(how));
         }
     }
+    for test in judged.iter().filter(|test| test.how == How::AssertRed) {
+        evidence.turned(&test.name);
+    }
     let proves = |how: How| match (how, weak) {
         (How::AssertRed, _) | (How::Weak, Weak::Allow) => true,
         (How::Weak, Weak::Reject)

@@ -6,10 +6,10 @@ use ureq::http::Method;
 use acquit_core::delivery::Comment;
 
 use super::error::Error;
-use super::feedback::{MOST, comment, text};
+use super::feedback::text;
 use super::http::{Http, encoded, shown};
 use super::remote::Place;
-use super::{Armed, Forge, Request, Wanted};
+use super::{Armed, Forge, Readiness, Request, Standing, Wanted, Which, said};
 
 /// What every call says: the form of answers that this was written for.
 pub(super) const HEADERS: &[(&str, &str)] =
@@ -17,10 +17,10 @@ pub(super) const HEADERS: &[(&str, &str)] =
 
 /// A project at GitHub.
 pub(super) struct GitHub<'w> {
-    http: Http<'w>,
-    place: &'w Place,
+    pub(super) http: Http<'w>,
+    pub(super) place: &'w Place,
     /// `/repos/owner/name`.
-    project: String,
+    pub(super) project: String,
 }
 
 impl<'w> GitHub<'w> {
@@ -35,33 +35,43 @@ impl<'w> GitHub<'w> {
         project.split('/').next().unwrap_or_default()
     }
 
-    /// GraphQL is beside REST, not below it.
-    fn graphql(&self, doing: &'static str, query: &str, variables: Value) -> Result<Value, Error> {
-        let base = self.place.api.strip_suffix("/v3").unwrap_or(&self.place.api);
+    /// Changes something by GraphQL.
+    pub(super) fn graphql(&self, doing: &'static str, query: &str, variables: Value) -> Result<Value, Error> {
         let body = json!({ "query": query, "variables": variables });
-        let answer = self.http.send_to(doing, Method::POST, &format!("{base}/graphql"), &body)?;
-        let Some(error) = answer.get("errors").and_then(Value::as_array).and_then(|errors| errors.first())
-        else {
-            return Ok(answer);
-        };
-        let words = shown(error.get("message").and_then(Value::as_str).unwrap_or("no reason given"));
-        Err(match error.get("type").and_then(Value::as_str) {
-            Some("RATE_LIMITED") => Error::Busy { doing, wait: None, words },
-            Some("FORBIDDEN" | "INSUFFICIENT_SCOPES") => Error::Denied { doing, words },
-            Some(_) | None => Error::Refused { doing, status: 200, words },
-        })
+        told(doing, self.http.send_to(doing, Method::POST, &self.beside(), &body)?)
+    }
+
+    /// Asks something by GraphQL.
+    pub(super) fn ask(&self, doing: &'static str, query: &str, variables: Value) -> Result<Value, Error> {
+        let body = json!({ "query": query, "variables": variables });
+        told(doing, self.http.ask(doing, &self.beside(), &body)?)
+    }
+
+    /// GraphQL is beside REST, not below it.
+    fn beside(&self) -> String {
+        format!("{}/graphql", self.place.api.strip_suffix("/v3").unwrap_or(&self.place.api))
     }
 }
 
 impl Forge for GitHub<'_> {
-    fn find(&self, wanted: &Wanted<'_>) -> Result<Vec<Request>, Error> {
+    fn find(&self, branch: &str, which: Which) -> Result<Vec<Request>, Error> {
         let doing = "look for the pull request";
-        let head = encoded(&format!("{}:{}", self.owner(), wanted.branch));
-        let path = format!("{}/pulls?state=open&head={head}", self.project);
+        let head = encoded(&format!("{}:{branch}", self.owner()));
+        let state = match which {
+            Which::Open => "open",
+            Which::All => "all",
+        };
+        let path = format!("{}/pulls?state={state}&head={head}", self.project);
         let list = self.http.list(doing, &path)?;
         // An older server does not know `head` of a fork and answers with everything.
-        let ours = |value: &&Value| value.pointer("/head/ref").and_then(Value::as_str) == Some(wanted.branch);
+        let ours = |value: &&Value| value.pointer("/head/ref").and_then(Value::as_str) == Some(branch);
         list.iter().filter(ours).map(|value| request(doing, value)).collect()
+    }
+
+    fn standing(&self, number: u64) -> Result<Standing, Error> {
+        let doing = "look what became of the pull request";
+        let found = self.http.get(doing, &format!("{}/pulls/{number}", self.project))?.body;
+        request(doing, &found).map(|request| request.standing)
     }
 
     fn create(&self, wanted: &Wanted<'_>, body: &str) -> Result<Request, Error> {
@@ -75,7 +85,7 @@ impl Forge for GitHub<'_> {
             "head": head,
             "base": wanted.base,
             "body": body,
-            "draft": wanted.draft,
+            "draft": wanted.readiness == Readiness::Draft,
         });
         if self.place.fork.is_some() {
             asked["maintainer_can_modify"] = json!(true);
@@ -96,6 +106,18 @@ impl Forge for GitHub<'_> {
             self.http.send("label the pull request", Method::POST, &path, &json!({ "labels": lacking }))?;
         }
         Ok(())
+    }
+
+    fn turn(&self, request: &Request, to: Readiness) -> Result<Vec<String>, Error> {
+        let mut refused = Vec::new();
+        if request.readiness != to {
+            let doing = match to {
+                Readiness::Draft => "make the pull request a draft",
+                Readiness::Ready => "mark the pull request as ready",
+            };
+            accept(self.graphql(doing, to.mutation(), json!({ "id": request.node })), &mut refused)?;
+        }
+        Ok(refused)
     }
 
     fn invite(&self, request: &Request, wanted: &Wanted<'_>) -> Result<Vec<String>, Error> {
@@ -136,69 +158,7 @@ impl Forge for GitHub<'_> {
     }
 
     fn feedback(&self, number: u64) -> Result<Vec<Comment>, Error> {
-        let doing = "read what was said about the pull request";
-        let (pulls, issues) =
-            (format!("{}/pulls/{number}", self.project), format!("{}/issues/{number}", self.project));
-        let request = self.http.get(doing, &pulls)?.body;
-        if text(&request, "/state") != "open" {
-            return Ok(Vec::new());
-        }
-        let mut all = Vec::new();
-        for value in
-            self.http.list(doing, &format!("{pulls}/reviews?"))?.iter().filter(|value| trusted(value))
-        {
-            if text(value, "/state") == "CHANGES_REQUESTED" {
-                all.extend(comment(
-                    name("review", value),
-                    text(value, "/user/login"),
-                    text(value, "/body"),
-                    None,
-                    None,
-                ));
-            }
-        }
-        for value in
-            self.http.list(doing, &format!("{pulls}/comments?"))?.iter().filter(|value| trusted(value))
-        {
-            let line = value.get("line").or(value.get("original_line")).and_then(Value::as_u64);
-            let place = line.map(|line| (text(value, "/path"), line));
-            let thread = value.get("in_reply_to_id").filter(|id| !id.is_null()).or(value.get("id"));
-            let thread = thread.map(ToString::to_string);
-            all.extend(comment(
-                name("comment", value),
-                text(value, "/user/login"),
-                text(value, "/body"),
-                place,
-                thread,
-            ));
-        }
-        for value in
-            self.http.list(doing, &format!("{issues}/comments?"))?.iter().filter(|value| trusted(value))
-        {
-            all.extend(comment(
-                name("remark", value),
-                text(value, "/user/login"),
-                text(value, "/body"),
-                None,
-                None,
-            ));
-        }
-        let head = encoded(text(&request, "/head/sha"));
-        let checks =
-            self.http.get(doing, &format!("{}/commits/{head}/check-runs?per_page=100", self.project))?.body;
-        for value in checks.get("check_runs").and_then(Value::as_array).into_iter().flatten() {
-            if ["failure", "timed_out"].contains(&text(value, "/conclusion")) {
-                let words = format!(
-                    "the check {} failed: {} {}",
-                    text(value, "/name"),
-                    text(value, "/output/title"),
-                    text(value, "/output/summary")
-                );
-                all.extend(comment(format!("check {} {head}", value["id"]), "a check", &words, None, None));
-            }
-        }
-        all.truncate(MOST);
-        Ok(all)
+        said::about(self, number)
     }
 
     fn answer(&self, number: u64, thread: &str, words: &str) -> Result<(), Error> {
@@ -218,17 +178,6 @@ impl Forge for GitHub<'_> {
     }
 }
 
-/// Whether the author may write to the project; a program's own words are told as checks.
-fn trusted(value: &Value) -> bool {
-    ["OWNER", "MEMBER", "COLLABORATOR"].contains(&text(value, "/author_association"))
-        && text(value, "/user/type") != "Bot"
-}
-
-/// The name of a comment among all kinds of them.
-fn name(kind: &str, value: &Value) -> String {
-    format!("{kind} {}", value.get("id").unwrap_or(&Value::Null))
-}
-
 /// Takes a refusal of a name for what it is: worth a word, and no reason to stop.
 pub(super) fn accept(answer: Result<Value, Error>, refused: &mut Vec<String>) -> Result<(), Error> {
     match answer {
@@ -246,6 +195,19 @@ pub(super) fn lacking<'l>(wanted: &'l [String], has: &[String]) -> Vec<&'l Strin
     wanted.iter().filter(|label| !has.iter().any(|one| one.eq_ignore_ascii_case(label))).collect()
 }
 
+/// The answer of GraphQL, which says what is wrong inside of it.
+fn told(doing: &'static str, answer: Value) -> Result<Value, Error> {
+    let Some(error) = answer.get("errors").and_then(Value::as_array).and_then(|errors| errors.first()) else {
+        return Ok(answer);
+    };
+    let words = shown(error.get("message").and_then(Value::as_str).unwrap_or("no reason given"));
+    Err(match error.get("type").and_then(Value::as_str) {
+        Some("RATE_LIMITED") => Error::Busy { doing, wait: None, words },
+        Some("FORBIDDEN" | "INSUFFICIENT_SCOPES") => Error::Denied { doing, words },
+        Some(_) | None => Error::Refused { doing, status: 200, words },
+    })
+}
+
 fn request(doing: &'static str, value: &Value) -> Result<Request, Error> {
     let lacks = |words: &str| Error::Nonsense { doing, words: format!("no {words}") };
     let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
@@ -253,6 +215,9 @@ fn request(doing: &'static str, value: &Value) -> Result<Request, Error> {
     Ok(Request {
         number: value.get("number").and_then(Value::as_u64).ok_or_else(|| lacks("number"))?,
         url: text("/html_url").ok_or_else(|| lacks("html_url"))?,
+        title: text("/title").unwrap_or_default(),
+        standing: Standing::at_github(value),
+        readiness: Readiness::of(value),
         body: text("/body").unwrap_or_default(),
         head: text("/head/sha"),
         labels: labels.filter_map(|label| Some(label.get("name")?.as_str()?.to_owned())).collect(),

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use ureq::http::Method;
 
 use super::error::Error;
-use super::feedback::{MOST, comment, text};
+use super::feedback::{comment, text};
 use super::github::{accept, lacking};
 use super::http::{Http, encoded};
 use super::remote::Place;
-use super::{Armed, Forge, Request, Wanted};
+use super::{Armed, Forge, Readiness, Request, Standing, Wanted, Which, checks};
 
 /// The states of a pipeline that is not over. Only while one is active does every version of GitLab wait for it; without one,
 /// older versions merge at once.
@@ -76,10 +76,14 @@ impl<'w> GitLab<'w> {
 }
 
 impl Forge for GitLab<'_> {
-    fn find(&self, wanted: &Wanted<'_>) -> Result<Vec<Request>, Error> {
+    fn find(&self, branch: &str, which: Which) -> Result<Vec<Request>, Error> {
         let doing = "look for the merge request";
-        let branch = encoded(wanted.branch);
-        let path = format!("{}/merge_requests?state=opened&source_branch={branch}", self.project);
+        let branch = encoded(branch);
+        let state = match which {
+            Which::Open => "opened",
+            Which::All => "all",
+        };
+        let path = format!("{}/merge_requests?state={state}&source_branch={branch}", self.project);
         let list = self.http.list(doing, &path)?;
         // Branches of the same name in two forks make two requests in one project.
         let source = match (&self.place.fork, list.is_empty()) {
@@ -96,13 +100,18 @@ impl Forge for GitLab<'_> {
         list.iter().filter(own).map(|value| request(doing, value)).collect()
     }
 
+    fn standing(&self, number: u64) -> Result<Standing, Error> {
+        let doing = "look what became of the merge request";
+        let found = self.http.get(doing, &self.path(number))?.body;
+        request(doing, &found).map(|request| request.standing)
+    }
+
     fn create(&self, wanted: &Wanted<'_>, body: &str) -> Result<Request, Error> {
         let doing = "open the merge request";
-        let title = if wanted.draft { format!("Draft: {}", wanted.title) } else { wanted.title.to_owned() };
         let mut asked = json!({
             "source_branch": wanted.branch,
             "target_branch": wanted.base,
-            "title": title,
+            "title": wanted.readiness.titled(wanted.title),
             "description": body,
             "squash": wanted.squash,
             "remove_source_branch": true,
@@ -133,6 +142,19 @@ impl Forge for GitLab<'_> {
             self.http.send("update the merge request", Method::PUT, &self.path(request.number), &asked)?;
         }
         Ok(())
+    }
+
+    fn turn(&self, request: &Request, to: Readiness) -> Result<Vec<String>, Error> {
+        let mut refused = Vec::new();
+        if request.readiness != to {
+            let doing = match to {
+                Readiness::Draft => "make the merge request a draft",
+                Readiness::Ready => "mark the merge request as ready",
+            };
+            let asked = json!({ "title": to.titled(&request.title) });
+            accept(self.http.send(doing, Method::PUT, &self.path(request.number), &asked), &mut refused)?;
+        }
+        Ok(refused)
     }
 
     fn invite(&self, request: &Request, wanted: &Wanted<'_>) -> Result<Vec<String>, Error> {
@@ -213,12 +235,7 @@ impl Forge for GitLab<'_> {
                 all.extend(comment(id, by, text(note, "/body"), place, to));
             }
         }
-        if text(&request, "/head_pipeline/status") == "failed" {
-            let pipeline = request.pointer("/head_pipeline/id").unwrap_or(&Value::Null);
-            let words = format!("the pipeline failed: {}", text(&request, "/head_pipeline/web_url"));
-            all.extend(comment(format!("pipeline {pipeline}"), "a pipeline", &words, None, None));
-        }
-        all.truncate(MOST);
+        all.extend(checks::at_gitlab(&self.http, doing, &request)?);
         Ok(all)
     }
 
@@ -243,6 +260,9 @@ fn request(doing: &'static str, value: &Value) -> Result<Request, Error> {
     Ok(Request {
         number: value.get("iid").and_then(Value::as_u64).ok_or_else(|| lacks("iid"))?,
         url: text("web_url").ok_or_else(|| lacks("web_url"))?,
+        title: text("title").unwrap_or_default(),
+        standing: Standing::at_gitlab(value),
+        readiness: Readiness::of(value),
         body: text("description").unwrap_or_default(),
         head: text("sha"),
         labels: labels.filter_map(|label| Some(label.as_str()?.to_owned())).collect(),

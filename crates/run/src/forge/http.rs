@@ -21,7 +21,7 @@ use crate::world::Environment;
 const CONNECT: Duration = Duration::from_secs(15);
 /// How long a whole call may take. Forges end their own side after ten to thirty seconds, and all calls of a leg together stay
 /// within its lease.
-const CALL: Duration = Duration::from_secs(30);
+pub(super) const CALL: Duration = Duration::from_secs(30);
 /// The longest answer: a hundred requests with the longest text that they can have.
 const LONGEST: u64 = 16 * 1024 * 1024;
 /// The largest file of certificates.
@@ -61,6 +61,8 @@ pub(super) struct Way<'w> {
     pub(super) headers: &'static [(&'static str, &'static str)],
     pub(super) ca: Option<&'w Path>,
     pub(super) proxy: Option<&'w str>,
+    /// How long a call may take.
+    pub(super) limit: Duration,
     pub(super) now: fn() -> Timestamp,
     pub(super) environment: &'w Environment,
 }
@@ -84,8 +86,8 @@ impl<'w> Http<'w> {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .proxy(proxy)
-            .timeout_connect(Some(CONNECT))
-            .timeout_global(Some(CALL))
+            .timeout_connect(Some(CONNECT.min(way.limit)))
+            .timeout_global(Some(way.limit))
             .user_agent(concat!("acquit/", env!("CARGO_PKG_VERSION")));
         if let Some(path) = way.ca {
             let certificates = certificates(path).map_err(|e| setting("use `ca` of [forge]", &e))?;
@@ -131,6 +133,11 @@ impl<'w> Http<'w> {
         let answer = self.call(doing, method, url, Some(body));
         fault::point("forge", self.environment);
         Ok(answer?.body)
+    }
+
+    /// Asks something that has a body: GraphQL again.
+    pub(super) fn ask(&self, doing: &'static str, url: &str, body: &Value) -> Result<Value, Error> {
+        Ok(self.call(doing, Method::POST, url, Some(body))?.body)
     }
 
     /// All entries of a list, page by page, up to a bound. `path` has a query.
@@ -181,7 +188,7 @@ impl<'w> Http<'w> {
         let request = request
             .body(bytes)
             .map_err(|_| Error::Setting(format!("{doing}: the forge's address is not one")))?;
-        let mut answer = self.agent.run(request).map_err(|error| away(shown(&error.to_string())))?;
+        let mut answer = self.agent.run(request).map_err(|error| unreached(doing, &error))?;
         let status = answer.status().as_u16();
         let next = next_page(answer.headers(), url);
         let seen = Seen::of(status, answer.headers());
@@ -197,6 +204,18 @@ impl<'w> Http<'w> {
             None => Ok(Answer { body, next }),
         }
     }
+}
+
+/// Why there was no answer. A forge that is not who it says it is will not be that later either.
+fn unreached(doing: &'static str, error: &ureq::Error) -> Error {
+    let words = shown(&error.to_string());
+    if words.to_lowercase().contains("certificate") {
+        let words = format!(
+            "its certificate is not trusted ({words}); if it has an authority of its own, name the file of that as `ca` in [forge]"
+        );
+        return Error::Denied { doing, words };
+    }
+    Error::Away { doing, words }
 }
 
 /// What of an answer's head says how it is meant.
@@ -356,81 +375,4 @@ fn certificates(path: &Path) -> Result<Vec<ureq::tls::Certificate<'static>>, Str
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    const NOW: Timestamp = Timestamp(1_000_000_000_000);
-
-    fn seen(status: u16, headers: &[(&str, &str)], body: Value) -> Option<Error> {
-        let mut map = HeaderMap::new();
-        for (name, value) in headers {
-            map.insert(ureq::http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
-        }
-        Seen::of(status, &map).trouble("try it", &body, NOW)
-    }
-
-    #[test]
-    fn each_answer_has_its_consequence() {
-        assert!(seen(201, &[], json!({})).is_none());
-        let wait = |error| match error {
-            Some(Error::Busy { wait, .. }) => wait.map(|wait| wait.as_secs()),
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(wait(seen(429, &[("retry-after", "17")], json!({}))), Some(17));
-        assert_eq!(wait(seen(429, &[], json!({}))), None);
-        let out = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1000000060")];
-        assert_eq!(wait(seen(403, &out, json!({"message": "API rate limit exceeded"}))), Some(60));
-        let secondary = json!({"message": "You have exceeded a secondary rate limit."});
-        assert_eq!(wait(seen(403, &[("x-ratelimit-remaining", "4000")], secondary)), None);
-        assert_eq!(wait(seen(429, &[("retry-after", "99999999999")], json!({}))), Some(LONGEST_WAIT));
-        for status in [500, 502, 503, 504, 408] {
-            assert!(matches!(seen(status, &[], Value::Null), Some(Error::Away { .. })), "{status}");
-        }
-        for status in [301, 307, 401, 403, 404] {
-            assert!(matches!(seen(status, &[], Value::Null), Some(Error::Denied { .. })), "{status}");
-        }
-        for status in [400, 405, 409, 422] {
-            assert!(matches!(seen(status, &[], Value::Null), Some(Error::Refused { .. })), "{status}");
-        }
-    }
-
-    #[test]
-    fn its_words_are_found_wherever_they_stand() {
-        let body = json!({"message": "Validation Failed", "errors": [{"message": "No commits between a and b"}, "x"]});
-        assert_eq!(message(&body), "Validation Failed; No commits between a and b; x");
-        assert_eq!(
-            message(&json!({"message": ["Another open merge request"]})),
-            "Another open merge request"
-        );
-        assert_eq!(message(&json!({"message": {"title": ["is too long"]}})), "title: is too long");
-        assert_eq!(message(&json!({"error": "insufficient_scope"})), "insufficient_scope");
-        assert_eq!(message(&Value::Null), "no reason given");
-    }
-
-    #[test]
-    fn pages_follow_each_other_at_the_same_address_only() {
-        let header = |name: &'static str, value: &str| {
-            let mut map = HeaderMap::new();
-            map.insert(name, value.parse().unwrap());
-            map
-        };
-        let link = header("link", "<https://h/a?page=1>; rel=\"prev\", <https://h/a?page=3>; rel=\"next\"");
-        assert_eq!(next_page(&link, "https://h/a").as_deref(), Some("https://h/a?page=3"));
-        assert_eq!(next_page(&header("link", "<https://h/a>; rel=\"prev\""), "https://h/a"), None);
-        let number = header("x-next-page", "2");
-        assert_eq!(
-            next_page(&number, "https://h/a?x=y&page=1&per_page=100").as_deref(),
-            Some("https://h/a?x=y&per_page=100&page=2")
-        );
-        assert_eq!(next_page(&header("x-next-page", ""), "https://h/a?x=y"), None);
-        assert_eq!(origin("https://h:8/a/b"), "https://h:8");
-        assert_ne!(origin("https://h.evil/a"), origin("https://h/a"));
-    }
-
-    #[test]
-    fn no_name_changes_the_path() {
-        assert_eq!(encoded("group/sub/name"), "group%2Fsub%2Fname");
-        assert_eq!(encoded("a b&c=?#é"), "a%20b%26c%3D%3F%23%C3%A9");
-    }
-}
+mod tests;

@@ -5,8 +5,11 @@
 //! happened it is looked for again. Whatever a call does is harmless to do twice.
 //!
 //! [`remote`] tells the forge from an address, [`token`] finds its token, `http` makes the calls, `github` and `gitlab` are the
-//! dialects, [`publish`] is the order of calls.
+//! dialects, [`publish`] is the order of calls. `draft` and `standing` are what a request can be, `feedback`, `said`
+//! and `checks` what comes back.
 
+mod checks;
+mod draft;
 mod error;
 mod feedback;
 mod github;
@@ -14,6 +17,8 @@ mod gitlab;
 mod http;
 pub mod publish;
 pub mod remote;
+mod said;
+mod standing;
 pub mod token;
 
 use std::path::{Path, PathBuf};
@@ -23,10 +28,12 @@ use acquit_core::definition::Definition;
 use acquit_core::delivery::Comment;
 use acquit_core::task::Task;
 
+pub use draft::Readiness;
 pub use error::Error;
 pub use feedback::done;
 pub(crate) use remote::web_host;
 pub use remote::{Address, Located, Place, Transport, locate};
+pub use standing::{Standing, Which, standing};
 pub use token::Token;
 
 use crate::git::{Direction, Source};
@@ -40,8 +47,14 @@ pub struct Request {
     pub number: u64,
     /// Its page.
     pub url: String,
+    /// Its title.
+    pub title: String,
     /// Its text.
     pub body: String,
+    /// What became of it.
+    pub standing: Standing,
+    /// Whether it may be merged as it is.
+    pub readiness: Readiness,
     /// The commit that its branch is at, if the forge says.
     pub head: Option<String>,
     /// The labels that it has.
@@ -62,7 +75,7 @@ pub struct Wanted<'a> {
     /// Its title.
     pub title: &'a str,
     /// Whether it is a draft when it is made.
-    pub draft: bool,
+    pub readiness: Readiness,
     /// Whether it is merged as one commit.
     pub squash: bool,
     /// Labels that it is to have.
@@ -84,14 +97,20 @@ pub enum Armed {
 
 /// What acquit needs of a forge. Each call is harmless to do twice, but for [`Forge::create`].
 pub trait Forge {
-    /// The open requests from a branch.
-    fn find(&self, wanted: &Wanted<'_>) -> Result<Vec<Request>, Error>;
+    /// The requests from a branch.
+    fn find(&self, branch: &str, which: Which) -> Result<Vec<Request>, Error>;
+
+    /// What became of a request.
+    fn standing(&self, number: u64) -> Result<Standing, Error>;
 
     /// Makes one.
     fn create(&self, wanted: &Wanted<'_>, body: &str) -> Result<Request, Error>;
 
     /// Gives it another text, and the labels that it lacks.
     fn update(&self, request: &Request, wanted: &Wanted<'_>, body: &str) -> Result<(), Error>;
+
+    /// Makes it a draft, or no draft any more; nothing happens if it is that. Gives what the forge did not accept, in words.
+    fn turn(&self, request: &Request, to: Readiness) -> Result<Vec<String>, Error>;
 
     /// Asks reviewers and assigns people. Gives what the forge did not accept, in words.
     fn invite(&self, request: &Request, wanted: &Wanted<'_>) -> Result<Vec<String>, Error>;
@@ -121,6 +140,7 @@ pub fn open<'w>(
         headers,
         ca: ca.as_deref(),
         proxy: settings.proxy.as_deref(),
+        limit: http::CALL,
         now: world.now,
         environment: &world.environment,
     };
@@ -149,7 +169,7 @@ pub fn of(world: &World, settings: &Settings, source: &Source) -> Result<Located
     locate(settings, upstream.as_deref(), push.as_deref())
 }
 
-/// What was said about a task's open request by people who may write to the project, and which of its checks failed.
+/// What is new about a task's open request: said by people who may write to the project, and checks that failed.
 pub fn feedback(world: &World, task: &Task, definition: &Definition) -> Result<Vec<Comment>, Error> {
     let Some(request) = task.request() else { return Ok(Vec::new()) };
     let settings = &definition.config.forge;
@@ -164,6 +184,10 @@ pub fn feedback(world: &World, task: &Task, definition: &Definition) -> Result<V
     let token = token::find(world, &definition.config, &place)?;
     let ca = settings.ca.as_deref().and_then(|ca| file(world, ca));
     let mut comments = open(world, settings, &place, token.as_ref(), &ca)?.feedback(request.number)?;
+    let taken: Vec<&str> =
+        task.conversation.iter().filter_map(|one| Some(one.origin.as_ref()?.id.as_str())).collect();
+    comments.retain(|comment| !taken.contains(&comment.id.as_str()));
+    comments.truncate(feedback::MOST);
     if let Some(token) = &token {
         let redactor = Redactor::default().with(std::slice::from_ref(&token.secret));
         for comment in &mut comments {

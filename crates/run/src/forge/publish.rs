@@ -3,7 +3,7 @@
 use acquit_core::delivery::{LIMIT, Marker, Whose};
 
 use super::error::Error;
-use super::{Armed, Forge, Request, Wanted};
+use super::{Armed, Forge, Readiness, Request, Wanted, Which};
 
 /// What is to be published.
 #[derive(Clone, Debug)]
@@ -16,10 +16,21 @@ pub struct Publication<'a> {
     pub marker: &'a Marker,
     /// The commit that its branch is at.
     pub commit: &'a str,
+    /// Whether it becomes a draft, or stops being one.
+    pub turn: Turn,
     /// Whether people are asked: once, when the request is new.
     pub invite: Invite,
     /// Whether the forge is told to merge by itself.
     pub auto_merge: bool,
+}
+
+/// Whether a request that is there becomes a draft, or stops being one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It becomes this.
+    To(Readiness),
+    /// It stays what people made of it.
+    Not,
 }
 
 /// Whether reviewers and assignees are asked.
@@ -71,6 +82,9 @@ pub fn publish(forge: &dyn Forge, publication: &Publication<'_>) -> Result<Publi
     let body = if body.chars().count() > LIMIT { request.body.clone() } else { body };
     forge.update(&request, wanted, &body)?;
     let mut remarks = Vec::new();
+    if let Turn::To(readiness) = publication.turn {
+        remarks.extend(forge.turn(&request, readiness)?);
+    }
     if publication.invite == Invite::Now {
         remarks.extend(forge.invite(&request, wanted)?);
     }
@@ -84,7 +98,7 @@ pub fn publish(forge: &dyn Forge, publication: &Publication<'_>) -> Result<Publi
 
 /// The task's own request, if there is one: that with its mark, or one that a person made for its branch.
 fn own(forge: &dyn Forge, publication: &Publication<'_>) -> Result<Option<Request>, Error> {
-    let found = forge.find(&publication.wanted)?;
+    let found = forge.find(publication.wanted.branch, Which::Open)?;
     let whose = |request: &Request| publication.marker.whose(&request.body);
     if let Some(request) = found.iter().find(|request| whose(request) == Whose::Ours) {
         return Ok(Some(request.clone()));

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::login::Login;
 use super::{CommitId, Error, Identity};
 use crate::process::{self, Exit, Guard, Spawner};
 
@@ -80,6 +81,7 @@ impl Git {
             time_limit: self.time_limit,
             directory: PathBuf::from("/"),
             helpers: Helpers::No,
+            login: None,
         }
     }
 }
@@ -97,6 +99,7 @@ pub struct Call {
     time_limit: Duration,
     directory: PathBuf,
     helpers: Helpers,
+    login: Option<Login>,
 }
 
 /// Whether the helpers that a configuration names for logging in are run.
@@ -180,6 +183,13 @@ impl Call {
         self
     }
 
+    /// Gives it a login for whatever asks for one.
+    #[must_use]
+    pub(super) fn login(mut self, login: Login) -> Self {
+        self.login = Some(login);
+        self
+    }
+
     /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
@@ -248,6 +258,12 @@ impl Call {
             args.push("-c".into());
             args.push(setting);
         }
+        // Held open until the call is over.
+        let login = self.login.as_ref().map(Login::hand_over).transpose().map_err(Error::Start)?;
+        if let Some((setting, _)) = &login {
+            args.push("-c".into());
+            args.push(setting.clone());
+        }
         args.extend(self.place);
         args.push(self.verb.clone().into());
         args.extend(self.args);
@@ -271,6 +287,7 @@ impl Call {
             guard: Guard::Trusted,
         };
         let captured = self.git.spawner.capture(&call).map_err(Error::Start)?;
+        drop(login);
         let verb = self.verb;
         let code = match captured.exit {
             Exit::Code(code) => Some(code),

@@ -11,6 +11,7 @@ mod error;
 mod fate;
 mod id;
 mod identity;
+mod login;
 mod mirror;
 mod push;
 mod sign;

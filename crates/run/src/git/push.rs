@@ -1,18 +1,15 @@
 //! Pushing to a remote, with a lease: the branch moves only if it is where it was seen, and nobody's work is overwritten.
 //!
-//! Git asks nobody anything here. A token reaches it through a variable and a helper that is a line of shell without the token
-//! in it, so that it stands in no argument; SSH runs in batch mode. Only the one protocol of the address is allowed, and a
+//! Git asks nobody anything here. A token reaches it through a file in memory that it inherits ([`Login`]), so that it stands in no
+//! argument, no variable and on no disk; SSH runs in batch mode. Only the one protocol of the address is allowed, and a
 //! redirect is not followed. What a push sends is named by its commit; hooks do not run.
 
 use std::ffi::OsString;
 use std::path::Path;
 
+use super::login::Login;
 use super::{Call, CommitId, Error, Git, Source, global_config};
 use crate::secrets::Secret;
-
-/// Tells git the login that two variables hold, when it asks for one.
-const HELPER: &str = "credential.helper=!f() { test \"$1\" = get && \
-    printf 'username=%s\\npassword=%s\\n' \"$ACQUIT_PUSH_USER\" \"$ACQUIT_PUSH_TOKEN\"; }; f";
 
 /// Asks nothing, neither for a password nor whether a host is the right one; lends the user's keys to nobody; and gives up on a host
 /// that does not answer, at once or in the middle.
@@ -67,8 +64,27 @@ pub enum Pushed {
 pub enum Trouble {
     /// The login is not accepted, or may not do this.
     Login,
+    /// Its certificate is not trusted.
+    Certificate,
+    /// It says that it is somewhere else now.
+    Redirected,
     /// Anything else: it may pass.
     Away,
+}
+
+impl Trouble {
+    /// What a person can do about it, where that is the same whatever was to be done with the remote.
+    pub fn hint(self) -> Option<&'static str> {
+        match self {
+            Self::Certificate => {
+                Some("If the forge has an authority of its own, name the file of that as `ca` in [forge]")
+            }
+            Self::Redirected => Some(
+                "The project has moved, and a token is not sent after it: give the remote its new address",
+            ),
+            Self::Login | Self::Away => None,
+        }
+    }
 }
 
 /// What a complaint of git about a remote means.
@@ -87,8 +103,20 @@ pub fn meaning(stderr: &str) -> Trouble {
         "you are not allowed",
         "unable to get password",
     ];
+    const CERTIFICATE: [&str; 3] =
+        ["ssl certificate problem", "server certificate verification failed", "sslcainfo"];
+    const REDIRECTED: [&str; 5] = ["error: 301", "error: 302", "error: 303", "error: 307", "error: 308"];
     let lower = stderr.to_lowercase();
-    if LOGIN.iter().any(|sign| lower.contains(sign)) { Trouble::Login } else { Trouble::Away }
+    let has = |signs: &[&str]| signs.iter().any(|sign| lower.contains(sign));
+    if has(&CERTIFICATE) {
+        Trouble::Certificate
+    } else if has(&REDIRECTED) {
+        Trouble::Redirected
+    } else if has(&LOGIN) {
+        Trouble::Login
+    } else {
+        Trouble::Away
+    }
 }
 
 impl Call {
@@ -112,10 +140,7 @@ impl Call {
         }
         match &way.access {
             Access::Open => call,
-            Access::Token { user, token } => {
-                let (_, value) = token.variable();
-                call.set(HELPER).env("ACQUIT_PUSH_USER", *user).env("ACQUIT_PUSH_TOKEN", value)
-            }
+            Access::Token { user, token } => call.login(Login::new(user, token)),
             Access::Ssh { command, variables } => {
                 let mut line = OsString::from("core.sshCommand=");
                 line.push(command.clone().unwrap_or_else(|| "ssh".into()));
@@ -257,6 +282,22 @@ mod tests {
             "ERROR: Repository not found.",
         ] {
             assert_eq!(meaning(words), Trouble::Login, "{words}");
+        }
+        for (words, trouble) in [
+            (
+                "fatal: unable to access 'https://x/': SSL certificate problem: unable to get local issuer certificate",
+                Trouble::Certificate,
+            ),
+            (
+                "fatal: unable to access 'https://x/': server certificate verification failed. CAfile: none CRLfile: none",
+                Trouble::Certificate,
+            ),
+            (
+                "fatal: unable to access 'https://x/': The requested URL returned error: 301",
+                Trouble::Redirected,
+            ),
+        ] {
+            assert_eq!(meaning(words), trouble, "{words}");
         }
         for words in [
             "fatal: unable to access 'https://x/': Could not resolve host: x",

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::graphql::{self, Asked};
 use super::state::{Call, Pull, Remark, State};
-use super::{Reply, page};
+use super::{Reply, lock, page};
 
 /// The longest text of a pull request.
 const LONGEST: usize = 65_536;
@@ -12,7 +13,7 @@ pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
     let parts = call.parts();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     if let ["api", "graphql"] = parts[..] {
-        return graphql(call, state);
+        return by_graphql(call, state);
     }
     let ["repos", owner, name, ref rest @ ..] = parts[..] else { return Reply::message(404, "Not Found") };
     let project = format!("{owner}/{name}");
@@ -24,10 +25,10 @@ pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
         ("POST", ["pulls"]) => create(call, state, &project),
         ("GET", ["issues", number, "comments"]) => {
             let pull = number.parse().ok().and_then(|number| state.pull(&project, number));
-            let remarks = pull.map(|pull| pull.remarks.clone()).unwrap_or_default();
-            page(call, remarks.iter().filter(|one| one.place.is_none()).map(comment).collect())
+            let Some(pull) = pull.cloned() else { return Reply::message(404, "Not Found") };
+            let plain = |one: &&Remark| one.place.is_none() && one.review.is_none();
+            page(call, pull.remarks.iter().filter(plain).map(|one| comment(call, &pull, one)).collect())
         }
-        ("GET", ["pulls", _, "reviews"]) => page(call, Vec::new()),
         (method, ["pulls" | "issues", number, rest @ ..]) => {
             let Some(number) = number.parse().ok().filter(|number| state.pull(&project, *number).is_some())
             else {
@@ -35,19 +36,46 @@ pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
             };
             one(call, state, &project, number, method, rest)
         }
-        ("GET", ["commits", sha, "check-runs"]) => {
-            let runs: Vec<Value> = state
+        ("GET", ["collaborators", name, "permission"]) => {
+            if state.user_id(name).is_none() {
+                return Reply::message(404, "Not Found");
+            }
+            let mut remarks = state.pulls.iter().flat_map(|pull| &pull.remarks);
+            let reads = remarks.any(|remark| remark.author == *name && remark.reader);
+            Reply::new(200, json!({ "permission": if reads { "read" } else { "write" } }))
+        }
+        ("GET", ["commits", sha, kind @ ("check-runs" | "status")]) => {
+            let runs = state
                 .pulls
                 .iter()
                 .filter(|pull| call.shared.commit(&pull.source, &pull.head).as_deref() == Some(*sha))
-                .filter_map(|pull| pull.pipeline.as_ref())
-                .map(|how| {
-                    json!({ "id": 1, "name": "ci", "status": "completed", "conclusion": how,
-                    "output": { "title": "ci", "summary": "it is red" } })
-                })
-                .collect();
-            Reply::new(200, json!({ "total_count": runs.len(), "check_runs": runs }))
+                .filter_map(|pull| pull.pipeline.as_ref());
+            match *kind {
+                "check-runs" => {
+                    let runs: Vec<Value> = runs
+                        .filter(|how| how.as_str() != "error")
+                        .map(|how| {
+                            json!({ "id": 1, "name": "ci", "status": "completed", "conclusion": how,
+                            "output": { "title": "ci", "summary": "it is red", "annotations_count": 2 } })
+                        })
+                        .collect();
+                    Reply::new(200, json!({ "total_count": runs.len(), "check_runs": runs }))
+                }
+                // What reports its state the older way.
+                _ => {
+                    let one = |how: &String| json!({ "id": 1, "context": "old-ci", "state": how, "description": "red" });
+                    let states: Vec<Value> = runs.filter(|how| how.as_str() == "error").map(one).collect();
+                    Reply::new(200, json!({ "state": "failure", "statuses": states }))
+                }
+            }
         }
+        ("GET", ["check-runs", "1", "annotations"]) => page(
+            call,
+            vec![
+                json!({ "path": "log.txt", "start_line": 1, "annotation_level": "notice", "message": "hm" }),
+                json!({ "path": "log.txt", "start_line": 2, "annotation_level": "failure", "message": "no newline" }),
+            ],
+        ),
         _ => Reply::message(404, "Not Found"),
     }
 }
@@ -170,9 +198,17 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
             return Reply::new(201, shown(call, pull));
         }
         ("GET", ["comments"]) => {
-            let all: Vec<Value> =
-                pull.remarks.iter().filter(|one| one.place.is_some()).map(comment).collect();
-            return page(call, all);
+            let of_lines = pull.remarks.iter().filter(|one| one.place.is_some());
+            return page(call, of_lines.map(|one| comment(call, pull, one)).collect());
+        }
+        ("GET", ["reviews"]) => {
+            let reviews = pull.remarks.iter().filter_map(|one| Some((one, one.review.as_ref()?)));
+            let shown = reviews.map(|(one, review)| {
+                let mut shown = comment(call, pull, one);
+                shown["state"] = json!(review);
+                shown
+            });
+            return page(call, shown.collect());
         }
         ("POST", ["comments", id, "replies"]) => {
             let id: u64 = id.parse().unwrap_or(0);
@@ -185,9 +221,9 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
                 text: call.text("body").unwrap_or_default(),
                 place: Some(place),
                 answers: Some(id),
-                resolved: false,
+                ..Remark::default()
             };
-            let reply = Reply::new(201, comment(&remark));
+            let reply = Reply::new(201, comment(call, pull, &remark));
             pull.remarks.push(remark);
             return reply;
         }
@@ -197,44 +233,90 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
     Reply::new(200, shown(call, pull))
 }
 
-fn comment(remark: &Remark) -> Value {
+fn comment(call: &Call<'_>, pull: &Pull, remark: &Remark) -> Value {
     let (path, line) = remark.place.clone().unwrap_or_default();
     let association = if remark.trusted { "MEMBER" } else { "NONE" };
     json!({
         "id": remark.id,
+        "html_url": page_of(call, pull, remark),
         "body": remark.text,
         "path": path,
         "line": line,
         "in_reply_to_id": remark.answers,
-        "user": { "login": remark.author, "type": "User" },
+        "user": { "login": remark.author, "type": if remark.program { "Bot" } else { "User" } },
         "author_association": association,
     })
 }
 
-/// GraphQL, as far as it is asked for merging by itself.
-fn graphql(call: &Call<'_>, state: &mut State) -> Reply {
-    let error = |kind: &str, words: &str| {
-        Reply::new(200, json!({ "data": null, "errors": [{ "type": kind, "message": words }] }))
+/// The page of a comment.
+fn page_of(call: &Call<'_>, pull: &Pull, remark: &Remark) -> String {
+    let kind = if remark.place.is_some() { "discussion_r" } else { "issuecomment-" };
+    format!("{}/{}/pull/{}#{kind}{}", call.shared.public(), pull.project, pull.number, remark.id)
+}
+
+/// GraphQL, as far as it is needed for what REST has not.
+fn by_graphql(call: &Call<'_>, state: &mut State) -> Reply {
+    let error = |kind: Option<&str>, words: &str| {
+        let mut error = json!({ "message": words });
+        if let Some(kind) = kind {
+            error["type"] = json!(kind);
+        }
+        Reply::new(200, json!({ "data": null, "errors": [error] }))
     };
-    let variable = |name: &str| call.body["variables"][name].as_str().unwrap_or_default().to_owned();
-    if !call.text("query").unwrap_or_default().contains("enablePullRequestAutoMerge") {
-        return error("UNPROCESSABLE", "not known here");
+    let asked = match graphql::read(call.body) {
+        Ok(asked) => asked,
+        Err(words) => return error(None, &words),
+    };
+    if asked.root == "repository" {
+        let project = format!("{}/{}", asked.text("owner"), asked.text("name"));
+        let pull = asked.number("number").and_then(|number| state.pull(&project, number));
+        return match pull {
+            Some(pull) => Reply::new(200, threads(call, pull, &asked)),
+            None => error(Some("NOT_FOUND"), "Could not resolve to a PullRequest"),
+        };
     }
-    let (id, head) = (variable("id"), variable("head"));
+    let id = asked.text("pullRequestId");
     let Some(pull) = state.pulls.iter_mut().find(|pull| node(pull) == id) else {
-        return error("NOT_FOUND", "Could not resolve to a node with that global id");
+        return error(Some("NOT_FOUND"), "Could not resolve to a node with that global id");
     };
-    if call.shared.commit(&pull.source, &pull.head).as_deref() != Some(head.as_str()) {
-        return error("UNPROCESSABLE", "Head sha didn't match expectedHeadOid");
+    if pull.state != "open" {
+        return error(Some("UNPROCESSABLE"), "Pull request is closed");
     }
-    if pull.pipeline.is_none() {
-        return error("UNPROCESSABLE", "Pull request is in clean status");
+    match asked.root.as_str() {
+        "markPullRequestReadyForReview" => pull.draft = false,
+        "convertPullRequestToDraft" => pull.draft = true,
+        _ => {
+            let head = asked.text("expectedHeadOid");
+            if call.shared.commit(&pull.source, &pull.head).as_deref() != Some(head.as_str()) {
+                return error(Some("UNPROCESSABLE"), "Head sha didn't match expectedHeadOid");
+            }
+            if pull.pipeline.is_none() {
+                return error(Some("UNPROCESSABLE"), "Pull request is in clean status");
+            }
+            pull.auto_merge = Some(head);
+        }
     }
-    pull.auto_merge = Some(head);
-    Reply::new(
-        200,
-        json!({ "data": { "enablePullRequestAutoMerge": { "pullRequest": { "number": pull.number } } } }),
-    )
+    let shown = json!({ "number": pull.number, "isDraft": pull.draft });
+    Reply::new(200, json!({ "data": { asked.root: { "pullRequest": shown } } }))
+}
+
+/// A page of the threads of a request.
+fn threads(call: &Call<'_>, pull: &Pull, asked: &Asked) -> Value {
+    let roots = pull.remarks.iter().filter(|one| one.place.is_some() && one.answers.is_none());
+    let after: usize = asked.text("after").parse().unwrap_or(0);
+    let most = *lock(&call.shared.page);
+    let size = asked.number("first").and_then(|size| usize::try_from(size).ok()).unwrap_or(most).min(most);
+    let all: Vec<Value> = roots
+        .map(|one| {
+            let first = json!({ "url": page_of(call, pull, one) });
+            json!({ "isResolved": one.resolved, "comments": { "nodes": [first] } })
+        })
+        .collect();
+    let end = (after + size).min(all.len());
+    let page = json!({ "hasNextPage": end < all.len(), "endCursor": end.to_string() });
+    let nodes = all.get(after..end).unwrap_or_default();
+    let threads = json!({ "pageInfo": page, "nodes": nodes });
+    json!({ "data": { "repository": { "pullRequest": { "reviewThreads": threads } } } })
 }
 
 fn node(pull: &Pull) -> String {
@@ -246,7 +328,7 @@ fn labels(pull: &Pull) -> Value {
 }
 
 fn shown(call: &Call<'_>, pull: &Pull) -> Value {
-    let url = format!("http://{}/{}/pull/{}", call.shared.address, pull.project, pull.number);
+    let url = format!("{}/{}/pull/{}", call.shared.public(), pull.project, pull.number);
     json!({
         "number": pull.number,
         "html_url": url,
@@ -254,6 +336,7 @@ fn shown(call: &Call<'_>, pull: &Pull) -> Value {
         "title": pull.title,
         "body": pull.body,
         "state": if pull.state == "open" { "open" } else { "closed" },
+        "merged_at": (pull.state == "merged").then_some("2026-01-01T00:00:00Z"),
         "draft": pull.draft,
         "labels": labels(pull),
         "head": { "ref": pull.head, "sha": call.shared.commit(&pull.source, &pull.head) },

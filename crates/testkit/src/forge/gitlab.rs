@@ -5,9 +5,85 @@ use serde_json::{Value, json};
 use super::state::{Call, Pull, Remark, State};
 use super::{Reply, page};
 
+/// What can be asked in the query and in the body of calls, as GitLab documents it. It would not say so, but do something else than
+/// what was meant, if it does not know a word.
+const KNOWN: &[(&str, &str, &[&str])] = &[
+    ("GET", "users", &["username"]),
+    ("GET", "merge_requests", &["state", "source_branch", "target_branch", "page", "per_page"]),
+    (
+        "POST",
+        "merge_requests",
+        &[
+            "source_branch",
+            "target_branch",
+            "title",
+            "description",
+            "squash",
+            "remove_source_branch",
+            "labels",
+            "target_project_id",
+            "assignee_ids",
+            "reviewer_ids",
+            "allow_collaboration",
+        ],
+    ),
+    (
+        "PUT",
+        "merge_requests/*",
+        &[
+            "title",
+            "description",
+            "add_labels",
+            "remove_labels",
+            "assignee_ids",
+            "reviewer_ids",
+            "squash",
+            "state_event",
+        ],
+    ),
+    (
+        "PUT",
+        "merge_requests/*/merge",
+        &[
+            "auto_merge",
+            "merge_when_pipeline_succeeds",
+            "squash",
+            "sha",
+            "should_remove_source_branch",
+            "squash_commit_message",
+            "merge_commit_message",
+        ],
+    ),
+    ("GET", "merge_requests/*", &["include_diverged_commits_count", "include_rebase_in_progress"]),
+    ("GET", "merge_requests/*/discussions", &["page", "per_page"]),
+    ("GET", "merge_requests/*/discussions/*", &[]),
+    ("POST", "merge_requests/*/discussions/*/notes", &["body"]),
+    ("GET", "members/all/*", &[]),
+    ("GET", "pipelines/*/jobs", &["scope[]", "include_retried", "page", "per_page"]),
+];
+
+/// A word of a call that GitLab does not know there.
+fn unknown(call: &Call<'_>, parts: &[&str]) -> Option<String> {
+    let place = match parts {
+        ["projects", _, rest @ ..] => rest,
+        other => other,
+    };
+    let fits = |pattern: &str| {
+        let pattern: Vec<&str> = pattern.split('/').collect();
+        pattern.len() == place.len()
+            && pattern.iter().zip(place).all(|(part, given)| *part == "*" || part == given)
+    };
+    let (_, _, known) = KNOWN.iter().find(|(method, pattern, _)| *method == call.method && fits(pattern))?;
+    let body = call.body.as_object().into_iter().flatten().map(|(key, _)| key.clone());
+    call.query_keys().into_iter().chain(body).find(|key| !known.contains(&key.as_str()))
+}
+
 pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
     let parts = call.parts();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    if let Some(key) = unknown(call, &parts) {
+        return Reply::new(400, json!({ "error": format!("{key} is not known here") }));
+    }
     if let ["users"] = parts[..] {
         let name = call.query("username").unwrap_or_default();
         let found = state.user_id(&name).map(|id| json!({ "id": id, "username": name }));
@@ -31,14 +107,20 @@ pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
                 state.pulls.iter().filter(fits).map(|pull| shown(call, state, pull)).collect();
             page(call, found)
         }
+        ("GET", ["pipelines", "7", "jobs"]) => {
+            let job = json!({ "id": 1, "name": "unit", "stage": "test", "failure_reason": "script_failure" });
+            page(call, vec![job])
+        }
         ("POST", ["merge_requests"]) => create(call, state, &project),
         ("GET", ["members", "all", user]) => {
             let name = user.parse().ok().and_then(|id| state.user_of(id)).unwrap_or_default();
             let mut remarks = state.pulls.iter().flat_map(|pull| &pull.remarks);
-            if remarks.any(|remark| remark.author == name && remark.trusted) {
-                Reply::new(200, json!({ "username": name, "access_level": 30 }))
-            } else {
-                Reply::message(404, "404 Not found")
+            match remarks.find(|remark| remark.author == name && remark.trusted) {
+                Some(one) => {
+                    let level = if one.reader { 20 } else { 30 };
+                    Reply::new(200, json!({ "username": name, "access_level": level }))
+                }
+                None => Reply::message(404, "404 Not found"),
             }
         }
         (method, ["merge_requests", number, rest @ ..]) => {
@@ -84,7 +166,7 @@ fn create(call: &Call<'_>, state: &mut State, source: &str) -> Reply {
             format!("Another open merge request already exists for this source branch: !{}", pull.number);
         return Reply::new(409, json!({ "message": [words] }));
     }
-    let draft = title.starts_with("Draft: ");
+    let draft = is_draft(&title);
     let pull = Pull {
         number: state.next_number(&project),
         project,
@@ -103,6 +185,12 @@ fn create(call: &Call<'_>, state: &mut State, source: &str) -> Reply {
     let reply = Reply::new(201, shown(call, state, &pull));
     state.pulls.push(pull);
     reply
+}
+
+/// It is a draft whose title says so.
+fn is_draft(title: &str) -> bool {
+    let title = title.to_ascii_lowercase();
+    ["draft:", "[draft]", "(draft)", "draft "].iter().any(|mark| title.trim_start().starts_with(mark))
 }
 
 fn names(list: &str) -> Vec<String> {
@@ -129,6 +217,10 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
                 pull.body = text;
             }
             if let Some(text) = call.text("title") {
+                if text.trim().is_empty() {
+                    return Reply::new(400, json!({ "message": { "title": ["can't be blank"] } }));
+                }
+                pull.draft = is_draft(&text);
                 pull.title = text;
             }
             for label in names(&call.text("add_labels").unwrap_or_default()) {
@@ -171,9 +263,8 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
                 author: call.user.to_owned(),
                 trusted: true,
                 text: call.text("body").unwrap_or_default(),
-                place: None,
                 answers: id.trim_start_matches('d').parse().ok(),
-                resolved: false,
+                ..Remark::default()
             };
             pull.remarks.push(remark);
             return Reply::new(201, json!({}));
@@ -211,8 +302,9 @@ fn shown(call: &Call<'_>, state: &State, pull: &Pull) -> Value {
     json!({
         "iid": pull.number,
         "id": 1_000 + pull.number,
-        "web_url": format!("http://{}/{}/-/merge_requests/{}", call.shared.address, pull.project, pull.number),
+        "web_url": format!("{}/{}/-/merge_requests/{}", call.shared.public(), pull.project, pull.number),
         "title": pull.title,
+        "draft": pull.draft,
         "description": pull.body,
         "state": if pull.state == "open" { "opened" } else { pull.state.as_str() },
         "source_branch": pull.head,
@@ -223,6 +315,8 @@ fn shown(call: &Call<'_>, state: &State, pull: &Pull) -> Value {
         "sha": head,
         "squash": pull.squash,
         "merge_when_pipeline_succeeds": pull.auto_merge.is_some(),
-        "head_pipeline": pull.pipeline.as_ref().map(|status| json!({ "status": status, "sha": head })),
+        "head_pipeline": pull.pipeline.as_ref().map(|status| {
+            json!({ "id": 7, "project_id": state.project_id(&pull.source), "status": status, "sha": head })
+        }),
     })
 }

@@ -8,7 +8,9 @@
 mod backend;
 mod github;
 mod gitlab;
+pub mod graphql;
 mod state;
+pub mod tls;
 
 #[cfg(test)]
 mod tests;
@@ -67,6 +69,8 @@ pub enum Fault {
     Limit(u64),
     /// It takes so long.
     Slow(Duration),
+    /// It says with this status that the project is at another host.
+    Moved(u16),
 }
 
 /// A call of the API as it came, without its token.
@@ -109,9 +113,14 @@ pub struct Forge {
 struct Shared {
     dialect: Dialect,
     root: TempDir,
-    address: SocketAddr,
     state: Mutex<State>,
     faults: Mutex<Vec<(String, String, Fault)>>,
+    /// What it calls itself in what it answers: scheme, host and port.
+    public: Mutex<String>,
+    /// How long pages may be.
+    page: Mutex<usize>,
+    /// What happens while somebody pushes.
+    pushed: Mutex<Option<Box<dyn Fn() + Send>>>,
     calls: Mutex<Vec<Called>>,
     ended: Mutex<bool>,
     ending: Condvar,
@@ -126,9 +135,11 @@ impl Forge {
         let shared = Arc::new(Shared {
             dialect,
             root,
-            address,
             state: Mutex::default(),
             faults: Mutex::default(),
+            public: Mutex::new(format!("http://{address}")),
+            page: Mutex::new(PAGE),
+            pushed: Mutex::default(),
             calls: Mutex::default(),
             ended: Mutex::new(false),
             ending: Condvar::new(),
@@ -146,14 +157,23 @@ impl Forge {
         Self { address, shared, listener: Some(listener) }
     }
 
+    /// The same behind TLS, under this name. Gives the port.
+    pub fn start_secure(dialect: Dialect, name: &str) -> (Self, u16) {
+        let forge = Self::start(dialect);
+        let port = tls::front(forge.address);
+        *lock(&forge.shared.public) = format!("https://{name}:{port}");
+        (forge, port)
+    }
+
     /// The address of its API.
     pub fn api(&self) -> String {
-        format!("http://{}{}", self.address, self.shared.prefix())
+        format!("{}{}", self.shared.public(), self.shared.prefix())
     }
 
     /// Host and port.
     pub fn host(&self) -> String {
-        self.address.to_string()
+        let public = self.shared.public();
+        public.split_once("://").map_or(public.clone(), |(_, host)| host.to_owned())
     }
 
     /// Where it listens.
@@ -179,7 +199,7 @@ impl Forge {
 
     /// The address that git pushes to.
     pub fn url(&self, project: &str) -> String {
-        format!("http://{}/{project}.git", self.address)
+        format!("{}/{project}.git", self.shared.public())
     }
 
     /// The bare repository of a project.
@@ -221,6 +241,16 @@ impl Forge {
         lock(&self.shared.faults).push((method.to_owned(), path.to_owned(), fault));
     }
 
+    /// Does this while a push waits for its answer.
+    pub fn when_pushed(&self, does: impl Fn() + Send + 'static) {
+        *lock(&self.shared.pushed) = Some(Box::new(does));
+    }
+
+    /// Lets pages be as long as those of real forges, where a test has so many entries.
+    pub fn pages_of(&self, length: usize) {
+        *lock(&self.shared.page) = length;
+    }
+
     /// All requests, open or not, oldest first.
     pub fn pulls(&self) -> Vec<Pull> {
         lock(&self.shared.state).pulls.clone()
@@ -255,6 +285,10 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Shared {
+    fn public(&self) -> String {
+        lock(&self.public).clone()
+    }
+
     fn prefix(&self) -> &'static str {
         match self.dialect {
             Dialect::GitHub => "/api/v3",
@@ -278,7 +312,18 @@ impl Shared {
         let _ = stream.set_write_timeout(Some(PATIENCE));
         let Ok(raw) = http::read(stream) else { return };
         if !raw.path.starts_with("/api/") {
+            if let Some(Fault::Moved(status)) = self.fault(&raw.method, &raw.path) {
+                let to = ("location".to_owned(), format!("http://elsewhere.invalid{}", raw.path));
+                let _ = http::whole(stream, status, &[to], &Value::Null);
+                return;
+            }
             let user = self.basic(&raw);
+            if raw.method == "POST"
+                && raw.path.ends_with("git-receive-pack")
+                && let Some(does) = &*lock(&self.pushed)
+            {
+                does();
+            }
             let _ = backend::serve(self.root.path(), &raw, user, stream);
             return;
         }
@@ -290,6 +335,13 @@ impl Shared {
             Some(Fault::Limit(seconds)) => {
                 let mut reply = Reply::message(429, "API rate limit exceeded");
                 reply.headers.push(("retry-after".to_owned(), seconds.to_string()));
+                reply
+            }
+            Some(Fault::Moved(status)) => {
+                let mut reply = Reply::message(status, "Moved Permanently");
+                reply
+                    .headers
+                    .push(("location".to_owned(), "http://elsewhere.invalid/repositories/1".to_owned()));
                 reply
             }
             Some(Fault::Slow(length)) => {
@@ -364,7 +416,7 @@ pub(crate) fn page(call: &state::Call<'_>, all: Vec<Value>) -> Reply {
     let number = |key: &str, usual: usize| {
         call.query(key).and_then(|value| value.parse::<usize>().ok()).unwrap_or(usual).max(1)
     };
-    let (size, page) = (number("per_page", 30).min(PAGE), number("page", 1));
+    let (size, page) = (number("per_page", 30).min(*lock(&call.shared.page)), number("page", 1));
     let more = all.len() > size * page;
     let list: Vec<Value> = all.into_iter().skip(size * (page - 1)).take(size).collect();
     let mut reply = Reply::new(200, Value::Array(list));
@@ -373,7 +425,7 @@ pub(crate) fn page(call: &state::Call<'_>, all: Vec<Value>) -> Reply {
             Dialect::GitHub => {
                 let (path, query) = call.path.split_once('?').unwrap_or((call.path, ""));
                 let rest: Vec<&str> = query.split('&').filter(|part| !part.starts_with("page=")).collect();
-                let base = format!("http://{}{}", call.shared.address, call.shared.prefix());
+                let base = format!("{}{}", call.shared.public(), call.shared.prefix());
                 let link = format!("<{base}{path}?{}&page={}>; rel=\"next\"", rest.join("&"), page + 1);
                 reply.headers.push(("link".to_owned(), link));
             }

@@ -61,6 +61,12 @@ pub struct Remark {
     pub answers: Option<u64>,
     /// Whether what it is about is settled.
     pub resolved: bool,
+    /// Whether they belong to the project and may only read there.
+    pub reader: bool,
+    /// Whether a program said it.
+    pub program: bool,
+    /// The verdict that it is the text of: `CHANGES_REQUESTED`, `APPROVED`.
+    pub review: Option<String>,
 }
 
 #[derive(Default)]
@@ -137,6 +143,17 @@ impl Call<'_> {
         let query = self.path.split_once('?')?.1;
         let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.find(|(known, _)| *known == key).map(|(_, value)| decoded(value))
+    }
+
+    /// The keys of the query, decoded.
+    pub(super) fn query_keys(&self) -> Vec<String> {
+        let query = self.path.split_once('?').map(|(_, query)| query).unwrap_or_default();
+        query
+            .split('&')
+            .filter_map(|pair| pair.split('=').next())
+            .filter(|key| !key.is_empty())
+            .map(decoded)
+            .collect()
     }
 
     /// A text of the body.

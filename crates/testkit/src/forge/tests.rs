@@ -65,6 +65,9 @@ fn gitlab_keeps_its_rules() {
     assert_eq!(status("nobody", &asked("work")), 401);
     assert_eq!(status("reader-token", &asked("work")), 403);
     assert_eq!(status("writer-token", &asked("missing")), 400);
+    let odd = json!({ "title": "t", "source_branch": "work", "target_branch": "main", "draft": true });
+    assert_eq!(status("writer-token", &odd), 400, "no such word");
+    assert_eq!(call(&forge, "writer-token", "GET", &format!("{path}?stat=opened"), &Value::Null).0, 400);
     assert_eq!(status("writer-token", &asked("work")), 201);
     assert_eq!(status("writer-token", &asked("work")), 409);
     forge.edit(1, |pull| pull.pipeline = None);

@@ -25,8 +25,8 @@ use acquit_core::workflow::Commits;
 use super::super::desk::Desk;
 use super::super::work::{Done, Job, Moved, Proof, by_harness};
 use super::super::{Trouble, guard, span};
-use crate::forge::publish::{Invite, Made, Publication, Published, publish};
-use crate::forge::{self, Located, Place, Token, Transport, Wanted};
+use crate::forge::publish::{Invite, Made, Publication, Published, Turn, publish};
+use crate::forge::{self, Located, Place, Readiness, Standing, Token, Transport, Wanted};
 use crate::git::{self, Access, CommitId, PushWay};
 use crate::workspace::{Locked, Sent};
 
@@ -80,8 +80,20 @@ pub(super) fn perform(
     let from = job.base();
     guard::before_publishing(desk, workspace, &from, &commit)?;
 
-    beat(desk)?;
     let ca = forge.ca.as_deref().and_then(|ca| forge::file(desk.world, ca));
+    let way = forge::open(desk.world, forge, &place, Some(&token), &ca)
+        .map_err(|error| trouble(desk, job, &place, Some(&token), error))?;
+    let known = match job.task.request().filter(|request| request.project == place.project) {
+        None => None,
+        Some(known) => match way.standing(known.number) {
+            Ok(Standing::Open) => Some(known),
+            // What comes after it needs a request of its own.
+            Ok(Standing::Merged) => None,
+            Ok(Standing::Closed) => return Err(Trouble::failed(kind::DELIVERY, closed(&known.url))),
+            Err(error) => return Err(trouble(desk, job, &place, Some(&token), error)),
+        },
+    };
+    beat(desk)?;
     let moved = push(desk, job, workspace, &place, &token, ca.as_deref(), &commit)?;
     beat(desk)?;
     let (title, labels) = title(desk, job, &settings)?;
@@ -97,13 +109,12 @@ pub(super) fn perform(
         marker: &marker,
     };
     let part = desk.redactor.text(&delivery::body(&account));
-    let known = job.task.request().filter(|request| request.project == place.project);
     let publication = Publication {
         wanted: Wanted {
             branch: &job.task.seed.branch,
             base,
             title: &title,
-            draft: settings.draft.unwrap_or(false),
+            readiness: Readiness::wanted(settings.draft.unwrap_or(false)),
             squash: settings.squash.unwrap_or(true),
             labels: &labels,
             reviewers: settings.reviewers.as_deref().unwrap_or_default(),
@@ -112,13 +123,19 @@ pub(super) fn perform(
         part: &part,
         marker: &marker,
         commit: commit.as_str(),
+        // Only what the workflow now wants otherwise than before is changed: what a person made of it since stays.
+        turn: match settings.draft {
+            Some(draft) if known.is_none_or(|known| known.draft != Some(draft)) => {
+                Turn::To(Readiness::wanted(draft))
+            }
+            Some(_) | None => Turn::Not,
+        },
         // A request that is known was whole when it came to be known; whoever was asked then is not asked again.
         invite: if known.is_some() { Invite::Before } else { Invite::Now },
         auto_merge: settings.auto_merge.unwrap_or(false),
     };
-    let way = forge::open(desk.world, forge, &place, Some(&token), &ca)
-        .map_err(|error| trouble(desk, job, &place, Some(&token), error))?;
     let mut published = publish(way.as_ref(), &publication);
+    let known_draft = known.and_then(|request| request.draft);
     let mut answered = known.map(|request| request.answered.clone()).unwrap_or_default();
     if let (Ok(published), Some(known)) = (&mut published, known)
         && known.commit != commit.as_str()
@@ -146,6 +163,7 @@ pub(super) fn perform(
             number: published.request.number,
             project: place.project.clone(),
             commit: commit.to_string(),
+            draft: settings.draft.or(known_draft),
             answered,
         }),
     ];
@@ -396,6 +414,10 @@ fn away(
         git::Error::TimedOut { .. } => held(job, None, words),
         git::Error::Failed { stderr, .. } => match git::meaning(stderr) {
             git::Trouble::Away => held(job, None, words),
+            trouble @ (git::Trouble::Certificate | git::Trouble::Redirected) => {
+                let how = trouble.hint().unwrap_or_default();
+                Trouble::failed(kind::DELIVERY, format!("{words}. {how}"))
+            }
             git::Trouble::Login => {
                 let how = match place.push.transport {
                     Transport::Ssh => {
@@ -418,6 +440,14 @@ fn held(job: &Job<'_>, wait: Option<Duration>, reason: String) -> Trouble {
     let before = job.task.spent.get(kind::FORGE).copied().unwrap_or(0);
     let wait = wait.unwrap_or_else(|| (FIRST * 2u32.saturating_pow(before.min(16))).min(LONGEST));
     Trouble::Leg(Ending::Held { kind: Name::literal(kind::FORGE), wait: span(wait), reason })
+}
+
+/// What is asked of a person who closed the task's request: another one would be asking again for what they refused.
+fn closed(url: &str) -> String {
+    format!(
+        "the request {url} was closed without being merged. Nothing was pushed, and no other request was made. Reopen it and let the \
+         task go on, or cancel the task"
+    )
 }
 
 /// What a token must be allowed.

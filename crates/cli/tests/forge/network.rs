@@ -1,0 +1,110 @@
+//! The way to a forge: encrypted, by an authority of its own, through a proxy, and never to where a redirect leads.
+
+use acquit_core::leg::Ending;
+use acquit_core::task::State;
+use acquit_testkit::forge::{Dialect, Fault, Forge, tls};
+use acquit_testkit::repo;
+
+use crate::common::read;
+use crate::world::{TOKEN, WORKFLOW, World};
+
+/// A world whose forge is reached by TLS under this name. `settings` may name `@CA@` and `@PROXY@`.
+fn secure(dialect: Dialect, name: &str, settings: &str) -> (World, tls::Proxy) {
+    let (forge, port) = Forge::start_secure(dialect, name);
+    let proxy = tls::Proxy::start(port);
+    let world = World::at(forge, dialect, WORKFLOW, "");
+    let ca = world.sandbox.place("ca.pem");
+    repo::write(&ca, tls::CA);
+    let settings = settings.replace("@CA@", &ca.to_string_lossy()).replace("@PROXY@", &proxy.url);
+    let text = read(&world.sandbox.repo.path().join(".acquit/acquit.toml"));
+    let text = text.replace("[forge]\n", &format!("[forge]\n{settings}\n"));
+    world.sandbox.repo.write(".acquit/acquit.toml", &text);
+    (world, proxy)
+}
+
+/// The question that the task waits with.
+#[track_caller]
+fn question(world: &World) -> String {
+    match world.sandbox.task().state {
+        State::Waiting { request } => request.question,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_forge_with_an_authority_of_its_own_is_trusted_if_that_is_named() {
+    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+        let (world, proxy) = secure(dialect, "localhost", "ca = \"@CA@\"");
+        world.sandbox.run_to(0).said("has a new request: https://localhost:");
+        assert_eq!(world.forge.pulls().len(), 1, "{dialect:?}");
+        // Lists of several pages, too.
+        world.sandbox.acquit(&["feedback", "T-1"]).must(0);
+        assert_eq!(proxy.asked(), Vec::<String>::new(), "nobody named it");
+    }
+}
+
+#[test]
+fn a_forge_that_nobody_vouches_for_gets_no_token_and_is_a_question() {
+    let (world, _proxy) = secure(Dialect::GitHub, "localhost", "");
+    world.sandbox.run_to(3);
+    let asked = question(&world);
+    assert!(asked.contains("certificate") && asked.contains("`ca` in [forge]"), "{asked}");
+    assert_eq!(world.forge.calls().len(), 0);
+    assert_eq!(world.sandbox.task().past.len(), 2, "nothing is tried again by itself");
+}
+
+#[test]
+fn a_file_that_has_no_certificate_is_said_to_have_none() {
+    let (world, _proxy) = secure(Dialect::GitHub, "localhost", "ca = \"@CA@\"");
+    repo::write(&world.sandbox.place("ca.pem"), "nothing\n");
+    world.sandbox.run_to(3);
+    let asked = question(&world);
+    assert!(asked.contains("certificate") || asked.contains("`ca`"), "{asked}");
+}
+
+#[test]
+fn everything_goes_through_the_proxy_that_is_named() {
+    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+        // Nobody but the proxy knows this name.
+        let (world, proxy) = secure(dialect, tls::NAME, "ca = \"@CA@\"\nproxy = \"@PROXY@\"");
+        world.sandbox.run_to(0);
+        assert_eq!(world.forge.pulls().len(), 1, "{dialect:?}");
+        let asked = proxy.asked();
+        assert!(asked.len() >= 4, "pushes and calls: {asked:?}");
+        assert!(asked.iter().all(|line| line.starts_with("CONNECT forge.invalid:")), "{asked:?}");
+    }
+}
+
+#[test]
+fn a_proxy_of_the_environment_is_not_asked() {
+    let (world, proxy) = secure(Dialect::GitHub, "localhost", "ca = \"@CA@\"");
+    let World { forge, mut sandbox } = world;
+    for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+        sandbox = sandbox.with(name, proxy.url.clone());
+    }
+    let world = World { forge, sandbox };
+    world.sandbox.run_to(0);
+    assert_eq!((world.forge.pulls().len(), proxy.asked().len()), (1, 0));
+}
+
+#[test]
+fn a_project_that_has_moved_is_a_question_and_nothing_is_sent_after_it() {
+    for (dialect, method, path) in [
+        (Dialect::GitHub, "GET", "/pulls?"),
+        (Dialect::GitHub, "POST", "/pulls"),
+        (Dialect::GitLab, "GET", "/merge_requests?"),
+        (Dialect::GitHub, "GET", "/info/refs"),
+        (Dialect::GitLab, "GET", "/info/refs"),
+    ] {
+        for status in [301, 307] {
+            let world = World::new(dialect, WORKFLOW);
+            world.forge.fail(method, path, Fault::Moved(status));
+            world.sandbox.run_to(3);
+            let asked = question(&world);
+            assert!(asked.contains("has moved"), "{dialect:?} {method} {path} {status}: {asked}");
+            assert!(!asked.contains(TOKEN));
+            let held = world.sandbox.endings().iter().any(|ending| matches!(ending, Ending::Held { .. }));
+            assert!(!held, "{dialect:?} {method} {path}: waiting does not bring it back");
+        }
+    }
+}
