@@ -5,10 +5,8 @@ use acquit_testkit::forge::{Dialect, Forge, Rights};
 use crate::common::read;
 use crate::{FINDS, due, held, make_due, today};
 
-/// SPEC §4: "A nightly run does not try again what already failed the same way, nor open a second request for the same change."
-#[test]
-fn what_was_proposed_before_is_told_and_refused() {
-    let again = r#"
+/// An analyst that has the same idea again, in other words, and then no other.
+const AGAIN: &str = r#"
 [[analyze]]
 step = [
     { output = "plan.md", content = "Tests of the parser.\n" },
@@ -17,10 +15,14 @@ step = [
 [[analyze]]
 step = [ { outcome = "no_improvement", payload = { summary = "nothing new" } } ]
 "#;
+
+/// SPEC §4: "A nightly run does not try again what already failed the same way, nor open a second request for the same change."
+#[test]
+fn what_was_proposed_before_is_told_and_refused() {
     let config = today("category = \"tests\"") + "[report]\nfile = \"../night.md\"\n";
     let sandbox = due(&config, FINDS);
     sandbox.acquit(&["schedule", "run", "night"]).must(0);
-    sandbox.repo.write(".acquit/script.toml", again);
+    sandbox.repo.write(".acquit/script.toml", AGAIN);
     sandbox.acquit(&["schedule", "run", "night"]).must(0);
     let prompt = read(&sandbox.place("acquit/tasks/T-2/legs/1/prompt.md"));
     assert!(prompt.contains("Test the parser (src/parse.rs): proposed, not yet decided, T-1"), "{prompt}");
@@ -89,12 +91,14 @@ fn what_became_of_a_request_is_asked_of_the_forge() {
     assert!(full.contains("SKIPPED, 1 requests of earlier nights are not yet decided"), "{full}");
     // Closed without being merged: there is room again, and the same is refused.
     forge.edit(1, |pull| pull.state = "closed".to_owned());
+    sandbox.repo.write(".acquit/script.toml", AGAIN);
     let refused = night();
     assert!(!refused.contains("MR_CREATED") && refused.contains("NO_IMPROVEMENT"), "{refused}");
     let prompt = read(&sandbox.place("acquit/tasks/T-2/legs/1/prompt.md"));
     assert!(prompt.contains("closed without being merged, T-1"), "{prompt}");
     // Merged as one commit: the same files may have a successor.
     forge.edit(1, |pull| pull.state = "merged".to_owned());
+    sandbox.repo.write(".acquit/script.toml", FINDS);
     let again = night();
     assert!(again.contains("MR_CREATED"), "{again}");
     assert_eq!(forge.pulls().len(), 2);
