@@ -193,7 +193,12 @@ fn clear_full(packs: &Path, limit: u64) -> bool {
         let half = entry.file_name().to_string_lossy().starts_with("tmp_");
         half && entry.metadata().is_ok_and(|meta| meta.len() >= limit)
     });
-    halves.map(|entry| fs::remove_file(entry.path())).count() > 0
+    let halves: Vec<PathBuf> = halves.map(|entry| entry.path()).collect();
+    for half in &halves {
+        // If it stays, it is taken away when it is old.
+        let _ = fs::remove_file(half);
+    }
+    !halves.is_empty()
 }
 
 /// Removes halves of packs that killed fetches left: they are as large as what had arrived.
