@@ -81,13 +81,12 @@ impl Daemon<'_> {
         for which in over {
             self.beginners.running.remove(&which);
             let night = find(store, &which.schedule, which.nominal)?;
-            match night.map(|night| begun(store, &night, &which)).transpose()?.flatten() {
-                Some(words) => self.log("night", &format!("{}: {words}", which.schedule)),
-                None => {
-                    let tries = self.beginners.failed.get(&which).map_or(1, |(tries, _)| tries + 1);
-                    let until = Instant::now() + FIRST * 2_u32.pow(tries.min(GIVE_UP));
-                    self.beginners.failed.insert(which, (tries, until));
-                }
+            if let Some(words) = night.map(|night| begun(store, &night, &which)).transpose()?.flatten() {
+                self.log("night", &format!("{}: {words}", which.schedule));
+            } else {
+                let tries = self.beginners.failed.get(&which).map_or(1, |(tries, _)| tries + 1);
+                let until = Instant::now() + FIRST * 2_u32.pow(tries.min(GIVE_UP));
+                self.beginners.failed.insert(which, (tries, until));
             }
         }
         Ok(())

@@ -37,7 +37,7 @@ impl Silent {
         let visits: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
         let kept = Arc::clone(&visits);
         std::thread::spawn(move || {
-            listener.incoming().flatten().for_each(|one| kept.lock().unwrap().push(one))
+            listener.incoming().flatten().for_each(|one| kept.lock().unwrap().push(one));
         });
         Self { host, visits }
     }
