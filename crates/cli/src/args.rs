@@ -159,6 +159,21 @@ pub enum Verb {
         #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
         workers: u32,
     },
+    /// Remove workspaces that nobody needs any more, and show which take how much.
+    ///
+    /// Those of tasks that are done go at once; those of tasks that failed or were cancelled after the time that [retention] in
+    /// acquit.toml says. Everything in them is saved to private refs of the repository first. `acquit serve` does this by itself.
+    #[command(
+        after_help = "Examples:\n  acquit clean --dry-run   # what there is, and what would go\n  acquit clean --json"
+    )]
+    Clean {
+        /// Remove nothing; only show.
+        #[arg(long)]
+        dry_run: bool,
+        /// The daemon's process, with which this one ends.
+        #[arg(long, hide = true)]
+        parent: Option<u32>,
+    },
     /// Look at schedules, pause them, run one now.
     #[command(subcommand)]
     Schedule(ScheduleVerb),
@@ -242,6 +257,41 @@ pub enum Verb {
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
+    },
+    /// Begin with one repository of a night, for a daemon.
+    #[command(hide = true)]
+    Begin {
+        /// The night's schedule.
+        #[arg(long)]
+        schedule: Name,
+        /// The night's time by its schedule, in milliseconds since 1970.
+        #[arg(long, value_name = "MILLISECONDS", allow_hyphen_values = true)]
+        nominal: i64,
+        /// The repository's place in the night, from 0.
+        #[arg(long)]
+        job: usize,
+        /// The daemon's process, with which this one ends.
+        #[arg(long)]
+        parent: u32,
+    },
+    /// Send the messages that are due, for a daemon.
+    #[command(hide = true)]
+    Post {
+        /// The daemon's process, with which this one ends.
+        #[arg(long)]
+        parent: u32,
+    },
+    /// Bring the mirror of one address up to date.
+    #[command(hide = true)]
+    Mirror {
+        /// The address.
+        url: String,
+        /// The most that may arrive, in bytes.
+        #[arg(long, default_value_t = acquit_run::mirror::LARGEST)]
+        largest: u64,
+        /// The longest that it may take, in seconds.
+        #[arg(long, default_value_t = acquit_run::mirror::TIME_LIMIT.as_secs())]
+        within: u64,
     },
     /// Run one leg: claim it, run it to its handoff, become the next one.
     #[command(hide = true)]

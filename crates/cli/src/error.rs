@@ -172,6 +172,15 @@ pub enum Error {
         /// The zone.
         zone: String,
     },
+    /// A repository from elsewhere is not to be had.
+    #[error(transparent)]
+    Mirror(#[from] acquit_run::mirror::Error),
+    /// A night that others write into all the time.
+    #[error("write into the night of `{schedule}`: somebody else was faster every time")]
+    BusyNight {
+        /// The schedule.
+        schedule: Name,
+    },
     /// The system's services.
     #[error(transparent)]
     Service(#[from] acquit_run::service::Error),
@@ -268,6 +277,8 @@ impl Error {
             | Self::Harness(_)
             | Self::Workspace { .. }
             | Self::Forge { .. }
+            | Self::Mirror(_)
+            | Self::BusyNight { .. }
             | Self::Service(_)
             | Self::Init(init::Error::File { .. })
             | Self::File { .. }
@@ -351,6 +362,8 @@ impl Error {
             | Self::Harness(_)
             | Self::Workspace { .. }
             | Self::Forge { .. }
+            | Self::Mirror(_)
+            | Self::BusyNight { .. }
             | Self::Service(_)
             | Self::Illegal { .. }
             | Self::File { .. }

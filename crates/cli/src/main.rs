@@ -113,6 +113,17 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             let until = if once { serve::Until::Done } else { serve::Until::Stopped };
             verbs::serve::serve(&desk, serve::Options { until, stop, most: workers, only: None })
         }
+        Verb::Clean { dry_run, parent } => {
+            if let Some(parent) = parent {
+                if acquit_run::process::end_with(parent) {
+                    serve::tidy(&desk)?;
+                }
+                return Ok(Exit::Done);
+            }
+            let wish =
+                if dry_run { acquit_run::retention::Wish::Look } else { acquit_run::retention::Wish::Clean };
+            verbs::clean::clean(&desk, wish)
+        }
         Verb::Schedule(verb) => verbs::schedule::schedule(&desk, verb),
         Verb::Service(verb) => verbs::service::service(&desk, verb),
         Verb::Agents => verbs::agents::agents(&desk),
@@ -125,6 +136,19 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             clap_complete::generate(shell, &mut Args::command(), "acquit", &mut script);
             desk.printer.raw(&script);
             Ok(Exit::Done)
+        }
+        Verb::Begin { schedule, nominal, job, parent } => {
+            let which = serve::Which { schedule, nominal: Timestamp(nominal), job };
+            verbs::begin::begin(&desk, &which, parent)
+        }
+        Verb::Post { parent } => {
+            if acquit_run::process::end_with(parent) {
+                serve::post(&desk)?;
+            }
+            Ok(Exit::Done)
+        }
+        Verb::Mirror { url, largest, within } => {
+            verbs::mirror::mirror(&desk, &url, largest, std::time::Duration::from_secs(within))
         }
         Verb::Leg { task, once, passed_on } => {
             let then = if once { verbs::leg::Then::Stop } else { verbs::leg::Then::GoOn };

@@ -67,6 +67,39 @@ fn toolchains_can_be_used_and_written_without_being_changed() {
 }
 
 #[test]
+fn many_caches_are_parts_of_one_layer_and_nothing_else_of_the_home_comes_with_it() {
+    let place = Place::new();
+    for folder in ["home/.npm", "home/.cache/pip", "home/private", "elsewhere"] {
+        fs::create_dir_all(place.path(folder)).unwrap();
+    }
+    fs::write(place.path("home/.npm/old"), "npm\n").unwrap();
+    fs::write(place.path("home/private/note"), "a secret").unwrap();
+    fs::write(place.path("elsewhere/old"), "linked\n").unwrap();
+    // A cache that is a link is none of the home's own folders.
+    std::os::unix::fs::symlink(place.path("elsewhere"), place.path("home/.m2")).unwrap();
+
+    let (_, policy) = place.run(&["--print"]);
+    let policy: serde_json::Value = serde_json::from_str(&policy).unwrap();
+    let overlaid = |at: &str| {
+        let at = place.path(at);
+        let entry =
+            policy["view"].as_array().unwrap().iter().find(|entry| entry["at"] == *at.to_str().unwrap());
+        entry.map(|entry| entry["what"]["overlaid"].clone()).unwrap()
+    };
+    assert_eq!(overlaid("home/.npm"), overlaid("home/.cargo"));
+    assert_eq!(overlaid("home/.npm"), overlaid("home/.cache/pip"));
+
+    let script = "cat ~/.npm/old ~/.m2/old; for cache in .npm .cache/pip .cargo .m2; do echo new > ~/$cache/new; done;
+        cat ~/.npm/new ~/.cache/pip/new ~/.cargo/new ~/.m2/new; ls -a ~ ~/.npm/.. ~/private; cat ~/.npm/../private/note";
+    let (_, said) = place.sh(&["--strict"], script);
+    assert!(said.starts_with("npm\nlinked\nnew\nnew\nnew\nnew\n"), "{said}");
+    assert!(!said.contains("a secret") && !said.contains("note\n"), "{said}");
+    for cache in ["home/.npm", "home/.cache/pip", "home/.cargo", "elsewhere"] {
+        assert!(!place.path(cache).join("new").exists(), "{cache}");
+    }
+}
+
+#[test]
 fn a_printed_policy_is_one_that_can_be_used() {
     let place = Place::new();
     let (output, text) = place.run(&["--print", "--network", "off", "--strict"]);

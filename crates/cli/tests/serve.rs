@@ -16,10 +16,16 @@ mod mirror;
 mod nights;
 #[path = "serve/notices.rs"]
 mod notices;
+#[path = "serve/remote.rs"]
+mod remote;
+#[path = "serve/retention.rs"]
+mod retention;
 #[path = "serve/schedules.rs"]
 mod schedules;
 #[path = "serve/service.rs"]
 mod service;
+#[path = "serve/several.rs"]
+mod several;
 #[path = "serve/shipped.rs"]
 mod shipped;
 #[path = "serve/stopping.rs"]

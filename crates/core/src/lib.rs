@@ -29,6 +29,7 @@ pub mod price;
 pub mod proof;
 pub mod request;
 pub mod results;
+pub mod retention;
 pub mod role;
 pub mod sandbox;
 pub mod schedule;

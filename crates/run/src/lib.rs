@@ -19,6 +19,7 @@ pub mod network;
 pub mod notify;
 mod pause;
 pub mod process;
+pub mod retention;
 mod rpc;
 pub mod sandbox;
 pub mod secrets;

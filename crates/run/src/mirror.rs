@@ -1,13 +1,23 @@
 //! The mirror of a repository that is known by its address, reached as its forge wants it: with the token that is found for it, with the
 //! user's own key of SSH, or without a login.
+//!
+//! What answers at an address is not trusted: it may be silent, endless, or repeat what it was told. [`refresh`] is for a process of its
+//! own, which [`beside`] starts and ends with everything below it; that process bounds the size of what it writes by a limit of the kernel.
+//! A mirror that could not be refreshed is not used: there is no answer but a fresh one or a reason.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use acquit_core::agent::shorten;
 use acquit_core::config::Config;
-use acquit_core::config::forge::Kind;
+use acquit_core::config::forge::{Forge as Settings, Kind};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde::{Deserialize, Serialize};
 
 use crate::forge::{self, Address, Located, Transport};
-use crate::git::{Access, Error, PushWay};
+use crate::git::{self, Access, PushWay, Trouble, meaning};
+use crate::process::{Call, Exit, Guard, Isolation, Spawner};
+use crate::secrets::Redactor;
 use crate::world::World;
 
 /// The folder of mirrors, below acquit's own.
@@ -16,37 +26,277 @@ const FOLDER: &str = "mirrors";
 /// What SSH needs to find the user's keys.
 const SSH: [&str; 4] = ["HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK"];
 
-/// The mirror of an address, made if there is none, and up to date.
-pub fn refresh(world: &World, config: &Config, url: &str) -> Result<PathBuf, Error> {
-    let settings = &config.forge;
+/// How long a refresh may take, with a first fetch of a large repository over a slow line, and with the wait for somebody else's.
+pub const TIME_LIMIT: Duration = Duration::from_hours(1);
+
+/// The most that one fetch may bring: several times the largest repositories that people work on as a whole. A wrong address, or a hostile
+/// one, shall not fill the disk.
+pub const LARGEST: u64 = 16 << 30;
+
+/// The hidden verb that refreshes one mirror.
+pub const VERB: &str = "mirror";
+
+/// How much of git's words is told.
+const WORDS: usize = 400;
+
+/// What git says when the kernel let it write no more.
+const FULL: [&str; 3] = ["died of signal 25", "file too large", "signal: file size limit"];
+
+/// Why there is no fresh mirror. Messages continue a sentence that begins with "failed to".
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A password, or a token, would be in the store, in arguments and in reports.
+    #[error(
+        "use an address at {host} that has a login in it: leave it out, and let `token` in [forge], git's credential \
+         helper or SSH say who asks"
+    )]
+    Login {
+        /// The host.
+        host: String,
+    },
+    /// The remote lets nobody in who comes so.
+    #[error("fetch {url}: there is no such repository, or the login is not accepted ({said}); {asked}")]
+    Refused {
+        /// The address.
+        url: String,
+        /// What git said.
+        said: String,
+        /// Who asked.
+        asked: String,
+    },
+    /// It is larger than it may be.
+    #[error("fetch {url}: it has more than {limit} bytes")]
+    TooLarge {
+        /// The address.
+        url: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// It did not answer, or too slowly.
+    #[error("fetch {url}: it was not done within {limit:?}")]
+    Slow {
+        /// The address.
+        url: String,
+        /// The limit.
+        limit: Duration,
+    },
+    /// Anything else: it may pass.
+    #[error("fetch {url}: {said}")]
+    Away {
+        /// The address.
+        url: String,
+        /// What git said.
+        said: String,
+    },
+    /// This machine is at fault.
+    #[error("fetch {url}")]
+    Here {
+        /// The address.
+        url: String,
+        /// Why.
+        #[source]
+        source: git::Error,
+    },
+    /// What the process said that was to do it.
+    #[error("{0}")]
+    Told(String),
+    /// The process that was to do it ended without a word.
+    #[error("fetch {url}: the process that does it {how}")]
+    Ended {
+        /// The address.
+        url: String,
+        /// How.
+        how: String,
+    },
+}
+
+/// What the process says that refreshes a mirror.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Said {
+    /// It is fresh, and there.
+    Mirror(PathBuf),
+    /// It is not, for this reason, which fits after "failed to".
+    Failed(String),
+}
+
+/// The forge's settings for an address. What the configuration says of one host, its token first of all, holds for no other; and the
+/// project and remote that it names are those of another repository.
+pub fn settings(own: &Settings, url: &str) -> Settings {
+    let host = Address::parse(url).map(|address| forge::web_host(&address));
+    let same = host.is_some() && own.host == host;
+    let usual = Settings {
+        request: own.request.clone(),
+        proxy: own.proxy.clone(),
+        ca: own.ca.clone(),
+        ..Settings::default()
+    };
+    if same {
+        let (kind, host, api, token) = (own.kind, own.host.clone(), own.api.clone(), own.token.clone());
+        Settings { kind, host, api, token, ..usual }
+    } else {
+        Settings { kind: own.kind.filter(|kind| *kind == Kind::None), ..usual }
+    }
+}
+
+/// The mirror of an address, made if there is none, and up to date. Nothing larger than this process may write arrives.
+pub fn refresh(world: &World, config: &Config, url: &str, limit: Duration) -> Result<PathBuf, Error> {
     let address = Address::parse(url);
-    let ca = settings.ca.as_deref().and_then(|ca| forge::file(world, ca));
-    // A token that was named for one host is shown to no other.
-    let meant = address.as_ref().filter(|address| {
-        settings.token.is_none() || settings.host.as_ref().is_some_and(|host| *host == address.host)
-    });
-    let place = meant.and_then(|_| match forge::locate(settings, Some(url), Some(url)) {
+    if acquit_core::schedule::has_login(url) {
+        let host = address.map(|address| address.host).unwrap_or_default();
+        return Err(Error::Login { host });
+    }
+    let config = Config { forge: settings(&config.forge, url), ..config.clone() };
+    let ca = config.forge.ca.as_deref().and_then(|ca| forge::file(world, ca));
+    let place = match forge::locate(&config.forge, Some(url), Some(url)) {
         Ok(Located::At(place)) => Some(place),
         Ok(Located::Nowhere(_)) | Err(_) => None,
-    });
-    let token = place.as_ref().and_then(|place| forge::token::find(world, config, place).ok().flatten());
-    let access = match (address.map(|address| address.transport), &place, &token) {
-        (Some(Transport::Ssh), _, _) => Access::Ssh {
-            command: world.environment.get("GIT_SSH_COMMAND").map(ToOwned::to_owned),
-            variables: SSH
-                .into_iter()
-                .filter_map(|name| Some((name, world.environment.get(name)?.to_owned())))
-                .collect(),
-        },
-        (Some(Transport::Https), Some(place), Some(token)) => {
+    };
+    let transport = address.as_ref().map(|address| address.transport);
+    let token = place
+        .as_ref()
+        .filter(|_| matches!(transport, Some(Transport::Https | Transport::Http)))
+        .and_then(|place| forge::token::find(world, &config, place).ok().flatten());
+    let (access, asked) = match (transport, &place, &token) {
+        (Some(Transport::Ssh), _, _) => (ssh(world), "SSH asked with your own keys".to_owned()),
+        (_, Some(place), Some(token)) => {
             let user = match place.kind {
                 Kind::GitLab => "oauth2",
                 Kind::GitHub | Kind::None => "x-access-token",
             };
-            Access::Token { user, token: &token.secret }
+            (Access::Token { user, token: &token.secret }, format!("the token is from {}", token.origin))
         }
-        _ => Access::Open,
+        _ => (Access::Open, "no token was found for it".to_owned()),
     };
-    let way = PushWay { url, access, ca: ca.as_deref(), proxy: settings.proxy.as_deref() };
-    world.git.mirror(&world.home.join(FOLDER), &way)
+    let way = PushWay { url, access, ca: ca.as_deref(), proxy: config.forge.proxy.as_deref() };
+    let git = world.git.clone().with_time_limit(limit);
+    git.mirror(&world.home.join(FOLDER), &way).map_err(|error| {
+        let secret = token.as_ref().map(|token| std::slice::from_ref(&token.secret));
+        told(error, url, asked, &Redactor::default().with(secret.unwrap_or_default()))
+    })
+}
+
+/// The user's own SSH, as they have set it.
+fn ssh(world: &World) -> Access<'static> {
+    let variable = |name: &'static str| Some((name, world.environment.get(name)?.to_owned()));
+    Access::Ssh {
+        command: world.environment.get("GIT_SSH_COMMAND").map(ToOwned::to_owned),
+        variables: SSH.into_iter().filter_map(variable).collect(),
+    }
+}
+
+/// What a failure of git means. Its words are partly the remote's, which knows the token and may repeat it.
+fn told(error: git::Error, url: &str, asked: String, redactor: &Redactor) -> Error {
+    let url = url.to_owned();
+    match error {
+        git::Error::Failed { stderr, .. } => {
+            let lower = stderr.to_lowercase();
+            if let Some(limit) = largest().filter(|_| FULL.iter().any(|words| lower.contains(words))) {
+                return Error::TooLarge { url, limit };
+            }
+            let words = redactor.text(&stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+            let said = shorten(words.trim_start_matches("fatal: "), WORDS);
+            match meaning(&stderr) {
+                Trouble::Login => Error::Refused { url, said, asked },
+                trouble @ (Trouble::Away | Trouble::Certificate | Trouble::Redirected) => {
+                    let hint = trouble.hint().map(|hint| format!(". {hint}")).unwrap_or_default();
+                    Error::Away { url, said: said + &hint }
+                }
+            }
+        }
+        git::Error::TimedOut { limit, .. } => Error::Slow { url, limit },
+        source => Error::Here { url, source },
+    }
+}
+
+/// Lets this process, and all that it starts, write no file that is larger.
+pub fn bound(bytes: u64) {
+    let hard = getrlimit(Resource::Fsize).maximum;
+    let most = hard.map_or(bytes, |hard| hard.min(bytes));
+    // It may always ask for less.
+    let _ = setrlimit(Resource::Fsize, Rlimit { current: Some(most), maximum: Some(most) });
+}
+
+/// The largest file that this process may write.
+fn largest() -> Option<u64> {
+    getrlimit(Resource::Fsize).current
+}
+
+/// The same by a process of its own, which reads the configuration that counts `here`. It ends with this one, and so does everything that it started: also what git started, and what that
+/// started.
+pub fn beside(world: &World, here: &Path, url: &str) -> Result<PathBuf, Error> {
+    let ended = |how: String| Error::Ended { url: url.to_owned(), how };
+    // Without namespaces: SSH does not trust files of root that it sees from inside one.
+    let spawner = Spawner { isolation: Isolation::Subreaper, ..world.spawner.clone() };
+    let mut env = world.environment.all();
+    env.push(("ACQUIT_HOME".into(), world.home.clone().into()));
+    let call = Call {
+        program: spawner.helper.clone().into(),
+        args: [VERB, "--", url].map(Into::into).to_vec(),
+        cwd: here.to_owned(),
+        env,
+        input: None,
+        limit: TIME_LIMIT,
+        guard: Guard::Contained,
+    };
+    let captured = spawner.capture(&call).map_err(|error| ended(crate::harness::chain(&error)))?;
+    match (serde_json::from_slice(&captured.stdout), captured.exit) {
+        (Ok(Said::Mirror(place)), _) => Ok(place),
+        (Ok(Said::Failed(words)), _) => Err(Error::Told(words)),
+        (Err(_), Exit::TimedOut { limit }) => Err(Error::Slow { url: url.to_owned(), limit }),
+        (Err(_), exit) => Err(ended(format!("ended without a word: {exit}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secrets::Secret;
+
+    #[test]
+    fn what_git_says_becomes_a_reason_without_the_token() {
+        let secret = Secret::new("T", b"glpat-abcdefgh12345678".to_vec());
+        let redactor = Redactor::default().with(std::slice::from_ref(&secret));
+        let said = |stderr: &str| {
+            let error =
+                git::Error::Failed { verb: "fetch".into(), code: Some(128), stderr: stderr.to_owned() };
+            told(error, "https://h/a/b", "asked".to_owned(), &redactor).to_string()
+        };
+        let refused =
+            said("remote: you sent glpat-abcdefgh12345678\nfatal: Authentication failed for 'https://h/a/b'");
+        assert!(
+            !refused.contains("glpat-abc") && refused.contains("you sent") && refused.ends_with("; asked"),
+            "{refused}"
+        );
+        let away = said("fatal: unable to access 'https://h/a/b/': Could not resolve host: h");
+        assert_eq!(away, "fetch https://h/a/b: unable to access 'https://h/a/b/': Could not resolve host: h");
+    }
+
+    #[test]
+    fn settings_hold_for_the_host_that_they_name() {
+        let own = Settings {
+            kind: Some(Kind::GitLab),
+            host: Some("git.acme.org".to_owned()),
+            token: Some("T".to_owned()),
+            project: Some("a/b".to_owned()),
+            push_remote: Some("fork".to_owned()),
+            proxy: Some("http://proxy".to_owned()),
+            ..Settings::default()
+        };
+        let same = settings(&own, "https://git.acme.org/c/d.git");
+        assert_eq!((same.token.as_deref(), same.kind), (Some("T"), Some(Kind::GitLab)));
+        assert_eq!((same.project, same.push_remote, same.remote.as_str()), (None, None, "origin"));
+        for url in ["https://git.acme.org:8443/c/d.git", "https://evil.example/c/d.git", "file:///srv/d.git"]
+        {
+            let other = settings(&own, url);
+            assert_eq!((other.token, other.host, other.kind), (None, None, None), "{url}");
+            assert_eq!(other.proxy.as_deref(), Some("http://proxy"));
+        }
+        let none = Settings { kind: Some(Kind::None), ..Settings::default() };
+        assert_eq!(
+            settings(&none, "https://github.com/a/b").kind,
+            Some(Kind::None),
+            "no forge is no forge anywhere"
+        );
+    }
 }

@@ -21,7 +21,7 @@ pub(crate) trait LedgerTables {
     fn nights_of(&mut self, schedule: &str, limit: u32) -> Result<Vec<String>>;
     /// The bodies of nights in which something is left to do.
     fn open_nights(&mut self, limit: u32) -> Result<Vec<String>>;
-    fn insert_message(&mut self, message: &MessageRow, now: Timestamp) -> Result<()>;
+    fn insert_message(&mut self, message: &MessageRow, due: Timestamp) -> Result<()>;
     fn set_mark(&mut self, name: &str, value: i64) -> Result<()>;
     fn mark(&mut self, name: &str) -> Result<Option<i64>>;
     fn take(&mut self, now: Timestamp, lease_until: Timestamp) -> Result<Option<LetterRow>>;
@@ -105,7 +105,13 @@ impl LetterRow {
             .find(|(name, _)| *name == self.state)
             .ok_or_else(|| Refusal::corrupt(&what, format!("unknown state `{}`", self.state)))?;
         Ok(Letter {
-            message: Message { payload: read(&what, &self.payload)?, key: self.key, channel: self.channel },
+            message: Message {
+                payload: read(&what, &self.payload)?,
+                key: self.key,
+                channel: self.channel,
+                // It is when the letter is due.
+                not_before: None,
+            },
             attempts: u32::try_from(self.attempts).unwrap_or(u32::MAX),
             due: Timestamp(self.due),
             state: state.1,

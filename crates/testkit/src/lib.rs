@@ -12,3 +12,4 @@ pub mod need;
 pub mod postgres;
 pub mod receiver;
 pub mod repo;
+pub mod tls;

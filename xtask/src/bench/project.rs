@@ -79,9 +79,11 @@ impl Project {
 
     /// Adds a task and gives its id.
     pub(super) fn add(&self, title: &str) -> Result<String, Stop> {
-        let said = shell::first_line(&mut self.acquit(&["task", "add", title]));
-        let id = said.and_then(|line| line.split(' ').next().map(str::to_owned));
-        id.ok_or_else(|| Stop("acquit did not add a task".to_owned()))
+        let output = self.acquit(&["task", "add", title]).output().map_err(Stop::doing("start acquit"))?;
+        let (said, trouble) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let id = said.split_whitespace().next().filter(|_| output.status.success()).map(str::to_owned);
+        id.ok_or_else(|| Stop(format!("acquit did not add a task: {}", trouble.trim())))
     }
 
     /// What acquit says as JSON.

@@ -15,6 +15,7 @@ pub mod follow;
 mod gate;
 pub mod money;
 pub mod request;
+pub mod size;
 mod status;
 pub mod table;
 pub mod task;

@@ -6,6 +6,7 @@ use acquit_core::config::{self, Config};
 use acquit_core::ids::Name;
 use acquit_core::schedule::Schedule;
 use acquit_run::git::{self, Source, is_address};
+use acquit_run::mirror;
 use jiff::tz::TimeZone;
 
 use crate::desk::Desk;
@@ -20,6 +21,14 @@ pub struct Home {
     source: Option<Source>,
     /// Where relative paths begin.
     pub top: PathBuf,
+}
+
+/// A repository, with what it is run by.
+pub struct Place {
+    /// The repository.
+    pub source: Source,
+    /// What it is run by.
+    pub project: Project,
 }
 
 impl Home {
@@ -56,20 +65,21 @@ impl Home {
         })
     }
 
-    /// A repository of a schedule, up to date, with what it is run by.
-    pub fn locate(&self, desk: &Desk, repository: &str) -> Result<(Source, Project), Error> {
+    /// A repository of a schedule, up to date, with what it is run by. May take as long as a fetch may.
+    pub fn locate(&self, desk: &Desk, repository: &str) -> Result<Place, Error> {
         let git = &desk.world.git;
         if !is_address(repository) {
             let source = Source::discover(git, &self.path(desk, repository))?;
             let project = desk.files(&source)?.read()?;
-            return Ok((source, project));
+            return Ok(Place { source, project });
         }
-        let mirror = acquit_run::mirror::refresh(&desk.world, &self.config, repository)?;
+        let mirror = mirror::beside(&desk.world, &desk.surroundings.here, repository)?;
         let source = Source::discover(git, &mirror)?;
         // A repository from elsewhere brings no configuration: whoever may push there could have programs run as this user.
         let own = self.source.as_ref().ok_or_else(|| Error::NotInitialised(self.top.clone()))?;
-        let project = Files::find(own.top(), desk.surroundings.user_config.as_deref())?.read()?;
-        Ok((source, project))
+        let mut project = Files::find(own.top(), desk.surroundings.user_config.as_deref())?.read()?;
+        project.config.forge = mirror::settings(&project.config.forge, repository);
+        Ok(Place { source, project })
     }
 
     fn path(&self, desk: &Desk, written: &str) -> PathBuf {

@@ -2,23 +2,31 @@
 //!
 //! It may be killed at any time and started again, and there may be several at once. Nothing that matters is in its memory: nights,
 //! messages and how far it has read are in the store, and legs are processes of their own, which neither its start nor its end
-//! touches. It sleeps in the store and looks when something was written, when something is due, and now and then.
+//! touches. Whatever asks somebody elsewhere is done beside it, so that nobody who does not answer holds up the rest. It sleeps in the store and looks when something was written, when something is due, and now and then.
 
+mod begin;
+mod beginners;
 mod home;
 mod memory;
 mod nights;
 mod post;
+mod sweep;
 mod work;
 
+use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use acquit_core::ids::Name;
 use acquit_core::store::{self, Store};
 use acquit_core::time::Timestamp;
+use acquit_run::process::Detached;
 use acquit_run::supervise;
 use serde_json::json;
 
+pub use begin::{Which, begin};
 pub use home::{Home, repositories, zone};
+pub use post::post;
+pub use sweep::tidy;
 
 use crate::desk::Desk;
 use crate::error::Error;
@@ -78,6 +86,10 @@ struct Daemon<'d> {
     options: Options,
     home: Home,
     workers: work::Workers,
+    beginners: beginners::Beginners,
+    sweep: sweep::Sweep,
+    /// The process that sends messages, while there is one.
+    sender: Option<Detached>,
     patrolled: Option<Instant>,
     reread: Option<Instant>,
     /// When a schedule is looked at again, if not earlier.
@@ -94,6 +106,9 @@ pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
         options,
         home,
         workers: work::Workers::default(),
+        beginners: beginners::Beginners::default(),
+        sweep: sweep::Sweep::default(),
+        sender: None,
         patrolled: None,
         reread: None,
         next_run: None,
@@ -175,12 +190,20 @@ impl Daemon<'_> {
             self.tell(store)?;
         }
         let letters = self.send(store)?;
+        if everything && self.options.until == Until::Stopped {
+            self.sweep(store)?;
+        }
         let idle = [nights, work, letters].iter().all(|busy| *busy == Busy::No);
         Ok(if idle { Busy::No } else { Busy::Yes })
     }
 
     /// Ends as it was asked to.
     fn stop(&mut self, store: &mut dyn Store, interrupt: &Interrupt) -> Result<Exit, Error> {
+        self.beginners.end();
+        self.sweep.end();
+        if let Some(sender) = self.sender.take() {
+            sender.end();
+        }
         let running = self.running_here(store)?;
         if self.options.stop == Stop::Leave || running.is_empty() {
             let words = match running.len() {
@@ -207,14 +230,28 @@ impl Daemon<'_> {
 
     /// One line about one thing that happened.
     fn log(&self, what: &str, words: &str) {
-        let printer = self.desk.printer;
-        let at = (self.desk.world.now)();
-        if printer.json {
-            printer.json_line(&json!({ "at": at.0, "what": what, "words": words }));
-            return;
-        }
-        let time =
-            jiff::Timestamp::from_millisecond(at.0).map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
-        printer.say(&format!("{} {what}: {}", time.unwrap_or_default(), text::visible(words)));
+        log(self.desk, what, words);
     }
+
+    /// Starts this program again with a hidden verb, as a process that ends with this one.
+    fn beside(&self, words: &[&str]) -> Result<Detached, Error> {
+        let own = std::process::id().to_string();
+        let json = self.desk.printer.json.then_some("--json");
+        let words = words.iter().copied().chain(["--parent", &own]).chain(json);
+        let args: Vec<OsString> = words.map(OsString::from).collect();
+        Ok(self.desk.world.spawner.beside(&args, self.desk.harness_environment())?)
+    }
+}
+
+/// One line about one thing that happened, of the daemon or of a process beside it.
+fn log(desk: &Desk, what: &str, words: &str) {
+    let printer = desk.printer;
+    let at = (desk.world.now)();
+    if printer.json {
+        printer.json_line(&json!({ "at": at.0, "what": what, "words": words }));
+        return;
+    }
+    let time =
+        jiff::Timestamp::from_millisecond(at.0).map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    printer.say(&format!("{} {what}: {}", time.unwrap_or_default(), text::visible(words)));
 }

@@ -1,12 +1,13 @@
 //! Nights: recorded when their time has come, gone on with until all is over, and told about in the morning.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use acquit_core::config::notify::Told;
 use acquit_core::decide::Input;
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::night::{
-    Door, Job, Move, Night, Progress, Rules, Standing, State, Work, key, memory, morning, moves,
+    Cause, Door, Job, Move, Night, Progress, Rules, Standing, State, Work, morning, moves,
 };
 use acquit_core::schedule::{Earlier, Schedule, Verdict, due, local};
 use acquit_core::store::{self, Nights, Recorded, Store};
@@ -14,10 +15,9 @@ use acquit_core::task::{Actor, State as TaskState};
 use acquit_core::time::{Span, Timestamp};
 use acquit_run::notify::{self, Notice};
 
-use super::memory::{Branches, Requests, earlier, link};
-use super::{Busy, Daemon, repositories, zone};
-use crate::args::NewTask;
-use crate::desk::Origin;
+use super::begin::Which;
+use super::memory::link;
+use super::{Busy, Daemon, Until, repositories, zone};
 use crate::error::Error;
 
 /// How many nights that are not over are looked at.
@@ -31,8 +31,10 @@ pub(super) fn find(
     schedule: &Name,
     nominal: Timestamp,
 ) -> Result<Option<Night>, Error> {
+    let open = store.nights(&Nights::Open, OPEN)?;
     let recent = store.nights(&Nights::Of(schedule.clone()), RECENT)?;
-    Ok(recent.into_iter().find(|night| night.nominal == nominal))
+    let is = |night: &Night| night.schedule == *schedule && night.nominal == nominal;
+    Ok(open.into_iter().chain(recent).find(is))
 }
 
 impl Daemon<'_> {
@@ -52,8 +54,10 @@ impl Daemon<'_> {
                 continue;
             }
             let recent = store.nights(&Nights::Of(schedule.name.clone()), RECENT)?;
+            // What was begun by hand stands for no run of the schedule's, and takes none away.
+            let by_clock = recent.iter().filter(|night| night.cause == Cause::Clock);
             let last =
-                recent.iter().map(|night| night.nominal).max().unwrap_or(standing.since).max(standing.since);
+                by_clock.map(|night| night.nominal).max().unwrap_or(standing.since).max(standing.since);
             let open = recent.iter().any(|night| night.state.is_open());
             let earlier = if open { Earlier::Running } else { Earlier::Over };
             for one in due(schedule, &zone, last, now, earlier) {
@@ -83,6 +87,7 @@ impl Daemon<'_> {
     pub(super) fn go_on(&mut self, store: &mut dyn Store, now: Timestamp) -> Result<Busy, Error> {
         let mut busy = Busy::No;
         let mut running: BTreeSet<Name> = BTreeSet::new();
+        let mut wanted = BTreeSet::new();
         let nights = store.nights(&Nights::Open, OPEN)?;
         for night in nights {
             let only = self.options.only.as_ref();
@@ -98,18 +103,25 @@ impl Daemon<'_> {
                     busy = Busy::Yes;
                 }
                 State::Running => {
-                    if self.step(store, night, now)? == Busy::Yes {
+                    if self.step(store, night, now, &mut wanted)? == Busy::Yes {
                         busy = Busy::Yes;
                     }
                 }
                 State::Queued | State::Over | State::Skipped { .. } => {}
             }
         }
+        self.after_beginners(store, &wanted)?;
         Ok(busy)
     }
 
     /// Takes the next steps of a night. It is under way as long as something of it goes on by itself.
-    fn step(&mut self, store: &mut dyn Store, mut night: Night, now: Timestamp) -> Result<Busy, Error> {
+    fn step(
+        &mut self,
+        store: &mut dyn Store,
+        mut night: Night,
+        now: Timestamp,
+        wanted: &mut BTreeSet<Which>,
+    ) -> Result<Busy, Error> {
         let Ok(schedule) = self.home.schedule(&night.schedule).cloned() else {
             // What was begun ends by itself; the rest has nobody to say how.
             for job in night.jobs.iter_mut().filter(|job| job.progress == Progress::Todo) {
@@ -124,9 +136,10 @@ impl Daemon<'_> {
             _ => Door::Open,
         };
         // What was begun by hand is begun whatever the hour.
-        let by_hand =
-            schedule.cron.next(Timestamp(night.nominal.0 - 1), &zone(&schedule)?) != Some(night.nominal);
-        let door = if by_hand { Door::Open } else { door };
+        let door = match night.cause {
+            Cause::Clock => door,
+            Cause::Hand => Door::Open,
+        };
         let rules = Rules { order: schedule.order, budget: schedule.budget, door };
         let standings = standings(store, &night)?;
         let look = |id: TaskId| {
@@ -136,27 +149,27 @@ impl Daemon<'_> {
         if all.is_empty() {
             return Ok(Busy::Yes);
         }
+        let (name, nominal) = (night.schedule.clone(), night.nominal);
+        let which = |job| Which { schedule: name.clone(), nominal, job };
+        wanted.extend(all.iter().filter_map(|one| match one {
+            Move::Begin(job) => Some(which(*job)),
+            Move::Skip(..) | Move::Cancel(_) | Move::Finish => None,
+        }));
         for one in all {
             match one {
-                Move::Begin(index) => match self.begin(store, night.clone(), index, &schedule)? {
-                    Some(next) => night = next,
-                    // Somebody else is at it; look again.
-                    None => return Ok(Busy::Yes),
-                },
-                Move::Skip(index, reason) => {
-                    self.log(
-                        "night",
-                        &format!(
-                            "{}: {} is left alone: {reason}",
-                            night.schedule, night.jobs[index].repository
-                        ),
-                    );
-                    night.jobs[index].progress = Progress::Skipped { reason };
-                    match store.keep(&night, &[])? {
-                        Some(next) => night = next,
-                        None => return Ok(Busy::Yes),
+                Move::Begin(job) => {
+                    if let Some(reason) = self.begin(&which(job))? {
+                        match self.leave(store, night, &which(job), reason)? {
+                            Some(next) => night = next,
+                            None => return Ok(Busy::Yes),
+                        }
                     }
                 }
+                Move::Skip(job, reason) => match self.leave(store, night, &which(job), reason)? {
+                    Some(next) => night = next,
+                    // Somebody else wrote meanwhile; look again.
+                    None => return Ok(Busy::Yes),
+                },
                 Move::Cancel(task) => {
                     self.log("night", &format!("{}: {task} is ended, the budget is spent", night.schedule));
                     match self.desk.decide(store, task, &Input::Cancel { by: Actor::Supervisor }) {
@@ -171,95 +184,19 @@ impl Daemon<'_> {
         Ok(Busy::Yes)
     }
 
-    /// Begins with a repository. Gives the night as it is then; `None` if somebody else wrote meanwhile.
-    fn begin(
+    /// Leaves a repository alone. Gives the night as it is then; `None` if somebody else wrote meanwhile.
+    fn leave(
         &mut self,
         store: &mut dyn Store,
         mut night: Night,
-        index: usize,
-        schedule: &Schedule,
+        which: &Which,
+        reason: String,
     ) -> Result<Option<Night>, Error> {
-        let repository = night.jobs[index].repository.clone();
-        let skip = |store: &mut dyn Store, mut night: Night, reason: String| {
-            night.jobs[index].progress = Progress::Skipped { reason };
-            store.keep(&night, &[]).map_err(Error::from)
-        };
-        let (source, project) = match self.home.locate(self.desk, &repository) {
-            Ok(found) => found,
-            Err(error @ (Error::Store(_) | Error::OpenStore { .. })) => return Err(error),
-            Err(error) => {
-                let reason = format!("failed to {}", acquit_run::harness::chain(&error));
-                self.log("night", &format!("{}: {repository}: {reason}", night.schedule));
-                return skip(store, night, reason);
-            }
-        };
-        let path = source.top().to_string_lossy().into_owned();
-        let fates = Requests {
-            world: &self.desk.world,
-            config: &project.config,
-            branches: Branches { git: &self.desk.world.git, source: &source },
-        };
-        let known = earlier(store, &path, &schedule.workflow, &fates)?;
-        let open = memory::open(&known);
-        let id = match night.jobs[index].progress {
-            Progress::Task { task } => task,
-            Progress::Todo | Progress::Skipped { .. } if open >= schedule.most_open as usize => {
-                let reason = format!("{open} requests of earlier nights are not yet decided");
-                self.log("night", &format!("{}: {repository} is left alone: {reason}", night.schedule));
-                return skip(store, night, reason);
-            }
-            Progress::Todo | Progress::Skipped { .. } => {
-                let id = store.reserve()?;
-                night.jobs[index].progress = Progress::Task { task: id };
-                match store.keep(&night, &[])? {
-                    Some(next) => night = next,
-                    None => return Ok(None),
-                }
-                id
-            }
-        };
-        let date = date(schedule, night.nominal);
-        let words = schedule.title.clone().unwrap_or_else(|| schedule.name.to_string());
-        let category = night.category.as_ref().map(|category| format!(": {category}")).unwrap_or_default();
-        let new = NewTask {
-            title: format!("{words} {date}{category}"),
-            description: None,
-            workflow: Some(schedule.workflow.clone()),
-            agent: None,
-            model: None,
-            base: None,
-            priority: 0,
-            tags: vec![schedule.name.to_string()],
-            variables: Vec::new(),
-        };
-        let metadata = BTreeMap::from([
-            (key::SCHEDULE.to_owned(), schedule.name.to_string()),
-            (key::NIGHT.to_owned(), night.nominal.0.to_string()),
-            (key::REPOSITORY.to_owned(), repository.clone()),
-            (key::EARLIER.to_owned(), serde_json::to_string(&known).unwrap_or_default()),
-        ]);
-        let origin = Origin {
-            source,
-            project,
-            id: Some(id),
-            category: night.category.clone(),
-            metadata,
-            by: Actor::Supervisor,
-        };
-        match self.desk.create_from(store, &new, memory::told(&known), origin) {
-            Ok(_) => {
-                self.log("night", &format!("{}: {repository} is {id}", night.schedule));
-                Ok(Some(night))
-            }
-            // Another daemon made the same task.
-            Err(_) if store.task(id).is_ok() => Ok(Some(night)),
-            Err(Error::Store(error)) => Err(error.into()),
-            Err(error) => {
-                let reason = format!("failed to {}", acquit_run::harness::chain(&error));
-                self.log("night", &format!("{}: {repository}: {reason}", night.schedule));
-                skip(store, night, reason)
-            }
-        }
+        self.beginners.forget(which);
+        let job = &mut night.jobs[which.job];
+        self.log("night", &format!("{}: {} is left alone: {reason}", night.schedule, job.repository));
+        job.progress = Progress::Skipped { reason };
+        Ok(store.keep(&night, &[])?)
     }
 
     /// Writes a night down whose schedule is gone, and ends it if nothing of it goes on.
@@ -275,10 +212,13 @@ impl Daemon<'_> {
     /// Ends a night: the record and the messages about it are one transaction.
     fn finish(&mut self, store: &mut dyn Store, night: &Night, now: Timestamp) -> Result<(), Error> {
         let over = Night { state: State::Over, ended: Some(now), ..night.clone() };
-        let entries = entries(store, &over)?;
+        let entries = entries(store, &self.home.top, &over)?;
         let date = match self.home.schedule(&night.schedule) {
             Ok(schedule) => date(schedule, night.nominal),
-            Err(_) => String::new(),
+            // The schedule is gone, and with it whose clocks it went by.
+            Err(_) => local(night.nominal, &jiff::tz::TimeZone::UTC)
+                .map(|local| local.date().to_string())
+                .unwrap_or_default(),
         };
         let title = morning::title(&over, &date, &entries);
         let link = entries.iter().find_map(|entry| match &entry.result {
@@ -294,7 +234,8 @@ impl Daemon<'_> {
             page: Some(morning::page(&over, &date, &entries)),
         };
         let key = format!("night/{}/{}", night.schedule, night.nominal.0);
-        let messages = notify::messages(&self.home.config, Told::Report, &key, &notice);
+        let hour = self.report_hour(night);
+        let messages = notify::messages(&self.home.config, Told::Report, &key, &notice, hour);
         if store.keep(&over, &messages)?.is_some() {
             self.log("night", &format!("{title}; over"));
         }
@@ -302,8 +243,20 @@ impl Daemon<'_> {
     }
 }
 
+impl Daemon<'_> {
+    /// When people may be told of a night: in the morning after it, if they said when that is. Whoever waits for it is told at once.
+    fn report_hour(&self, night: &Night) -> Option<Timestamp> {
+        if night.cause == Cause::Hand || self.options.until == Until::Done {
+            return None;
+        }
+        let hour = self.home.config.notices.report.at.as_ref()?;
+        let zone = self.home.schedule(&night.schedule).and_then(zone).ok()?;
+        hour.next(night.nominal, &zone)
+    }
+}
+
 /// The date that a night is called by: the one that people had at its nominal time.
-fn date(schedule: &Schedule, nominal: Timestamp) -> String {
+pub(super) fn date(schedule: &Schedule, nominal: Timestamp) -> String {
     let zone = zone(schedule).unwrap_or(jiff::tz::TimeZone::UTC);
     local(nominal, &zone).map(|local| local.date().to_string()).unwrap_or_default()
 }
@@ -336,14 +289,19 @@ fn standings(store: &mut dyn Store, night: &Night) -> Result<BTreeMap<TaskId, St
 }
 
 /// What a night came to, repository by repository.
-fn entries(store: &mut dyn Store, night: &Night) -> Result<Vec<morning::Entry>, Error> {
+fn entries(store: &mut dyn Store, top: &Path, night: &Night) -> Result<Vec<morning::Entry>, Error> {
     let mut all = Vec::new();
     for Job { repository, progress } in &night.jobs {
+        // A dot says something in a configuration, and nothing on a phone.
+        let own = || Some(top.file_name()?.to_string_lossy().into_owned());
+        let named = (repository == ".").then(own).flatten();
+        let repository = named.as_ref().unwrap_or(repository);
         let left = |reason: String| morning::Entry {
             repository: repository.clone(),
             task: None,
             category: None,
             result: morning::Result::Skipped { reason },
+            change: None,
             usage: acquit_core::agent::Usage::default(),
             took: None,
         };

@@ -1,7 +1,5 @@
 //! What people are told: events that somebody wants to know of become messages, and messages are sent.
 
-use std::time::{Duration, Instant};
-
 use acquit_core::agent::shorten;
 use acquit_core::change::Change;
 use acquit_core::config::notify::Told;
@@ -11,15 +9,14 @@ use acquit_core::store::{Delivery, Store};
 use acquit_core::task::End;
 use acquit_run::notify::{self, Notice};
 
-use super::{Busy, Daemon};
+use super::{Busy, Daemon, Home, log};
+use crate::desk::Desk;
 use crate::error::Error;
 
 /// How far events were read for notices, by this name in the store.
 const MARK: &str = "notify";
 /// How many events are read at once.
 const PAGE: u32 = 500;
-/// How long messages are sent before something else is looked at.
-const AT_ONCE: Duration = Duration::from_secs(2);
 /// The longest text of a notice.
 const TEXT: usize = 2_000;
 
@@ -40,7 +37,7 @@ impl Daemon<'_> {
             for event in events.iter().filter(|_| told) {
                 if let Some((what, notice)) = notice(store, event)? {
                     let key = format!("event/{}", event.seq);
-                    messages.extend(notify::messages(&self.home.config, what, &key, &notice));
+                    messages.extend(notify::messages(&self.home.config, what, &key, &notice, None));
                 }
             }
             // In one transaction: nothing is told twice, and nothing is left out.
@@ -51,34 +48,40 @@ impl Daemon<'_> {
         }
     }
 
-    /// Sends messages that are due, for a while: a server that does not answer holds up nothing for long.
+    /// Sees to it that messages which are due are sent, by a process beside this one: a server that does not answer holds up nothing.
     pub(super) fn send(&mut self, store: &mut dyn Store) -> Result<Busy, Error> {
-        let begun = Instant::now();
-        let mut busy = Busy::No;
-        while begun.elapsed() < AT_ONCE && self.send_one(store)? == Busy::Yes {
-            busy = Busy::Yes;
+        if let Some(sender) = &mut self.sender {
+            if !sender.has_ended().unwrap_or(true) {
+                return Ok(Busy::Yes);
+            }
+            self.sender = None;
         }
-        Ok(busy)
-    }
-
-    fn send_one(&mut self, store: &mut dyn Store) -> Result<Busy, Error> {
         let now = store.now()?;
         if store.next_letter()?.is_none_or(|due| due > now) {
             return Ok(Busy::No);
         }
-        let Some(letter) = store.take(notify::LEASE)? else { return Ok(Busy::No) };
-        let delivery = notify::deliver(&self.desk.world, &self.home.config, &self.home.top, &letter);
-        let key = &letter.message.key;
-        match &delivery {
-            Delivery::Done => self.log("sent", key),
-            Delivery::Again { error, after } => {
-                self.log("unsent", &format!("{key}: {error}; again in {}s", after.as_secs()));
-            }
-            Delivery::Never { error } => self.log("unsent", &format!("{key}: {error}; given up")),
-        }
-        store.delivered(&letter, &delivery)?;
+        self.sender = Some(self.beside(&["post"])?);
         Ok(Busy::Yes)
     }
+}
+
+/// Sends every message that is due: `acquit post`, a process of its own. What it took when it was killed is sent by another.
+pub fn post(desk: &Desk) -> Result<(), Error> {
+    let mut store = desk.store()?;
+    let home = Home::read(desk)?;
+    while let Some(letter) = store.take(notify::LEASE)? {
+        let delivery = notify::deliver(&desk.world, &home.config, &home.top, &letter);
+        let key = &letter.message.key;
+        match &delivery {
+            Delivery::Done => log(desk, "sent", key),
+            Delivery::Again { error, after } => {
+                log(desk, "unsent", &format!("{key}: {error}; again in {}s", after.as_secs()));
+            }
+            Delivery::Never { error } => log(desk, "unsent", &format!("{key}: {error}; given up")),
+        }
+        store.delivered(&letter, &delivery)?;
+    }
+    Ok(())
 }
 
 /// What an event is worth telling, if it is.

@@ -2,6 +2,8 @@
 
 pub mod acp;
 pub mod agents;
+pub mod begin;
+pub mod clean;
 pub mod config;
 pub mod demo;
 pub mod diff;
@@ -13,6 +15,7 @@ pub mod leg;
 pub mod logs;
 pub mod mcp;
 pub mod merge;
+pub mod mirror;
 pub mod outline;
 pub mod prompt;
 pub mod run;

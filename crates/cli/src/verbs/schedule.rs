@@ -1,7 +1,7 @@
 //! `acquit schedule …`: look at schedules, pause them, run one now.
 
 use acquit_core::ids::Name;
-use acquit_core::night::{Night, State};
+use acquit_core::night::{Cause, Night, State};
 use acquit_core::schedule::Schedule;
 use acquit_core::store::{Follow, Nights, Recorded, Standing, Store};
 use acquit_core::time::Timestamp;
@@ -214,6 +214,7 @@ fn run(
     let category = category.or_else(|| schedule.category(now, &zone).ok().flatten().map(str::to_owned));
     let mut night = Night::new(name.clone(), now, State::Running, category, &repositories(schedule));
     night.began = Some(now);
+    night.cause = Cause::Hand;
     match store.record(&night)? {
         Recorded::New => desk.printer.say(&format!("{name} begins now")),
         Recorded::Known => desk.printer.say(&format!("{name} began this very moment")),

@@ -123,6 +123,32 @@ fn a_night_that_spent_its_budget_leaves_the_other_repositories_alone() {
 }
 
 #[test]
+fn a_task_that_costs_too_much_is_ended_and_the_report_says_why() {
+    let waits = FINDS.replace(
+        "    { outcome = \"plan_complete\"",
+        "    { usage = { model = \"m\", input = 10, cost_micros = 2000000 } },\n    { run = \"sleep 100\" },\n    { outcome = \"plan_complete\"",
+    );
+    let config = today("category = \"tests\"\nbudget = 1.00") + "[report]\nfile = \"../night.md\"\n";
+    let sandbox = due(&config, &waits);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let report = read(&sandbox.place("night.md"));
+    assert!(report.contains("- Result: CANCELLED, by acquit: the night's budget was spent\n"), "{report}");
+}
+
+#[test]
+fn a_run_by_hand_takes_no_run_of_the_clock_away() {
+    let config = today("category = \"tests\"\nmost_open = 9");
+    let sandbox = due(&config, FINDS);
+    sandbox.acquit(&["schedule", "run", "night"]).must(0);
+    sandbox.repo.write(".acquit/script.toml", &FINDS.replace("Test the parser", "Name the numbers"));
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let all = held(&sandbox);
+    let causes: Vec<&str> = all.iter().map(|night| night["cause"].as_str().unwrap()).collect();
+    assert_eq!(causes, ["clock", "hand"], "by their nominal time: {all:?}");
+    assert_eq!(tasks(&sandbox), 2);
+}
+
+#[test]
 fn what_was_slept_through_is_noted_and_not_run() {
     // Every hour, known since yesterday: 24 were due, and the newest of them counts only if it is not late.
     let hourly = today("").replace(crate::minute(), &format!("{} * * * *", &crate::minute()[..2]));

@@ -75,6 +75,30 @@ fn a_server_in_trouble_is_asked_again_and_no_secret_is_in_what_is_said_of_it() {
 }
 
 #[test]
+fn a_report_wakes_nobody_up_before_the_hour_that_was_set() {
+    let server = Receiver::start(|_, _| (200, String::new()));
+    let hour = jiff::Zoned::now().with_time_zone(jiff::tz::TimeZone::UTC) + jiff::Span::new().hours(3);
+    let at = hour.strftime("%H:00").to_string();
+    let config = config(&server.url) + &format!("[report]\nfile = \"../night.md\"\nat = \"{at}\"\n");
+    let sandbox = due(&config, FINDS).with("HOOK_KEY", KEY).with("NTFY_TOKEN", TOKEN);
+    let daemon = sandbox.start(&["serve"]);
+    until("the file, which wakes nobody", || (!read(&sandbox.place("night.md")).is_empty()).then_some(()));
+    let waiting = || {
+        let store = rusqlite::Connection::open(sandbox.place("acquit/acquit.db")).unwrap();
+        let sql = "select count(*), min(due) from outbox where state = 'waiting'";
+        store.query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?))).unwrap()
+    };
+    let (count, due) = waiting();
+    assert!(server.received().is_empty() && count == 2);
+    let due = jiff::Timestamp::from_millisecond(due.unwrap()).unwrap().to_zoned(jiff::tz::TimeZone::UTC);
+    assert_eq!(due.strftime("%H:%M").to_string(), at);
+    make_waiting_letters_due(&sandbox);
+    until("both messages", || (server.received().len() == 2).then_some(()));
+    daemon.signal(Signal::TERM);
+    daemon.wait().must(0);
+}
+
+#[test]
 fn a_message_whose_sender_was_killed_is_sent_again_under_the_same_id() {
     // The first one is taken and never answered: its sender is killed meanwhile.
     let server = Receiver::start(|request, before| {

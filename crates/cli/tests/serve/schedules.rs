@@ -53,7 +53,7 @@ fn mistakes_in_a_schedule_are_told_with_their_place() {
         "`monday` is not a weekday",
         "unknown order `beside`",
         "`late` are not hours of the day",
-        "an address has a password in it",
+        "an address has a login in it",
         "[[schedule]] has no `cron`",
         "[[schedule]] has no `workflow`",
     ] {

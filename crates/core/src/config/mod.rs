@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::gate::{Command, Gate};
 use crate::ids::Name;
 use crate::price::Prices;
+use crate::retention::Retention;
 use crate::role::Tier;
 use crate::sandbox::{Access, Host, Mode, Networks, Resources};
 use crate::schedule::Schedule;
@@ -95,6 +96,9 @@ pub struct Config {
     /// Whom to tell. Not stored with tasks either.
     #[serde(skip)]
     pub notices: notify::Notices,
+    /// How long workspaces are kept. Not stored with tasks either.
+    #[serde(skip)]
+    pub retention: Retention,
 }
 
 impl Default for Config {
@@ -123,6 +127,7 @@ impl Default for Config {
             forge: Forge::default(),
             schedules: Vec::new(),
             notices: notify::Notices::default(),
+            retention: Retention::default(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::ids::Name;
+use crate::schedule::Cron;
 
 /// What people are told of, and by which way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,6 +79,8 @@ pub struct Reports {
     pub file: Option<String>,
     /// A page of Confluence.
     pub confluence: Option<Page>,
+    /// The hour before which nobody is sent a message about a night; `None` to send it when the night is over.
+    pub at: Option<Cron>,
 }
 
 /// A page of Confluence.

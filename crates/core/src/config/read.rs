@@ -16,6 +16,7 @@ mod agent;
 mod delivery;
 mod forge;
 mod notify;
+mod retention;
 mod safety;
 mod schedule;
 mod waiting;
@@ -129,6 +130,8 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
     let (gates, budgets) = proof(&mut root, (under.gates, under.budgets));
     let schedules = schedule::schedules(&mut root, under.schedules);
     let notices = notify::notices(&mut root, under.notices, &known);
+    let retention =
+        root.table("retention").map_or(under.retention, |table| retention::retention(table, under.retention));
     root.finish();
     let mut secrets = under.secrets.clone();
     secrets.extend(own_secrets);
@@ -156,6 +159,7 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         forge,
         schedules,
         notices,
+        retention,
     }
 }
 

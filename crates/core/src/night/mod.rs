@@ -36,6 +36,9 @@ pub struct Night {
     pub nominal: Timestamp,
     /// Where it stands.
     pub state: State,
+    /// Who began it.
+    #[serde(default)]
+    pub cause: Cause,
     /// What the workflow's variation begins with.
     pub category: Option<String>,
     /// What is to be done, repository by repository.
@@ -46,6 +49,17 @@ pub struct Night {
     pub ended: Option<Timestamp>,
     /// Counts the writes. One that expects another version is refused.
     pub version: u64,
+}
+
+/// Who began a night.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The clock: its nominal time is one of the schedule's.
+    #[default]
+    Clock,
+    /// A person, whatever the hour. It stands for none of the schedule's.
+    Hand,
 }
 
 /// Where a night stands.
@@ -123,7 +137,8 @@ impl Night {
     ) -> Self {
         let job = |repository: &String| Job { repository: repository.clone(), progress: Progress::Todo };
         let jobs = repositories.iter().map(job).collect();
-        Self { schedule, nominal, state, category, jobs, began: None, ended: None, version: 1 }
+        let cause = Cause::Clock;
+        Self { schedule, nominal, state, cause, category, jobs, began: None, ended: None, version: 1 }
     }
 
     /// Its tasks.

@@ -5,11 +5,11 @@
 
 use std::fmt::Write;
 
-use super::{Night, State as NightState};
+use super::{Night, State as NightState, memory};
 use crate::agent::{Usage, shorten};
 use crate::context::is_hidden;
 use crate::ids::TaskId;
-use crate::task::{End, State, Task, Tried};
+use crate::task::{Actor, End, State, Task, Tried};
 use crate::time::Span;
 use crate::workflow::Workflow;
 
@@ -27,6 +27,8 @@ pub struct Entry {
     pub category: Option<String>,
     /// What came of it.
     pub result: Result,
+    /// What the change is about, where there is one.
+    pub change: Option<String>,
     /// What it cost.
     pub usage: Usage,
     /// How long it took.
@@ -126,18 +128,37 @@ pub fn entry(
         },
         State::Ended { end: End::NoImprovement } => Result::NoImprovement { reasons: task.tried.clone() },
         State::Ended { end: End::Failed { reason } } => Result::Failed { reason: reason.clone() },
-        State::Ended { end: End::Cancelled { by } } => Result::Cancelled { by: by.to_string() },
+        State::Ended { end: End::Cancelled { by } } => Result::Cancelled {
+            by: match by {
+                // The one reason for which nobody but the night itself ends a task.
+                Actor::Supervisor => "acquit: the night's budget was spent".to_owned(),
+                Actor::Person(_) | Actor::Harness(_) => by.to_string(),
+            },
+        },
         State::Waiting { request } => Result::Waits { what: request.question.clone() },
         State::Blocked { root, .. } => {
             Result::Waits { what: format!("{} mends the same failure", root.task) }
         }
         State::New | State::Working { .. } => Result::Working,
     };
+    let change = match &result {
+        Result::Requested { .. } | Result::Branch { .. } => {
+            memory::proposals(task, None).pop().map(|proposal| proposal.candidate.title)
+        }
+        Result::Done
+        | Result::NoImprovement { .. }
+        | Result::Failed { .. }
+        | Result::Waits { .. }
+        | Result::Cancelled { .. }
+        | Result::Working
+        | Result::Skipped { .. } => None,
+    };
     Entry {
         repository: repository.to_owned(),
         task: Some(task.id()),
         category: category(task, workflow),
         result,
+        change,
         usage: task.usage(),
         took,
     }
@@ -153,8 +174,12 @@ pub fn title(night: &Night, date: &str, entries: &[Entry]) -> String {
         1 => "1 change proposed".to_owned(),
         more => format!("{more} changes proposed"),
     }];
-    if asks > 0 {
-        words.push(format!("{asks} waiting for you"));
+    for (count, what) in
+        [(asks, "waiting for you"), (count("FAILED"), "failed"), (count("SKIPPED"), "left alone")]
+    {
+        if count > 0 {
+            words.push(format!("{count} {what}"));
+        }
     }
     match &night.state {
         NightState::Skipped { reason } => format!("{} {date}: skipped, {}", night.schedule, line(reason)),
@@ -178,8 +203,22 @@ pub fn markdown(night: &Night, date: &str, entries: &[Entry]) -> String {
                 let _ = writeln!(text, "  - {}: {}", line(&tried.value), line(&tried.reason));
             }
         }
+        if let Some(change) = &entry.change {
+            let _ = writeln!(text, "- Change: {}", line(change));
+        }
         if let Some(task) = entry.task {
-            let _ = writeln!(text, "- Task: {task}");
+            let next = match &entry.result {
+                Result::Waits { .. } => format!(", answer with `acquit answer {task}`"),
+                Result::Failed { .. } => format!(", more with `acquit logs {task}`"),
+                Result::Requested { .. }
+                | Result::Branch { .. }
+                | Result::Done
+                | Result::NoImprovement { .. }
+                | Result::Cancelled { .. }
+                | Result::Working
+                | Result::Skipped { .. } => String::new(),
+            };
+            let _ = writeln!(text, "- Task: {task}{next}");
             let _ = writeln!(text, "- Cost: {}", cost(&entry.usage));
         }
         if let Some(took) = entry.took {
@@ -204,6 +243,9 @@ pub fn page(night: &Night, date: &str, entries: &[Entry]) -> String {
             item("Category", &xhtml(category));
         }
         item("Result", &page_result(&entry.result));
+        if let Some(change) = &entry.change {
+            item("Change", &xhtml(change));
+        }
         if let Some(task) = entry.task {
             item("Task", &task.to_string());
             item("Cost", &cost(&entry.usage));
@@ -325,6 +367,7 @@ mod tests {
             repository: repository.to_owned(),
             task: Some(TaskId(7)),
             category: category.map(str::to_owned),
+            change: matches!(result, Result::Requested { .. }).then(|| "Test the parser".to_owned()),
             result,
             usage: Usage { cost_micros: cost, input: 5, ..Usage::default() },
             took: Some(Span::mins(12)),

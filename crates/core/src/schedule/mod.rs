@@ -109,11 +109,13 @@ impl Overlap {
     pub const ALL: [(&str, Self); 2] = [("skip", Self::Skip), ("queue", Self::Queue)];
 }
 
-/// Whether an address of a repository carries a password: it would be in the store, in arguments and in reports.
-pub fn has_password(address: &str) -> bool {
-    let Some((_, rest)) = address.split_once("://") else { return false };
-    let host = rest.split('/').next().unwrap_or_default();
-    host.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
+/// Whether an address of a repository carries a password, or a name that may be a token: it would be in the store, in arguments and in
+/// reports. Only for SSH the name is no more than that.
+pub fn has_login(address: &str) -> bool {
+    let Some((scheme, rest)) = address.split_once("://") else { return false };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let named = scheme == "ssh" || scheme == "git+ssh" || scheme == "ssh+git";
+    host.rsplit_once('@').is_some_and(|(user, _)| !named || user.contains(':'))
 }
 
 /// The letters of a day on which a schedule has nothing to do.
@@ -155,5 +157,23 @@ impl Schedule {
         let Some(hours) = self.hours else { return true };
         let minute = local(at, zone).map(|local| i32::from(local.hour()) * 60 + i32::from(local.minute()));
         minute.and_then(|minute| u16::try_from(minute).ok()).is_none_or(|minute| hours.until(minute) == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_login;
+
+    #[test]
+    fn a_login_in_an_address_is_seen_and_a_name_for_ssh_is_none() {
+        for url in ["https://a:b@h/x/y", "https://token@h/x/y", "ssh://git:b@h/x/y", "http://a@b@h:8080?x@y"]
+        {
+            assert!(has_login(url), "{url}");
+        }
+        for url in
+            ["https://h/x/y@z", "ssh://git@h/x/y", "git@h:x/y", "file:///a@b/c", "https://h?a@b", "../a@b"]
+        {
+            assert!(!has_login(url), "{url}");
+        }
     }
 }

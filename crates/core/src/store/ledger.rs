@@ -58,6 +58,9 @@ pub struct Message {
     pub channel: String,
     /// What is to be told.
     pub payload: serde_json::Value,
+    /// When it may be sent, if not at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
 }
 
 /// A message in the outbox.

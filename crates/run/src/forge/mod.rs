@@ -31,6 +31,7 @@ use acquit_core::task::Task;
 pub use draft::Readiness;
 pub use error::Error;
 pub use feedback::done;
+pub(crate) use remote::web_host;
 pub use remote::{Address, Located, Place, Transport, locate};
 pub use standing::{Standing, Which, standing};
 pub use token::Token;

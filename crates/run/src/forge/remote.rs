@@ -165,7 +165,7 @@ pub fn locate(settings: &Settings, upstream: Option<&str>, push: Option<&str>) -
 }
 
 /// The host of a forge's pages, which is not always the one that git talks to.
-fn web_host(address: &Address) -> String {
+pub(crate) fn web_host(address: &Address) -> String {
     match (address.host.as_str(), address.transport) {
         ("ssh.github.com", _) => "github.com".to_owned(),
         ("altssh.gitlab.com", _) => "gitlab.com".to_owned(),

@@ -63,6 +63,11 @@ impl Git {
         self
     }
 
+    /// The longest that a call may take.
+    pub(super) fn time_limit(&self) -> Duration {
+        self.time_limit
+    }
+
     /// A call of `verb` in no repository in particular.
     pub fn call(&self, verb: &str) -> Call {
         Call {

@@ -2,7 +2,7 @@
 //!
 //! A mirror is a bare repository. One is made beside its place and moved there when it is whole, so that half of one is never used;
 //! whoever makes or refreshes it holds a lock that ends with the process. Branches of acquit's own, which tasks leave in it, are not
-//! overwritten by those of the remote.
+//! overwritten by those of the remote. What a killed git leaves behind, its locks and half of a pack, is taken away by the next.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,12 +14,13 @@ use rustix::fs::{FlockOperation, flock};
 use super::{Error, Git, is_ref_name, push::Way};
 use crate::pause::pause;
 
-/// How long to wait for somebody else who refreshes the same mirror: as long as a fetch may take.
-const PATIENCE: Duration = Duration::from_mins(10);
-/// How often the lock is asked for again.
+/// How often a lock is asked for again.
 const AGAIN: Duration = Duration::from_millis(50);
-/// A lock of git's own that is older than any call of git may take was left by one that was killed.
-const STALE: Duration = Duration::from_mins(15);
+/// Git holds the lock of a ref for as long as it takes to write a line. One that is older was left by a git that was killed. No
+/// fetch is under way here: that is what our own lock is for.
+const STALE: Duration = Duration::from_secs(20);
+/// Half of a pack that nobody has written to for so long is nobody's.
+const HALF: Duration = Duration::from_hours(2);
 /// The longest part of a folder's name that people recognise the repository by.
 const READABLE: usize = 60;
 
@@ -72,10 +73,10 @@ impl Git {
             move |source| Error::Path { path, source }
         };
         fs::create_dir_all(folder).map_err(at(folder))?;
-        let _lock = lock(&place.with_extension("lock"))?;
+        let _lock = self.lock(&place.with_extension("lock"))?;
         if place.join("HEAD").is_file() {
-            clear_stale(&place.join("refs")).map_err(at(&place))?;
-            let _ = remove_stale(&place.join("packed-refs.lock"));
+            clear_locks(&place).map_err(at(&place))?;
+            clear_halves(&place.join("objects/pack")).map_err(at(&place))?;
             self.refresh(&place, way)?;
             return Ok(place);
         }
@@ -94,6 +95,8 @@ impl Git {
         self.call("fetch")
             .git_dir(place)
             .reaching(way)
+            // Always one pack, so that a limit on the size of a file is a limit on what arrives.
+            .set("fetch.unpackLimit=1")
             .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--", way.url])
             .args(["+refs/heads/*:refs/heads/*", "^refs/heads/acquit/*", "^refs/heads/night-shift/*"])
             .run()?;
@@ -105,6 +108,20 @@ impl Git {
             self.call("symbolic-ref").git_dir(place).args(["HEAD", head]).run()?;
         }
         Ok(())
+    }
+
+    /// The right to write into a mirror, waited for as long as somebody else's refresh may take.
+    fn lock(&self, path: &Path) -> Result<File, Error> {
+        let at = |source| Error::Path { path: path.to_owned(), source };
+        let file = File::options().create(true).truncate(false).write(true).open(path).map_err(at)?;
+        let begun = Instant::now();
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(file),
+                Err(_) if begun.elapsed() < self.time_limit() => pause(AGAIN),
+                Err(error) => return Err(at(error.into())),
+            }
+        }
     }
 }
 
@@ -121,40 +138,53 @@ fn write_bare(place: &Path, url: &str) -> io::Result<()> {
     fs::write(place.join("HEAD"), "ref: refs/heads/main\n")
 }
 
-fn lock(path: &Path) -> Result<File, Error> {
-    let at = |source| Error::Path { path: path.to_owned(), source };
-    let file = File::options().create(true).truncate(false).write(true).open(path).map_err(at)?;
+/// Removes the locks that a killed git left, and waits for those that a living one may still hold.
+fn clear_locks(place: &Path) -> io::Result<()> {
     let begun = Instant::now();
     loop {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(file),
-            Err(_) if begun.elapsed() < PATIENCE => pause(AGAIN),
-            Err(error) => return Err(at(error.into())),
+        let mut young = false;
+        let mut folders = vec![place.join("refs")];
+        let mut found: Vec<PathBuf> = Vec::new();
+        for entry in fs::read_dir(place)?.flatten() {
+            found.push(entry.path());
         }
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let is_folder = entry.file_type()?.is_dir();
+                if is_folder { folders.push(entry.path()) } else { found.push(entry.path()) }
+            }
+        }
+        for path in found.iter().filter(|path| path.extension().is_some_and(|end| end == "lock")) {
+            match age(path) {
+                Some(age) if age < STALE => young = true,
+                Some(_) => fs::remove_file(path)?,
+                None => {}
+            }
+        }
+        // A clock that was set back makes a lock look young for ever.
+        if !young || begun.elapsed() > STALE * 2 {
+            return Ok(());
+        }
+        pause(AGAIN);
     }
 }
 
-/// Removes the locks that git processes left behind which were killed.
-fn clear_stale(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            clear_stale(&entry.path())?;
-        } else if entry.path().extension().is_some_and(|end| end == "lock") {
-            remove_stale(&entry.path())?;
+/// Removes halves of packs that killed fetches left: they are as large as what had arrived.
+fn clear_halves(packs: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(packs)?.flatten() {
+        let half = entry.file_name().to_string_lossy().starts_with("tmp_");
+        if half && age(&entry.path()).is_some_and(|age| age > HALF) {
+            fs::remove_file(entry.path())?;
         }
     }
     Ok(())
 }
 
+/// How long ago a file was written; `None` if it is gone.
 #[allow(clippy::disallowed_methods, reason = "the age of a file is measured by the clock that its disk has")]
-fn remove_stale(path: &Path) -> io::Result<()> {
-    let written = fs::metadata(path).and_then(|meta| meta.modified())?;
-    if SystemTime::now().duration_since(written).is_ok_and(|age| age > STALE) {
-        fs::remove_file(path)
-    } else {
-        Ok(())
-    }
+fn age(path: &Path) -> Option<Duration> {
+    let written = fs::metadata(path).and_then(|meta| meta.modified()).ok()?;
+    Some(SystemTime::now().duration_since(written).unwrap_or_default())
 }
 
 #[cfg(test)]

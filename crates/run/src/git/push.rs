@@ -11,8 +11,10 @@ use super::login::Login;
 use super::{Call, CommitId, Error, Git, Source, global_config};
 use crate::secrets::Secret;
 
-/// Asks nothing, and gives up on a host that does not answer.
-const BATCH: &str = "-oBatchMode=yes -oConnectTimeout=20";
+/// Asks nothing, neither for a password nor whether a host is the right one; lends the user's keys to nobody; and gives up on a host
+/// that does not answer, at once or in the middle.
+const BATCH: &str = "-oBatchMode=yes -oPasswordAuthentication=no -oKbdInteractiveAuthentication=no -oForwardAgent=no \
+    -oConnectTimeout=20 -oServerAliveInterval=15 -oServerAliveCountMax=4";
 
 /// How a remote is reached.
 pub struct Way<'a> {
@@ -68,6 +70,21 @@ pub enum Trouble {
     Redirected,
     /// Anything else: it may pass.
     Away,
+}
+
+impl Trouble {
+    /// What a person can do about it, where that is the same whatever was to be done with the remote.
+    pub fn hint(self) -> Option<&'static str> {
+        match self {
+            Self::Certificate => {
+                Some("If the forge has an authority of its own, name the file of that as `ca` in [forge]")
+            }
+            Self::Redirected => Some(
+                "The project has moved, and a token is not sent after it: give the remote its new address",
+            ),
+            Self::Login | Self::Away => None,
+        }
+    }
 }
 
 /// What a complaint of git about a remote means.

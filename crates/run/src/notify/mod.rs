@@ -15,6 +15,7 @@ use std::time::Duration;
 use acquit_core::config::Config;
 use acquit_core::config::notify::{Told, Way};
 use acquit_core::store::{Delivery, Letter, Message};
+use acquit_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::harness::chain;
@@ -60,15 +61,24 @@ pub struct Notice {
     pub page: Option<String>,
 }
 
-/// The messages that tell of something, one for each way that wants to know. `key` identifies what is told.
-pub fn messages(config: &Config, told: Told, key: &str, notice: &Notice) -> Vec<Message> {
-    let to = |channel: String, notice: &Notice| {
+/// The messages that tell of something, one for each way that wants to know. `key` identifies what is told. `not_before` is for what
+/// reaches people wherever they are; files and pages wake nobody up.
+pub fn messages(
+    config: &Config,
+    told: Told,
+    key: &str,
+    notice: &Notice,
+    not_before: Option<Timestamp>,
+) -> Vec<Message> {
+    let later = |channel: String, notice: &Notice, not_before| {
         let payload = serde_json::to_value(notice).unwrap_or_default();
-        Message { key: format!("{key}/{channel}"), channel, payload }
+        Message { key: format!("{key}/{channel}"), channel, payload, not_before }
     };
+    let to = |channel: String, notice: &Notice| later(channel, notice, None);
     let brief = Notice { page: None, ..notice.clone() };
     let channels = config.notices.channels.iter().filter(|(_, channel)| channel.events.contains(&told));
-    let mut all: Vec<Message> = channels.map(|(name, _)| to(format!("{NOTIFY}{name}"), &brief)).collect();
+    let channels = channels.map(|(name, _)| later(format!("{NOTIFY}{name}"), &brief, not_before));
+    let mut all: Vec<Message> = channels.collect();
     if told == Told::Report {
         all.extend(config.notices.report.file.as_ref().map(|_| to(FILE.to_owned(), &brief)));
         all.extend(config.notices.report.confluence.as_ref().map(|_| to(PAGE.to_owned(), notice)));
@@ -134,7 +144,7 @@ fn is_final(error: &Error) -> bool {
 }
 
 fn send(world: &World, config: &Config, vault: &Vault<'_>, top: &Path, letter: &Letter) -> Result<(), Error> {
-    let Message { key, channel, payload } = &letter.message;
+    let Message { key, channel, payload, not_before: _ } = &letter.message;
     let notice: Notice = serde_json::from_value(payload.clone()).map_err(Error::Form)?;
     let gone = || Error::NoChannel(channel.clone());
     let secret = |name: &String| vault.resolve(name).map_err(Error::Secret);

@@ -8,13 +8,30 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+
 use super::{Error, Spawner};
 
 /// A harness that was started. Dropping this leaves it running.
 #[derive(Debug)]
 pub struct Detached(Child);
 
+/// Ends this process, at once and however, with the one that started it. Says whether that one, `parent`, is still there.
+pub fn end_with(parent: u32) -> bool {
+    let asked = set_parent_process_death_signal(Some(Signal::KILL));
+    // It may have died before this was asked for.
+    let there = getppid().is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == parent);
+    asked.is_ok() && there
+}
+
 impl Detached {
+    /// Ends it, whatever it does. For those that end with their parent and may be killed anywhere.
+    pub fn end(mut self) {
+        // Gone already is as good.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+
     /// Whether it is over. Never waits.
     pub fn has_ended(&mut self) -> Result<bool, Error> {
         Ok(self.0.try_wait()?.is_some())
@@ -46,6 +63,19 @@ impl Spawner {
             .stdin(Stdio::null())
             .stdout(file)
             .stderr(errors)
+            .process_group(0)
+            .spawn()
+            .map_err(|source| Error::Helper { helper: self.helper.clone(), source })?;
+        Ok(Detached(child))
+    }
+
+    /// Starts this program again beside this process: it says what it says where this one does. For those that call [`end_with`].
+    pub fn beside(&self, args: &[OsString], env: Vec<(OsString, OsString)>) -> Result<Detached, Error> {
+        let child = Command::new(&self.helper)
+            .args(args)
+            .env_clear()
+            .envs(env)
+            .stdin(Stdio::null())
             .process_group(0)
             .spawn()
             .map_err(|source| Error::Helper { helper: self.helper.clone(), source })?;

@@ -44,7 +44,7 @@ mod watch;
 pub use attached::Attached;
 pub(crate) use capture::inherited;
 pub use capture::{CAPTURE_OUTPUT, Call, Captured, Guard};
-pub use detached::{Detached, become_program};
+pub use detached::{Detached, become_program, end_with};
 pub use error::Error;
 pub use exit::{Containment, Ended, Excess, Exit, Refusal};
 pub use identity::Identity;

@@ -51,7 +51,11 @@ pub enum What {
     },
     /// The folder of the same path, seen as it is; what is written goes to a folder aside, and the original stays.
     Overlaid {
-        /// Keeps what is written. Beside it a folder of the same name with `.work` is needed by the kernel.
+        /// A folder around it, or itself, that is overlaid as a whole, though only this place of it is shown: one layer for
+        /// many places costs as much as for one.
+        whole: PathBuf,
+        /// Keeps what is written, one for each `whole`. Beside it a folder of the same name with `.work` is needed by the
+        /// kernel.
         upper: PathBuf,
     },
     /// An empty folder in memory, to be written.
@@ -103,7 +107,7 @@ impl Entry {
         match &self.what {
             What::Write => Some(&self.at),
             What::Bound { source } => Some(source),
-            What::Overlaid { upper } => Some(upper),
+            What::Overlaid { upper, .. } => Some(upper),
             What::Read | What::Scratch | What::Link { .. } | What::Hidden => None,
         }
     }

@@ -209,7 +209,10 @@ mod tests {
             Entry::write("/opt/a/work"),
             Entry::read("/opt/a/work/.git/hooks"),
             Entry { at: "/tmp".into(), what: What::Bound { source: "/private/t/1".into() } },
-            Entry { at: "/opt/a/.cargo".into(), what: What::Overlaid { upper: "/u".into() } },
+            Entry {
+                at: "/opt/a/.cargo".into(),
+                what: What::Overlaid { whole: "/opt/a".into(), upper: "/u".into() },
+            },
             Entry { at: "/scratch".into(), what: What::Scratch },
             Entry::hidden("/opt/a/work/.acquit"),
         ];
@@ -272,7 +275,10 @@ mod tests {
             Entry::read("/usr"),
             Entry { at: "/tmp".into(), what: What::Bound { source: "/private/t/1".into() } },
             Entry { at: "/same".into(), what: What::Bound { source: "/same".into() } },
-            Entry { at: "/cargo".into(), what: What::Overlaid { upper: "/u".into() } },
+            Entry {
+                at: "/cargo".into(),
+                what: What::Overlaid { whole: "/cargo".into(), upper: "/u".into() },
+            },
             Entry { at: "/scratch".into(), what: What::Scratch },
         ];
         let lines = unsupported(&policy(view, Reach::Everybody));

@@ -11,6 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use acquit_core::config::Config;
 use acquit_core::sandbox::{Host, Network};
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 use super::{Entry, Policy, Reach, What};
 
@@ -199,6 +200,18 @@ pub fn reach(network: Network, config: &Config, agent: &[Host], log: PathBuf) ->
     }
 }
 
+/// Whether a folder is in another one without a link or a mount between: so that it is found in a layer over that one.
+fn is_plainly_in(whole: &Path, name: &str) -> bool {
+    let place = whole.join(name);
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    let mount = |path: &Path| {
+        let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
+        StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::MNT_ID).then_some(stat.stx_mnt_id)
+    };
+    real(whole).is_some_and(|whole| real(&place) == Some(whole.join(name)))
+        && mount(whole).is_some_and(|whole| mount(&place) == Some(whole))
+}
+
 /// Makes the policy, and the folders aside that it needs.
 pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
     let Ground { config, home, path, own, repository, aside, write, read, login, placed, reach } = ground;
@@ -225,10 +238,15 @@ pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
             view.show(&home.join(name), What::Read);
         }
         for name in CACHES.iter().filter(|name| home.join(name).is_dir()) {
-            let name_aside = format!("over-{}", name.trim_start_matches('.').replace('/', "-"));
-            let upper = folder(&name_aside)?;
-            folder(&format!("{name_aside}.work"))?;
-            view.show(&home.join(name), What::Overlaid { upper });
+            let place = home.join(name);
+            let (whole, aside) = if is_plainly_in(home, name) {
+                (home, "over".to_owned())
+            } else {
+                (place.as_path(), format!("over-{}", name.trim_start_matches('.').replace('/', "-")))
+            };
+            folder(&format!("{aside}.work"))?;
+            let what = What::Overlaid { whole: whole.to_owned(), upper: folder(&aside)? };
+            view.show(&place, what);
         }
         for place in programs(path, home, own).filter(|place| place.starts_with(home)) {
             view.show(&place, What::Read);

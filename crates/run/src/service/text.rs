@@ -190,6 +190,106 @@ mod tests {
         insta::assert_snapshot!("launchd", launchd(&plan()));
     }
 
+    /// A value of a property list, as launchd would read it.
+    #[derive(Debug, PartialEq)]
+    enum Value {
+        Text(String),
+        Number(i64),
+        Flag(bool),
+        List(Vec<Value>),
+        Table(Vec<(String, Value)>),
+    }
+
+    /// A strict reader of what a property list may have: nothing between elements but blanks, every element closed, keys before values.
+    struct Reader<'t>(&'t str);
+
+    impl Reader<'_> {
+        fn eat(&mut self, token: &str) -> bool {
+            self.0 = self.0.trim_start();
+            let rest = self.0.strip_prefix(token);
+            self.0 = rest.unwrap_or(self.0);
+            rest.is_some()
+        }
+
+        fn text(&mut self, end: &str) -> String {
+            let at = self.0.find('<').expect("an end");
+            let (text, rest) = self.0.split_at(at);
+            self.0 = rest.strip_prefix(end).unwrap_or_else(|| panic!("no {end} at {rest:.40}"));
+            let mut out = String::new();
+            let mut parts = text.split('&');
+            out.push_str(parts.next().unwrap_or_default());
+            for part in parts {
+                let (name, rest) = part.split_once(';').expect("a reference ends");
+                out.push(match name {
+                    "lt" => '<',
+                    "gt" => '>',
+                    "amp" => '&',
+                    "quot" => '"',
+                    other => panic!("unknown reference {other}"),
+                });
+                out.push_str(rest);
+            }
+            out
+        }
+
+        fn value(&mut self) -> Value {
+            if self.eat("<string>") {
+                Value::Text(self.text("</string>"))
+            } else if self.eat("<integer>") {
+                Value::Number(self.text("</integer>").parse().expect("a number"))
+            } else if self.eat("<true/>") {
+                Value::Flag(true)
+            } else if self.eat("<false/>") {
+                Value::Flag(false)
+            } else if self.eat("<array>") {
+                let mut all = Vec::new();
+                while !self.eat("</array>") {
+                    all.push(self.value());
+                }
+                Value::List(all)
+            } else if self.eat("<dict>") {
+                let mut all = Vec::new();
+                while !self.eat("</dict>") {
+                    assert!(self.eat("<key>"), "a key is missing at {:.40}", self.0);
+                    let key = self.text("</key>");
+                    assert!(all.iter().all(|(known, _)| *known != key), "{key} is there twice");
+                    let value = self.value();
+                    all.push((key, value));
+                }
+                Value::Table(all)
+            } else {
+                panic!("what is this: {:.40}", self.0)
+            }
+        }
+    }
+
+    fn plist(text: &str) -> Value {
+        let mut reader = Reader(text);
+        assert!(reader.eat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>"));
+        assert!(reader.eat("<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">"));
+        assert!(reader.eat("<plist version=\"1.0\">"));
+        let value = reader.value();
+        assert!(reader.eat("</plist>") && reader.0.trim().is_empty());
+        value
+    }
+
+    #[test]
+    fn launchd_reads_from_the_list_what_was_meant() {
+        let Value::Table(all) = plist(&launchd(&plan())) else { panic!("no table") };
+        let of = |key: &str| &all.iter().find(|(known, _)| known == key).expect("a key").1;
+        let text = |text: &str| Value::Text(text.to_owned());
+        assert_eq!(*of("WorkingDirectory"), text("/src/my 100% app"));
+        let home = ("ACQUIT_HOME".to_owned(), text("/data/it's <mine> & $x"));
+        assert_eq!(*of("EnvironmentVariables"), Value::Table(vec![home]));
+        assert_eq!(*of("RunAtLoad"), Value::Flag(true));
+        assert_eq!(*of("AbandonProcessGroup"), Value::Flag(true), "legs outlive the daemon");
+        assert_eq!(*of("ThrottleInterval"), Value::Number(10));
+        let Value::List(words) = of("ProgramArguments") else { panic!("no list") };
+        assert_eq!(words[..2], [text("/bin/sh"), text("-c")]);
+        let Value::Text(line) = &words[2] else { panic!("no text") };
+        assert!(line.ends_with("exec '/opt/a b/acquit' serve"), "{line}");
+    }
+
     #[test]
     fn nothing_in_a_path_or_a_value_begins_a_line_or_a_tag_of_its_own() {
         let evil = "x\n[Service]\nExecStart=/bin/evil \"' <key>a</key> %h $HOME";

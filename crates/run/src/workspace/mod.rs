@@ -40,6 +40,7 @@ mod publish;
 mod push;
 mod rebase;
 mod remove;
+mod retire;
 mod rules;
 mod save;
 mod scratch;

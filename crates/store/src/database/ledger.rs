@@ -126,7 +126,8 @@ impl<B: Backend> Ledger for Database<B> {
 
 fn insert(tables: &mut dyn Tables, messages: &[Message], now: Timestamp) -> refusal::Result<()> {
     for message in messages {
-        tables.insert_message(&MessageRow::of(message)?, now)?;
+        let due = message.not_before.map_or(now, |moment| moment.max(now));
+        tables.insert_message(&MessageRow::of(message)?, due)?;
     }
     Ok(())
 }

@@ -96,6 +96,7 @@ suite! {
         a_night_is_written_by_one_at_a_time_with_its_messages,
         a_schedule_is_paused_and_resumed_for_everybody,
         a_message_is_taken_once_and_sent_once,
+        a_message_for_later_is_not_taken_before_its_time,
         a_message_whose_sender_died_is_sent_by_another_and_the_dead_one_changes_nothing,
         racing_senders_take_each_message_once,
         legs_that_wait_are_told_in_the_order_of_their_claims,

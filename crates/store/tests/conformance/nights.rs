@@ -23,7 +23,12 @@ fn night(nominal: i64) -> Night {
 }
 
 fn message(key: &str) -> Message {
-    Message { key: key.to_owned(), channel: "phone".to_owned(), payload: json!({"title": "hm\u{0}m"}) }
+    Message {
+        key: key.to_owned(),
+        channel: "phone".to_owned(),
+        payload: json!({"title": "hm\u{0}m"}),
+        not_before: None,
+    }
 }
 
 pub fn a_night_is_recorded_once_however_many_try(place: &Place) {
@@ -106,6 +111,20 @@ pub fn a_message_is_taken_once_and_sent_once(place: &Place) {
         store.letters(9).unwrap().into_iter().map(|letter| (letter.state, letter.error)).collect();
     assert_eq!(states, [(Post::GivenUp, Some("gone".to_owned())), (Post::Sent, None)]);
     assert_eq!(store.next_letter().unwrap(), None);
+}
+
+pub fn a_message_for_later_is_not_taken_before_its_time(place: &Place) {
+    let mut store = place.open();
+    let moment = START.plus(Duration::from_hours(4));
+    let later = Message { not_before: Some(moment), ..message("later") };
+    let past = Message { not_before: Some(Timestamp(7)), ..message("past") };
+    store.post(&[later, past], None).unwrap();
+    let first = store.take(LEASE).unwrap().unwrap();
+    assert_eq!((first.message.key.as_str(), first.due), ("past", START));
+    store.delivered(&first, &Delivery::Done).unwrap();
+    assert_eq!((store.take(LEASE).unwrap(), store.next_letter().unwrap()), (None, Some(moment)));
+    place.later(Duration::from_hours(4));
+    assert_eq!(store.take(LEASE).unwrap().unwrap().message.key, "later");
 }
 
 pub fn a_message_whose_sender_died_is_sent_by_another_and_the_dead_one_changes_nothing(place: &Place) {

@@ -176,6 +176,11 @@ impl Forge {
         public.split_once("://").map_or(public.clone(), |(_, host)| host.to_owned())
     }
 
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// Makes a project of a repository's branch `main`.
     pub fn project(&self, name: &str, from: &Path) {
         let bare = self.shared.repository(name);

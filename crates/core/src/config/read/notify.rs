@@ -3,6 +3,7 @@
 use super::super::notify::{Channel, Flavour, Notices, Page, Reports, Told, Way};
 use super::super::toml::{At, Table, did_you_mean, quoted};
 use super::declare;
+use crate::schedule::Cron;
 
 /// Where ntfy is if nobody says otherwise.
 const NTFY: &str = "https://ntfy.sh";
@@ -83,8 +84,23 @@ fn report(mut table: Table<'_, '_>, under: Reports, secrets: &[&str]) -> Reports
         Some(table) => page(table.named("[report.confluence]".to_owned()), secrets),
         None => under.confluence,
     };
+    let at = table.string("at").map_or(under.at, |text| {
+        let at = hour(&text.value);
+        if at.is_none() {
+            let what = format!("{} is not an hour of the day", quoted(&text.value));
+            table.source.report(text.place, what, Some("write it as \"07:00\"".to_owned()));
+        }
+        at
+    });
     table.finish();
-    Reports { file, confluence: page }
+    Reports { file, confluence: page, at }
+}
+
+/// `07:00`, as the line of cron that names it.
+fn hour(text: &str) -> Option<Cron> {
+    let (hours, minutes) = text.split_once(':')?;
+    let number = |text: &str| (text.len() == 2).then(|| text.parse::<u8>().ok()).flatten();
+    format!("{} {} * * *", number(minutes)?, number(hours)?).parse().ok()
 }
 
 fn page(mut table: Table<'_, '_>, secrets: &[&str]) -> Option<Page> {

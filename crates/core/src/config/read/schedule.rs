@@ -60,8 +60,8 @@ fn schedule(value: &Value<'_, '_>) -> Option<Schedule> {
         let bad = repository.value.trim().is_empty()
             || repository.value.starts_with('-')
             || repository.value.contains(char::is_control);
-        if bad || crate::schedule::has_password(&repository.value) {
-            let what = if bad { "is neither a path nor an address" } else { "has a password in it" };
+        if bad || crate::schedule::has_login(&repository.value) {
+            let what = if bad { "is neither a path nor an address" } else { "has a login in it" };
             let hint = "a path, or https://host/team/app.git, or git@host:team/app.git; tokens belong into [secrets]";
             let shown = if bad { quoted(&repository.value) } else { "an address".to_owned() };
             table.source.report(repository.place, format!("{shown} {what}"), Some(hint.to_owned()));

@@ -414,13 +414,8 @@ fn away(
         git::Error::TimedOut { .. } => held(job, None, words),
         git::Error::Failed { stderr, .. } => match git::meaning(stderr) {
             git::Trouble::Away => held(job, None, words),
-            git::Trouble::Certificate => {
-                let how =
-                    "If the forge has an authority of its own, name the file of that as `ca` in [forge]";
-                Trouble::failed(kind::DELIVERY, format!("{words}. {how}"))
-            }
-            git::Trouble::Redirected => {
-                let how = "The project has moved, and a token is not sent after it: give the remote its new address";
+            trouble @ (git::Trouble::Certificate | git::Trouble::Redirected) => {
+                let how = trouble.hint().unwrap_or_default();
                 Trouble::failed(kind::DELIVERY, format!("{words}. {how}"))
             }
             git::Trouble::Login => {

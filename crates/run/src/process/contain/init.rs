@@ -15,7 +15,7 @@ use super::landlock::Around;
 use super::plan::Plan;
 use super::scribe::Streams;
 use super::sys::{self, Forked, Namespaces};
-use super::usage::{self, Usage};
+use super::usage::{self, Usage, Written};
 use super::{NOT_STARTED, network, program, view};
 use crate::sandbox::{Policy, Reach};
 
@@ -40,7 +40,7 @@ pub(super) fn main(plan: &Plan, policy: Option<&Policy>, side: Inside) -> ! {
             None
         }
         Some(policy) => match prepare(policy, door) {
-            Ok(missing) => {
+            Ok((missing, written)) => {
                 if let Some(pipe) = &pipe {
                     status::report_missing(pipe, missing);
                     if policy.mode == Mode::Strict && !missing.is_empty() {
@@ -48,7 +48,7 @@ pub(super) fn main(plan: &Plan, policy: Option<&Policy>, side: Inside) -> ! {
                         sys::exit(NOT_STARTED);
                     }
                 }
-                Some(Usage::begin(policy))
+                Some(Usage::begin(policy, written))
             }
             Err((failure, about)) => {
                 if let Some(pipe) = pipe {
@@ -99,15 +99,17 @@ pub(super) struct Inside {
 }
 
 /// Builds the walls around everything that will be in the namespaces.
-fn prepare(policy: &Policy, door: Option<OwnedFd>) -> Result<Missing, (Failure, String)> {
+fn prepare(policy: &Policy, door: Option<OwnedFd>) -> Result<(Missing, Written), (Failure, String)> {
     // The program is of the same user: without this it could open the descriptors of this process.
     sys::hide();
     if policy.network != Reach::Everybody {
         network::open(&policy.network, door)
             .map_err(|errno| (Failure::new(Step::Network, errno), String::new()))?;
     }
-    let limit = policy.resources.processes;
-    view::enter(policy, limit).map_err(|trouble| (Failure::new(Step::View, trouble.errno), trouble.place))
+    let written = Written::hold(policy);
+    let missing = view::enter(policy, policy.resources.processes)
+        .map_err(|trouble| (Failure::new(Step::View, trouble.errno), trouble.place))?;
+    Ok((missing, written))
 }
 
 /// The surroundings of a program that is only held together.

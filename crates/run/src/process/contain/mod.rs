@@ -19,6 +19,7 @@ mod idmap;
 mod init;
 mod kernel;
 mod landlock;
+mod layer;
 mod lock;
 mod namespace;
 mod network;

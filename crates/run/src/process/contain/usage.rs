@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::sandbox::Policy;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+
+use crate::sandbox::{Entry, Policy};
 use acquit_core::sandbox::Resources;
 
 use super::super::exit::Excess;
@@ -28,15 +31,16 @@ pub(super) struct Usage {
     limits: Resources,
     /// Memory of the whole machine that is no process's own, in bytes, at the beginning.
     shared: u64,
-    /// Folders that are written, and what was free on each of their disks.
+    /// What is written to, by disk.
     disks: BTreeMap<u64, Disk>,
     /// When to look closely again, whatever the machine's figures say.
     closely: Instant,
 }
 
 struct Disk {
-    device: u64,
-    folders: Vec<PathBuf>,
+    /// By which numbers files on it are known: an overlay has one of its own.
+    devices: BTreeSet<u64>,
+    folders: Vec<OwnedFd>,
     free: u64,
     files: u64,
     /// What the folders had at the first close look, as far as the disk did not lose it since the beginning: the work of
@@ -44,21 +48,42 @@ struct Disk {
     before: Option<(u64, u64)>,
 }
 
+/// Folders that a program may write to, by where it sees them, as they are outside of its view: without what is mounted into
+/// them, and of a cache only what the program adds to it, instead of all that was there before.
+pub(super) struct Written(Vec<(PathBuf, OwnedFd)>);
+
+impl Written {
+    /// Takes hold of them, which must be before the view is entered.
+    pub(super) fn hold(policy: &Policy) -> Self {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open = |entry: &Entry| {
+            let folder = openat(CWD, entry.written()?, flags, Mode::empty()).ok()?;
+            Some((entry.at.clone(), folder))
+        };
+        // Many places may be parts of one layer.
+        let mut seen = BTreeSet::new();
+        let entries = policy.view.iter().filter(|entry| seen.insert(entry.written()));
+        Self(entries.filter_map(open).collect())
+    }
+}
+
 impl Usage {
     /// Begins, inside of the view.
-    pub(super) fn begin(policy: &Policy) -> Self {
+    pub(super) fn begin(policy: &Policy, written: Written) -> Self {
         let mut disks = BTreeMap::new();
-        for entry in policy.view.iter().filter(|entry| entry.written().is_some()) {
-            let Ok(stat) = rustix::fs::stat(&entry.at) else { continue };
-            let Some((free, files)) = free(&entry.at) else { continue };
-            let disk = disks.entry(stat.st_dev).or_insert_with(|| Disk {
-                device: stat.st_dev,
+        for (at, folder) in written.0 {
+            let Ok(outside) = rustix::fs::fstat(&folder) else { continue };
+            let Some((free, files)) = free(&folder) else { continue };
+            let disk = disks.entry(outside.st_dev).or_insert_with(|| Disk {
+                devices: BTreeSet::new(),
                 folders: Vec::new(),
                 free,
                 files,
                 before: None,
             });
-            disk.folders.push(entry.at.clone());
+            disk.devices.insert(outside.st_dev);
+            disk.devices.extend(rustix::fs::stat(&at).map(|inside| inside.st_dev));
+            disk.folders.push(folder);
         }
         Self { limits: policy.resources, shared: shared(), disks, closely: Instant::now() + RARELY }
     }
@@ -105,9 +130,9 @@ impl Disk {
         if !closely && lost.0 <= limits.disk && lost.1 <= MOST_FILES {
             return false;
         }
-        let mut used = (nameless(Where::Disk(self.device)), 0);
+        let mut used = (nameless(Where::Disk(&self.devices)), 0);
         for folder in &self.folders {
-            measure(folder, &mut used);
+            measure(PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())), &mut used);
         }
         let (bytes, files) =
             *self.before.get_or_insert((used.0.saturating_sub(lost.0), used.1.saturating_sub(lost.1)));
@@ -116,14 +141,14 @@ impl Disk {
 }
 
 /// Bytes and files that are free where a folder is.
-fn free(folder: &Path) -> Option<(u64, u64)> {
-    let stat = rustix::fs::statvfs(folder).ok()?;
+fn free(folder: &OwnedFd) -> Option<(u64, u64)> {
+    let stat = rustix::fs::fstatvfs(folder).ok()?;
     Some((stat.f_bfree.saturating_mul(stat.f_frsize), stat.f_ffree))
 }
 
 /// Adds what is in a folder: bytes on disk, and files.
-fn measure(folder: &Path, used: &mut (u64, u64)) {
-    let mut folders = vec![folder.to_owned()];
+fn measure(folder: PathBuf, used: &mut (u64, u64)) {
+    let mut folders = vec![folder];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let Ok(meta) = entry.metadata() else { continue };
@@ -169,15 +194,15 @@ pub(super) fn others() -> u32 {
 
 /// Where files without a name are looked for.
 #[derive(Clone, Copy)]
-enum Where {
-    /// On this disk.
-    Disk(u64),
+enum Where<'a> {
+    /// On a disk.
+    Disk(&'a BTreeSet<u64>),
     /// In memory.
     Memory,
 }
 
 /// The bytes of files that processes hold open and that no folder has: removed ones, and those that never had a name.
-fn nameless(place: Where) -> u64 {
+fn nameless(place: Where<'_>) -> u64 {
     let mut seen = BTreeSet::new();
     let mut bytes = 0;
     for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -185,7 +210,7 @@ fn nameless(place: Where) -> u64 {
             let path = descriptor.path();
             let Ok(meta) = fs::metadata(&path) else { continue };
             let is_there = match place {
-                Where::Disk(device) => meta.dev() == device,
+                Where::Disk(devices) => devices.contains(&meta.dev()),
                 Where::Memory => fs::read_link(&path)
                     .is_ok_and(|link| link.as_os_str().as_encoded_bytes().starts_with(b"/memfd:")),
             };

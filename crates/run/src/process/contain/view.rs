@@ -6,10 +6,11 @@
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Component, Path};
+use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode as FileMode, OFlags, fstat, mkdirat, openat, symlinkat, unlinkat,
+    AtFlags, CWD, FileType, Mode as FileMode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2,
+    symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::mount::{
@@ -21,6 +22,7 @@ use rustix::process::{chdir, fchdir, pivot_root};
 
 use super::super::walls::{Missing, Wall};
 use super::kernel::{Depth, restrict_mount};
+use super::layer::Layers;
 use crate::sandbox::{Entry, Policy, What};
 
 /// The devices that every program may count on.
@@ -33,7 +35,10 @@ const PROC_HIDDEN: [&str; 8] =
     ["kcore", "keys", "key-users", "sysrq-trigger", "timer_list", "sched_debug", "latency_stats", "scsi"];
 
 /// Where the new root is hung before it becomes the root. Every machine has it, and nothing of it is needed any more by then.
-const PLACE: &str = "/proc";
+pub(super) const PLACE: &str = "/proc";
+
+/// An empty file of the new root while it is made; copies of it lie over every file that is hidden.
+const EMPTY: &str = ".empty";
 
 /// Pages of memory that folders of the new root itself take: names only.
 const ROOT_SIZE: &str = "4m";
@@ -69,10 +74,11 @@ enum Piece<'a> {
 pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
     let mut missing = Missing::default();
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).map_err(at("/"))?;
+    let mut layers = Layers::default();
     let pieces: Vec<Piece<'_>> = policy
         .view
         .iter()
-        .map(|entry| take(entry, &mut missing))
+        .map(|entry| take(entry, &mut layers, &mut missing))
         .collect::<Result<Vec<_>>>()?
         .into_iter()
         .flatten()
@@ -83,6 +89,7 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
     let root = empty_folder().map_err(at("/"))?;
     let onto = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
     move_mount(&root, "", CWD, PLACE, onto).map_err(at(PLACE))?;
+    file(&root, Path::new(EMPTY))?;
 
     for (name, device) in devices {
         hang(&root, &Path::new("/dev").join(name), &device)?;
@@ -126,7 +133,7 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
     for mount in hidden {
         restrict_mount(&mount, READ_ONLY, Depth::This).map_err(at("/"))?;
     }
-    let _ = unlinkat(&root, ".empty", AtFlags::empty());
+    unlinkat(&root, EMPTY, AtFlags::empty()).map_err(at("/"))?;
     restrict_mount(&root, READ_ONLY, Depth::This).map_err(at("/"))?;
     fchdir(&root).map_err(at("/"))?;
     pivot_root(".", ".").map_err(at("/"))?;
@@ -136,7 +143,7 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
 }
 
 /// Takes hold of what an entry shows. Nothing of what may be missing is not an error.
-fn take<'a>(entry: &'a Entry, missing: &mut Missing) -> Result<Option<Piece<'a>>> {
+fn take<'a>(entry: &'a Entry, layers: &mut Layers<'a>, missing: &mut Missing) -> Result<Option<Piece<'a>>> {
     let place = entry.at.as_path();
     let mount = match &entry.what {
         What::Link { to } => return Ok(Some(Piece::Link(place, to))),
@@ -148,7 +155,7 @@ fn take<'a>(entry: &'a Entry, missing: &mut Missing) -> Result<Option<Piece<'a>>
         What::Write => copy(CWD, place, NO_DEVICES),
         What::Bound { source } => copy(CWD, source, NO_DEVICES),
         What::Scratch => scratch(),
-        What::Overlaid { upper } => match overlay(place, upper) {
+        What::Overlaid { whole, upper } => match layers.part(place, whole, upper) {
             Ok(mount) => Ok(mount),
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
             // To be read is better than not to be there.
@@ -185,26 +192,6 @@ fn copy(root: impl AsFd, place: &Path, attributes: u64) -> std::result::Result<O
 
 fn scratch() -> std::result::Result<OwnedFd, Errno> {
     new_file_system("tmpfs", &[("mode", "1777"), ("size", SCRATCH_SIZE)], MountAttrFlags::empty())
-}
-
-/// What is at a place, with changes kept aside.
-fn overlay(lower: &Path, upper: &Path) -> std::result::Result<OwnedFd, Errno> {
-    let mut work = upper.as_os_str().to_owned();
-    work.push(".work");
-    // The kernel reads a list of folders here.
-    let escaped = lower.to_string_lossy().replace('\\', "\\\\").replace(':', "\\:");
-    let system = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    fsconfig_set_string(&system, "lowerdir", escaped.as_str())?;
-    fsconfig_set_string(&system, "upperdir", upper)?;
-    fsconfig_set_string(&system, "workdir", Path::new(&work))?;
-    // Its notes are kept in attributes that need no privileges.
-    fsconfig_set_flag(&system, "userxattr")?;
-    fsconfig_create(&system)?;
-    fsmount(
-        &system,
-        FsMountFlags::FSMOUNT_CLOEXEC,
-        MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV,
-    )
 }
 
 fn new_file_system(
@@ -252,11 +239,7 @@ fn hide(root: &OwnedFd, place: &Path) -> Result<Option<OwnedFd>> {
     let nothing = match kind {
         FileType::Directory => empty_folder(),
         FileType::Symlink => return Ok(None),
-        // One is made in the root; copies of it lie over every file that is hidden.
-        _ => {
-            file(root, Path::new("/.empty"))?;
-            copy(root, Path::new(".empty"), READ_ONLY | NO_DEVICES)
-        }
+        _ => copy(root, Path::new(EMPTY), READ_ONLY | NO_DEVICES),
     };
     let nothing = nothing.map_err(at(place))?;
     let onto = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
@@ -304,17 +287,16 @@ fn close_proc(root: &OwnedFd) -> Result<()> {
     Ok(())
 }
 
-/// The names that lead from the root to a place. A policy has only absolute paths without `..`; others lead nowhere.
-fn names(place: &Path) -> impl Iterator<Item = Option<&OsStr>> {
-    place.components().filter_map(|component| match component {
-        Component::RootDir | Component::CurDir => None,
-        Component::Normal(name) => Some(Some(name)),
-        Component::ParentDir | Component::Prefix(_) => Some(None),
-    })
-}
-
-const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(super) const FOLDER: OFlags =
+    OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const ANYTHING: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Opens a place below a root. The kernel refuses every link on the way, and every way out.
+pub(super) fn open(root: &OwnedFd, place: &Path, flags: OFlags) -> std::result::Result<OwnedFd, Errno> {
+    let inside = place.strip_prefix("/").unwrap_or(place);
+    let inside = if inside.as_os_str().is_empty() { Path::new(".") } else { inside };
+    openat2(root, inside, flags, FileMode::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)
+}
 
 /// The folder in which a place is, made where it is missing, and its name there.
 fn parent<'a>(root: &OwnedFd, place: &'a Path) -> Result<(OwnedFd, &'a OsStr)> {
@@ -324,23 +306,21 @@ fn parent<'a>(root: &OwnedFd, place: &'a Path) -> Result<(OwnedFd, &'a OsStr)> {
 
 /// The folder at a place, made where it is missing.
 fn folder(root: &OwnedFd, place: &Path) -> Result<OwnedFd> {
-    let mut here = openat(root, ".", FOLDER, FileMode::empty()).map_err(at(place))?;
-    for name in names(place) {
-        let name = name.ok_or(Errno::INVAL).map_err(at(place))?;
-        here = enter_or_make(&here, name).map_err(at(place))?;
+    match open(root, place, FOLDER) {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+        other => return other.map_err(at(place)),
     }
-    Ok(here)
-}
-
-fn enter_or_make(here: &OwnedFd, name: &OsStr) -> std::result::Result<OwnedFd, Errno> {
-    match openat(here, name, FOLDER, FileMode::empty()) {
-        Err(Errno::NOENT) => {}
-        // An agent has put something else in the way, in a folder of its own.
-        Err(Errno::NOTDIR | Errno::LOOP) => unlinkat(here, name, AtFlags::empty())?,
-        other => return other,
-    }
-    mkdirat(here, name, FileMode::from_raw_mode(0o755))?;
-    openat(here, name, FOLDER, FileMode::empty())
+    let (parent, name) = parent(root, place)?;
+    let make = || {
+        let mode = FileMode::from_raw_mode(0o755);
+        if mkdirat(&parent, name, mode) == Err(Errno::EXIST) {
+            // An agent has put something else in the way, in a folder of its own.
+            unlinkat(&parent, name, AtFlags::empty())?;
+            mkdirat(&parent, name, mode)?;
+        }
+        openat(&parent, name, FOLDER, FileMode::empty())
+    };
+    make().map_err(at(place))
 }
 
 /// The file at a place, made where it is missing.
@@ -364,13 +344,8 @@ fn file(root: &OwnedFd, place: &Path) -> Result<OwnedFd> {
 
 /// What is at a place, if anything is, without following a link.
 fn find(root: &OwnedFd, place: &Path) -> std::result::Result<Option<OwnedFd>, Errno> {
-    let mut here = openat(root, ".", FOLDER, FileMode::empty())?;
-    for name in names(place) {
-        match openat(&here, name.ok_or(Errno::INVAL)?, ANYTHING, FileMode::empty()) {
-            Ok(next) => here = next,
-            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
-            Err(errno) => return Err(errno),
-        }
+    match open(root, place, ANYTHING) {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+        other => other.map(Some),
     }
-    Ok(Some(here))
 }

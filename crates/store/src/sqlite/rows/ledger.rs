@@ -63,11 +63,11 @@ impl LedgerTables for Rows<'_> {
         )
     }
 
-    fn insert_message(&mut self, message: &MessageRow, now: Timestamp) -> Result<()> {
+    fn insert_message(&mut self, message: &MessageRow, due: Timestamp) -> Result<()> {
         self.execute(
             "insert into outbox (key, channel, payload, state, due) values (?1, ?2, ?3, 'waiting', ?4)
              on conflict (key) do nothing",
-            params![message.key, message.channel, message.payload, now.0],
+            params![message.key, message.channel, message.payload, due.0],
         )?;
         Ok(())
     }

@@ -1,0 +1,22 @@
+//! `acquit mirror`: brings the mirror of one address up to date, and says as JSON where it is or why there is none.
+
+use std::time::Duration;
+
+use acquit_run::mirror::{self, Said};
+
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::serve::Home;
+
+/// Refreshes it, within these limits.
+pub fn mirror(desk: &Desk, url: &str, largest: u64, within: Duration) -> Result<Exit, Error> {
+    mirror::bound(largest);
+    let home = Home::read(desk)?;
+    let (said, exit) = match mirror::refresh(&desk.world, &home.config, url, within) {
+        Ok(place) => (Said::Mirror(place), Exit::Done),
+        Err(error) => (Said::Failed(acquit_run::harness::chain(&error)), Exit::Failed),
+    };
+    desk.printer.json_line(&said);
+    Ok(exit)
+}

@@ -1,0 +1,111 @@
+//! Workspaces that nobody needs go, by a rule, after everything in them is saved; those that somebody needs stay.
+
+use rustix::process::Signal;
+
+use crate::SHIFT;
+use crate::common::{SCRIPTED, Sandbox, until, until_file};
+
+/// Leaves work in the tree that no commit has, and fails.
+const FAILS: &str = r#"
+[[only]]
+step = [ { write = "left.txt", content = "worth keeping\n" }, { outcome = "no_such_outcome", payload = { summary = "x" } } ]
+"#;
+
+const ONE: &str = r#"
+[budgets]
+outcome = 0
+agent = 0
+nothing = 0
+harness = 9
+[stages.only]
+mode = "implement"
+on = { pr_ready = "done", failed = "failed" }
+"#;
+
+fn failed(retention: &str) -> Sandbox {
+    let sandbox = Sandbox::new(&format!("{SCRIPTED}\n{retention}"), ONE, FAILS);
+    sandbox.run_to(1);
+    assert!(workspace(&sandbox).exists(), "it may be tried again");
+    sandbox
+}
+
+fn workspace(sandbox: &Sandbox) -> std::path::PathBuf {
+    sandbox.place("acquit/tasks/T-1/workspace")
+}
+
+/// The file that the failed attempt left, from the refs that keep it.
+fn saved(sandbox: &Sandbox) -> bool {
+    sandbox.refs("refs/acquit/attempts").iter().any(|name| {
+        let path = format!("{name}:left.txt");
+        acquit_testkit::repo::git_succeeds(sandbox.repo.path(), &["cat-file", "-e", &path])
+    })
+}
+
+#[test]
+fn the_workspace_of_a_failed_task_stays_for_its_time_and_is_saved_before_it_goes() {
+    let sandbox = failed("");
+    let listed = sandbox.acquit(&["clean", "--json"]).must(0).json();
+    assert_eq!((&listed[0]["task"], &listed[0]["workspace"]), (&"T-1".into(), &"stays".into()), "{listed}");
+    assert!(listed[0]["bytes"].as_u64().unwrap() > 0 && workspace(&sandbox).exists());
+    let config = std::fs::read_to_string(sandbox.repo.path().join(".acquit/acquit.toml")).unwrap();
+    sandbox.repo.write(".acquit/acquit.toml", &format!("{config}\n[retention]\nunfinished = \"1ms\"\n"));
+    sandbox.acquit(&["clean", "--dry-run"]).must(0).said("would go");
+    assert!(workspace(&sandbox).exists());
+    sandbox.acquit(&["clean"]).must(0).said("removed");
+    assert!(!workspace(&sandbox).exists() && !sandbox.place("acquit/tasks/T-1/agent").exists());
+    assert!(saved(&sandbox), "{:?}", sandbox.refs("refs/acquit"));
+    // It can be tried again all the same.
+    let script = "[[only]]\nstep = [ { write = \"work.txt\", content = \"w\" }, { outcome = \"pr_ready\", payload = { summary = \"x\" } } ]\n";
+    sandbox.repo.write(".acquit/script.toml", script);
+    sandbox.acquit(&["task", "retry", "T-1"]).must(0);
+    sandbox.acquit(&["run", "T-1"]).must(0);
+}
+
+#[test]
+fn where_room_is_short_it_goes_earlier() {
+    let sandbox = failed("[retention]\ndisk = \"1KiB\"\n");
+    sandbox.acquit(&["clean"]).must(0).said("removed");
+    assert!(!workspace(&sandbox).exists() && saved(&sandbox));
+}
+
+/// SPEC §9: "`kill -9` of any process at any moment loses nothing and repeats no effect".
+#[test]
+fn whoever_cleans_up_may_be_killed_at_any_point() {
+    for point in 1..=3 {
+        let sandbox = failed("[retention]\nunfinished = \"1ms\"\n");
+        let marker = sandbox.place("marker");
+        let fault = format!("clean:{point}:{}", marker.display());
+        let sandbox = sandbox.with("ACQUIT_FAULT", fault);
+        assert_eq!(sandbox.acquit(&["clean"]).code, None, "killed at point {point}");
+        sandbox.acquit(&["clean"]).must(0);
+        assert!(!workspace(&sandbox).exists() && saved(&sandbox), "after point {point}");
+    }
+}
+
+#[test]
+fn a_workspace_in_which_somebody_works_or_whose_task_waits_stays() {
+    let waits = r#"
+[[analyze]]
+step = [ { run = "touch '@ROOT@/began'; while [ ! -e '@ROOT@/go' ]; do sleep 0.05; done" }, { outcome = "needs_input", payload = { question = "Which?" } } ]
+"#;
+    let retention = "[retention]\nunfinished = \"1ms\"\ndisk = \"1KiB\"\n";
+    let sandbox = Sandbox::new(&format!("{SCRIPTED}\n{retention}"), SHIFT, waits);
+    let run = sandbox.start(&["run", "Do it"]);
+    until_file(&sandbox.place("began"));
+    sandbox.acquit(&["clean"]).must(0).said("stays: the task is not over");
+    assert!(workspace(&sandbox).exists());
+    std::fs::write(sandbox.place("go"), "").unwrap();
+    run.wait().must(3);
+    sandbox.acquit(&["clean"]).must(0).said("stays: the task is not over");
+    assert!(workspace(&sandbox).exists());
+}
+
+#[test]
+fn the_daemon_cleans_up_by_itself_when_nothing_runs() {
+    let sandbox = failed("[retention]\nunfinished = \"1ms\"\n");
+    let daemon = sandbox.start(&["serve"]);
+    until("that it is gone", || (!workspace(&sandbox).exists()).then_some(()));
+    assert!(saved(&sandbox));
+    daemon.signal(Signal::TERM);
+    daemon.wait().must(0);
+}

@@ -1,0 +1,12 @@
+//! The part of the configuration that says how long workspaces are kept.
+
+use super::super::toml::Table;
+use crate::retention::Retention;
+
+/// Reads `[retention]`.
+pub(super) fn retention(mut table: Table<'_, '_>, usual: Retention) -> Retention {
+    let unfinished = table.span("unfinished").unwrap_or(usual.unfinished);
+    let disk = table.bytes("disk").unwrap_or(usual.disk);
+    table.finish();
+    Retention { unfinished, disk }
+}

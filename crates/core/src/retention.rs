@@ -1,0 +1,132 @@
+//! How long the workspaces of tasks are kept: a rule that a person can read.
+//!
+//! | the task | its workspace |
+//! |---|---|
+//! | goes on, waits for somebody, or for another task | stays |
+//! | is done, or found nothing to improve | goes at once |
+//! | failed, or was cancelled | stays for a while, because it may be tried again, unless all of them together take too much room |
+//!
+//! Whatever goes is saved first: the rule says only when.
+
+use std::time::Duration;
+
+use crate::ids::TaskId;
+use crate::task::{End, State};
+use crate::time::{Span, Timestamp};
+
+/// `[retention]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// How long the workspaces of tasks stay that failed or were cancelled.
+    pub unfinished: Span,
+    /// How much room the workspaces may take together before those go earlier, oldest first.
+    pub disk: u64,
+}
+
+impl Default for Retention {
+    /// Two weeks: a holiday. And a part of an ordinary disk.
+    fn default() -> Self {
+        Self { unfinished: Span::mins(14 * 24 * 60), disk: 50 << 30 }
+    }
+}
+
+/// When a workspace goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Not as long as the task is what it is.
+    Stays,
+    /// From this moment on, or earlier if room is needed.
+    From(Timestamp),
+    /// Now.
+    Goes,
+}
+
+impl Retention {
+    /// When the workspace of a task goes that is in this state, and that last did something at `ended`.
+    pub fn fate(&self, state: &State, ended: Timestamp) -> Fate {
+        match state {
+            State::New | State::Working { .. } | State::Waiting { .. } | State::Blocked { .. } => Fate::Stays,
+            State::Ended { end: End::Done | End::NoImprovement } => Fate::Goes,
+            State::Ended { end: End::Failed { .. } | End::Cancelled { .. } } => {
+                Fate::From(later(ended, self.unfinished.duration()))
+            }
+        }
+    }
+
+    /// Those that go now: what the rule says, and then the oldest of those that may go earlier, until the rest has room.
+    pub fn now(&self, all: &[Room], now: Timestamp) -> Vec<TaskId> {
+        let due = |room: &&Room| match room.fate {
+            Fate::Stays => false,
+            Fate::From(moment) => moment <= now,
+            Fate::Goes => true,
+        };
+        let mut going: Vec<TaskId> = all.iter().filter(due).map(|room| room.task).collect();
+        let mut taken: u64 = all.iter().filter(|room| !due(room)).map(|room| room.bytes).sum();
+        let mut early: Vec<(Timestamp, &Room)> = all
+            .iter()
+            .filter_map(|room| match room.fate {
+                Fate::From(moment) if moment > now => Some((moment, room)),
+                Fate::From(_) | Fate::Stays | Fate::Goes => None,
+            })
+            .collect();
+        early.sort_by_key(|(moment, room)| (*moment, room.task));
+        for (_, room) in early {
+            if taken <= self.disk {
+                break;
+            }
+            taken -= room.bytes;
+            going.push(room.task);
+        }
+        going
+    }
+}
+
+/// What one workspace takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Whose it is.
+    pub task: TaskId,
+    /// How much it takes on the disk.
+    pub bytes: u64,
+    /// When it goes.
+    pub fate: Fate,
+}
+
+fn later(moment: Timestamp, by: Duration) -> Timestamp {
+    Timestamp(moment.0.saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::Actor;
+
+    const RULE: Retention = Retention { unfinished: Span::secs(10), disk: 100 };
+
+    fn ended(end: End) -> Fate {
+        RULE.fate(&State::Ended { end }, Timestamp(1_000))
+    }
+
+    #[test]
+    fn what_may_be_tried_again_stays_for_a_while_and_what_is_over_goes() {
+        assert_eq!(RULE.fate(&State::New, Timestamp(0)), Fate::Stays);
+        assert_eq!(ended(End::Done), Fate::Goes);
+        assert_eq!(ended(End::NoImprovement), Fate::Goes);
+        assert_eq!(ended(End::Failed { reason: "x".to_owned() }), Fate::From(Timestamp(11_000)));
+        assert_eq!(ended(End::Cancelled { by: Actor::Supervisor }), Fate::From(Timestamp(11_000)));
+    }
+
+    #[test]
+    fn where_room_is_short_the_oldest_that_may_go_go_first_and_no_other() {
+        let room = |task: u64, bytes: u64, fate: Fate| Room { task: TaskId(task), bytes, fate };
+        let at = |moment: i64| Fate::From(Timestamp(moment));
+        let all =
+            [room(1, 90, Fate::Stays), room(2, 30, at(50)), room(3, 30, at(40)), room(4, 500, Fate::Goes)];
+        assert_eq!(RULE.now(&all, Timestamp(10)), [TaskId(4), TaskId(3), TaskId(2)]);
+        let roomy = Retention { disk: 1_000, ..RULE };
+        assert_eq!(roomy.now(&all, Timestamp(10)), [TaskId(4)]);
+        assert_eq!(roomy.now(&all, Timestamp(45)), [TaskId(3), TaskId(4)]);
+        let full = [room(1, 900, Fate::Stays), room(2, 900, Fate::Stays)];
+        assert_eq!(RULE.now(&full, Timestamp(10)), [TaskId(0); 0], "what is needed stays, whatever it takes");
+    }
+}

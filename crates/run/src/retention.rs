@@ -1,0 +1,160 @@
+//! Workspaces that nobody needs any more: found on the disk, judged by the rule ([`acquit_core::retention`]), saved, and removed.
+//!
+//! What is looked at is what lies on the disk, so the cost does not grow with the age of the store. A workspace in which somebody works is
+//! locked, and its task's state is read again under the lock: nothing of a live task is touched.
+
+use std::fs;
+
+use acquit_core::ids::TaskId;
+use acquit_core::retention::{Fate, Retention, Room};
+use acquit_core::store::{self, Store};
+use acquit_core::task::{End, State, Task};
+use acquit_core::time::Timestamp;
+
+use crate::git::{self, Source};
+use crate::workspace::{self, Workspace, remove_folder};
+use crate::world::World;
+
+/// The folder of a task in which its agents keep their home and caches.
+const AGENT: &str = "agent";
+
+/// Whether something is to be removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// No: only say what would be.
+    Look,
+    /// Yes.
+    Clean,
+}
+
+/// A workspace, and what became of it.
+#[derive(Debug)]
+pub struct Entry {
+    /// Whose it is.
+    pub task: TaskId,
+    /// How the task stands.
+    pub state: &'static str,
+    /// How much it takes, or took, on the disk.
+    pub bytes: u64,
+    /// What became of it.
+    pub verdict: Verdict,
+}
+
+/// What became of a workspace.
+#[derive(Debug)]
+pub enum Verdict {
+    /// It is gone, and what was in it is saved.
+    Removed,
+    /// It would be removed.
+    Removable,
+    /// It stays: the task is not over.
+    Needed,
+    /// It stays until then, if there is room.
+    Until(Timestamp),
+    /// It should go and could not.
+    Refused(Trouble),
+}
+
+/// Why a workspace could not be removed.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// It cannot be, or must not be.
+    #[error("remove the workspace")]
+    Workspace(#[from] workspace::Error),
+    /// The user's repository refuses.
+    #[error("remove the ref that kept the base")]
+    Git(#[from] git::Error),
+    /// The task does not say where its repository is.
+    #[error("find the task's repository")]
+    Source(#[from] serde_json::Error),
+    /// It was begun with again meanwhile.
+    #[error("remove the workspace: the task goes on")]
+    GoesOn,
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+/// Looks at every workspace on this machine whose task the store knows, and removes those that go.
+pub fn sweep(
+    world: &World,
+    store: &mut dyn Store,
+    rule: &Retention,
+    wish: Wish,
+) -> store::Result<Vec<Entry>> {
+    let mut found: Vec<(Task, Room)> = Vec::new();
+    for id in on_disk(world) {
+        let task = match store.task(id) {
+            Ok(task) => task,
+            // Of another store that uses the same folder.
+            Err(store::Error::NoTask(_)) => continue,
+            Err(error) => return Err(error),
+        };
+        let legs = store.legs(id)?;
+        let ended = legs.iter().filter_map(|leg| leg.ended).max().unwrap_or(task.seed.created);
+        let fate = rule.fate(&task.state, ended);
+        let bytes = size(world, store, id);
+        found.push((task, Room { task: id, bytes, fate }));
+    }
+    let rooms: Vec<Room> = found.iter().map(|(_, room)| *room).collect();
+    let going = rule.now(&rooms, store.now()?);
+    let mut entries = Vec::new();
+    for (task, room) in found {
+        let verdict = match (going.contains(&room.task), wish, room.fate) {
+            (true, Wish::Look, _) => Verdict::Removable,
+            (true, Wish::Clean, _) => match remove(world, store, room.task) {
+                Ok(()) => Verdict::Removed,
+                Err(Trouble::Store(error)) => return Err(error),
+                Err(trouble) => Verdict::Refused(trouble),
+            },
+            (false, _, Fate::From(moment)) => Verdict::Until(moment),
+            (false, _, Fate::Stays | Fate::Goes) => Verdict::Needed,
+        };
+        entries.push(Entry { task: room.task, state: task.state.word(), bytes: room.bytes, verdict });
+    }
+    Ok(entries)
+}
+
+/// The tasks that have something on this disk that can go.
+fn on_disk(world: &World) -> Vec<TaskId> {
+    let mut all: Vec<TaskId> = fs::read_dir(world.home.join("tasks"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|id| world.workspace_folder(*id).exists() || world.task_folder(*id).join(AGENT).exists())
+        .collect();
+    all.sort();
+    all
+}
+
+/// What a workspace takes, as far as it can be told.
+fn size(world: &World, store: &mut dyn Store, id: TaskId) -> u64 {
+    let folder = world.workspace_folder(id);
+    let source = || -> Option<Source> { serde_json::from_value(store.definition(id).ok()?.source).ok() };
+    let workspace = folder.exists().then(source).flatten();
+    workspace
+        .and_then(|source| Workspace::open(&folder, &source, world.git.clone()).ok())
+        .and_then(|workspace| workspace.disk_use().ok())
+        .unwrap_or(0)
+}
+
+/// Saves what is in a workspace and removes it, with what the task's agents kept.
+fn remove(world: &World, store: &mut dyn Store, id: TaskId) -> Result<(), Trouble> {
+    let folder = world.workspace_folder(id);
+    let source: Source = serde_json::from_value(store.definition(id)?.source)?;
+    let locked = Workspace::open(&folder, &source, world.git.clone())?.lock("acquit, cleaning up")?;
+    // Under the lock: whoever began with it again since waits for us, and finds it gone.
+    let State::Ended { end } = store.task(id)?.state else { return Err(Trouble::GoesOn) };
+    crate::fault::point("clean", &world.environment);
+    locked.retire(&source, &format!("{id}-left"))?;
+    crate::fault::point("clean", &world.environment);
+    remove_folder(&world.task_folder(id).join(AGENT))?;
+    match end {
+        // Nobody tries it again, so nobody needs its base.
+        End::Done => source.unpin(&world.git, &id.to_string())?,
+        End::NoImprovement | End::Failed { .. } | End::Cancelled { .. } => {}
+    }
+    crate::fault::point("clean", &world.environment);
+    Ok(())
+}

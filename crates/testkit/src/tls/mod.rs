@@ -1,0 +1,96 @@
+//! TLS on the loopback, in front of a server that speaks in the clear.
+//!
+//! The authority, its certificate for 127.0.0.1 and the key of that lie beside this file. They are for tests: nothing else trusts them, and
+//! the authority's own key was thrown away.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+/// How long either side may be silent.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often the plain side is looked at while the other is silent.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A port at which the server behind is reached by TLS. It is open as long as the test's process.
+pub struct Front {
+    address: SocketAddr,
+}
+
+impl Front {
+    /// Opens one in front of a server on the loopback.
+    pub fn start(behind: SocketAddr) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of the loopback");
+        let address = listener.local_addr().expect("it is bound");
+        let config = Arc::new(config());
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let config = Arc::clone(&config);
+                std::thread::spawn(move || serve(stream, config, behind));
+            }
+        });
+        Self { address }
+    }
+
+    /// Host and port.
+    pub fn host(&self) -> String {
+        self.address.to_string()
+    }
+}
+
+/// Writes the certificate to trust into a folder, and says where it is.
+pub fn authority(folder: &Path) -> PathBuf {
+    let file = folder.join("authority.pem");
+    std::fs::write(&file, include_str!("authority.pem")).expect("a file");
+    file
+}
+
+fn config() -> ServerConfig {
+    let certificate =
+        CertificateDer::from_pem_slice(include_bytes!("certificate.pem")).expect("a certificate");
+    let key = PrivateKeyDer::from_pem_slice(include_bytes!("key.pem")).expect("its key");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions that the provider knows")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .expect("a key that fits")
+}
+
+/// Carries one connection: what is said first is the client's, and the server's last word ends it.
+fn serve(outer: TcpStream, config: Arc<ServerConfig>, behind: SocketAddr) -> Option<()> {
+    outer.set_write_timeout(Some(PATIENCE)).ok()?;
+    outer.set_read_timeout(Some(LOOK)).ok()?;
+    let mut inner = TcpStream::connect(behind).ok()?;
+    inner.set_read_timeout(Some(LOOK)).ok()?;
+    let mut outer = StreamOwned::new(ServerConnection::new(config).ok()?, outer);
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match outer.read(&mut buffer) {
+            Ok(0) => return Some(()),
+            Ok(count) => inner.write_all(&buffer[..count]).ok()?,
+            Err(error) if waits(&error) => {}
+            Err(_) => return None,
+        }
+        match inner.read(&mut buffer) {
+            Ok(0) => {
+                outer.conn.send_close_notify();
+                return outer.flush().ok();
+            }
+            Ok(count) => outer.write_all(&buffer[..count]).ok()?,
+            Err(error) if waits(&error) => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+fn waits(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
