@@ -4,6 +4,10 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use acquit_core::ids::{Name, TaskId};
 
+mod reviewed;
+
+pub use reviewed::Reviewed;
+
 /// Gives tasks to AI coding agents and accepts nothing from them that has not been proven.
 #[derive(Parser, Debug)]
 #[command(name = "acquit", version, after_help = crate::exit::HELP, max_term_width = 100)]
@@ -317,25 +321,6 @@ pub enum Verb {
         #[arg(long, value_name = "MILLISECONDS")]
         passed_on: Option<i64>,
     },
-}
-
-/// What is to be reviewed.
-#[derive(clap::Args, Debug)]
-pub struct Reviewed {
-    /// A request at the forge of this repository, by number or address; or a branch or commit.
-    pub what: String,
-    /// Of a branch: what it is to be merged into, instead of what is checked out.
-    #[arg(short, long)]
-    pub base: Option<String>,
-    /// Another workflow than `review`.
-    #[arg(short, long)]
-    pub workflow: Option<Name>,
-    /// The agent that takes every stage of it.
-    #[arg(long)]
-    pub agent: Option<Name>,
-    /// The model that is asked at every stage, or an alias of `[models]`.
-    #[arg(long, value_parser = model)]
-    pub model: Option<String>,
 }
 
 /// A task to be made.
