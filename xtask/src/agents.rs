@@ -1,8 +1,9 @@
 //! Installs the real agents that the tests drive, below the target folder, while other checks run.
 //!
-//! What is installed stands in `crates/testkit/agents/`, exact to the last dependency. Two package managers work at a
-//! time, each as one process that writes to a log; nothing of theirs runs a script of a package. A copy of the lock file
-//! is written last, so that a broken installation is never taken for one, and a whole one is never made again.
+//! What is installed stands in `crates/testkit/agents/`, exact to the last dependency and with the hash of every file; which registry
+//! it comes from is the machine's own business. Two package managers work at a time, each as one process that writes to a log;
+//! nothing of theirs runs a script of a package. A copy of the lock file is written last, so that a broken installation is never taken
+//! for one, and a whole one is never made again.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
 use std::fs::{self, File, TryLockError};
@@ -27,7 +28,8 @@ const PROGRAMS: &[(&str, &[&str])] = &[
         "claude",
         &["@anthropic-ai/claude-code-linux-x64/claude", "@anthropic-ai/claude-code-linux-arm64/claude"],
     ),
-    ("opencode", &["opencode-linux-x64/bin/opencode", "opencode-linux-arm64/bin/opencode"]),
+    // Alone, without the package that chooses among the platforms: not every registry has all of those, and npm insists on them.
+    ("opencode", &["opencode-linux-x64/bin/opencode"]),
     ("codex", &["@openai/codex/bin/codex.js"]),
     ("gemini", &["@google/gemini-cli/bundle/gemini.js"]),
     ("pi", &["@earendil-works/pi-coding-agent/dist/bundle/cli.js"]),
@@ -38,7 +40,8 @@ const PROGRAMS: &[(&str, &[&str])] = &[
 /// Makes the environment anew and fills it. `$1` is the Python, `$2` the environment, `$3` the list.
 const PIP: &str = r#"
 "$1" -m venv --clear "$2" &&
-exec "$2/bin/python3" -m pip install --no-input --no-deps --disable-pip-version-check -r "$3"
+exec "$2/bin/python3" -m pip install --no-input --no-deps --only-binary :all: --require-hashes \
+    --disable-pip-version-check -r "$3"
 "#;
 
 /// Installations under way; dropping it before [`Installing::finish`] ends them.
@@ -72,15 +75,9 @@ pub(crate) fn start() -> Result<Installing, Stop> {
         for name in ["package.json", "package-lock.json"] {
             fs::copy(pins.join(name), folder.join(name)).map_err(Stop::doing(doing))?;
         }
-        // An installation that was broken off has files of half their length, which npm takes for whole.
-        let modules = folder.join("node_modules");
-        if modules.exists() {
-            fs::remove_dir_all(&modules).map_err(Stop::doing("remove what an earlier installation left"))?;
-        }
         let mut npm = shell::program("npm");
-        // Not `npm ci`: it refuses a lock file without the packages of every other platform.
-        npm.args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"])
-            .current_dir(&folder);
+        // It begins anew: what an installation that was broken off left is gone.
+        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(&folder);
         installing.run("npm", npm, pinned, stamp)?;
     }
     let (pinned, stamp) = (pins.join("requirements.txt"), folder.join("pip.stamp"));
@@ -262,6 +259,25 @@ mod tests {
         assert!(same(&pinned, &stamp));
         fs::write(&pinned, "2").expect("pins");
         assert!(!same(&pinned, &stamp), "other versions are installed");
+    }
+
+    #[test]
+    fn everything_is_pinned_by_its_hash_and_nothing_to_a_registry() {
+        for folder in ["crates/testkit/agents", "crates/testkit/runners"] {
+            let read = |name: &str| fs::read_to_string(shell::root().join(folder).join(name)).expect("pins");
+            let lock: serde_json::Value =
+                serde_json::from_str(&read("package-lock.json")).expect("a lock file");
+            let packages = lock["packages"].as_object().expect("packages");
+            for (name, package) in packages.iter().filter(|(name, _)| !name.is_empty()) {
+                assert!(package["integrity"].is_string(), "{folder}: {name} has no hash");
+                assert!(package.get("resolved").is_none(), "{folder}: {name} comes from one registry");
+            }
+            let list = read("requirements.txt").replace("\\\n", "");
+            for line in list.lines() {
+                assert!(line.contains("==") && line.contains("--hash=sha256:"), "{folder}: {line}");
+            }
+            assert!(!list.contains("://"), "{folder}: an address");
+        }
     }
 
     #[test]

@@ -7,15 +7,10 @@ use std::path::PathBuf;
 
 use crate::{Stop, shell};
 
-/// The runner of Python's tests, and all that it needs.
-const PYTEST: [&str; 4] = ["pytest==8.3.4", "iniconfig==2.0.0", "pluggy==1.5.0", "packaging==24.2"];
-
-/// What makes mutants of Python.
-const COSMIC_RAY: &str = "cosmic-ray==8.7.0";
-
-/// Finds or makes an environment of Python with pytest in it, below the folder that cargo builds in: it touches nothing of the
-/// system, and goes away with `cargo clean`.
+/// Finds or makes an environment of Python with pytest and cosmic-ray in it, below the folder that cargo builds in: it touches
+/// nothing of the system, and goes away with `cargo clean`. Versions and hashes stand in `crates/testkit/runners/`.
 pub(crate) fn pytest() -> Result<(), Stop> {
+    let pinned = shell::root().join("crates/testkit/runners/requirements.txt");
     let place = target().join("runners/python");
     let program = place.join("bin/pytest");
     let version = || {
@@ -28,12 +23,12 @@ pub(crate) fn pytest() -> Result<(), Stop> {
             && shell::succeeds(
                 shell::program(place.join("bin/python"))
                     .args(["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"])
-                    .args(PYTEST)
-                    .arg(COSMIC_RAY),
+                    .args(["--no-deps", "--only-binary", ":all:", "--require-hashes", "-r"])
+                    .arg(&pinned),
             )?;
         if !made {
             return Err(Stop(
-                "pytest or cosmic-ray is missing and could not be installed\n       install Python 3.8 or newer with its modules venv \
+                "pytest or cosmic-ray is missing and could not be installed\n       install Python 3.10 or newer with its modules venv \
                  and pip (Debian: python3-venv)"
                     .to_owned(),
             ));
@@ -85,8 +80,7 @@ pub(crate) fn stryker() -> Result<(), Stop> {
     let doing = "install Stryker";
     let is_there = fs::read(&pinned).ok() == fs::read(&stamp).ok() && link.is_file();
     if !is_there {
-        println!("    npm install Stryker into {}", place.display());
-        // An installation that was broken off has files of half their length, which npm takes for whole.
+        println!("    npm ci of Stryker in {}", place.display());
         if place.exists() {
             fs::remove_dir_all(&place).map_err(Stop::doing(doing))?;
         }
@@ -96,7 +90,7 @@ pub(crate) fn stryker() -> Result<(), Stop> {
         }
         let made = shell::succeeds(
             shell::program("npm")
-                .args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"])
+                .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"])
                 .current_dir(&place),
         )?;
         if !made {

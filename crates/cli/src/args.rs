@@ -50,6 +50,17 @@ pub enum Verb {
         #[command(flatten)]
         task: NewTask,
     },
+    /// Let the reviewers look at a branch, or at a pull or merge request of others.
+    ///
+    /// A request is fetched into private refs and looked at in the sandbox: your branches and checkout are not touched. Nothing is changed,
+    /// pushed or posted at the forge; the findings are the task's artifacts.
+    #[command(
+        after_help = "Examples:\n  acquit review 12\n  acquit review https://github.com/acme/widget/pull/12\n  acquit review my-branch --base main"
+    )]
+    Review {
+        #[command(flatten)]
+        asked: Reviewed,
+    },
     /// Look at tasks, add them, try them again, end them.
     #[command(subcommand)]
     Task(TaskVerb),
@@ -306,6 +317,25 @@ pub enum Verb {
         #[arg(long, value_name = "MILLISECONDS")]
         passed_on: Option<i64>,
     },
+}
+
+/// What is to be reviewed.
+#[derive(clap::Args, Debug)]
+pub struct Reviewed {
+    /// A request at the forge of this repository, by number or address; or a branch or commit.
+    pub what: String,
+    /// Of a branch: what it is to be merged into, instead of what is checked out.
+    #[arg(short, long)]
+    pub base: Option<String>,
+    /// Another workflow than `review`.
+    #[arg(short, long)]
+    pub workflow: Option<Name>,
+    /// The agent that takes every stage of it.
+    #[arg(long)]
+    pub agent: Option<Name>,
+    /// The model that is asked at every stage, or an alias of `[models]`.
+    #[arg(long, value_parser = model)]
+    pub model: Option<String>,
 }
 
 /// A task to be made.

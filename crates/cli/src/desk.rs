@@ -11,7 +11,7 @@ use acquit_core::ids::TaskId;
 use acquit_core::store::{self, Commit, Store};
 use acquit_core::task::{Actor, Base, Project as Known, Seed, Task, Wish};
 use acquit_core::workflow::{Work, Workflow};
-use acquit_run::git::{Git, Source};
+use acquit_run::git::{Git, Offer, Source};
 use acquit_run::harness::Began;
 use acquit_run::process::Spawner;
 use acquit_run::workspace::branch_name;
@@ -103,6 +103,18 @@ impl Desk {
         description: String,
         origin: Origin,
     ) -> Result<Task, Error> {
+        self.create_with(store, new, description, origin, None)
+    }
+
+    /// The same about work that is there already, if some is given.
+    pub fn create_with(
+        &self,
+        store: &mut dyn Store,
+        new: &NewTask,
+        description: String,
+        origin: Origin,
+        offer: Option<Offer>,
+    ) -> Result<Task, Error> {
         let Origin { source, project, id, category, metadata, by } = origin;
         let mut workflow = project.workflow(new.workflow.as_ref())?.clone();
         for stage in &mut workflow.stages {
@@ -113,14 +125,23 @@ impl Desk {
         }
         let variables = begin_with(&mut workflow, &new.variables, category)?;
         project.check_stages(&workflow)?;
-        let base = source.base(&self.world.git, new.base.as_deref().or(project.config.base.as_deref()))?;
-        if source.is_dirty(&self.world.git)? {
-            self.printer
-                .warn("your checkout has uncommitted changes; the task starts from the commit, without them");
-        }
+        let (base, work) = match offer {
+            Some(Offer { head, base }) => (acquit_run::git::Base { branch: None, commit: base }, Some(head)),
+            None => {
+                let named = new.base.as_deref().or(project.config.base.as_deref());
+                let base = source.base(&self.world.git, named)?;
+                if source.is_dirty(&self.world.git)? {
+                    self.printer.warn(
+                        "your checkout has uncommitted changes; the task starts from the commit, without them",
+                    );
+                }
+                (base, None)
+            }
+        };
         let author = source.identity(&self.world.git, self.surroundings.user_home.as_deref());
         let id = id.map_or_else(|| store.reserve(), Ok)?;
-        source.pin(&self.world.git, &id.to_string(), &base.commit)?;
+        // What is on top has all that is below.
+        source.pin(&self.world.git, &id.to_string(), work.as_ref().unwrap_or(&base.commit))?;
         let prefix = workflow.branch_prefix.as_ref().unwrap_or(&project.config.branch_prefix);
         let seed = Seed {
             id,
@@ -139,7 +160,11 @@ impl Desk {
                 path: source.top().to_string_lossy().into_owned(),
             },
             workflow: workflow.name.clone(),
-            base: Base { branch: base.branch, commit: base.commit.to_string() },
+            base: Base {
+                branch: base.branch,
+                commit: base.commit.to_string(),
+                work: work.map(|work| work.to_string()),
+            },
             branch: branch_name(prefix, &new.title, &id.to_string()),
             created: (self.world.now)(),
         };

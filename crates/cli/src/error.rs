@@ -62,6 +62,21 @@ pub enum Error {
         #[source]
         source: acquit_run::forge::Error,
     },
+    /// A request at the forge that is to be reviewed.
+    #[error("bring request {number} here")]
+    Request {
+        /// Its number.
+        number: u64,
+        /// Why not.
+        #[source]
+        source: acquit_run::forge::Error,
+    },
+    /// What is to be reviewed has nothing of its own.
+    #[error("review {what}: it has no commit that its base does not have")]
+    NothingToReview {
+        /// What was named.
+        what: String,
+    },
     /// The task cannot do that now.
     #[error("do that with {task}")]
     Illegal {
@@ -260,6 +275,7 @@ impl Error {
             | Self::NoServices
             | Self::Lacking(_)
             | Self::EmptyTitle
+            | Self::NothingToReview { .. }
             | Self::NoLeg { .. }
             | Self::NoTask(_)
             | Self::Prompt(_)
@@ -279,6 +295,7 @@ impl Error {
             | Self::Forge { .. }
             | Self::Mirror(_)
             | Self::BusyNight { .. }
+            | Self::Request { .. }
             | Self::Service(_)
             | Self::Init(init::Error::File { .. })
             | Self::File { .. }
@@ -343,6 +360,7 @@ impl Error {
             Self::Lacking(missing) => return missing.iter().find_map(|stage| stage.hint.clone()),
             Self::Mistakes(_) => "`acquit workflow check` lists all mistakes",
             Self::EmptyTitle => "say in a line what is wanted: acquit run \"Add a --json flag\"",
+            Self::NothingToReview { .. } => "name what it is to be merged into with --base",
             Self::NoTask(_) => "`acquit task list --all-projects` shows the tasks there are",
             Self::Store(store::Error::Newer { .. })
             | Self::OpenStore {
@@ -364,6 +382,7 @@ impl Error {
             | Self::Forge { .. }
             | Self::Mirror(_)
             | Self::BusyNight { .. }
+            | Self::Request { .. }
             | Self::Service(_)
             | Self::Illegal { .. }
             | Self::File { .. }

@@ -86,6 +86,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         Verb::Approve { task } => verbs::inbox::approve(&desk, task),
         Verb::Reject { task, reason } => verbs::inbox::reject(&desk, task, reason),
         Verb::Feedback { task } => verbs::feedback::feedback(&desk, task),
+        Verb::Review { asked } => verbs::review::review(&desk, &asked),
         Verb::Logs { task, follow, leg: Some(number), .. } => {
             verbs::logs::output(&desk, LegId { task, number }, follow)
         }

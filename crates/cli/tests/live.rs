@@ -1,18 +1,24 @@
 //! The real agents at work: each of them, as its makers ship it, through whole legs of the real binary, in the sandbox, against a
 //! model on the loopback that says what a script tells it. Nothing of the machine's own settings is seen, and nothing leaves it.
 //!
-//! | | claude | codex | opencode | gemini | aider | pi |
-//! |---|---|---|---|---|---|---|
-//! | edits and a commit | yes | yes | yes | yes | edits | yes |
-//! | a tool refused | hook | approval | permission | exclusion | no rules | no rules |
-//! | report, mended | MCP | MCP | MCP | MCP | marker | handoff file |
-//! | report in form | yes | yes | refused | refused | refused | refused |
-//! | question | MCP | MCP | MCP | MCP | no tools | no tools |
-//! | conversation goes on | yes | yes | yes | yes | no | yes |
-//! | ended in a tool | yes | yes | yes | yes | no tools | yes |
+//! Which test shows what of which agent. A word in place of a test says why there is none: the agent has no such thing.
 //!
-//! Faults of the model have a table of their own, in `faults`. What begins with `soak_` takes minutes, because the agent tries
-//! again by itself for so long or is slow to begin: `cargo xtask soak` runs it.
+//! | what happens | claude | codex | opencode | gemini | aider | pi |
+//! |---|---|---|---|---|---|---|
+//! | success with edits and a commit | `edits_and_commits` | same | same | same | `edits`; it is told not to commit, acquit does | `edits_and_commits` |
+//! | a tool is refused | `a_refused_tool_is_told` (a hook) | same (an approval) | same (a permission) | same (a policy) | has no tools | has no rules |
+//! | 429 with a reset | F: until then | F: until then | F: until then | F: tells no time, 30 min | F: tries again itself, as an overload | F: tells no time, 30 min |
+//! | 529, 500, a stream that is cut | F | F | F | F | F | F |
+//! | login refused, the model hangs | F | F | F | F | F | F |
+//! | a person cancels | `a_person_ends_it_in_a_tool` | same | same | same | `a_person_ends_it` | `a_person_ends_it_in_a_tool` |
+//! | the stage's limit ends it | `a_limit_ends_it_in_a_tool` | same | same | same | `a_limit_ends_it` | `a_limit_ends_it_in_a_tool` |
+//! | a conversation goes on | `a_fix_goes_on_with_the_conversation` | same | same | same | has no conversations by id | `a_fix_goes_on_with_the_conversation` |
+//! | a question by MCP | `a_question_waits_for_its_answer` | same | same | same | has no MCP | has no MCP |
+//! | an outcome by MCP, mended in its turn | `a_report_is_mended_in_its_turn` | same | same | same | no MCP: `a_marker_in_its_last_words_is_its_report` | no MCP: `the_handoff_file_is_its_report` |
+//! | structured output | `a_report_in_form_counts` | same | none: `it_is_asked_for_no_form` | none: same | none: same | none: same |
+//!
+//! F is `every_fault_of_the_model_has_its_end`, for opencode `every_refusal_…` and `every_silence_of_the_model_has_its_end`; what is
+//! expected of each is the table in `faults`. All of them are part of the ordinary run.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(
     clippy::disallowed_methods,
@@ -81,10 +87,10 @@ agent! {
     a_question_waits_for_its_answer = crate::work::asks;
     a_fix_goes_on_with_the_conversation = crate::work::goes_on;
     a_person_ends_it_in_a_tool = crate::ends::ended, crate::ends::By::Person;
-    soak_a_limit_ends_it_in_a_tool = crate::ends::ended, crate::ends::By::Limit;
+    a_limit_ends_it_in_a_tool = crate::ends::ended, crate::ends::By::Limit;
     it_is_asked_for_no_form = crate::work::has_no_form;
-    faults_of_the_model_have_their_end = crate::faults::met, crate::faults::QUICK;
-    soak_slow_faults_of_the_model_have_their_end = crate::faults::met, crate::faults::SLOW;
+    every_refusal_of_the_model_has_its_end = crate::faults::met, crate::faults::REFUSED;
+    every_silence_of_the_model_has_its_end = crate::faults::met, crate::faults::UNANSWERED;
 }
 
 agent! {
@@ -103,6 +109,8 @@ agent! {
 agent! {
     aider, Aider:
     edits = crate::work::edits;
+    a_person_ends_it = crate::ends::ended, crate::ends::By::Person;
+    a_limit_ends_it = crate::ends::ended, crate::ends::By::Limit;
     a_marker_in_its_last_words_is_its_report = crate::work::reports_without_tools;
     it_is_asked_for_no_form = crate::work::has_no_form;
     every_fault_of_the_model_has_its_end = crate::faults::met, crate::faults::ALL;

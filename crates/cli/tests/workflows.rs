@@ -23,6 +23,12 @@ mod live;
 mod night;
 #[path = "workflows/prompts.rs"]
 mod prompts;
+#[path = "workflows/request.rs"]
+mod request;
+#[path = "workflows/seeds.rs"]
+mod seeds;
+#[path = "workflows/tools.rs"]
+mod tools;
 
 use acquit_core::change::Change;
 use acquit_core::event::Body;

@@ -8,6 +8,7 @@ use crate::agent::Usage;
 use crate::artifact::{Artifact, Requested};
 use crate::delivery::Origin;
 use crate::fingerprint::Fingerprint;
+use crate::gate::Check;
 use crate::ids::{LegId, Name, TaskId};
 use crate::leg::{Ending, Entry, Past};
 use crate::request::Request;
@@ -71,6 +72,9 @@ pub struct Base {
     pub branch: Option<String>,
     /// The commit.
     pub commit: String,
+    /// Work on top of it that is there before the task begins, such as that of a request which is to be reviewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<String>,
 }
 
 /// A task.
@@ -252,7 +256,7 @@ impl Task {
     /// A task that nothing has happened to yet.
     pub fn new(seed: Seed) -> Self {
         Self {
-            tip: seed.base.commit.clone(),
+            tip: seed.base.work.as_ref().unwrap_or(&seed.base.commit).clone(),
             seed,
             state: State::New,
             onto: None,
@@ -285,11 +289,15 @@ impl Task {
         self.seed.wish.tags.iter().any(|tag| tag == "irreversible" || tag == "approval")
     }
 
-    /// The last stage whose gates found the work good.
+    /// The last stage whose gates found the work good. Reviews are passed over: what an agent found is no property of the work
+    /// that could be looked at again.
     pub fn last_gated<'w>(&self, workflow: &'w Workflow) -> Option<&'w Stage> {
         let passed = |past: &&Past| matches!(past.ending, Ending::Passed { .. });
         let stage = |past: &Past| workflow.stage(past.entry.stage.as_str());
-        let gated = |stage: &&Stage| !stage.gates.is_empty();
+        let repeats = |name: &Name| {
+            workflow.gate(name.as_str()).is_some_and(|gate| !matches!(gate.check, Check::Review(_)))
+        };
+        let gated = |stage: &&Stage| stage.gates.iter().any(repeats);
         self.past.iter().rev().filter(passed).filter_map(stage).find(gated)
     }
 

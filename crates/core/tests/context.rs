@@ -110,7 +110,7 @@ fn task(description: &str) -> Task {
         wish,
         project: Project { name: "demo".to_owned(), path: "/demo".to_owned() },
         workflow: name("feature"),
-        base: Base { branch: Some("main".to_owned()), commit: "c0ffee".to_owned() },
+        base: Base { branch: Some("main".to_owned()), commit: "c0ffee".to_owned(), work: None },
         branch: "acquit/add-a-json-flag-7".to_owned(),
         created: Timestamp(0),
     })

@@ -46,7 +46,7 @@ fn seed(text: &str) -> Seed {
         },
         project: Project { name: "widget".to_owned(), path: "/srv/widget".to_owned() },
         workflow: Name::literal("flow"),
-        base: Base { branch: Some("main".to_owned()), commit: "a".repeat(40) },
+        base: Base { branch: Some("main".to_owned()), commit: "a".repeat(40), work: None },
         branch: "acquit/x-T-12".to_owned(),
         created: Timestamp(1),
     }

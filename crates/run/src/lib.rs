@@ -17,6 +17,7 @@ mod merge;
 pub mod mirror;
 pub mod network;
 pub mod notify;
+pub mod offered;
 mod pause;
 pub mod process;
 pub mod retention;

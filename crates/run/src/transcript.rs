@@ -65,11 +65,15 @@ impl Transcript {
     }
 
     fn take_clean(&mut self, mut bytes: &[u8]) {
-        while let Some(end) = bytes.iter().position(|b| *b == b'\n') {
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (head, tail) = bytes.split_at(end + 1);
-            self.extend_line(&head[..end]);
             self.chunk.to += head.len() as u64;
-            self.end_line();
+            if self.line.is_empty() && end <= LINE_LIMIT {
+                self.hear(&head[..end]);
+            } else {
+                self.extend_line(&head[..end]);
+                self.end_line();
+            }
             bytes = tail;
         }
         self.extend_line(bytes);
@@ -110,13 +114,21 @@ impl Transcript {
         self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
+    /// A line that came in pieces is whole.
     fn end_line(&mut self) {
+        let mut line = std::mem::take(&mut self.line);
+        self.hear(&line);
+        line.clear();
+        // A line of the limit's size should not keep its memory for the rest of the leg.
+        line.shrink_to(CHUNK_ITEMS * 128);
+        self.line = line;
+    }
+
+    /// Takes a whole line, which ends where the output does so far.
+    fn hear(&mut self, line: &[u8]) {
         let offset = std::mem::replace(&mut self.line_began, self.chunk.to);
         self.chunk.lines += 1;
-        self.parser.line(&self.line, &mut self.said);
-        self.line.clear();
-        // A line of the limit's size should not keep its memory for the rest of the leg.
-        self.line.shrink_to(CHUNK_ITEMS * 128);
+        self.parser.line(line, &mut self.said);
         self.keep(offset);
     }
 
@@ -162,9 +174,13 @@ fn short(said: Said) -> Said {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use acquit_core::config::Adapter;
+    use acquit_core::config::{Adapter, Product};
 
     fn transcript() -> Transcript {
+        of(&Adapter::Scripted { script: String::new() })
+    }
+
+    fn of(adapter: &Adapter) -> Transcript {
         let now = || acquit_core::time::Timestamp(0);
         let before = acquit_core::agent::Usage::default();
         let hearing = crate::agent::Hearing {
@@ -175,10 +191,7 @@ mod tests {
             prices: acquit_core::price::Prices::new(),
             now,
         };
-        Transcript::new(
-            crate::agent::parser(&Adapter::Scripted { script: String::new() }, hearing),
-            Redactor::default(),
-        )
+        Transcript::new(crate::agent::parser(adapter, hearing), Redactor::default())
     }
 
     #[test]
@@ -228,6 +241,28 @@ mod tests {
         let chunk = transcript.cut().unwrap();
         assert_eq!((chunk.to, chunk.lines), (64 * 256 * 1024, 1));
         assert!(transcript.cut().is_none());
+    }
+
+    #[test]
+    fn a_line_of_a_hundred_megabytes_costs_its_limit_and_what_follows_is_heard() {
+        let piece = vec![b'x'; 1024 * 1024];
+        for product in Product::ALL {
+            let mut transcript = of(&Adapter::Product { product });
+            transcript.take(b"{\"type\":\"text\",\"part\":{\"text\":\"");
+            for _ in 0..100 {
+                transcript.take(&piece);
+                assert!(transcript.line.capacity() <= 2 * LINE_LIMIT, "{product:?}");
+            }
+            transcript.take(b"\"}}\n{\"type\":\"telepathy\"}\n");
+            assert!(transcript.line.capacity() <= CHUNK_ITEMS * 128, "{product:?} keeps its memory");
+            let chunk = transcript.cut().unwrap();
+            assert_eq!(chunk.lines, 2, "{product:?}");
+            let kept = serde_json::to_string(&chunk.items).unwrap().len();
+            assert!(kept < 16 * TEXT_LIMIT, "{product:?}: {kept} bytes of it are kept");
+            // The only one whose lines are no records.
+            let kinds = usize::from(product != Product::Aider);
+            assert_eq!(transcript.heard.unknown.get("telepathy").map_or(0, |_| 1), kinds, "{product:?}");
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ fn settings(stage: Stage) -> Settings {
         session: None,
         cost_before: 0,
         tools: Some(vec!["/bin/acquit".to_owned(), "mcp".to_owned(), "/leg/tools.json".to_owned()]),
+        allowed: None,
     }
 }
 

@@ -66,7 +66,9 @@ on = { said = "done" }
 /// Runs a leg whose agent prints a burst. Gives the time, the harness's peak of memory, and the lines that the store
 /// counted, after having compared what arrived with what was printed.
 fn ingest(acquit: &Path, template: &Path, dir: &Path, own: &Path, size: u64) -> Result<Ingested, Stop> {
-    let project = Project::new(acquit, template, dir, CONFIG, WORKFLOW)?;
+    let config =
+        format!("{CONFIG}\n[access]\nread = [{}]\n", toml::Value::from(own.to_string_lossy().as_ref()));
+    let project = Project::new(acquit, template, dir, &config, WORKFLOW)?;
     let line = toml::Value::from(format!("{} burst {size}", own.display()));
     project.write(".acquit/script.toml", &format!("[[say]]\n[[say.step]]\nbecome = {line}\n"))?;
     let id = project.add("a burst")?;

@@ -94,7 +94,7 @@ pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
 
 /// One batch of `at_once` legs by acquit. Every one of them must have passed.
 fn by_acquit(acquit: &Path, template: &Path, dir: &Path, at_once: u32) -> Result<Cost, Stop> {
-    let (project, tasks) = tasks(acquit, template, dir, AGENT, at_once)?;
+    let (project, tasks) = tasks(acquit, template, dir, AGENT, "", at_once)?;
     let program = project.acquit(&[]);
     let mut command = shell::program("sh");
     command.args(["-c", LEGS, "legs"]).arg(acquit).args(&tasks);
@@ -113,9 +113,10 @@ fn tasks(
     template: &Path,
     dir: &Path,
     agent: &str,
+    access: &str,
     count: u32,
 ) -> Result<(Project, Vec<String>), Stop> {
-    let config = format!("{CONFIG}run = {}\n", toml::Value::from(agent));
+    let config = format!("{CONFIG}run = {}\n{access}", toml::Value::from(agent));
     let workflow = format!("[gates.gate]\nrun = {}\n\n{WORKFLOW}", toml::Value::from(GATE));
     let project = Project::new(acquit, template, dir, &config, &workflow)?;
     let tasks = (0..count).map(|index| project.add(&format!("leg {index}"))).collect::<Result<_, _>>()?;
@@ -125,15 +126,18 @@ fn tasks(
 /// The proportional share of memory of a harness whose agent works, with as many others as run at once.
 fn memory(acquit: &Path, template: &Path, dir: &Path) -> Result<Row, Stop> {
     let at_once = AT_ONCE.last().copied().unwrap_or(1);
-    let stop = dir.join("stop");
-    let started = dir.join("started");
-    // The agents wait for a file, so that all harnesses are looked at while all of them watch an agent.
+    // The agents wait for a file, so that all harnesses are looked at while all of them watch an agent. It lies where agents
+    // may be let write, which is not in the machine's memory.
+    let meeting = tempfile::tempdir().map_err(Stop::doing("make a folder"))?;
+    let (stop, started) = (meeting.path().join("stop"), meeting.path().join("started"));
     let agent = format!(
         "echo . >> {started}; while [ ! -e {stop} ]; do sleep 0.2; done; {AGENT}",
         started = started.display(),
         stop = stop.display()
     );
-    let (project, tasks) = tasks(acquit, template, dir, &agent, at_once)?;
+    let access =
+        format!("[access]\nwrite = [{}]\n", toml::Value::from(meeting.path().to_string_lossy().as_ref()));
+    let (project, tasks) = tasks(acquit, template, dir, &agent, &access, at_once)?;
     let mut harnesses = Vec::new();
     for task in &tasks {
         let child = project.acquit(&["leg", "--once", "--task", task]).spawn();

@@ -32,8 +32,6 @@ impl Project {
         let folder = repository.join(".acquit/workflows");
         std::fs::create_dir_all(&folder).map_err(Stop::doing("make .acquit"))?;
         std::fs::write(folder.join("bench.toml"), workflow).map_err(Stop::doing("write a workflow"))?;
-        // The scripted agents meet each other in files beside the repository.
-        let config = format!("{config}\n[access]\nwrite = [{:?}]\n", dir.display().to_string());
         std::fs::write(repository.join(".acquit/acquit.toml"), config)
             .map_err(Stop::doing("write a configuration"))?;
         Ok(Self { acquit: acquit.to_owned(), repository, home: dir.join("home") })

@@ -18,6 +18,7 @@ pub mod merge;
 pub mod mirror;
 pub mod outline;
 pub mod prompt;
+pub mod review;
 pub mod run;
 pub mod sandbox;
 pub mod schedule;

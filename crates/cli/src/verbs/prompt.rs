@@ -84,7 +84,7 @@ fn imagined(desk: &Desk, title: &str, workflow: Option<&Name>) -> Result<(Task, 
         wish,
         project: Known { name: String::new(), path: source.top().to_string_lossy().into_owned() },
         workflow: workflow.name.clone(),
-        base: Base { branch: base.branch, commit: base.commit.to_string() },
+        base: Base { branch: base.branch, commit: base.commit.to_string(), work: None },
         branch: acquit_run::workspace::branch_name(prefix, title, &id.to_string()),
         created: (desk.world.now)(),
     };

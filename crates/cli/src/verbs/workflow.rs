@@ -48,11 +48,19 @@ pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
                 // The default must be there too, whichever was asked for.
                 project.workflow(None)?;
             }
+            let mut warnings = Vec::new();
             for name in &checked {
-                project.check_stages(project.workflow(Some(name))?)?;
+                let workflow = project.workflow(Some(name))?;
+                project.check_stages(workflow)?;
+                let unheld = acquit_run::agent::tools::unheld(workflow, &project.config).into_iter();
+                warnings.extend(unheld.map(|warning| format!("workflow `{name}`, {warning}")));
+            }
+            if !printer.json {
+                warnings.iter().for_each(|warning| printer.warn(warning));
             }
             if printer.json {
-                printer.json(&serde_json::json!({ "checked": checked, "mistakes": [] }));
+                printer
+                    .json(&serde_json::json!({ "checked": checked, "mistakes": [], "warnings": warnings }));
             } else if checked.is_empty() {
                 printer.data("no mistakes in the configuration");
             } else {

@@ -40,9 +40,9 @@ pub(crate) enum Fault {
 
 pub(crate) const ALL: &[Fault] =
     &[Fault::Limit, Fault::Overloaded, Fault::Broken, Fault::Login, Fault::Hang, Fault::Cut];
-/// Those that opencode sees at once, and those that it tries to get over for minutes.
-pub(crate) const QUICK: &[Fault] = &[Fault::Limit, Fault::Login];
-pub(crate) const SLOW: &[Fault] = &[Fault::Overloaded, Fault::Broken, Fault::Hang, Fault::Cut];
+/// The heavy ones meet them in two tests, each in two halves.
+pub(crate) const REFUSED: &[Fault] = &[Fault::Limit, Fault::Overloaded, Fault::Broken, Fault::Login];
+pub(crate) const UNANSWERED: &[Fault] = &[Fault::Hang, Fault::Cut];
 
 /// How the first leg ends.
 enum Expected {
@@ -61,17 +61,17 @@ fn expected(fault: Fault, agent: Agent) -> Expected {
     match (fault, agent) {
         (Fault::Limit, Agent::Claude) => Held("usage", RESET, "the five-hour limit is used up"),
         (Fault::Limit, Agent::Codex) => Held("usage", RESET, "hit your usage limit"),
+        // It would wait itself, and is not left to.
+        (Fault::Limit, Agent::Opencode) => Held("usage", RESET, "scripted error 429"),
         // They are told no time, or tell none.
         (Fault::Limit, Agent::Pi) => Held("usage", UNTOLD, "rate_limit_error"),
         (Fault::Limit, Agent::Gemini) => Held("usage", UNTOLD, "scripted error 429"),
-        (Fault::Limit, Agent::Opencode) => Held("usage", UNTOLD, "scripted error 429"),
         // It tries again for longer than the stage may take.
         (Fault::Limit, Agent::Aider) => Held("overload", BUSY, "while it waited: litellm.RateLimitError"),
 
         (Fault::Overloaded, Agent::Claude | Agent::Codex) => Held("overload", BUSY, "529"),
         (Fault::Overloaded, Agent::Pi) => Held("overload", BUSY, "overloaded_error"),
         (Fault::Overloaded, Agent::Gemini) => Held("overload", BUSY, "529"),
-        // It tries again for a minute and a half by itself, and tells nobody.
         (Fault::Overloaded, Agent::Opencode) => Held("overload", BUSY, "529"),
         (Fault::Overloaded, Agent::Aider) => Held("overload", BUSY, "while it waited: litellm."),
 
@@ -91,7 +91,8 @@ fn expected(fault: Fault, agent: Agent) -> Expected {
         (Fault::Cut, Agent::Codex) => Held("overload", BUSY, "stream disconnected"),
         (Fault::Cut, Agent::Pi) => Held("overload", BUSY, "terminated"),
         (Fault::Cut, Agent::Gemini) => Held("overload", BUSY, "stream ended without"),
-        (Fault::Cut, Agent::Opencode) => Held("overload", BUSY, "Connection reset"),
+        // Longer than the stage may take, as above: nobody tells it when to try again.
+        (Fault::Cut, Agent::Opencode) => Held("overload", BUSY, "while it waited: "),
         (Fault::Cut, Agent::Aider) => Held("overload", BUSY, "while it waited: litellm."),
     }
 }
@@ -101,8 +102,12 @@ fn step(fault: Fault, agent: Agent) -> Step {
     match fault {
         Fault::Limit => match agent {
             Agent::Claude | Agent::Codex => Step::usage_limit(now() + RESET.as_secs()),
-            Agent::Opencode | Agent::Gemini | Agent::Aider | Agent::Pi => Step::retry_after(429, 1),
+            Agent::Opencode => Step::retry_after(429, RESET.as_secs()),
+            Agent::Gemini | Agent::Aider | Agent::Pi => Step::retry_after(429, 1),
         },
+        // opencode tries five times more, whatever its settings are. How long it takes is the provider's to say.
+        Fault::Overloaded if agent == Agent::Opencode => Step::retry_after(529, 1),
+        Fault::Broken if agent == Agent::Opencode => Step::retry_after(500, 1),
         Fault::Overloaded => Step::status(529),
         Fault::Broken => Step::status(500),
         Fault::Login => Step::status(401),
@@ -117,7 +122,7 @@ fn limits(fault: Fault, agent: Agent) -> &'static str {
         (Fault::Hang, Agent::Claude | Agent::Codex | Agent::Pi) => "idle = \"8s\"",
         (Fault::Hang, Agent::Gemini | Agent::Aider) => "idle = \"25s\"",
         (Fault::Hang, Agent::Opencode) => "idle = \"45s\"",
-        (_, Agent::Aider) => "timeout = \"40s\"",
+        (_, Agent::Aider) | (Fault::Cut, Agent::Opencode) => "timeout = \"40s\"",
         (_, Agent::Claude | Agent::Codex | Agent::Gemini | Agent::Opencode | Agent::Pi) => "timeout = \"4m\"",
     }
 }

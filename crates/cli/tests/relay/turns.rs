@@ -105,6 +105,20 @@ fn an_agent_that_stays_after_its_result_is_ended_and_its_work_counts() {
 }
 
 #[test]
+fn a_line_of_a_hundred_megabytes_is_kept_whole_and_costs_the_store_nothing() {
+    const LONG: u64 = 100_000_000;
+    let shell = format!(
+        "head -c {LONG} /dev/zero | tr '\\0' x\necho\necho work > work.txt\nsay '{{\"type\":\"end\",\"ok\":true}}'\n"
+    );
+    let sandbox = agent("", &shell);
+    sandbox.run_to(0);
+    let size = |path: std::path::PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
+    assert!(size(sandbox.leg_file(1, "output.log")) > LONG, "the output is not whole");
+    let stored = size(sandbox.place("acquit/acquit.db")) + size(sandbox.place("acquit/acquit.db-wal"));
+    assert!(stored < 20_000_000, "{stored} bytes are in the store");
+}
+
+#[test]
 fn processes_that_an_agent_leaves_behind_are_counted_and_ended() {
     let shell =
         "echo work > work.txt\nsleep 600 & setsid sleep 601 &\nsay '{\"type\":\"end\",\"ok\":true}'\n";

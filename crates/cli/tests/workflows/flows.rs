@@ -2,7 +2,7 @@
 
 use acquit_core::task::{End, State};
 
-use crate::{golden, project};
+use crate::{PROJECT, golden, project};
 
 /// What the merge writer says.
 const DESCRIBE: &str = r#"
@@ -55,18 +55,68 @@ fn feature_goes_from_a_wish_to_one_commit_past_a_gate_a_review_and_an_audit() {
     assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:good.txt")]).trim(), "better");
 }
 
+/// The last stages with gates are reviews, which cannot be looked at again: the gates before them are.
+#[test]
+fn feature_is_gated_again_if_its_base_branch_moved_after_the_reviews() {
+    let wait = "touch @ROOT@/working; while [ ! -e @ROOT@/go ]; do sleep 0.02; done";
+    let describe = format!("[[describe]]\n[[describe.step]]\nrun = \"{wait}\"\n");
+    let script = [
+        says("plan", "plan_complete", r#"{ summary = "a file", plan = "write good.txt" }"#),
+        writes("code"),
+        says("test", "covered", r#"{ summary = "the gate looks for it" }"#),
+        says("review", "approved", r#"{ summary = "tried and could not" }"#),
+        says("audit", "approved", r#"{ summary = "no hole" }"#),
+        DESCRIBE.replace("\n[[describe]]\n", &describe),
+        writes("fix").replace("pr_ready", "fixed").replace("good.txt", "mended.txt"),
+    ];
+    let sandbox = project(&script.concat());
+    let gate = "test -e good.txt && { test ! -e bad.txt || test -e mended.txt; }";
+    let config = crate::common::read(&sandbox.repo.path().join(".acquit/acquit.toml"));
+    sandbox.repo.write(".acquit/acquit.toml", &config.replace("test -e good.txt", gate));
+    sandbox.repo.commit("a gate that main will break");
+    let run = sandbox.start(&["run", "Write it"]);
+    crate::common::until_file(&sandbox.place("working"));
+    sandbox.repo.write("bad.txt", "bad\n");
+    sandbox.repo.commit("main moves");
+    std::fs::write(sandbox.place("go"), "").unwrap();
+    run.wait().must(0);
+    let log = golden(&sandbox);
+    let end = &log[log.find("readied: merge").unwrap()..];
+    let story = [
+        "readied: merge",
+        "gate check: false",
+        "leg 7 rejected: check",
+        "spent test 1/3",
+        "leg 8 readied: fix",
+        "leg 8 passed: fixed",
+        "leg 9 readied: merge",
+        "gate check: true",
+        "leg 9 passed: done",
+        "task_ended",
+    ];
+    assert_eq!(end.lines().collect::<Vec<_>>(), story);
+}
+
 #[test]
 fn bugfix_investigates_reproduces_repairs_and_reviews() {
     let script = [
         says("investigate", "cause_found", r#"{ summary = "line 1" }"#),
-        writes("reproduce").replace("good.txt", "test_it.sh"),
+        // Prose is no test, a test that passes shows nothing, and one that fails does.
+        writes("reproduce").replace("good.txt", "notes.txt"),
+        writes("reproduce").replace("good.txt", "test_it.sh").replace("good\\n", "true\\n"),
+        writes("reproduce").replace("good.txt", "test_it.sh").replace("good\\n", "test -e good.txt\\n"),
         writes("repair"),
         says("review", "approved", r#"{ summary = "gone" }"#),
         DESCRIBE.to_owned(),
     ];
     let sandbox = project(&script.concat());
+    let config = PROJECT.replace("test -e good.txt", "test ! -e test_it.sh || sh test_it.sh");
+    sandbox.repo.write(".acquit/acquit.toml", &config);
+    sandbox.repo.commit("a gate that runs tests");
     sandbox.acquit(&["run", "-w", "bugfix", "It is not good"]).must(0);
     insta::assert_snapshot!("bugfix", golden(&sandbox));
+    let again = crate::common::read(&sandbox.leg_file(3, "prompt.md"));
+    assert!(again.contains("write one that fails because of the defect"), "{again}");
 }
 
 #[test]

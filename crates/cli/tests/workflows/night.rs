@@ -76,7 +76,7 @@ fn task() -> Task {
         },
         project: Project { name: "p".to_owned(), path: "/p".to_owned() },
         workflow: Name::literal("nightshift"),
-        base: Base { branch: Some("main".to_owned()), commit: "base".to_owned() },
+        base: Base { branch: Some("main".to_owned()), commit: "base".to_owned(), work: None },
         branch: "night-shift/x-T-1".to_owned(),
         created: Timestamp(0),
     })

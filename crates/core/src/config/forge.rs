@@ -99,9 +99,27 @@ pub struct Publishing {
     /// Whether it is merged as one commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub squash: Option<bool>,
+    /// What becomes of work that no request can be made of, because there is no token for the forge or no branch to merge into.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub otherwise: Option<Otherwise>,
     /// Its title, a template; `{{ headline }}` if nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<Template>,
+}
+
+/// What becomes of work that no request can be made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Otherwise {
+    /// A person is asked to mend what is missing.
+    Ask,
+    /// It ends on its branch of the repository, and a notice says why.
+    Branch,
+}
+
+impl Otherwise {
+    /// The words for them.
+    pub const ALL: [(&str, Self); 2] = [("ask", Self::Ask), ("branch", Self::Branch)];
 }
 
 impl Publishing {
@@ -116,6 +134,7 @@ impl Publishing {
             draft: self.draft.or(under.draft),
             auto_merge: self.auto_merge.or(under.auto_merge),
             squash: self.squash.or(under.squash),
+            otherwise: self.otherwise.or(under.otherwise),
             title: self.title.clone().or_else(|| under.title.clone()),
         }
     }

@@ -24,8 +24,9 @@ mod words;
 pub use change::{Around, Change};
 
 /// The names of the variables that acquit sets itself. Nobody else can set them.
-pub const BUILTIN: [&str; 11] = [
+pub const BUILTIN: [&str; 12] = [
     "base",
+    "base_commit",
     "branch",
     "date",
     "handoff_file",
@@ -140,7 +141,7 @@ pub fn build(parts: &Parts<'_>) -> Result<String, Error> {
                 &sections::reported(parts),
                 &sections::conflict(parts),
                 &sections::failures(parts),
-                &sections::outcomes(stage),
+                &sections::outcomes(parts, stage),
                 &sections::report(parts),
             ]));
         }
@@ -180,7 +181,7 @@ pub fn sections(parts: &Parts<'_>) -> Result<Vec<Section>, Error> {
         ("conflict", sections::conflict(parts)),
         ("failures", sections::failures(parts)),
         ("learnings", sections::learnings(parts)),
-        ("outcomes", sections::outcomes(stage)),
+        ("outcomes", sections::outcomes(parts, stage)),
         ("report", sections::report(parts)),
         ("project", own_words("Instructions of the project", &parts.definition.instructions)),
     ];
@@ -212,6 +213,7 @@ pub fn variables(parts: &Parts<'_>) -> BTreeMap<String, String> {
     let base = &task.seed.base;
     let builtin = [
         base.branch.as_ref().unwrap_or(&base.commit).clone(),
+        task.base().to_owned(),
         task.seed.branch.clone(),
         parts.date.to_owned(),
         parts.handoff_file.to_owned(),

@@ -4,6 +4,7 @@ use super::{Parts, TITLE_LIMIT, Tools, text};
 use crate::artifact::Artifact;
 use crate::delivery::conflict;
 use crate::failure::Failure;
+use crate::gate::Check;
 use crate::ids::Name;
 use crate::leg::{Ending, Past, Purpose};
 use crate::outcome::{FAILED, NEEDS_INPUT, REJECTED};
@@ -303,7 +304,7 @@ pub(super) fn learnings(parts: &Parts<'_>) -> String {
     list(title, &parts.task.learnings, LEARNINGS, |text| Some(text::quoted(text, LEARNING_LIMIT)))
 }
 
-pub(super) fn outcomes(stage: &Stage) -> String {
+pub(super) fn outcomes(parts: &Parts<'_>, stage: &Stage) -> String {
     let mut out = "# Outcomes\n\nYour turn ends with exactly one of these:\n".to_owned();
     for (name, transition) in &stage.on {
         out += &format!("\n- `{name}`");
@@ -321,7 +322,52 @@ pub(super) fn outcomes(stage: &Stage) -> String {
             out += &format!("\n- `{name}`: {meaning}");
         }
     }
-    out + "\n"
+    out + "\n" + &checks(parts, stage)
+}
+
+/// The gates that what is left will be judged by: whoever knows them runs them first.
+fn checks(parts: &Parts<'_>, stage: &Stage) -> String {
+    let workflow = &parts.definition.workflow;
+    let judged = match &parts.entry.purpose {
+        Purpose::Fix { of, .. } => workflow.stage(of.as_str()).unwrap_or(stage),
+        Purpose::Work | Purpose::Recheck { .. } | Purpose::Resolve { .. } | Purpose::Merge => stage,
+    };
+    let gates = judged.gates.iter().filter_map(|name| workflow.gate(name.as_str()));
+    // What a review found is no work that could be mended before it is judged.
+    let gates = gates.filter(|gate| !matches!(gate.check, Check::Review(_)));
+    let lines: Vec<String> = gates
+        .map(|gate| {
+            let what = match &gate.check {
+                Check::Command(_) => "must end with code 0",
+                Check::Tests(_) => "no test may fail that passed before",
+                Check::Tdd(_) => {
+                    "your tests must fail without your change, by an assertion, and pass with it"
+                }
+                Check::Reproduced(_) => {
+                    "a test of yours must fail now, by an assertion; only tests may change"
+                }
+                Check::Coverage(_) => "the changed lines must be executed",
+                Check::Mutation(_) => "mutants of the changed lines must be caught",
+                Check::Secrets(_) => "no secret may be in it",
+                Check::Scope(_) => "it must be small and stay where it may",
+                Check::Commits(_) => "commits must be as the project wants them",
+                Check::Dilution(_) => "no test or check may be weaker than before",
+                Check::Review(_) => "the findings must point into the change",
+            };
+            let run = gate
+                .check
+                .command()
+                .map(|command| format!(", {}", text::quoted(&command.to_string(), ENTRY_LIMIT)));
+            format!("- {}{}: {what}", gate.name, run.unwrap_or_default())
+        })
+        .collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\nThe harness then runs these checks on what you left. Run them yourself before you report:\n\n{}\n",
+        lines.join("\n")
+    )
 }
 
 fn schema(transition: &Transition) -> String {

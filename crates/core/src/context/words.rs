@@ -87,8 +87,8 @@ const IMPLEMENT: &str = "\
 Make the change, completely, in the workspace.
 
 - Follow the plan if there is one. Where it turns out to be wrong, do what is right and say where you departed from it.
-- Write the test first, see it fail for the right reason, then make it pass. Each behaviour that you add or change needs
-  a test that would fail without it.
+- Write the test first, see it fail for the right reason, then make it pass, unless your step below is one of these alone. Each
+  behaviour that you add or change needs a test that would fail without it.
 - Keep to the conventions of the code around you. Touch nothing that the task does not need.
 - Run the build and the tests yourself before you report; the harness will run its own.
 - Leave no stubs, no commented-out code, no debugging output, no temporary files.
@@ -112,23 +112,24 @@ change costs little. Change nothing in the repository; whatever you change is pu
 const INVESTIGATE: &str = "\
 # Your turn: investigate
 
-Find out what is wrong and why. Change nothing in the repository; whatever you change is put aside.
+Find out what is asked below. Change nothing in the repository; whatever you change is put aside.
 
-- Reproduce it with the smallest input you can find, and write down the exact command.
-- Follow it to its cause, not only to where it shows. Name the file and line, and why the code does what it does there.
-- Check each belief by running something. Say what you saw, what you conclude, and what remains unknown.
-- Say how it should be mended and which test would have caught it.
+- Check each belief: by running something, or by the line that shows it. Say what you saw, what you conclude, and what remains
+  unknown.
+- Where something goes wrong, make it happen with the smallest input you can find, and write down the exact command. Follow it to
+  its cause, not only to where it shows: the file, the line, and why the code does what it does there. Say how it should be mended
+  and which test would have caught it.
 ";
 
 const DESIGN: &str = "\
 # Your turn: design
 
-Decide on a structure for what is asked. Change nothing in the repository; whatever you change is put aside.
+Think through what is asked below and write it down: as Markdown, in the output folder, short enough to be read in one go. Change
+nothing in the repository; whatever you change is put aside.
 
 - Start from what is there. Say what must hold in the end, and what must not break.
-- Compare at least two ways by what they cost and what they make hard, and choose one. Write down why.
-- Describe the parts, what each promises, the data between them, and what happens when each of them fails.
-- Write the result as Markdown into the output folder, short enough to be read in one go.
+- Where a decision is yours, compare at least two ways by what they cost and what they make hard, choose one, and write down why.
+- Where you decide on parts, say what each promises, the data between them, and what happens when each of them fails.
 ";
 
 const FIX: &str = "\

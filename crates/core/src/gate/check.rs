@@ -12,6 +12,7 @@ mod coverage;
 mod dilution;
 mod mutation;
 mod plain;
+mod reproduced;
 mod review;
 mod scope;
 mod secrets;
@@ -23,6 +24,7 @@ pub use coverage::Coverage;
 pub use dilution::Dilution;
 pub use mutation::Mutation;
 pub use plain::Plain;
+pub use reproduced::Reproduced;
 pub use review::Review;
 pub use scope::{Dependencies, Scope};
 pub use secrets::Secrets;
@@ -39,6 +41,8 @@ pub enum Check {
     Tests(Tests),
     /// The tests of the change fail without it and pass with it.
     Tdd(Tdd),
+    /// The tests of the change show a defect: red by an assertion, on code that is as it was.
+    Reproduced(Reproduced),
     /// The lines of the change are covered by tests.
     Coverage(Coverage),
     /// Mutants of the changed lines are caught by tests.
@@ -61,6 +65,7 @@ enum Kind {
     Command,
     Tests,
     Tdd,
+    Reproduced,
     Coverage,
     Mutation,
     Secrets,
@@ -70,10 +75,11 @@ enum Kind {
     Review,
 }
 
-const WORDS: [(&str, Kind); 10] = [
+const WORDS: [(&str, Kind); 11] = [
     ("command", Kind::Command),
     ("tests", Kind::Tests),
     ("tdd", Kind::Tdd),
+    ("reproduced", Kind::Reproduced),
     ("coverage", Kind::Coverage),
     ("mutation", Kind::Mutation),
     ("secrets", Kind::Secrets),
@@ -96,6 +102,7 @@ impl Check {
             Kind::Command => Plain::read(table).map(Self::Command),
             Kind::Tests => Tests::read(table).map(Self::Tests),
             Kind::Tdd => Tdd::read(table).map(Self::Tdd),
+            Kind::Reproduced => Reproduced::read(table).map(Self::Reproduced),
             Kind::Coverage => Coverage::read(table).map(Self::Coverage),
             Kind::Mutation => Mutation::read(table).map(Self::Mutation),
             Kind::Secrets => Some(Self::Secrets(Secrets::read(table))),
@@ -112,6 +119,7 @@ impl Check {
             Self::Command(plain) => Some(&plain.run),
             Self::Tests(tests) => Some(&tests.run),
             Self::Tdd(tdd) => Some(&tdd.run),
+            Self::Reproduced(reproduced) => Some(&reproduced.run),
             Self::Coverage(coverage) => Some(&coverage.run),
             Self::Mutation(mutation) => Some(&mutation.run),
             Self::Secrets(_) | Self::Scope(_) | Self::Commits(_) | Self::Dilution(_) | Self::Review(_) => {
@@ -126,6 +134,7 @@ impl Check {
             Self::Command(_) => "command",
             Self::Tests(_) => "tests",
             Self::Tdd(_) => "tdd",
+            Self::Reproduced(_) => "reproduced",
             Self::Coverage(_) => "coverage",
             Self::Mutation(_) => "mutation",
             Self::Secrets(_) => "secrets",

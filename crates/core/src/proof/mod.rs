@@ -13,9 +13,11 @@ use crate::results::{Broken, Known, Merged, Outcome, TestId};
 mod compare;
 pub mod inline;
 pub mod phases;
+mod reproduced;
 pub mod words;
 
 pub use compare::compare;
+pub use reproduced::{reproduced, reproduced_by_exit};
 
 /// What a tree came to.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use super::check;
 use crate::config;
 use crate::config::toml::{At, Source, Table};
 use crate::failure::kind;
-use crate::gate::check::{Plain, Tests, UnknownKind};
+use crate::gate::check::{Plain, Reproduced, Tests, UnknownKind};
 use crate::gate::{Check, Command, Gate, Manner, Reuse, Severity};
 use crate::ids::Name;
 use crate::time::Span;
@@ -14,6 +14,9 @@ pub(super) const PROJECT: &str = "project";
 
 /// What stands for all gates of the project, of `tdd` only that nothing breaks.
 pub(super) const UNBROKEN: &str = "unbroken";
+
+/// What stands for the project's tests where a stage writes one that shows a defect and mends nothing.
+pub(super) const REPRODUCED: &str = "reproduced";
 
 /// The highest budget: what fails a hundred times will not succeed the next time, and each try costs money.
 const MOST_RETRIES: u32 = 100;
@@ -102,8 +105,8 @@ fn manner(table: &mut Table<'_, '_>, check: Option<&Check>) -> Manner {
 
 /// Notes a gate that has the name of all of them.
 pub(crate) fn refuse_project(source: &Source<'_>, name: &At<Name>) {
-    if name.value == *PROJECT || name.value == *UNBROKEN {
-        let hint = "it stands for all gates of the project; choose another name".to_owned();
+    if [PROJECT, UNBROKEN, REPRODUCED].contains(&name.value.as_str()) {
+        let hint = "it stands for gates of the project; choose another name".to_owned();
         source.report(name.place, format!("a gate cannot be named `{}`", name.value), Some(hint));
     }
 }
@@ -116,4 +119,32 @@ pub(super) fn unbroken(gate: &Gate) -> Gate {
     let check = Check::Tests(Tests::of(tdd));
     // A name that is too long for its ending stays as it is: the stage that names this one does not run the other.
     Gate { name: name.parse().unwrap_or_else(|_| gate.name.clone()), check, ..gate.clone() }
+}
+
+/// The project's tests for work that shows a defect: those of its `tdd` gates, which know most of tests; else those that are
+/// compared with the base; else commands of the kind `test`.
+pub(super) fn reproduced(gates: &[Gate]) -> Vec<Gate> {
+    let rank = |gate: &Gate| match gate.check {
+        Check::Tdd(_) => 0_u8,
+        Check::Tests(_) => 1,
+        Check::Command(_)
+        | Check::Reproduced(_)
+        | Check::Coverage(_)
+        | Check::Mutation(_)
+        | Check::Secrets(_)
+        | Check::Scope(_)
+        | Check::Commits(_)
+        | Check::Dilution(_)
+        | Check::Review(_) => 2,
+    };
+    let known: Vec<(u8, Gate)> = gates
+        .iter()
+        .filter_map(|gate| {
+            let check = Check::Reproduced(Reproduced::of(gate)?);
+            let name = format!("{}-{REPRODUCED}", gate.name).parse().ok()?;
+            Some((rank(gate), Gate { name, check, manner: Manner::Alone, ..gate.clone() }))
+        })
+        .collect();
+    let best = known.iter().map(|(rank, _)| *rank).min();
+    known.into_iter().filter(|(rank, _)| Some(*rank) == best).map(|(_, gate)| gate).collect()
 }

@@ -142,6 +142,7 @@ fn shared(gates: &[Gate]) -> Vec<Gate> {
     let others = gates
         .iter()
         .map(super::gates::unbroken)
+        .chain(super::gates::reproduced(gates))
         .filter(|other| gates.iter().all(|gate| gate.name != other.name));
     gates.iter().cloned().chain(others).collect()
 }

@@ -1,7 +1,7 @@
 //! Reads one stage: its kind decides which keys it has.
 
 use super::draft::{StageDraft, TransitionDraft};
-use super::gates::{PROJECT, UNBROKEN, unbroken};
+use super::gates::{PROJECT, REPRODUCED, UNBROKEN, reproduced, unbroken};
 use super::{Action, AgentWork, Begin, Commits, Consent, Continue, Limits, Mode, Stop, Target, Work};
 use crate::config;
 use crate::config::toml::{At, Source, Table, Value, did_you_mean, quoted, sentence};
@@ -412,7 +412,7 @@ fn refers_elsewhere(schema: &serde_json::Value) -> bool {
     }
 }
 
-/// The gates by name; `project` and `unbroken` are all of the project's.
+/// The gates by name; `project` and `unbroken` are all of the project's, `reproduced` its tests.
 fn gates(table: &mut Table<'_, '_>, part: &Part<'_>, whole: &mut bool) -> Vec<At<Name>> {
     let Some(value) = table.value("gates") else { return Vec::new() };
     let items = value.items("a list of names");
@@ -423,6 +423,13 @@ fn gates(table: &mut Table<'_, '_>, part: &Part<'_>, whole: &mut bool) -> Vec<At
         let all: Vec<Name> = match name.value.as_str() {
             PROJECT => part.shared.iter().map(|gate| gate.name.clone()).collect(),
             UNBROKEN => part.shared.iter().map(|gate| unbroken(gate).name).collect(),
+            // A project without tests has nothing that could show a defect; the other gates are not asked for it.
+            REPRODUCED if !part.shared.is_empty() => {
+                let known = reproduced(part.shared).into_iter();
+                gates.extend(known.map(|gate| At { value: gate.name, place: name.place }));
+                continue;
+            }
+            REPRODUCED => Vec::new(),
             _ => {
                 gates.push(name);
                 continue;

@@ -50,7 +50,10 @@ fn settings_are_read_and_have_sensible_defaults() {
             (Check::Coverage(coverage), _) => {
                 assert!(coverage.min == 95 && coverage.exempt.compile().is_match("tests/a.rs"));
             }
-            (Check::Command(_) | Check::Tests(_) | Check::Tdd(_) | Check::Review(_), name) => {
+            (
+                Check::Command(_) | Check::Tests(_) | Check::Tdd(_) | Check::Reproduced(_) | Check::Review(_),
+                name,
+            ) => {
                 panic!("{name}")
             }
         }

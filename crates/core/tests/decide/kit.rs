@@ -136,7 +136,7 @@ pub(crate) fn seed() -> Seed {
         wish,
         project: Project { name: "p".to_owned(), path: "/p".to_owned() },
         workflow: name("flow"),
-        base: Base { branch: None, commit: "base".to_owned() },
+        base: Base { branch: None, commit: "base".to_owned(), work: None },
         branch: "acquit/a-title-1".to_owned(),
         created: Timestamp(0),
     }

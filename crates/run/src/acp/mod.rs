@@ -8,6 +8,7 @@
 //! agent tells into words, `permission` answers what it asks, [`client`] connects all of it with a real process.
 
 use acquit_core::agent::Session;
+use acquit_core::role::Tool;
 use acquit_core::workflow::Mode;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,8 @@ pub struct Settings {
     pub cost_before: u64,
     /// acquit's own tools: a program and its arguments.
     pub tools: Option<Vec<String>>,
+    /// The tools that its definition allows; `None` for everything.
+    pub allowed: Option<Vec<Tool>>,
 }
 
 /// Whether a stage changes the repository.
@@ -47,13 +50,19 @@ pub enum Stage {
 
 impl Settings {
     /// The settings for a turn.
-    pub fn new(mode: Mode, session: Option<&Session>, tools: Option<&Server>) -> Self {
+    pub fn new(
+        mode: Mode,
+        session: Option<&Session>,
+        tools: Option<&Server>,
+        allowed: Option<&[Tool]>,
+    ) -> Self {
         let command = |server: &Server| [std::slice::from_ref(&server.program), &server.args].concat();
         Self {
             stage: if mode.writes() { Stage::Writes } else { Stage::Looks },
             session: session.map(|session| session.id.clone()),
             cost_before: session.and_then(|session| session.total.cost_micros).unwrap_or(0),
             tools: tools.map(command),
+            allowed: allowed.map(<[Tool]>::to_vec),
         }
     }
 }

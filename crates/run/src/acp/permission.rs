@@ -1,8 +1,10 @@
-//! Permissions: what an agent may do is decided by the sandbox, so it may do what it asks for, once. Only a stage that changes nothing
-//! refuses what would change the repository: its changes would be put aside, and an agent that learns so at once wastes less.
+//! Permissions: what an agent may do is decided by the sandbox, so it may do what it asks for, once. Refused is what its definition
+//! leaves out, and at a stage that changes nothing what would change the repository: its changes would be put aside, and an agent
+//! that learns so at once wastes less.
 
 use std::path::{Component, Path};
 
+use acquit_core::role::Tool;
 use serde_json::{Value, json};
 
 use super::Stage;
@@ -13,6 +15,9 @@ const CHANGES: [&str; 3] = ["edit", "delete", "move"];
 /// Why something is refused.
 const LOOKS_ONLY: &str =
     "this stage changes nothing in the repository; files may be written to the output folder";
+
+/// Why something else is.
+const NOT_ITS: &str = "the definition of this agent leaves that out";
 
 /// What an agent asks for.
 pub(super) struct Asked<'a> {
@@ -56,16 +61,23 @@ impl Answer {
 }
 
 /// Answers.
-pub(super) fn answer(stage: Stage, asked: &Asked<'_>) -> Answer {
+pub(super) fn answer(stage: Stage, allowed: Option<&[Tool]>, asked: &Asked<'_>) -> Answer {
     let changes = CHANGES.contains(&asked.kind) && !only_output(asked);
-    match (stage, changes) {
-        (Stage::Writes, _) | (Stage::Looks, false) => {
-            // Once rather than always: what an agent remembers as allowed is out of our hands.
-            Answer::Allowed { option: option(asked, &["allow_once", "allow_always"]) }
-        }
-        (Stage::Looks, true) => {
-            Answer::Refused { option: option(asked, &["reject_once", "reject_always"]), why: LOOKS_ONLY }
-        }
+    let tool = match asked.kind {
+        _ if changes => Some(Tool::Edit),
+        "execute" => Some(Tool::Run),
+        "fetch" => Some(Tool::Web),
+        _ => None,
+    };
+    let left_out = tool.is_some_and(|tool| allowed.is_some_and(|allowed| !allowed.contains(&tool)));
+    let why = match (stage, changes) {
+        (Stage::Looks, true) => Some(LOOKS_ONLY),
+        (Stage::Writes, _) | (Stage::Looks, false) => left_out.then_some(NOT_ITS),
+    };
+    match why {
+        Some(why) => Answer::Refused { option: option(asked, &["reject_once", "reject_always"]), why },
+        // Once rather than always: what an agent remembers as allowed is out of our hands.
+        None => Answer::Allowed { option: option(asked, &["allow_once", "allow_always"]) },
     }
 }
 
@@ -105,7 +117,23 @@ mod tests {
             options.iter().map(|(id, kind)| json!({ "optionId": id, "kind": kind })).collect();
         let params = json!({ "toolCall": { "locations": locations }, "options": options });
         let asked = Asked { params: &params, kind, output_dir: Path::new("/out") };
-        answer(stage, &asked).outcome()["outcome"]["optionId"].clone()
+        answer(stage, None, &asked).outcome()["outcome"]["optionId"].clone()
+    }
+
+    #[test]
+    fn what_its_definition_leaves_out_is_refused_at_every_stage() {
+        let params = json!({ "options": [{ "optionId": "y", "kind": "allow_once" }, { "optionId": "n", "kind": "reject_once" }] });
+        let all = [("execute", Tool::Run), ("fetch", Tool::Web), ("edit", Tool::Edit)];
+        for (kind, tool) in all {
+            let asked = Asked { params: &params, kind, output_dir: Path::new("/out") };
+            let chosen = |allowed: &[Tool]| {
+                answer(Stage::Writes, Some(allowed), &asked).outcome()["outcome"]["optionId"].clone()
+            };
+            assert_eq!(chosen(&[Tool::Read]), json!("n"), "{kind}");
+            assert_eq!(chosen(&[Tool::Read, tool]), json!("y"), "{kind}");
+        }
+        let asked = Asked { params: &params, kind: "read", output_dir: Path::new("/out") };
+        assert!(matches!(answer(Stage::Looks, Some(&[]), &asked), Answer::Allowed { .. }));
     }
 
     #[test]

@@ -176,7 +176,7 @@ impl Talk {
         let call = params.get("toolCall").unwrap_or(&Value::Null);
         let (name, kind) = self.hearing.asked(call, &mut out.said);
         let asked = permission::Asked { params, kind: &kind, output_dir: &self.output_dir };
-        let answer = permission::answer(self.settings.stage, &asked);
+        let answer = permission::answer(self.settings.stage, self.settings.allowed.as_deref(), &asked);
         if let permission::Answer::Refused { why, .. } = &answer {
             out.said.push(Said::Denied { tool: name, text: (*why).to_owned() });
         }

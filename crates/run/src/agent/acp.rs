@@ -12,7 +12,7 @@ use crate::acp::{Settings, VERB};
 /// How the client is started: its settings, and the agent's own command.
 pub(super) fn launch(wanted: &Wanted<'_>, run: &Command) -> Result<Launch, Error> {
     let (agent, args) = program(run)?;
-    let settings = Settings::new(wanted.mode, wanted.session, wanted.tools);
+    let settings = Settings::new(wanted.mode, wanted.session, wanted.tools, wanted.allowed);
     // Texts, an enum and a number: nothing in it that JSON does not have.
     let settings = serde_json::to_string(&settings).unwrap_or_default();
     let mut launch = Launch::new((wanted.world.spawner.helper.clone().into(), Vec::new()));

@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use acquit_core::agent::{Fault, Said, Usage};
 use acquit_core::config::Product;
 use acquit_core::price::Of;
+use acquit_core::role::Tool;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -57,6 +58,10 @@ pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsStri
     let mut set = |key: &str, value: String| launch.args(["-c".to_owned(), format!("{key}={value}")]);
     set("analytics.enabled", "false".to_owned());
     set("check_for_update_on_startup", "false".to_owned());
+    // Its model's provider searches, so no wall of ours is in the way. Commands it needs for reading.
+    if wanted.refuses(Tool::Web) {
+        set("web_search", toml_text("disabled"));
+    }
     if let Some(Server { program, args, env }) = wanted.tools {
         let key = |name: &str| format!("mcp_servers.{}.{name}", Server::NAME);
         set(&key("command"), toml_text(program));

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use acquit_core::agent::{Fault, Said};
 use acquit_core::time::Timestamp;
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::json::at_most;
 use super::reset;
@@ -104,7 +104,9 @@ pub(crate) fn in_text(text: &str) -> Trouble {
 fn words() -> Option<&'static AhoCorasick> {
     static SEARCH: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         let words = WORDS.iter().map(|(word, _)| word);
-        AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()
+        // A table for each letter: there are few words, and an agent in trouble says them over and over.
+        let kind = Some(AhoCorasickKind::DFA);
+        AhoCorasick::builder().ascii_case_insensitive(true).kind(kind).build(words).ok()
     });
     SEARCH.as_ref()
 }

@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use acquit_core::agent::{Said, Usage};
 use acquit_core::config::{Billing, Product};
 use acquit_core::price::Of;
+use acquit_core::role::Tool;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -82,6 +83,18 @@ pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsStri
     if let Some(Server { program, args, env }) = wanted.tools {
         settings["mcpServers"] =
             json!({ (Server::NAME): { "command": program, "args": args, "env": env, "trust": true } });
+    }
+    let tools = [
+        // Its tool for whole files stays, for the output.
+        (Tool::Edit, "replace"),
+        (Tool::Run, "run_shell_command"),
+        (Tool::Web, "web_fetch"),
+        (Tool::Web, "google_web_search"),
+    ];
+    let refused = tools.into_iter().filter(|(tool, _)| wanted.refuses(*tool));
+    let refused: Vec<&str> = refused.map(|(_, name)| name).collect();
+    if !refused.is_empty() {
+        settings["tools"] = json!({ "exclude": refused });
     }
     let file = launch.file(wanted, "gemini-settings.json", settings.to_string());
     launch.placed.push((".gemini/settings.json".into(), file.clone()));

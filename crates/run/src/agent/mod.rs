@@ -41,6 +41,7 @@ mod reset;
 pub mod script;
 mod scripted;
 mod spend;
+pub mod tools;
 
 pub use product::Facts;
 pub use scripted::VERB as SCRIPTED_VERB;

@@ -1,13 +1,20 @@
 //! opencode: `opencode run --format json`, the prompt on standard input.
 //!
 //! It has no record for its end: a step that finishes with `stop` is one. A tool is told when it is done, with its answer.
+//!
+//! That it waits for its provider it tells nobody, for a minute or for as many hours as the provider wants. So it gets a plugin
+//! that prints what opencode says to itself when it will try again.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
 
 use acquit_core::agent::{Said, Usage};
 use acquit_core::config::Product;
 use acquit_core::price::Of;
+use acquit_core::role::Tool;
+use acquit_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -43,10 +50,24 @@ pub(super) const FACTS: Facts = Facts {
         usage: Support::Partly("without the call that names the conversation"),
         cost: Support::Partly("by its own prices"),
         turns: Support::No,
-        limits: Support::Partly("after its retries"),
+        limits: Support::Partly("where the provider sends one"),
         ending: Support::Partly("a last step, no record of its own"),
     },
 };
+
+/// The plugin. Its records are of the kind [`STATUS`].
+const WAITS: &str = include_str!("opencode/waits.js");
+
+/// Before it loads a plugin, it installs a package with the types of plugins into its folder of settings, and waits for that. It
+/// has it already, by what stands in these two files: no leg waits for a registry that it may not even reach.
+const INSTALLED: [&str; 2] = ["package-lock.json", "node_modules/.package-lock.json"];
+
+/// What opencode calls its news about itself.
+const STATUS: &str = "session.status";
+
+/// Its own waits, from one try to the next, are shorter. A longer one is a limit that the provider has told it the end of, and
+/// that is waited for without a process.
+const LONG: Duration = Duration::from_mins(5);
 
 pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(["run", "--format", "json", "--auto"]);
@@ -56,7 +77,13 @@ pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsStri
     if let Some(session) = wanted.session {
         launch.args(["--session", &session.id]);
     }
-    let mut settings = json!({ "autoupdate": false, "share": "disabled" });
+    let plugin = launch.file(wanted, "waits.js", WAITS.to_owned());
+    let lock = json!({ "packages": { "": { "dependencies": { "@opencode-ai/plugin": "*" } } } });
+    let lock = launch.file(wanted, "package-lock.json", lock.to_string());
+    let folder = Path::new(".config/opencode");
+    launch.placed.extend(INSTALLED.map(|name| (folder.join(name), lock.clone())));
+    let mut settings =
+        json!({ "autoupdate": false, "share": "disabled", "plugin": [plugin.to_string_lossy()] });
     if let Some(Server { program, args, env }) = wanted.tools {
         let command: Vec<&String> = std::iter::once(program).chain(args).collect();
         settings["mcp"] = json!({ (Server::NAME): {
@@ -64,6 +91,18 @@ pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsStri
         } });
     }
     let file = launch.file(wanted, "opencode.json", settings.to_string());
+    // The last rule that fits counts. Paths are relative to the repository: what lies outside of it is the folder for the output.
+    let rules = [
+        (Tool::Edit, "edit", json!({ "*": "deny", "../*": "allow" })),
+        (Tool::Run, "bash", json!("deny")),
+        (Tool::Web, "webfetch", json!("deny")),
+        (Tool::Web, "websearch", json!("deny")),
+    ];
+    let refused = rules.into_iter().filter(|(tool, ..)| wanted.refuses(*tool));
+    let refused: serde_json::Map<_, _> = refused.map(|(_, name, rule)| (name.to_owned(), rule)).collect();
+    if !refused.is_empty() {
+        launch.set("OPENCODE_PERMISSION", serde_json::Value::Object(refused).to_string());
+    }
     launch.set("OPENCODE_CONFIG", file);
     launch.args(extra);
 }
@@ -85,6 +124,18 @@ struct Record<'a> {
     part: Option<Part<'a>>,
     #[serde(borrow, default)]
     error: Option<Failure<'a>>,
+    #[serde(borrow, default)]
+    status: Option<Status<'a>>,
+}
+
+/// What it says to itself; the plugin passes on only that it tries again, and when.
+#[derive(Deserialize)]
+struct Status<'a> {
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+    /// Milliseconds since 1970.
+    #[serde(default)]
+    next: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -167,6 +218,7 @@ impl Lines {
             ("tool_use", Some(part), _) => tool(&part, said),
             ("step_finish", Some(part), _) => self.step(part, said),
             ("error", _, Some(failure)) => self.failed(&failure, said),
+            (STATUS, ..) => self.waits(record.status.as_ref(), said),
             ("step_start", ..) => {}
             (kind, ..) => said.push(json::unknown(kind)),
         }
@@ -193,6 +245,20 @@ impl Lines {
                 said.push(Said::End { ok: false, text });
             }
             _ => {}
+        }
+    }
+
+    fn waits(&self, status: Option<&Status<'_>>, said: &mut Vec<Said>) {
+        let Some(status) = status else { return said.push(json::unknown(STATUS)) };
+        let text = json::words(status.message);
+        let now = (self.hearing.now)();
+        match status.next.map(Timestamp).filter(|next| *next > now.plus(LONG)) {
+            Some(next) => {
+                said.push(Said::Limit { until: Some(next), text: text.clone() });
+                // It is over, as far as anybody wants to wait for it.
+                said.push(Said::End { ok: false, text });
+            }
+            None => said.push(fault::said(fault::in_text(&text), &text, Then::Again, now)),
         }
     }
 

@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use acquit_core::agent::{Fault, Said, Usage};
 use acquit_core::config::Product;
 use acquit_core::price::Of;
+use acquit_core::role::Tool;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -56,6 +57,12 @@ pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsStri
     }
     // The same option makes a conversation and continues it.
     launch.args(["--session-id", wanted.session.map_or(wanted.new_session, |session| &session.id)]);
+    if [Tool::Edit, Tool::Run].iter().any(|tool| wanted.refuses(*tool)) {
+        let mut tools = vec!["read", "grep", "find", "ls", "write"];
+        tools.extend((!wanted.refuses(Tool::Edit)).then_some("edit"));
+        tools.extend((!wanted.refuses(Tool::Run)).then_some("bash"));
+        launch.args(["--tools", &tools.join(",")]);
+    }
     launch.args(extra);
 }
 

@@ -17,6 +17,7 @@ mod measured;
 mod phases;
 mod plain;
 mod reports;
+mod reproduced;
 mod suite;
 mod tdd;
 mod together;
@@ -48,6 +49,7 @@ fn run(
         Check::Command(plain) => plain::run(desk, job, gate, plain, workspace),
         Check::Tests(tests) => compared::run(desk, job, gate, tests, workspace),
         Check::Tdd(settings) => tdd::run(desk, job, gate, settings, workspace),
+        Check::Reproduced(settings) => reproduced::run(desk, job, gate, settings, workspace),
         Check::Coverage(settings) => measured::coverage(desk, job, gate, settings, workspace),
         Check::Mutation(settings) => measured::mutants(desk, job, gate, settings, workspace),
         Check::Secrets(settings) => look(Looking::Secrets(settings)),

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use acquit_core::gate::check::{Phases, Tdd};
-use acquit_core::gate::{Evidence, Gate, Verdict, Weight};
+use acquit_core::gate::{Evidence, Gate, Paths, Verdict, Weight};
 use acquit_core::proof::{Seen, inline, judge, words};
 
 use super::looking::is_too_large;
@@ -18,6 +18,9 @@ use crate::workspace::{Become, Changed, Locked};
 
 /// How many files of a change are looked at one by one. What changes more is no change that anybody can judge by its tests.
 const MOST_FILES: usize = 2_000;
+
+/// What is said of a change that has more of them.
+pub(super) const TOO_LARGE: &str = "the change is too large to be looked at as a whole: do less at once";
 
 /// What a change consists of.
 #[derive(Default)]
@@ -44,18 +47,9 @@ pub(super) fn run(
     let mut spent = Spent::default();
     let here = Ground::of(workspace);
     let mut evidence = Evidence::default();
-    let changed = match workspace.changed(&base, &head) {
-        Ok(changed) if changed.len() <= MOST_FILES => changed,
-        // A part of it would be a way around the check.
-        result => {
-            match result {
-                Err(error) if !is_too_large(&error) => return Err(error.into()),
-                Ok(_) | Err(_) => {}
-            }
-            let what = "the change is too large to be looked at as a whole: do less at once";
-            evidence.find(Weight::Fails, "too-large", what, None);
-            return Ok(conclude(gate, &spent, evidence, &here));
-        }
+    let Some(changed) = changed(workspace, &base, &head)? else {
+        evidence.find(Weight::Fails, "too-large", TOO_LARGE, None);
+        return Ok(conclude(gate, &spent, evidence, &here));
     };
     let first = phases::first(workspace, tdd, &base, &head)?;
     match (&first, tdd.phases) {
@@ -63,7 +57,7 @@ pub(super) fn run(
         (None, Phases::Require) => evidence.find(Weight::Fails, "no-phase", phases::MISSING, None),
         (None, Phases::Allow | Phases::Ignore) => {}
     }
-    let parts = split(workspace, tdd, changed)?;
+    let parts = split(workspace, &tdd.tests, &tdd.exempt, changed)?;
     if !parts.code && parts.tests.is_empty() {
         evidence.find(Weight::Noted, "exempt", "nothing was changed that needs a test", None);
         return Ok(conclude(gate, &spent, evidence, &here));
@@ -105,9 +99,36 @@ pub(super) fn run(
     Ok(conclude(gate, &spent, evidence, &here))
 }
 
+/// The files that a change consists of. `None` if they are too many: a part of them would be a way around the check.
+fn changed(workspace: &Locked, base: &CommitId, head: &CommitId) -> Result<Option<Vec<Changed>>, Trouble> {
+    match workspace.changed(base, head) {
+        Ok(changed) => Ok(Some(changed).filter(|changed| changed.len() <= MOST_FILES)),
+        Err(error) if is_too_large(&error) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The files of the work that have changes of something else than tests. `None` if the change is too large.
+pub(super) fn others(
+    workspace: &Locked,
+    tests: &Paths,
+    exempt: &Paths,
+    base: &CommitId,
+) -> Result<Option<Vec<String>>, Trouble> {
+    let Some(changed) = changed(workspace, base, &workspace.work_head()?)? else { return Ok(None) };
+    let mut others = Vec::new();
+    for file in changed {
+        let path = file.path.clone();
+        if split(workspace, tests, exempt, vec![file])?.code {
+            others.push(path);
+        }
+    }
+    Ok(Some(others))
+}
+
 /// Tells the tests of a change from the rest of it.
-fn split(workspace: &Locked, tdd: &Tdd, changed: Vec<Changed>) -> Result<Parts, Trouble> {
-    let (tests, exempt) = (tdd.tests.compile(), tdd.exempt.compile());
+fn split(workspace: &Locked, tests: &Paths, exempt: &Paths, changed: Vec<Changed>) -> Result<Parts, Trouble> {
+    let (tests, exempt) = (tests.compile(), exempt.compile());
     let mut parts = Parts::default();
     for file in changed {
         let text = |stored: &Option<_>| match stored {

@@ -153,7 +153,12 @@ fn has_told(past: &Past) -> bool {
 /// Whether the verdicts of a gate are worth keeping: looking takes no time, and looks at more than files.
 fn is_kept(gate: &Gate) -> bool {
     let runs = match &gate.check {
-        Check::Command(_) | Check::Tests(_) | Check::Tdd(_) | Check::Coverage(_) | Check::Mutation(_) => true,
+        Check::Command(_)
+        | Check::Tests(_)
+        | Check::Tdd(_)
+        | Check::Reproduced(_)
+        | Check::Coverage(_)
+        | Check::Mutation(_) => true,
         Check::Secrets(_) | Check::Scope(_) | Check::Commits(_) | Check::Dilution(_) | Check::Review(_) => {
             false
         }

@@ -200,16 +200,13 @@ pub fn reach(network: Network, config: &Config, agent: &[Host], log: PathBuf) ->
     }
 }
 
-/// Whether a folder is in another one without a link or a mount between: so that it is found in a layer over that one.
-fn is_plainly_in(whole: &Path, name: &str) -> bool {
-    let place = whole.join(name);
-    let real = |path: &Path| fs::canonicalize(path).ok();
+/// Whether a folder is in another one without a mount between, so that it is found in a layer over that one.
+fn is_plainly_in(whole: &Path, place: &Path) -> bool {
     let mount = |path: &Path| {
         let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
         StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::MNT_ID).then_some(stat.stx_mnt_id)
     };
-    real(whole).is_some_and(|whole| real(&place) == Some(whole.join(name)))
-        && mount(whole).is_some_and(|whole| mount(&place) == Some(whole))
+    place.starts_with(whole) && mount(whole).is_some_and(|whole| mount(place) == Some(whole))
 }
 
 /// Makes the policy, and the folders aside that it needs.
@@ -238,15 +235,13 @@ pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
             view.show(&home.join(name), What::Read);
         }
         for name in CACHES.iter().filter(|name| home.join(name).is_dir()) {
-            let place = home.join(name);
-            let (whole, aside) = if is_plainly_in(home, name) {
-                (home, "over".to_owned())
-            } else {
-                (place.as_path(), format!("over-{}", name.trim_start_matches('.').replace('/', "-")))
+            let place = fs::canonicalize(home.join(name))?;
+            let (whole, aside) = match fs::canonicalize(home) {
+                Ok(home) if is_plainly_in(&home, &place) => (home, "over".to_owned()),
+                _ => (place.clone(), format!("over-{}", name.trim_start_matches('.').replace('/', "-"))),
             };
             folder(&format!("{aside}.work"))?;
-            let what = What::Overlaid { whole: whole.to_owned(), upper: folder(&aside)? };
-            view.show(&place, what);
+            view.show(&home.join(name), What::Overlaid { whole, upper: folder(&aside)? });
         }
         for place in programs(path, home, own).filter(|place| place.starts_with(home)) {
             view.show(&place, What::Read);

@@ -118,7 +118,7 @@ pub fn beginning(id: TaskId, wish: Wish) -> Vec<Change> {
         wish,
         project: Project { name: "app".to_owned(), path: "/src/app".to_owned() },
         workflow: Name::literal("feature"),
-        base: Base { branch: Some("main".to_owned()), commit: "b".repeat(40) },
+        base: Base { branch: Some("main".to_owned()), commit: "b".repeat(40), work: None },
         branch: format!("acquit/x-{id}"),
         created: START,
     };

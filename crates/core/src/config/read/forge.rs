@@ -1,6 +1,6 @@
 //! The part of the configuration that is about the forge, and the same keys in a stage that publishes.
 
-use super::super::forge::{Forge, Kind, Publishing};
+use super::super::forge::{Forge, Kind, Otherwise, Publishing};
 use super::super::toml::{At, Source, Table, quoted};
 use super::declare;
 
@@ -10,8 +10,8 @@ const MOST: usize = 20;
 const LONGEST: usize = 255;
 
 /// The keys that say what a request has.
-pub(crate) const OF_REQUESTS: [&str; 6] =
-    ["labels", "reviewers", "assignees", "draft", "auto_merge", "squash"];
+pub(crate) const OF_REQUESTS: [&str; 7] =
+    ["labels", "reviewers", "assignees", "draft", "auto_merge", "squash", "otherwise"];
 
 /// Reads `[forge]`. `known` are the names of secrets.
 pub(super) fn forge(mut table: Table<'_, '_>, usual: Forge, known: &[&str]) -> Forge {
@@ -76,6 +76,7 @@ pub(crate) fn publishing(table: &mut Table<'_, '_>) -> Publishing {
         draft: table.flag("draft").map(|flag| flag.value),
         auto_merge: table.flag("auto_merge").map(|flag| flag.value),
         squash: table.flag("squash").map(|flag| flag.value),
+        otherwise: table.word("otherwise", &Otherwise::ALL).map(|word| word.value),
         title: None,
     }
 }

@@ -44,7 +44,7 @@ pub(super) const TESTS: [&str; 26] = [
 ];
 
 /// What needs no test if a gate does not say.
-const EXEMPT: [&str; 6] = ["*.md", "*.txt", "*.rst", "docs/**", "LICENSE*", ".gitignore"];
+pub(super) const EXEMPT: [&str; 6] = ["*.md", "*.txt", "*.rst", "docs/**", "LICENSE*", ".gitignore"];
 
 /// How a change is shown to be tested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

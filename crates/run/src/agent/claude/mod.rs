@@ -4,7 +4,6 @@ use std::ffi::OsString;
 
 use acquit_core::config::Product;
 use acquit_core::role::Tool;
-use acquit_core::workflow::Mode;
 use serde_json::json;
 
 use super::product::{Facts, Support, Supports, Version};
@@ -68,16 +67,11 @@ pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsStri
     if let Some(turns) = wanted.agent.turns {
         launch.args(["--max-turns", &turns.to_string()]);
     }
-    let may = |tool: Tool| wanted.allowed.is_none_or(|allowed| allowed.contains(&tool));
-    let reads = match wanted.mode {
-        Mode::Plan | Mode::Review | Mode::Investigate => true,
-        Mode::Implement | Mode::Design | Mode::Fix | Mode::Resolve => !may(Tool::Edit),
-    };
     let refused = [
         Some(NEVER),
-        reads.then_some(NOT_FOR_READERS),
-        (!may(Tool::Run)).then_some("Bash"),
-        (!may(Tool::Web)).then_some("WebFetch,WebSearch"),
+        wanted.refuses(Tool::Edit).then_some(NOT_FOR_READERS),
+        wanted.refuses(Tool::Run).then_some("Bash"),
+        wanted.refuses(Tool::Web).then_some("WebFetch,WebSearch"),
     ];
     let refused: Vec<&str> = refused.into_iter().flatten().collect();
     launch.args(["--disallowedTools", &refused.join(",")]);

@@ -242,6 +242,7 @@ fn proof(job: &Job<'_>, names: &[Name], workspace: &Locked) -> Result<String, Tr
         Check::Command(_)
         | Check::Tests(_)
         | Check::Tdd(_)
+        | Check::Reproduced(_)
         | Check::Coverage(_)
         | Check::Mutation(_)
         | Check::Review(_)

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use acquit_core::artifact::{Artifact, Requested};
 use acquit_core::config::Publishing;
-use acquit_core::config::forge::Kind;
+use acquit_core::config::forge::{Kind, Otherwise};
 use acquit_core::context::{self, Memory, Parts, Tools};
 use acquit_core::delivery::{self, Account, Marker};
 use acquit_core::event::{Body, Level};
@@ -61,21 +61,20 @@ pub(super) fn perform(
         .map_err(|error| Trouble::failed(kind::DELIVERY, format!("failed to {error}")))?
     {
         Located::At(place) => *place,
-        Located::Nowhere(why) => {
-            let words =
-                format!("no request was made: {why}. The work is on the branch {}", job.task.seed.branch);
-            desk.notice(Level::Info, words);
-            return Ok(done(job, commit, vec![branch]));
-        }
+        Located::Nowhere(why) => return Ok(on_branch(desk, job, Level::Info, &why, commit, branch)),
+    };
+    let lacking = |desk: &mut Desk<'_>, what: String| match settings.otherwise.unwrap_or(Otherwise::Ask) {
+        Otherwise::Ask => Err(Trouble::failed(kind::DELIVERY, what)),
+        Otherwise::Branch => Ok(on_branch(desk, job, Level::Warning, &what, commit.clone(), branch.clone())),
     };
     let Some(base) = &job.task.seed.base.branch else {
         let words = "the task began at a commit and not at a branch, so there is nothing to merge its work into; \
                      set `base` in acquit.toml, or take the branch from your repository";
-        return Err(Trouble::failed(kind::DELIVERY, words.to_owned()));
+        return lacking(desk, words.to_owned());
     };
     let token = forge::token::find(desk.world, &job.definition.config, &place)
         .map_err(|error| trouble(desk, job, &place, None, error))?;
-    let Some(token) = token else { return Err(Trouble::failed(kind::DELIVERY, no_token(&place))) };
+    let Some(token) = token else { return lacking(desk, no_token(&place)) };
     desk.redactor = desk.redactor.with(std::slice::from_ref(&token.secret));
     let from = job.base();
     guard::before_publishing(desk, workspace, &from, &commit)?;
@@ -169,6 +168,20 @@ pub(super) fn perform(
     ];
     artifacts.append(&mut desk.left);
     Ok(done(job, commit, artifacts))
+}
+
+/// The end of work of which no request is made.
+fn on_branch(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    level: Level,
+    why: &str,
+    commit: CommitId,
+    branch: Artifact,
+) -> Done {
+    let words = format!("no request was made: {why}. The work is on the branch {}", job.task.seed.branch);
+    desk.notice(level, words);
+    done(job, commit, vec![branch])
 }
 
 fn done(job: &Job<'_>, commit: CommitId, artifacts: Vec<Artifact>) -> Done {

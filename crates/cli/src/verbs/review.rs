@@ -1,0 +1,67 @@
+//! `acquit review`: the shipped reviewers look at a branch, or at a request that others made at the forge. Nothing is changed, pushed or
+//! posted; the findings are the result.
+
+use acquit_core::ids::Name;
+use acquit_run::forge;
+use acquit_run::git::Offer;
+
+use crate::args::{NewTask, Reviewed};
+use crate::desk::{Desk, Origin};
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::verbs::run::run_task;
+
+/// The workflow, unless another is named.
+const WORKFLOW: &str = "review";
+
+/// What is looked at.
+struct Subject {
+    title: String,
+    description: String,
+    offer: Offer,
+}
+
+/// Makes the task and runs it.
+pub fn review(desk: &Desk, asked: &Reviewed) -> Result<Exit, Error> {
+    let mut store = desk.store()?;
+    let store = store.as_mut();
+    let source = desk.source()?;
+    let project = desk.files(&source)?.read()?;
+    let subject = match forge::number(&asked.what) {
+        Some(number) => {
+            let offered = acquit_run::offered::fetch(&desk.world, &project.config, &source, number)
+                .map_err(|source| Error::Request { number, source })?;
+            Subject {
+                title: format!("Review request {number}: {}", offered.seen.title),
+                description: format!("{}\n\n{}", offered.seen.url, offered.seen.text),
+                offer: offered.offer,
+            }
+        }
+        None => {
+            let base = asked.base.as_deref().or(project.config.base.as_deref());
+            let onto = source.base(&desk.world.git, base)?;
+            let head = source.base(&desk.world.git, Some(&asked.what))?;
+            let offer = source.offer(&desk.world.git, head.commit.as_str(), onto.commit.as_str())?;
+            Subject { title: format!("Review {}", asked.what), description: String::new(), offer }
+        }
+    };
+    let Offer { head, base } = &subject.offer;
+    if head == base {
+        return Err(Error::NothingToReview { what: asked.what.clone() });
+    }
+    let new = NewTask {
+        title: subject.title,
+        description: None,
+        workflow: Some(asked.workflow.clone().unwrap_or(Name::literal(WORKFLOW))),
+        agent: asked.agent.clone(),
+        model: asked.model.clone(),
+        base: None,
+        priority: 0,
+        tags: Vec::new(),
+        variables: vec![("since".to_owned(), base.to_string())],
+    };
+    let metadata = std::collections::BTreeMap::new();
+    let origin = Origin { source, project, id: None, category: None, metadata, by: desk.person() };
+    let task = desk.create_with(store, &new, subject.description, origin, Some(subject.offer))?;
+    run_task(desk, store, &task, 0)
+}

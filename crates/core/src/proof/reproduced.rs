@@ -1,0 +1,165 @@
+//! Whether tests show a defect: they are red by an assertion on code that is as it was, every time.
+
+use super::{Ran, Tree};
+use crate::gate::{Evidence, Weight};
+use crate::results::{Known, Merged, Outcome};
+
+/// What follows from running the tests on the base, and on the base with the tests of the change.
+pub fn reproduced(base: &Tree, now: &Tree) -> Evidence {
+    let mut evidence = Evidence::default();
+    let now = match now {
+        Tree::Ran(now) => now,
+        Tree::NotBuilt(said) => {
+            let what = format!("the tests do not build, and what does not build shows no defect:\n{said}");
+            evidence.find(Weight::Fails, "build", &what, None);
+            return evidence;
+        }
+    };
+    let none = Merged::default();
+    let before = match base {
+        Tree::Ran(base) => &base.merged,
+        Tree::NotBuilt(_) => &none,
+    };
+    evidence.figure("tests", now.merged.results.executed());
+    evidence.figure("runs", now.merged.runs);
+    unsound(before, now, &mut evidence);
+    let mut shown = 0_usize;
+    for id in now.merged.results.tests.keys() {
+        let (weight, rule, what, location) = match (before.of(id), now.merged.of(id)) {
+            // It was red without this test, so this test is not what shows it.
+            (Known::Red(_), Known::Red(_)) => continue,
+            (_, Known::Red(case)) if case.outcome == Outcome::Failed => {
+                shown += 1;
+                let what = format!("{id} fails by an assertion: {}", case.message);
+                (Weight::Noted, "assert-red", what, case.location.clone())
+            }
+            (_, Known::Red(case)) => {
+                let what = format!("{id} breaks before it comes to an assertion: {}", case.message);
+                (Weight::Fails, "error-red", what, case.location.clone())
+            }
+            (Known::Absent, Known::Flaky) => {
+                let what = format!("{id} passes in one run and fails in another");
+                (Weight::Fails, "flaky", what, None)
+            }
+            (_, Known::Flaky | Known::Passed | Known::Skipped | Known::Absent) => continue,
+        };
+        evidence.find(weight, rule, &what, location);
+    }
+    evidence.figure("assert-red", shown);
+    if shown == 0 {
+        let what = "no test of the change fails by an assertion: write one that does, because of the defect";
+        evidence.find(Weight::Fails, "not-reproduced", what, None);
+    }
+    evidence
+}
+
+/// What makes the runs say nothing, where that is not so on the base as well.
+fn unsound(before: &Merged, now: &Ran, evidence: &mut Evidence) {
+    let results = &now.merged.results;
+    if results.cut {
+        let what = "the report of the tests is incomplete or too large to be read";
+        evidence.find(Weight::Fails, "report", what, None);
+    }
+    for broken in &results.broken {
+        if before.results.broken.iter().all(|known| known.what != broken.what) {
+            let what = format!("{} cannot be loaded: {}", broken.what, broken.message);
+            evidence.find(Weight::Fails, "broken", &what, None);
+        }
+    }
+    if let (0, Some(trouble)) = (results.executed(), &now.trouble) {
+        let what = format!("no test was executed: {trouble}\n{}", now.said);
+        evidence.find(Weight::Fails, "nothing-ran", &what, None);
+    }
+}
+
+/// The same of a command without a report, of which only is known how it ended, if not well.
+pub fn reproduced_by_exit(base: Option<&str>, now: Option<&str>) -> Evidence {
+    let mut evidence = Evidence::default();
+    let (weight, rule, what) = match (base, now) {
+        (Some(why), _) => {
+            let what = format!(
+                "the tests end with {why} without the change too, so that they fail shows nothing; with a `report` each test \
+                 would be looked at by itself"
+            );
+            (Weight::Fails, "base-red", what)
+        }
+        (None, None) => {
+            let what = "the tests pass: write one that fails because of the defect".to_owned();
+            (Weight::Fails, "not-reproduced", what)
+        }
+        (None, Some(why)) => (Weight::Noted, "red", format!("with the change the tests end with {why}")),
+    };
+    evidence.find(weight, rule, &what, None);
+    evidence
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{Case, Results, TestId};
+
+    fn tree(tests: &[(&str, Outcome)]) -> Tree {
+        let mut results = Results::default();
+        for (name, outcome) in tests {
+            let id = TestId { suite: String::new(), name: (*name).to_owned() };
+            results
+                .tests
+                .insert(id, Case { outcome: *outcome, message: "left: 1".to_owned(), location: None });
+        }
+        let mut ran = Ran::default();
+        ran.merged.add(results);
+        Tree::Ran(ran)
+    }
+
+    fn rules(evidence: &Evidence) -> Vec<(Weight, &str)> {
+        evidence.findings.iter().map(|finding| (finding.weight, finding.rule.as_str())).collect()
+    }
+
+    #[test]
+    fn a_defect_is_shown_by_an_assertion_that_fails_and_by_nothing_else() {
+        use Outcome::{Error, Failed, Passed, Skipped};
+        let base = [("old", Passed), ("red", Failed)];
+        let cases: [(&[(&str, Outcome)], &[(Weight, &str)]); 7] = [
+            (&[("old", Passed), ("red", Failed), ("new", Failed)], &[(Weight::Noted, "assert-red")]),
+            // A test that was there and says more now.
+            (&[("old", Failed), ("red", Failed)], &[(Weight::Noted, "assert-red")]),
+            (&[("old", Passed), ("red", Failed)], &[(Weight::Fails, "not-reproduced")]),
+            (&[("old", Passed), ("red", Failed), ("new", Passed)], &[(Weight::Fails, "not-reproduced")]),
+            (&[("old", Passed), ("new", Skipped)], &[(Weight::Fails, "not-reproduced")]),
+            (
+                &[("old", Passed), ("new", Error)],
+                &[(Weight::Fails, "error-red"), (Weight::Fails, "not-reproduced")],
+            ),
+            (&[("a", Failed), ("b", Error)], &[(Weight::Noted, "assert-red"), (Weight::Fails, "error-red")]),
+        ];
+        for (now, expected) in cases {
+            assert_eq!(rules(&reproduced(&tree(&base), &tree(now))), expected, "{now:?}");
+        }
+        let not_built = Tree::NotBuilt("cannot find function".to_owned());
+        assert_eq!(rules(&reproduced(&tree(&base), &not_built)), [(Weight::Fails, "build")]);
+        assert_eq!(
+            rules(&reproduced(&not_built, &tree(&[("new", Failed)]))),
+            [(Weight::Noted, "assert-red")]
+        );
+    }
+
+    #[test]
+    fn a_test_that_changes_its_mind_shows_nothing() {
+        let (Tree::Ran(mut now), Tree::Ran(again)) =
+            (tree(&[("new", Outcome::Failed)]), tree(&[("new", Outcome::Passed)]))
+        else {
+            unreachable!()
+        };
+        now.merged.add(again.merged.results);
+        let found = reproduced(&tree(&[]), &Tree::Ran(now));
+        assert_eq!(rules(&found), [(Weight::Fails, "flaky"), (Weight::Fails, "not-reproduced")]);
+    }
+
+    #[test]
+    fn an_exit_code_shows_a_defect_only_where_it_was_another_before() {
+        let bad = Some("exit code 1");
+        assert_eq!(rules(&reproduced_by_exit(None, bad)), [(Weight::Noted, "red")]);
+        assert_eq!(rules(&reproduced_by_exit(None, None)), [(Weight::Fails, "not-reproduced")]);
+        assert_eq!(rules(&reproduced_by_exit(bad, bad)), [(Weight::Fails, "base-red")]);
+    }
+}

@@ -1,0 +1,120 @@
+//! What an agent definition's `tools` come to with each agent: which of them it can be kept from, and by what. A definition that
+//! allows less than everything is told to every agent; this says where telling is all.
+//!
+//! Whatever an agent leaves in the tree at a stage that changes nothing is put aside by the harness, so there nobody edits. And
+//! whatever it is allowed, the walls of the sandbox hold.
+
+use acquit_core::config::{Adapter, Config, Product};
+use acquit_core::role::Tool;
+use acquit_core::workflow::{Mode, Stage, Work, Workflow};
+
+use super::Wanted;
+
+/// How an agent is kept from a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// It is started without it.
+    Refused,
+    /// It never has one.
+    Lacking,
+    /// It asks before it uses one, or should, and is refused.
+    Asking,
+    /// It is only told.
+    Told,
+}
+
+impl Hold {
+    /// In a word, as the documentation has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Lacking => "has none",
+            Self::Asking => "refused where it asks",
+            Self::Told => "told",
+        }
+    }
+}
+
+/// The tools that a definition can leave out with an effect. Reading is what everybody does.
+pub const HELD: [Tool; 3] = [Tool::Edit, Tool::Run, Tool::Web];
+
+/// How an agent of this kind is kept from a tool.
+pub fn hold(adapter: &Adapter, tool: Tool) -> Hold {
+    let product = match adapter {
+        // Whatever the program does, it does by itself.
+        Adapter::Command { .. } | Adapter::Scripted { .. } => return Hold::Told,
+        Adapter::Acp { .. } => {
+            return match tool {
+                Tool::Edit | Tool::Run | Tool::Web => Hold::Asking,
+                Tool::Read => Hold::Told,
+            };
+        }
+        Adapter::Product { product } => product,
+    };
+    match (product, tool) {
+        (_, Tool::Read) => Hold::Told,
+        (Product::Claude | Product::Opencode | Product::Gemini, _) => Hold::Refused,
+        (Product::Codex, Tool::Web) => Hold::Refused,
+        // It reads by commands too, and what runs commands can edit.
+        (Product::Codex, Tool::Edit | Tool::Run) => Hold::Told,
+        (Product::Pi, Tool::Edit | Tool::Run) => Hold::Refused,
+        (Product::Pi | Product::Aider, Tool::Web) | (Product::Aider, Tool::Run) => Hold::Lacking,
+        // Editing is all it does.
+        (Product::Aider, Tool::Edit) => Hold::Told,
+        (Product::Cursor, Tool::Edit | Tool::Run | Tool::Web) => Hold::Told,
+    }
+}
+
+impl Wanted<'_> {
+    /// Whether the agent is to be kept from a tool: its definition leaves it out, or it is a turn of looking. Files are still written to
+    /// the folder for the agent's output.
+    pub(super) fn refuses(&self, tool: Tool) -> bool {
+        let looks = match self.mode {
+            Mode::Plan | Mode::Review | Mode::Investigate => tool == Tool::Edit,
+            Mode::Implement | Mode::Design | Mode::Fix | Mode::Resolve => false,
+        };
+        looks || self.allowed.is_some_and(|allowed| !allowed.contains(&tool))
+    }
+}
+
+/// What of a workflow's definitions is only told to the agents that would take its stages: a sentence each.
+pub fn unheld(workflow: &Workflow, config: &Config) -> Vec<String> {
+    workflow.stages.iter().filter_map(|stage| unheld_at(stage, config)).collect()
+}
+
+fn unheld_at(stage: &Stage, config: &Config) -> Option<String> {
+    let Work::Agent(work) = &stage.work else { return None };
+    let allowed = work.tools()?;
+    let name = work.agent.as_ref().or(config.agent.as_ref())?;
+    let agent = config.agents.get(name)?;
+    let only_told = |tool: &&Tool| {
+        let put_aside = **tool == Tool::Edit && !work.mode.writes();
+        !allowed.contains(tool) && !put_aside && hold(&agent.adapter, **tool) == Hold::Told
+    };
+    let told: Vec<&str> = HELD.iter().filter(only_told).map(|tool| tool.name()).collect();
+    (!told.is_empty()).then(|| {
+        format!(
+            "stage `{}`: its role leaves out {}, and the agent `{name}` cannot be kept from that: it is only told",
+            stage.name,
+            told.join(" and "),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_the_documentation_is_this_one() {
+        let docs = include_str!("../../../../docs/agents.md");
+        let products = Product::ALL.map(|product| (product.name(), Adapter::Product { product }));
+        let run = acquit_core::gate::Command::Program(Vec::new());
+        let others = [("acp", Adapter::Acp { run: run.clone() }), ("command", Adapter::Command { run })];
+        for (name, adapter) in products.into_iter().chain(others) {
+            let cells = HELD.map(|tool| hold(&adapter, tool).word());
+            let row = format!("| {name} | {} |", cells.join(" | "));
+            assert!(docs.lines().any(|line| line == row), "missing in docs/agents.md: {row}");
+        }
+    }
+}

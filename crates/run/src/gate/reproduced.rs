@@ -1,0 +1,99 @@
+//! A defect, shown: the tests of the change are red by an assertion, and nothing but tests was changed.
+//!
+//! Both trees are shown in the same scratch folder, the base first, so that nothing an agent left in ignored folders has a say.
+
+use acquit_core::gate::check::Reproduced;
+use acquit_core::gate::{Evidence, Gate, Report, Verdict, Weight};
+use acquit_core::proof::{reproduced, reproduced_by_exit};
+
+use super::suite::{Spent, Suite};
+use super::{Wanted, baseline, command, conclude, tdd};
+use crate::harness::{Desk, Ground, Job, Trouble, setup_aside};
+use crate::workspace::{Locked, Scratch};
+
+/// How often the tests must be red: what fails once in a while shows no defect that could be seen to be gone.
+const RUNS: u32 = 2;
+
+/// The check with what it is about.
+struct Trial<'a> {
+    job: &'a Job<'a>,
+    gate: &'a Gate,
+    settings: &'a Reproduced,
+    workspace: &'a Locked,
+    scratch: Scratch<'a>,
+}
+
+/// Runs the check.
+pub(super) fn run(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    gate: &Gate,
+    settings: &Reproduced,
+    workspace: &Locked,
+) -> Result<Verdict, Trouble> {
+    let mut spent = Spent::default();
+    let mut evidence = Evidence::default();
+    match tdd::others(workspace, &settings.tests, &settings.exempt, &job.base())? {
+        None => evidence.find(Weight::Fails, "too-large", tdd::TOO_LARGE, None),
+        Some(paths) => {
+            for path in paths {
+                let what = format!(
+                    "{path} is no test: a defect is shown on code that is as it was; mend nothing yet"
+                );
+                evidence.find(Weight::Fails, "changes-code", &what, None);
+            }
+        }
+    }
+    // Code that was changed can make any test red.
+    if evidence.failing().next().is_none() {
+        let trial = Trial { job, gate, settings, workspace, scratch: workspace.scratch()? };
+        evidence.add(match &settings.report {
+            Some(report) => trial.by_report(desk, report, &mut spent)?,
+            None => trial.by_exit(desk, &mut spent)?,
+        });
+    }
+    Ok(conclude(gate, &spent, evidence, &Ground::of(workspace)))
+}
+
+impl Trial<'_> {
+    fn by_report(
+        &self,
+        desk: &mut Desk<'_>,
+        report: &Report,
+        spent: &mut Spent,
+    ) -> Result<Evidence, Trouble> {
+        let Self { job, gate, settings, workspace, scratch } = self;
+        let suite = Suite { gate, build: settings.build.as_ref(), run: &settings.run, report };
+        let base = baseline::base(desk, job, &suite, workspace, scratch, 1, spent)?;
+        self.show_work(desk)?;
+        let now = suite.tree(desk, job, &scratch.ground(), "now", RUNS, spent)?;
+        Ok(reproduced(&base, &now))
+    }
+
+    fn by_exit(&self, desk: &mut Desk<'_>, spent: &mut Spent) -> Result<Evidence, Trouble> {
+        let base = self.job.base();
+        self.scratch.show(base.as_str(), &base)?;
+        setup_aside(desk, self.job, &self.scratch)?;
+        let before = self.exit(desk, "base", spent)?;
+        self.show_work(desk)?;
+        let now = self.exit(desk, "now", spent)?;
+        Ok(reproduced_by_exit(before.as_deref(), now.as_deref()))
+    }
+
+    fn show_work(&self, desk: &mut Desk<'_>) -> Result<(), Trouble> {
+        let head = self.workspace.work_head()?;
+        self.scratch.show(head.as_str(), &head)?;
+        setup_aside(desk, self.job, &self.scratch)
+    }
+
+    /// How the command ended, unless with code 0.
+    fn exit(&self, desk: &mut Desk<'_>, phase: &str, spent: &mut Spent) -> Result<Option<String>, Trouble> {
+        let Self { job, gate, settings, scratch, .. } = self;
+        let network = gate.network.unwrap_or(job.definition.config.network.gates);
+        let name = format!("{}-{phase}", gate.name);
+        let wanted = Wanted { name: &name, command: &settings.run, timeout: gate.timeout, network };
+        let ran = command(desk, job, &scratch.ground(), &wanted)?;
+        spent.add(&ran);
+        Ok((!ran.passed).then(|| ran.cut_short.unwrap_or(ran.ended)))
+    }
+}
