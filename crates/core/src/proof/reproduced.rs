@@ -119,7 +119,8 @@ mod tests {
     fn a_defect_is_shown_by_an_assertion_that_fails_and_by_nothing_else() {
         use Outcome::{Error, Failed, Passed, Skipped};
         let base = [("old", Passed), ("red", Failed)];
-        let cases: [(&[(&str, Outcome)], &[(Weight, &str)]); 7] = [
+        type Case<'a> = (&'a [(&'a str, Outcome)], &'a [(Weight, &'a str)]);
+        let cases: [Case<'_>; 7] = [
             (&[("old", Passed), ("red", Failed), ("new", Failed)], &[(Weight::Noted, "assert-red")]),
             // A test that was there and says more now.
             (&[("old", Failed), ("red", Failed)], &[(Weight::Noted, "assert-red")]),
