@@ -125,18 +125,17 @@ impl Desk {
         }
         let variables = begin_with(&mut workflow, &new.variables, category)?;
         project.check_stages(&workflow)?;
-        let (base, work) = match offer {
-            Some(Offer { head, base }) => (acquit_run::git::Base { branch: None, commit: base }, Some(head)),
-            None => {
-                let named = new.base.as_deref().or(project.config.base.as_deref());
-                let base = source.base(&self.world.git, named)?;
-                if source.is_dirty(&self.world.git)? {
-                    self.printer.warn(
-                        "your checkout has uncommitted changes; the task starts from the commit, without them",
-                    );
-                }
-                (base, None)
+        let (base, work) = if let Some(Offer { head, base }) = offer {
+            (acquit_run::git::Base { branch: None, commit: base }, Some(head))
+        } else {
+            let named = new.base.as_deref().or(project.config.base.as_deref());
+            let base = source.base(&self.world.git, named)?;
+            if source.is_dirty(&self.world.git)? {
+                self.printer.warn(
+                    "your checkout has uncommitted changes; the task starts from the commit, without them",
+                );
             }
+            (base, None)
         };
         let author = source.identity(&self.world.git, self.surroundings.user_home.as_deref());
         let id = id.map_or_else(|| store.reserve(), Ok)?;

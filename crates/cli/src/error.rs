@@ -71,6 +71,14 @@ pub enum Error {
         #[source]
         source: acquit_run::forge::Error,
     },
+    /// A request of another project.
+    #[error("review {what}: under that number the forge of this repository has {here}")]
+    OtherRequest {
+        /// The address that was named.
+        what: String,
+        /// The one that is here.
+        here: String,
+    },
     /// What is to be reviewed has nothing of its own.
     #[error("review {what}: it has no commit that its base does not have")]
     NothingToReview {
@@ -276,6 +284,7 @@ impl Error {
             | Self::Lacking(_)
             | Self::EmptyTitle
             | Self::NothingToReview { .. }
+            | Self::OtherRequest { .. }
             | Self::NoLeg { .. }
             | Self::NoTask(_)
             | Self::Prompt(_)
@@ -360,6 +369,7 @@ impl Error {
             Self::Lacking(missing) => return missing.iter().find_map(|stage| stage.hint.clone()),
             Self::Mistakes(_) => "`acquit workflow check` lists all mistakes",
             Self::EmptyTitle => "say in a line what is wanted: acquit run \"Add a --json flag\"",
+            Self::OtherRequest { .. } => "go to a clone of the repository that the request belongs to",
             Self::NothingToReview { .. } => "name what it is to be merged into with --base",
             Self::NoTask(_) => "`acquit task list --all-projects` shows the tasks there are",
             Self::Store(store::Error::Newer { .. })

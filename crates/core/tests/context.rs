@@ -296,6 +296,7 @@ fn variables_come_from_project_workflow_and_task_but_builtin_ones_are_nobodys() 
     let all = variables(&parts(&definition, &task, &entry));
     let expected = strings(&[
         ("base", "main"),
+        ("base_commit", "c0ffee"),
         ("branch", "acquit/add-a-json-flag-7"),
         ("category", "docs"),
         ("colour", "red"),

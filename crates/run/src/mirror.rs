@@ -39,9 +39,6 @@ pub const VERB: &str = "mirror";
 /// How much of git's words is told.
 const WORDS: usize = 400;
 
-/// What git says when the kernel let it write no more.
-const FULL: [&str; 3] = ["died of signal 25", "file too large", "signal: file size limit"];
-
 /// Why there is no fresh mirror. Messages continue a sentence that begins with "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -166,7 +163,10 @@ pub fn refresh(world: &World, config: &Config, url: &str, limit: Duration) -> Re
             };
             (Access::Token { user, token: &token.secret }, format!("the token is from {}", token.origin))
         }
-        _ => (Access::Open, "no token was found for it".to_owned()),
+        (None, _, _) => (Access::Open, "it is read with your own rights".to_owned()),
+        (Some(Transport::Https | Transport::Http), _, _) => {
+            (Access::Open, "no token was found for it".to_owned())
+        }
     };
     let way = PushWay { url, access, ca: ca.as_deref(), proxy: config.forge.proxy.as_deref() };
     let git = world.git.clone().with_time_limit(limit);
@@ -190,10 +190,6 @@ fn told(error: git::Error, url: &str, asked: String, redactor: &Redactor) -> Err
     let url = url.to_owned();
     match error {
         git::Error::Failed { stderr, .. } => {
-            let lower = stderr.to_lowercase();
-            if let Some(limit) = largest().filter(|_| FULL.iter().any(|words| lower.contains(words))) {
-                return Error::TooLarge { url, limit };
-            }
             let words = redactor.text(&stderr).split_whitespace().collect::<Vec<_>>().join(" ");
             let said = shorten(words.trim_start_matches("fatal: "), WORDS);
             match meaning(&stderr) {
@@ -205,6 +201,7 @@ fn told(error: git::Error, url: &str, asked: String, redactor: &Redactor) -> Err
             }
         }
         git::Error::TimedOut { limit, .. } => Error::Slow { url, limit },
+        git::Error::TooLarge { limit, .. } => Error::TooLarge { url, limit },
         source => Error::Here { url, source },
     }
 }
@@ -215,11 +212,6 @@ pub fn bound(bytes: u64) {
     let most = hard.map_or(bytes, |hard| hard.min(bytes));
     // It may always ask for less.
     let _ = setrlimit(Resource::Fsize, Rlimit { current: Some(most), maximum: Some(most) });
-}
-
-/// The largest file that this process may write.
-fn largest() -> Option<u64> {
-    getrlimit(Resource::Fsize).current
 }
 
 /// The same by a process of its own, which reads the configuration that counts `here`. It ends with this one, and so does everything that it started: also what git started, and what that

@@ -4,6 +4,8 @@
 //! locked, and its task's state is read again under the lock: nothing of a live task is touched.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use acquit_core::ids::TaskId;
 use acquit_core::retention::{Fate, Retention, Room};
@@ -93,7 +95,7 @@ pub fn sweep(
         let legs = store.legs(id)?;
         let ended = legs.iter().filter_map(|leg| leg.ended).max().unwrap_or(task.seed.created);
         let fate = rule.fate(&task.state, ended);
-        let bytes = size(world, store, id);
+        let bytes = size(&world.workspace_folder(id)) + size(&world.task_folder(id).join(AGENT));
         found.push((task, Room { task: id, bytes, fate }));
     }
     let rooms: Vec<Room> = found.iter().map(|(_, room)| *room).collect();
@@ -128,15 +130,20 @@ fn on_disk(world: &World) -> Vec<TaskId> {
     all
 }
 
-/// What a workspace takes, as far as it can be told.
-fn size(world: &World, store: &mut dyn Store, id: TaskId) -> u64 {
-    let folder = world.workspace_folder(id);
-    let source = || -> Option<Source> { serde_json::from_value(store.definition(id).ok()?.source).ok() };
-    let workspace = folder.exists().then(source).flatten();
-    workspace
-        .and_then(|source| Workspace::open(&folder, &source, world.git.clone()).ok())
-        .and_then(|workspace| workspace.disk_use().ok())
-        .unwrap_or(0)
+/// What a folder takes on the disk, as far as it can be seen.
+fn size(folder: &Path) -> u64 {
+    let mut sum = 0;
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(meta) = entry.metadata() else { continue };
+            sum += meta.blocks() * 512;
+            if meta.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    sum
 }
 
 /// Saves what is in a workspace and removes it, with what the task's agents kept.

@@ -10,6 +10,7 @@ pub mod hostile;
 pub mod model;
 pub mod need;
 pub mod postgres;
+pub mod proxy;
 pub mod receiver;
 pub mod repo;
 pub mod tls;

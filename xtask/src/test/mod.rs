@@ -173,7 +173,9 @@ fn tests(filters: &[&str], total: &Cell<Counts>) -> Result<Ended, Stop> {
     let nextest = shell::first_line(&mut shell::cargo(&["nextest", "--version"])).is_some();
     let (mut command, runner) = if nextest {
         let colour = if std::io::stderr().is_terminal() { "always" } else { "auto" };
-        (shell::cargo(&["nextest", "run", "--workspace", "--color", colour]), Runner::Nextest)
+        let threads = threads().to_string();
+        let run = ["nextest", "run", "--workspace", "--color", colour, "--test-threads", &threads];
+        (shell::cargo(&run), Runner::Nextest)
     } else {
         println!("    cargo-nextest is not here: `cargo test` runs them, without limits on their time");
         (shell::cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast", "--"]), Runner::CargoTest)
@@ -184,6 +186,13 @@ fn tests(filters: &[&str], total: &Cell<Counts>) -> Result<Ended, Stop> {
     }
     command.env(POSTGRES, &server.url);
     counted(&mut command, runner, total)
+}
+
+/// How many tests run at a time: three for every two cores, since most of them wait for most of their time. Those that do not are
+/// named in `.config/nextest.toml`.
+fn threads() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    cores + cores.div_ceil(2)
 }
 
 fn examples(total: &Cell<Counts>) -> Result<Ended, Stop> {

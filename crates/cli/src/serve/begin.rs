@@ -88,6 +88,7 @@ fn make(
         world: &desk.world,
         config: &project.config,
         branches: Branches { git: &desk.world.git, source: &source },
+        away: std::cell::Cell::new(false),
     };
     let known = earlier(store, &path, &schedule.workflow, &fates)?;
     let open = memory::open(&known);

@@ -16,6 +16,8 @@ use crate::error::Error;
 const LIMIT: Duration = Duration::from_mins(90);
 /// So many that end without a word will not do better.
 const GIVE_UP: u32 = 4;
+/// How long one may go on at least that nobody waits for: what it does after its task is made takes a moment.
+const AFTERWARDS: Duration = Duration::from_secs(30);
 /// How long after one that ended without a word; doubled with every further one.
 const FIRST: Duration = Duration::from_secs(1);
 
@@ -70,33 +72,37 @@ impl Daemon<'_> {
         Ok(None)
     }
 
-    /// Looks at those that have ended, and ends those that nobody wants any more.
-    pub(super) fn after_beginners(
-        &mut self,
-        store: &mut dyn Store,
-        wanted: &BTreeSet<Which>,
-    ) -> Result<(), Error> {
+    /// Says what came of those that have ended.
+    pub(super) fn reap_beginners(&mut self, store: &mut dyn Store) -> Result<(), Error> {
         let over = |(which, (process, _)): (&Which, &mut (Detached, Instant))| {
-            let over = process.has_ended().unwrap_or(true) || !wanted.contains(which);
-            over.then(|| which.clone())
+            process.has_ended().unwrap_or(true).then(|| which.clone())
         };
         let over: Vec<Which> = self.beginners.running.iter_mut().filter_map(over).collect();
         for which in over {
-            if let Some((process, _)) = self.beginners.running.remove(&which) {
-                process.end();
-            }
+            self.beginners.running.remove(&which);
             let night = find(store, &which.schedule, which.nominal)?;
-            match night.map(|night| begun(store, &night, &which)).transpose()?.flatten() {
-                Some(words) => self.log("night", &format!("{}: {words}", which.schedule)),
-                None => {
-                    let tries = self.beginners.failed.get(&which).map_or(1, |(tries, _)| tries + 1);
-                    let until = Instant::now() + FIRST * 2_u32.pow(tries.min(GIVE_UP));
-                    self.beginners.failed.insert(which, (tries, until));
-                }
+            if let Some(words) = night.map(|night| begun(store, &night, &which)).transpose()?.flatten() {
+                self.log("night", &format!("{}: {words}", which.schedule));
+            } else {
+                let tries = self.beginners.failed.get(&which).map_or(1, |(tries, _)| tries + 1);
+                let until = Instant::now() + FIRST * 2_u32.pow(tries.min(GIVE_UP));
+                self.beginners.failed.insert(which, (tries, until));
             }
         }
-        self.beginners.failed.retain(|which, _| wanted.contains(which));
         Ok(())
+    }
+
+    /// Ends those that nobody wants any more.
+    pub(super) fn keep_beginners(&mut self, wanted: &BTreeSet<Which>) {
+        self.beginners.failed.retain(|which, _| wanted.contains(which));
+        // One that has made its task is about to end by itself.
+        let late = |which: &Which, since: &Instant| !wanted.contains(which) && since.elapsed() > AFTERWARDS;
+        let running = self.beginners.running.iter();
+        let over: Vec<Which> = running
+            .filter(|(which, (_, since))| late(which, since))
+            .map(|(which, _)| which.clone())
+            .collect();
+        over.iter().for_each(|which| self.beginners.forget(which));
     }
 }
 

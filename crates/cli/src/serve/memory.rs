@@ -1,5 +1,7 @@
 //! What earlier nights proposed in a repository, gathered from the store, and what became of it.
 
+use std::cell::Cell;
+
 use acquit_core::artifact::Artifact;
 use acquit_core::config::Config;
 use acquit_core::ids::Name;
@@ -49,6 +51,8 @@ pub(super) struct Requests<'w> {
     pub(super) world: &'w World,
     pub(super) config: &'w Config,
     pub(super) branches: Branches<'w>,
+    /// Whether the forge was away when it was asked: then it is not asked again for each of some sixty requests.
+    pub(super) away: Cell<bool>,
 }
 
 impl Fates for Requests<'_> {
@@ -57,12 +61,20 @@ impl Fates for Requests<'_> {
         if seen == Some(Fate::Merged) || task.request().is_none() {
             return seen;
         }
+        // A forge that does not answer leaves it undecided: nothing is proposed twice for that.
+        let undecided = seen.or(Some(Fate::Open));
+        if self.away.get() {
+            return undecided;
+        }
         match forge::standing(self.world, self.config, self.branches.source, task) {
             Ok(Some(Standing::Open)) => Some(Fate::Open),
             Ok(Some(Standing::Merged)) => Some(Fate::Merged),
             Ok(Some(Standing::Closed)) => Some(Fate::Closed),
-            // A forge that does not answer leaves it undecided: nothing is proposed twice for that.
-            Ok(None) | Err(_) => seen.or(Some(Fate::Open)),
+            Err(forge::Error::Away { .. } | forge::Error::Busy { .. }) => {
+                self.away.set(true);
+                undecided
+            }
+            Ok(None) | Err(_) => undecided,
         }
     }
 }

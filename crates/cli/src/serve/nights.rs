@@ -85,6 +85,7 @@ impl Daemon<'_> {
 
     /// Goes on with every night that is not over.
     pub(super) fn go_on(&mut self, store: &mut dyn Store, now: Timestamp) -> Result<Busy, Error> {
+        self.reap_beginners(store)?;
         let mut busy = Busy::No;
         let mut running: BTreeSet<Name> = BTreeSet::new();
         let mut wanted = BTreeSet::new();
@@ -110,7 +111,7 @@ impl Daemon<'_> {
                 State::Queued | State::Over | State::Skipped { .. } => {}
             }
         }
-        self.after_beginners(store, &wanted)?;
+        self.keep_beginners(&wanted);
         Ok(busy)
     }
 

@@ -100,7 +100,11 @@ impl Daemon<'_> {
             self.log("trouble", &format!("{id}: its harness ended without its leg, see {}", log.display()));
             return Ok(());
         }
-        self.log("task", &format!("{id} is {}", task.state.word()));
+        let words = match &task.state {
+            State::Working { .. } => "waits for its next leg".to_owned(),
+            state => format!("is {}", state.word()),
+        };
+        self.log("task", &format!("{id} {words}"));
         if let State::Ended { end: End::Done } = task.state {
             let definition = store.definition(id)?;
             if let Err(error) = supervise::clean(&self.desk.world, &definition, id) {

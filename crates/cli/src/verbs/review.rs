@@ -27,23 +27,24 @@ pub fn review(desk: &Desk, asked: &Reviewed) -> Result<Exit, Error> {
     let store = store.as_mut();
     let source = desk.source()?;
     let project = desk.files(&source)?.read()?;
-    let subject = match forge::number(&asked.what) {
-        Some(number) => {
-            let offered = acquit_run::offered::fetch(&desk.world, &project.config, &source, number)
-                .map_err(|source| Error::Request { number, source })?;
-            Subject {
-                title: format!("Review request {number}: {}", offered.seen.title),
-                description: format!("{}\n\n{}", offered.seen.url, offered.seen.text),
-                offer: offered.offer,
-            }
+    let subject = if let Some(number) = forge::number(&asked.what) {
+        let offered = acquit_run::offered::fetch(&desk.world, &project.config, &source, number)
+            .map_err(|source| Error::Request { number, source })?;
+        let here = &offered.seen.url;
+        if asked.what.contains("://") && !asked.what.starts_with(here.as_str()) {
+            return Err(Error::OtherRequest { what: asked.what.clone(), here: here.clone() });
         }
-        None => {
-            let base = asked.base.as_deref().or(project.config.base.as_deref());
-            let onto = source.base(&desk.world.git, base)?;
-            let head = source.base(&desk.world.git, Some(&asked.what))?;
-            let offer = source.offer(&desk.world.git, head.commit.as_str(), onto.commit.as_str())?;
-            Subject { title: format!("Review {}", asked.what), description: String::new(), offer }
+        Subject {
+            title: format!("Review request {number}: {}", offered.seen.title),
+            description: format!("{}\n\n{}", offered.seen.url, offered.seen.text),
+            offer: offered.offer,
         }
+    } else {
+        let base = asked.base.as_deref().or(project.config.base.as_deref());
+        let onto = source.base(&desk.world.git, base)?;
+        let head = source.base(&desk.world.git, Some(&asked.what))?;
+        let offer = source.offer(&desk.world.git, head.commit.as_str(), onto.commit.as_str())?;
+        Subject { title: format!("Review {}", asked.what), description: String::new(), offer }
     };
     let Offer { head, base } = &subject.offer;
     if head == base {

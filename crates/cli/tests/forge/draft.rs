@@ -106,5 +106,9 @@ fn a_forge_that_allows_no_drafts_is_told_and_does_not_stop_the_work() {
     world.sandbox.run_to(3);
     world.forge.fail("POST", "/graphql", Fault::Before(422));
     world.sandbox.acquit(&["task", "answer", "T-1", "--approve"]).must(0);
-    world.sandbox.acquit(&["run", "T-1"]).must(3).said("failed to mark the pull request as ready");
+    world
+        .sandbox
+        .acquit(&["run", "T-1"])
+        .must(3)
+        .said("mark the pull request as ready: the forge says no (422)");
 }

@@ -2,19 +2,21 @@
 
 use acquit_core::leg::Ending;
 use acquit_core::task::State;
-use acquit_testkit::forge::{Dialect, Fault, Forge, tls};
-use acquit_testkit::repo;
+use acquit_testkit::forge::{Dialect, Fault, Forge};
+use acquit_testkit::proxy::Proxy;
+use acquit_testkit::{repo, tls};
 
 use crate::common::read;
 use crate::world::{TOKEN, WORKFLOW, World};
 
-/// A world whose forge is reached by TLS under this name. `settings` may name `@CA@` and `@PROXY@`.
-fn secure(dialect: Dialect, name: &str, settings: &str) -> (World, tls::Proxy) {
-    let (forge, port) = Forge::start_secure(dialect, name);
-    let proxy = tls::Proxy::start(port);
-    let world = World::at(forge, dialect, WORKFLOW, "");
-    let ca = world.sandbox.place("ca.pem");
-    repo::write(&ca, tls::CA);
+/// A world whose forge is reached by TLS, at this address or, if there is none, at its own. `settings` may name `@CA@` and `@PROXY@`.
+fn secure(dialect: Dialect, address: Option<&str>, settings: &str) -> (World, Proxy) {
+    let forge = Forge::start(dialect);
+    let front = tls::Front::start(forge.address());
+    let proxy = Proxy::start(front.host().parse().unwrap());
+    let own = format!("https://{}", front.host());
+    let world = World::at(forge.called(address.unwrap_or(&own)), dialect, WORKFLOW, "");
+    let ca = tls::authority(&world.sandbox.place("home"));
     let settings = settings.replace("@CA@", &ca.to_string_lossy()).replace("@PROXY@", &proxy.url);
     let text = read(&world.sandbox.repo.path().join(".acquit/acquit.toml"));
     let text = text.replace("[forge]\n", &format!("[forge]\n{settings}\n"));
@@ -34,10 +36,10 @@ fn question(world: &World) -> String {
 #[test]
 fn a_forge_with_an_authority_of_its_own_is_trusted_if_that_is_named() {
     for dialect in [Dialect::GitHub, Dialect::GitLab] {
-        let (world, proxy) = secure(dialect, "localhost", "ca = \"@CA@\"");
-        world.sandbox.run_to(0).said("has a new request: https://localhost:");
+        let (world, proxy) = secure(dialect, None, "ca = \"@CA@\"");
+        world.sandbox.run_to(0).said("has a new request: https://127.0.0.1:");
         assert_eq!(world.forge.pulls().len(), 1, "{dialect:?}");
-        // Lists of several pages, too.
+        // Reading goes the same way.
         world.sandbox.acquit(&["feedback", "T-1"]).must(0);
         assert_eq!(proxy.asked(), Vec::<String>::new(), "nobody named it");
     }
@@ -45,7 +47,7 @@ fn a_forge_with_an_authority_of_its_own_is_trusted_if_that_is_named() {
 
 #[test]
 fn a_forge_that_nobody_vouches_for_gets_no_token_and_is_a_question() {
-    let (world, _proxy) = secure(Dialect::GitHub, "localhost", "");
+    let (world, _proxy) = secure(Dialect::GitHub, None, "");
     world.sandbox.run_to(3);
     let asked = question(&world);
     assert!(asked.contains("certificate") && asked.contains("`ca` in [forge]"), "{asked}");
@@ -55,8 +57,8 @@ fn a_forge_that_nobody_vouches_for_gets_no_token_and_is_a_question() {
 
 #[test]
 fn a_file_that_has_no_certificate_is_said_to_have_none() {
-    let (world, _proxy) = secure(Dialect::GitHub, "localhost", "ca = \"@CA@\"");
-    repo::write(&world.sandbox.place("ca.pem"), "nothing\n");
+    let (world, _proxy) = secure(Dialect::GitHub, None, "ca = \"@CA@\"");
+    repo::write(&world.sandbox.place("home/authority.pem"), "nothing\n");
     world.sandbox.run_to(3);
     let asked = question(&world);
     assert!(asked.contains("certificate") || asked.contains("`ca`"), "{asked}");
@@ -65,19 +67,20 @@ fn a_file_that_has_no_certificate_is_said_to_have_none() {
 #[test]
 fn everything_goes_through_the_proxy_that_is_named() {
     for dialect in [Dialect::GitHub, Dialect::GitLab] {
-        // Nobody but the proxy knows this name.
-        let (world, proxy) = secure(dialect, tls::NAME, "ca = \"@CA@\"\nproxy = \"@PROXY@\"");
+        // Nobody but the proxy finds somebody there.
+        let (world, proxy) =
+            secure(dialect, Some("https://localhost:1"), "ca = \"@CA@\"\nproxy = \"@PROXY@\"");
         world.sandbox.run_to(0);
         assert_eq!(world.forge.pulls().len(), 1, "{dialect:?}");
         let asked = proxy.asked();
         assert!(asked.len() >= 4, "pushes and calls: {asked:?}");
-        assert!(asked.iter().all(|line| line.starts_with("CONNECT forge.invalid:")), "{asked:?}");
+        assert!(asked.iter().all(|line| line.starts_with("CONNECT localhost:1 ")), "{asked:?}");
     }
 }
 
 #[test]
 fn a_proxy_of_the_environment_is_not_asked() {
-    let (world, proxy) = secure(Dialect::GitHub, "localhost", "ca = \"@CA@\"");
+    let (world, proxy) = secure(Dialect::GitHub, None, "ca = \"@CA@\"");
     let World { forge, mut sandbox } = world;
     for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
         sandbox = sandbox.with(name, proxy.url.clone());

@@ -68,3 +68,18 @@ fn a_forge_that_does_not_answer_leaves_it_undecided() {
     });
     assert!(line.contains("not yet decided"), "{line}");
 }
+
+#[test]
+fn a_forge_that_is_away_is_asked_once() {
+    let (forge, sandbox) = with_forge(Dialect::GitHub);
+    sandbox.acquit(&["schedule", "run", "night"]).must(0);
+    let another = FINDS.replace("work.txt", "more.txt").replace("Test the parser", "Document the lexer");
+    sandbox.repo.write(".acquit/script.toml", &another.replace("src/parse.rs", "src/lex.rs"));
+    sandbox.acquit(&["schedule", "run", "night"]).must(0);
+    assert_eq!(forge.pulls().len(), 2);
+    sandbox.repo.write(".acquit/script.toml", NOTHING);
+    let before = forge.calls().len();
+    forge.fail("GET", "/pulls/", Fault::Before(503));
+    sandbox.acquit(&["schedule", "run", "night"]).must(0);
+    assert_eq!(forge.calls().len() - before, 1, "{:?}", forge.calls());
+}

@@ -84,7 +84,7 @@ fn an_address_that_leads_nowhere_is_a_reason_and_half_a_mirror_is_never_used() {
         .find(|path| path.extension().is_some_and(|end| end == "git"))
         .unwrap();
     let report = read(&sandbox.place("night.md"));
-    assert!(report.contains("SKIPPED, failed to run git fetch"), "{report}");
+    assert!(report.contains("SKIPPED, failed to fetch file://"), "{report}");
     let half = made.with_extension("new");
     fs::rename(&made, &half).unwrap();
     fs::write(half.join("HEAD"), "broken").unwrap();

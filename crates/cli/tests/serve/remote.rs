@@ -37,7 +37,7 @@ impl Silent {
         let visits: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
         let kept = Arc::clone(&visits);
         std::thread::spawn(move || {
-            listener.incoming().flatten().for_each(|one| kept.lock().unwrap().push(one))
+            listener.incoming().flatten().for_each(|one| kept.lock().unwrap().push(one));
         });
         Self { host, visits }
     }
@@ -74,44 +74,51 @@ fn plain() -> Sandbox {
 
 /// SPEC §8 [N]: "repository by URL (SSH, HTTPS or path) cloned when absent".
 #[test]
-fn over_https_a_repository_is_cloned_with_its_token_worked_on_and_gets_its_request() {
-    for (dialect, kind) in [(Dialect::GitLab, "gitlab"), (Dialect::GitHub, "github")] {
-        let remote = remote();
-        let forge = Forge::start(dialect);
-        forge.project("acme/widget", remote.path());
-        forge.allow(TOKEN, "ada", Rights::Write);
-        let front = tls::Front::start(forge.address());
-        let ca = tls::authority(&remote.beside(""));
-        let url = format!("https://{}/acme/widget.git", front.host());
-        let config = today(&format!("category = \"tests\"\nrepositories = [\"{url}\"]\nmost_open = 9"))
-            + &format!(
-                "[report]\nfile = \"../night.md\"\n[secrets]\nTHE_TOKEN = {{ env = \"THE_TOKEN\" }}\n\
+fn over_https_a_repository_at_gitlab_is_cloned_with_its_token_and_gets_its_request() {
+    gets_its_request(Dialect::GitLab, "gitlab");
+}
+
+#[test]
+fn over_https_a_repository_at_github_is_cloned_with_its_token_and_gets_its_request() {
+    gets_its_request(Dialect::GitHub, "github");
+}
+
+fn gets_its_request(dialect: Dialect, kind: &str) {
+    let remote = remote();
+    let forge = Forge::start(dialect);
+    forge.project("acme/widget", remote.path());
+    forge.allow(TOKEN, "ada", Rights::Write);
+    let front = tls::Front::start(forge.address());
+    let ca = tls::authority(&remote.beside(""));
+    let url = format!("https://{}/acme/widget.git", front.host());
+    let config = today(&format!("category = \"tests\"\nrepositories = [\"{url}\"]\nmost_open = 9"))
+        + &format!(
+            "[report]\nfile = \"../night.md\"\n[secrets]\nTHE_TOKEN = {{ env = \"THE_TOKEN\" }}\n\
                  [forge]\nkind = \"{kind}\"\nhost = \"{}\"\ntoken = \"THE_TOKEN\"\nca = \"{}\"\nproject = \"not/this\"\n",
-                front.host(),
-                ca.display()
-            );
-        let sandbox = due(&config, FINDS).with("THE_TOKEN", TOKEN);
-        sandbox.repo.write(".acquit/workflows/flow.toml", &SHIFT.replace("squash", "publish"));
-        sandbox.acquit(&["schedule", "run", "night"]).must(0);
-        let report = read(&sandbox.place("night.md"));
-        assert!(report.contains("MR_CREATED, <http"), "{report}");
-        let pulls = forge.pulls();
-        assert_eq!((pulls.len(), pulls[0].project.as_str()), (1, "acme/widget"), "{pulls:?}");
-        // What others push there meanwhile is what the next night begins with.
-        remote.write("README.md", "two\n");
-        let newer = remote.commit("second");
-        remote.git(&[
-            "push",
-            "--quiet",
-            &forge.repository("acme/widget").to_string_lossy(),
-            "HEAD:refs/heads/main",
-        ]);
-        sandbox.repo.write(".acquit/script.toml", &FINDS.replace("Test the parser", "Name the numbers"));
-        sandbox.acquit(&["schedule", "run", "night"]).must(0);
-        let second = sandbox.acquit(&["task", "show", "T-2", "--json"]).must(0).json();
-        assert_eq!(second["task"]["seed"]["base"]["commit"], newer.trim());
-        assert!(!holds(&sandbox.place("acquit"), TOKEN), "the token is on the disk");
-    }
+            front.host(),
+            ca.display()
+        );
+    let sandbox = due(&config, FINDS).with("THE_TOKEN", TOKEN);
+    sandbox.repo.write(".acquit/workflows/flow.toml", &SHIFT.replace("squash", "publish"));
+    sandbox.acquit(&["schedule", "run", "night"]).must(0);
+    let report = read(&sandbox.place("night.md"));
+    assert!(report.contains("MR_CREATED, <http"), "{report}");
+    let pulls = forge.pulls();
+    assert_eq!((pulls.len(), pulls[0].project.as_str()), (1, "acme/widget"), "{pulls:?}");
+    // What others push there meanwhile is what the next night begins with.
+    remote.write("README.md", "two\n");
+    let newer = remote.commit("second");
+    remote.git(&[
+        "push",
+        "--quiet",
+        &forge.repository("acme/widget").to_string_lossy(),
+        "HEAD:refs/heads/main",
+    ]);
+    sandbox.repo.write(".acquit/script.toml", &FINDS.replace("Test the parser", "Name the numbers"));
+    sandbox.acquit(&["schedule", "run", "night"]).must(0);
+    let second = sandbox.acquit(&["task", "show", "T-2", "--json"]).must(0).json();
+    assert_eq!(second["task"]["seed"]["base"]["commit"], newer.trim());
+    assert!(!holds(&sandbox.place("acquit"), TOKEN), "the token is on the disk");
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! The night shift as it comes with acquit, begun by its schedule, on two nights.
 
+use acquit_testkit::forge::{Dialect, Forge, Rights};
+
 use crate::common::{Sandbox, read};
 use crate::{make_due, minute};
+
+const TOKEN: &str = "glpat-0nlyTheForgeMayKnow12345";
 
 /// A project with one gate, and a schedule that names a category for every day.
 fn project(script: &str) -> Sandbox {
@@ -65,4 +69,30 @@ fn the_shipped_night_shift_runs_by_its_schedule_and_proposes_nothing_twice() {
     let first = shown["task"]["past"][0]["ending"]["reason"].as_str().unwrap().to_owned();
     assert!(first.contains("was proposed before (T-1"), "{first}");
     assert_eq!(sandbox.refs("refs/heads/night-shift").len(), 1, "one request for one change");
+}
+
+/// SPEC §8 [N]: "mr: title `[night-shift/<category>] …`, labels `night-shift` and the category, reviewer from the config", and "zero or
+/// one merge request per run".
+#[test]
+fn the_request_of_a_night_has_its_title_labels_and_reviewer() {
+    let sandbox = project(FINDS).with("GITLAB_TOKEN", TOKEN);
+    let forge = Forge::start(Dialect::GitLab);
+    forge.project("acme/widget", sandbox.repo.path());
+    forge.allow(TOKEN, "ada", Rights::Write);
+    forge.user("bob");
+    sandbox.repo.git(&["remote", "add", "origin", &forge.url("acme/widget")]);
+    let config = read(&sandbox.repo.path().join(".acquit/acquit.toml"));
+    let more = format!("[forge]\nkind = \"gitlab\"\nhost = \"{}\"\nreviewers = [\"bob\"]\n", forge.host());
+    sandbox.repo.write(".acquit/acquit.toml", &format!("{config}\n{more}"));
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let pulls = forge.pulls();
+    let [pull] = pulls.as_slice() else { panic!("{pulls:?}") };
+    assert_eq!(pull.title, "[night-shift/docs] Say what is good");
+    assert_eq!(pull.labels, ["night-shift", "docs"]);
+    assert_eq!(pull.reviewers, ["bob"]);
+    let report = read(&sandbox.place("night.md"));
+    assert!(
+        report.contains("- Result: MR_CREATED, <http://") && report.contains("- Change: Say what is good\n"),
+        "{report}"
+    );
 }

@@ -50,6 +50,11 @@ fn a_feature_becomes_a_request_and_a_request_is_reviewed_by_its_number() {
         assert_eq!(sandbox.refs("refs/heads"), heads, "a branch came or went");
         let calls = forge.calls().split_off(asked);
         assert!(calls.iter().all(|call| call.method == "GET"), "{calls:?}");
+        let elsewhere = "https://elsewhere.example.org/acme/other/pull/1";
+        sandbox
+            .acquit(&["review", elsewhere])
+            .must(2)
+            .said("the forge of this repository has http://127.0.0.1");
         // Both reviewers are shown the change itself, and the words of its author as what they are.
         for leg in [1, 2] {
             let told = read(&sandbox.place(&format!("acquit/tasks/T-2/legs/{leg}/prompt.md")));

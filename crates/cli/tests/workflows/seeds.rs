@@ -204,7 +204,7 @@ fn every_line_of_the_seeds_has_its_test() {
 #[test]
 fn an_analyst_names_one_to_five_candidates_with_their_reasons() {
     let good = r#"{ files = ["a"], description = "d", rationale = "r" }"#;
-    let six = vec![good; 6].join(", ");
+    let six = [good; 6].join(", ");
     for candidates in ["", six.as_str(), r#"{ files = ["a"], description = "d" }"#] {
         let script = format!(
             "[[analyze]]\n[[analyze.step]]\noutcome = \"plan_complete\"\npayload = {{ summary = \"x\", candidates = [{candidates}] }}\n"

@@ -87,7 +87,7 @@ const IMPLEMENT: &str = "\
 Make the change, completely, in the workspace.
 
 - Follow the plan if there is one. Where it turns out to be wrong, do what is right and say where you departed from it.
-- Write the test first, see it fail for the right reason, then make it pass, unless your step below is one of these alone. Each
+- Write the test first, see it fail for the right reason, then make it pass; or one of the two, where the step below says so. Each
   behaviour that you add or change needs a test that would fail without it.
 - Keep to the conventions of the code around you. Touch nothing that the task does not need.
 - Run the build and the tests yourself before you report; the harness will run its own.

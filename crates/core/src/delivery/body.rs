@@ -35,6 +35,8 @@ const GATES: usize = 40;
 const FIGURES: usize = 8;
 /// So many tests that were red are named: enough to see what was tested.
 const TESTS: usize = 20;
+/// The longest of their names, as it is shown.
+const TEST: usize = 120;
 /// So many findings that did not matter enough to reject.
 const NOTED: usize = 5;
 /// The longest command.
@@ -190,7 +192,9 @@ fn red(verdict: &Verdict) -> Option<String> {
         return None;
     }
     let (red, all) = (figure(crate::proof::How::AssertRed.rule())?, figure("of the change")?);
-    let names: Vec<&str> = verdict.evidence.red.iter().map(String::as_str).take(TESTS).collect();
+    // Shortened after what is hidden in it is shown, which makes it longer.
+    let names = verdict.evidence.red.iter().take(TESTS).map(|test| shorten(&inert_line(test), TEST));
+    let names: Vec<String> = names.collect();
     let mut text = format!(
         "\n**Red before, green now:** of {all} tests of this change, {red} failed by an assertion on the old code and pass \
          on the new"
@@ -200,7 +204,7 @@ fn red(verdict: &Verdict) -> Option<String> {
     }
     let more = red.saturating_sub(names.len());
     text.push_str(":\n\n");
-    text.push_str(&quote(&list(names.into_iter())));
+    text.push_str(&quote(&list(names.iter().map(String::as_str))));
     if more > 0 {
         text.push_str(&format!("\nand {more} more.\n"));
     }

@@ -52,16 +52,15 @@ pub fn hold(adapter: &Adapter, tool: Tool) -> Hold {
         Adapter::Product { product } => product,
     };
     match (product, tool) {
-        (_, Tool::Read) => Hold::Told,
-        (Product::Claude | Product::Opencode | Product::Gemini, _) => Hold::Refused,
-        (Product::Codex, Tool::Web) => Hold::Refused,
-        // It reads by commands too, and what runs commands can edit.
-        (Product::Codex, Tool::Edit | Tool::Run) => Hold::Told,
-        (Product::Pi, Tool::Edit | Tool::Run) => Hold::Refused,
+        (Product::Claude | Product::Opencode | Product::Gemini, Tool::Edit | Tool::Run | Tool::Web)
+        | (Product::Codex, Tool::Web)
+        | (Product::Pi, Tool::Edit | Tool::Run) => Hold::Refused,
         (Product::Pi | Product::Aider, Tool::Web) | (Product::Aider, Tool::Run) => Hold::Lacking,
-        // Editing is all it does.
-        (Product::Aider, Tool::Edit) => Hold::Told,
-        (Product::Cursor, Tool::Edit | Tool::Run | Tool::Web) => Hold::Told,
+        // Codex reads by commands too, and what runs commands can edit; editing is all that aider does; Cursor was never tried.
+        (Product::Codex, Tool::Edit | Tool::Run)
+        | (Product::Aider, Tool::Edit)
+        | (Product::Cursor, Tool::Edit | Tool::Run | Tool::Web)
+        | (_, Tool::Read) => Hold::Told,
     }
 }
 

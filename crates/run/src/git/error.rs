@@ -39,6 +39,14 @@ pub enum Error {
         /// The limit that was reached.
         limit: u64,
     },
+    /// What it received is larger than this process may write.
+    #[error("run git {verb}: it received more than {limit} bytes")]
+    TooLarge {
+        /// The subcommand.
+        verb: String,
+        /// The limit that was reached.
+        limit: u64,
+    },
     /// It printed something else than its format promises.
     #[error("understand what git {verb} printed")]
     Unexpected {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Resource, getrlimit};
 
 use super::{Error, Git, is_ref_name, push::Way};
 use crate::pause::pause;
@@ -77,7 +78,7 @@ impl Git {
         if place.join("HEAD").is_file() {
             clear_locks(&place).map_err(at(&place))?;
             clear_halves(&place.join("objects/pack")).map_err(at(&place))?;
-            self.refresh(&place, way)?;
+            self.bounded(&place, way)?;
             return Ok(place);
         }
         let new = place.with_extension("new");
@@ -86,9 +87,26 @@ impl Git {
             _ => {}
         }
         write_bare(&new, url).map_err(at(&new))?;
-        self.refresh(&new, way)?;
+        if let Err(error) = self.bounded(&new, way) {
+            // What arrived of it is of no use to anybody. If it stays, the next one takes it away.
+            let _ = fs::remove_dir_all(&new);
+            return Err(error);
+        }
         fs::rename(&new, &place).map_err(at(&place))?;
         Ok(place)
+    }
+
+    /// Brings a mirror up to date. What is too large leaves nothing behind.
+    fn bounded(&self, place: &Path, way: &Way<'_>) -> Result<(), Error> {
+        let fetched = self.refresh(place, way);
+        let largest = getrlimit(Resource::Fsize).current;
+        match (&fetched, largest) {
+            // Git says no more than that the program which writes the pack has died.
+            (Err(_), Some(limit)) if clear_full(&place.join("objects/pack"), limit) => {
+                Err(Error::TooLarge { verb: "fetch".to_owned(), limit })
+            }
+            _ => fetched,
+        }
     }
 
     fn refresh(&self, place: &Path, way: &Way<'_>) -> Result<(), Error> {
@@ -167,6 +185,20 @@ fn clear_locks(place: &Path) -> io::Result<()> {
         }
         pause(AGAIN);
     }
+}
+
+/// Removes halves of packs that reached the limit, and says whether there was one.
+fn clear_full(packs: &Path, limit: u64) -> bool {
+    let halves = fs::read_dir(packs).into_iter().flatten().flatten().filter(|entry| {
+        let half = entry.file_name().to_string_lossy().starts_with("tmp_");
+        half && entry.metadata().is_ok_and(|meta| meta.len() >= limit)
+    });
+    let halves: Vec<PathBuf> = halves.map(|entry| entry.path()).collect();
+    for half in &halves {
+        // If it stays, it is taken away when it is old.
+        let _ = fs::remove_file(half);
+    }
+    !halves.is_empty()
 }
 
 /// Removes halves of packs that killed fetches left: they are as large as what had arrived.

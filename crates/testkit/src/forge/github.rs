@@ -45,30 +45,23 @@ pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
             let reads = remarks.any(|remark| remark.author == *name && remark.reader);
             Reply::new(200, json!({ "permission": if reads { "read" } else { "write" } }))
         }
-        ("GET", ["commits", sha, kind @ ("check-runs" | "status")]) => {
-            let runs = state
-                .pulls
-                .iter()
-                .filter(|pull| call.shared.commit(&pull.source, &pull.head).as_deref() == Some(*sha))
-                .filter_map(|pull| pull.pipeline.as_ref());
-            match *kind {
-                "check-runs" => {
-                    let runs: Vec<Value> = runs
-                        .filter(|how| how.as_str() != "error")
-                        .map(|how| {
-                            json!({ "id": 1, "name": "ci", "status": "completed", "conclusion": how,
-                            "output": { "title": "ci", "summary": "it is red", "annotations_count": 2 } })
-                        })
-                        .collect();
-                    Reply::new(200, json!({ "total_count": runs.len(), "check_runs": runs }))
-                }
-                // What reports its state the older way.
-                _ => {
-                    let one = |how: &String| json!({ "id": 1, "context": "old-ci", "state": how, "description": "red" });
-                    let states: Vec<Value> = runs.filter(|how| how.as_str() == "error").map(one).collect();
-                    Reply::new(200, json!({ "state": "failure", "statuses": states }))
-                }
-            }
+        ("GET", ["commits", sha, "check-runs"]) => {
+            let runs = ended(call, state, sha).into_iter().filter(|how| how != "error");
+            let runs: Vec<Value> = runs
+                .map(|how| {
+                    json!({ "id": 1, "name": "ci", "status": "completed", "conclusion": how,
+                    "output": { "title": "ci", "summary": "it is red", "annotations_count": 2 } })
+                })
+                .collect();
+            Reply::new(200, json!({ "total_count": runs.len(), "check_runs": runs }))
+        }
+        // What reports its state the older way.
+        ("GET", ["commits", sha, "status"]) => {
+            let states = ended(call, state, sha).into_iter().filter(|how| how == "error");
+            let states: Vec<Value> = states
+                .map(|how| json!({ "id": 1, "context": "old-ci", "state": how, "description": "red" }))
+                .collect();
+            Reply::new(200, json!({ "state": "failure", "statuses": states }))
         }
         ("GET", ["check-runs", "1", "annotations"]) => page(
             call,
@@ -79,6 +72,12 @@ pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
         ),
         _ => Reply::message(404, "Not Found"),
     }
+}
+
+/// How the checks of a commit ended.
+fn ended(call: &Call<'_>, state: &State, sha: &str) -> Vec<String> {
+    let of_it = |pull: &&Pull| call.shared.commit(&pull.source, &pull.head).as_deref() == Some(sha);
+    state.pulls.iter().filter(of_it).filter_map(|pull| pull.pipeline.clone()).collect()
 }
 
 fn list(call: &Call<'_>, state: &State, project: &str) -> Reply {

@@ -11,7 +11,6 @@ mod gitlab;
 pub mod graphql;
 mod merge;
 mod state;
-pub mod tls;
 
 #[cfg(test)]
 mod tests;
@@ -159,12 +158,11 @@ impl Forge {
         Self { address, shared, listener: Some(listener) }
     }
 
-    /// The same behind TLS, under this name. Gives the port.
-    pub fn start_secure(dialect: Dialect, name: &str) -> (Self, u16) {
-        let forge = Self::start(dialect);
-        let port = tls::front(forge.address);
-        *lock(&forge.shared.public) = format!("https://{name}:{port}");
-        (forge, port)
+    /// Lets it call itself by another address than its own: that of what stands in front of it.
+    #[must_use]
+    pub fn called(self, public: &str) -> Self {
+        public.clone_into(&mut lock(&self.shared.public));
+        self
     }
 
     /// The address of its API.
