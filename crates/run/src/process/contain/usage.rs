@@ -125,7 +125,7 @@ impl Disk {
     /// Whether the program has taken more than it may. Its folders are measured if it is time to, or if the disk, which has
     /// many users, has lost that much.
     fn is_overfull(&mut self, limits: &Resources, closely: bool) -> bool {
-        let Some((free, files)) = self.folders.first().and_then(|folder| free(folder)) else { return false };
+        let Some((free, files)) = self.folders.first().and_then(free) else { return false };
         let lost = (self.free.saturating_sub(free), self.files.saturating_sub(files));
         if !closely && lost.0 <= limits.disk && lost.1 <= MOST_FILES {
             return false;
