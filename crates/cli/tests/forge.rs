@@ -1,6 +1,8 @@
 //! Delivery to a forge: one request with its evidence, however often and wherever it is interrupted, and nobody's work lost.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "forge/base.rs"]
+mod base;
 #[path = "forge/broken.rs"]
 mod broken;
 mod common;
@@ -10,12 +12,16 @@ mod draft;
 mod evidence;
 #[path = "forge/feedback.rs"]
 mod feedback;
+#[path = "forge/merging.rs"]
+mod merging;
 #[path = "forge/network.rs"]
 mod network;
 #[path = "forge/openapi.rs"]
 mod openapi;
 #[path = "forge/people.rs"]
 mod people;
+#[path = "forge/queue.rs"]
+mod queue;
 #[path = "forge/secret.rs"]
 mod secret;
 #[path = "forge/signing.rs"]
@@ -149,15 +155,36 @@ fn a_fork_is_pushed_to_and_the_request_is_made_upstream() {
 }
 
 #[test]
-fn a_base_that_moved_at_the_forge_alone_is_said_in_the_request() {
-    let world = World::new(Dialect::GitHub, world::WORKFLOW);
-    let bare = world.forge.repository("acme/widget");
-    let tree = "HEAD^{tree}";
-    let newer = acquit_testkit::repo::git(&bare, &["commit-tree", tree, "-p", "HEAD", "-m", "meanwhile"]);
-    acquit_testkit::repo::git(&bare, &["update-ref", "refs/heads/main", &newer]);
-    world.sandbox.run_to(0).said("which your repository does not have");
-    let pull = world.forge.pulls().remove(0);
-    assert!(pull.body.contains(&format!("was at {} when this was", &newer[..12])), "{}", pull.body);
+fn a_fork_is_told_from_its_remotes_and_follows_the_base_of_what_it_is_a_fork_of() {
+    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+        let world = World::new(dialect, world::WORKFLOW);
+        world.forge.fork("acme/widget", "ada/widget");
+        world.sandbox.repo.git(&["remote", "rename", "origin", "upstream"]);
+        world.sandbox.repo.git(&["remote", "add", "origin", &world.forge.url("ada/widget")]);
+        // Somebody pushed to the project; the fork and the user's repository have not followed yet.
+        let newer = base::pushed(&world, "other.txt", "other\n");
+        world.sandbox.run_to(0);
+        let pulls = world.forge.pulls();
+        let [pull] = pulls.as_slice() else { panic!("{pulls:?}") };
+        assert_eq!((pull.project.as_str(), pull.source.as_str()), ("acme/widget", "ada/widget"));
+        assert_eq!(world.forge.branch("acme/widget", BRANCH), None);
+        let fork = world.forge.repository("ada/widget");
+        assert_eq!(acquit_testkit::repo::git(&fork, &["rev-parse", &format!("{BRANCH}^")]), newer);
+    }
+}
+
+#[test]
+fn the_work_of_a_fork_is_merged_into_what_it_is_a_fork_of() {
+    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+        let world = World::new(dialect, &merging::merging());
+        world.forge.fork("acme/widget", "ada/widget");
+        world.sandbox.repo.git(&["remote", "rename", "origin", "upstream"]);
+        world.sandbox.repo.git(&["remote", "add", "origin", &world.forge.url("ada/widget")]);
+        world.sandbox.run_to(0);
+        let project = world.forge.repository("acme/widget");
+        assert_eq!(acquit_testkit::repo::git(&project, &["show", "main:log.txt"]), "work");
+        assert_eq!(world.forge.pulls()[0].state, "merged");
+    }
 }
 
 #[test]

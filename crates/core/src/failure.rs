@@ -24,6 +24,9 @@ pub mod kind {
     /// The base branch has moved, and the work does not fit onto it. Each time somebody else was faster, so there are more tries
     /// than for a mistake; bounded, because a branch that never rests would be followed for ever.
     pub const CONFLICT: &str = "conflict";
+    /// Others are to be merged first. No failure, and no process waits meanwhile; bounded, because a queue that never moves is a
+    /// person's business. With the delays in between this lasts for a working day.
+    pub const QUEUE: &str = "queue";
     /// The harness died. Nobody's fault, so it spends no retry of the others; bounded all the same, because a leg that kills
     /// its harness every time would go on all night.
     pub const LOST: &str = "lost";
@@ -43,7 +46,7 @@ pub mod kind {
     pub const DELIVERY: &str = "delivery";
 
     /// Every kind that has a budget without being written in a workflow, with its default.
-    pub const DEFAULTS: [(&str, u32); 22] = [
+    pub const DEFAULTS: [(&str, u32); 23] = [
         ("build", 2),
         ("lint", 3),
         ("types", 3),
@@ -66,6 +69,7 @@ pub mod kind {
         (DELIVERY, 0),
         (BLOCKED, 5),
         (CONFLICT, 6),
+        (QUEUE, 500),
     ];
 }
 

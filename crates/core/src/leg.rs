@@ -200,7 +200,7 @@ impl Ending {
             Self::Held { kind, wait, reason } => {
                 let whom = match kind.as_str() {
                     kind::FORGE => "the forge",
-                    kind::CONFLICT => "its turn to be merged",
+                    kind::CONFLICT | kind::QUEUE => "its turn to be merged",
                     _ => "the model's provider",
                 };
                 Some(format!("waits {wait} for {whom}: {reason}"))

@@ -277,7 +277,7 @@ mod tests {
         };
         let same = settings(&own, "https://git.acme.org/c/d.git");
         assert_eq!((same.token.as_deref(), same.kind), (Some("T"), Some(Kind::GitLab)));
-        assert_eq!((same.project, same.push_remote, same.remote.as_str()), (None, None, "origin"));
+        assert_eq!((same.project, same.push_remote, same.remote), (None, None, None));
         for url in ["https://git.acme.org:8443/c/d.git", "https://evil.example/c/d.git", "file:///srv/d.git"]
         {
             let other = settings(&own, url);

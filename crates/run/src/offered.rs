@@ -4,8 +4,8 @@
 use acquit_core::config::Config;
 use acquit_core::config::forge::Kind;
 
-use crate::forge::{self, Address, Error, Located, Seen, Transport};
-use crate::git::{Access, Direction, Offer, PushWay, Source};
+use crate::forge::{self, Error, Located, Seen, Transport};
+use crate::git::{Access, Offer, PushWay, Source};
 use crate::harness::chain;
 use crate::secrets::Redactor;
 use crate::world::World;
@@ -37,16 +37,7 @@ pub fn fetch(world: &World, config: &Config, source: &Source, number: u64) -> Re
         seen.text = redactor.text(&seen.text);
     }
     let git = |error: &crate::git::Error| Error::Setting(format!("fetch request {number}: {}", chain(error)));
-    let home = world.environment.get("HOME").map(std::path::Path::new);
-    let url = source
-        .remote_url(&world.git, home, &settings.remote, Direction::Fetch)
-        .map_err(|error| git(&error))?;
-    let Some(address) = url.as_deref().and_then(Address::parse) else {
-        return Err(Error::Setting(format!(
-            "fetch request {number}: the remote {} is at no host",
-            settings.remote
-        )));
-    };
+    let address = &place.upstream;
     let access = match (address.transport, &token) {
         (Transport::Ssh, _) => Access::Ssh {
             command: world.environment.get("GIT_SSH_COMMAND").map(ToOwned::to_owned),

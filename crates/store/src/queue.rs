@@ -14,7 +14,7 @@ use crate::tables::{Tables, Touched};
 pub(crate) trait Queues {
     /// Makes this the task's entry, instead of any that it had.
     fn enter(&mut self, queue: &QueueRow, hold: Hold, candidate: &str) -> Result<()>;
-    /// The entries of a queue whose legs run, in the order in which these were claimed.
+    /// The entries of a queue whose legs run, or were handed back and are to come again, in the order in which they came.
     fn entries(&mut self, queue: &QueueRow) -> Result<Vec<EntryRow>>;
     /// A task's entry, whether its leg runs or not.
     fn entry(&mut self, task: i64) -> Result<Option<EntryRow>>;
@@ -26,6 +26,8 @@ pub(crate) trait Queues {
     fn drop_head(&mut self, queue: &QueueRow, hold: Hold) -> Result<()>;
     fn set_planned(&mut self, queue: &QueueRow, task: i64, commit: &str) -> Result<()>;
     fn set_settled(&mut self, queue: &QueueRow, task: i64, settled: &str) -> Result<()>;
+    /// Lets a leg that was handed back come again now.
+    fn wake(&mut self, task: i64) -> Result<Touched>;
     fn leave(&mut self, task: i64) -> Result<()>;
 }
 
@@ -105,7 +107,24 @@ pub(crate) fn settle(
     let queue = must_lead(tables, hold, queue)?;
     for (task, settled) in settled {
         tables.set_settled(&queue, key(*task), &json("merge", settled)?)?;
+        tables.wake(key(*task))?;
         tables.announce(key(*task))?;
+    }
+    wake_next(tables, &queue)
+}
+
+/// Lets the first of those who were handed back come again: nobody waits for the queue but the store.
+fn wake_next(tables: &mut dyn Tables, queue: &QueueRow) -> Result<()> {
+    let waiting: Vec<i64> = tables
+        .entries(queue)?
+        .into_iter()
+        .filter(|entry| entry.settled.is_none())
+        .map(|entry| entry.task)
+        .collect();
+    for task in waiting {
+        if tables.wake(task)? == Touched::Row {
+            return tables.announce(task);
+        }
     }
     Ok(())
 }
@@ -113,7 +132,9 @@ pub(crate) fn settle(
 pub(crate) fn leave(tables: &mut dyn Tables, hold: Hold, queue: &Queue) -> Result<()> {
     must_hold(tables.lock_hold(hold)?, hold.leg)?;
     tables.leave(key(hold.leg.task))?;
-    tables.drop_head(&QueueRow::of(queue), hold)?;
+    let queue = QueueRow::of(queue);
+    tables.drop_head(&queue, hold)?;
+    wake_next(tables, &queue)?;
     tables.announce(key(hold.leg.task))
 }
 

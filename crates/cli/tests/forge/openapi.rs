@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "where the tests run tells where the description is")]
 
 use acquit_core::outcome;
-use acquit_testkit::forge::{Called, Dialect, graphql};
+use acquit_testkit::forge::{Called, Dialect, Rule, graphql};
 use acquit_testkit::need;
 use serde_json::Value;
 
@@ -197,5 +197,21 @@ fn the_types_of_graphql_in_the_tests_are_those_of_github() {
         }
         let count = of(kind)["inputFields"].as_array().unwrap().len();
         assert_eq!(count, parts.len(), "{kind} has more parts");
+    }
+}
+
+#[test]
+fn what_is_asked_of_github_for_a_merge_is_what_github_describes() {
+    let Some(description) = description("api.github.com.json") else { return };
+    let world = crate::world::World::new(Dialect::GitHub, &crate::merging::merging());
+    world.forge.require("acme/widget", Rule::Review);
+    world.sandbox.run_to(3);
+    world.forge.edit(1, |pull| pull.approved = true);
+    world.sandbox.acquit(&["task", "answer", "T-1", "--approve"]).must(0);
+    world.sandbox.acquit(&["run", "T-1"]).must(0);
+    let calls = world.forge.calls();
+    assert!(calls.iter().any(|called| called.method == "PUT" && called.path.ends_with("/merge")));
+    for called in calls.iter().filter(|called| !called.path.contains("graphql")) {
+        assert_eq!(mistakes(&description, called), Vec::<String>::new(), "{} {}", called.method, called.path);
     }
 }

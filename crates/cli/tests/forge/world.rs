@@ -43,6 +43,17 @@ step = [
     { run = "echo more >> log.txt && git commit -qam more" },
     { outcome = "pr_ready", payload = { summary = "more of it" } },
 ]
+[[look]]
+step = [ { run = "touch @ROOT@/looking; while [ ! -e @ROOT@/go ]; do sleep 0.02; done" }, { outcome = "approved" } ]
+[[resolve]]
+step = [ { write = "log.txt", content = "theirs\nwork\n" }, { outcome = "resolved" } ]
+[[many]]
+step = [
+    { run = "n=$(git branch --show-current | sed s/.*T-//); echo $n > file$n.txt; mkdir -p keys; case $n in 5|6) echo five > keys/$n;; 7|8) echo $n > same.txt;; esac; git add -A; git commit -qm many" },
+    { outcome = "pr_ready" },
+]
+[[mend]]
+step = [ { run = "echo better >> log.txt" }, { outcome = "fixed" } ]
 "#;
 
 pub(crate) struct World {
@@ -57,17 +68,26 @@ impl World {
 
     /// The same with more in `[forge]`.
     pub(crate) fn with_forge_settings(dialect: Dialect, workflow: &str, settings: &str) -> Self {
-        Self::at(Forge::start(dialect), dialect, workflow, settings)
+        Self::with_config(dialect, workflow, settings, "")
+    }
+
+    /// The same with more at the top of the configuration.
+    pub(crate) fn with_config(dialect: Dialect, workflow: &str, settings: &str, top: &str) -> Self {
+        Self::made(Forge::start(dialect), dialect, workflow, settings, top)
     }
 
     /// The same with a forge that is there already.
     pub(crate) fn at(forge: Forge, dialect: Dialect, workflow: &str, settings: &str) -> Self {
+        Self::made(forge, dialect, workflow, settings, "")
+    }
+
+    fn made(forge: Forge, dialect: Dialect, workflow: &str, settings: &str, top: &str) -> Self {
         let (kind, reviewers) = match dialect {
             Dialect::GitHub => ("github", r#"["nobody", "bob", "acme/core"]"#),
             Dialect::GitLab => ("gitlab", r#"["nobody", "bob"]"#),
         };
         let config = format!(
-            "{SCRIPTED}\n[secrets]\nTHE_TOKEN = {{ env = \"THE_TOKEN\" }}\n\
+            "{top}{SCRIPTED}\n[secrets]\nTHE_TOKEN = {{ env = \"THE_TOKEN\" }}\n\
              [forge]\nkind = \"{kind}\"\ntoken = \"THE_TOKEN\"\n{settings}\n"
         );
         let workflow = workflow.replace("@REVIEWERS@", reviewers);

@@ -131,6 +131,41 @@ fn crowd(sandbox: &Sandbox, tasks: usize) {
     for leg in running {
         leg.wait_within(std::time::Duration::from_mins(2)).must(0);
     }
+    // Whoever waited for long has let its process go, and comes again.
+    work(sandbox, 1);
+}
+
+#[test]
+fn nobody_waits_for_long_as_a_process_and_who_let_go_is_merged_by_the_head() {
+    let sandbox = crowded("");
+    let base = sandbox.repo.git(&["rev-parse", "main"]);
+    for number in 0..2 {
+        add(&sandbox, &format!("echo {number} > new{number}.txt"));
+    }
+    let marker = sandbox.place("entered");
+    let entered = |count: u64| {
+        crate::common::until("it is in the queue", || {
+            std::fs::metadata(&marker).is_ok_and(|file| file.len() >= count).then_some(())
+        });
+    };
+    let head = sandbox.start(&["leg"]);
+    entered(1);
+    let waits = sandbox.start(&["leg"]);
+    entered(2);
+    // The head is held up by its gate, and the other leg ends all the same.
+    waits.wait().must(0);
+    let task = sandbox.acquit(&["task", "show", "T-2", "--json"]).must(0).json();
+    assert_eq!(
+        task["legs"].as_array().unwrap().iter().filter(|leg| leg["state"] == "held").count(),
+        1,
+        "{task}"
+    );
+    std::fs::write(sandbox.place("go"), "").unwrap();
+    head.wait().must(0);
+    let after = std::time::Instant::now();
+    work(&sandbox, 1);
+    assert!(after.elapsed() < std::time::Duration::from_secs(45), "woken, and not due after a minute");
+    check_main(&sandbox, &base, &["T-1", "T-2"].map(str::to_owned).into());
 }
 
 fn crowded(more: &str) -> Sandbox {

@@ -4,11 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::template::Template;
 
-/// The remote that requests are made against, if nothing else is said.
-const REMOTE: &str = "origin";
-
 /// `[forge]`: what cannot be told from the remote's address, and what every request has.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Forge {
     /// Which; `None` to tell it from the host.
@@ -19,9 +16,9 @@ pub struct Forge {
     pub api: Option<String>,
     /// The project that requests are made in, `group/name`, where it is not that of the remote.
     pub project: Option<String>,
-    /// The remote that requests are made against.
-    pub remote: String,
-    /// The remote that branches are pushed to, where that is a fork; `None` for the same.
+    /// The remote that requests are made against; `None` for `upstream` where `origin` is a fork of it, else `origin`.
+    pub remote: Option<String>,
+    /// The remote that branches are pushed to, where that is a fork; `None` for the same, or for `origin` if that is one.
     pub push_remote: Option<String>,
     /// The secret of `[secrets]` that is its token.
     pub token: Option<String>,
@@ -31,23 +28,6 @@ pub struct Forge {
     pub proxy: Option<String>,
     /// What every request has, unless its stage says otherwise.
     pub request: Publishing,
-}
-
-impl Default for Forge {
-    fn default() -> Self {
-        Self {
-            kind: None,
-            host: None,
-            api: None,
-            project: None,
-            remote: REMOTE.to_owned(),
-            push_remote: None,
-            token: None,
-            ca: None,
-            proxy: None,
-            request: Publishing::default(),
-        }
-    }
 }
 
 /// The forges that acquit speaks to.

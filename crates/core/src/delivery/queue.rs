@@ -1,6 +1,7 @@
 //! The merge queue: one for each base branch of a repository, in the store.
 //!
-//! A leg at a merge stage enters its task's commit as a candidate and waits. One of the legs that wait is the queue's head: it
+//! A leg at a merge stage enters its task's commit as a candidate and waits: for a moment as a process, then as a row that is not due before
+//! the queue moves. One of the legs that wait is the queue's head: it
 //! brings all candidates onto what the branch is now, has the result gated once, moves the branch once, and settles what
 //! became of each. The head is whoever holds the queue's row with a leg that runs; when that leg ends or is lost, the next one takes it.
 
@@ -32,7 +33,7 @@ pub struct Candidate {
 /// A candidate in the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The leg that entered it and waits.
+    /// The leg that entered it and waits, or has handed it back.
     pub leg: LegId,
     /// What is to be merged.
     pub candidate: Candidate,

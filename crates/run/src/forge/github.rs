@@ -1,5 +1,7 @@
 //! GitHub's dialect: REST, and GraphQL for what REST cannot.
 
+mod merge;
+
 use serde_json::{Value, json};
 use ureq::http::Method;
 

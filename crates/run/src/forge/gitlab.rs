@@ -1,5 +1,7 @@
 //! GitLab's dialect.
 
+mod merge;
+
 use std::collections::BTreeMap;
 
 use acquit_core::delivery::Comment;

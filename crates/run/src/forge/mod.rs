@@ -5,8 +5,8 @@
 //! happened it is looked for again. Whatever a call does is harmless to do twice.
 //!
 //! [`remote`] tells the forge from an address, [`token`] finds its token, `http` makes the calls, `github` and `gitlab` are the
-//! dialects, [`publish`] is the order of calls. `draft` and `standing` are what a request can be, `feedback`, `said`
-//! and `checks` what comes back.
+//! dialects, [`publish`] is the order of calls, [`merge`] has the forge merge. `draft` and `standing` are what a request can be,
+//! `feedback`, `said` and `checks` what comes back.
 
 mod checks;
 mod draft;
@@ -16,6 +16,7 @@ mod github;
 mod gitlab;
 mod http;
 mod look;
+pub mod merge;
 pub mod publish;
 pub mod remote;
 mod said;
@@ -38,7 +39,7 @@ pub use remote::{Address, Located, Place, Transport, locate};
 pub use standing::{Standing, Which, standing};
 pub use token::Token;
 
-use crate::git::{Direction, Source};
+use crate::git::Source;
 use crate::secrets::Redactor;
 use crate::world::World;
 
@@ -98,7 +99,7 @@ pub enum Armed {
 }
 
 /// What acquit needs of a forge. Each call is harmless to do twice, but for [`Forge::create`].
-pub trait Forge {
+pub trait Forge: merge::Merging {
     /// The requests from a branch.
     fn find(&self, branch: &str, which: Which) -> Result<Vec<Request>, Error>;
 
@@ -166,8 +167,7 @@ pub fn of(world: &World, settings: &Settings, source: &Source) -> Result<Located
         let url = source.remote_url(&world.git, home, name, direction);
         url.map_err(|error| Error::Setting(crate::harness::chain(&error)))
     };
-    let upstream = url(&settings.remote, Direction::Fetch)?;
-    let push = url(settings.push_remote.as_ref().unwrap_or(&settings.remote), Direction::Push)?;
+    let (upstream, push) = remote::choose(settings, url)?;
     locate(settings, upstream.as_deref(), push.as_deref())
 }
 

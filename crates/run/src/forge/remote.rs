@@ -3,6 +3,30 @@
 use acquit_core::config::forge::{Forge as Settings, Kind};
 
 use super::error::Error;
+use crate::git::Direction;
+
+/// The remote that a repository was cloned from.
+pub(super) const ORIGIN: &str = "origin";
+/// By custom, the remote that a fork comes from.
+const UPSTREAM: &str = "upstream";
+
+/// The addresses that requests are made against and that branches are pushed to, by the names of remotes. Where the settings name none, a
+/// remote `upstream` at the same host as `origin` is what `origin` is a fork of.
+pub(super) fn choose(
+    settings: &Settings,
+    mut url: impl FnMut(&str, Direction) -> Result<Option<String>, Error>,
+) -> Result<(Option<String>, Option<String>), Error> {
+    let host = |url: &Option<String>| Some(Address::parse(url.as_deref()?)?.host);
+    let own = settings.remote.as_deref().unwrap_or(ORIGIN);
+    let mut from = url(own, Direction::Fetch)?;
+    if settings.remote.is_none() && host(&from).is_some() {
+        let above = url(UPSTREAM, Direction::Fetch)?;
+        if host(&above) == host(&from) {
+            from = above;
+        }
+    }
+    Ok((from, url(settings.push_remote.as_deref().unwrap_or(own), Direction::Push)?))
+}
 
 /// How a remote is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +132,8 @@ pub struct Place {
     pub project: String,
     /// The project that the branch is pushed to, where that is a fork.
     pub fork: Option<String>,
+    /// Where git fetches the base branch from: the repository that requests are made against.
+    pub upstream: Address,
     /// Where git pushes to.
     pub push: Address,
     /// Whether the configuration names this forge; else all that is known of it is the remote's address.
@@ -131,9 +157,9 @@ pub fn locate(settings: &Settings, upstream: Option<&str>, push: Option<&str>) -
     }
     let (Some(upstream), Some(push)) = (upstream, push) else {
         let which = if upstream.is_none() {
-            settings.remote.as_str()
+            settings.remote.as_deref().unwrap_or(ORIGIN)
         } else {
-            settings.push_remote.as_deref().unwrap_or_default()
+            settings.push_remote.as_deref().unwrap_or(ORIGIN)
         };
         return Ok(Located::Nowhere(format!("the repository has no remote `{which}`")));
     };
@@ -153,7 +179,14 @@ pub fn locate(settings: &Settings, upstream: Option<&str>, push: Option<&str>) -
         (None, Kind::GitHub) => format!("{scheme}://{host}/api/v3"),
         (None, Kind::GitLab | Kind::None) => format!("{scheme}://{host}/api/v4"),
     };
-    let project = settings.project.clone().unwrap_or(upstream.project);
+    // A token is shown to one host, and SSH shows none.
+    if push.transport != Transport::Ssh && push.host != upstream.host && web_host(&push) != host {
+        return Err(Error::Setting(format!(
+            "push to {}: the forge is at {host}, and a fork must be at the same forge; see `push_remote` in [forge]",
+            push.url
+        )));
+    }
+    let project = settings.project.clone().unwrap_or_else(|| upstream.project.clone());
     if kind == Kind::GitHub && project.matches('/').count() != 1 {
         return Err(Error::Setting(format!(
             "tell the project at GitHub: {project} is not `owner/name`; set `project` in [forge]"
@@ -161,7 +194,7 @@ pub fn locate(settings: &Settings, upstream: Option<&str>, push: Option<&str>) -
     }
     let fork = (push.project != project).then(|| push.project.clone());
     let named = settings.host.is_some() || settings.api.is_some() || settings.kind.is_some();
-    Ok(Located::At(Box::new(Place { kind, host, api, project, fork, push, named })))
+    Ok(Located::At(Box::new(Place { kind, host, api, project, fork, upstream, push, named })))
 }
 
 /// The host of a forge's pages, which is not always the one that git talks to.
@@ -274,6 +307,41 @@ mod tests {
         assert!(matches!(locate(&none, url, url), Ok(Located::Nowhere(_))));
         let deep = Some("https://github.com/a/b/c");
         assert!(locate(&usual, deep, deep).is_err(), "three parts are no project of GitHub");
+    }
+
+    #[test]
+    fn a_fork_is_told_from_a_remote_of_that_name_at_the_same_host() {
+        let chosen = |settings: &Settings, upstream: Option<&str>| {
+            choose(settings, |name, _| {
+                Ok(match name {
+                    ORIGIN => Some("git@github.com:ada/widget.git".to_owned()),
+                    UPSTREAM => upstream.map(str::to_owned),
+                    other => Some(other.to_owned()),
+                })
+            })
+            .map(|(from, to)| (from.unwrap_or_default(), to.unwrap_or_default()))
+            .unwrap()
+        };
+        let origin = "git@github.com:ada/widget.git".to_owned();
+        let above = "https://github.com/acme/widget".to_owned();
+        let usual = Settings::default();
+        assert_eq!(chosen(&usual, Some(&above)), (above.clone(), origin.clone()));
+        assert_eq!(chosen(&usual, None), (origin.clone(), origin.clone()));
+        for elsewhere in ["https://example.org/acme/widget", "/srv/git/widget.git"] {
+            assert_eq!(chosen(&usual, Some(elsewhere)), (origin.clone(), origin.clone()), "{elsewhere}");
+        }
+        let said = Settings { remote: Some(ORIGIN.to_owned()), ..usual.clone() };
+        assert_eq!(chosen(&said, Some(&above)), (origin.clone(), origin.clone()), "what is written counts");
+        let other = Settings { push_remote: Some("fork".to_owned()), ..usual };
+        assert_eq!(chosen(&other, Some(&above)), (above, "fork".to_owned()));
+    }
+
+    #[test]
+    fn a_token_for_one_forge_is_not_pushed_with_to_another() {
+        let usual = Settings::default();
+        let (here, there) = ("https://github.com/acme/widget", "https://evil.example/ada/widget");
+        assert!(locate(&usual, Some(here), Some(there)).is_err());
+        assert!(locate(&usual, Some(here), Some("fork:ada/widget")).is_ok(), "SSH has no token");
     }
 
     #[test]

@@ -37,6 +37,17 @@ pub(crate) fn pending(branch: &str) -> String {
 }
 
 impl Source {
+    /// Whether two commits have the same files.
+    pub fn is_same(&self, git: &Git, one: &CommitId, other: &CommitId) -> Result<bool, Error> {
+        let output =
+            self.call(git, "diff-tree").args(["--quiet", one.as_str(), other.as_str(), "--"]).run_any()?;
+        match output.code {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => Err(output.failed("diff-tree")),
+        }
+    }
+
     /// What `to` has and `from` has not.
     pub fn diff(&self, git: &Git, from: &CommitId, to: &CommitId, form: Form) -> Result<Vec<u8>, Error> {
         Ok(form.apply(self.call(git, "diff-tree"), from, to).run()?.stdout)

@@ -15,6 +15,7 @@ mod identity;
 mod login;
 mod mirror;
 mod push;
+mod seen;
 mod sign;
 mod source;
 
@@ -28,6 +29,8 @@ pub use id::{CommitId, InvalidCommitId, ObjectFormat};
 pub use identity::Identity;
 pub use mirror::is_address;
 pub use push::{Access, Direction, Pushed, Trouble, Way as PushWay, meaning};
+pub use seen::Fetched;
+pub(crate) use seen::seen;
 pub use sign::{Signing, User};
 use source::global_config;
 pub use source::{Base, Source};

@@ -19,6 +19,7 @@ mod review;
 mod session;
 mod sync;
 mod turn;
+mod upstream;
 mod watch;
 mod work;
 

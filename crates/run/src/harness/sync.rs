@@ -1,5 +1,5 @@
 //! Following the base branch: when it has moved, the work is brought onto it before it goes on, and never counts as good there
-//! before gates have said so.
+//! before gates have said so. Where the work goes to a forge, the branch is what it is there.
 //!
 //! A leg follows at its start if its own gates will judge the result, or if there is no work yet. An action follows before it does
 //! anything, and has the work judged again. Work that does not fit goes to the stage that resolves conflicts, or to a person.
@@ -15,7 +15,7 @@ use acquit_core::workflow::Work;
 use super::Trouble;
 use super::desk::Desk;
 use super::work::Job;
-use crate::git::{CommitId, Signing};
+use crate::git::{self, CommitId, Git, Signing};
 use crate::workspace::{Conflicted, Locked, Move, Rebased, Work as Collected};
 
 /// What the check of a resolution is called where gates are named.
@@ -40,6 +40,16 @@ pub(super) fn before_leg(desk: &mut Desk<'_>, job: &mut Job<'_>, workspace: &Loc
     if !follows {
         return Ok(());
     }
+    if let Some(upstream) = job.upstream.clone() {
+        ready(desk, job, workspace)?;
+        // Before anything is delivered the forge is asked again, and must answer.
+        if let Err(missed) = upstream.look(desk, job, workspace) {
+            desk.notice(
+                Level::Warning,
+                format!("the leg goes on with what is known of the base branch: {missed}"),
+            );
+        }
+    }
     match follow(desk, job, workspace, None)? {
         Some((onto, conflict)) if job.definition.workflow.conflict.is_some() => {
             Err(Trouble::Leg(ending(job, &onto, conflict)))
@@ -62,7 +72,7 @@ pub(super) fn follow(
 ) -> Result<Option<(CommitId, Conflicted)>, Trouble> {
     let Some(branch) = &job.task.seed.base.branch else { return Ok(None) };
     let git = &desk.world.git;
-    let now = job.source.branch(git, branch).map_err(|error| Trouble::harness(&error))?;
+    let now = now(git, job, branch).map_err(|error| Trouble::harness(&error))?;
     // A branch that is gone leads nowhere; the work stays where it is.
     let Some(onto) = now.filter(|now| *now != job.base) else { return Ok(None) };
     let task = job.task.id().to_string();
@@ -81,6 +91,20 @@ pub(super) fn follow(
     desk.notice(Level::Info, format!("{branch} has moved: the work stands on {} now", onto.short()));
     (job.start, job.base) = (start, onto);
     Ok(None)
+}
+
+/// Where the base branch is: in the user's repository, unless the forge that the work goes to has something that is missing there.
+fn now(git: &Git, job: &Job<'_>, branch: &str) -> Result<Option<CommitId>, git::Error> {
+    let local = job.source.branch(git, branch)?;
+    if job.upstream.is_none() {
+        return Ok(local);
+    }
+    let there = job.source.seen(git, branch)?;
+    match (&local, &there) {
+        (Some(own), Some(seen)) if job.source.contains(git, own, seen)? => Ok(local),
+        (_, Some(_)) => Ok(there),
+        (_, None) => Ok(local),
+    }
 }
 
 /// The end of a leg that met a conflict.
@@ -142,7 +166,7 @@ pub(super) fn resolution(
 }
 
 /// A repository to work in, where there is none yet.
-fn ready(desk: &Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<(), Trouble> {
+pub(super) fn ready(desk: &Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<(), Trouble> {
     if !workspace.has_repository() {
         workspace.prepare(&desk.hold.leg.to_string(), &job.start, &job.task.seed.branch)?;
     }

@@ -1,6 +1,7 @@
 //! A leg's work: the workspace, the agent's turn, its outcome, the gates, and what is left of it all.
 
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Duration;
 
 use acquit_core::definition::Definition;
@@ -14,6 +15,7 @@ use acquit_core::task::Task;
 use acquit_core::workflow::{Action, AgentWork, Mode, Stage, Work};
 
 use super::desk::Desk;
+use super::upstream::Upstream;
 use super::{Trouble, artifacts, enclosure, guard, perform, review, sync, turn};
 use crate::gate::{self, Judged};
 use crate::git::{CommitId, Identity, Source};
@@ -37,6 +39,8 @@ pub(crate) struct Job<'a> {
     pub(super) start: CommitId,
     /// The commit of the base branch that the leg's work stands on.
     pub(super) base: CommitId,
+    /// The forge that the work goes to, whose base branch counts beside that of the user's repository.
+    pub(super) upstream: Option<Rc<Upstream>>,
 }
 
 impl Job<'_> {
@@ -91,7 +95,8 @@ pub(super) fn stage(
     let start = task.start_of(entry, &definition.workflow);
     let start = start.parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
     let base = task.base().parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
-    let mut job = Job { task, definition, entry, stage, source, start, base };
+    let mut job = Job { task, definition, entry, stage, source, start, base, upstream: None };
+    job.upstream = Upstream::of(desk, &job);
 
     guard::remember(desk, &job);
     guard::clean_lost(desk, task);

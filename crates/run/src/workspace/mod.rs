@@ -49,6 +49,7 @@ mod setup;
 mod snapshot;
 mod squash;
 mod state;
+mod upstream;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

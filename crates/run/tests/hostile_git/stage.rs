@@ -292,6 +292,11 @@ fn send(stage: &Stage, workspace: &Locked, source: &Source, commit: &CommitId) {
     for _ in 0..2 {
         assert_eq!(workspace.send(&way, BRANCH, commit, &[]).unwrap(), Sent::There);
     }
+    for (branch, found) in [(BRANCH, Some(commit.clone())), ("nowhere", None)] {
+        assert_eq!(workspace.fetch_base(source, &way, branch, commit).unwrap(), found);
+        assert_eq!(source.seen(&git, branch).unwrap(), found);
+    }
+    assert!(source.contains(&git, commit, commit).unwrap());
 }
 
 /// A mirror of the user's repository, and where a branch of it stands. No agent has a say in either.

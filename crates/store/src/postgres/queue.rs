@@ -11,10 +11,15 @@ use crate::tables::Touched;
 
 impl<C: GenericClient> Queues for Rows<'_, C> {
     fn enter(&mut self, queue: &QueueRow, hold: Hold, candidate: &str) -> Result<()> {
+        let place = self.one(
+            "select place from merges where task = $1 and project_path = $2 and branch = $3 and settled is null",
+            &[&key(hold.leg.task), &queue.project, &queue.branch],
+            |row| row.get::<_, i64>(0),
+        )?;
         self.leave(key(hold.leg.task))?;
         self.execute(
-            "insert into merges (task, project_path, branch, leg, fence, candidate)
-             values ($1, $2, $3, $4, $5, $6)",
+            "insert into merges (task, project_path, branch, leg, fence, candidate, place)
+             values ($1, $2, $3, $4, $5, $6, $7)",
             &[
                 &key(hold.leg.task),
                 &queue.project,
@@ -22,6 +27,7 @@ impl<C: GenericClient> Queues for Rows<'_, C> {
                 &i64::from(hold.leg.number),
                 &hold.fence.0,
                 &candidate,
+                &place.unwrap_or(hold.fence.0),
             ],
         )?;
         Ok(())
@@ -31,7 +37,10 @@ impl<C: GenericClient> Queues for Rows<'_, C> {
         self.all(
             "select merges.task, merges.leg, candidate, planned, settled from merges
              join legs on legs.task = merges.task and legs.number = merges.leg and legs.fence = merges.fence
-             where project_path = $1 and branch = $2 and legs.state = 'running' order by merges.fence",
+             where project_path = $1 and branch = $2 and (legs.state = 'running' or (legs.state = 'held' and exists
+                (select 1 from legs again where again.task = merges.task and again.number = merges.leg + 1
+                    and again.state = 'ready' and not again.cancel)))
+             order by place",
             &[&queue.project, &queue.branch],
             entry,
         )
@@ -85,6 +94,16 @@ impl<C: GenericClient> Queues for Rows<'_, C> {
             &[&task, &queue.project, &queue.branch, &settled],
         )?;
         Ok(())
+    }
+
+    fn wake(&mut self, task: i64) -> Result<Touched> {
+        let woken = self.execute(
+            "update legs set not_before = 0 where task = $1 and state = 'ready' and not_before > 0 and exists
+                (select 1 from merges join legs held on held.task = merges.task and held.number = merges.leg
+                    where merges.task = $1 and held.state = 'held' and legs.number = merges.leg + 1)",
+            &[&task],
+        )?;
+        Ok(woken)
     }
 
     fn leave(&mut self, task: i64) -> Result<()> {

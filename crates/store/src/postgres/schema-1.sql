@@ -146,12 +146,13 @@ create table merges (
     branch text not null,
     leg bigint not null,
     fence bigint not null,
+    place bigint not null,
     candidate text not null,
     planned text,
     settled text,
     foreign key (task, leg) references legs (task, number)
 );
-create index merges_by_queue on merges (project_path, branch, fence);
+create index merges_by_queue on merges (project_path, branch, place);
 
 create table queue_heads (
     project_path text not null,

@@ -11,17 +11,23 @@ use crate::tables::Touched;
 
 impl Queues for Rows<'_> {
     fn enter(&mut self, queue: &QueueRow, hold: Hold, candidate: &str) -> Result<()> {
+        let place = self.one(
+            "select place from merges where task = ?1 and project_path = ?2 and branch = ?3 and settled is null",
+            params![key(hold.leg.task), queue.project, queue.branch],
+            |row| row.get::<_, i64>(0),
+        )?;
         self.leave(key(hold.leg.task))?;
         self.execute(
-            "insert into merges (task, project_path, branch, leg, fence, candidate)
-             values (?1, ?2, ?3, ?4, ?5, ?6)",
+            "insert into merges (task, project_path, branch, leg, fence, candidate, place)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![
                 key(hold.leg.task),
                 queue.project,
                 queue.branch,
                 i64::from(hold.leg.number),
                 hold.fence.0,
-                candidate
+                candidate,
+                place.unwrap_or(hold.fence.0)
             ],
         )?;
         Ok(())
@@ -31,7 +37,10 @@ impl Queues for Rows<'_> {
         self.all(
             "select merges.task, merges.leg, candidate, planned, settled from merges
              join legs on legs.task = merges.task and legs.number = merges.leg and legs.fence = merges.fence
-             where project_path = ?1 and branch = ?2 and legs.state = 'running' order by merges.fence",
+             where project_path = ?1 and branch = ?2 and (legs.state = 'running' or (legs.state = 'held' and exists
+                (select 1 from legs again where again.task = merges.task and again.number = merges.leg + 1
+                    and again.state = 'ready' and again.cancel = 0)))
+             order by place",
             params![queue.project, queue.branch],
             entry,
         )
@@ -89,6 +98,16 @@ impl Queues for Rows<'_> {
             params![task, queue.project, queue.branch, settled],
         )?;
         Ok(())
+    }
+
+    fn wake(&mut self, task: i64) -> Result<Touched> {
+        let woken = self.execute(
+            "update legs set not_before = 0 where task = ?1 and state = 'ready' and not_before > 0 and exists
+                (select 1 from merges join legs held on held.task = merges.task and held.number = merges.leg
+                    where merges.task = ?1 and held.state = 'held' and legs.number = merges.leg + 1)",
+            params![task],
+        )?;
+        Ok(woken)
     }
 
     fn leave(&mut self, task: i64) -> Result<()> {

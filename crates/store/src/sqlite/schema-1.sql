@@ -148,12 +148,13 @@ create table merges (
     branch text not null,
     leg integer not null,
     fence integer not null,
+    place integer not null,
     candidate text not null,
     planned text,
     settled text,
     foreign key (task, leg) references legs (task, number)
 ) strict;
-create index merges_by_queue on merges (project_path, branch, fence);
+create index merges_by_queue on merges (project_path, branch, place);
 
 create table queue_heads (
     project_path text not null,

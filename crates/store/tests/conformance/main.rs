@@ -77,7 +77,9 @@ suite! {
     queues:
         one_leg_leads_and_the_others_wait_until_it_ends,
         a_head_that_was_lost_can_write_no_more_and_what_it_planned_is_known,
-        what_is_settled_is_found_by_its_task_until_it_leaves;
+        what_is_settled_is_found_by_its_task_until_it_leaves,
+        a_leg_that_was_handed_back_keeps_its_place_and_comes_again_when_the_queue_moves,
+        whoever_is_settled_while_away_comes_again_and_who_waits_for_something_else_does_not;
     events:
         replaying_a_tasks_events_gives_the_task,
         events_are_read_in_order_from_any_place,

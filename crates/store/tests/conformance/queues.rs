@@ -1,8 +1,11 @@
 //! Merge queues: who leads, who waits, and what is left when a head dies.
 
 use acquit_core::delivery::queue::{Candidate, Entry, Place as Rank, Queue, Settled};
-use acquit_core::ids::TaskId;
+use acquit_core::failure::kind;
+use acquit_core::ids::{Name, TaskId};
+use acquit_core::leg::Ending;
 use acquit_core::store::{Claim, Error, Store};
+use acquit_core::time::Span;
 
 use crate::fixture::{Place, claim, create, end, lose, passed};
 
@@ -23,6 +26,18 @@ fn legs<const N: usize>(store: &mut dyn Store) -> [Claim; N] {
 
 fn tasks(store: &mut dyn Store, branch: &str) -> Vec<TaskId> {
     store.queue(&queue(branch)).unwrap().iter().map(Entry::task).collect()
+}
+
+/// As a leg ends whose turn is not soon.
+fn held() -> Ending {
+    // A kind for which the workflow of these tests has a budget.
+    let (kind, wait) = (Name::literal(kind::LIMIT), Span::mins(5));
+    Ending::Held { kind, wait, reason: "others come first".to_owned() }
+}
+
+fn is_delayed(store: &mut dyn Store, task: TaskId) -> bool {
+    let now = store.now().unwrap();
+    store.legs(task).unwrap().last().is_some_and(|leg| leg.not_before > now)
 }
 
 pub fn one_leg_leads_and_the_others_wait_until_it_ends(place: &Place) {
@@ -88,4 +103,45 @@ pub fn what_is_settled_is_found_by_its_task_until_it_leaves(place: &Place) {
     store.enter_queue(other.hold, &main, &candidate('3')).unwrap();
     let again = store.queued(other.leg.id.task).unwrap().unwrap();
     assert_eq!((again.candidate, again.settled), (candidate('3'), None), "entering anew is a new beginning");
+}
+
+pub fn a_leg_that_was_handed_back_keeps_its_place_and_comes_again_when_the_queue_moves(place: &Place) {
+    let mut store = place.open();
+    let store = store.as_mut();
+    let [head, away, last] = legs(store);
+    let main = queue("main");
+    for (leg, digit) in [(&head, '1'), (&away, '2'), (&last, '3')] {
+        store.enter_queue(leg.hold, &main, &candidate(digit)).unwrap();
+    }
+    store.lead_queue(head.hold, &main).unwrap();
+    end(store, &away, held()).unwrap();
+    let task = away.leg.id.task;
+    assert!(is_delayed(store, task), "it waits as a row");
+    assert_eq!(tasks(store, "main"), [head.leg.id.task, task, last.leg.id.task], "and is still in the queue");
+    let merged = Settled::Merged { commit: "e".repeat(40) };
+    store.settle_merges(head.hold, &main, &[(head.leg.id.task, merged)]).unwrap();
+    assert!(!is_delayed(store, task), "the first of those who wait comes again");
+
+    let again = claim(store);
+    assert_eq!(again.leg.id.task, task);
+    store.enter_queue(again.hold, &main, &candidate('4')).unwrap();
+    end(store, &head, passed()).unwrap();
+    assert_eq!(tasks(store, "main"), [task, last.leg.id.task], "where it stood before");
+}
+
+pub fn whoever_is_settled_while_away_comes_again_and_who_waits_for_something_else_does_not(place: &Place) {
+    let mut store = place.open();
+    let store = store.as_mut();
+    let [head, away, elsewhere] = legs(store);
+    let main = queue("main");
+    for (leg, digit) in [(&head, '1'), (&away, '2')] {
+        store.enter_queue(leg.hold, &main, &candidate(digit)).unwrap();
+    }
+    store.lead_queue(head.hold, &main).unwrap();
+    end(store, &away, held()).unwrap();
+    end(store, &elsewhere, held()).unwrap();
+    store.settle_merges(head.hold, &main, &[(away.leg.id.task, Settled::Conflict)]).unwrap();
+    assert!(!is_delayed(store, away.leg.id.task));
+    assert!(is_delayed(store, elsewhere.leg.id.task), "it is in no queue");
+    assert_eq!(store.queued(away.leg.id.task).unwrap().unwrap().settled, Some(Settled::Conflict));
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::graphql::{self, Asked};
+use super::merge::{Against, Shape, against, merge};
 use super::state::{Call, Pull, Remark, State};
 use super::{Reply, lock, page};
 
@@ -80,15 +81,18 @@ fn ended(call: &Call<'_>, state: &State, sha: &str) -> Vec<String> {
 }
 
 fn list(call: &Call<'_>, state: &State, project: &str) -> Reply {
-    let open = call.query("state").is_none_or(|wanted| wanted == "open");
+    let wanted = call.query("state").unwrap_or_else(|| "open".to_owned());
+    let state_fits = |pull: &Pull| match wanted.as_str() {
+        "open" => pull.state == "open",
+        "closed" => pull.state != "open",
+        _ => true,
+    };
     let head = call.query("head");
     let fits = |pull: &&Pull| {
         let label = format!("{}:{}", pull.source.split('/').next().unwrap_or_default(), pull.head);
-        pull.project == project
-            && (!open || pull.state == "open")
-            && head.as_ref().is_none_or(|wanted| *wanted == label)
+        pull.project == project && state_fits(pull) && head.as_ref().is_none_or(|wanted| *wanted == label)
     };
-    page(call, state.pulls.iter().filter(fits).map(|pull| shown(call, pull)).collect())
+    page(call, state.pulls.iter().filter(fits).map(|pull| shown(call, state, pull)).collect())
 }
 
 fn invalid(field: &str) -> Reply {
@@ -145,9 +149,42 @@ fn create(call: &Call<'_>, state: &mut State, project: &str) -> Reply {
         draft: call.body["draft"] == true,
         ..Pull::default()
     };
-    let reply = Reply::new(201, shown(call, &pull));
+    let reply = Reply::new(201, shown(call, state, &pull));
     state.pulls.push(pull);
     reply
+}
+
+/// Merges one, or says with GitHub's own words why not.
+fn merge_one(call: &Call<'_>, state: &mut State, project: &str, number: u64) -> Reply {
+    let Some(mut pull) = state.pull(project, number).cloned() else {
+        return Reply::message(404, "Not Found");
+    };
+    let sha = call.text("sha");
+    if let Some(against) = against(call, state, &pull, sha.as_deref()) {
+        return match against {
+            Against::NotOpen | Against::Conflict => Reply::message(405, "Pull Request is not mergeable"),
+            Against::Head => Reply::message(409, "Head branch was modified. Review and try the merge again."),
+            Against::Draft => Reply::message(405, "Pull Request is still a draft"),
+            Against::Review => {
+                Reply::message(405, "At least 1 approving review is required by reviewers with write access.")
+            }
+            Against::Checks => Reply::message(405, "Required status check \"ci\" is expected."),
+        };
+    }
+    let message = format!(
+        "{}\n\n{}",
+        call.text("commit_title").unwrap_or_default(),
+        call.text("commit_message").unwrap_or_default()
+    );
+    let shape = match call.text("merge_method").as_deref() {
+        Some("squash" | "rebase") => Shape::Squashed,
+        _ => Shape::Joined,
+    };
+    let commit = merge(call, &mut pull, shape, message.trim());
+    if let Some(known) = state.pull(project, number) {
+        *known = pull;
+    }
+    Reply::new(200, json!({ "sha": commit, "merged": true, "message": "Pull Request successfully merged" }))
 }
 
 fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &str, rest: &[&str]) -> Reply {
@@ -155,6 +192,9 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
         call.texts("reviewers").into_iter().filter(|name| state.user_id(name).is_some()).collect();
     let assignees: Vec<String> =
         call.texts("assignees").into_iter().filter(|name| state.user_id(name).is_some()).collect();
+    if let ("PUT", ["merge"]) = (method, rest) {
+        return merge_one(call, state, project, number);
+    }
     let Some(pull) = state.pull(project, number) else { return Reply::message(404, "Not Found") };
     match (method, rest) {
         ("PATCH", []) => {
@@ -180,7 +220,8 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
         ("POST", ["assignees"]) => {
             // Whom it does not know it leaves out without a word.
             pull.assignees.extend(assignees);
-            return Reply::new(201, shown(call, pull));
+            let pull = pull.clone();
+            return Reply::new(201, shown(call, state, &pull));
         }
         ("POST", ["requested_reviewers"]) => {
             let wanted = call.texts("reviewers");
@@ -194,7 +235,8 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
             }
             let teams = call.texts("team_reviewers").into_iter().map(|team| format!("team:{team}"));
             pull.reviewers.extend(known.into_iter().chain(teams));
-            return Reply::new(201, shown(call, pull));
+            let pull = pull.clone();
+            return Reply::new(201, shown(call, state, &pull));
         }
         ("GET", ["comments"]) => {
             let of_lines = pull.remarks.iter().filter(|one| one.place.is_some());
@@ -229,7 +271,8 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
         ("GET", []) => {}
         _ => return Reply::message(404, "Not Found"),
     }
-    Reply::new(200, shown(call, pull))
+    let pull = pull.clone();
+    Reply::new(200, shown(call, state, &pull))
 }
 
 fn comment(call: &Call<'_>, pull: &Pull, remark: &Remark) -> Value {
@@ -326,7 +369,15 @@ fn labels(pull: &Pull) -> Value {
     Value::Array(pull.labels.iter().map(|label| json!({ "name": label })).collect())
 }
 
-fn shown(call: &Call<'_>, pull: &Pull) -> Value {
+fn shown(call: &Call<'_>, state: &State, pull: &Pull) -> Value {
+    let head = pull.merged_head.clone().or_else(|| call.shared.commit(&pull.source, &pull.head));
+    let mergeable = match against(call, state, pull, None) {
+        None => "clean",
+        Some(Against::Conflict) => "dirty",
+        Some(Against::Draft) => "draft",
+        Some(Against::Review | Against::Checks) => "blocked",
+        Some(Against::NotOpen | Against::Head) => "unknown",
+    };
     let url = format!("{}/{}/pull/{}", call.shared.public(), pull.project, pull.number);
     json!({
         "number": pull.number,
@@ -338,7 +389,10 @@ fn shown(call: &Call<'_>, pull: &Pull) -> Value {
         "merged_at": (pull.state == "merged").then_some("2026-01-01T00:00:00Z"),
         "draft": pull.draft,
         "labels": labels(pull),
-        "head": { "ref": pull.head, "sha": call.shared.commit(&pull.source, &pull.head) },
+        "head": { "ref": pull.head, "sha": head },
+        "merged": pull.state == "merged",
+        "merge_commit_sha": pull.merged_as,
+        "mergeable_state": mergeable,
         "base": { "ref": pull.base },
         "auto_merge": pull.auto_merge.as_ref().map(|_| json!({ "merge_method": "squash" })),
         "user": { "login": pull.author },

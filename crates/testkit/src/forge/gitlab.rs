@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::merge::{Against, Shape, against, merge};
 use super::state::{Call, Pull, Remark, State};
 use super::{Reply, page};
 
@@ -97,10 +98,15 @@ pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
         ("GET", []) => Reply::new(200, json!({ "id": id, "path_with_namespace": project })),
         ("GET", ["merge_requests"]) => {
             let branch = call.query("source_branch");
-            let open = call.query("state").is_none_or(|state| state == "opened");
+            let wanted = call.query("state").unwrap_or_else(|| "opened".to_owned());
+            let state_fits = |pull: &Pull| match wanted.as_str() {
+                "opened" => pull.state == "open",
+                "all" => true,
+                other => pull.state == other,
+            };
             let fits = |pull: &&Pull| {
                 pull.project == project
-                    && (!open || pull.state == "open")
+                    && state_fits(pull)
                     && branch.as_ref().is_none_or(|branch| *branch == pull.head)
             };
             let found: Vec<Value> =
@@ -209,6 +215,9 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
         .flat_map(|pull| &pull.remarks)
         .filter_map(|remark| Some((remark.author.clone(), state.user_id(&remark.author)?)))
         .collect();
+    if let ("PUT", ["merge"]) = (method, rest) {
+        return merge_one(call, state, project, number);
+    }
     let Some(pull) = state.pull(project, number) else { return Reply::message(404, "404 Not found") };
     match (method, rest) {
         ("GET", []) => {}
@@ -233,18 +242,6 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
             }
             if !reviewers.is_empty() {
                 pull.reviewers = reviewers;
-            }
-        }
-        ("PUT", ["merge"]) => {
-            let head = call.shared.commit(&pull.source, &pull.head);
-            if call.text("sha").is_some_and(|sha| Some(sha) != head) {
-                return Reply::message(409, "SHA does not match HEAD of source branch");
-            }
-            // As older versions do: without a pipeline that runs, it is merged at once.
-            if pull.pipeline.as_deref() == Some("running") && call.body["auto_merge"] == true {
-                pull.auto_merge = head;
-            } else {
-                pull.state = "merged".to_owned();
             }
         }
         ("GET", ["discussions"]) => {
@@ -275,6 +272,40 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
     Reply::new(200, shown(call, state, &pull))
 }
 
+/// Merges one, or says in GitLab's way why not.
+fn merge_one(call: &Call<'_>, state: &mut State, project: &str, number: u64) -> Reply {
+    let Some(mut pull) = state.pull(project, number).cloned() else {
+        return Reply::message(404, "404 Not found");
+    };
+    let sha = call.text("sha");
+    let stands = against(call, state, &pull, sha.as_deref());
+    // As older versions do: without a pipeline that runs, it is merged at once.
+    let waits = pull.pipeline.as_deref() == Some("running") && call.body["auto_merge"] == true;
+    match stands {
+        Some(Against::Head) => return Reply::message(409, "SHA does not match HEAD of source branch"),
+        None | Some(Against::Checks) if waits => pull.auto_merge = sha,
+        Some(Against::Conflict) => return Reply::message(422, "Branch cannot be merged"),
+        Some(Against::NotOpen | Against::Draft | Against::Review | Against::Checks) => {
+            return Reply::message(405, "405 Method Not Allowed");
+        }
+        None => {
+            let squash = call.body["squash"] == true;
+            let (shape, key) = if squash {
+                (Shape::Squashed, "squash_commit_message")
+            } else {
+                (Shape::Joined, "merge_commit_message")
+            };
+            let message = call.text(key).unwrap_or_else(|| format!("Merge branch '{}'", pull.head));
+            merge(call, &mut pull, shape, message.trim());
+        }
+    }
+    let reply = Reply::new(200, shown(call, state, &pull));
+    if let Some(known) = state.pull(project, number) {
+        *known = pull;
+    }
+    reply
+}
+
 /// A thread with its notes.
 fn discussion(pull: &Pull, id: u64, authors: &[(String, u64)]) -> Value {
     let notes: Vec<Value> = pull
@@ -298,7 +329,15 @@ fn discussion(pull: &Pull, id: u64, authors: &[(String, u64)]) -> Value {
 }
 
 fn shown(call: &Call<'_>, state: &State, pull: &Pull) -> Value {
-    let head = call.shared.commit(&pull.source, &pull.head);
+    let head = pull.merged_head.clone().or_else(|| call.shared.commit(&pull.source, &pull.head));
+    let status = match against(call, state, pull, None) {
+        None => "mergeable",
+        Some(Against::Conflict) => "conflict",
+        Some(Against::Draft) => "draft_status",
+        Some(Against::Review) => "not_approved",
+        Some(Against::Checks) => "ci_must_pass",
+        Some(Against::NotOpen | Against::Head) => "not_open",
+    };
     json!({
         "iid": pull.number,
         "id": 1_000 + pull.number,
@@ -314,6 +353,8 @@ fn shown(call: &Call<'_>, state: &State, pull: &Pull) -> Value {
         "labels": pull.labels,
         "sha": head,
         "squash": pull.squash,
+        "detailed_merge_status": status,
+        "merge_commit_sha": pull.merged_as,
         "merge_when_pipeline_succeeds": pull.auto_merge.is_some(),
         "head_pipeline": pull.pipeline.as_ref().map(|status| {
             json!({ "id": 7, "project_id": state.project_id(&pull.source), "status": status, "sha": head })

@@ -9,6 +9,7 @@ mod backend;
 mod github;
 mod gitlab;
 pub mod graphql;
+mod merge;
 mod state;
 
 #[cfg(test)]
@@ -23,6 +24,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+pub use merge::Rule;
 pub use state::{Pull, Remark};
 
 use crate::model::http::{self, Raw};
@@ -234,9 +236,15 @@ impl Forge {
         std::fs::set_permissions(&hook, mode).expect("a hook");
     }
 
-    /// Lets the next call that has this method and this in its path go wrong. Said twice, the next two do.
+    /// Lets the next call that has this method and this in its path go wrong. Said twice, the next two do. The method `GIT` is
+    /// whatever git asks for, which can fail before anything has happened.
     pub fn fail(&self, method: &str, path: &str, fault: Fault) {
         lock(&self.shared.faults).push((method.to_owned(), path.to_owned(), fault));
+    }
+
+    /// Makes a project demand something of requests before they are merged.
+    pub fn require(&self, project: &str, rule: Rule) {
+        lock(&self.shared.state).rules.push((project.to_owned(), rule));
     }
 
     /// Does this while a push waits for its answer.
@@ -310,6 +318,10 @@ impl Shared {
         let _ = stream.set_write_timeout(Some(PATIENCE));
         let Ok(raw) = http::read(stream) else { return };
         if !raw.path.starts_with("/api/") {
+            if let Some(Fault::Before(status)) = self.fault("GIT", &raw.path) {
+                let _ = http::whole(stream, status, &[], &Value::Null);
+                return;
+            }
             if let Some(Fault::Moved(status)) = self.fault(&raw.method, &raw.path) {
                 let to = ("location".to_owned(), format!("http://elsewhere.invalid{}", raw.path));
                 let _ = http::whole(stream, status, &[to], &Value::Null);

@@ -40,6 +40,12 @@ pub struct Pull {
     pub auto_merge: Option<String>,
     /// The state of the checks or of the pipeline of its head, if there is one.
     pub pipeline: Option<String>,
+    /// Whether somebody has approved it.
+    pub approved: bool,
+    /// The commit that its branch was at when it was merged.
+    pub merged_head: Option<String>,
+    /// What it is in the base branch since then.
+    pub merged_as: Option<String>,
     /// What people said about it.
     pub remarks: Vec<Remark>,
 }
@@ -76,6 +82,7 @@ pub(super) struct State {
     users: Vec<String>,
     pub(super) tokens: Vec<(String, String, Rights)>,
     pub(super) pulls: Vec<Pull>,
+    pub(super) rules: Vec<(String, super::Rule)>,
 }
 
 impl State {

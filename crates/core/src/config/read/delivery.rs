@@ -1,7 +1,7 @@
 //! The parts of the configuration that are about delivery: `[commit]` and `[merge]`.
 
 use super::super::toml::{Table, quoted};
-use super::super::{Commit, CommitStyle, Merge, Sign};
+use super::super::{By, Commit, CommitStyle, Merge, Method, Sign};
 use crate::delivery::message::VARIABLES;
 use crate::template;
 
@@ -54,8 +54,10 @@ pub(super) fn commit(mut table: Table<'_, '_>, usual: Commit) -> Commit {
 /// Reads `[merge]`.
 pub(super) fn merge(mut table: Table<'_, '_>, usual: Merge) -> Merge {
     let batch = table.positive("batch", Merge::MOST).unwrap_or(usual.batch);
+    let method = table.word("method", &Method::ALL).map_or(usual.method, |method| method.value);
+    let by = table.word("by", &By::ALL).map_or(usual.by, |by| by.value);
     table.finish();
-    Merge { batch }
+    Merge { batch, method, by }
 }
 
 /// `Name <address>` in one line.

@@ -49,7 +49,7 @@ pub(super) fn forge(mut table: Table<'_, '_>, usual: Forge, known: &[&str]) -> F
         host: host.or(usual.host),
         api: api.or(usual.api),
         project: project.or(usual.project),
-        remote: remote.unwrap_or(usual.remote),
+        remote: remote.or(usual.remote),
         push_remote: push_remote.or(usual.push_remote),
         token: token.or(usual.token),
         ca: ca.or(usual.ca),

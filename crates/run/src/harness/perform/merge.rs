@@ -1,22 +1,26 @@
-//! Bringing the task's work into its base branch, in turn with others.
+//! Bringing the task's work into its base branch, in turn with others: by the forge of the repository ([`by_forge`]), or where there is
+//! none into the branch of the user's repository.
 //!
 //! The leg delivers its commit to the task's branch, enters it into the queue of the base branch and waits. If it is the queue's
 //! head it merges, for itself and for those who wait ([`crate::merge`]); else it finds out what the head made of it.
 
 use std::time::{Duration, Instant};
 
+use acquit_core::artifact::Artifact;
+use acquit_core::config::By;
 use acquit_core::delivery::queue::{Candidate, Place, Queue, Settled};
 use acquit_core::event::Level;
 use acquit_core::failure::{Failure, kind};
 use acquit_core::ids::Name;
-use acquit_core::leg::Ending;
+use acquit_core::leg::{Ending, Purpose};
 use acquit_core::outcome;
 use acquit_core::store::Pulse;
 use acquit_core::time::Span;
 use acquit_core::workflow::Commits;
 
-use super::squash;
+use super::{by_forge, squash};
 use crate::fault;
+use crate::forge;
 use crate::git::{CommitId, Signing};
 use crate::harness::desk::Desk;
 use crate::harness::work::{Done, Job, Proof, by_harness};
@@ -26,12 +30,13 @@ use crate::supervise;
 use crate::workspace::{Locked, Workspace, remove_folder};
 
 /// How long a leg looks at the queue before it looks again; whoever settles something lets it know before.
-const LOOK: Duration = Duration::from_millis(200);
+pub(super) const LOOK: Duration = Duration::from_millis(200);
 /// How often those who wait look for a head that died.
-const BURY: Duration = Duration::from_secs(2);
-/// How long a leg waits for its turn before it lets its process go and comes back.
-const PATIENCE: Duration = Duration::from_hours(2);
-/// How long it stays away then.
+pub(super) const BURY: Duration = Duration::from_secs(2);
+/// How long a leg waits for its turn before it lets its process go. Its candidate stays in the queue, and the store lets it come again
+/// when that moves; coming again costs about a second, so nobody waits for much longer.
+pub(super) const PATIENCE: Duration = Duration::from_secs(15);
+/// When it comes again at the latest: a head that died wakes nobody.
 const AWAY: Span = Span::mins(1);
 /// So often a candidate is brought onto the branch anew because it did not fit onto those before it in the queue.
 const ROUNDS: u32 = 20;
@@ -48,6 +53,14 @@ pub(super) fn merge(
         return Err(Trouble::failed(kind::HARNESS, words.to_owned()));
     };
     let queue = Queue { project: job.task.seed.project.path.clone(), branch };
+    if job.definition.config.merge.by == By::Forge && job.entry.purpose != Purpose::Merge {
+        if let Some(upstream) = job.upstream.clone() {
+            return by_forge::merge(desk, job, commits, workspace, &upstream, &queue);
+        }
+        // No forge is one thing, settings that name none are another.
+        forge::of(desk.world, &job.definition.config.forge, &job.source)
+            .map_err(|error| Trouble::failed(kind::DELIVERY, format!("failed to {error}")))?;
+    }
     if let Some(done) = found(desk, job, &queue, workspace)? {
         return Ok(done);
     }
@@ -97,7 +110,13 @@ fn found(
         Some(Settled::Merged { commit }) => Some(commit.as_str()),
         Some(Settled::Conflict | Settled::Rejected { .. }) | None => None,
     };
-    for commit in [settled, entry.planned.as_deref()].into_iter().flatten() {
+    // What the task has recorded was merged before the work that is to be merged now.
+    let recorded = |commit: &&str| {
+        let is = |artifact: &Artifact| matches!(artifact, Artifact::Merged { commit: known, .. } if known == commit);
+        job.task.artifacts.iter().any(is)
+    };
+    for commit in [settled, entry.planned.as_deref()].into_iter().flatten().filter(|commit| !recorded(commit))
+    {
         let Ok(id) = commit.parse::<CommitId>() else { continue };
         if workspace.contains(&now, &id)? {
             return merged(desk, job, queue, commit, Some(&entry.candidate), workspace).map(Some);
@@ -133,13 +152,7 @@ fn turn(
             continue;
         }
         if began.elapsed() > PATIENCE {
-            desk.store.leave_queue(desk.hold, queue)?;
-            let reason = format!("the queue of {} is long", queue.branch);
-            return Err(Trouble::Leg(Ending::Held {
-                kind: Name::literal(kind::CONFLICT),
-                wait: AWAY,
-                reason,
-            }));
+            return Err(handed_back(queue));
         }
         if looked.elapsed() > BURY {
             looked = Instant::now();
@@ -148,6 +161,12 @@ fn turn(
         }
         desk.store.wait(LOOK)?;
     }
+}
+
+/// The end of a leg whose turn is not soon. Its candidate stays in the queue.
+pub(super) fn handed_back(queue: &Queue) -> Trouble {
+    let reason = format!("others are merged into {} before it", queue.branch);
+    Trouble::Leg(Ending::Held { kind: Name::literal(kind::QUEUE), wait: AWAY, reason })
 }
 
 /// Leads the queue once: settles what waits now and can be tested together with the own candidate.
@@ -225,10 +244,7 @@ fn merged(
     }
     let job = &job;
     let mut moved = squash::moved(job, id, Proof::Given);
-    moved.artifacts.push(acquit_core::artifact::Artifact::Merged {
-        branch: queue.branch.clone(),
-        commit: commit.to_owned(),
-    });
+    moved.artifacts.push(Artifact::Merged { branch: queue.branch.clone(), commit: commit.to_owned() });
     Ok(Done { moved: Some(moved), ..by_harness(outcome::DONE) })
 }
 

@@ -7,7 +7,9 @@ use super::desk::Desk;
 use super::work::{Done, Job};
 use crate::workspace::Locked;
 
+mod by_forge;
 mod merge;
+mod outgoing;
 mod publish;
 mod setup;
 mod squash;

@@ -4,7 +4,6 @@
 //! everything again, which finds what is there and changes only the rest. What only a person can mend is asked of a
 //! person at once. Without a forge the work ends on the local branch, and a notice says why.
 
-use std::path::Path;
 use std::time::Duration;
 
 use acquit_core::artifact::{Artifact, Requested};
@@ -18,17 +17,20 @@ use acquit_core::gate::Verdict;
 use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
 use acquit_core::outcome;
-use acquit_core::store::Pulse;
 use acquit_core::template::Template;
 use acquit_core::workflow::Commits;
 
 use super::super::desk::Desk;
 use super::super::work::{Done, Job, Moved, Proof, by_harness};
-use super::super::{Trouble, guard, span};
+use super::super::{Trouble, span};
+use super::outgoing::{
+    Delivered, Destination, ROUNDS, Stands, UNNAMED, beat, destination, overtaken, push, squashed, stand,
+    unnamed,
+};
 use crate::forge::publish::{Invite, Made, Publication, Published, Turn, publish};
 use crate::forge::{self, Located, Place, Readiness, Standing, Token, Transport, Wanted};
-use crate::git::{self, Access, CommitId, PushWay};
-use crate::workspace::{Locked, Sent};
+use crate::git::{self, CommitId};
+use crate::workspace::Locked;
 
 /// How long after a first time that the forge was away; doubled with every further one.
 const FIRST: Duration = Duration::from_secs(2);
@@ -38,10 +40,10 @@ const LONGEST: Duration = Duration::from_mins(10);
 const SLACK: Duration = Duration::from_secs(1);
 /// How many events are read at once while looking for verdicts.
 const PAGE: u32 = 500;
-/// So many commits are remembered as pushed by the task.
-const PUSHED: usize = 50;
 
 /// Delivers the work as a request.
+///
+/// What is pushed was proven on what the base branch is at the forge: if that moved while the gates ran, they run again.
 pub(super) fn perform(
     desk: &mut Desk<'_>,
     job: &Job<'_>,
@@ -49,53 +51,103 @@ pub(super) fn perform(
     commits: Commits,
     workspace: &Locked,
 ) -> Result<Done, Trouble> {
-    let forge = &job.definition.config.forge;
-    let settings = settings.over(&forge.request);
+    let settings = settings.over(&job.definition.config.forge.request);
+    let Some(upstream) = job.upstream.clone() else {
+        return locally(desk, job, &settings, commits, workspace);
+    };
+    let Some(to) = destination(desk, job, &upstream)? else {
+        return match squashed(desk, job, commits, workspace)? {
+            (_, Delivered::Not(rejected)) => Ok(*rejected),
+            (job, Delivered::As(commit, branch)) => {
+                lacking(desk, &job, &settings, no_token(&upstream.place), commit, *branch)
+            }
+        };
+    };
+    let known = known(desk, job, &to)?;
+    for _ in 0..ROUNDS {
+        match stand(desk, job, &to, commits, workspace)? {
+            Stands::Proven { job, commit, branch } => {
+                let moved = push(desk, &job, workspace, &to, &commit)?;
+                beat(desk)?;
+                return request(desk, &job, &settings, &to, *branch, known, moved.as_ref());
+            }
+            Stands::Rejected(done) => return Ok(*done),
+            Stands::Stale => {}
+        }
+    }
+    Err(overtaken(job))
+}
+
+/// The task's request, if it has one that is open. One that people closed is theirs to open again.
+pub(super) fn known<'j>(
+    desk: &Desk<'_>,
+    job: &Job<'j>,
+    to: &Destination<'_>,
+) -> Result<Option<&'j Requested>, Trouble> {
+    let Some(known) = job.task.request().filter(|request| request.project == to.place.project) else {
+        return Ok(None);
+    };
+    let failed = |error| trouble(desk, job, to.place, Some(to.token), error);
+    let settings = &job.definition.config.forge;
+    let way = forge::open(desk.world, settings, to.place, Some(to.token), &to.upstream.ca).map_err(failed)?;
+    match way.standing(known.number).map_err(failed)? {
+        Standing::Open => Ok(Some(known)),
+        // What comes after it needs a request of its own.
+        Standing::Merged => Ok(None),
+        Standing::Closed => Err(Trouble::failed(kind::DELIVERY, closed(&known.url))),
+    }
+}
+
+/// Without a forge the work ends on its branch.
+fn locally(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    settings: &Publishing,
+    commits: Commits,
+    workspace: &Locked,
+) -> Result<Done, Trouble> {
     let (job, delivered) = squashed(desk, job, commits, workspace)?;
-    let job = &job;
     let (commit, branch) = match delivered {
         Delivered::As(commit, branch) => (commit, *branch),
         Delivered::Not(rejected) => return Ok(*rejected),
     };
-    let place = match forge::of(desk.world, forge, &job.source)
-        .map_err(|error| Trouble::failed(kind::DELIVERY, format!("failed to {error}")))?
-    {
-        Located::At(place) => *place,
-        Located::Nowhere(why) => return Ok(on_branch(desk, job, Level::Info, &why, commit, branch)),
-    };
-    let lacking = |desk: &mut Desk<'_>, what: String| match settings.otherwise.unwrap_or(Otherwise::Ask) {
-        Otherwise::Ask => Err(Trouble::failed(kind::DELIVERY, what)),
-        Otherwise::Branch => Ok(on_branch(desk, job, Level::Warning, &what, commit.clone(), branch.clone())),
-    };
-    let Some(base) = &job.task.seed.base.branch else {
-        let words = "the task began at a commit and not at a branch, so there is nothing to merge its work into; \
-                     set `base` in acquit.toml, or take the branch from your repository";
-        return lacking(desk, words.to_owned());
-    };
-    let token = forge::token::find(desk.world, &job.definition.config, &place)
-        .map_err(|error| trouble(desk, job, &place, None, error))?;
-    let Some(token) = token else { return lacking(desk, no_token(&place)) };
-    desk.redactor = desk.redactor.with(std::slice::from_ref(&token.secret));
-    let from = job.base();
-    guard::before_publishing(desk, workspace, &from, &commit)?;
+    let found = forge::of(desk.world, &job.definition.config.forge, &job.source);
+    match found.map_err(|error| Trouble::failed(kind::DELIVERY, format!("failed to {error}")))? {
+        Located::At(_) => lacking(desk, &job, settings, UNNAMED.to_owned(), commit, branch),
+        Located::Nowhere(why) => Ok(on_branch(desk, &job, Level::Info, &why, commit, branch)),
+    }
+}
 
-    let ca = forge.ca.as_deref().and_then(|ca| forge::file(desk.world, ca));
-    let way = forge::open(desk.world, forge, &place, Some(&token), &ca)
-        .map_err(|error| trouble(desk, job, &place, Some(&token), error))?;
-    let known = match job.task.request().filter(|request| request.project == place.project) {
-        None => None,
-        Some(known) => match way.standing(known.number) {
-            Ok(Standing::Open) => Some(known),
-            // What comes after it needs a request of its own.
-            Ok(Standing::Merged) => None,
-            Ok(Standing::Closed) => return Err(Trouble::failed(kind::DELIVERY, closed(&known.url))),
-            Err(error) => return Err(trouble(desk, job, &place, Some(&token), error)),
-        },
-    };
-    beat(desk)?;
-    let moved = push(desk, job, workspace, &place, &token, ca.as_deref(), &commit)?;
-    beat(desk)?;
-    let (title, labels) = title(desk, job, &settings)?;
+/// What follows where there is a forge and something else is missing: a question, or no request.
+fn lacking(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    settings: &Publishing,
+    what: String,
+    commit: CommitId,
+    branch: Artifact,
+) -> Result<Done, Trouble> {
+    match settings.otherwise.unwrap_or(Otherwise::Ask) {
+        Otherwise::Ask => Err(Trouble::failed(kind::DELIVERY, what)),
+        Otherwise::Branch => Ok(on_branch(desk, job, Level::Warning, &what, commit, branch)),
+    }
+}
+
+/// Makes the request of what was pushed, or brings it up to date.
+pub(super) fn request(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    settings: &Publishing,
+    to: &Destination<'_>,
+    branch: Artifact,
+    known: Option<&Requested>,
+    moved: Option<&CommitId>,
+) -> Result<Done, Trouble> {
+    let Artifact::Branch { commit, .. } = &branch else { return Err(unnamed()) };
+    let commit = commit.parse::<CommitId>().map_err(|error| Trouble::harness(&error))?;
+    let Some(base) = &job.task.seed.base.branch else { return Err(unnamed()) };
+    let (place, token) = (to.place, to.token);
+    let (title, labels) = title(desk, job, settings)?;
     let marker = Marker::of(&job.task.seed);
     let verdicts = verdicts(desk)?;
     let account = Account {
@@ -104,7 +156,7 @@ pub(super) fn perform(
         commit: commit.as_str(),
         branch: &job.task.seed.branch,
         base: job.base.as_str(),
-        moved: moved.as_ref().map(CommitId::as_str),
+        moved: moved.map(CommitId::as_str),
         marker: &marker,
     };
     let part = desk.redactor.text(&delivery::body(&account));
@@ -133,6 +185,8 @@ pub(super) fn perform(
         invite: if known.is_some() { Invite::Before } else { Invite::Now },
         auto_merge: settings.auto_merge.unwrap_or(false),
     };
+    let way = forge::open(desk.world, &job.definition.config.forge, place, Some(token), &to.upstream.ca)
+        .map_err(|error| trouble(desk, job, place, Some(token), error))?;
     let mut published = publish(way.as_ref(), &publication);
     let known_draft = known.and_then(|request| request.draft);
     let mut answered = known.map(|request| request.answered.clone()).unwrap_or_default();
@@ -153,8 +207,8 @@ pub(super) fn perform(
         }
     }
     drop(way);
-    let published = published.map_err(|error| trouble(desk, job, &place, Some(&token), error))?;
-    tell(desk, &place, &published);
+    let published = published.map_err(|error| trouble(desk, job, place, Some(token), error))?;
+    tell(desk, place, &published);
     let mut artifacts = vec![
         branch,
         Artifact::Request(Requested {
@@ -187,145 +241,6 @@ fn on_branch(
 fn done(job: &Job<'_>, commit: CommitId, artifacts: Vec<Artifact>) -> Done {
     let moved = Moved { tip: commit, base: job.base.clone(), proof: Proof::Given, artifacts };
     Done { moved: Some(moved), ..by_harness(outcome::DONE) }
-}
-
-/// Keeps the lease, and ends the leg if a person wants that.
-fn beat(desk: &mut Desk<'_>) -> Result<(), Trouble> {
-    match desk.pulse()? {
-        Pulse::Beating => Ok(()),
-        Pulse::Cancel => Err(Trouble::Leg(Ending::Cancelled)),
-    }
-}
-
-/// What becomes of the work before it is sent anywhere.
-enum Delivered {
-    /// This commit, on the task's branch.
-    As(CommitId, Box<Artifact>),
-    /// Nothing: its gates said no where the base branch is now.
-    Not(Box<Done>),
-}
-
-/// The commit that is delivered, on what the base branch is now and proven there, with the leg's job as that made it.
-fn squashed<'j>(
-    desk: &mut Desk<'_>,
-    job: &Job<'j>,
-    commits: Commits,
-    workspace: &Locked,
-) -> Result<(Job<'j>, Delivered), Trouble> {
-    // A workspace that was made anew does not know that the branch is the task's own.
-    for artifact in &job.task.artifacts {
-        if let Artifact::Pushed { branch, commits, .. } = artifact {
-            for commit in commits.iter().filter_map(|commit| commit.parse().ok()) {
-                workspace.remember_own(branch, &commit)?;
-            }
-        }
-    }
-    let mut job = job.clone();
-    let Done { moved, failures, .. } = super::squash::squash(desk, &job, commits, workspace)?;
-    let nothing = || Trouble::failed(kind::NOTHING, "there is no work to deliver".to_owned());
-    let moved = moved.ok_or_else(nothing)?;
-    (job.start, job.base) = (moved.tip.clone(), moved.base.clone());
-    if !failures.is_empty() {
-        let rejected = super::squash::rejected(&job, failures);
-        return Ok((job, Delivered::Not(Box::new(rejected))));
-    }
-    let branch = moved.artifacts.into_iter().find(|artifact| matches!(artifact, Artifact::Branch { .. }));
-    Ok((job, Delivered::As(moved.tip, Box::new(branch.ok_or_else(nothing)?))))
-}
-
-/// Brings the branch to the remote, unless somebody else's work is there. Gives where the base branch is there, if it has moved on
-/// from what the gates saw and the user's repository knows: that is said in the request, and followed once it is fetched.
-fn push(
-    desk: &mut Desk<'_>,
-    job: &Job<'_>,
-    workspace: &Locked,
-    place: &Place,
-    token: &Token,
-    ca: Option<&Path>,
-    commit: &CommitId,
-) -> Result<Option<CommitId>, Trouble> {
-    let branch = &job.task.seed.branch;
-    let mut pushed = pushed_before(job, place, branch);
-    let known: Vec<CommitId> = pushed.iter().filter_map(|commit| commit.parse().ok()).collect();
-    let access = match (place.push.transport, place.kind) {
-        (Transport::Ssh, _) => ssh(desk),
-        (Transport::Https | Transport::Http, Kind::GitHub | Kind::None) => {
-            Access::Token { user: "x-access-token", token: &token.secret }
-        }
-        (Transport::Https | Transport::Http, Kind::GitLab) => {
-            Access::Token { user: "oauth2", token: &token.secret }
-        }
-    };
-    let proxy = job.definition.config.forge.proxy.as_deref();
-    let way = PushWay { url: &place.push.url, access, ca, proxy };
-    crate::fault::point("forge", &desk.world.environment);
-    let sent = workspace.send(&way, branch, commit, &known);
-    crate::fault::point("forge", &desk.world.environment);
-    let person = |words: String| Trouble::failed(kind::DELIVERY, words);
-    match sent.map_err(|error| away(desk, job, place, token, error))? {
-        Sent::There => {}
-        Sent::Foreign { found } => {
-            let at = found.map_or_else(|| "something else".to_owned(), |found| found.short().to_owned());
-            return Err(person(format!(
-                "somebody else moved the branch {branch} of {}: it is at {at}, which acquit did not push. Nothing was \
-                 overwritten. Take what is there into account, or remove the branch at the forge, and let the task go on",
-                place.push.url
-            )));
-        }
-        Sent::Refused(words) => {
-            return Err(person(format!(
-                "the forge does not accept the branch {branch} at {}: {}. The token ({}) must be allowed to push it, and no \
-                 rule of the project may protect it",
-                place.push.url,
-                desk.redactor.text(&words),
-                token.origin
-            )));
-        }
-    }
-    pushed.retain(|known| *known != commit.to_string());
-    pushed.push(commit.to_string());
-    let surplus = pushed.len().saturating_sub(PUSHED);
-    pushed.drain(..surplus);
-    let remote = place.push.url.clone();
-    desk.left = vec![Artifact::Pushed { remote, branch: branch.clone(), commits: pushed }];
-    let Some(base) = job.task.seed.base.branch.as_ref().filter(|_| place.fork.is_none()) else {
-        return Ok(None);
-    };
-    // Best effort: whoever merges sees it at the forge as well.
-    let moved = workspace.moved_on(&way, base, &job.base).ok().flatten();
-    if let Some(moved) = &moved {
-        let words = format!(
-            "{base} is at {} at the forge, which your repository does not have: the gates saw the work on {}",
-            moved.short(),
-            job.base.short()
-        );
-        desk.notice(Level::Warning, words);
-    }
-    Ok(moved)
-}
-
-/// The commits that the task has pushed to this branch before.
-fn pushed_before(job: &Job<'_>, place: &Place, branch: &str) -> Vec<String> {
-    let found = job.task.artifacts.iter().find_map(|artifact| match artifact {
-        Artifact::Pushed { remote, branch: to, commits } if *remote == place.push.url && to == branch => {
-            Some(commits.clone())
-        }
-        _ => None,
-    });
-    found.unwrap_or_default()
-}
-
-/// The user's own SSH, as they have set it.
-fn ssh(desk: &Desk<'_>) -> Access<'static> {
-    let environment = &desk.world.environment;
-    let variables = ["HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK"];
-    Access::Ssh {
-        command: environment.get("GIT_SSH_COMMAND").map(ToOwned::to_owned),
-        variables: variables
-            .into_iter()
-            .filter_map(|name| Some((name, environment.get(name)?.to_owned())))
-            .collect(),
-    }
 }
 
 /// The request's title, by the stage's template, and its labels, which may name variables too.
@@ -392,7 +307,7 @@ fn tell(desk: &mut Desk<'_>, place: &Place, published: &Published) {
 }
 
 /// How a leg ends because of the forge.
-fn trouble(
+pub(super) fn trouble(
     desk: &Desk<'_>,
     job: &Job<'_>,
     place: &Place,
@@ -414,7 +329,7 @@ fn trouble(
 }
 
 /// How a leg ends because git could not talk to the remote.
-fn away(
+pub(super) fn away(
     desk: &Desk<'_>,
     job: &Job<'_>,
     place: &Place,
@@ -449,7 +364,7 @@ fn away(
 }
 
 /// The leg waits, and does it again.
-fn held(job: &Job<'_>, wait: Option<Duration>, reason: String) -> Trouble {
+pub(super) fn held(job: &Job<'_>, wait: Option<Duration>, reason: String) -> Trouble {
     let before = job.task.spent.get(kind::FORGE).copied().unwrap_or(0);
     let wait = wait.unwrap_or_else(|| (FIRST * 2u32.saturating_pow(before.min(16))).min(LONGEST));
     Trouble::Leg(Ending::Held { kind: Name::literal(kind::FORGE), wait: span(wait), reason })
@@ -474,7 +389,7 @@ fn needs(place: &Place) -> String {
     }
 }
 
-fn no_token(place: &Place) -> String {
+pub(super) fn no_token(place: &Place) -> String {
     let host = &place.host;
     let (variables, login) = match place.kind {
         Kind::GitHub if host == "github.com" => ("GH_TOKEN or GITHUB_TOKEN", "gh auth login"),

@@ -1,0 +1,99 @@
+//! Merging at GitHub.
+
+use acquit_core::config::Method as How;
+use serde_json::{Value, json};
+use ureq::http::Method;
+
+use super::GitHub;
+use crate::forge::error::Error;
+use crate::forge::feedback::text;
+use crate::forge::http::encoded;
+use crate::forge::merge::{Answer, Merging, Order, Past};
+
+/// The words of a refusal that passes by itself: what is required is there, and is not over yet.
+const RUNNING: [&str; 5] = ["is expected", "is pending", "in progress", "is queued", "waiting for status"];
+/// The words of one that is about the base branch.
+const BASE: [&str; 3] = ["base branch was modified", "not up to date", "out-of-date"];
+
+impl GitHub<'_> {
+    /// Why it does not merge, told from its words and from how the request stands.
+    fn refused(&self, order: &Order<'_>, words: String) -> Result<Answer, Error> {
+        let doing = "look why the pull request cannot be merged";
+        let now = self.http.get(doing, &format!("{}/pulls/{}", self.project, order.number))?.body;
+        if let Some(commit) = merged(&now) {
+            return Ok(Answer::Merged(commit));
+        }
+        let lower = words.to_lowercase();
+        let says = |signs: &[&str]| signs.iter().any(|sign| lower.contains(sign));
+        Ok(match text(&now, "/mergeable_state") {
+            _ if text(&now, "/state") == "closed" => Answer::Missing("it was closed".to_owned()),
+            _ if now["draft"] == true => {
+                Answer::Missing("it is a draft: mark it as ready for review".to_owned())
+            }
+            "dirty" | "behind" => Answer::Behind(words),
+            _ if says(&BASE) => Answer::Behind(words),
+            // GitHub looks at it in the background after every push.
+            "unknown" => Answer::NotYet("GitHub still looks whether it fits".to_owned()),
+            _ if says(&RUNNING) || self.runs(order.commit)? => Answer::NotYet(words),
+            _ => Answer::Missing(words),
+        })
+    }
+
+    /// Whether a check of a commit is not over yet.
+    fn runs(&self, commit: &str) -> Result<bool, Error> {
+        let doing = "look which checks run";
+        let path = format!("{}/commits/{}/check-runs?per_page=100", self.project, encoded(commit));
+        let checks = self.http.get(doing, &path)?.body;
+        let mut all = checks.get("check_runs").and_then(Value::as_array).into_iter().flatten();
+        Ok(all.any(|check| text(check, "/status") != "completed"))
+    }
+}
+
+impl Merging for GitHub<'_> {
+    fn merged_as(&self, number: u64) -> Result<Option<String>, Error> {
+        let doing = "look how the pull request stands";
+        Ok(merged(&self.http.get(doing, &format!("{}/pulls/{number}", self.project))?.body))
+    }
+
+    fn merged(&self, branch: &str) -> Result<Vec<Past>, Error> {
+        let doing = "look for a pull request that was merged";
+        let head = encoded(&format!("{}:{branch}", self.owner()));
+        let list = self.http.list(doing, &format!("{}/pulls?state=closed&head={head}", self.project))?;
+        let past = |value: &Value| {
+            // A list says when, and not whether.
+            let merged = !text(value, "/merged_at").is_empty();
+            merged.then_some(Past {
+                number: value.get("number").and_then(Value::as_u64)?,
+                url: text(value, "/html_url").to_owned(),
+                head: text(value, "/head/sha").to_owned(),
+                commit: text(value, "/merge_commit_sha").to_owned(),
+            })
+        };
+        Ok(list.iter().filter(|value| text(value, "/head/ref") == branch).filter_map(past).collect())
+    }
+
+    fn merge(&self, order: &Order<'_>) -> Result<Answer, Error> {
+        let doing = "merge the pull request";
+        let mut asked = json!({ "sha": order.commit, "merge_method": order.method.name() });
+        // The commits of a rebase keep their own messages.
+        if order.method != How::Rebase {
+            asked["commit_title"] = json!(format!("{} (#{})", order.title, order.number));
+            asked["commit_message"] = json!(order.message);
+        }
+        let path = format!("{}/pulls/{}/merge", self.project, order.number);
+        match self.http.send(doing, Method::PUT, &path, &asked) {
+            Ok(answer) => match answer.get("sha").and_then(Value::as_str) {
+                Some(commit) => Ok(Answer::Merged(commit.to_owned())),
+                None => Err(Error::Nonsense { doing, words: "no sha".to_owned() }),
+            },
+            Err(Error::Refused { status: 409, .. }) => Ok(Answer::Moved),
+            Err(Error::Refused { words, .. }) => self.refused(order, words),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What it is in the base branch, if it is merged.
+fn merged(value: &Value) -> Option<String> {
+    (value["merged"] == true).then(|| text(value, "/merge_commit_sha").to_owned())
+}

@@ -1,0 +1,102 @@
+//! Merging at GitLab.
+
+use acquit_core::config::Method as How;
+use serde_json::{Value, json};
+use ureq::http::Method;
+
+use super::{ACTIVE, GitLab};
+use crate::forge::error::Error;
+use crate::forge::feedback::text;
+use crate::forge::http::encoded;
+use crate::forge::merge::{Answer, Merging, Order, Past};
+
+/// What GitLab says of a request that it has not looked at, or that waits for something which ends by itself.
+const RUNNING: [&str; 6] =
+    ["checking", "unchecked", "preparing", "approvals_syncing", "ci_still_running", "mergeable"];
+/// What it says of one that does not fit onto its base branch.
+const BASE: [&str; 5] = ["conflict", "need_rebase", "broken_status", "cannot_be_merged", "commits_status"];
+
+impl GitLab<'_> {
+    /// Why it does not merge, told from how the request stands.
+    fn refused(&self, order: &Order<'_>, words: String) -> Result<Answer, Error> {
+        let doing = "look why the merge request cannot be merged";
+        let now = self.http.get(doing, &self.path(order.number))?.body;
+        if let Some(commit) = merged(&now) {
+            return Ok(Answer::Merged(commit));
+        }
+        // Versions before 15.6 have the shorter one only.
+        let detailed = text(&now, "/detailed_merge_status");
+        let status = if detailed.is_empty() { text(&now, "/merge_status") } else { detailed };
+        let pipeline = text(&now, "/head_pipeline/status");
+        Ok(match status {
+            _ if text(&now, "/state") == "closed" => Answer::Missing("it was closed".to_owned()),
+            status if RUNNING.contains(&status) => Answer::NotYet(spoken(status)),
+            status if BASE.contains(&status) => Answer::Behind(spoken(status)),
+            // None yet: a push has just been made.
+            "ci_must_pass" if pipeline.is_empty() || ACTIVE.contains(&pipeline) => {
+                Answer::NotYet("its pipeline is not over".to_owned())
+            }
+            "" | "can_be_merged" => Answer::Missing(words),
+            status => Answer::Missing(spoken(status)),
+        })
+    }
+}
+
+impl Merging for GitLab<'_> {
+    fn merged_as(&self, number: u64) -> Result<Option<String>, Error> {
+        let doing = "look how the merge request stands";
+        Ok(merged(&self.http.get(doing, &self.path(number))?.body))
+    }
+
+    fn merged(&self, branch: &str) -> Result<Vec<Past>, Error> {
+        let doing = "look for a merge request that was merged";
+        let path = format!("{}/merge_requests?state=merged&source_branch={}", self.project, encoded(branch));
+        let past = |value: &Value| {
+            let commit = merged(value)?;
+            Some(Past {
+                number: value.get("iid").and_then(Value::as_u64)?,
+                url: text(value, "/web_url").to_owned(),
+                head: text(value, "/sha").to_owned(),
+                commit,
+            })
+        };
+        Ok(self.http.list(doing, &path)?.iter().filter_map(past).collect())
+    }
+
+    fn merge(&self, order: &Order<'_>) -> Result<Answer, Error> {
+        let doing = "merge the merge request";
+        let words = format!("{}\n\n{}", order.title, order.message);
+        let mut asked = json!({ "sha": order.commit, "squash": order.method == How::Squash });
+        match order.method {
+            How::Squash => asked["squash_commit_message"] = json!(words),
+            How::Merge => asked["merge_commit_message"] = json!(words),
+            // How a project at GitLab is merged is a setting of the project.
+            How::Rebase => {}
+        }
+        let path = format!("{}/merge", self.path(order.number));
+        match self.http.send(doing, Method::PUT, &path, &asked) {
+            Ok(answer) => Ok(match merged(&answer) {
+                Some(commit) => Answer::Merged(commit),
+                None => Answer::NotYet("GitLab has taken the order and is not done with it".to_owned()),
+            }),
+            Err(Error::Refused { status: 409, .. }) => Ok(Answer::Moved),
+            Err(Error::Refused { words, .. }) => self.refused(order, words),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What it is in the base branch, if it is merged.
+fn merged(value: &Value) -> Option<String> {
+    if text(value, "/state") != "merged" {
+        return None;
+    }
+    // A merge commit, the commit of a squash, or the branch's own where nothing had to be made.
+    let known = ["/merge_commit_sha", "/squash_commit_sha", "/sha"];
+    known.into_iter().map(|key| text(value, key)).find(|commit| !commit.is_empty()).map(str::to_owned)
+}
+
+/// A status as words.
+fn spoken(status: &str) -> String {
+    status.replace('_', " ")
+}

@@ -1,0 +1,276 @@
+//! Bringing the task's work into its base branch by the forge that the repository has.
+//!
+//! One request at a time. What a forge merges becomes a state of the branch, so each candidate is brought onto what the branch is
+//! at the forge and proven there alone, as the queue's head, and then pushed to the branch of its request. The forge is told which
+//! commit it may merge: what it merges is what was proven.
+//!
+//! *Never twice.* What is about to be merged is in the store before it is. Whoever comes after a crash asks the forge for a request that
+//! was merged at a commit which the task pushed. A rule of the forge that waits for checks is waited for; one that waits for
+//! people is told to people.
+
+use std::time::Instant;
+
+use acquit_core::artifact::{Artifact, Requested};
+use acquit_core::config::Publishing;
+use acquit_core::delivery::queue::{Candidate, Place as Rank, Queue, Settled};
+use acquit_core::event::Level;
+use acquit_core::failure::kind;
+use acquit_core::leg::Ending;
+use acquit_core::outcome;
+use acquit_core::store::Pulse;
+use acquit_core::workflow::Commits;
+
+use super::merge::{BURY, LOOK, PATIENCE, handed_back};
+use super::outgoing::{
+    Destination, ROUNDS, Stands, beat, destination, overtaken, push, pushed_before, squashed, stand,
+};
+use super::publish::{held, known, no_token, request, trouble};
+use crate::fault;
+use crate::forge::merge::{Answer, Order, merge as order_merge};
+use crate::forge::{self, Forge};
+use crate::git::CommitId;
+use crate::harness::Trouble;
+use crate::harness::desk::Desk;
+use crate::harness::upstream::Upstream;
+use crate::harness::work::{Done, Job, Moved, Proof, by_harness};
+use crate::supervise;
+use crate::workspace::Locked;
+
+/// Merges it.
+pub(super) fn merge(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    commits: Commits,
+    workspace: &Locked,
+    upstream: &Upstream,
+    queue: &Queue,
+) -> Result<Done, Trouble> {
+    let Some(to) = destination(desk, job, upstream)? else {
+        // At least it is on its branch before a person is asked.
+        squashed(desk, job, commits, workspace)?;
+        return Err(Trouble::failed(kind::DELIVERY, no_token(&upstream.place)));
+    };
+    if let Some(done) = found(desk, job, &to, queue, workspace)? {
+        return Ok(done);
+    }
+    let known = known(desk, job, &to)?;
+    let mut rank = Rank::Waits;
+    for _ in 0..=ROUNDS {
+        // First away from the head: whoever is red, or does not fit, holds nobody up.
+        let (stood, commit, branch) = match stand(desk, job, &to, commits, workspace) {
+            Ok(Stands::Proven { job, commit, branch }) => (job, commit, branch),
+            Ok(Stands::Rejected(done)) => {
+                desk.store.leave_queue(desk.hold, queue)?;
+                return Ok(*done);
+            }
+            Ok(Stands::Stale) => continue,
+            Err(trouble) => {
+                if let Trouble::Leg(Ending::Conflict { .. }) = &trouble {
+                    desk.store.leave_queue(desk.hold, queue)?;
+                }
+                return Err(trouble);
+            }
+        };
+        enter(desk, &stood, queue, &commit)?;
+        if rank == Rank::Waits {
+            wait(desk, queue)?;
+            // Others may have been merged meanwhile. Where they were not, nothing is gated a second time.
+            rank = Rank::Head;
+            continue;
+        }
+        push(desk, &stood, workspace, &to, &commit)?;
+        beat(desk)?;
+        let settings = Publishing { draft: Some(false), ..job.definition.config.forge.request.clone() };
+        let published = request(desk, &stood, &settings, &to, *branch, known, None)?;
+        if let Some(done) = order(desk, &stood, &to, queue, published, workspace)? {
+            return Ok(done);
+        }
+    }
+    Err(overtaken(job))
+}
+
+/// Enters it, as what it is now.
+fn enter(desk: &mut Desk<'_>, job: &Job<'_>, queue: &Queue, commit: &CommitId) -> Result<(), Trouble> {
+    let candidate = Candidate {
+        commit: commit.to_string(),
+        base: job.base().to_string(),
+        // Nobody else is tested together with it.
+        proof: format!("alone: {}", job.task.id()),
+    };
+    desk.store.enter_queue(desk.hold, queue, &candidate)?;
+    fault::point("merge-entered", &desk.world.environment);
+    Ok(())
+}
+
+/// Waits until this leg is the queue's head.
+fn wait(desk: &mut Desk<'_>, queue: &Queue) -> Result<(), Trouble> {
+    let began = Instant::now();
+    let mut looked = Instant::now();
+    loop {
+        if desk.pulse()? == Pulse::Cancel {
+            desk.store.leave_queue(desk.hold, queue)?;
+            return Err(Trouble::Leg(Ending::Cancelled));
+        }
+        if desk.store.lead_queue(desk.hold, queue)? == Rank::Head {
+            return Ok(());
+        }
+        if began.elapsed() > PATIENCE {
+            return Err(handed_back(queue));
+        }
+        if looked.elapsed() > BURY {
+            looked = Instant::now();
+            supervise::bury(desk.world, desk.store)?;
+        }
+        desk.store.wait(LOOK)?;
+    }
+}
+
+/// Has the forge merge what was published. `None` if it does not fit onto the base branch any more.
+fn order(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    to: &Destination<'_>,
+    queue: &Queue,
+    published: Done,
+    workspace: &Locked,
+) -> Result<Option<Done>, Trouble> {
+    let Some(moved) = published.moved else { return Ok(None) };
+    let request = moved.artifacts.iter().find_map(|artifact| match artifact {
+        Artifact::Request(request) => Some(request.clone()),
+        _ => None,
+    });
+    let Some(request) = request else { return Ok(None) };
+    // However this ends, the request is there.
+    desk.left.clone_from(&moved.artifacts);
+    let message = workspace.commits(&job.base, &moved.tip)?.into_iter().next().map(|commit| commit.message);
+    let message = message.unwrap_or_default();
+    let (title, rest) = message.split_once('\n').unwrap_or((&message, ""));
+    let asked = Order {
+        number: request.number,
+        commit: moved.tip.as_str(),
+        method: job.definition.config.merge.method,
+        title: title.trim(),
+        message: rest.trim(),
+    };
+    desk.flush()?;
+    let planned = [(job.task.id(), moved.tip.to_string())];
+    desk.store.plan_merges(desk.hold, queue, &planned)?;
+    fault::point("merge-planned", &desk.world.environment);
+    let answer = order_merge(open(desk, job, to)?.as_ref(), &asked)
+        .map_err(|error| trouble(desk, job, to.place, Some(to.token), error))?;
+    fault::point("merge-moved", &desk.world.environment);
+    let name = to.place.kind.name();
+    match answer {
+        Answer::Merged(commit) => {
+            let settled = [(job.task.id(), Settled::Merged { commit: commit.clone() })];
+            desk.store.settle_merges(desk.hold, queue, &settled)?;
+            fault::point("merge-settled", &desk.world.environment);
+            desk.left.clear();
+            Ok(Some(ended(desk, job, to, queue, workspace, moved, &commit)))
+        }
+        Answer::Behind(words) => {
+            desk.notice(Level::Info, format!("{name} does not merge {} as it is: {words}", request.url));
+            Ok(None)
+        }
+        Answer::NotYet(words) => {
+            desk.store.leave_queue(desk.hold, queue)?;
+            Err(held(job, None, format!("{name} does not merge {} yet: {words}", request.url)))
+        }
+        Answer::Moved => {
+            desk.store.leave_queue(desk.hold, queue)?;
+            let words = format!("somebody else pushed to the branch of {}: nothing was merged", request.url);
+            Err(person(job, &words))
+        }
+        Answer::Missing(words) => {
+            desk.store.leave_queue(desk.hold, queue)?;
+            Err(person(job, &format!("{name} does not merge {}: {words}", request.url)))
+        }
+    }
+}
+
+fn person(job: &Job<'_>, words: &str) -> Trouble {
+    let how = format!("Once that is put right, `acquit task answer {} --approve` goes on", job.task.id());
+    Trouble::failed(kind::DELIVERY, format!("{words}. {how}"))
+}
+
+fn open<'w, 'a: 'w>(
+    desk: &Desk<'a>,
+    job: &'w Job<'_>,
+    to: &Destination<'w>,
+) -> Result<Box<dyn Forge + 'w>, Trouble> {
+    let settings = &job.definition.config.forge;
+    forge::open(desk.world, settings, to.place, Some(to.token), &to.upstream.ca)
+        .map_err(|error| trouble(desk, job, to.place, Some(to.token), error))
+}
+
+/// What an earlier leg of the task, a person or the forge by itself has already merged of it.
+fn found(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    to: &Destination<'_>,
+    queue: &Queue,
+    workspace: &Locked,
+) -> Result<Option<Done>, Trouble> {
+    let branch = &job.task.seed.branch;
+    let entry = desk.store.queued(job.task.id())?;
+    let mut known = pushed_before(job, to.place, branch);
+    known.extend(entry.as_ref().and_then(|entry| entry.planned.clone()));
+    if known.is_empty() {
+        return Ok(None);
+    }
+    let past = open(desk, job, to)?.merged(branch);
+    let past = past.map_err(|error| trouble(desk, job, to.place, Some(to.token), error))?;
+    // What the task has recorded was merged before the work that is to be merged now.
+    let recorded = |commit: &str| {
+        let is = |artifact: &Artifact| matches!(artifact, Artifact::Merged { commit: known, .. } if known == commit);
+        job.task.artifacts.iter().any(is)
+    };
+    let Some(past) = past.into_iter().find(|past| known.contains(&past.head) && !recorded(&past.commit))
+    else {
+        return Ok(None);
+    };
+    let tip = past.head.parse::<CommitId>().map_err(|error| Trouble::harness(&error))?;
+    let base = entry.filter(|entry| entry.candidate.commit == past.head).map(|entry| entry.candidate.base);
+    let base = base.and_then(|base| base.parse().ok()).unwrap_or_else(|| job.base());
+    let before = job.task.request();
+    let artifacts = vec![
+        Artifact::Branch { name: branch.clone(), commit: past.head.clone(), published: true },
+        Artifact::Request(Requested {
+            url: past.url,
+            number: past.number,
+            project: to.place.project.clone(),
+            commit: past.head,
+            draft: before.and_then(|request| request.draft),
+            answered: before.map(|request| request.answered.clone()).unwrap_or_default(),
+        }),
+    ];
+    let moved = Moved { tip, base, proof: Proof::Given, artifacts };
+    Ok(Some(ended(desk, job, to, queue, workspace, moved, &past.commit)))
+}
+
+/// The end of a leg whose work is in the branch. What the branch is there is seen here from now on.
+fn ended(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    to: &Destination<'_>,
+    queue: &Queue,
+    workspace: &Locked,
+    mut moved: Moved,
+    commit: &str,
+) -> Done {
+    let (branch, short) = (&queue.branch, &commit[..commit.len().min(12)]);
+    desk.notice(Level::Info, format!("merged into {branch} by {} as {short}", to.place.kind.name()));
+    // Best effort: it is merged, whether or not that can be seen from here.
+    if let Err(missed) = to.upstream.look(desk, job, workspace) {
+        desk.notice(Level::Warning, missed.to_string());
+    } else if let Ok(merged) = commit.parse::<CommitId>()
+        && !job.source.is_same(&desk.world.git, &merged, &moved.tip).unwrap_or(true)
+    {
+        let words = format!(
+            "somebody else's work went into {branch} in the same moment: what it is now was gated by nobody as a whole"
+        );
+        desk.notice(Level::Warning, words);
+    }
+    moved.artifacts.push(Artifact::Merged { branch: branch.clone(), commit: commit.to_owned() });
+    Done { moved: Some(moved), ..by_harness(outcome::DONE) }
+}

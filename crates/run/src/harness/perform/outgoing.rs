@@ -1,0 +1,234 @@
+//! Work on its way to a forge: it is proven on what the base branch is there, and then pushed with a lease.
+//!
+//! *A stale base is never published as green.* The base branch is fetched, the work is brought onto it and gated there, and
+//! before it is pushed the forge is asked once more; if the branch moved meanwhile, all of it happens again.
+
+use acquit_core::artifact::Artifact;
+use acquit_core::event::Level;
+use acquit_core::failure::kind;
+use acquit_core::ids::Name;
+use acquit_core::leg::Ending;
+use acquit_core::store::Pulse;
+use acquit_core::time::Span;
+use acquit_core::workflow::Commits;
+
+use super::super::desk::Desk;
+use super::super::upstream::{Missed, Upstream};
+use super::super::work::{Done, Job};
+use super::super::{Trouble, guard};
+use super::publish::{away, trouble};
+use crate::forge::{Place, Token};
+use crate::git::CommitId;
+use crate::workspace::{Locked, Sent};
+
+/// So often the work is brought onto a base branch that moved at the forge while the gates ran, before the leg lets others go first.
+pub(super) const ROUNDS: u32 = 5;
+/// How long it does so.
+const AWAY: Span = Span::mins(1);
+/// So many commits are remembered as pushed by the task.
+const PUSHED: usize = 50;
+
+/// Where the work goes, with the login that it needs there.
+pub(super) struct Destination<'u> {
+    pub(super) upstream: &'u Upstream,
+    pub(super) place: &'u Place,
+    pub(super) token: &'u Token,
+}
+
+/// Finds it. `None` if nobody has a login for it.
+pub(super) fn destination<'u>(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    upstream: &'u Upstream,
+) -> Result<Option<Destination<'u>>, Trouble> {
+    let place = &upstream.place;
+    let token = upstream.token(desk, job).map_err(|error| trouble(desk, job, place, None, error))?;
+    Ok(token.map(|token| Destination { upstream, place, token }))
+}
+
+/// How work stands that is to be pushed.
+pub(super) enum Stands<'j> {
+    /// As this commit, which was proven on what the base branch is at the forge.
+    Proven {
+        /// The leg's job, as the work stands now.
+        job: Box<Job<'j>>,
+        /// The commit.
+        commit: CommitId,
+        /// The task's branch in the user's repository.
+        branch: Box<Artifact>,
+    },
+    /// Its gates said no where the base branch is now.
+    Rejected(Box<Done>),
+    /// The base branch moved while it was proven.
+    Stale,
+}
+
+/// Brings the work onto what the base branch is at the forge, and has it proven there.
+pub(super) fn stand<'j>(
+    desk: &mut Desk<'_>,
+    job: &Job<'j>,
+    to: &Destination<'_>,
+    commits: Commits,
+    workspace: &Locked,
+) -> Result<Stands<'j>, Trouble> {
+    beat(desk)?;
+    look(desk, job, to, workspace)?;
+    let (job, delivered) = squashed(desk, job, commits, workspace)?;
+    let (commit, branch) = match delivered {
+        Delivered::As(commit, branch) => (commit, branch),
+        Delivered::Not(rejected) => return Ok(Stands::Rejected(rejected)),
+    };
+    guard::before_publishing(desk, workspace, &job.base(), &commit)?;
+    beat(desk)?;
+    let Some(base) = &job.task.seed.base.branch else { return Err(unnamed()) };
+    let way = to.upstream.way(desk, &job, &to.place.upstream, Some(to.token));
+    let moved = workspace.moved_on(&way, base, &job.base);
+    if let Some(moved) = moved.map_err(|error| away(desk, &job, to.place, to.token, error))? {
+        let words = format!("{base} has moved to {} at the forge meanwhile", moved.short());
+        desk.notice(Level::Info, words);
+        return Ok(Stands::Stale);
+    }
+    Ok(Stands::Proven { job: Box::new(job), commit, branch })
+}
+
+/// Looks where the base branch is at the forge, which must answer.
+pub(super) fn look(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    to: &Destination<'_>,
+    workspace: &Locked,
+) -> Result<(), Trouble> {
+    to.upstream.look(desk, job, workspace).map_err(|missed| match missed {
+        Missed::Forge(error) => trouble(desk, job, to.place, Some(to.token), error),
+        Missed::Git { source, .. } => away(desk, job, to.place, to.token, source),
+    })
+}
+
+/// The end of a leg whose base branch never rested while it was proven there.
+pub(super) fn overtaken(job: &Job<'_>) -> Trouble {
+    let branch = job.task.seed.base.branch.as_deref().unwrap_or("the base branch");
+    let reason = format!("{branch} moved at the forge each time while the gates ran");
+    Trouble::Leg(Ending::Held { kind: Name::literal(kind::CONFLICT), wait: AWAY, reason })
+}
+
+/// Why a task's work cannot be delivered to any branch.
+pub(super) const UNNAMED: &str = "the task began at a commit and not at a branch, so there is nothing to merge its work into; \
+    set `base` in acquit.toml, or take the branch from your repository";
+
+pub(super) fn unnamed() -> Trouble {
+    Trouble::failed(kind::DELIVERY, UNNAMED.to_owned())
+}
+
+/// Keeps the lease, and ends the leg if a person wants that.
+pub(super) fn beat(desk: &mut Desk<'_>) -> Result<(), Trouble> {
+    match desk.pulse()? {
+        Pulse::Beating => Ok(()),
+        Pulse::Cancel => Err(Trouble::Leg(Ending::Cancelled)),
+    }
+}
+
+/// What becomes of the work before it is sent anywhere.
+pub(super) enum Delivered {
+    /// This commit, on the task's branch.
+    As(CommitId, Box<Artifact>),
+    /// Nothing: its gates said no where the base branch is now.
+    Not(Box<Done>),
+}
+
+/// The commit that is delivered, on what the base branch is now and proven there, with the leg's job as that made it.
+pub(super) fn squashed<'j>(
+    desk: &mut Desk<'_>,
+    job: &Job<'j>,
+    commits: Commits,
+    workspace: &Locked,
+) -> Result<(Job<'j>, Delivered), Trouble> {
+    // A workspace that was made anew does not know that the branch is the task's own.
+    for artifact in &job.task.artifacts {
+        if let Artifact::Pushed { branch, commits, .. } = artifact {
+            for commit in commits.iter().filter_map(|commit| commit.parse().ok()) {
+                workspace.remember_own(branch, &commit)?;
+            }
+        }
+    }
+    let mut job = job.clone();
+    let Done { moved, failures, .. } = super::squash::squash(desk, &job, commits, workspace)?;
+    let nothing = || Trouble::failed(kind::NOTHING, "there is no work to deliver".to_owned());
+    let moved = moved.ok_or_else(nothing)?;
+    (job.start, job.base) = (moved.tip.clone(), moved.base.clone());
+    if !failures.is_empty() {
+        let rejected = super::squash::rejected(&job, failures);
+        return Ok((job, Delivered::Not(Box::new(rejected))));
+    }
+    let branch = moved.artifacts.into_iter().find(|artifact| matches!(artifact, Artifact::Branch { .. }));
+    Ok((job, Delivered::As(moved.tip, Box::new(branch.ok_or_else(nothing)?))))
+}
+
+/// Brings the branch to the remote, unless somebody else's work is there. Gives where the base branch is there, if it moved in this
+/// very moment: that is said in the request.
+pub(super) fn push(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    workspace: &Locked,
+    to: &Destination<'_>,
+    commit: &CommitId,
+) -> Result<Option<CommitId>, Trouble> {
+    let (place, token) = (to.place, to.token);
+    let branch = &job.task.seed.branch;
+    let mut pushed = pushed_before(job, place, branch);
+    let known: Vec<CommitId> = pushed.iter().filter_map(|commit| commit.parse().ok()).collect();
+    let way = to.upstream.way(desk, job, &place.push, Some(token));
+    crate::fault::point("forge", &desk.world.environment);
+    let sent = workspace.send(&way, branch, commit, &known);
+    crate::fault::point("forge", &desk.world.environment);
+    let person = |words: String| Trouble::failed(kind::DELIVERY, words);
+    match sent.map_err(|error| away(desk, job, place, token, error))? {
+        Sent::There => {}
+        Sent::Foreign { found } => {
+            let at = found.map_or_else(|| "something else".to_owned(), |found| found.short().to_owned());
+            return Err(person(format!(
+                "somebody else moved the branch {branch} of {}: it is at {at}, which acquit did not push. Nothing was \
+                 overwritten. Take what is there into account, or remove the branch at the forge, and let the task go on",
+                place.push.url
+            )));
+        }
+        Sent::Refused(words) => {
+            return Err(person(format!(
+                "the forge does not accept the branch {branch} at {}: {}. The token ({}) must be allowed to push it, and no \
+                 rule of the project may protect it",
+                place.push.url,
+                desk.redactor.text(&words),
+                token.origin
+            )));
+        }
+    }
+    pushed.retain(|known| *known != commit.to_string());
+    pushed.push(commit.to_string());
+    let surplus = pushed.len().saturating_sub(PUSHED);
+    pushed.drain(..surplus);
+    let remote = place.push.url.clone();
+    desk.left = vec![Artifact::Pushed { remote, branch: branch.clone(), commits: pushed }];
+    let Some(base) = &job.task.seed.base.branch else { return Ok(None) };
+    // Best effort: whoever merges sees it at the forge as well.
+    let way = to.upstream.way(desk, job, &place.upstream, Some(token));
+    let moved = workspace.moved_on(&way, base, &job.base).ok().flatten();
+    if let Some(moved) = &moved {
+        let words = format!(
+            "{base} is at {} at the forge, and the gates saw the work on {}",
+            moved.short(),
+            job.base.short()
+        );
+        desk.notice(Level::Warning, words);
+    }
+    Ok(moved)
+}
+
+/// The commits that the task has pushed to this branch before.
+pub(super) fn pushed_before(job: &Job<'_>, place: &Place, branch: &str) -> Vec<String> {
+    let found = job.task.artifacts.iter().find_map(|artifact| match artifact {
+        Artifact::Pushed { remote, branch: to, commits } if *remote == place.push.url && to == branch => {
+            Some(commits.clone())
+        }
+        _ => None,
+    });
+    found.unwrap_or_default()
+}
