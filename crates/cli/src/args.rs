@@ -176,7 +176,7 @@ pub enum Verb {
     },
     /// Remove workspaces that nobody needs any more, and show which take how much.
     ///
-    /// Those of tasks that are done go at once; those of tasks that failed or were cancelled after the time that [retention] in
+    /// Those of tasks that are done go at once; those of tasks that failed or were cancelled after the time that `[retention]` in
     /// acquit.toml says. Everything in them is saved to private refs of the repository first. `acquit serve` does this by itself.
     #[command(
         after_help = "Examples:\n  acquit clean --dry-run   # what there is, and what would go\n  acquit clean --json"
