@@ -295,7 +295,7 @@ impl Task {
         let passed = |past: &&Past| matches!(past.ending, Ending::Passed { .. });
         let stage = |past: &Past| workflow.stage(past.entry.stage.as_str());
         let repeats = |name: &Name| {
-            workflow.gate(name.as_str()).is_some_and(|gate| !matches!(gate.check, Check::Review(_)))
+            workflow.gate(name.as_str()).is_none_or(|gate| !matches!(gate.check, Check::Review(_)))
         };
         let gated = |stage: &&Stage| stage.gates.iter().any(repeats);
         self.past.iter().rev().filter(passed).filter_map(stage).find(gated)

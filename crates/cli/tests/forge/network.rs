@@ -101,7 +101,10 @@ fn a_project_that_has_moved_is_a_question_and_nothing_is_sent_after_it() {
     ] {
         for status in [301, 307] {
             let world = World::new(dialect, WORKFLOW);
-            world.forge.fail(method, path, Fault::Moved(status));
+            // Git asks where the base is when a leg begins, and again before anything goes out.
+            for _ in 0..if path == "/info/refs" { 4 } else { 1 } {
+                world.forge.fail(method, path, Fault::Moved(status));
+            }
             world.sandbox.run_to(3);
             let asked = question(&world);
             assert!(asked.contains("has moved"), "{dialect:?} {method} {path} {status}: {asked}");
