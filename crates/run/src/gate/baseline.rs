@@ -94,7 +94,7 @@ fn file(
         "path": path,
         "machine": [std::env::consts::OS, std::env::consts::ARCH],
     });
-    let name = workspace.hash(&depends.to_string())?;
+    let name = workspace.hash(&depends.to_string());
     Ok(desk.world.home.join("baselines").join(format!("{name}.json")))
 }
 

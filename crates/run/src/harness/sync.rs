@@ -95,10 +95,10 @@ pub(super) fn follow(
 
 /// Where the base branch is: in the user's repository, unless the forge that the work goes to has something that is missing there.
 fn now(git: &Git, job: &Job<'_>, branch: &str) -> Result<Option<CommitId>, git::Error> {
-    let local = job.source.branch(git, branch)?;
     if job.upstream.is_none() {
-        return Ok(local);
+        return job.source.branch_known_at(git, branch, &job.base);
     }
+    let local = job.source.branch(git, branch)?;
     let there = job.source.seen(git, branch)?;
     match (&local, &there) {
         (Some(own), Some(seen)) if job.source.contains(git, own, seen)? => Ok(local),
