@@ -368,7 +368,7 @@ fn a_line_of_commits_is_the_range_that_git_lists() {
             format!("tree {tree}\nparent {parent}\nauthor {person}\ncommitter {person}\n\ncommit {number}\n");
         ids.push(bench.plant(format!("commit {}\0{content}", content.len()).as_bytes()));
     }
-    let line = |from, to| {
+    let line = |from: &CommitId, to: &CommitId| {
         let line = Commit::line(&[bench.git_dir()], from, to)?;
         Some(line.into_iter().map(|(id, _)| id.to_string()).collect::<Vec<_>>())
     };
