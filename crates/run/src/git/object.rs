@@ -138,7 +138,11 @@ fn name(format: ObjectFormat, parts: &[&[u8]]) -> String {
     };
     let mut hash = Context::new(algorithm);
     parts.iter().for_each(|part| hash.update(part));
-    hash.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut digits = String::new();
+    for byte in hash.finish().as_ref() {
+        digits.push_str(&format!("{byte:02x}"));
+    }
+    digits
 }
 
 /// What is in a zlib stream that was written without compressing anything (RFC 1950, and 3.2.4 of RFC 1951).
