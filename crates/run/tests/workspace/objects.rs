@@ -107,8 +107,14 @@ fn commits_of_an_agent_are_listed_as_git_lists_them() {
     let ids: Vec<CommitId> =
         subjects.iter().map(|words| id(&repo::commit_all(&bench.tree(), words))).collect();
     let work = bench.collect("L1").unwrap();
+    // They are in the agent's repository as it wrote them, and in ours as a pack.
+    assert_eq!(bench.lock_without_git().commits(&bench.base, &work.head).unwrap().len(), ids.len());
+    let by_git = bench.harness(&["log", "--format=%s", &format!("{}..{}", bench.base, work.head)]);
     let listed: Vec<(&CommitId, &str)> =
-        work.new_commits.iter().map(|c| (&c.id, c.subject.as_str())).collect();
-    let expected = ["one", "two lines", "blanks", "grüße"];
-    assert_eq!(listed, ids.iter().zip(expected).rev().collect::<Vec<_>>());
+        work.new_commits.iter().map(|commit| (&commit.id, commit.subject.as_str())).collect();
+    assert_eq!(listed, ids.iter().rev().zip(by_git.lines()).collect::<Vec<_>>());
+    assert_eq!(
+        listed.iter().map(|(_, words)| words.trim()).collect::<Vec<_>>(),
+        ["grüße", "blanks", "two lines", "one"]
+    );
 }
