@@ -53,14 +53,14 @@ pub(super) struct Http<'w> {
     environment: &'w Environment,
 }
 
-/// What is needed to make one.
-pub(super) struct Way<'w> {
+/// What is needed to make one; what is only needed for making it may be gone afterwards.
+pub(super) struct Way<'w, 'c> {
     pub(super) base: String,
     pub(super) token: Option<&'w Secret>,
     pub(super) scheme: Scheme,
     pub(super) headers: &'static [(&'static str, &'static str)],
-    pub(super) ca: Option<&'w Path>,
-    pub(super) proxy: Option<&'w str>,
+    pub(super) ca: Option<&'c Path>,
+    pub(super) proxy: Option<&'c str>,
     /// How long a call may take.
     pub(super) limit: Duration,
     pub(super) now: fn() -> Timestamp,
@@ -75,7 +75,7 @@ pub(super) struct Answer {
 }
 
 impl<'w> Http<'w> {
-    pub(super) fn new(way: Way<'w>) -> Result<Self, Error> {
+    pub(super) fn new(way: Way<'w, '_>) -> Result<Self, Error> {
         let setting = |what: &str, error: &dyn std::fmt::Display| Error::Setting(format!("{what}: {error}"));
         let proxy = way
             .proxy

@@ -15,7 +15,7 @@ use acquit_core::secret::Source;
 use super::error::Error;
 use super::remote::{Place, Transport};
 use crate::process::{Call, Exit, Guard};
-use crate::secrets::{LONGEST, SHORTEST, Secret, Vault};
+use crate::secrets::{LONGEST, Redactor, SHORTEST, Secret, Vault};
 use crate::world::World;
 
 /// How long `gh`, `glab` or a credential helper may take: they look into a file or a keyring that is open.
@@ -30,6 +30,13 @@ pub struct Token {
     pub secret: Secret,
     /// Where it was found, for people.
     pub origin: String,
+}
+
+impl Token {
+    /// What takes it out of a text: whoever it was shown to may repeat it.
+    pub(crate) fn redactor(&self) -> Redactor {
+        Redactor::default().with(std::slice::from_ref(&self.secret))
+    }
 }
 
 /// Finds the token of a forge. `None` if nobody has one.

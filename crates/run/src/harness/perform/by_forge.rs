@@ -199,7 +199,7 @@ fn open<'w, 'a: 'w>(
     to: &Destination<'w>,
 ) -> Result<Box<dyn Forge + 'w>, Trouble> {
     let settings = &job.definition.config.forge;
-    forge::open(desk.world, settings, to.place, Some(to.token), &to.upstream.ca)
+    forge::open(desk.world, settings, to.place, Some(to.token))
         .map_err(|error| trouble(desk, job, to.place, Some(to.token), error))
 }
 

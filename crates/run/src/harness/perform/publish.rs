@@ -89,7 +89,7 @@ pub(super) fn known<'j>(
     };
     let failed = |error| trouble(desk, job, to.place, Some(to.token), error);
     let settings = &job.definition.config.forge;
-    let way = forge::open(desk.world, settings, to.place, Some(to.token), &to.upstream.ca).map_err(failed)?;
+    let way = forge::open(desk.world, settings, to.place, Some(to.token)).map_err(failed)?;
     match way.standing(known.number).map_err(failed)? {
         Standing::Open => Ok(Some(known)),
         // What comes after it needs a request of its own.
@@ -185,7 +185,7 @@ pub(super) fn request(
         invite: if known.is_some() { Invite::Before } else { Invite::Now },
         auto_merge: settings.auto_merge.unwrap_or(false),
     };
-    let way = forge::open(desk.world, &job.definition.config.forge, place, Some(token), &to.upstream.ca)
+    let way = forge::open(desk.world, &job.definition.config.forge, place, Some(token))
         .map_err(|error| trouble(desk, job, place, Some(token), error))?;
     let mut published = publish(way.as_ref(), &publication);
     let known_draft = known.and_then(|request| request.draft);
