@@ -315,6 +315,13 @@ impl Task {
         })
     }
 
+    /// Whether the task has recorded that its work was merged as this commit.
+    pub fn was_merged_as(&self, commit: &str) -> bool {
+        self.artifacts
+            .iter()
+            .any(|artifact| matches!(artifact, Artifact::Merged { commit: known, .. } if known == commit))
+    }
+
     /// The request at a forge, if one was made.
     pub fn request(&self) -> Option<&Requested> {
         self.artifacts.iter().find_map(|artifact| match artifact {
