@@ -407,14 +407,8 @@ pub enum PromptVerb {
     },
 }
 
-fn network(text: &str) -> Result<acquit_core::sandbox::Network, String> {
-    use acquit_core::sandbox::Network;
-    match text {
-        "off" => Ok(Network::Off),
-        "model" => Ok(Network::Model),
-        "open" => Ok(Network::Open),
-        _ => Err("must be off, model or open".to_owned()),
-    }
+fn network(text: &str) -> Result<acquit_core::sandbox::Network, &'static str> {
+    acquit_core::sandbox::Network::from_name(text).ok_or("must be off, model or open")
 }
 
 /// A kind of file that people write.

@@ -2,6 +2,7 @@
 
 use clap::Subcommand;
 
+use acquit_core::config::is_model;
 use acquit_core::ids::{Name, TaskId};
 
 /// A task to be made.
@@ -104,11 +105,7 @@ pub enum TaskVerb {
 }
 
 fn model(text: &str) -> Result<String, String> {
-    let odd = |c: char| c.is_control() || c == ' ';
-    if text.is_empty() || text.starts_with('-') || text.contains(odd) {
-        return Err("must be the name of a model".to_owned());
-    }
-    Ok(text.to_owned())
+    if is_model(text) { Ok(text.to_owned()) } else { Err("must be the name of a model".to_owned()) }
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {
