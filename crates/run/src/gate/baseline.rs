@@ -90,7 +90,7 @@ fn file(
         "report": suite.report,
         "setup": config.setup.as_ref().map(|setup| setup.run.to_string()),
         "sandbox": config.sandbox,
-        "network": suite.gate.network.unwrap_or(config.network.gates),
+        "network": suite.gate.reach(&config.network),
         "path": path,
         "machine": [std::env::consts::OS, std::env::consts::ARCH],
     });
