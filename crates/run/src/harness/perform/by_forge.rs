@@ -20,11 +20,10 @@ use acquit_core::workflow::Commits;
 use super::outgoing::{
     Destination, ROUNDS, Stands, beat, destination, overtaken, push, pushed_before, squashed, stand,
 };
-use super::publish::{held, known, no_token, request, trouble};
+use super::publish::{held, known, no_token, request};
 use super::waiting::{Candidacy, Waiting, enter};
 use crate::fault;
 use crate::forge::merge::{Answer, Order, Past, merge as order_merge};
-use crate::forge::{self, Forge};
 use crate::git::CommitId;
 use crate::harness::Trouble;
 use crate::harness::desk::Desk;
@@ -128,8 +127,8 @@ fn order(
     let planned = [(job.task.id(), moved.tip.to_string())];
     desk.store.plan_merges(desk.hold, queue, &planned)?;
     fault::point("merge-planned", &desk.world.environment);
-    let answer = order_merge(open(desk, job, to)?.as_ref(), &asked)
-        .map_err(|error| trouble(desk, job, to.place, Some(to.token), error))?;
+    let answer =
+        order_merge(to.open(desk, job)?.as_ref(), &asked).map_err(|error| to.trouble(desk, job, error))?;
     fault::point("merge-moved", &desk.world.environment);
     let name = to.place.kind.name();
     match answer {
@@ -165,16 +164,6 @@ fn person(job: &Job<'_>, words: &str) -> Trouble {
     Trouble::failed(kind::DELIVERY, format!("{words}. {how}"))
 }
 
-fn open<'w, 'a: 'w>(
-    desk: &Desk<'a>,
-    job: &'w Job<'_>,
-    to: &Destination<'w>,
-) -> Result<Box<dyn Forge + 'w>, Trouble> {
-    let settings = &job.definition.config.forge;
-    forge::open(desk.world, settings, to.place, Some(to.token))
-        .map_err(|error| trouble(desk, job, to.place, Some(to.token), error))
-}
-
 /// What an earlier leg of the task, a person or the forge by itself has already merged of it.
 fn found(
     desk: &mut Desk<'_>,
@@ -190,8 +179,8 @@ fn found(
     if known.is_empty() {
         return Ok(None);
     }
-    let past = open(desk, job, to)?.merged(branch);
-    let past = past.map_err(|error| trouble(desk, job, to.place, Some(to.token), error))?;
+    let past = to.open(desk, job)?.merged(branch);
+    let past = past.map_err(|error| to.trouble(desk, job, error))?;
     // What the task has recorded was merged before the work that is to be merged now.
     let new = |past: &Past| known.contains(&past.head) && !job.task.was_merged_as(&past.commit);
     let Some(past) = past.into_iter().find(new) else { return Ok(None) };

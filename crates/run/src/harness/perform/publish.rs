@@ -87,10 +87,8 @@ pub(super) fn known<'j>(
     let Some(known) = job.task.request().filter(|request| request.project == to.place.project) else {
         return Ok(None);
     };
-    let failed = |error| trouble(desk, job, to.place, Some(to.token), error);
-    let settings = &job.definition.config.forge;
-    let way = forge::open(desk.world, settings, to.place, Some(to.token)).map_err(failed)?;
-    match way.standing(known.number).map_err(failed)? {
+    let standing = to.open(desk, job)?.standing(known.number);
+    match standing.map_err(|error| to.trouble(desk, job, error))? {
         Standing::Open => Ok(Some(known)),
         // What comes after it needs a request of its own.
         Standing::Merged => Ok(None),
@@ -146,7 +144,7 @@ pub(super) fn request(
     let Artifact::Branch { commit, .. } = &branch else { return Err(unnamed()) };
     let commit = commit.parse::<CommitId>().map_err(|error| Trouble::harness(&error))?;
     let Some(base) = &job.task.seed.base.branch else { return Err(unnamed()) };
-    let (place, token) = (to.place, to.token);
+    let place = to.place;
     let (title, labels) = title(desk, job, settings)?;
     let marker = Marker::of(&job.task.seed);
     let verdicts = verdicts(desk)?;
@@ -185,8 +183,7 @@ pub(super) fn request(
         invite: if known.is_some() { Invite::Before } else { Invite::Now },
         auto_merge: settings.auto_merge.unwrap_or(false),
     };
-    let way = forge::open(desk.world, &job.definition.config.forge, place, Some(token))
-        .map_err(|error| trouble(desk, job, place, Some(token), error))?;
+    let way = to.open(desk, job)?;
     let mut published = publish(way.as_ref(), &publication);
     let known_draft = known.and_then(|request| request.draft);
     let mut answered = known.map(|request| request.answered.clone()).unwrap_or_default();
@@ -207,7 +204,7 @@ pub(super) fn request(
         }
     }
     drop(way);
-    let published = published.map_err(|error| trouble(desk, job, place, Some(token), error))?;
+    let published = published.map_err(|error| to.trouble(desk, job, error))?;
     tell(desk, place, &published);
     let mut artifacts = vec![
         branch,
