@@ -37,6 +37,22 @@ pub struct Wish {
     pub metadata: BTreeMap<String, String>,
 }
 
+impl Wish {
+    /// One that is said in a line.
+    pub fn titled(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            description: String::new(),
+            priority: 0,
+            size: None,
+            complexity: None,
+            tags: Vec::new(),
+            variables: BTreeMap::new(),
+            metadata: BTreeMap::new(),
+        }
+    }
+}
+
 /// What never changes about a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seed {
