@@ -137,7 +137,8 @@ fn on_disk(world: &World) -> Vec<TaskId> {
     all
 }
 
-/// What a folder takes on the disk, as far as it can be seen.
+/// What a folder takes on the disk, as far as it can be seen: what an agent at work just removed, closed, or buried deeper than a path can
+/// name is not counted.
 fn size(folder: &Path) -> u64 {
     let mut sum = 0;
     let mut folders = vec![folder.to_owned()];
@@ -184,4 +185,23 @@ fn locked(world: &World, definition: &Definition, task: TaskId) -> Result<(Sourc
     let source: Source = serde_json::from_value(definition.source.clone())?;
     let workspace = Workspace::open(&world.workspace_folder(task), &source, world.git.clone())?;
     Ok((source, workspace.lock("acquit, cleaning up")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_takes_what_its_files_take_and_nothing_of_what_links_lead_to() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(size(&dir.path().join("none")), 0);
+        let folder = dir.path().join("folder");
+        fs::create_dir_all(folder.join("deep")).unwrap();
+        fs::write(dir.path().join("outside"), vec![1; 1 << 20]).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("outside"), folder.join("link")).unwrap();
+        std::os::unix::fs::symlink(dir.path(), folder.join("round")).unwrap();
+        fs::write(folder.join("deep/file"), vec![1; 64 << 10]).unwrap();
+        let taken = size(&folder);
+        assert!((64 << 10..1 << 20).contains(&taken), "{taken}");
+    }
 }
