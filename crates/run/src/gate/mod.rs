@@ -12,6 +12,7 @@ mod baseline;
 mod command;
 mod compared;
 mod distill;
+mod kept;
 mod looking;
 mod measured;
 mod phases;
