@@ -40,7 +40,7 @@ fn cut(text: &str, limit: usize) -> String {
 
 /// Shows what a reader would not see: characters that change the direction of text, have no width, or control a terminal
 /// become escapes such as `\u{202e}`. Lines and tabs stay.
-pub(super) fn reveal(text: &str) -> String {
+pub(crate) fn reveal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.replace("\r\n", "\n").chars() {
         if hidden(c) {
