@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::source::{Class, Language, Source};
+use crate::pattern::pattern;
 
 /// The most tests that are read from one file: more are made by a program, and not by hand.
 const MOST: usize = 20_000;
@@ -28,12 +29,6 @@ pub struct Case {
     pub asserts: Vec<u32>,
     /// The first line by which it does not run, or is not expected to pass.
     pub skipped: Option<u32>,
-}
-
-/// A pattern that is known to be one.
-#[expect(clippy::expect_used, reason = "only called with literals, each of which a test compiles")]
-pub(super) fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a literal pattern")
 }
 
 /// What is looked at of a test's attributes, and of what an assertion is about.
