@@ -24,8 +24,6 @@ mod standing;
 pub mod token;
 mod way;
 
-use std::path::Path;
-
 use acquit_core::config::forge::Forge as Settings;
 use acquit_core::definition::Definition;
 use acquit_core::delivery::Comment;
@@ -134,7 +132,7 @@ pub trait Forge: merge::Merging {
 
 /// The forge of a repository, told from its remotes and the configuration.
 pub fn of(world: &World, settings: &Settings, source: &Source) -> Result<Located, Error> {
-    let home = world.environment.get("HOME").map(Path::new);
+    let home = world.environment.home();
     let url = |name: &str, direction| {
         let url = source.remote_url(&world.git, home, name, direction);
         url.map_err(|error| Error::Setting(crate::harness::chain(&error)))

@@ -66,9 +66,5 @@ pub fn access<'t>(world: &World, kind: Kind, transport: Transport, token: Option
 
 /// The file of certificates to trust, if the configuration names one. Its path may begin with `~/`.
 pub fn ca(world: &World, settings: &Settings) -> Option<PathBuf> {
-    let written = settings.ca.as_deref()?;
-    match written.strip_prefix("~/") {
-        Some(rest) => Some(PathBuf::from(world.environment.get("HOME")?).join(rest)),
-        None => Some(PathBuf::from(written)),
-    }
+    world.environment.expand(settings.ca.as_deref()?)
 }
