@@ -146,14 +146,12 @@ impl Desk {
         let seed = Seed {
             id,
             wish: Wish {
-                title: new.title.trim().to_owned(),
                 description,
                 priority: new.priority,
-                size: None,
-                complexity: None,
                 tags: new.tags.clone(),
                 variables,
                 metadata,
+                ..Wish::titled(new.title.trim())
             },
             project: Known {
                 name: folder_name(source.top()),
