@@ -6,6 +6,7 @@
 
 pub mod acp;
 pub mod agent;
+mod client;
 mod fault;
 pub mod forge;
 pub mod gate;
