@@ -21,7 +21,7 @@ on = { next = "done" }
 "#;
 const AGENT: &str = "\
 echo leg >> @ROOT@/legs
-if [ $(wc -l < @ROOT@/legs) = 3 ]; then touch @ROOT@/begun; exec sleep 60; fi
+if [ $(wc -l < @ROOT@/legs) = 3 ]; then : > @ROOT@/begun; exec sleep 60; fi
 echo '<<<OUTCOME:next>>>{}<<<END_PAYLOAD>>>'
 ";
 
