@@ -18,7 +18,7 @@ use crate::common::{Ran, Sandbox, Started};
 pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 /// A limit that is to end an agent at its work is tried so many times as long, until the agent came to its work before it: an idle machine
 /// need not wait for what a busy one needs.
-pub(crate) const PATIENT: [u32; 3] = [1, 2, 5];
+pub(crate) const PATIENT: [u32; 4] = [1, 2, 4, 9];
 /// Between two looks at a task: each starts a process, beside agents that need the machine.
 const LOOK: Duration = Duration::from_millis(150);
 /// The key of the model. It must reach the model and nobody else.
