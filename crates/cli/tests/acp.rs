@@ -7,10 +7,6 @@ mod made_up;
 #[path = "acp/real.rs"]
 mod real;
 
-use acquit_core::leg::Ending;
-
-use common::Sandbox;
-
 /// One stage that writes; what goes wrong goes to a person at once.
 const CODE: &str = r#"
 [budgets]
@@ -24,12 +20,3 @@ overload = 0
 mode = "implement"
 on = { pr_ready = "done" }
 "#;
-
-/// How the task's leg of this number ended, which must have failed: its kind and its reason.
-#[track_caller]
-fn failed(sandbox: &Sandbox, leg: usize) -> (String, String) {
-    match &sandbox.endings()[leg] {
-        Ending::Failed { kind, reason } => (kind.to_string(), reason.clone()),
-        other => panic!("{other:?}"),
-    }
-}

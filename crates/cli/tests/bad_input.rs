@@ -6,3 +6,4 @@
 #![allow(clippy::unwrap_used, reason = "in a test, what cannot be is a failure with a place")]
 
 mod bad_support;
+mod common;

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use acquit_core::event::{Body, Step};
 use acquit_core::leg::{Ending, Purpose};
 
-use common::{Sandbox, read};
+use common::{Sandbox, read, side_by_side};
 use story::Story;
 
 const WORKFLOW: &str = r#"
@@ -102,7 +102,8 @@ fn killed_after(step: Step) {
     let (expected, times) = undisturbed();
     let times = times.iter().find(|(known, _)| *known == step).unwrap().1;
     assert!(times >= 4, "{} is over only {times} times", step.name());
-    for which in 1..=times {
+    let each: Vec<u32> = (1..=times).collect();
+    side_by_side(&each, |&which| {
         let name = format!("{} number {which}", step.name());
         let sandbox = sandbox();
         let marker = sandbox.place("marker");
@@ -123,7 +124,7 @@ fn killed_after(step: Step) {
             Story { lost: story.lost, agents: story.agents, gates: story.gates, ..expected.clone() };
         assert_eq!(story, expected, "{name}");
         check_kept(&sandbox, step, &name);
-    }
+    });
 }
 
 /// What the lost leg had written does not count, but it is kept and comes with the branch.

@@ -123,9 +123,7 @@ fn private(path: &std::path::Path, text: &str) {
 
 fn sandbox(config: &str, workflow: &str, agent: &str, canaries: &[Canary; 4]) -> Sandbox {
     let [a, b, c, n] = canaries;
-    let sandbox = Sandbox::new(config, workflow, "");
-    sandbox.repo.write(".acquit/agent.sh", agent);
-    sandbox.repo.commit("the agent");
+    let sandbox = Sandbox::shell_by(config, workflow, agent);
     private(&sandbox.place("home/b-token"), &format!("{}\n", b.value));
     fs::create_dir(sandbox.place("vault")).unwrap();
     private(&sandbox.place("vault/c-token"), &format!("{}\n", c.value));

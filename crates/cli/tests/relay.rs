@@ -25,26 +25,7 @@ mod turns;
 #[path = "relay/work.rs"]
 mod work;
 
-use acquit_core::leg::Ending;
-
-use common::Sandbox;
-
-/// One stage that writes, and then the delivery.
-const CODE: &str = r#"
-[budgets]
-outcome = 0
-agent = 0
-limit = 0
-nothing = 0
-harness = 0
-[stages.code]
-mode = "implement"
-on = { pr_ready = "deliver" }
-[stages.deliver]
-kind = "action"
-action = "squash"
-on = { done = "done" }
-"#;
+use common::CODE;
 
 /// An agent that does what it should.
 const GOOD: &str = r#"
@@ -57,12 +38,3 @@ step = [
     { outcome = "pr_ready", payload = { summary = "written" } },
 ]
 "#;
-
-/// A leg that failed, of its kind and for its reason.
-#[track_caller]
-fn failed(sandbox: &Sandbox, leg: usize) -> (String, String) {
-    match &sandbox.endings()[leg] {
-        Ending::Failed { kind, reason } => (kind.to_string(), reason.clone()),
-        other => panic!("{other:?}"),
-    }
-}

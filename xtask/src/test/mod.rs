@@ -23,6 +23,9 @@ const STRICT: &str = "ACQUIT_TEST_STRICT";
 /// Tells the tests where their PostgreSQL is; see `acquit_testkit::postgres`.
 const POSTGRES: &str = "ACQUIT_TEST_POSTGRES";
 
+/// Tells the tests where the attacker is; see `acquit`'s tests of hostile agents. It is built with the tests, beside this program.
+const HOSTILE: &str = "ACQUIT_TEST_HOSTILE";
+
 /// How many seconds each parser is given output that was changed at random; see `acquit-run`'s tests of parsers.
 const FUZZ: &str = "ACQUIT_FUZZ_SECONDS";
 /// A minute each: most of what is found is found in the first seconds.
@@ -185,6 +188,8 @@ fn tests(filters: &[&str], total: &Cell<Counts>) -> Result<Ended, Stop> {
         command.arg("--ignore-default-filter");
     }
     command.env(POSTGRES, &server.url);
+    let own = std::env::current_exe().map_err(Stop::doing("find the target folder"))?;
+    command.env(HOSTILE, own.with_file_name("hostile"));
     counted(&mut command, runner, total)
 }
 

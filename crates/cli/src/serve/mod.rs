@@ -36,6 +36,8 @@ use crate::report::text;
 
 /// The longest sleep: so soon a request to stop is heard.
 const BEAT: Duration = Duration::from_secs(1);
+/// The same while somebody waits for its end: the end of a process that it started is no news in the store.
+const PROMPT: Duration = Duration::from_millis(100);
 /// How often it looks for legs whose harness died, and for tasks that wait for nobody any more.
 const PATROL: Duration = Duration::from_secs(5);
 /// How often the configuration is read again, and schedules looked at that others may have paused.
@@ -123,7 +125,14 @@ pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
             }
             Ok(_) => {
                 troubled = false;
-                BEAT
+                let beat = match daemon.options.until {
+                    Until::Stopped => BEAT,
+                    Until::Done => PROMPT,
+                };
+                if store.wait(beat).is_ok() {
+                    continue;
+                }
+                beat
             }
             // A database that restarts, a disk that is full for a while: whoever watches over others does not give up.
             Err(error @ (Error::Store(_) | Error::NoTask(_))) => {
@@ -138,16 +147,13 @@ pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
             }
             Err(error) => return Err(error),
         };
-        sleep(store.as_mut(), pause, &interrupt);
+        sleep(pause, &interrupt);
     }
     daemon.stop(store.as_mut(), &interrupt)
 }
 
-/// Sleeps in the store, or without it while it cannot be reached.
-fn sleep(store: &mut dyn Store, pause: Duration, interrupt: &Interrupt) {
-    if pause == BEAT && store.wait(BEAT).is_ok() {
-        return;
-    }
+/// Sleeps without the store, while it cannot be reached.
+fn sleep(pause: Duration, interrupt: &Interrupt) {
     let begun = Instant::now();
     while begun.elapsed() < pause && interrupt.count() == 0 {
         std::thread::park_timeout(Duration::from_millis(100));

@@ -4,8 +4,8 @@ use acquit_core::event::Body;
 use acquit_core::leg::Ending;
 use acquit_core::outcome::Source;
 
+use crate::CODE;
 use crate::common::{Sandbox, read, until_file};
-use crate::{CODE, failed};
 
 /// What such an agent is made of: an answer to request 1 is `answer 1 '{…}'`, and so on.
 const WORDS: &str = r#"
@@ -21,11 +21,7 @@ greet() {
 
 fn agent(workflow: &str, shell: &str) -> Sandbox {
     let config = "agent = \"bot\"\n[agents.bot]\nadapter = \"acp\"\nrun = [\"sh\", \".acquit/agent.sh\"]\n";
-    let sandbox = Sandbox::new(config, workflow, "");
-    let shell = format!("{WORDS}{shell}").replace("@ROOT@", &sandbox.place("").to_string_lossy());
-    sandbox.repo.write(".acquit/agent.sh", &shell);
-    sandbox.repo.commit("the agent");
-    sandbox
+    Sandbox::shell_by(config, workflow, &format!("{WORDS}{shell}"))
 }
 
 #[test]
@@ -136,7 +132,7 @@ fn what_goes_wrong_is_told_apart() {
     let missing = "agent = \"bot\"\n[agents.bot]\nadapter = \"acp\"\nrun = [\"no-such-agent\", \"--acp\"]\n";
     let sandbox = Sandbox::new(missing, CODE, "");
     sandbox.run_to(3);
-    let (_, reason) = failed(&sandbox, 0);
+    let (_, reason) = sandbox.failed(0);
     assert!(reason.contains("no-such-agent did not start"), "{reason}");
 }
 

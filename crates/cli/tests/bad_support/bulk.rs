@@ -10,7 +10,7 @@ fn heavy_a_gigabyte_is_stopped_at_the_usual_limit() {
     bench
         .run_to(3)
         .says("the agent bot: printed more than 268435456 bytes; the limit is `output` of stage code in the workflow");
-    let printed = fs::metadata(bench.place("home/tasks/T-1/legs/1/output.log")).unwrap().len();
+    let printed = fs::metadata(bench.place("acquit/tasks/T-1/legs/1/output.log")).unwrap().len();
     assert!(printed <= 300 << 20, "{printed} bytes are on the disk");
 }
 
@@ -19,7 +19,7 @@ fn heavy_a_raised_limit_takes_what_the_usual_one_would_not() {
     let bench = Bench::agent("head -c 280000000 /dev/zero; echo work > new.txt; echo; echo the end")
         .with_stage("output = \"300MiB\"", "");
     bench.run_to(0).says("│ the end");
-    let printed = fs::metadata(bench.place("home/tasks/T-1/legs/1/output.log")).unwrap().len();
+    let printed = fs::metadata(bench.place("acquit/tasks/T-1/legs/1/output.log")).unwrap().len();
     assert_eq!(printed, 280_000_009);
     assert_eq!(bench.at_ref("acquit/do-it-T-1", "new.txt"), "work");
 }

@@ -132,7 +132,7 @@ fn what_cannot_be_taken_is_refused_with_its_reason_and_kept() {
         assert_eq!(again.code, Some(0), "{what}, then once more: {again}");
         assert_eq!(bench.at_ref("acquit/do-it-T-1", "new.txt"), "work", "{what}");
         if script.contains("> new.txt") {
-            let workspace = bench.place("home/tasks/T-1/workspace/git");
+            let workspace = bench.place("acquit/tasks/T-1/workspace/git");
             let taken = workspace.join("refs/acquit/legs/T-1.1").exists();
             assert!(taken || !bench.saved().is_empty(), "{what}: its work is neither taken nor saved");
         }

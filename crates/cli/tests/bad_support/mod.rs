@@ -16,12 +16,15 @@ mod words;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use acquit_testkit::need;
 use acquit_testkit::repo::{self, Repo};
+
+use crate::common::Sandbox;
+pub(crate) use crate::common::{Ran, until_file};
 
 /// Far more than anything here takes on a busy machine; reached only by what hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
@@ -51,22 +54,16 @@ action = "squash"
 on = { done = "done" }
 "#;
 
+/// The agent's table comes last: what a test adds is most often a line of it.
 const CONFIG: &str = "workflow = \"flow\"\n\n[access]\nwrite = [\"@ROOT@\"]\n\n\
     [agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \"@ROOT@/agent.sh\"]\n";
 
 /// What an agent does that has nothing else to do.
 pub(crate) const WORKS: &str = "echo work > new.txt";
 
-/// A repository with `.acquit/`, an agent that is a shell script, and a home for acquit.
+/// A sandbox whose agent is a shell script beside the repository.
 pub(crate) struct Bench {
-    repo: Repo,
-}
-
-/// A command that has ended.
-pub(crate) struct Ran {
-    pub(crate) code: Option<i32>,
-    pub(crate) out: String,
-    pub(crate) err: String,
+    sandbox: Sandbox,
 }
 
 impl Bench {
@@ -82,32 +79,28 @@ impl Bench {
 
     /// One whose repository has this name.
     pub(crate) fn at(name: &str, script: &str) -> Self {
-        let bench = Self { repo: Repo::at(name, &[]) };
+        let flow = WORKFLOW.replace("@STAGE@", "");
+        let files = [(".acquit/acquit.toml", CONFIG), (".acquit/workflows/flow.toml", flow.as_str())];
+        let sandbox = Sandbox::of_files(name, &files).with("ACQUIT", ACQUIT);
+        // `script` and `mount` may lie where only root looks.
+        let bench = Self { sandbox: sandbox.with("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin") };
         bench.set_agent(script);
-        bench.repo.write("README.md", "sample\n");
-        let config = CONFIG.replace("@ROOT@", &bench.place("").to_string_lossy().replace('\\', "\\\\"));
-        bench.repo.write(".acquit/acquit.toml", &config);
-        bench.repo.write(".acquit/workflows/flow.toml", &WORKFLOW.replace("@STAGE@", ""));
-        bench.repo.commit("first");
-        for folder in ["user", "home"] {
-            fs::create_dir_all(bench.place(folder)).unwrap();
-        }
         bench
     }
 
     /// With more keys in the stage of the agent, and more tables after the stages.
     pub(crate) fn with_stage(self, keys: &str, tables: &str) -> Self {
         let text = format!("{}\n{tables}", WORKFLOW.replace("@STAGE@", keys));
-        self.repo.write(".acquit/workflows/flow.toml", &text);
-        self.repo.commit("another workflow");
+        self.repo().write(".acquit/workflows/flow.toml", &text);
+        self.repo().commit("another workflow");
         self
     }
 
     /// With more in the configuration.
     pub(crate) fn with_config(self, more: &str) -> Self {
         let text = format!("{}{more}", self.read(".acquit/acquit.toml"));
-        self.repo.write(".acquit/acquit.toml", &text);
-        self.repo.commit("another configuration");
+        self.repo().write(".acquit/acquit.toml", &text);
+        self.repo().commit("another configuration");
         self
     }
 
@@ -117,33 +110,26 @@ impl Bench {
     }
 
     pub(crate) fn repo(&self) -> &Repo {
-        &self.repo
+        &self.sandbox.repo
     }
 
     /// A place beside the repository.
     pub(crate) fn place(&self, name: &str) -> PathBuf {
-        self.repo.beside(name)
+        self.repo().beside(name)
     }
 
     /// A file of the repository.
     pub(crate) fn read(&self, file: &str) -> String {
-        fs::read_to_string(self.repo.path().join(file)).unwrap()
+        fs::read_to_string(self.repo().path().join(file)).unwrap()
     }
 
     /// A program with the surroundings of this bench and nothing of the machine's.
     pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Command {
-        let mut command = Command::new(program);
-        command.current_dir(self.repo.path()).env_clear();
-        command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin").env("LANG", "C.UTF-8");
-        command.env("USER", "tester").env("HOME", self.place("user")).env("ACQUIT_HOME", self.place("home"));
-        command.env("ACQUIT", ACQUIT);
-        command
+        self.sandbox.program(program)
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = self.program(ACQUIT);
-        command.args(args);
-        command
+        self.sandbox.command(args)
     }
 
     /// Runs `acquit` to its end.
@@ -174,59 +160,35 @@ impl Bench {
 
     /// What a branch or another ref has in a file.
     pub(crate) fn at_ref(&self, reference: &str, file: &str) -> String {
-        self.repo.git(&["show", &format!("{reference}:{file}")])
+        self.repo().git(&["show", &format!("{reference}:{file}")])
     }
 
     /// The refs under which work was saved.
     pub(crate) fn saved(&self) -> Vec<String> {
-        let listed = self.repo.git(&["for-each-ref", "--format=%(refname)", "refs/acquit/attempts/"]);
-        listed.lines().map(str::to_owned).collect()
+        self.sandbox.refs("refs/acquit/attempts/")
     }
 }
 
-impl Ran {
-    /// Gives itself, if it ended with this code.
-    #[track_caller]
-    pub(crate) fn must(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "{self}");
-        self
+/// Holds a command to what is promised of every one.
+#[track_caller]
+fn sound(ran: Ran) -> Ran {
+    assert!(!ran.err.contains("panicked at"), "a panic{ran}");
+    for text in [&ran.out, &ran.err] {
+        let acts = |c: &char| {
+            c.is_control() && *c != '\n'
+                || ('\u{202a}'..='\u{202e}').contains(c)
+                || ('\u{2066}'..='\u{2069}').contains(c)
+        };
+        assert_eq!(text.chars().find(acts), None, "a character that a terminal acts on{ran}");
     }
-
-    /// Gives itself, if it said this.
-    #[track_caller]
-    pub(crate) fn says(self, what: &str) -> Self {
-        assert!(self.out.contains(what) || self.err.contains(what), "no {what:?} in\n{self}");
-        self
-    }
-
-    /// Holds it to what is promised of every command.
-    #[track_caller]
-    fn sound(self) -> Self {
-        assert!(!self.err.contains("panicked at"), "a panic\n{self}");
-        for text in [&self.out, &self.err] {
-            let acts = |c: &char| {
-                c.is_control() && *c != '\n'
-                    || ('\u{202a}'..='\u{202e}').contains(c)
-                    || ('\u{2066}'..='\u{2069}').contains(c)
-            };
-            assert_eq!(text.chars().find(acts), None, "a character that a terminal acts on\n{self}");
-        }
-        self
-    }
-}
-
-impl std::fmt::Display for Ran {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let show = |text: &str| text.chars().take(4_000).collect::<String>();
-        write!(f, "--- exit {:?}\n--- out\n{}\n--- err\n{}", self.code, show(&self.out), show(&self.err))
-    }
+    ran
 }
 
 /// Waits for the end of a command, and holds it to what is promised.
 #[track_caller]
 pub(crate) fn finish(command: &mut Command) -> Ran {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    wait(child).sound()
+    sound(wait(child))
 }
 
 /// Waits for the end of a command. What takes too long is killed and fails the test.
@@ -255,14 +217,4 @@ pub(crate) fn wait(mut child: Child) -> Ran {
         std::thread::sleep(LOOK);
     };
     Ran { code: status.code(), out: out.join().unwrap(), err: err.join().unwrap() }
-}
-
-/// Looks until a file is there.
-#[track_caller]
-pub(crate) fn until_file(path: &Path) {
-    let deadline = Instant::now() + PATIENCE;
-    while !path.exists() {
-        assert!(Instant::now() < deadline, "no {} after {PATIENCE:?}", path.display());
-        std::thread::sleep(LOOK);
-    }
 }

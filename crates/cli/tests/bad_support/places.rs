@@ -29,11 +29,11 @@ fn a_repository_without_commits_is_refused() {
 fn a_folder_outside_of_a_repository_is_refused() {
     let bench = Bench::new();
     for args in [&["run", "x"][..], &["init"], &["task", "list"], &["workflow", "check"]] {
-        let ran = finish(bench.command(args).current_dir(bench.place("user"))).must(2);
+        let ran = finish(bench.command(args).current_dir(bench.place("home"))).must(2);
         assert_eq!(
             lines(&bench.mask(&ran.err)),
             [
-                "error: failed to find a git repository at [ROOT]/user",
+                "error: failed to find a git repository at [ROOT]/home",
                 "",
                 "hint: acquit works in a git repository: go to one, or run `git init`"
             ]
@@ -127,7 +127,7 @@ fn a_folder_of_the_repository_is_in_the_repository() {
 #[test]
 fn a_missing_git_is_told() {
     let bench = Bench::new();
-    for path in [bench.place("user").into_os_string(), "".into()] {
+    for path in [bench.place("home").into_os_string(), "".into()] {
         let ran = finish(bench.command(&["run", "x"]).env("PATH", path)).must(5);
         assert!(ran.err.starts_with("error: failed to run git: start "), "{ran}");
         ran.says("no such program\n\nhint: install git, or add the folder that it is in to PATH\n");
@@ -150,7 +150,7 @@ fn a_home_is_needed_and_may_be_relative() {
     finish(bench.command(&["run", "y"]).env("ACQUIT_HOME", "../relative")).must(0);
     assert!(bench.place("relative/acquit.db").exists());
     finish(bench.command(&["task", "list"]).env_remove("ACQUIT_HOME")).must(0).says("no tasks yet");
-    assert!(bench.place("user/.local/share/acquit/acquit.db").exists());
+    assert!(bench.place("home/.local/share/acquit/acquit.db").exists());
 }
 
 #[test]

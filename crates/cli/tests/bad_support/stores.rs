@@ -11,7 +11,7 @@ fn a_store_that_cannot_be_opened_is_told() {
     let before = fs::read(bench.place("garbage.db")).unwrap();
     let at = |name: &str| bench.place(name).to_string_lossy().into_owned();
     let cases = [
-        ("a folder", at("user")),
+        ("a folder", at("home")),
         ("something else", at("garbage.db")),
         ("a place that cannot be", "/proc/nothing/here.db".to_owned()),
         ("a server that is not there", "postgres://me:hunter2@127.0.0.1:1/db".to_owned()),
@@ -37,7 +37,7 @@ fn a_store_that_cannot_be_opened_is_told() {
 fn a_store_of_a_newer_acquit_is_refused() {
     let bench = Bench::new();
     bench.acquit(&["task", "add", "x"]).must(0);
-    let file = rusqlite::Connection::open(bench.place("home/acquit.db")).unwrap();
+    let file = rusqlite::Connection::open(bench.place("acquit/acquit.db")).unwrap();
     file.execute("update meta set version = 99", []).unwrap();
     drop(file);
     bench

@@ -135,7 +135,7 @@ fn play(case: &Case) -> String {
     assert_eq!(out, "", "{}: data was printed", case.what);
     let refs = bench.repo().git(&["for-each-ref", "--format=%(refname)"]);
     assert_eq!(refs, "refs/heads/main", "{}: something was made in the repository", case.what);
-    assert!(!bench.place("home/tasks").exists(), "{}: a task was begun", case.what);
+    assert!(!bench.place("acquit/tasks").exists(), "{}: a task was begun", case.what);
     format!("## {}\n{:?}\n{}\n", case.what, case.args, bench.mask(err.trim_end()))
 }
 

@@ -29,7 +29,7 @@ fn whatever_an_agent_prints_is_shown_without_acting_and_kept_as_it_is() {
         bench.acquit(&["logs", "T-1", "--all"]).must(0).says(shown);
         bench.acquit(&["task", "show", "T-1"]).must(0);
         let printed = std::process::Command::new("sh").args(["-c", script]).output().unwrap().stdout;
-        assert_eq!(fs::read(bench.place("home/tasks/T-1/legs/1/output.log")).unwrap(), printed, "{what}");
+        assert_eq!(fs::read(bench.place("acquit/tasks/T-1/legs/1/output.log")).unwrap(), printed, "{what}");
         let raw = bench.command(&["logs", "T-1", "--leg", "1"]).output().unwrap();
         assert_eq!(raw.stdout, printed, "{what}: as a pipe gets it");
     }

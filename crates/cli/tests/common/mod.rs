@@ -6,11 +6,13 @@
 )]
 
 pub(crate) mod processes;
+mod ran;
 
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use acquit_core::change::Change;
@@ -19,10 +21,32 @@ use acquit_core::leg::{Ending, Leg};
 use acquit_core::task::Task;
 use acquit_testkit::repo::Repo;
 
+pub(crate) use ran::{Ran, Started};
+
 /// Far more than anything here takes on a busy machine; reached only by what hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 /// How often a condition is looked at.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// How many cases of a test are tried at a time: each of them waits for most of its time, and other tests run beside them.
+const BESIDE: usize = 3;
+
+/// One stage that writes, and then the delivery. Nothing is tried twice.
+pub(crate) const CODE: &str = r#"
+[budgets]
+outcome = 0
+agent = 0
+limit = 0
+nothing = 0
+harness = 0
+[stages.code]
+mode = "implement"
+on = { pr_ready = "deliver" }
+[stages.deliver]
+kind = "action"
+action = "squash"
+on = { done = "done" }
+"#;
 
 /// One agent, which plays `script.toml`.
 pub(crate) const SCRIPTED: &str = r#"
@@ -44,34 +68,26 @@ pub(crate) fn binary() -> PathBuf {
     std::env::var_os("ACQUIT_TEST_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_acquit").into()).into()
 }
 
-/// A command that has ended.
-pub(crate) struct Ran {
-    pub(crate) code: Option<i32>,
-    pub(crate) out: String,
-    pub(crate) err: String,
-}
-
-/// A command that runs.
-pub(crate) struct Started {
-    child: Child,
-    out: PathBuf,
-    err: PathBuf,
-}
-
 impl Sandbox {
     /// A repository with one commit, in which `.acquit/` has this configuration, this workflow and this script.
     pub(crate) fn new(config: &str, workflow: &str, script: &str) -> Self {
-        let sandbox = Self {
-            repo: Repo::at("ein Ordner, größer", &[]),
-            started: AtomicU32::new(0),
-            variables: Vec::new(),
-        };
-        sandbox.repo.write("README.md", "sample\n");
         // Scripted agents and gates talk to the tests through files that lie beside the repository.
         let config = format!("{config}\n[access]\nwrite = [\"@ROOT@\"]\n");
-        sandbox.repo.write(".acquit/acquit.toml", &sandbox.fill(&config));
-        sandbox.repo.write(".acquit/workflows/flow.toml", &sandbox.fill(workflow));
-        sandbox.repo.write(".acquit/script.toml", &sandbox.fill(script));
+        let files = [
+            (".acquit/acquit.toml", config.as_str()),
+            (".acquit/workflows/flow.toml", workflow),
+            (".acquit/script.toml", script),
+        ];
+        Self::of_files("ein Ordner, größer", &files)
+    }
+
+    /// One whose repository has this name, and these files in its one commit.
+    pub(crate) fn of_files(name: &str, files: &[(&str, &str)]) -> Self {
+        let sandbox = Self { repo: Repo::at(name, &[]), started: AtomicU32::new(0), variables: Vec::new() };
+        sandbox.repo.write("README.md", "sample\n");
+        for (file, text) in files {
+            sandbox.repo.write(file, &sandbox.fill(text));
+        }
         sandbox.repo.commit("first");
         for folder in ["home", "tmp", "said", "acquit"] {
             fs::create_dir_all(sandbox.place(folder)).expect("a folder");
@@ -84,11 +100,16 @@ impl Sandbox {
         Self::new(SCRIPTED, workflow, script)
     }
 
-    /// One with a single agent stage, whose agent is this shell script. It has the prompt on its standard input.
-    pub(crate) fn shell(stage: &str, shell: &str) -> Self {
+    /// One whose only agent is this shell script. It has the prompt on its standard input.
+    pub(crate) fn shell(workflow: &str, shell: &str) -> Self {
         let config =
             "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \".acquit/agent.sh\"]\n";
-        let sandbox = Self::new(config, stage, "");
+        Self::shell_by(config, workflow, shell)
+    }
+
+    /// The same with a configuration that says how `.acquit/agent.sh` is run.
+    pub(crate) fn shell_by(config: &str, workflow: &str, shell: &str) -> Self {
+        let sandbox = Self::new(config, workflow, "");
         sandbox.repo.write(".acquit/agent.sh", &sandbox.fill(shell));
         sandbox.repo.commit("the agent");
         sandbox
@@ -117,8 +138,15 @@ impl Sandbox {
 
     /// `acquit` with these arguments, in the repository and in surroundings of its own.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(binary());
-        command.args(args).current_dir(self.repo.path()).env_clear();
+        let mut command = self.program(binary());
+        command.args(args);
+        command
+    }
+
+    /// Any program there.
+    pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.repo.path()).env_clear();
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("USER", "tester").env("LANG", "C.UTF-8");
         command.env("HOME", self.place("home")).env("TMPDIR", self.place("tmp"));
         command.env("ACQUIT_HOME", self.place("acquit"));
@@ -131,10 +159,7 @@ impl Sandbox {
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         let (out, err) =
             (self.place(&format!("said/{number}.out")), self.place(&format!("said/{number}.err")));
-        let mut command = self.command(args);
-        command.stdin(Stdio::null());
-        command.stdout(File::create(&out).expect("a file")).stderr(File::create(&err).expect("a file"));
-        Started { child: command.spawn().expect("the binary starts"), out, err }
+        Started::new(&mut self.command(args), out, err)
     }
 
     /// Runs `acquit` to its end.
@@ -188,6 +213,15 @@ impl Sandbox {
         self.task().past.into_iter().map(|past| past.ending).collect()
     }
 
+    /// How this leg failed: of its kind and for its reason.
+    #[track_caller]
+    pub(crate) fn failed(&self, leg: usize) -> (String, String) {
+        match &self.endings()[leg] {
+            Ending::Failed { kind, reason } => (kind.to_string(), reason.clone()),
+            other => panic!("{other:?}"),
+        }
+    }
+
     /// Names below a prefix of refs of the user's repository.
     pub(crate) fn refs(&self, prefix: &str) -> Vec<String> {
         let listed = self.repo.git(&["for-each-ref", "--format=%(refname)", prefix]);
@@ -201,79 +235,6 @@ impl Drop for Sandbox {
         if std::thread::panicking() {
             processes::end(&self.place("").to_string_lossy());
         }
-    }
-}
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Started {
-    /// Its process.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// What it has said so far beside its data.
-    pub(crate) fn err(&self) -> String {
-        read(&self.err)
-    }
-
-    /// What it has printed so far.
-    pub(crate) fn out(&self) -> String {
-        read(&self.out)
-    }
-
-    /// Sends it a signal.
-    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
-        processes::signal(self.pid(), signal);
-    }
-
-    /// Waits for its end; what takes longer than [`PATIENCE`] is killed and fails the test.
-    #[track_caller]
-    pub(crate) fn wait(self) -> Ran {
-        self.wait_within(PATIENCE)
-    }
-
-    /// The same with a patience of its own.
-    #[track_caller]
-    pub(crate) fn wait_within(mut self, patience: Duration) -> Ran {
-        let deadline = Instant::now() + patience;
-        let status: ExitStatus = loop {
-            if let Some(status) = self.child.try_wait().expect("a child of ours") {
-                break status;
-            }
-            let late = Instant::now() > deadline;
-            assert!(!late, "no end after {patience:?}\n--- out\n{}\n--- err\n{}", self.out(), self.err());
-            std::thread::sleep(LOOK);
-        };
-        Ran { code: status.code(), out: self.out(), err: self.err() }
-    }
-}
-
-impl Ran {
-    /// Gives itself, if it ended with this code.
-    #[track_caller]
-    pub(crate) fn must(self, code: i32) -> Self {
-        let Self { code: found, out, err } = &self;
-        assert_eq!(*found, Some(code), "\n--- out\n{out}\n--- err\n{err}");
-        self
-    }
-
-    /// Its output as one document.
-    #[track_caller]
-    pub(crate) fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
-    }
-
-    /// Fails the test if it did not say this.
-    #[track_caller]
-    pub(crate) fn said(&self, what: &str) {
-        let Self { out, err, .. } = self;
-        assert!(out.contains(what) || err.contains(what), "no {what:?} in\n--- out\n{out}\n--- err\n{err}");
     }
 }
 
@@ -299,4 +260,18 @@ pub(crate) fn until_file(path: &Path) {
 /// A file's text; empty if there is none.
 pub(crate) fn read(path: &Path) -> String {
     String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
+}
+
+/// Tries every case, some of them at a time. Each needs a world of its own; one that fails fails the test.
+pub(crate) fn side_by_side<T: Sync>(cases: &[T], case: impl Fn(&T) + Sync) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..BESIDE.min(cases.len()) {
+            scope.spawn(|| {
+                while let Some(one) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    case(one);
+                }
+            });
+        }
+    });
 }

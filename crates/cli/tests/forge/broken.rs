@@ -3,7 +3,7 @@
 use acquit_core::leg::Ending;
 use acquit_testkit::forge::{Dialect, Fault, Pull};
 
-use crate::common::read;
+use crate::common::{read, side_by_side};
 use crate::world::{BRANCH, TOKEN, WORKFLOW, World};
 
 /// One request, as it would be undisturbed.
@@ -32,7 +32,8 @@ fn killed(dialect: Dialect) {
     world.sandbox.run_to(0);
     let points = read(&marker).len();
     assert!(points >= 6, "push, create and people, each from two sides: {points}");
-    for which in 1..=points {
+    let each: Vec<usize> = (1..=points).collect();
+    side_by_side(&each, |&which| {
         let world = World::new(dialect, WORKFLOW);
         let marker = world.sandbox.place("marker");
         let World { forge, sandbox } = world;
@@ -44,7 +45,7 @@ fn killed(dialect: Dialect) {
         let lost = world.sandbox.endings().iter().filter(|end| matches!(end, Ending::Lost { .. })).count();
         assert_eq!(lost, 1, "{name}");
         whole(&world, &name);
-    }
+    });
 }
 
 #[test]
@@ -80,12 +81,12 @@ fn calls(dialect: Dialect) -> Vec<(&'static str, &'static str)> {
 
 /// Lets each of those calls go wrong in this way once, each time in a task of its own.
 fn wrong(dialect: Dialect, fault: Fault) {
-    for (method, path) in calls(dialect) {
+    side_by_side(&calls(dialect), |&(method, path)| {
         let world = World::new(dialect, WORKFLOW);
         world.forge.fail(method, path, fault);
         world.sandbox.run_to(0);
         whole(&world, &format!("{dialect:?} {method} {path} {fault:?}"));
-    }
+    });
 }
 
 macro_rules! wrong {

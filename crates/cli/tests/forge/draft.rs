@@ -2,6 +2,7 @@
 
 use acquit_testkit::forge::{Dialect, Fault};
 
+use crate::common::side_by_side;
 use crate::world::{WORKFLOW, World};
 
 /// A workflow that publishes, asks a person, and publishes again.
@@ -49,7 +50,7 @@ fn turns(world: &World) -> usize {
 
 #[test]
 fn a_draft_becomes_ready_and_a_ready_request_a_draft_once() {
-    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+    side_by_side(&[Dialect::GitHub, Dialect::GitLab], |&dialect| {
         for (first, second, is) in
             [("draft = true", "draft = false", true), ("draft = false", "draft = true", false)]
         {
@@ -73,7 +74,7 @@ fn a_draft_becomes_ready_and_a_ready_request_a_draft_once() {
             assert_eq!(seen(&world), (is, titled(is)), "{dialect:?}: a person's choice stays");
             assert_eq!(turns(&world), 1);
         }
-    }
+    });
 }
 
 #[test]
@@ -90,13 +91,13 @@ fn turning_that_fails_on_either_side_of_its_effect_ends_well() {
     for (dialect, method, path) in
         [(Dialect::GitHub, "POST", "/graphql"), (Dialect::GitLab, "PUT", "/merge_requests/1")]
     {
-        for fault in [Fault::Before(502), Fault::After(502), Fault::Cut] {
+        side_by_side(&[Fault::Before(502), Fault::After(502), Fault::Cut], |&fault| {
             let world = World::new(dialect, &two("draft = true\n", "draft = false"));
             world.sandbox.run_to(3);
             world.forge.fail(method, path, fault);
             go_on(&world);
             assert!(!seen(&world).0, "{dialect:?} {fault:?}");
-        }
+        });
     }
 }
 

@@ -3,7 +3,7 @@
 use acquit_core::task::State;
 use acquit_testkit::forge::{Dialect, Remark};
 
-use crate::common::read;
+use crate::common::{read, side_by_side};
 use crate::world::{BRANCH, WORKFLOW, World};
 
 /// A world in which comments lead to another turn.
@@ -84,18 +84,19 @@ fn a_failed_check_comes_back_with_what_it_says() {
 
 #[test]
 fn checks_that_did_not_fail_say_nothing() {
-    for (dialect, how) in [
+    let checks = [
         (Dialect::GitHub, "success"),
         (Dialect::GitHub, "cancelled"),
         (Dialect::GitHub, "skipped"),
         (Dialect::GitLab, "success"),
         (Dialect::GitLab, "running"),
         (Dialect::GitLab, "canceled"),
-    ] {
+    ];
+    side_by_side(&checks, |&(dialect, how)| {
         let world = world(dialect);
         world.forge.edit(1, |pull| pull.pipeline = Some(how.to_owned()));
         world.sandbox.acquit(&["feedback", "T-1"]).must(0).said("nothing new was said");
-    }
+    });
 }
 
 /// What was taken up, as text.

@@ -8,7 +8,7 @@ use acquit_testkit::forge::{Dialect, Fault, Rule};
 use acquit_testkit::repo;
 
 use crate::base::{REVIEWED, meanwhile, pushed, story, users, without};
-use crate::common::{read, until};
+use crate::common::{read, side_by_side, until};
 use crate::world::{BRANCH, World};
 
 /// Reviewed work that is merged.
@@ -142,7 +142,8 @@ fn killed(dialect: Dialect, point: &str) {
     world.sandbox.run_to(0);
     let points = read(&marker).len();
     assert!(points > 0, "{point} is passed");
-    for which in 1..=points {
+    let each: Vec<usize> = (1..=points).collect();
+    side_by_side(&each, |&which| {
         let (world, marker) = faulty(which);
         let from = first(&world);
         world.sandbox.run_to(0);
@@ -151,7 +152,7 @@ fn killed(dialect: Dialect, point: &str) {
         let lost = world.sandbox.endings().iter().filter(|end| matches!(end, Ending::Lost { .. })).count();
         assert_eq!(lost, 1, "{name}");
         merged_once(&world, &from, &name);
-    }
+    });
 }
 
 macro_rules! killed {
@@ -175,18 +176,18 @@ killed! {
 
 #[test]
 fn an_order_whose_answer_is_lost_or_wrong_is_not_given_twice() {
-    for dialect in [Dialect::GitHub, Dialect::GitLab] {
-        for (fault, calls) in [(Fault::After(502), 1), (Fault::Cut, 1), (Fault::Before(503), 2)] {
-            let world = World::new(dialect, &merging());
-            let from = first(&world);
-            world.forge.fail("PUT", "/merge", fault);
-            // At GitLab the path of every request has the word in it.
-            world.sandbox.run_to(0);
-            let name = format!("{dialect:?} {fault:?}");
-            merged_once(&world, &from, &name);
-            assert!(merges(&world).len() <= calls, "{name}: {:?}", merges(&world));
-        }
-    }
+    let faults = [(Fault::After(502), 1), (Fault::Cut, 1), (Fault::Before(503), 2)];
+    let cases = [Dialect::GitHub, Dialect::GitLab].map(|dialect| faults.map(|fault| (dialect, fault)));
+    side_by_side(cases.as_flattened(), |&(dialect, (fault, calls))| {
+        let world = World::new(dialect, &merging());
+        let from = first(&world);
+        world.forge.fail("PUT", "/merge", fault);
+        // At GitLab the path of every request has the word in it.
+        world.sandbox.run_to(0);
+        let name = format!("{dialect:?} {fault:?}");
+        merged_once(&world, &from, &name);
+        assert!(merges(&world).len() <= calls, "{name}: {:?}", merges(&world));
+    });
 }
 
 #[test]
@@ -210,7 +211,7 @@ fn a_review_that_is_missing_is_told_to_a_person_and_its_answer_goes_on() {
 
 #[test]
 fn checks_that_run_are_waited_for_without_a_person() {
-    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+    side_by_side(&[Dialect::GitHub, Dialect::GitLab], |&dialect| {
         let world = World::new(dialect, &merging());
         let from = first(&world);
         world.forge.require("acme/widget", Rule::Checks);
@@ -222,7 +223,7 @@ fn checks_that_run_are_waited_for_without_a_person() {
         let task = world.sandbox.task();
         let spent: Vec<&str> = task.spent.keys().map(acquit_core::ids::Name::as_str).collect();
         assert_eq!(spent, ["forge"], "no retry");
-    }
+    });
 }
 
 #[test]

@@ -6,7 +6,7 @@ use acquit_testkit::forge::{Dialect, Fault, Forge};
 use acquit_testkit::proxy::Proxy;
 use acquit_testkit::{repo, tls};
 
-use crate::common::read;
+use crate::common::{read, side_by_side};
 use crate::world::{TOKEN, WORKFLOW, World};
 
 /// A world whose forge is reached by TLS, at this address or, if there is none, at its own. `settings` may name `@CA@` and `@PROXY@`.
@@ -92,13 +92,14 @@ fn a_proxy_of_the_environment_is_not_asked() {
 
 #[test]
 fn a_project_that_has_moved_is_a_question_and_nothing_is_sent_after_it() {
-    for (dialect, method, path) in [
+    let calls = [
         (Dialect::GitHub, "GET", "/pulls?"),
         (Dialect::GitHub, "POST", "/pulls"),
         (Dialect::GitLab, "GET", "/merge_requests?"),
         (Dialect::GitHub, "GET", "/info/refs"),
         (Dialect::GitLab, "GET", "/info/refs"),
-    ] {
+    ];
+    side_by_side(&calls, |&(dialect, method, path)| {
         for status in [301, 307] {
             let world = World::new(dialect, WORKFLOW);
             // Git asks where the base is when a leg begins, and again before anything goes out.
@@ -112,5 +113,5 @@ fn a_project_that_has_moved_is_a_question_and_nothing_is_sent_after_it() {
             let held = world.sandbox.endings().iter().any(|ending| matches!(ending, Ending::Held { .. }));
             assert!(!held, "{dialect:?} {method} {path}: waiting does not bring it back");
         }
-    }
+    });
 }

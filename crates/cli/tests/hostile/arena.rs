@@ -62,7 +62,8 @@ pub(crate) struct Leg {
     pub(crate) shown: String,
 }
 
-/// Builds the attacker beside the test, as cargo would.
+/// The attacker. Whoever builds the whole workspace has it and says where (`cargo xtask test` does); else it is built beside the test,
+/// which takes a minute where its dependencies have other features when it is built alone.
 pub(crate) fn program() -> PathBuf {
     if let Some(built) = std::env::var_os("ACQUIT_TEST_HOSTILE") {
         return built.into();
@@ -71,9 +72,8 @@ pub(crate) fn program() -> PathBuf {
     let target = test.ancestors().nth(3).expect("target/<profile>/deps/<test>").to_owned();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
-        .args(["rustc", "--quiet", "--package", "acquit-testkit", "--bin", "hostile", "--target-dir"])
+        .args(["build", "--quiet", "--package", "acquit-testkit", "--bin", "hostile", "--target-dir"])
         .arg(&target)
-        .args(["--", "-C", "strip=debuginfo"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status()
         .expect("cargo runs");

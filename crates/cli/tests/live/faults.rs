@@ -10,8 +10,8 @@ use acquit_core::request::Ask;
 use acquit_core::task::State;
 use acquit_testkit::model::{Scripts, Step};
 
-use crate::kit::{Agent, Live, More};
-use crate::work::CODE;
+use crate::common::CODE;
+use crate::kit::{Agent, Live, More, PATIENT};
 
 /// Longer than any test waits.
 const LONG: Duration = Duration::from_mins(5);
@@ -116,14 +116,23 @@ fn step(fault: Fault, agent: Agent) -> Step {
     }
 }
 
-/// The limits of the stage: far beyond what the agent needs, unless it is the limit that is to end it.
-fn limits(fault: Fault, agent: Agent) -> &'static str {
+/// The limit of the stage.
+enum Limit {
+    /// It is to end the agent: so many seconds, and more where it did not come so far in them.
+    Ends(&'static str, u32),
+    /// Far beyond what the agent needs.
+    Far,
+}
+
+fn limit(fault: Fault, agent: Agent) -> Limit {
     match (fault, agent) {
-        (Fault::Hang, Agent::Claude | Agent::Codex | Agent::Pi) => "idle = \"8s\"",
-        (Fault::Hang, Agent::Gemini | Agent::Aider) => "idle = \"25s\"",
-        (Fault::Hang, Agent::Opencode) => "idle = \"45s\"",
-        (_, Agent::Aider) | (Fault::Cut, Agent::Opencode) => "timeout = \"40s\"",
-        (_, Agent::Claude | Agent::Codex | Agent::Gemini | Agent::Opencode | Agent::Pi) => "timeout = \"4m\"",
+        (Fault::Hang, Agent::Claude | Agent::Codex | Agent::Pi) => Limit::Ends("idle", 4),
+        (Fault::Hang, Agent::Gemini | Agent::Aider) => Limit::Ends("idle", 12),
+        (Fault::Hang, Agent::Opencode) => Limit::Ends("idle", 18),
+        (Fault::Cut, Agent::Opencode) => Limit::Ends("timeout", 20),
+        // All of them at once take half of it to begin.
+        (_, Agent::Aider) => Limit::Ends("timeout", 40),
+        (_, Agent::Claude | Agent::Codex | Agent::Gemini | Agent::Opencode | Agent::Pi) => Limit::Far,
     }
 }
 
@@ -148,20 +157,43 @@ pub(crate) fn met(agent: Agent, faults: &[Fault]) {
     assert_eq!(failed, [], "what {agent:?} made of these is told above");
 }
 
-/// Lets the agent meet one of them.
+/// Lets the agent meet one of them. A limit that came before the agent met anything shows nothing, and a longer one is tried.
 fn meets(fault: Fault, agent: Agent) {
-    let workflow =
-        CODE.replace("mode = \"implement\"", &format!("mode = \"implement\"\n{}", limits(fault, agent)));
+    let limits: Vec<String> = match limit(fault, agent) {
+        Limit::Ends(key, seconds) => {
+            PATIENT.iter().map(|times| format!("{key} = \"{}s\"", seconds * times)).collect()
+        }
+        Limit::Far => vec!["timeout = \"4m\"".to_owned()],
+    };
+    let met = limits.iter().any(|limit| tried(fault, agent, limit) == Met::Fault);
+    assert!(met, "within {limits:?} the model was never asked, or the agent did not say what it waits for");
+}
+
+/// Whether the agent had met the fault before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Met {
+    Fault,
+    Nothing,
+}
+
+fn tried(fault: Fault, agent: Agent, limit: &str) -> Met {
+    let workflow = CODE.replace("mode = \"implement\"", &format!("mode = \"implement\"\n{limit}"));
     let scripts = Scripts::default().with("fault", [step(fault, agent)]);
     // A subscription has such limits, a key has not.
     let subscription = fault == Fault::Limit && agent == Agent::Claude;
     let key = subscription.then_some("CLAUDE_CODE_OAUTH_TOKEN");
-    let Some(live) = Live::new(agent, &workflow, scripts, More { key, ..More::default() }) else { return };
+    let more = More { key, ..More::default() };
+    let Some(live) = Live::new(agent, &workflow, scripts, more) else { return Met::Fault };
     let begun = now();
     let past = live.first_leg("Say hello. [[fault]]");
+    let expected = expected(fault, agent);
+    let ended_early = matches!(past.ending, Ending::TimedOut { .. });
+    if ended_early && (live.model.scripted().is_empty() || matches!(expected, Held(..))) {
+        return Met::Nothing;
+    }
     assert!(!live.model.scripted().is_empty(), "the model was never asked");
     let task = live.sandbox.task();
-    match (&past.ending, expected(fault, agent)) {
+    match (&past.ending, expected) {
         (Ending::Held { kind, wait, reason }, Held(known, length, words)) => {
             assert_eq!(kind.as_str(), known, "{reason}");
             assert!(reason.contains(words), "no {words:?} in {reason:?}");
@@ -188,4 +220,5 @@ fn meets(fault: Fault, agent: Agent) {
         }
         (other, _) => panic!("{other:?}"),
     }
+    Met::Fault
 }

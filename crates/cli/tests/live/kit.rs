@@ -16,6 +16,9 @@ use crate::common::{Ran, Sandbox, Started};
 
 /// The slowest agent takes ten seconds of a core to begin; this is for a machine that has much else to do.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
+/// A limit that is to end an agent at its work is tried so many times as long, until the agent came to its work before it: an idle machine
+/// need not wait for what a busy one needs.
+pub(crate) const PATIENT: [u32; 4] = [1, 2, 4, 9];
 /// Between two looks at a task: each starts a process, beside agents that need the machine.
 const LOOK: Duration = Duration::from_millis(150);
 /// The key of the model. It must reach the model and nobody else.

@@ -3,8 +3,8 @@
 use acquit_testkit::model::{Scripts, Step};
 use serde_json::json;
 
+use crate::common::CODE;
 use crate::kit::{Agent, Live, More};
-use crate::work::CODE;
 
 /// A rule, in the agent's own language.
 struct Rule {

@@ -8,24 +8,8 @@ use acquit_core::task::State;
 use acquit_testkit::model::{Scripts, Step, usual};
 use serde_json::json;
 
+use crate::common::CODE;
 use crate::kit::{Agent, KEY, Live, More};
-
-/// One stage that writes, and then the delivery. Nothing is tried twice.
-pub(crate) const CODE: &str = r#"
-[budgets]
-outcome = 0
-agent = 0
-limit = 0
-nothing = 0
-harness = 0
-[stages.code]
-mode = "implement"
-on = { pr_ready = "deliver" }
-[stages.deliver]
-kind = "action"
-action = "squash"
-on = { done = "done" }
-"#;
 
 /// A gate that the first attempt does not pass, and a stage that mends it.
 const MENDED: &str = r#"

@@ -1,7 +1,7 @@
 //! An agent that does what it must not: its leg ends so, the next one is told why, and honest work passes.
 
+use crate::CODE;
 use crate::common::{Sandbox, read};
-use crate::{CODE, failed};
 
 /// A first attempt that ends at a guardrail and a second that is honest; what the second was told.
 fn told(wrong: &str) -> (Sandbox, String) {
@@ -12,7 +12,7 @@ fn told(wrong: &str) -> (Sandbox, String) {
     );
     let sandbox = Sandbox::scripted(&CODE.replace("outcome = 0", "outcome = 0\nguardrail = 1"), &script);
     sandbox.run_to(0);
-    let (kind, reason) = failed(&sandbox, 0);
+    let (kind, reason) = sandbox.failed(0);
     assert_eq!(kind, "guardrail", "{reason}");
     let prompt = read(&sandbox.leg_file(2, "prompt.md"));
     // In a prompt the reason stands in one line, between backquotes.

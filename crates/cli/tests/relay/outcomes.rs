@@ -3,8 +3,8 @@
 use acquit_core::leg::Ending;
 use acquit_core::outcome::{Outcome, Source};
 
+use crate::CODE;
 use crate::common::{Sandbox, read};
-use crate::{CODE, failed};
 
 /// A shell agent's turn at the stage of [`CODE`], which must be passed.
 fn passed(agent: &str) -> Outcome {
@@ -20,7 +20,7 @@ fn passed(agent: &str) -> Outcome {
 fn refused(agent: &str) -> (String, String) {
     let sandbox = Sandbox::shell(CODE, agent);
     sandbox.run_to(3);
-    let (kind, reason) = failed(&sandbox, 0);
+    let (kind, reason) = sandbox.failed(0);
     let first = reason.lines().next().unwrap();
     sandbox.acquit(&["logs", "T-1"]).must(0).said(&format!("{kind}: {}", first.get(..80).unwrap_or(first)));
     assert!(read(&sandbox.leg_file(1, "output.log")).contains("said"), "the raw text is kept");
@@ -70,7 +70,7 @@ fn a_payload_that_does_not_fit_its_schema_fails_the_leg() {
     let report = "echo '{\"outcome\": \"pr_ready\", \"payload\": {\"file\": 1}}' > $ACQUIT_HANDOFF\n";
     let sandbox = Sandbox::shell(&workflow, &format!("{WORK}{report}"));
     sandbox.run_to(3);
-    let (kind, reason) = failed(&sandbox, 0);
+    let (kind, reason) = sandbox.failed(0);
     assert_eq!(kind, "outcome");
     assert_eq!(reason, "the payload of `pr_ready` does not fit its schema: \"files\" is a required property");
 }
@@ -112,7 +112,7 @@ fn a_program_that_is_not_there_is_named() {
     let config = "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"no-such-agent\"]\n";
     let sandbox = Sandbox::new(config, CODE, "");
     sandbox.run_to(3).said("no-such-agent");
-    assert_eq!(failed(&sandbox, 0).0, "harness");
+    assert_eq!(sandbox.failed(0).0, "harness");
 }
 
 #[test]

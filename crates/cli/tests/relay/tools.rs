@@ -127,7 +127,7 @@ fn a_forged_report_is_checked_like_any_other() {
         );
         let sandbox = Sandbox::scripted(CODE, &script);
         sandbox.run_to(3);
-        crate::failed(&sandbox, 0).1
+        sandbox.failed(0).1
     };
     let reason = forge("echo '{\"outcome\":\"merged\"}' > $ACQUIT_OUTPUT/.acquit-report.json");
     assert!(reason.starts_with("`merged` is not an outcome of this stage"), "{reason}");

@@ -3,8 +3,8 @@
 use acquit_core::event::Body;
 use acquit_core::leg::Ending;
 
+use crate::CODE;
 use crate::common::{SCRIPTED, Sandbox, read};
-use crate::{CODE, failed};
 
 /// An agent that is this shell script; each line that it prints is something said, as JSON.
 fn agent(waiting: &str, shell: &str) -> Sandbox {
@@ -133,7 +133,7 @@ fn an_agent_that_exits_well_after_an_error_has_failed() {
     let shell = "echo work > work.txt\nsay '{\"type\":\"end\",\"ok\":false,\"text\":\"it broke\"}'\n";
     let sandbox = agent("", shell);
     sandbox.run_to(3);
-    let (kind, reason) = failed(&sandbox, 0);
+    let (kind, reason) = sandbox.failed(0);
     assert_eq!(
         (kind.as_str(), reason.as_str()),
         ("agent", "the agent bot: exit 0, and it says that it failed: it broke")
@@ -185,7 +185,7 @@ fn unpaid(billing: &str) -> String {
     let sandbox = Sandbox::new(&config, CODE, "").with("ANTHROPIC_API_KEY", "sk-ant-of-the-company");
     sandbox.run_to(3);
     assert!(!sandbox.leg_file(1, "output.log").exists(), "nothing was started");
-    let (kind, reason) = failed(&sandbox, 0);
+    let (kind, reason) = sandbox.failed(0);
     assert_eq!(kind, "login");
     reason
 }

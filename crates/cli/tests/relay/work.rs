@@ -4,7 +4,7 @@ use acquit_core::artifact::Artifact;
 use acquit_core::leg::Ending;
 
 use crate::common::{SCRIPTED, Sandbox, read};
-use crate::{CODE, GOOD, failed};
+use crate::{CODE, GOOD};
 
 #[test]
 fn the_workspace_is_set_up_once_for_each_state_of_the_lock_files() {
@@ -33,7 +33,7 @@ fn a_setup_that_fails_is_a_reason_with_its_words() {
     let config = format!("{SCRIPTED}[setup]\nrun = \"echo no network; exit 4\"\n");
     let sandbox = Sandbox::new(&config, CODE, GOOD);
     sandbox.run_to(3);
-    let (kind, reason) = failed(&sandbox, 0);
+    let (kind, reason) = sandbox.failed(0);
     assert_eq!(kind, "harness");
     assert_eq!(reason, "the setup command `echo no network; exit 4`: exit 4\nno network");
 }

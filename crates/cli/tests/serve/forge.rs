@@ -2,7 +2,7 @@
 
 use acquit_testkit::forge::{Dialect, Fault, Forge, Rights};
 
-use crate::common::{SCRIPTED, Sandbox, read};
+use crate::common::{SCRIPTED, Sandbox, read, side_by_side};
 use crate::{FINDS, NOTHING, SHIFT, today};
 
 const TOKEN: &str = "ghp_0nlyTheForgeMayKnow1234567890";
@@ -41,7 +41,7 @@ fn told(dialect: Dialect, meanwhile: impl FnOnce(&Forge, &Sandbox)) -> String {
 
 #[test]
 fn a_request_is_known_to_be_open_merged_or_closed() {
-    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+    side_by_side(&[Dialect::GitHub, Dialect::GitLab], |&dialect| {
         for (state, words) in
             [("open", "not yet decided"), ("merged", ": merged"), ("closed", "closed without being merged")]
         {
@@ -49,7 +49,7 @@ fn a_request_is_known_to_be_open_merged_or_closed() {
             let line = told(dialect, |forge, _| forge.edit(1, |pull| pull.state = state.to_owned()));
             assert!(line.contains(words), "{dialect:?} {state}: {line}");
         }
-    }
+    });
 }
 
 #[test]

@@ -250,8 +250,10 @@ impl World {
             obey(who == Who::Coder, "implement"),
             title = toml::Value::from(title),
         );
+        // The order is carried out again in each category of the night: five times, without a wait before each further try.
         let config = format!(
-            "{PROJECT}[secrets]\nFORGE_TOKEN = {{ env = \"FORGE_TOKEN\" }}\n[budgets]\nguardrail = 0\n"
+            "{PROJECT}[secrets]\nFORGE_TOKEN = {{ env = \"FORGE_TOKEN\" }}\n\
+             [budgets]\nguardrail = 0\noutcome = 0\nagent = 0\nnothing = 0\nharness = 0\n"
         );
         // Nothing beside the repository is opened to the agent here.
         let sandbox = Sandbox::new(&config, UNUSED, &script).with("FORGE_TOKEN", SECRET);
@@ -284,9 +286,8 @@ impl World {
         sandbox.repo.write("tidy.txt", "x\n");
         sandbox.repo.commit(&message);
         // Old enough not to be what somebody works on.
-        for number in 0..10 {
-            sandbox.repo.write("counter.txt", &format!("{number}\n"));
-            sandbox.repo.commit("count");
+        for _ in 0..10 {
+            sandbox.repo.git(&["commit", "--quiet", "--allow-empty", "--message=count"]);
         }
         git(sandbox.repo.path(), &["clone", "-q", "--bare", ".", &origin.to_string_lossy()]);
         for (file, text) in
