@@ -125,7 +125,7 @@ impl Upstream {
 }
 
 /// The user's own SSH, as they have set it.
-fn ssh(desk: &Desk<'_>) -> Access<'static> {
+pub(super) fn ssh(desk: &Desk<'_>) -> Access<'static> {
     let environment = &desk.world.environment;
     let variables = ["HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK"];
     Access::Ssh {
