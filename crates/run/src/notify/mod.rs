@@ -129,6 +129,11 @@ pub fn deliver(world: &World, config: &Config, top: &Path, letter: &Letter) -> D
     }
 }
 
+/// Everything that is written where a file with reports is: the file itself, and what a writer that was killed may leave.
+pub(crate) fn written(path: &Path) -> [PathBuf; 2] {
+    [path.to_owned(), file::new(path)]
+}
+
 /// How long to wait after so many tries.
 fn backoff(attempts: u32) -> Duration {
     (FIRST * 2_u32.saturating_pow(attempts.saturating_sub(1).min(16))).min(LONGEST)
