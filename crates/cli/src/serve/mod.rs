@@ -2,10 +2,12 @@
 //!
 //! It may be killed at any time and started again, and there may be several at once. Nothing that matters is in its memory: nights,
 //! messages and how far it has read are in the store, and legs are processes of their own, which neither its start nor its end
-//! touches. Whatever asks somebody elsewhere is done beside it, so that nobody who does not answer holds up the rest. It sleeps in the store and looks when something was written, when something is due, and now and then.
+//! touches. Whatever asks somebody elsewhere, or takes as long
+//! as a folder is large, is done beside it, so that nobody holds up the rest. It sleeps in the store and looks when something was written, when something is due, and now and then.
 
 mod begin;
 mod beginners;
+mod finished;
 mod home;
 mod memory;
 mod nights;
@@ -24,6 +26,7 @@ use acquit_run::supervise;
 use serde_json::json;
 
 pub use begin::{Which, begin};
+pub use finished::remove;
 pub use home::{Home, repositories, zone};
 pub use post::post;
 pub use sweep::tidy;
@@ -36,6 +39,8 @@ use crate::report::text;
 
 /// The longest sleep: so soon a request to stop is heard.
 const BEAT: Duration = Duration::from_secs(1);
+/// The longest sleep while somebody waits for nothing but a removal, which is not told by the store.
+const SOON: Duration = Duration::from_millis(100);
 /// How often it looks for legs whose harness died, and for tasks that wait for nobody any more.
 const PATROL: Duration = Duration::from_secs(5);
 /// How often the configuration is read again, and schedules looked at that others may have paused.
@@ -87,6 +92,7 @@ struct Daemon<'d> {
     home: Home,
     workers: work::Workers,
     beginners: beginners::Beginners,
+    finished: finished::Finished,
     sweep: sweep::Sweep,
     /// The process that sends messages, while there is one.
     sender: Option<Detached>,
@@ -107,6 +113,7 @@ pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
         home,
         workers: work::Workers::default(),
         beginners: beginners::Beginners::default(),
+        finished: finished::Finished::default(),
         sweep: sweep::Sweep::default(),
         sender: None,
         patrolled: None,
@@ -123,7 +130,7 @@ pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
             }
             Ok(_) => {
                 troubled = false;
-                BEAT
+                daemon.beat()
             }
             // A database that restarts, a disk that is full for a while: whoever watches over others does not give up.
             Err(error @ (Error::Store(_) | Error::NoTask(_))) => {
@@ -145,7 +152,7 @@ pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
 
 /// Sleeps in the store, or without it while it cannot be reached.
 fn sleep(store: &mut dyn Store, pause: Duration, interrupt: &Interrupt) {
-    if pause == BEAT && store.wait(BEAT).is_ok() {
+    if pause <= BEAT && store.wait(pause).is_ok() {
         return;
     }
     let begun = Instant::now();
@@ -186,6 +193,7 @@ impl Daemon<'_> {
         }
         let nights = self.go_on(store, now)?;
         let work = self.work(store, now)?;
+        let rooms = self.clear()?;
         if everything {
             self.tell(store)?;
         }
@@ -193,13 +201,20 @@ impl Daemon<'_> {
         if everything && self.options.until == Until::Stopped {
             self.sweep(store)?;
         }
-        let idle = [nights, work, letters].iter().all(|busy| *busy == Busy::No);
+        let idle = [nights, work, rooms, letters].iter().all(|busy| *busy == Busy::No);
         Ok(if idle { Busy::No } else { Busy::Yes })
+    }
+
+    /// How long it sleeps when nothing is wrong.
+    fn beat(&self) -> Duration {
+        let waited_for = self.options.until == Until::Done && self.finished.is_under_way();
+        if waited_for { SOON } else { BEAT }
     }
 
     /// Ends as it was asked to.
     fn stop(&mut self, store: &mut dyn Store, interrupt: &Interrupt) -> Result<Exit, Error> {
         self.beginners.end();
+        self.finished.end();
         self.sweep.end();
         if let Some(sender) = self.sender.take() {
             sender.end();
