@@ -12,6 +12,7 @@ mod home;
 mod memory;
 mod nights;
 mod post;
+mod rework;
 mod sweep;
 mod work;
 
