@@ -24,8 +24,8 @@ step = [ { write = "work.txt", content = "work\n" }, { outcome = "pr_ready", pay
 "#;
 
 /// A repository that was cloned by SSH from a host of no name, which has a commit more by now. What is said by SSH runs `program`.
-fn cloned(config: &str, program: &str) -> (Sandbox, String) {
-    let sandbox = Sandbox::new(&format!("{SCRIPTED}\n{config}"), WORKFLOW, SCRIPT);
+fn cloned(config: &str, workflow: &str, program: &str) -> (Sandbox, String) {
+    let sandbox = Sandbox::new(&format!("{SCRIPTED}\n{config}"), workflow, SCRIPT);
     let (server, theirs) = (sandbox.place("server.git"), sandbox.place("theirs"));
     sandbox.repo.git(&["clone", "--quiet", "--bare", ".", &server.to_string_lossy()]);
     sandbox.repo.git(&["clone", "--quiet", &server.to_string_lossy(), &theirs.to_string_lossy()]);
@@ -48,7 +48,7 @@ const ANSWERS: &str = "exec sh -c \"$last\"";
 
 #[test]
 fn work_begins_where_the_server_is_ahead_and_nothing_of_the_users_moves() {
-    let (sandbox, newer) = cloned("", ANSWERS);
+    let (sandbox, newer) = cloned("", WORKFLOW, ANSWERS);
     let own = sandbox.repo.git(&["rev-parse", "main"]);
     sandbox.run_to(0);
     let task = sandbox.task();
@@ -65,7 +65,7 @@ fn work_begins_where_the_server_is_ahead_and_nothing_of_the_users_moves() {
 
 #[test]
 fn commits_that_only_the_user_has_are_what_the_work_stands_on() {
-    let (sandbox, _) = cloned("", ANSWERS);
+    let (sandbox, _) = cloned("", WORKFLOW, ANSWERS);
     sandbox.repo.write("mine.txt", "mine\n");
     let own = sandbox.repo.commit("mine");
     sandbox.run_to(0);
@@ -75,7 +75,7 @@ fn commits_that_only_the_user_has_are_what_the_work_stands_on() {
 #[test]
 fn a_server_that_does_not_answer_is_a_warning_and_the_work_is_done() {
     let words = "ssh: connect to host 127.0.0.1 port 22: Connection refused";
-    let (sandbox, newer) = cloned("", &format!("echo '{words}' >&2; exit 255"));
+    let (sandbox, newer) = cloned("", WORKFLOW, &format!("echo '{words}' >&2; exit 255"));
     let own = sandbox.repo.git(&["rev-parse", "main"]);
     let ran = sandbox.run_to(0);
     ran.said("warning: the leg goes on with what is known of the base branch");
@@ -86,11 +86,11 @@ fn a_server_that_does_not_answer_is_a_warning_and_the_work_is_done() {
 
 #[test]
 fn where_no_forge_is_wanted_or_the_work_is_merged_here_nobody_is_asked() {
-    let (sandbox, _) = cloned("[forge]\nkind = \"none\"\n", ANSWERS);
+    let (sandbox, _) = cloned("[forge]\nkind = \"none\"\n", WORKFLOW, ANSWERS);
     sandbox.run_to(0);
     assert!(!sandbox.place("asked").exists());
-    let (sandbox, _) = cloned("", ANSWERS);
-    sandbox.repo.write(".acquit/workflows/flow.toml", &WORKFLOW.replace("\"publish\"\non", "\"merge\"\non"));
+    let merges = WORKFLOW.replace("\"publish\"\non", "\"merge\"\non");
+    let (sandbox, _) = cloned("", &merges, ANSWERS);
     sandbox.run_to(0);
     assert!(!sandbox.place("asked").exists());
 }

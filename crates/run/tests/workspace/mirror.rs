@@ -161,11 +161,14 @@ fn an_answer_that_is_cut_off_removes_nothing_that_the_remote_has() {
         remote.git(&["branch", name]);
     }
     let folder = remote.beside("mirrors");
+    // Nobody but `head` holds the connection open, so that what is cut is seen to end.
     let (script, limit) = (remote.beside("ssh"), remote.beside("limit"));
     fs::write(
         &script,
         format!(
-            "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\neval \"$1\" | head -c \"$(cat '{}')\"\n",
+            "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\nexec 3<&0\n\
+             eval \"$1\" <&3 3<&- | head -c \"$(cat '{}')\" 3<&- &\n\
+             exec >&- <&- 3<&-\nwait\n",
             limit.display()
         ),
     )
@@ -182,7 +185,7 @@ fn an_answer_that_is_cut_off_removes_nothing_that_the_remote_has() {
     remote.git(&["branch", "c/d"]);
     remote.commit("more");
     let mut whole = false;
-    for bytes in (0..).step_by(37) {
+    for bytes in (0..).step_by(61) {
         match cut(bytes) {
             Ok(_) => break,
             Err(_) if branches(&place).contains(&"c".to_owned()) => {
