@@ -161,13 +161,13 @@ fn an_answer_that_is_cut_off_removes_nothing_that_the_remote_has() {
         remote.git(&["branch", name]);
     }
     let folder = remote.beside("mirrors");
-    // Nobody but `head` holds the connection open, so that what is cut is seen to end.
+    // Nobody but `dd` holds the connection open, so that what is cut is seen to end.
     let (script, limit) = (remote.beside("ssh"), remote.beside("limit"));
     fs::write(
         &script,
         format!(
             "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\nexec 3<&0\n\
-             eval \"$1\" <&3 3<&- | head -c \"$(cat '{}')\" 3<&- &\n\
+             eval \"$1\" <&3 3<&- | dd bs=1 count=\"$(cat '{}')\" 2>/dev/null 3<&- &\n\
              exec >&- <&- 3<&-\nwait\n",
             limit.display()
         ),
