@@ -1,7 +1,6 @@
 //! Mirrors: one however many ask at once, up to date, and never half of one.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use acquit_run::git::{Access, Error, PushWay, Source};
@@ -151,52 +150,4 @@ fn a_remote_that_lists_nothing_empties_no_mirror() {
     remote.git(&["branch", "--delete", "other"]);
     mirror(&folder, &url).unwrap();
     assert_eq!(branches(&place), ["main"]);
-}
-
-/// Every answer is cut after some bytes: first in the list of branches, then in what is fetched.
-#[test]
-fn an_answer_that_is_cut_off_removes_nothing_that_the_remote_has() {
-    let (remote, _) = remote();
-    for name in ["a", "b", "c"] {
-        remote.git(&["branch", name]);
-    }
-    let folder = remote.beside("mirrors");
-    // Nobody but `dd` holds the connection open, so that what is cut is seen to end.
-    let (script, limit) = (remote.beside("ssh"), remote.beside("limit"));
-    fs::write(
-        &script,
-        format!(
-            "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\nexec 3<&0\n\
-             eval \"$1\" <&3 3<&- | dd bs=1 count=\"$(cat '{}')\" 2>/dev/null 3<&- &\n\
-             exec >&- <&- 3<&-\nwait\n",
-            limit.display()
-        ),
-    )
-    .unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    let url = format!("ssh://host{}", remote.path().display());
-    let cut = |bytes: usize| {
-        fs::write(&limit, bytes.to_string()).unwrap();
-        let access = Access::Ssh { command: Some(script.clone().into()), variables: Vec::new() };
-        git().mirror(&folder, &PushWay { url: &url, access, ca: None, proxy: None })
-    };
-    let place = cut(1 << 20).unwrap();
-    remote.git(&["branch", "--delete", "c"]);
-    remote.git(&["branch", "c/d"]);
-    remote.commit("more");
-    let mut whole = false;
-    for bytes in (0..).step_by(61) {
-        match cut(bytes) {
-            Ok(_) => break,
-            Err(_) if branches(&place).contains(&"c".to_owned()) => {
-                assert_eq!(branches(&place), ["a", "b", "c", "main"], "cut after {bytes} bytes");
-            }
-            Err(_) => {
-                assert_eq!(branches(&place), ["a", "b", "main"], "cut after {bytes} bytes");
-                whole = true;
-            }
-        }
-    }
-    assert!(whole, "no answer was cut after the list");
-    assert_eq!(branches(&place), ["a", "b", "c/d", "main"]);
 }
