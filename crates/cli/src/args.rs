@@ -4,9 +4,13 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use acquit_core::ids::{Name, TaskId};
 
+mod nights;
 mod reviewed;
+mod task;
 
+pub use nights::{ScheduleVerb, ServiceVerb};
 pub use reviewed::Reviewed;
+pub use task::{Means, NewTask, TaskVerb};
 
 /// Gives tasks to AI coding agents and accepts nothing from them that has not been proven.
 #[derive(Parser, Debug)]
@@ -326,37 +330,6 @@ pub enum Verb {
     },
 }
 
-/// A task to be made.
-#[derive(clap::Args, Debug)]
-pub struct NewTask {
-    /// What is wanted, in a line; or the id of a task that exists.
-    pub title: String,
-    /// The rest of what is wanted; `-` reads it from standard input.
-    #[arg(short, long)]
-    pub description: Option<String>,
-    /// The workflow to follow.
-    #[arg(short, long)]
-    pub workflow: Option<Name>,
-    /// The agent that takes every stage of it, instead of those that the workflow and the project name.
-    #[arg(long)]
-    pub agent: Option<Name>,
-    /// The model that is asked at every stage, or an alias of `[models]`.
-    #[arg(long, value_parser = model)]
-    pub model: Option<String>,
-    /// The branch or commit to start from, instead of what is checked out.
-    #[arg(short, long)]
-    pub base: Option<String>,
-    /// Higher goes first.
-    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
-    pub priority: i32,
-    /// A word to find it by; can be given several times.
-    #[arg(long = "tag")]
-    pub tags: Vec<String>,
-    /// A variable for templates, as NAME=VALUE; can be given several times.
-    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = key_value)]
-    pub variables: Vec<(String, String)>,
-}
-
 /// What can be done with the configuration.
 #[derive(Subcommand, Debug)]
 pub enum ConfigVerb {
@@ -365,129 +338,6 @@ pub enum ConfigVerb {
         /// Say of each which file it comes from.
         #[arg(long)]
         origin: bool,
-    },
-}
-
-/// What can be done with schedules.
-#[derive(Subcommand, Debug)]
-pub enum ScheduleVerb {
-    /// List the schedules with their next runs and what became of the last.
-    List,
-    /// Show when a schedule runs next.
-    Next {
-        /// Which; all if none is named.
-        name: Option<Name>,
-        /// How many runs.
-        #[arg(short = 'n', long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
-        count: u32,
-    },
-    /// Run a schedule now, whatever the time, and wait for its end.
-    Run {
-        /// Which.
-        name: Name,
-        /// Begin with this category instead of the day's.
-        #[arg(long)]
-        category: Option<String>,
-    },
-    /// Do not follow a schedule until it is resumed. What runs goes on.
-    Pause {
-        /// Which.
-        name: Name,
-    },
-    /// Follow a schedule again, from now on.
-    Resume {
-        /// Which.
-        name: Name,
-    },
-}
-
-/// What can be done with the service.
-#[derive(Subcommand, Debug)]
-pub enum ServiceVerb {
-    /// Write the service for this repository and start it.
-    Install {
-        /// For the machine instead of your login: runs as the user who calls, and needs root.
-        #[arg(long)]
-        system: bool,
-        /// Print what would be written and called, and do nothing.
-        #[arg(long)]
-        dry_run: bool,
-    },
-    /// Say whether it is installed and runs.
-    Status {
-        /// That of the machine.
-        #[arg(long)]
-        system: bool,
-    },
-    /// Stop it and remove what was written. Tasks and their work stay.
-    Uninstall {
-        /// That of the machine.
-        #[arg(long)]
-        system: bool,
-        /// Print what would be removed and called, and do nothing.
-        #[arg(long)]
-        dry_run: bool,
-    },
-}
-
-/// What can be done with tasks.
-#[derive(Subcommand, Debug)]
-pub enum TaskVerb {
-    /// List the tasks of this repository.
-    List {
-        /// Those of all repositories.
-        #[arg(long)]
-        all_projects: bool,
-        /// Only those in this state: working, waiting, done, failed, cancelled, no_improvement.
-        #[arg(long)]
-        state: Option<String>,
-        /// At most so many, newest first.
-        #[arg(long, default_value_t = 50)]
-        limit: u32,
-    },
-    /// Show one task: where it stands, its legs, gates, artifacts and cost.
-    Show {
-        /// The task, such as T-1.
-        task: TaskId,
-    },
-    /// Add a task without running it. `acquit run T-1` runs it later.
-    Add {
-        #[command(flatten)]
-        task: NewTask,
-    },
-    /// Try a task again that waits, failed or was cancelled, with all its budgets anew. `acquit run` then runs it.
-    Retry {
-        /// The task, such as T-1.
-        task: TaskId,
-        /// Begin at this stage instead of where it stopped.
-        #[arg(long)]
-        stage: Option<Name>,
-        /// Words for the agent.
-        #[arg(long)]
-        note: Option<String>,
-    },
-    /// Answer the question of a task that waits for a person. `acquit run` then goes on with it.
-    #[command(group = clap::ArgGroup::new("answer").required(true))]
-    Answer {
-        /// The task, such as T-1.
-        task: TaskId,
-        /// Agree.
-        #[arg(long, group = "answer")]
-        approve: bool,
-        /// Refuse, with the reason.
-        #[arg(long, group = "answer", value_name = "REASON")]
-        reject: Option<String>,
-        /// Choose one of the options.
-        #[arg(long, group = "answer", value_name = "OPTION")]
-        choose: Option<String>,
-        /// Answer in words.
-        #[arg(long, group = "answer", value_name = "WORDS")]
-        text: Option<String>,
-    },
-    /// End a task. What it did so far is kept.
-    Cancel {
-        /// The task, such as T-1.
-        task: TaskId,
     },
 }
 
@@ -560,14 +410,8 @@ pub enum PromptVerb {
     },
 }
 
-fn network(text: &str) -> Result<acquit_core::sandbox::Network, String> {
-    use acquit_core::sandbox::Network;
-    match text {
-        "off" => Ok(Network::Off),
-        "model" => Ok(Network::Model),
-        "open" => Ok(Network::Open),
-        _ => Err("must be off, model or open".to_owned()),
-    }
+fn network(text: &str) -> Result<acquit_core::sandbox::Network, &'static str> {
+    acquit_core::sandbox::Network::from_name(text).ok_or("must be off, model or open")
 }
 
 /// A kind of file that people write.
@@ -579,17 +423,46 @@ pub enum Form {
     Workflow,
 }
 
-fn model(text: &str) -> Result<String, String> {
-    let odd = |c: char| c.is_control() || c == ' ';
-    if text.is_empty() || text.starts_with('-') || text.contains(odd) {
-        return Err("must be the name of a model".to_owned());
-    }
-    Ok(text.to_owned())
-}
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
 
-fn key_value(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("must be NAME=VALUE".to_owned()),
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound_and_every_option_says_what_it_is_for() {
+        fn look(command: &clap::Command, path: &str) {
+            for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
+                assert!(arg.get_help().is_some(), "{path}: {}", arg.get_id());
+            }
+            for below in command.get_subcommands() {
+                assert!(below.get_about().is_some(), "{path} {}", below.get_name());
+                look(below, &format!("{path} {}", below.get_name()));
+            }
+        }
+        let command = Args::command();
+        command.clone().debug_assert();
+        look(&command, "acquit");
+    }
+
+    #[test]
+    fn a_task_is_done_by_the_same_means_however_it_is_made() {
+        let help = |verb: &str| {
+            let mut command = Args::command();
+            let verb = command.find_subcommand_mut(verb).unwrap();
+            let options = ["workflow", "agent", "model"];
+            options.map(|name| {
+                let arg = verb.get_arguments().find(|arg| arg.get_id() == name).unwrap();
+                (arg.get_short(), arg.get_help().unwrap().to_string())
+            })
+        };
+        let (run, review) = (help("run"), help("review"));
+        assert_eq!(run[0], (Some('w'), "The workflow to follow".to_owned()));
+        assert_eq!(review[0], (Some('w'), "Another workflow than `review`".to_owned()));
+        assert_eq!(run[1..], review[1..]);
+        for verb in ["run", "review"] {
+            let read = |model: &str| Args::try_parse_from(["acquit", verb, "x", "--model", model]);
+            assert!(read("opus").is_ok() && read("").is_err() && read("two words").is_err(), "{verb}");
+        }
     }
 }

@@ -118,11 +118,11 @@ impl Desk {
         offer: Option<Offer>,
     ) -> Result<Task, Error> {
         let Origin { source, project, id, category, metadata, by } = origin;
-        let mut workflow = project.workflow(new.workflow.as_ref())?.clone();
+        let mut workflow = project.workflow(new.means.workflow.as_ref())?.clone();
         for stage in &mut workflow.stages {
             if let Work::Agent(work) = &mut stage.work {
-                work.agent = new.agent.clone().or(work.agent.take());
-                work.model = new.model.clone().or(work.model.take());
+                work.agent = new.means.agent.clone().or(work.agent.take());
+                work.model = new.means.model.clone().or(work.model.take());
             }
         }
         let variables = begin_with(&mut workflow, &new.variables, category)?;
@@ -147,14 +147,12 @@ impl Desk {
         let seed = Seed {
             id,
             wish: Wish {
-                title: new.title.trim().to_owned(),
                 description,
                 priority: new.priority,
-                size: None,
-                complexity: None,
                 tags: new.tags.clone(),
                 variables,
                 metadata,
+                ..Wish::titled(new.title.trim())
             },
             project: Known {
                 name: folder_name(source.top()),

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::shorten;
 use crate::failure::Failure;
+use crate::pattern::pattern;
 
 /// Frames that count: those below are the runner's, and change with its version.
 const FRAMES: usize = 3;
@@ -242,9 +243,4 @@ fn hash(bytes: &[u8]) -> u128 {
     const START: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
     bytes.iter().fold(START, |hash, byte| (hash ^ u128::from(*byte)).wrapping_mul(PRIME))
-}
-
-#[expect(clippy::expect_used, reason = "only called with literals, each of which a test compiles")]
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a literal pattern")
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::ids::Name;
-use crate::sandbox::Network;
+use crate::sandbox::{Network, Networks};
 use crate::time::Span;
 
 pub mod check;
@@ -41,6 +41,13 @@ pub struct Gate {
     pub manner: Manner,
     /// Whether its verdict holds for the same work again.
     pub reuse: Reuse,
+}
+
+impl Gate {
+    /// Whom its commands may talk to: as it says, or else as the project says of gates.
+    pub fn reach(&self, usual: &Networks) -> Network {
+        self.network.unwrap_or(usual.gates)
+    }
 }
 
 /// Whether a gate runs beside others.

@@ -25,6 +25,7 @@ pub mod ids;
 pub mod leg;
 pub mod night;
 pub mod outcome;
+mod pattern;
 pub mod price;
 pub mod proof;
 pub mod request;

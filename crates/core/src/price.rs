@@ -54,6 +54,12 @@ pub fn cost(usage: &Usage, own: &Prices, of: Of) -> Option<u64> {
     price.cost(usage)
 }
 
+/// An amount for people, to the cent.
+pub fn dollars(micros: u64) -> String {
+    let cents = micros.saturating_add(5_000) / 10_000;
+    format!("${}.{:02}", cents / 100, cents % 100)
+}
+
 /// How many tokens the model read.
 fn prompt(usage: &Usage) -> u64 {
     [usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h]

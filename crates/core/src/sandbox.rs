@@ -47,13 +47,19 @@ pub enum Network {
     Open,
 }
 
+impl Network {
+    /// All of them with their names, as configurations and the command line write them.
+    pub const ALL: [(&str, Self); 3] = [("off", Self::Off), ("model", Self::Model), ("open", Self::Open)];
+
+    /// The network of that name.
+    pub fn from_name(text: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(name, _)| *name == text).map(|(_, network)| *network)
+    }
+}
+
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Off => "off",
-            Self::Model => "model",
-            Self::Open => "open",
-        })
+        f.write_str(Self::ALL.iter().find(|(_, network)| network == self).map_or("", |(name, _)| name))
     }
 }
 

@@ -21,6 +21,20 @@ use crate::leg::{Hold, Leg, Owner};
 use crate::task::{Actor, Summary, Task};
 use crate::time::Timestamp;
 
+/// How many events are read at a time.
+const PAGE: u32 = 500;
+
+/// Hears all events of a task, or of all tasks, in order.
+pub fn each_event(store: &mut dyn Store, task: Option<TaskId>, mut hear: impl FnMut(Event)) -> Result<()> {
+    let mut after = 0;
+    loop {
+        let events = store.events(task, after, PAGE)?;
+        let Some(last) = events.last() else { return Ok(()) };
+        after = last.seq;
+        events.into_iter().for_each(&mut hear);
+    }
+}
+
 /// A result of the store.
 pub type Result<T> = std::result::Result<T, Error>;
 

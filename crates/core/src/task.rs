@@ -37,6 +37,22 @@ pub struct Wish {
     pub metadata: BTreeMap<String, String>,
 }
 
+impl Wish {
+    /// One that is said in a line.
+    pub fn titled(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            description: String::new(),
+            priority: 0,
+            size: None,
+            complexity: None,
+            tags: Vec::new(),
+            variables: BTreeMap::new(),
+            metadata: BTreeMap::new(),
+        }
+    }
+}
+
 /// What never changes about a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seed {
@@ -313,6 +329,13 @@ impl Task {
             | Artifact::Pushed { .. }
             | Artifact::Request(_) => None,
         })
+    }
+
+    /// Whether the task has recorded that its work was merged as this commit.
+    pub fn was_merged_as(&self, commit: &str) -> bool {
+        self.artifacts
+            .iter()
+            .any(|artifact| matches!(artifact, Artifact::Merged { commit: known, .. } if known == commit))
     }
 
     /// The request at a forge, if one was made.

@@ -96,9 +96,22 @@ impl fmt::Display for Span {
     }
 }
 
+/// How long to wait after something has failed that had failed so often before: `first`, twice as long each time, `longest` at most.
+pub fn backoff(first: Duration, before: u32, longest: Duration) -> Duration {
+    first.saturating_mul(2_u32.saturating_pow(before)).min(longest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wait_grows_twofold_up_to_its_limit_however_often_something_fails() {
+        let (first, longest) = (Duration::from_secs(2), Duration::from_mins(5));
+        let waits = [0, 1, 2, 7, 8, u32::MAX].map(|before| backoff(first, before, longest).as_secs());
+        assert_eq!(waits, [2, 4, 8, 256, 300, 300]);
+        assert_eq!(backoff(first, u32::MAX, Duration::MAX), first.saturating_mul(u32::MAX));
+    }
 
     #[test]
     fn spans_are_read_as_people_write_them() {

@@ -95,16 +95,7 @@ fn definition() -> Definition {
 }
 
 fn task(description: &str) -> Task {
-    let wish = Wish {
-        title: "Add a --json flag".to_owned(),
-        description: description.to_owned(),
-        priority: 0,
-        size: None,
-        complexity: None,
-        tags: Vec::new(),
-        variables: BTreeMap::new(),
-        metadata: BTreeMap::new(),
-    };
+    let wish = Wish { description: description.to_owned(), ..Wish::titled("Add a --json flag") };
     Task::new(Seed {
         id: TaskId(7),
         wish,

@@ -1,8 +1,6 @@
 //! The text of a request, whatever went into it: nothing in it is alive but its own mark, and it fits.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::collections::BTreeMap;
-
 use acquit_core::agent::Usage;
 use acquit_core::artifact::{Artifact, DiffStats};
 use acquit_core::delivery::{Account, LIMIT, Marker, Whose, body, title};
@@ -34,16 +32,7 @@ const ALIVE: [&str; 12] = [
 fn seed(text: &str) -> Seed {
     Seed {
         id: "T-12".parse().unwrap(),
-        wish: Wish {
-            title: text.to_owned(),
-            description: text.to_owned(),
-            priority: 0,
-            size: None,
-            complexity: None,
-            tags: Vec::new(),
-            variables: BTreeMap::new(),
-            metadata: BTreeMap::new(),
-        },
+        wish: Wish { description: text.to_owned(), ..Wish::titled(text) },
         project: Project { name: "widget".to_owned(), path: "/srv/widget".to_owned() },
         workflow: Name::literal("flow"),
         base: Base { branch: Some("main".to_owned()), commit: "a".repeat(40), work: None },

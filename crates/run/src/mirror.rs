@@ -14,7 +14,7 @@ use acquit_core::config::forge::{Forge as Settings, Kind};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
-use crate::forge::{self, Address, Located, Transport};
+use crate::forge::{self, Address, Located, Token, Transport};
 use crate::git::{self, Access, PushWay, Trouble, meaning};
 use crate::process::{Call, Exit, Guard, Isolation, Spawner};
 use crate::secrets::Redactor;
@@ -22,9 +22,6 @@ use crate::world::World;
 
 /// The folder of mirrors, below acquit's own.
 const FOLDER: &str = "mirrors";
-
-/// What SSH needs to find the user's keys.
-const SSH: [&str; 4] = ["HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK"];
 
 /// How long a refresh may take, with a first fetch of a large repository over a slow line, and with the wait for somebody else's.
 pub const TIME_LIMIT: Duration = Duration::from_hours(1);
@@ -144,7 +141,7 @@ pub fn refresh(world: &World, config: &Config, url: &str, limit: Duration) -> Re
         return Err(Error::Login { host });
     }
     let config = Config { forge: settings(&config.forge, url), ..config.clone() };
-    let ca = config.forge.ca.as_deref().and_then(|ca| forge::file(world, ca));
+    let ca = forge::ca(world, &config.forge);
     let place = match forge::locate(&config.forge, Some(url), Some(url)) {
         Ok(Located::At(place)) => Some(place),
         Ok(Located::Nowhere(_)) | Err(_) => None,
@@ -154,35 +151,21 @@ pub fn refresh(world: &World, config: &Config, url: &str, limit: Duration) -> Re
         .as_ref()
         .filter(|_| matches!(transport, Some(Transport::Https | Transport::Http)))
         .and_then(|place| forge::token::find(world, &config, place).ok().flatten());
-    let (access, asked) = match (transport, &place, &token) {
-        (Some(Transport::Ssh), _, _) => (ssh(world), "SSH asked with your own keys".to_owned()),
-        (_, Some(place), Some(token)) => {
-            let user = match place.kind {
-                Kind::GitLab => "oauth2",
-                Kind::GitHub | Kind::None => "x-access-token",
-            };
-            (Access::Token { user, token: &token.secret }, format!("the token is from {}", token.origin))
+    let kind = place.as_ref().map_or(Kind::None, |place| place.kind);
+    let access =
+        transport.map_or(Access::Open, |transport| forge::access(world, kind, transport, token.as_ref()));
+    let asked = match (transport, &token) {
+        (Some(Transport::Ssh), _) => "SSH asked with your own keys".to_owned(),
+        (None, _) => "it is read with your own rights".to_owned(),
+        (Some(Transport::Https | Transport::Http), Some(token)) => {
+            format!("the token is from {}", token.origin)
         }
-        (None, _, _) => (Access::Open, "it is read with your own rights".to_owned()),
-        (Some(Transport::Https | Transport::Http), _, _) => {
-            (Access::Open, "no token was found for it".to_owned())
-        }
+        (Some(Transport::Https | Transport::Http), None) => "no token was found for it".to_owned(),
     };
     let way = PushWay { url, access, ca: ca.as_deref(), proxy: config.forge.proxy.as_deref() };
     let git = world.git.clone().with_time_limit(limit);
-    git.mirror(&world.home.join(FOLDER), &way).map_err(|error| {
-        let secret = token.as_ref().map(|token| std::slice::from_ref(&token.secret));
-        told(error, url, asked, &Redactor::default().with(secret.unwrap_or_default()))
-    })
-}
-
-/// The user's own SSH, as they have set it.
-fn ssh(world: &World) -> Access<'static> {
-    let variable = |name: &'static str| Some((name, world.environment.get(name)?.to_owned()));
-    Access::Ssh {
-        command: world.environment.get("GIT_SSH_COMMAND").map(ToOwned::to_owned),
-        variables: SSH.into_iter().filter_map(variable).collect(),
-    }
+    git.mirror(&world.home.join(FOLDER), &way)
+        .map_err(|error| told(error, url, asked, &token.as_ref().map(Token::redactor).unwrap_or_default()))
 }
 
 /// What a failure of git means. Its words are partly the remote's, which knows the token and may repeat it.

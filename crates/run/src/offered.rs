@@ -2,16 +2,11 @@
 //! both stay what they are: untrusted.
 
 use acquit_core::config::Config;
-use acquit_core::config::forge::Kind;
 
-use crate::forge::{self, Error, Located, Seen, Transport};
-use crate::git::{Access, Offer, PushWay, Source};
+use crate::forge::{self, Error, Located, Seen, Token};
+use crate::git::{Offer, PushWay, Source};
 use crate::harness::chain;
-use crate::secrets::Redactor;
 use crate::world::World;
-
-/// What SSH needs to find the user's keys.
-const SSH: [&str; 4] = ["HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK"];
 
 /// A request, with its commits in the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,32 +25,14 @@ pub fn fetch(world: &World, config: &Config, source: &Source, number: u64) -> Re
         Located::Nowhere(why) => return Err(Error::Setting(format!("find the forge: {why}"))),
     };
     let token = forge::token::find(world, config, &place)?;
-    let mut seen = forge::look(world, settings, &place, token.as_ref(), number)?;
-    if let Some(token) = &token {
-        let redactor = Redactor::default().with(std::slice::from_ref(&token.secret));
-        seen.title = redactor.text(&seen.title);
-        seen.text = redactor.text(&seen.text);
-    }
+    let mut seen = forge::open(world, settings, &place, token.as_ref())?.look(number)?;
+    let redactor = token.as_ref().map(Token::redactor).unwrap_or_default();
+    seen.title = redactor.text(&seen.title);
+    seen.text = redactor.text(&seen.text);
     let git = |error: &crate::git::Error| Error::Setting(format!("fetch request {number}: {}", chain(error)));
     let address = &place.upstream;
-    let access = match (address.transport, &token) {
-        (Transport::Ssh, _) => Access::Ssh {
-            command: world.environment.get("GIT_SSH_COMMAND").map(ToOwned::to_owned),
-            variables: SSH
-                .into_iter()
-                .filter_map(|name| Some((name, world.environment.get(name)?.to_owned())))
-                .collect(),
-        },
-        (Transport::Https | Transport::Http, None) => Access::Open,
-        (Transport::Https | Transport::Http, Some(token)) => Access::Token {
-            user: match place.kind {
-                Kind::GitLab => "oauth2",
-                Kind::GitHub | Kind::None => "x-access-token",
-            },
-            token: &token.secret,
-        },
-    };
-    let ca = settings.ca.as_deref().and_then(|ca| forge::file(world, ca));
+    let access = forge::access(world, place.kind, address.transport, token.as_ref());
+    let ca = forge::ca(world, settings);
     let way = PushWay { url: &address.url, access, ca: ca.as_deref(), proxy: settings.proxy.as_deref() };
     let offer = source
         .fetch_request(&world.git, &way, number, &seen.head, &seen.base)

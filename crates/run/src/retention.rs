@@ -1,12 +1,14 @@
 //! Workspaces that nobody needs any more: found on the disk, judged by the rule ([`acquit_core::retention`]), saved, and removed.
 //!
-//! What is looked at is what lies on the disk, so the cost does not grow with the age of the store. A workspace in which somebody works is
-//! locked, and its task's state is read again under the lock: nothing of a live task is touched.
+//! [`clean`] is for a task that has just been done, [`sweep`] for all that lie around. What a sweep looks at is what lies on the disk, so
+//! its cost does not grow with the age of the store. A workspace in which somebody works is locked, and its task's state is read again
+//! under the lock: nothing of a live task is touched.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use acquit_core::definition::Definition;
 use acquit_core::ids::TaskId;
 use acquit_core::retention::{Fate, Retention, Room};
 use acquit_core::store::{self, Store};
@@ -14,7 +16,7 @@ use acquit_core::task::{End, State, Task};
 use acquit_core::time::Timestamp;
 
 use crate::git::{self, Source};
-use crate::workspace::{self, Workspace, remove_folder};
+use crate::workspace::{self, Locked, Workspace, remove_folder};
 use crate::world::World;
 
 /// The folder of a task in which its agents keep their home and caches.
@@ -72,9 +74,18 @@ pub enum Trouble {
     /// It was begun with again meanwhile.
     #[error("remove the workspace: the task goes on")]
     GoesOn,
-    /// The store.
-    #[error(transparent)]
-    Store(#[from] store::Error),
+}
+
+/// Removes the workspace of a task that is done: its work is in the user's repository. The workspaces of all others are kept,
+/// because they can be tried again. Refuses if anything in it is nowhere else.
+pub fn clean(world: &World, definition: &Definition, task: TaskId) -> Result<(), Trouble> {
+    if !world.workspace_folder(task).exists() {
+        return Ok(());
+    }
+    let (source, locked) = locked(world, definition, task)?;
+    locked.remove(&source)?;
+    source.unpin(&world.git, &task.to_string())?;
+    Ok(())
 }
 
 /// Looks at every workspace on this machine whose task the store knows, and removes those that go.
@@ -104,11 +115,7 @@ pub fn sweep(
     for (task, room) in found {
         let verdict = match (going.contains(&room.task), wish, room.fate) {
             (true, Wish::Look, _) => Verdict::Removable,
-            (true, Wish::Clean, _) => match remove(world, store, room.task) {
-                Ok(()) => Verdict::Removed,
-                Err(Trouble::Store(error)) => return Err(error),
-                Err(trouble) => Verdict::Refused(trouble),
-            },
+            (true, Wish::Clean, _) => remove(world, store, room.task)?,
             (false, _, Fate::From(moment)) => Verdict::Until(moment),
             (false, _, Fate::Stays | Fate::Goes) => Verdict::Needed,
         };
@@ -130,7 +137,8 @@ fn on_disk(world: &World) -> Vec<TaskId> {
     all
 }
 
-/// What a folder takes on the disk, as far as it can be seen.
+/// What a folder takes on the disk, as far as it can be seen: what an agent at work just removed, closed, or buried deeper than a path can
+/// name is not counted.
 fn size(folder: &Path) -> u64 {
     let mut sum = 0;
     let mut folders = vec![folder.to_owned()];
@@ -147,14 +155,20 @@ fn size(folder: &Path) -> u64 {
 }
 
 /// Saves what is in a workspace and removes it, with what the task's agents kept.
-fn remove(world: &World, store: &mut dyn Store, id: TaskId) -> Result<(), Trouble> {
-    let folder = world.workspace_folder(id);
-    let source: Source = serde_json::from_value(store.definition(id)?.source)?;
-    let locked = Workspace::open(&folder, &source, world.git.clone())?.lock("acquit, cleaning up")?;
+fn remove(world: &World, store: &mut dyn Store, id: TaskId) -> store::Result<Verdict> {
+    let definition = store.definition(id)?;
+    let (source, locked) = match locked(world, &definition, id) {
+        Ok(both) => both,
+        Err(trouble) => return Ok(Verdict::Refused(trouble)),
+    };
     // Under the lock: whoever began with it again since waits for us, and finds it gone.
-    let State::Ended { end } = store.task(id)?.state else { return Err(Trouble::GoesOn) };
+    let State::Ended { end } = store.task(id)?.state else { return Ok(Verdict::Refused(Trouble::GoesOn)) };
+    Ok(retire(world, id, &end, &source, locked).map_or_else(Verdict::Refused, |()| Verdict::Removed))
+}
+
+fn retire(world: &World, id: TaskId, end: &End, source: &Source, locked: Locked) -> Result<(), Trouble> {
     crate::fault::point("clean", &world.environment);
-    locked.retire(&source, &format!("{id}-left"))?;
+    locked.retire(source, &format!("{id}-left"))?;
     crate::fault::point("clean", &world.environment);
     remove_folder(&world.task_folder(id).join(AGENT))?;
     match end {
@@ -164,4 +178,30 @@ fn remove(world: &World, store: &mut dyn Store, id: TaskId) -> Result<(), Troubl
     }
     crate::fault::point("clean", &world.environment);
     Ok(())
+}
+
+/// The workspace of a task, in which nobody else works from here on, and the repository that it was made from.
+fn locked(world: &World, definition: &Definition, task: TaskId) -> Result<(Source, Locked), Trouble> {
+    let source: Source = serde_json::from_value(definition.source.clone())?;
+    let workspace = Workspace::open(&world.workspace_folder(task), &source, world.git.clone())?;
+    Ok((source, workspace.lock("acquit, cleaning up")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_takes_what_its_files_take_and_nothing_of_what_links_lead_to() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(size(&dir.path().join("none")), 0);
+        let folder = dir.path().join("folder");
+        fs::create_dir_all(folder.join("deep")).unwrap();
+        fs::write(dir.path().join("outside"), vec![1; 1 << 20]).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("outside"), folder.join("link")).unwrap();
+        std::os::unix::fs::symlink(dir.path(), folder.join("round")).unwrap();
+        fs::write(folder.join("deep/file"), vec![1; 64 << 10]).unwrap();
+        let taken = size(&folder);
+        assert!((64 << 10..1 << 20).contains(&taken), "{taken}");
+    }
 }

@@ -1,15 +1,11 @@
 //! Finding what died: a leg whose harness is gone is lost, and its task goes on without having spent a retry.
 
 use acquit_core::decide::{Input, decide};
-use acquit_core::definition::Definition;
-use acquit_core::ids::TaskId;
 use acquit_core::leg::{Ending, Hold, Leg, Report};
 use acquit_core::store::{Commit, Error, Lease, Result, Store};
 use acquit_core::task::{Actor, State};
 
-use crate::git::{self, Source};
 use crate::process::Identity;
-use crate::workspace::{self, Workspace};
 use crate::world::World;
 
 /// Declares lost every leg whose harness is gone: of this machine and boot by looking at the process, others by their lease.
@@ -98,31 +94,4 @@ fn declare_lost(store: &mut dyn Store, leg: &Leg, why: String) -> Result<()> {
     let by = Actor::Supervisor;
     store.commit(Commit { before: &task, changes: &changes, by: &by, hold: Some(hold), notes: &[] })?;
     Ok(())
-}
-
-/// Removes the workspace of a task that is done: its work is in the user's repository. The workspaces of all others are kept,
-/// because they can be tried again. Refuses if anything in it is nowhere else.
-pub fn clean(world: &World, definition: &Definition, task: TaskId) -> std::result::Result<(), Trouble> {
-    let folder = world.workspace_folder(task);
-    if !folder.exists() {
-        return Ok(());
-    }
-    let source: Source = serde_json::from_value(definition.source.clone())?;
-    Workspace::open(&folder, &source, world.git.clone())?.lock("acquit, cleaning up")?.remove(&source)?;
-    source.unpin(&world.git, &task.to_string())?;
-    Ok(())
-}
-
-/// Why a workspace is not removed.
-#[derive(Debug, thiserror::Error)]
-pub enum Trouble {
-    /// It cannot be, or must not be.
-    #[error("remove the workspace")]
-    Workspace(#[from] workspace::Error),
-    /// The user's repository refuses.
-    #[error("remove the ref that kept the base")]
-    Git(#[from] git::Error),
-    /// The task does not say where its repository is.
-    #[error("find the task's repository")]
-    Source(#[from] serde_json::Error),
 }

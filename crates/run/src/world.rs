@@ -141,6 +141,25 @@ impl Environment {
         self.0.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
+    /// The user's home, if they have one.
+    pub fn home(&self) -> Option<&Path> {
+        self.get("HOME").filter(|home| !home.is_empty()).map(Path::new)
+    }
+
+    /// Where a program of the user's runs that is about no folder: at their home, if that is there.
+    pub fn home_or_root(&self) -> PathBuf {
+        self.home().filter(|home| home.is_dir()).unwrap_or(Path::new("/")).to_owned()
+    }
+
+    /// A path of the configuration, which may begin with `~/`. `None` if it does and there is no home.
+    pub fn expand(&self, written: &str) -> Option<PathBuf> {
+        if written.starts_with("~/") {
+            Some(expand(written, self.home()?))
+        } else {
+            Some(PathBuf::from(written))
+        }
+    }
+
     /// The short common list, as agents, gates and setup get it.
     pub fn common(&self) -> Vec<(OsString, OsString)> {
         let mut list: Vec<_> = COMMON
@@ -149,5 +168,31 @@ impl Environment {
             .collect();
         list.push(("TERM".into(), "dumb".into()));
         list
+    }
+}
+
+/// A path of the configuration, which may begin with `~/`, as one of the machine.
+pub fn expand(written: &str, home: &Path) -> PathBuf {
+    match written.strip_prefix("~/") {
+        Some(rest) => home.join(rest),
+        None => PathBuf::from(written),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_below_the_home_need_one() {
+        let with = |home: &str| Environment::new([("HOME".into(), home.into())]);
+        let expanded =
+            |environment: &Environment| ["~/a/b", "/a", "a/~/b", "~"].map(|path| environment.expand(path));
+        let some = |path: &str| Some(PathBuf::from(path));
+        assert_eq!(expanded(&with("/h")), [some("/h/a/b"), some("/a"), some("a/~/b"), some("~")]);
+        for without in [with(""), Environment::new([])] {
+            assert_eq!(expanded(&without), [None, some("/a"), some("a/~/b"), some("~")]);
+            assert_eq!(without.home_or_root(), PathBuf::from("/"));
+        }
     }
 }

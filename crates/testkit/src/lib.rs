@@ -13,4 +13,5 @@ pub mod postgres;
 pub mod proxy;
 pub mod receiver;
 pub mod repo;
+pub mod runner;
 pub mod tls;

@@ -1,7 +1,7 @@
 //! Costs and tokens in figures that people read.
 
 use acquit_core::agent::Usage;
-use acquit_core::price::AS_OF;
+use acquit_core::price::{AS_OF, dollars};
 
 /// A cost, or that nobody told one.
 pub fn cost(micros: Option<u64>) -> String {
@@ -11,10 +11,7 @@ pub fn cost(micros: Option<u64>) -> String {
         Some(micros) if micros < 10_000 && micros > 0 => {
             format!("${}.{:04}", micros / 1_000_000, micros % 1_000_000 / 100)
         }
-        Some(micros) => {
-            let cents = micros.saturating_add(5_000) / 10_000;
-            format!("${}.{:02}", cents / 100, cents % 100)
-        }
+        Some(micros) => dollars(micros),
     }
 }
 

@@ -1,17 +1,6 @@
 //! Text from agents and repositories, made safe to show: no escape sequences, nothing hidden.
 
-/// Shows control and hidden characters as escapes. Line breaks and tabs stay.
-pub fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for char in text.chars() {
-        if acquit_core::context::is_hidden(char) {
-            out.extend(char.escape_unicode());
-        } else {
-            out.push(char);
-        }
-    }
-    out
-}
+pub use acquit_core::context::visible;
 
 /// The first line, visible, at most `width` characters.
 pub fn line(text: &str, width: usize) -> String {

@@ -17,7 +17,7 @@ use super::memory::{Branches, Earlier, Requests, earlier};
 use super::nights::{date, find};
 use super::rework::take_up;
 use super::{Home, home::Place};
-use crate::args::NewTask;
+use crate::args::{Means, NewTask};
 use crate::desk::{Desk, Origin};
 use crate::error::Error;
 
@@ -119,14 +119,9 @@ fn make(
     let category = night.category.as_ref().map(|category| format!(": {category}")).unwrap_or_default();
     let new = NewTask {
         title: format!("{words} {date}{category}"),
-        description: None,
-        workflow: Some(schedule.workflow.clone()),
-        agent: None,
-        model: None,
-        base: None,
-        priority: 0,
+        means: Means { workflow: Some(schedule.workflow.clone()), ..Means::default() },
         tags: vec![schedule.name.to_string()],
-        variables: Vec::new(),
+        ..NewTask::default()
     };
     let metadata = BTreeMap::from([
         (key::SCHEDULE.to_owned(), schedule.name.to_string()),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use acquit_core::ids::TaskId;
 use acquit_run::process::Detached;
-use acquit_run::supervise;
+use acquit_run::retention;
 
 use super::{Busy, Daemon, log};
 use crate::desk::Desk;
@@ -77,7 +77,7 @@ pub fn remove(desk: &Desk, tasks: &[TaskId]) -> Result<(), Error> {
     let mut store = desk.store()?;
     for id in tasks {
         let definition = store.definition(*id)?;
-        if let Err(error) = supervise::clean(&desk.world, &definition, *id) {
+        if let Err(error) = retention::clean(&desk.world, &definition, *id) {
             let words = acquit_run::harness::chain(&error);
             log(desk, "task", &format!("{id}: the workspace is kept: {words}"));
         }

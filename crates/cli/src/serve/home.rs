@@ -83,10 +83,8 @@ impl Home {
     }
 
     fn path(&self, desk: &Desk, written: &str) -> PathBuf {
-        match (written.strip_prefix("~/"), &desk.surroundings.user_home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => self.top.join(written),
-        }
+        // One that is absolute stays as it is.
+        self.top.join(desk.world.environment.expand(written).unwrap_or_else(|| PathBuf::from(written)))
     }
 }
 

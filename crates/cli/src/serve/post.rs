@@ -5,7 +5,7 @@ use acquit_core::change::Change;
 use acquit_core::config::notify::Told;
 use acquit_core::event::{Body, Event};
 use acquit_core::night::key;
-use acquit_core::store::{Delivery, Store};
+use acquit_core::store::{Delivery, Store, each_event};
 use acquit_core::task::End;
 use acquit_run::notify::{self, Notice};
 
@@ -117,12 +117,7 @@ fn notice(store: &mut dyn Store, event: &Event) -> Result<Option<(Told, Notice)>
 
 /// The number of the newest event.
 fn newest(store: &mut dyn Store) -> Result<i64, Error> {
-    let mut after = 0;
-    loop {
-        let events = store.events(None, after, PAGE)?;
-        match events.last() {
-            Some(last) => after = last.seq,
-            None => return Ok(after),
-        }
-    }
+    let mut newest = 0;
+    each_event(store, None, |event| newest = event.seq)?;
+    Ok(newest)
 }

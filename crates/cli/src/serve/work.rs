@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use acquit_core::ids::TaskId;
 use acquit_core::store::Store;
 use acquit_core::task::{End, State};
-use acquit_core::time::Timestamp;
+use acquit_core::time::{Timestamp, backoff};
 use acquit_run::process::Detached;
 
 use super::{Busy, Daemon};
@@ -93,7 +93,7 @@ impl Daemon<'_> {
         let task = store.task(id)?;
         if due.contains(&id) {
             let tries = self.workers.stalled.get(&id).map_or(1, |(tries, _)| tries + 1);
-            let wait = (FIRST * 2_u32.saturating_pow(tries.min(10))).min(LONGEST);
+            let wait = backoff(FIRST, tries, LONGEST);
             self.workers.stalled.insert(id, (tries, Instant::now() + wait));
             let log = self.desk.world.harness_log(id);
             self.log("trouble", &format!("{id}: its harness ended without its leg, see {}", log.display()));

@@ -53,17 +53,7 @@ fn show(desk: &Desk, repository: &Path) -> Result<Exit, Error> {
     printer.say(&format!("{}\n", printer.paint(Look::Faint, INTRODUCTION)));
     let mut store = desk.store()?;
     let store: &mut dyn Store = store.as_mut();
-    let wish = NewTask {
-        agent: None,
-        model: None,
-        title: "Add a --json flag".to_owned(),
-        description: None,
-        workflow: None,
-        base: None,
-        priority: 0,
-        tags: Vec::new(),
-        variables: Vec::new(),
-    };
+    let wish = NewTask { title: "Add a --json flag".to_owned(), ..NewTask::default() };
     let task = desk.create(
         store,
         &wish,

@@ -1,7 +1,5 @@
 //! `acquit prompt show`: what an agent would be told, for people to read.
 
-use std::collections::BTreeMap;
-
 use acquit_core::definition::{Author, Definition};
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::leg::{Entry, Purpose};
@@ -68,16 +66,7 @@ fn imagined(desk: &Desk, title: &str, workflow: Option<&Name>) -> Result<(Task, 
     let workflow = project.workflow(workflow)?.clone();
     let base = source.base(&desk.world.git, project.config.base.as_deref())?;
     let id = TaskId(0);
-    let wish = Wish {
-        title: title.to_owned(),
-        description: String::new(),
-        priority: 0,
-        size: None,
-        complexity: None,
-        tags: Vec::new(),
-        variables: BTreeMap::new(),
-        metadata: BTreeMap::new(),
-    };
+    let wish = Wish::titled(title);
     let prefix = workflow.branch_prefix.as_ref().unwrap_or(&project.config.branch_prefix);
     let seed = Seed {
         id,

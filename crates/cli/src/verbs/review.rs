@@ -5,7 +5,7 @@ use acquit_core::ids::Name;
 use acquit_run::forge;
 use acquit_run::git::Offer;
 
-use crate::args::{NewTask, Reviewed};
+use crate::args::{Means, NewTask, Reviewed};
 use crate::desk::{Desk, Origin};
 use crate::error::Error;
 use crate::exit::Exit;
@@ -52,14 +52,12 @@ pub fn review(desk: &Desk, asked: &Reviewed) -> Result<Exit, Error> {
     }
     let new = NewTask {
         title: subject.title,
-        description: None,
-        workflow: Some(asked.workflow.clone().unwrap_or(Name::literal(WORKFLOW))),
-        agent: asked.agent.clone(),
-        model: asked.model.clone(),
-        base: None,
-        priority: 0,
-        tags: Vec::new(),
+        means: Means {
+            workflow: Some(asked.means.workflow.clone().unwrap_or(Name::literal(WORKFLOW))),
+            ..asked.means.clone()
+        },
         variables: vec![("since".to_owned(), base.to_string())],
+        ..NewTask::default()
     };
     let metadata = std::collections::BTreeMap::new();
     let origin = Origin { source, project, id: None, category: None, metadata, by: desk.person() };

@@ -56,7 +56,7 @@ pub fn run_task(desk: &Desk, store: &mut dyn Store, task: &Task, after: i64) -> 
     };
     if let State::Ended { end: End::Done } = task.state {
         let definition = store.definition(task.id())?;
-        if let Err(error) = acquit_run::supervise::clean(&desk.world, &definition, task.id()) {
+        if let Err(error) = acquit_run::retention::clean(&desk.world, &definition, task.id()) {
             printer.warn(&format!(
                 "the workspace is kept: {}",
                 text::visible(&acquit_run::harness::chain(&error))

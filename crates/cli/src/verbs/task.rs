@@ -5,7 +5,7 @@ use acquit_core::event::Body;
 use acquit_core::gate::Verdict;
 use acquit_core::ids::TaskId;
 use acquit_core::request::Answer;
-use acquit_core::store::{Filter, Store};
+use acquit_core::store::{Filter, Store, each_event};
 use acquit_core::task::State;
 
 use crate::args::TaskVerb;
@@ -80,20 +80,13 @@ pub fn show(desk: &Desk, task: TaskId) -> Result<Exit, Error> {
 
 /// What each gate said last, in the order in which they were first run.
 fn verdicts(store: &mut dyn Store, task: TaskId) -> Result<Vec<Verdict>, Error> {
-    /// How many events are asked for at a time.
-    const PAGE: u32 = 1_000;
     let mut last: Vec<Verdict> = Vec::new();
-    let mut after = 0;
-    loop {
-        let events = store.events(Some(task), after, PAGE)?;
-        let Some(end) = events.last() else { return Ok(last) };
-        after = end.seq;
-        for event in events {
-            let Body::Gate { verdict } = event.body else { continue };
-            match last.iter_mut().find(|known| known.gate == verdict.gate) {
-                Some(known) => *known = *verdict,
-                None => last.push(*verdict),
-            }
+    each_event(store, Some(task), |event| {
+        let Body::Gate { verdict } = event.body else { return };
+        match last.iter_mut().find(|known| known.gate == verdict.gate) {
+            Some(known) => *known = *verdict,
+            None => last.push(*verdict),
         }
-    }
+    })?;
+    Ok(last)
 }

@@ -1,19 +1,9 @@
 //! The request names the tests that were red before the change and are green with it.
 
 use acquit_testkit::forge::Dialect;
+use acquit_testkit::runner;
 
 use crate::world::World;
-
-/// A runner that needs nothing: a test says which word must be in the code.
-const RUNNER: &str = r#"
-{ echo "<testsuite name='checks'>"
-for file in checks/*; do
-  if grep -q "$(cat $file)" code; then echo "<testcase name='$file'/>"
-  else echo "<testcase name='$file'><failure message='assert $file'/></testcase>"; fi
-done
-echo "</testsuite>"; } > results.xml
-! grep -q failure results.xml
-"#;
 
 const WORKFLOW: &str = r#"
 [gates.proof]
@@ -47,7 +37,7 @@ fn tests_that_were_red_and_are_green_are_named_in_the_request() {
     let world = World::new(Dialect::GitHub, WORKFLOW);
     let repo = &world.sandbox.repo;
     for (file, text) in
-        [("run.sh", RUNNER), (".gitignore", "results.xml\n"), ("code", "one\n"), ("checks/old", "one")]
+        [("run.sh", runner::WORDS), (".gitignore", "results.xml\n"), ("code", "one\n"), ("checks/old", "one")]
     {
         repo.write(file, text);
     }

@@ -1,6 +1,7 @@
 //! Tests that are compared with the base, and what no report can change.
 
 use acquit_core::gate::Verdict;
+use acquit_testkit::runner;
 
 use crate::kit::{Case, Kind, Sample};
 
@@ -93,21 +94,13 @@ fn the_base_is_run_once_for_all_tasks_that_start_from_it() {
 
 #[test]
 fn dependencies_are_installed_in_the_tree_beside_once_for_each_state_of_the_lock_file() {
-    // A test says which word must be in the code; without the dependencies nothing can be run.
-    const RUNNER: &str = r#"
-test -e deps/here || exit 7
-{ echo "<testsuite name='checks'>"
-for file in checks/*; do
-  if grep -q "$(cat $file)" code; then echo "<testcase name='$file'/>"
-  else echo "<testcase name='$file'><failure message='assert $file'/></testcase>"; fi
-done
-echo "</testsuite>"; } > results.xml
-! grep -q failure results.xml
-"#;
+    // Without the dependencies nothing can be run.
+    const RUNNER: &str = "test -e deps/here || exit 7\n. ./words.sh\n";
     const GATE: &str = "check = \"tdd\"\nrun = \"sh run.sh\"\nreport = { junit = \"results.xml\" }\ntests = [\"checks/**\"]\n";
     const SETUP: &str = "\n[setup]\nrun = \"mkdir -p deps && touch deps/here && echo set >> '@ROOT@/setups'\"\nlock_files = [\"lock\"]\n";
-    const FILES: [(&str, &str); 5] = [
+    const FILES: [(&str, &str); 6] = [
         ("run.sh", RUNNER),
+        ("words.sh", runner::WORDS),
         (".gitignore", "results.xml\ndeps\n"),
         ("code", "one\n"),
         ("checks/one", "one"),

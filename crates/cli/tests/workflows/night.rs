@@ -5,7 +5,6 @@
 //! a failed verification, each from a clean tree, with the verifier's message; the category as `refactoring (fallback from tests)`;
 //! MR_CREATED only at the end of the whole sequence; no token for any agent.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use acquit_core::agent::Usage;
@@ -64,16 +63,7 @@ fn nightshift(first: usize) -> Workflow {
 fn task() -> Task {
     Task::new(Seed {
         id: TaskId(1),
-        wish: Wish {
-            title: "Night shift".to_owned(),
-            description: String::new(),
-            priority: 0,
-            size: None,
-            complexity: None,
-            tags: Vec::new(),
-            variables: BTreeMap::new(),
-            metadata: BTreeMap::new(),
-        },
+        wish: Wish::titled("Night shift"),
         project: Project { name: "p".to_owned(), path: "/p".to_owned() },
         workflow: Name::literal("nightshift"),
         base: Base { branch: Some("main".to_owned()), commit: "base".to_owned(), work: None },

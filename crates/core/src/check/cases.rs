@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::source::{Class, Language, Source};
+use crate::pattern::pattern;
 
 /// The most tests that are read from one file: more are made by a program, and not by hand.
 const MOST: usize = 20_000;
@@ -28,12 +29,6 @@ pub struct Case {
     pub asserts: Vec<u32>,
     /// The first line by which it does not run, or is not expected to pass.
     pub skipped: Option<u32>,
-}
-
-/// A pattern that is known to be one.
-#[expect(clippy::expect_used, reason = "only called with literals, each of which a test compiles")]
-pub(super) fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a literal pattern")
 }
 
 /// What is looked at of a test's attributes, and of what an assertion is about.
@@ -196,20 +191,22 @@ fn rust(source: &Source) -> Vec<Found> {
     static ATTRIBUTE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r"#\[\s*(?:\w+\s*::\s*)*(test|rstest|test_case|proptest|quickcheck|wasm_bindgen_test)\b")
     });
-    static FUNCTION: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bfn\s+(\w+)"));
+    static FUNCTION: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bfn\s+(\w+)[^{]*\{"));
+    marked(source, &ATTRIBUTE, &FUNCTION)
+}
+
+/// Tests before which a mark stands. A function's pattern has its name, and ends where its body begins.
+fn marked(source: &Source, mark: &Regex, function: &Regex) -> Vec<Found> {
     let mut all: Vec<Found> = Vec::new();
-    for attribute in ATTRIBUTE.find_iter(&source.bare) {
-        // Another attribute of the test before.
-        if all.last().is_some_and(|last| attribute.start() < last.body.start) {
+    for mark in mark.find_iter(&source.bare) {
+        // Another mark of the test before.
+        if all.last().is_some_and(|last| mark.start() < last.body.start) {
             continue;
         }
-        let Some(name) = FUNCTION.captures_at(&source.bare, attribute.end()).and_then(|found| found.get(1))
-        else {
-            continue;
-        };
-        let Some(open) = source.bare[name.end()..].find('{').map(|open| name.end() + open) else { continue };
-        let body = source.balanced(open);
-        let start = first_attribute(source, attribute.start());
+        let Some(found) = function.captures_at(&source.bare, mark.end()) else { continue };
+        let (Some(whole), Some(name)) = (found.get(0), found.get(1)) else { continue };
+        let body = source.balanced(whole.end() - 1);
+        let start = first_attribute(source, mark.start());
         all.push(Found { name: name.as_str().to_owned(), at: name.start(), whole: start..body.end, body });
     }
     all
@@ -377,16 +374,5 @@ fn java(source: &Source) -> Vec<Found> {
         pattern(r"@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Property)\b")
     });
     static METHOD: LazyLock<Regex> = LazyLock::new(|| pattern(r"[\w>\]]\s+(\w+)\s*\([^;{}()]*\)[^;{}()]*\{"));
-    let mut all: Vec<Found> = Vec::new();
-    for annotation in ANNOTATION.find_iter(&source.bare) {
-        if all.last().is_some_and(|last| annotation.start() < last.body.start) {
-            continue;
-        }
-        let Some(found) = METHOD.captures_at(&source.bare, annotation.end()) else { continue };
-        let (Some(whole), Some(name)) = (found.get(0), found.get(1)) else { continue };
-        let body = source.balanced(whole.end() - 1);
-        let start = first_attribute(source, annotation.start());
-        all.push(Found { name: name.as_str().to_owned(), at: name.start(), whole: start..body.end, body });
-    }
-    all
+    marked(source, &ANNOTATION, &METHOD)
 }

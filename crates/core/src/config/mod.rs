@@ -26,8 +26,8 @@ mod waiting;
 pub use commit::{Commit, CommitStyle, Sign};
 pub use forge::{Forge, Publishing};
 pub use merge::{By, Merge, Method};
-pub(crate) use read::{NETWORKS, OF_REQUESTS, branch_prefix, grants, model, publishing};
-pub use read::{REFERENCE, read, read_over, schema};
+pub(crate) use read::{OF_REQUESTS, branch_prefix, grants, model, publishing};
+pub use read::{REFERENCE, is_model, read, read_over, schema};
 pub use stages::{Lack, Lacking, check_stages};
 pub use waiting::{Hours, Patience, Waiting};
 

@@ -13,6 +13,7 @@ use crate::sandbox::Mode;
 use crate::time::Span;
 
 mod agent;
+mod clock;
 mod delivery;
 mod forge;
 mod notify;
@@ -21,9 +22,10 @@ mod safety;
 mod schedule;
 mod waiting;
 
+pub use agent::is_model;
 pub(crate) use agent::model;
 pub(crate) use forge::{OF_REQUESTS, publishing};
-pub(crate) use safety::{NETWORKS, grants};
+pub(crate) use safety::grants;
 use safety::{access, limits, network, protected, secrets};
 
 /// How long setup may take if it does not say: dependencies may have to be fetched and compiled.

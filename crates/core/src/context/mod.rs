@@ -22,6 +22,8 @@ mod text;
 mod words;
 
 pub use change::{Around, Change};
+pub(crate) use text::reveal;
+pub use text::{is_hidden, visible};
 
 /// The names of the variables that acquit sets itself. Nobody else can set them.
 pub const BUILTIN: [&str; 12] = [
@@ -104,16 +106,6 @@ pub enum Error {
     /// There is nobody to be told anything.
     #[error("stage `{0}` has no agent")]
     NoAgent(Name),
-}
-
-/// Whether a character is one that a person would not see, or that a terminal would act on. Lines and tabs are not.
-pub fn is_hidden(character: char) -> bool {
-    text::hidden(character)
-}
-
-/// A text in which everything is shown that a person would not see.
-pub(crate) fn reveal(text: &str) -> String {
-    text::reveal(text)
 }
 
 /// A part of the prompt, by the name under which an agent can ask for it again.

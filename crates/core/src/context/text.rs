@@ -40,10 +40,15 @@ fn cut(text: &str, limit: usize) -> String {
 
 /// Shows what a reader would not see: characters that change the direction of text, have no width, or control a terminal
 /// become escapes such as `\u{202e}`. Lines and tabs stay.
-pub(super) fn reveal(text: &str) -> String {
+pub(crate) fn reveal(text: &str) -> String {
+    visible(&text.replace("\r\n", "\n"))
+}
+
+/// The same of a text whose lines end as they may: one that is shown as it is, or goes into the history.
+pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.replace("\r\n", "\n").chars() {
-        if hidden(c) {
+    for c in text.chars() {
+        if is_hidden(c) {
             out.extend(c.escape_unicode());
         } else {
             out.push(c);
@@ -81,7 +86,8 @@ const HIDDEN: [std::ops::RangeInclusive<char>; 17] = [
     '\u{e0000}'..='\u{e0fff}',
 ];
 
-pub(super) fn hidden(c: char) -> bool {
+/// Whether a character is one that a person would not see, or that a terminal would act on. Lines and tabs are not.
+pub fn is_hidden(c: char) -> bool {
     let plain = matches!(c, '\n' | '\t');
     !plain && (c.is_control() || HIDDEN.iter().any(|range| range.contains(&c)))
 }

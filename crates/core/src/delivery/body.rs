@@ -12,6 +12,7 @@ use crate::agent::{Usage, shorten};
 use crate::artifact::Artifact;
 use crate::gate::{Severity, Verdict};
 use crate::leg::Ending;
+use crate::price::dollars;
 use crate::task::Task;
 
 /// The longest text of a request that GitHub takes, in characters. GitLab takes more.
@@ -248,11 +249,6 @@ fn cost(usage: &Usage) -> String {
         text.push_str("; a login pays, and this is what a key would have paid");
     }
     text + ".\n"
-}
-
-fn dollars(micros: u64) -> String {
-    let cents = micros.saturating_add(5_000) / 10_000;
-    format!("${}.{:02}", cents / 100, cents % 100)
 }
 
 /// Ways that were not taken, as the agents told: `alternatives` of an outcome's payload, or the part of the plan about them.

@@ -9,7 +9,7 @@ use super::inert_line;
 use super::style::Style;
 use crate::agent::shorten;
 use crate::config::{Commit, CommitStyle};
-use crate::context::is_hidden;
+use crate::context::visible;
 use crate::task::Task;
 use crate::template;
 
@@ -80,19 +80,6 @@ pub fn message(parts: &Parts<'_>) -> Result<String, template::Error> {
         text.push_str(&format!("Co-authored-by: {author}\n"));
     }
     Ok(text)
-}
-
-/// Text of others, for the history: what would act on a terminal or hide on a page is written out.
-pub fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_hidden(character) {
-            out.extend(character.escape_unicode());
-        } else {
-            out.push(character);
-        }
-    }
-    out
 }
 
 /// A point of a list, broken into lines.

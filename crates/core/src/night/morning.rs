@@ -9,6 +9,7 @@ use super::{Night, State as NightState, memory};
 use crate::agent::{Usage, shorten};
 use crate::context::is_hidden;
 use crate::ids::TaskId;
+use crate::price::dollars;
 use crate::task::{Actor, End, State, Task, Tried};
 use crate::time::Span;
 use crate::workflow::Workflow;
@@ -333,10 +334,6 @@ fn result(result: &Result) -> String {
 
 /// A cost in dollars, with whose figure it is; or that there is none.
 pub fn cost(usage: &Usage) -> String {
-    let dollars = |micros: u64| {
-        let cents = micros.saturating_add(5_000) / 10_000;
-        format!("${}.{:02}", cents / 100, cents % 100)
-    };
     match (usage.cost_micros, usage.list_micros) {
         (Some(own), _) => dollars(own),
         (None, Some(list)) => format!("about {}", dollars(list)),

@@ -1,12 +1,12 @@
 //! Reads gates and budgets: of a workflow, and of the project, whose gates every workflow can name.
 
 use super::check;
-use crate::config;
 use crate::config::toml::{At, Source, Table};
 use crate::failure::kind;
 use crate::gate::check::{Plain, Reproduced, Tests, UnknownKind};
 use crate::gate::{Check, Command, Gate, Manner, Reuse, Severity};
 use crate::ids::Name;
+use crate::sandbox::Network;
 use crate::time::Span;
 
 /// What stands for all gates of the project in a stage's list.
@@ -73,7 +73,7 @@ pub(crate) fn gate(
     let kind = kind.unwrap_or_else(by_name);
     let severity = table.word("severity", &SEVERITIES).map_or(Severity::Error, |severity| severity.value);
     let timeout = table.span("timeout").unwrap_or(GATE_TIMEOUT);
-    let network = table.word("network", &config::NETWORKS).map(|network| network.value);
+    let network = table.word("network", &Network::ALL).map(|network| network.value);
     let manner = manner(&mut table, check.as_ref().ok().and_then(Option::as_ref));
     let reuse = match table.flag("cache") {
         Some(cache) if !cache.value => Reuse::Never,

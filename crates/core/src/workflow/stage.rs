@@ -8,6 +8,7 @@ use crate::config::toml::{At, Source, Table, Value, did_you_mean, quoted, senten
 use crate::gate::Gate;
 use crate::ids::Name;
 use crate::role::{self, Role};
+use crate::sandbox::Network;
 use crate::template::{Found, Reader};
 
 /// Which files of an output folder are kept if a stage does not say.
@@ -245,7 +246,7 @@ fn agent(
         None => OUTPUTS.map(str::to_owned).to_vec(),
     };
     let secrets = config::grants(table).into_iter().map(|name| name.value).collect();
-    let network = table.word("network", &config::NETWORKS);
+    let network = table.word("network", &Network::ALL);
     const SESSIONS: [(&str, Continue); 2] = [("continue", Continue::Earlier), ("fresh", Continue::Fresh)];
     let session = table.word("session", &SESSIONS).map(|session| session.value).unwrap_or_default();
     let usual = Limits::default();

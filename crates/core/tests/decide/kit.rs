@@ -121,16 +121,7 @@ pub(crate) fn varying(mut workflow: Workflow, values: &[&str], first: usize) -> 
 }
 
 pub(crate) fn seed() -> Seed {
-    let wish = Wish {
-        title: "a title".to_owned(),
-        description: String::new(),
-        priority: 0,
-        size: None,
-        complexity: None,
-        tags: Vec::new(),
-        variables: BTreeMap::new(),
-        metadata: BTreeMap::new(),
-    };
+    let wish = Wish::titled("a title");
     Seed {
         id: TaskId(1),
         wish,

@@ -11,6 +11,7 @@ use acquit_core::time::Timestamp;
 
 use super::Settings;
 use super::talk::{Out, Over, State, Talk};
+use crate::agent::say;
 use crate::process::{Piped, Woken};
 use crate::rpc::{Lines, Piece};
 
@@ -137,12 +138,4 @@ impl Line<'_> {
         }
         say(self.out, &out.said)
     }
-}
-
-fn say(out: &mut dyn Write, said: &[Said]) -> io::Result<()> {
-    for said in said {
-        let line = serde_json::to_string(said)?;
-        writeln!(out, "{line}")?;
-    }
-    out.flush()
 }

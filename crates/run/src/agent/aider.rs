@@ -219,8 +219,7 @@ impl Parser for Lines {
         match self.place {
             Place::Answered => said.push(Said::End { ok: true, text: String::new() }),
             Place::Error => {
-                said.push(fault::said(about(&text), &text, Then::Ends, (self.hearing.now)()));
-                said.push(Said::End { ok: false, text });
+                said.extend(fault::end(about(&text), text, (self.hearing.now)()));
             }
             Place::Head | Place::Answer | Place::Stopped => {}
         }

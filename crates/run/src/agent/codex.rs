@@ -282,8 +282,7 @@ impl Lines {
 
     fn failed(&mut self, text: String, said: &mut Vec<Said>) {
         self.error = None;
-        said.push(fault::said(fault::in_text(&text), &text, Then::Ends, (self.hearing.now)()));
-        said.push(Said::End { ok: false, text });
+        said.extend(fault::end(fault::in_text(&text), text, (self.hearing.now)()));
     }
 }
 

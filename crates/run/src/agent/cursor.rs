@@ -12,7 +12,7 @@ use acquit_core::config::Product;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::fault::{self, Then};
+use super::fault;
 use super::json::Word;
 use super::product::{Facts, Support, Supports, Version};
 use super::{Hearing, Launch, Parser, Tells, Wanted, json};
@@ -144,8 +144,7 @@ impl Lines {
             let text = if text.ends_with(&self.last_text) { String::new() } else { text };
             return said.push(Said::End { ok: true, text });
         }
-        said.push(fault::said(fault::in_text(&text), &text, Then::Ends, (self.hearing.now)()));
-        said.push(Said::End { ok: false, text });
+        said.extend(fault::end(fault::in_text(&text), text, (self.hearing.now)()));
     }
 }
 

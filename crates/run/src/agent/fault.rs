@@ -154,6 +154,11 @@ pub(crate) fn said(trouble: Trouble, text: &str, then: Then, now: Timestamp) -> 
     }
 }
 
+/// The end of a turn by trouble: what it was, and that it is over.
+pub(crate) fn end(trouble: Trouble, text: String, now: Timestamp) -> [Said; 2] {
+    [said(trouble, &text, Then::Ends, now), Said::End { ok: false, text }]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

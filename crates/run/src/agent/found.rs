@@ -37,11 +37,9 @@ pub struct Found {
 pub fn look(world: &World, product: Product, instead: Option<&str>) -> Option<Found> {
     let facts = Facts::of(product);
     let environment = &world.environment;
-    let home = environment.get("HOME").map(Path::new);
-    let program = match (instead, home) {
-        (Some(path), Some(home)) if path.starts_with("~/") => home.join(&path[2..]),
-        (Some(path), _) if path.contains('/') => PathBuf::from(path),
-        (name, _) => in_path(environment.get("PATH")?, name.unwrap_or(facts.program))?,
+    let program = match instead {
+        Some(path) if path.contains('/') => environment.expand(path).unwrap_or_else(|| PathBuf::from(path)),
+        name => in_path(environment.get("PATH")?, name.unwrap_or(facts.program))?,
     };
     if !executable(&program) {
         return None;
@@ -49,7 +47,7 @@ pub fn look(world: &World, product: Product, instead: Option<&str>) -> Option<Fo
     let version = version(world, facts, &program);
     let trouble =
         version.as_deref().ok().and_then(Version::in_text).and_then(|version| facts.trouble_with(version));
-    Some(Found { product, program, version, trouble, login: facts.logged_in(environment, home) })
+    Some(Found { product, program, version, trouble, login: facts.logged_in(environment) })
 }
 
 /// The file that a name means. Only absolute entries count: what a relative one finds depends on where one stands.

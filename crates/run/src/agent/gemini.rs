@@ -233,8 +233,7 @@ impl Lines {
         let failure = json::part::<Failure<'_>>(record.error);
         let text = failure.and_then(|failure| json::text(failure.message)).unwrap_or_default();
         let text = if text.is_empty() { std::mem::take(&mut self.error) } else { text };
-        said.push(fault::said(fault::in_text(&text), &text, Then::Ends, (self.hearing.now)()));
-        said.push(Said::End { ok: false, text });
+        said.extend(fault::end(fault::in_text(&text), text, (self.hearing.now)()));
     }
 
     fn flush(&mut self, said: &mut Vec<Said>) {

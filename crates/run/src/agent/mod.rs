@@ -45,6 +45,7 @@ pub mod tools;
 
 pub use product::Facts;
 pub use scripted::VERB as SCRIPTED_VERB;
+pub(crate) use scripted::say;
 
 /// What is wanted of an agent.
 pub struct Wanted<'a> {

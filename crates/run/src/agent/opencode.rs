@@ -274,8 +274,7 @@ impl Lines {
                 .unwrap_or_else(|| fault::in_text(&message)),
         };
         let text = if message.is_empty() { name.to_owned() } else { message };
-        said.push(fault::said(trouble, &text, Then::Ends, (self.hearing.now)()));
-        said.push(Said::End { ok: false, text });
+        said.extend(fault::end(trouble, text, (self.hearing.now)()));
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is known of each coding agent, as a table that people can look up, and the part of starting them that they share.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use acquit_core::config::{Billing, Product};
 
@@ -184,13 +184,13 @@ impl Facts {
     }
 
     /// Whether it can log in. On macOS some keep their login in the keychain, where nobody looks without asking.
-    pub fn logged_in(&self, environment: &Environment, home: Option<&Path>) -> Login {
+    pub fn logged_in(&self, environment: &Environment) -> Login {
         let set = |name: &&&'static str| environment.get(name).is_some_and(|value| !value.is_empty());
         if let Some(name) = self.login_variables.iter().chain(self.keys).find(set) {
             return Login::Variable(name);
         }
-        let below = |path: &&str| Some(home?.join(path.strip_prefix("~/")?));
-        if let Some(file) = self.login.iter().filter_map(below).find(|file| file.is_file()) {
+        let mut files = self.login.iter().filter_map(|path| environment.expand(path));
+        if let Some(file) = files.find(|file| file.is_file()) {
             return Login::File(file);
         }
         if self.login.is_empty() || cfg!(target_os = "macos") { Login::Unknown } else { Login::Missing }
@@ -201,15 +201,9 @@ impl Facts {
 pub(super) fn launch(product: Product, wanted: &Wanted<'_>) -> Launch {
     let facts = Facts::of(product);
     let agent = wanted.agent;
-    let home = wanted.world.environment.get("HOME").map(Path::new);
-    let program = match &agent.program {
-        Some(program) => match (program.strip_prefix("~/"), home) {
-            (Some(rest), Some(home)) => home.join(rest).into(),
-            _ => OsString::from(program),
-        },
-        None => facts.program.into(),
-    };
-    let mut launch = Launch::new((program, Vec::new()));
+    let program = agent.program.as_deref().unwrap_or(facts.program);
+    let found = wanted.world.environment.expand(program).map(OsString::from);
+    let mut launch = Launch::new((found.unwrap_or_else(|| program.into()), Vec::new()));
     // A default that is no host would be a mistake of the table, which a test finds.
     launch.hosts = facts.hosts.iter().filter_map(|host| host.parse().ok()).collect();
     if agent.billing != Some(Billing::Key) {

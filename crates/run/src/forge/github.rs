@@ -10,6 +10,7 @@ use acquit_core::delivery::Comment;
 use super::error::Error;
 use super::feedback::text;
 use super::http::{Http, encoded, shown};
+use super::look::{self, Fields, Seen};
 use super::remote::Place;
 use super::{Armed, Forge, Readiness, Request, Standing, Wanted, Which, said};
 
@@ -74,6 +75,12 @@ impl Forge for GitHub<'_> {
         let doing = "look what became of the pull request";
         let found = self.http.get(doing, &format!("{}/pulls/{number}", self.project))?.body;
         request(doing, &found).map(|request| request.standing)
+    }
+
+    fn look(&self, number: u64) -> Result<Seen, Error> {
+        const FIELDS: Fields = Fields { text: "/body", url: "/html_url", base: "/base/ref" };
+        let answer = self.http.get(look::DOING, &format!("{}/pulls/{number}", self.project))?.body;
+        Seen::read(&answer, &FIELDS, format!("refs/pull/{number}/head"))
     }
 
     fn create(&self, wanted: &Wanted<'_>, body: &str) -> Result<Request, Error> {

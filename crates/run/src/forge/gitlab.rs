@@ -12,6 +12,7 @@ use super::error::Error;
 use super::feedback::{comment, text};
 use super::github::{accept, lacking};
 use super::http::{Http, encoded};
+use super::look::{self, Fields, Seen};
 use super::remote::Place;
 use super::{Armed, Forge, Readiness, Request, Standing, Wanted, Which, checks};
 
@@ -106,6 +107,12 @@ impl Forge for GitLab<'_> {
         let doing = "look what became of the merge request";
         let found = self.http.get(doing, &self.path(number))?.body;
         request(doing, &found).map(|request| request.standing)
+    }
+
+    fn look(&self, number: u64) -> Result<Seen, Error> {
+        const FIELDS: Fields = Fields { text: "/description", url: "/web_url", base: "/target_branch" };
+        let answer = self.http.get(look::DOING, &self.path(number))?.body;
+        Seen::read(&answer, &FIELDS, format!("refs/merge-requests/{number}/head"))
     }
 
     fn create(&self, wanted: &Wanted<'_>, body: &str) -> Result<Request, Error> {

@@ -10,9 +10,10 @@ use acquit_core::agent::shorten;
 use acquit_core::time::Timestamp;
 use serde_json::Value;
 use ureq::http::{HeaderMap, Method, Request};
-use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::tls::{PemItem, RootCerts, parse_pem};
 
 use super::error::Error;
+use crate::client::Client;
 use crate::fault;
 use crate::secrets::Secret;
 use crate::world::Environment;
@@ -53,14 +54,14 @@ pub(super) struct Http<'w> {
     environment: &'w Environment,
 }
 
-/// What is needed to make one.
-pub(super) struct Way<'w> {
+/// What is needed to make one; what is only needed for making it may be gone afterwards.
+pub(super) struct Way<'w, 'c> {
     pub(super) base: String,
     pub(super) token: Option<&'w Secret>,
     pub(super) scheme: Scheme,
     pub(super) headers: &'static [(&'static str, &'static str)],
-    pub(super) ca: Option<&'w Path>,
-    pub(super) proxy: Option<&'w str>,
+    pub(super) ca: Option<&'c Path>,
+    pub(super) proxy: Option<&'c str>,
     /// How long a call may take.
     pub(super) limit: Duration,
     pub(super) now: fn() -> Timestamp,
@@ -75,27 +76,17 @@ pub(super) struct Answer {
 }
 
 impl<'w> Http<'w> {
-    pub(super) fn new(way: Way<'w>) -> Result<Self, Error> {
+    pub(super) fn new(way: Way<'w, '_>) -> Result<Self, Error> {
         let setting = |what: &str, error: &dyn std::fmt::Display| Error::Setting(format!("{what}: {error}"));
         let proxy = way
             .proxy
             .map(|proxy| ureq::Proxy::new(proxy).map_err(|e| setting("use `proxy` of [forge]", &e)))
             .transpose()?;
-        let mut config = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .proxy(proxy)
-            .timeout_connect(Some(CONNECT.min(way.limit)))
-            .timeout_global(Some(way.limit))
-            .user_agent(concat!("acquit/", env!("CARGO_PKG_VERSION")));
-        if let Some(path) = way.ca {
-            let certificates = certificates(path).map_err(|e| setting("use `ca` of [forge]", &e))?;
-            let roots = RootCerts::new_with_certs(&certificates);
-            config = config.tls_config(TlsConfig::builder().root_certs(roots).build());
-        }
+        let certificates =
+            way.ca.map(certificates).transpose().map_err(|e| setting("use `ca` of [forge]", &e))?;
+        let roots = certificates.map(|certificates| RootCerts::new_with_certs(&certificates));
         Ok(Self {
-            agent: config.build().into(),
+            agent: Client { connect: CONNECT, call: way.limit, proxy, roots }.open(),
             base: way.base.trim_end_matches('/').to_owned(),
             token: way.token,
             scheme: way.scheme,

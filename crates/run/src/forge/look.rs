@@ -2,15 +2,10 @@
 //! others.
 
 use acquit_core::agent::shorten;
-use acquit_core::config::forge::{Forge as Settings, Kind};
+use serde_json::Value;
 
 use super::error::Error;
 use super::feedback::text;
-use super::http::{CALL, Http, Scheme, Way, encoded};
-use super::remote::Place;
-use super::token::Token;
-use super::{file, github};
-use crate::world::World;
 
 /// The longest title that is taken; forges allow 255 or so.
 const LONGEST_TITLE: usize = 200;
@@ -32,56 +27,32 @@ pub struct Seen {
     pub head: String,
 }
 
-/// Looks at the request of this number.
-pub fn look(
-    world: &World,
-    settings: &Settings,
-    place: &Place,
-    token: Option<&Token>,
-    number: u64,
-) -> Result<Seen, Error> {
-    let doing = "look at the request";
-    let ca = settings.ca.as_deref().and_then(|ca| file(world, ca));
-    let http = |scheme, headers| {
-        Http::new(Way {
-            base: place.api.clone(),
-            token: token.map(|token| &token.secret),
-            scheme,
-            headers,
-            ca: ca.as_deref(),
-            proxy: settings.proxy.as_deref(),
-            limit: CALL,
-            now: world.now,
-            environment: &world.environment,
+/// What is being done, for whoever reads that it failed.
+pub(super) const DOING: &str = "look at the request";
+
+/// Where a dialect has what is told of a request: pointers into its answer.
+pub(super) struct Fields {
+    pub(super) text: &'static str,
+    pub(super) url: &'static str,
+    pub(super) base: &'static str,
+}
+
+impl Seen {
+    /// Reads it from an answer, bounded.
+    pub(super) fn read(answer: &Value, fields: &Fields, head: String) -> Result<Self, Error> {
+        let base = text(answer, fields.base);
+        if base.is_empty() {
+            let words = "no branch that it is to be merged into".to_owned();
+            return Err(Error::Nonsense { doing: DOING, words });
+        }
+        Ok(Self {
+            title: shorten(text(answer, "/title").trim(), LONGEST_TITLE),
+            text: shorten(text(answer, fields.text).trim(), LONGEST_TEXT),
+            url: shorten(text(answer, fields.url), LONGEST_TITLE),
+            base: base.to_owned(),
+            head,
         })
-    };
-    let (answer, [said, page, base], head) = match place.kind {
-        Kind::GitHub => {
-            let parts: Vec<String> = place.project.split('/').map(encoded).collect();
-            let path = format!("/repos/{}/pulls/{number}", parts.join("/"));
-            let answer = http(Scheme::Bearer, github::HEADERS)?.get(doing, &path)?.body;
-            (answer, ["/body", "/html_url", "/base/ref"], format!("refs/pull/{number}/head"))
-        }
-        Kind::GitLab => {
-            let path = format!("/projects/{}/merge_requests/{number}", encoded(&place.project));
-            let answer = http(Scheme::Private, &[])?.get(doing, &path)?.body;
-            let fields = ["/description", "/web_url", "/target_branch"];
-            (answer, fields, format!("refs/merge-requests/{number}/head"))
-        }
-        Kind::None => return Err(Error::Setting("look at the request: there is no forge".to_owned())),
-    };
-    let base = text(&answer, base);
-    if base.is_empty() {
-        let words = "no branch that it is to be merged into".to_owned();
-        return Err(Error::Nonsense { doing, words });
     }
-    Ok(Seen {
-        title: shorten(text(&answer, "/title").trim(), LONGEST_TITLE),
-        text: shorten(text(&answer, said).trim(), LONGEST_TEXT),
-        url: shorten(text(&answer, page), LONGEST_TITLE),
-        base: base.to_owned(),
-        head,
-    })
 }
 
 /// The number in what a person calls a request by: `12`, `#12`, `!12`, or the address of its page.

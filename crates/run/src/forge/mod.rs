@@ -4,9 +4,9 @@
 //! recognised by a hidden mark ([`acquit_core::delivery::Marker`]); after an answer that leaves open whether anything
 //! happened it is looked for again. Whatever a call does is harmless to do twice.
 //!
-//! [`remote`] tells the forge from an address, [`token`] finds its token, `http` makes the calls, `github` and `gitlab` are the
-//! dialects, [`publish`] is the order of calls, [`merge`] has the forge merge. `draft` and `standing` are what a request can be,
-//! `feedback`, `said` and `checks` what comes back.
+//! [`remote`] tells the forge from an address, [`token`] finds its token, `way` leads there, `http` makes the calls, `github` and
+//! `gitlab` are the dialects, [`publish`] is the order of calls, [`merge`] has the forge merge. `draft` and `standing` are what a
+//! request can be, `look` what one of others is, `feedback`, `said` and `checks` what comes back.
 
 mod checks;
 mod draft;
@@ -22,10 +22,9 @@ pub mod remote;
 mod said;
 mod standing;
 pub mod token;
+mod way;
 
-use std::path::{Path, PathBuf};
-
-use acquit_core::config::forge::{Forge as Settings, Kind};
+use acquit_core::config::forge::Forge as Settings;
 use acquit_core::definition::Definition;
 use acquit_core::delivery::Comment;
 use acquit_core::task::Task;
@@ -33,14 +32,14 @@ use acquit_core::task::Task;
 pub use draft::Readiness;
 pub use error::Error;
 pub use feedback::done;
-pub use look::{Seen, look, number};
+pub use look::{Seen, number};
 pub(crate) use remote::web_host;
 pub use remote::{Address, Located, Place, Transport, locate};
 pub use standing::{Standing, Which, standing};
 pub use token::Token;
+pub use way::{access, ca, open};
 
 use crate::git::Source;
-use crate::secrets::Redactor;
 use crate::world::World;
 
 /// A request at a forge, as far as acquit looks at it.
@@ -106,6 +105,9 @@ pub trait Forge: merge::Merging {
     /// What became of a request.
     fn standing(&self, number: u64) -> Result<Standing, Error>;
 
+    /// A request of others, as it is now.
+    fn look(&self, number: u64) -> Result<Seen, Error>;
+
     /// Makes one.
     fn create(&self, wanted: &Wanted<'_>, body: &str) -> Result<Request, Error>;
 
@@ -128,41 +130,9 @@ pub trait Forge: merge::Merging {
     fn answer(&self, number: u64, thread: &str, text: &str) -> Result<(), Error>;
 }
 
-/// The way to a forge.
-pub fn open<'w>(
-    world: &'w World,
-    settings: &'w Settings,
-    place: &'w Place,
-    token: Option<&'w Token>,
-    ca: &'w Option<PathBuf>,
-) -> Result<Box<dyn Forge + 'w>, Error> {
-    let way = |scheme, headers| http::Way {
-        base: place.api.clone(),
-        token: token.map(|token| &token.secret),
-        scheme,
-        headers,
-        ca: ca.as_deref(),
-        proxy: settings.proxy.as_deref(),
-        limit: http::CALL,
-        now: world.now,
-        environment: &world.environment,
-    };
-    Ok(match place.kind {
-        Kind::GitHub => {
-            let http = http::Http::new(way(http::Scheme::Bearer, github::HEADERS))?;
-            Box::new(github::GitHub::new(http, place))
-        }
-        Kind::GitLab => {
-            let http = http::Http::new(way(http::Scheme::Private, &[]))?;
-            Box::new(gitlab::GitLab::new(http, place))
-        }
-        Kind::None => return Err(Error::Setting("there is no forge".to_owned())),
-    })
-}
-
 /// The forge of a repository, told from its remotes and the configuration.
 pub fn of(world: &World, settings: &Settings, source: &Source) -> Result<Located, Error> {
-    let home = world.environment.get("HOME").map(Path::new);
+    let home = world.environment.home();
     let url = |name: &str, direction| {
         let url = source.remote_url(&world.git, home, name, direction);
         url.map_err(|error| Error::Setting(crate::harness::chain(&error)))
@@ -197,25 +167,14 @@ pub fn feedback(world: &World, task: &Task, definition: &Definition) -> Result<V
         }
     };
     let token = token::find(world, &definition.config, &place)?;
-    let ca = settings.ca.as_deref().and_then(|ca| file(world, ca));
-    let mut comments = open(world, settings, &place, token.as_ref(), &ca)?.feedback(request.number)?;
+    let mut comments = open(world, settings, &place, token.as_ref())?.feedback(request.number)?;
     let taken: Vec<&str> =
         task.conversation.iter().filter_map(|one| Some(one.origin.as_ref()?.id.as_str())).collect();
     comments.retain(|comment| !taken.contains(&comment.id.as_str()));
     comments.truncate(feedback::MOST);
-    if let Some(token) = &token {
-        let redactor = Redactor::default().with(std::slice::from_ref(&token.secret));
-        for comment in &mut comments {
-            comment.text = redactor.text(&comment.text);
-        }
+    let redactor = token.as_ref().map(Token::redactor).unwrap_or_default();
+    for comment in &mut comments {
+        comment.text = redactor.text(&comment.text);
     }
     Ok(comments)
-}
-
-/// The file of a path in the configuration, which may begin with `~/`.
-pub fn file(world: &World, written: &str) -> Option<PathBuf> {
-    match written.strip_prefix("~/") {
-        Some(rest) => Some(PathBuf::from(world.environment.get("HOME")?).join(rest)),
-        None => Some(PathBuf::from(written)),
-    }
 }

@@ -19,6 +19,10 @@ pub(super) fn choose(
     let host = |url: &Option<String>| Some(Address::parse(url.as_deref()?)?.host);
     let own = settings.remote.as_deref().unwrap_or(ORIGIN);
     let mut from = url(own, Direction::Fetch)?;
+    if from.is_none() {
+        // Then there is no forge, wherever branches are pushed to.
+        return Ok((None, None));
+    }
     if settings.remote.is_none() && host(&from).is_some() {
         let above = url(UPSTREAM, Direction::Fetch)?;
         if host(&above) == host(&from) {

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::error::Error;
 use super::feedback::text;
-use super::{Forge, Located, file, of, open, token};
+use super::{Forge, Located, of, open, token};
 use crate::git::Source;
 use crate::world::World;
 
@@ -73,8 +73,7 @@ pub fn standing(
         Located::Nowhere(_) => return Ok(None),
     };
     let token = token::find(world, config, &place)?;
-    let ca = settings.ca.as_deref().and_then(|ca| file(world, ca));
-    let forge = open(world, settings, &place, token.as_ref(), &ca)?;
+    let forge = open(world, settings, &place, token.as_ref())?;
     match task.request().filter(|request| request.project == place.project) {
         Some(request) => forge.standing(request.number).map(Some),
         None => by_mark(forge.as_ref(), task),

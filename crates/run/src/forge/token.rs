@@ -5,7 +5,6 @@
 //! a remote's address alone, which somebody else may have written, never gets them.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acquit_core::config::Config;
@@ -15,7 +14,7 @@ use acquit_core::secret::Source;
 use super::error::Error;
 use super::remote::{Place, Transport};
 use crate::process::{Call, Exit, Guard};
-use crate::secrets::{LONGEST, SHORTEST, Secret, Vault};
+use crate::secrets::{LONGEST, Redactor, SHORTEST, Secret, Vault};
 use crate::world::World;
 
 /// How long `gh`, `glab` or a credential helper may take: they look into a file or a keyring that is open.
@@ -30,6 +29,13 @@ pub struct Token {
     pub secret: Secret,
     /// Where it was found, for people.
     pub origin: String,
+}
+
+impl Token {
+    /// What takes it out of a text: whoever it was shown to may repeat it.
+    pub(crate) fn redactor(&self) -> Redactor {
+        Redactor::default().with(std::slice::from_ref(&self.secret))
+    }
 }
 
 /// Finds the token of a forge. `None` if nobody has one.
@@ -102,7 +108,7 @@ fn logged_in(world: &World, config: &Config, place: &Place) -> Option<Token> {
     let call = Call {
         program: program.into(),
         args: args.into_iter().map(OsString::from).collect(),
-        cwd: home(world).filter(|home| home.is_dir()).unwrap_or_else(|| PathBuf::from("/")),
+        cwd: world.environment.home_or_root(),
         env,
         input: None,
         limit: LOOK,
@@ -122,11 +128,8 @@ fn helped(world: &World, place: &Place) -> Option<Token> {
         ["XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "USER", "LOGNAME", "DISPLAY", "WAYLAND_DISPLAY"];
     let variables: Vec<(&str, OsString)> =
         pass.iter().filter_map(|name| Some((*name, world.environment.get(name)?.to_owned()))).collect();
+    let home = world.environment.home()?;
     let password =
-        world.git.clone().with_time_limit(LOOK).credential(&home(world)?, scheme, &place.host, &variables)?;
+        world.git.clone().with_time_limit(LOOK).credential(home, scheme, &place.host, &variables)?;
     token(&password, "git's credential helper".to_owned())
-}
-
-fn home(world: &World) -> Option<PathBuf> {
-    world.environment.get("HOME").map(Path::new).map(Path::to_owned)
 }

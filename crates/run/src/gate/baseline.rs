@@ -11,6 +11,7 @@ use acquit_core::results::Merged;
 use acquit_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::kept;
 use super::suite::{Spent, Suite};
 use crate::git::CommitId;
 use crate::harness::{Desk, Job, Trouble, setup_aside};
@@ -90,17 +91,16 @@ fn file(
         "report": suite.report,
         "setup": config.setup.as_ref().map(|setup| setup.run.to_string()),
         "sandbox": config.sandbox,
-        "network": suite.gate.network.unwrap_or(config.network.gates),
+        "network": suite.gate.reach(&config.network),
         "path": path,
         "machine": [std::env::consts::OS, std::env::consts::ARCH],
     });
-    let name = workspace.hash(&depends.to_string())?;
+    let name = workspace.hash(&depends.to_string());
     Ok(desk.world.home.join("baselines").join(format!("{name}.json")))
 }
 
 fn load(file: &Path, now: Timestamp, runs: u32) -> Option<Tree> {
-    let text = crate::untrusted::text(file, LARGEST).ok()??;
-    let kept: Kept = serde_json::from_str(&text).ok()?;
+    let kept: Kept = kept::load(file, LARGEST)?;
     if kept.form != FORM || now.since(kept.at) > AGE {
         return None;
     }
@@ -116,14 +116,10 @@ fn save(file: &Path, at: Timestamp, tree: &Tree) -> std::io::Result<()> {
         Tree::NotBuilt(said) => (Some(said.clone()), Merged::default()),
         Tree::Ran(ran) => (None, ran.merged.clone()),
     };
-    let kept = Kept { form: FORM, at, not_built, merged };
-    let Some(folder) = file.parent() else { return Ok(()) };
-    fs::create_dir_all(folder)?;
-    prune(folder)?;
-    // Two harnesses may write the same file at once: each its own, and the last one stays.
-    let aside = file.with_extension(format!("{}.new", std::process::id()));
-    fs::write(&aside, serde_json::to_vec(&kept)?)?;
-    fs::rename(&aside, file)
+    if let Some(folder) = file.parent().filter(|folder| folder.exists()) {
+        prune(folder)?;
+    }
+    kept::save(file, &Kept { form: FORM, at, not_built, merged })
 }
 
 /// Makes room by taking away the oldest.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use acquit_core::failure::kind;
-use acquit_core::gate::Command;
+use acquit_core::gate::{Command, Gate};
 use acquit_core::leg::Ending;
 use acquit_core::sandbox::Network;
 use acquit_core::time::Span;
@@ -29,12 +29,27 @@ pub(crate) struct Ran {
     pub(crate) log: PathBuf,
 }
 
+impl Ran {
+    /// Why it ended as it did: why it was cut short, if it was.
+    pub(super) fn why(&self) -> &str {
+        self.cut_short.as_ref().unwrap_or(&self.ended)
+    }
+}
+
 /// A command of the project that is to be run.
 pub(crate) struct Wanted<'a> {
     pub(crate) name: &'a str,
     pub(crate) command: &'a Command,
     pub(crate) timeout: Span,
     pub(crate) network: Network,
+}
+
+impl<'a> Wanted<'a> {
+    /// A command of a gate, under a name that is the gate's or begins with it.
+    pub(super) fn of(job: &Job<'_>, gate: &Gate, name: &'a str, command: &'a Command) -> Self {
+        let network = gate.reach(&job.definition.config.network);
+        Self { name, command, timeout: gate.timeout, network }
+    }
 }
 
 /// A command that was to be started.

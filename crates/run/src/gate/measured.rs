@@ -135,9 +135,7 @@ impl<'a> Measure<'a> {
         report: &Report,
     ) -> Result<Ran, Trouble> {
         reports::clear(&self.ground.tree, report);
-        let network = self.gate.network.unwrap_or(job.definition.config.network.gates);
-        let name = self.gate.name.as_str();
-        let wanted = Wanted { name, command: line, timeout: self.gate.timeout, network };
+        let wanted = Wanted::of(job, self.gate, self.gate.name.as_str(), line);
         let ran = command(desk, job, &self.ground, &wanted)?;
         self.spent.add(&ran);
         Ok(ran)
@@ -168,27 +166,22 @@ impl<'a> Measure<'a> {
 
     /// There is nothing to look at, and that is not a pass.
     fn nothing(&mut self, ran: &Ran, what: &str) {
-        let why = ran.cut_short.as_ref().unwrap_or(&ran.ended);
-        let said = distill::errors(&ran.log);
-        let words = format!("{what}; the command ended with: {why}\n{said}");
-        self.evidence.find(Weight::Fails, "report", &words, None);
+        self.evidence.find(Weight::Fails, "report", &format!("{what}; {}", told(ran)), None);
     }
 
     /// A run that did not come to its end measured only a part.
     fn failed_run(&mut self, ran: &Ran) {
         if !ran.passed {
-            let why = ran.cut_short.as_ref().unwrap_or(&ran.ended);
-            let said = distill::errors(&ran.log);
-            self.evidence.find(
-                Weight::Fails,
-                "exit",
-                &format!("the command ended with: {why}\n{said}"),
-                None,
-            );
+            self.evidence.find(Weight::Fails, "exit", &told(ran), None);
         }
     }
 
     fn end(self) -> Verdict {
         conclude(self.gate, &self.spent, self.evidence, &self.ground)
     }
+}
+
+/// How a command ended, and what it said about that.
+fn told(ran: &Ran) -> String {
+    format!("the command ended with: {}\n{}", ran.why(), distill::errors(&ran.log))
 }

@@ -12,6 +12,7 @@ mod baseline;
 mod command;
 mod compared;
 mod distill;
+mod kept;
 mod looking;
 mod measured;
 mod phases;
@@ -73,26 +74,15 @@ fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, ground: &Grou
         let (place, excerpt) = distill::around(named, &ground.tree);
         Failure { gate: gate.name.clone(), kind: gate.kind.clone(), message, location: place, excerpt }
     });
-    let tail = distill::tail(&spent.log, TAIL);
     let ended = match evidence.failing().count() {
         0 if spent.ended.is_empty() => "nothing had to be run".to_owned(),
         0 => spent.ended.clone(),
         1 => "1 finding".to_owned(),
         number => format!("{number} findings"),
     };
-    Verdict {
-        gate: gate.name.clone(),
-        passed: failure.is_none(),
-        severity: gate.severity,
-        command: gate.check.to_string(),
-        ended,
-        took: spent.took(),
-        output: spent.log.to_string_lossy().into_owned(),
-        failure,
-        evidence,
-        tail,
-        reused: None,
-    }
+    let (passed, took, log) = (failure.is_none(), spent.took(), spent.log.clone());
+    let all = Ran { passed, ended, cut_short: None, took, log };
+    Verdict { evidence, ..verdict(gate, &all, failure) }
 }
 
 /// The verdict of a gate that ended with a command.

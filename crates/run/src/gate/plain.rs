@@ -49,8 +49,7 @@ pub(super) fn judge(gate: &Gate, plain: &Plain, ran: &Ran, ground: &Ground) -> V
 }
 
 fn wanted<'g>(job: &Job<'_>, gate: &'g Gate, plain: &'g Plain) -> Wanted<'g> {
-    let network = gate.network.unwrap_or(job.definition.config.network.gates);
-    Wanted { name: gate.name.as_str(), command: &plain.run, timeout: gate.timeout, network }
+    Wanted::of(job, gate, gate.name.as_str(), &plain.run)
 }
 
 /// What the report says.

@@ -89,11 +89,10 @@ impl Trial<'_> {
     /// How the command ended, unless with code 0.
     fn exit(&self, desk: &mut Desk<'_>, phase: &str, spent: &mut Spent) -> Result<Option<String>, Trouble> {
         let Self { job, gate, settings, scratch, .. } = self;
-        let network = gate.network.unwrap_or(job.definition.config.network.gates);
         let name = format!("{}-{phase}", gate.name);
-        let wanted = Wanted { name: &name, command: &settings.run, timeout: gate.timeout, network };
+        let wanted = Wanted::of(job, gate, &name, &settings.run);
         let ran = command(desk, job, &scratch.ground(), &wanted)?;
         spent.add(&ran);
-        Ok((!ran.passed).then(|| ran.cut_short.unwrap_or(ran.ended)))
+        Ok((!ran.passed).then(|| ran.why().to_owned()))
     }
 }

@@ -59,8 +59,7 @@ impl Suite<'_> {
             let ran = self.command(desk, job, ground, &format!("{phase}-build"), build)?;
             spent.add(&ran);
             if !ran.passed {
-                let why = ran.cut_short.clone().unwrap_or_else(|| ran.ended.clone());
-                return Ok(Tree::NotBuilt(format!("{}\n`{build}`: {why}", said(&ran, ground))));
+                return Ok(Tree::NotBuilt(format!("{}\n`{build}`: {}", said(&ran, ground), ran.why())));
             }
         }
         let mut all = proof::Ran::default();
@@ -69,8 +68,7 @@ impl Suite<'_> {
             spent.add(&ran);
             let fails = results.red().next().is_some() || !results.broken.is_empty();
             if !ran.passed && (ran.cut_short.is_some() || !fails) {
-                let why = ran.cut_short.clone().unwrap_or_else(|| ran.ended.clone());
-                all.trouble = Some(format!("`{}`: {why}", self.run));
+                all.trouble = Some(format!("`{}`: {}", self.run, ran.why()));
             }
             if !ran.passed {
                 all.said = said(&ran, ground);
@@ -109,11 +107,8 @@ impl Suite<'_> {
         phase: &str,
         line: &Command,
     ) -> Result<Ran, Trouble> {
-        let gate = self.gate;
-        let network = gate.network.unwrap_or(job.definition.config.network.gates);
-        let name = format!("{}-{phase}", gate.name);
-        let wanted = Wanted { name: &name, command: line, timeout: gate.timeout, network };
-        command(desk, job, ground, &wanted)
+        let name = format!("{}-{phase}", self.gate.name);
+        command(desk, job, ground, &Wanted::of(job, self.gate, &name, line))
     }
 }
 

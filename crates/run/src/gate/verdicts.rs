@@ -18,6 +18,7 @@ use acquit_core::leg::{Ending, Past};
 use acquit_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::kept;
 use crate::harness::{Desk, Job, Trouble};
 use crate::workspace::Locked;
 
@@ -27,7 +28,7 @@ const AGE: std::time::Duration = std::time::Duration::from_hours(24);
 /// The largest file that is read again: a verdict is bounded, and this is far more.
 const LARGEST: u64 = 16 << 20;
 
-/// How many durations are kept before the oldest go: more gates than a machine's projects have.
+/// How many durations are kept before all are forgotten: more gates than a machine's projects have.
 const MOST_DURATIONS: usize = 5_000;
 
 /// Changes with the form of the file.
@@ -94,7 +95,7 @@ impl Verdicts {
             return None;
         }
         let depends = self.depends(gate);
-        let kept = load::<Kept>(&self.file(&depends))?;
+        let kept = kept::load::<Kept>(&self.file(&depends), LARGEST)?;
         let holds = kept.form == FORM && kept.depends == depends && self.now.since(kept.at) <= AGE;
         (holds && self.told.contains(&kept.leg)).then_some(Verdict { reused: Some(kept.leg), ..kept.verdict })
     }
@@ -110,19 +111,19 @@ impl Verdicts {
         let leg = desk.hold.leg.number;
         let kept = Kept { form: FORM, at: self.now, leg, depends, verdict: verdict.clone() };
         let Some(kept) = desk.redactor.stored(kept) else { return Ok(()) };
-        save(&file, &kept).map_err(|error| Trouble::file("keep a verdict in", &file, &error))
+        kept::save(&file, &kept).map_err(|error| Trouble::file("keep a verdict in", &file, &error))
     }
 
     /// How long the gate took when it was last run for this project.
     pub(super) fn duration(&self, gate: &Gate) -> Option<Span> {
-        load(&self.clock(gate))
+        kept::load(&self.clock(gate), LARGEST)
     }
 
     /// Keeps how long it took.
     pub(super) fn took(&self, gate: &Gate, took: Span) -> Result<(), Trouble> {
         let file = self.clock(gate);
         make_room(&self.durations);
-        save(&file, &took).map_err(|error| Trouble::file("keep a duration in", &file, &error))
+        kept::save(&file, &took).map_err(|error| Trouble::file("keep a duration in", &file, &error))
     }
 
     fn depends(&self, gate: &Gate) -> String {
@@ -164,21 +165,6 @@ fn is_kept(gate: &Gate) -> bool {
         }
     };
     runs && gate.reuse == Reuse::SameTree
-}
-
-fn load<T: for<'a> Deserialize<'a>>(file: &Path) -> Option<T> {
-    let text = crate::untrusted::text(file, LARGEST).ok()??;
-    serde_json::from_str(&text).ok()
-}
-
-/// Writes a file as a whole. Two harnesses may write the same one at once: each its own, and the last one stays.
-fn save<T: Serialize>(file: &Path, value: &T) -> std::io::Result<()> {
-    if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let aside = file.with_extension(format!("{}.new", std::process::id()));
-    fs::write(&aside, serde_json::to_vec(value)?)?;
-    fs::rename(&aside, file)
 }
 
 /// Forgets all durations when there are too many: they come back with the next run of each gate.

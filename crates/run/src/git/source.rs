@@ -30,6 +30,21 @@ pub struct Base {
     pub commit: CommitId,
 }
 
+/// The settings of a repository that name a filter program.
+pub(crate) struct Filters(Vec<OsString>);
+
+impl Filters {
+    /// The call without them. Emptied they run nothing; a file that only a filter could tell unchanged then counts as changed.
+    pub(crate) fn emptied(&self, call: Call) -> Call {
+        let mut call = call.env("GIT_CONFIG_COUNT", self.0.len().to_string());
+        for (number, key) in self.0.iter().enumerate() {
+            call = call.env(&format!("GIT_CONFIG_KEY_{number}"), key);
+            call = call.env(&format!("GIT_CONFIG_VALUE_{number}"), "");
+        }
+        call
+    }
+}
+
 impl Source {
     /// Finds the repository that `path` is in: a checkout or a folder of it, a linked worktree, or a bare repository.
     pub fn discover(git: &Git, path: &Path) -> Result<Self, Error> {
@@ -160,18 +175,11 @@ impl Source {
 
     /// A call that looks at a checkout and runs no filter program.
     pub(crate) fn unfiltered(&self, git: &Git, verb: &str) -> Result<Call, Error> {
-        let filters = self.filters(git)?;
-        let mut call = git.call(verb).env("GIT_CONFIG_COUNT", filters.len().to_string());
-        for (number, key) in filters.into_iter().enumerate() {
-            call = call.env(&format!("GIT_CONFIG_KEY_{number}"), key);
-            call = call.env(&format!("GIT_CONFIG_VALUE_{number}"), "");
-        }
-        Ok(call)
+        Ok(self.filters(git)?.emptied(git.call(verb)))
     }
 
-    /// The settings that name a filter program. Emptied they run nothing; a file that only a filter could tell unchanged then
-    /// counts as changed.
-    fn filters(&self, git: &Git) -> Result<Vec<OsString>, Error> {
+    /// The settings that name a filter program.
+    pub(crate) fn filters(&self, git: &Git) -> Result<Filters, Error> {
         let pattern = r"^filter\..*\.(clean|smudge|process|required)$";
         let output =
             self.call(git, "config").args(["--null", "--name-only", "--get-regexp", pattern]).run_any()?;
@@ -181,7 +189,7 @@ impl Source {
                     output.stdout.split(|b| *b == 0).filter(|key| !key.is_empty()).collect();
                 keys.sort_unstable();
                 keys.dedup();
-                Ok(keys.into_iter().map(|key| OsString::from_vec(key.to_vec())).collect())
+                Ok(Filters(keys.into_iter().map(|key| OsString::from_vec(key.to_vec())).collect()))
             }
             _ => Err(output.failed("config")),
         }

@@ -77,8 +77,7 @@ impl Enclosure {
         }
         let at =
             |error: std::io::Error| Trouble::file("write the sandbox policy into", folder.path(), &error);
-        let home =
-            desk.world.environment.get("HOME").map_or_else(|| PathBuf::from("/nonexistent"), PathBuf::from);
+        let home = desk.world.environment.home().unwrap_or(Path::new("/nonexistent")).to_owned();
         let mut read = ground.objects.clone();
         let mut write = vec![ground.tree.clone()];
         let (aside, passing) = match who {

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use acquit_core::config::Waiting;
-use acquit_core::time::{Span, Timestamp};
+use acquit_core::time::{Span, Timestamp, backoff};
+
+use super::span;
 
 /// How long after a first refusal without a time; doubled with every further one.
 const FIRST: Duration = Duration::from_secs(30);
@@ -39,7 +41,7 @@ impl Clock<'_> {
 
     /// How long to wait for a provider that has too much to do.
     pub(super) fn backoff(&self) -> Span {
-        self.within_hours((FIRST * 2u32.saturating_pow(self.before.min(16))).min(LONGEST))
+        self.within_hours(backoff(FIRST, self.before, LONGEST))
     }
 
     /// The wait, until it ends in hours in which legs may go on.
@@ -65,10 +67,6 @@ fn minute_of_day(at: Timestamp, zone: Option<&str>) -> Option<u16> {
     let zone = named.unwrap_or_else(jiff::tz::TimeZone::system);
     let time = jiff::Timestamp::from_millisecond(at.0).ok()?.to_zoned(zone).time();
     u16::try_from(i32::from(time.hour()) * 60 + i32::from(time.minute())).ok()
-}
-
-fn span(wait: Duration) -> Span {
-    super::span(wait)
 }
 
 #[cfg(test)]

@@ -8,15 +8,15 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use acquit_core::config::forge::Kind;
 use acquit_core::event::Level;
 use acquit_core::leg::Purpose;
 use acquit_core::workflow::{Action, Work};
 
 use super::desk::Desk;
-use super::upstream::ssh;
 use super::work::Job;
 use crate::forge::{self, Address, Transport};
-use crate::git::{self, Access, CommitId, Git, PushWay, Trouble};
+use crate::git::{self, CommitId, Git, PushWay, Trouble};
 use crate::workspace::{self, Locked};
 
 /// The server that a repository was cloned from.
@@ -51,11 +51,8 @@ impl Server {
     /// Looks where the base branch is there. If nobody can tell, the leg goes on, and its log says why.
     pub(super) fn look(&self, desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) {
         let Some(branch) = &job.task.seed.base.branch else { return };
-        let access = match self.address.transport {
-            Transport::Ssh => ssh(desk),
-            // Tokens are for forges: this host is known by nothing but an address.
-            Transport::Https | Transport::Http => Access::Open,
-        };
+        // Tokens are for forges: this host is known by nothing but an address.
+        let access = forge::access(desk.world, Kind::None, self.address.transport, None);
         let proxy = job.definition.config.forge.proxy.as_deref();
         let way = PushWay { url: &self.address.url, access, ca: self.ca.as_deref(), proxy };
         let Err(error) = workspace.fetch_base(&job.source, &way, branch, &job.base) else { return };

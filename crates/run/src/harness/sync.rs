@@ -100,10 +100,10 @@ pub(super) fn follow(
 /// Where the base branch is: in the user's repository, unless the forge that the work goes to has something that is missing there, or
 /// the server that the repository comes from is ahead of it.
 fn now(git: &Git, job: &Job<'_>, branch: &str) -> Result<Option<CommitId>, git::Error> {
-    let local = job.source.branch(git, branch)?;
     if job.upstream.is_none() && job.server.is_none() {
-        return Ok(local);
+        return job.source.branch_known_at(git, branch, &job.base);
     }
+    let local = job.source.branch(git, branch)?;
     let there = job.source.seen(git, branch)?;
     if job.upstream.is_none() {
         return super::server::ahead(git, job, local, there);

@@ -10,22 +10,21 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use acquit_core::config::By;
-use acquit_core::config::forge::Kind;
 use acquit_core::leg::Purpose;
 use acquit_core::workflow::{Action, Work};
 
 use super::desk::Desk;
 use super::work::Job;
-use crate::forge::{self, Address, Located, Place, Token, Transport};
-use crate::git::{Access, PushWay};
+use crate::forge::{self, Address, Located, Place, Token};
+use crate::git::PushWay;
 use crate::workspace::{self, Locked};
 
 /// The forge that a task's work goes to.
 pub(crate) struct Upstream {
     /// Where it is.
     pub(super) place: Place,
-    /// Certificates to trust.
-    pub(super) ca: Option<PathBuf>,
+    /// Certificates that git is to trust.
+    ca: Option<PathBuf>,
     /// Found when it is first needed: programs may have to be asked for it.
     token: OnceCell<Option<Token>>,
 }
@@ -70,7 +69,7 @@ impl Upstream {
         match forge::of(desk.world, settings, &job.source) {
             Ok(Located::At(place)) => Some(Rc::new(Self {
                 place: *place,
-                ca: settings.ca.as_deref().and_then(|ca| forge::file(desk.world, ca)),
+                ca: forge::ca(desk.world, settings),
                 token: OnceCell::new(),
             })),
             Ok(Located::Nowhere(_)) | Err(_) => None,
@@ -97,17 +96,7 @@ impl Upstream {
         address: &'w Address,
         token: Option<&'w Token>,
     ) -> PushWay<'w> {
-        let access = match (address.transport, token) {
-            (Transport::Ssh, _) => ssh(desk),
-            (Transport::Https | Transport::Http, None) => Access::Open,
-            (Transport::Https | Transport::Http, Some(token)) => {
-                let user = match self.place.kind {
-                    Kind::GitHub | Kind::None => "x-access-token",
-                    Kind::GitLab => "oauth2",
-                };
-                Access::Token { user, token: &token.secret }
-            }
-        };
+        let access = forge::access(desk.world, self.place.kind, address.transport, token);
         let proxy = job.definition.config.forge.proxy.as_deref();
         PushWay { url: &address.url, access, ca: self.ca.as_deref(), proxy }
     }
@@ -121,18 +110,5 @@ impl Upstream {
             Ok(_) => Ok(()),
             Err(source) => Err(Missed::Git { words: desk.redactor.text(&super::chain(&source)), source }),
         }
-    }
-}
-
-/// The user's own SSH, as they have set it.
-pub(super) fn ssh(desk: &Desk<'_>) -> Access<'static> {
-    let environment = &desk.world.environment;
-    let variables = ["HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK"];
-    Access::Ssh {
-        command: environment.get("GIT_SSH_COMMAND").map(ToOwned::to_owned),
-        variables: variables
-            .into_iter()
-            .filter_map(|name| Some((name, environment.get(name)?.to_owned())))
-            .collect(),
     }
 }

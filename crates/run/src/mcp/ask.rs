@@ -19,7 +19,7 @@ pub(super) fn question_schema() -> Value {
                 "description": "what kind of answer you need; a choice needs options",
             },
             "options": options(0),
-            "recommended": { "type": "string", "maxLength": NAME_LIMIT, "description": "the name of the option that you would take" },
+            "recommended": recommended(),
             "context": context(),
         },
         "required": ["question"],
@@ -37,12 +37,16 @@ pub(super) fn options_schema() -> Value {
                 "description": "what is to be decided",
             },
             "options": options(2),
-            "recommended": { "type": "string", "maxLength": NAME_LIMIT, "description": "the name of the option that you would take" },
+            "recommended": recommended(),
             "context": context(),
         },
         "required": ["question", "options"],
         "additionalProperties": false,
     })
+}
+
+fn recommended() -> Value {
+    json!({ "type": "string", "maxLength": NAME_LIMIT, "description": "the name of the option that you would take" })
 }
 
 fn options(least: usize) -> Value {

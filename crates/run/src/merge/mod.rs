@@ -193,7 +193,7 @@ impl Head<'_> {
             let words = format!("the base branch {} is gone", self.queue.branch);
             Trouble::failed(acquit_core::failure::kind::HARNESS, words)
         };
-        let found = self.job.source.branch(&desk.world.git, &self.queue.branch);
+        let found = self.job.source.branch_known_at(&desk.world.git, &self.queue.branch, &self.job.base());
         found.map_err(|error| Trouble::harness(&error))?.ok_or_else(gone)
     }
 }

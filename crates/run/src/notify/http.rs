@@ -6,6 +6,7 @@ use acquit_core::agent::shorten;
 use ureq::http::{Request, Response};
 
 use super::Error;
+use crate::client::Client;
 use crate::secrets::Secret;
 
 /// How long a whole request may take. Who is there answers in a second; a message can wait, the daemon should not.
@@ -59,15 +60,7 @@ fn call(
     login: Option<&Login>,
     body: Option<&str>,
 ) -> Result<String, Error> {
-    let config = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .proxy(None)
-        .timeout_connect(Some(CONNECT))
-        .timeout_global(Some(TIME_LIMIT))
-        .user_agent(concat!("acquit/", env!("CARGO_PKG_VERSION")));
-    let agent: ureq::Agent = config.build().into();
+    let agent = Client { connect: CONNECT, call: TIME_LIMIT, proxy: None, roots: None }.open();
     let mut request = Request::builder().method(method).uri(url).header("Accept", "application/json");
     for (name, value) in headers {
         request = request.header(*name, *value);

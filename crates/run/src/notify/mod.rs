@@ -15,7 +15,7 @@ use std::time::Duration;
 use acquit_core::config::Config;
 use acquit_core::config::notify::{Told, Way};
 use acquit_core::store::{Delivery, Letter, Message};
-use acquit_core::time::Timestamp;
+use acquit_core::time::{Timestamp, backoff};
 use serde::{Deserialize, Serialize};
 
 use crate::harness::chain;
@@ -123,10 +123,7 @@ pub fn deliver(world: &World, config: &Config, top: &Path, letter: &Letter) -> D
         Error::Refused { after, .. } => *after,
         _ => None,
     };
-    Delivery::Again {
-        error: words,
-        after: asked.unwrap_or_default().max(backoff(letter.attempts)).min(LONGEST),
-    }
+    Delivery::Again { error: words, after: asked.unwrap_or_default().max(wait(letter.attempts)).min(LONGEST) }
 }
 
 /// Everything that is written where a file with reports is: the file itself, and what a writer that was killed may leave.
@@ -135,8 +132,8 @@ pub(crate) fn written(path: &Path) -> [PathBuf; 2] {
 }
 
 /// How long to wait after so many tries.
-fn backoff(attempts: u32) -> Duration {
-    (FIRST * 2_u32.saturating_pow(attempts.saturating_sub(1).min(16))).min(LONGEST)
+fn wait(attempts: u32) -> Duration {
+    backoff(FIRST, attempts.saturating_sub(1), LONGEST)
 }
 
 /// Whether trying again cannot help: the message itself is not wanted. A login or an address may be mended meanwhile.
@@ -214,9 +211,9 @@ mod tests {
 
     #[test]
     fn tries_come_ever_later_and_end() {
-        assert_eq!([1, 2, 3].map(|attempts| backoff(attempts).as_secs()), [10, 20, 40]);
-        assert_eq!(backoff(u32::MAX), LONGEST);
-        let all: Duration = (1..MOST).map(backoff).sum();
+        assert_eq!([1, 2, 3].map(|attempts| wait(attempts).as_secs()), [10, 20, 40]);
+        assert_eq!(wait(u32::MAX), LONGEST);
+        let all: Duration = (1..MOST).map(wait).sum();
         assert!((Duration::from_hours(6)..Duration::from_hours(24)).contains(&all), "{all:?}");
     }
 

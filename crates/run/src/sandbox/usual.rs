@@ -15,6 +15,7 @@ use acquit_core::sandbox::{Host, Network};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 use super::{Entry, Policy, Reach, What};
+use crate::world::expand;
 
 /// Where programs and libraries are on the systems that we know.
 const SYSTEM: [&str; 17] = [
@@ -304,14 +305,6 @@ fn programs<'a>(
         let place = around.map_or_else(|| place.clone(), Path::to_path_buf);
         (!too_much(&place)).then_some(place)
     })
-}
-
-/// A path of the configuration as one of the machine.
-fn expand(path: &str, home: &Path) -> PathBuf {
-    match path.strip_prefix("~/") {
-        Some(rest) => home.join(rest),
-        None => PathBuf::from(path),
-    }
 }
 
 struct View {

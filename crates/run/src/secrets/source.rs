@@ -176,13 +176,7 @@ impl<'a> Vault<'a> {
 
     fn file(&self, name: &str, written: &str) -> Result<Vec<u8>, Error> {
         let secret = || name.to_owned();
-        let path = match written.strip_prefix("~/") {
-            Some(rest) => {
-                let home = self.environment.get("HOME").filter(|home| !home.is_empty());
-                PathBuf::from(home.ok_or_else(|| Error::NoHome(secret()))?).join(rest)
-            }
-            None => PathBuf::from(written),
-        };
+        let path = self.environment.expand(written).ok_or_else(|| Error::NoHome(secret()))?;
         let read = |source| Error::Read { secret: secret(), path: path.clone(), source };
         // Without waiting, because opening a pipe would.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -212,12 +206,10 @@ impl<'a> Vault<'a> {
         let (program, args) = crate::agent::program(command)
             .map_err(|error| failed(command.to_string(), error.to_string(), String::new()))?;
         let shown = program.to_string_lossy().into_owned();
-        let home = self.environment.get("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
-        let cwd = if home.is_dir() { home } else { PathBuf::from("/") };
         let call = Call {
             program,
             args,
-            cwd,
+            cwd: self.environment.home_or_root(),
             env: self.surroundings(),
             input: None,
             limit: COMMAND_LIMIT,

@@ -60,7 +60,8 @@ pub(super) enum Role<'a> {
     Harness,
 }
 
-/// The configuration of a repository that we write.
+/// The configuration of a repository that we write. Objects are not compressed: the repository does not live long, and
+/// commits can be read as they are written ([`crate::git::Commit`]).
 pub(super) fn config(format: ObjectFormat, role: &Role<'_>) -> String {
     let (version, extension) = match format {
         ObjectFormat::Sha1 => (0, ""),
@@ -78,8 +79,8 @@ pub(super) fn config(format: ObjectFormat, role: &Role<'_>) -> String {
         Role::Harness => "\tlogallrefupdates = false\n".to_owned(),
     };
     format!(
-        "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n{rest}[gc]\n\tauto = 0\n\
-         [maintenance]\n\tauto = false\n{extension}"
+        "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n\tloosecompression = 0\n{rest}\
+         [gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n{extension}"
     )
 }
 

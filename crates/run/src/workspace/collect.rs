@@ -9,7 +9,7 @@ use super::agent::AgentGit;
 use super::save::Files;
 use super::snapshot::Snapshot;
 use super::state::State;
-use super::{Error, Locked, SavedAttempt};
+use super::{Error, Locked, Rules, SavedAttempt};
 use crate::git::{CommitId, Identity, is_ref_name};
 
 /// Paths that are listed; beyond that only their number is of use.
@@ -72,6 +72,26 @@ pub struct Work {
     pub leftover: Leftover,
     /// The `.git` of repositories that the agent made inside the tree, moved aside so that their files are files.
     pub kept: Vec<PathBuf>,
+}
+
+/// Commits as they are listed, newest first.
+struct Listed<'a> {
+    rules: Option<&'a Rules>,
+    commits: Vec<CommitSummary>,
+    /// The oldest that does not name the task although it has to.
+    nameless: Option<CommitSummary>,
+}
+
+impl Listed<'_> {
+    fn add(&mut self, id: CommitId, line: &str, message: &str) {
+        let commit = CommitSummary { id, subject: subject(line) };
+        if self.rules.is_some_and(|rules| !rules.is_named_in(message)) {
+            self.nameless = Some(commit.clone());
+        }
+        if self.commits.len() < MOST_COMMITS {
+            self.commits.push(commit);
+        }
+    }
 }
 
 impl Locked {
@@ -187,9 +207,30 @@ impl Locked {
     }
 
     /// The commits that `tip` has and `start` has not, newest first; refuses a tip that does not build on the start, and a
-    /// commit that does not name the task. One call tells all: the start is listed as the edge of the range exactly if it is a
-    /// parent of something in it.
+    /// commit that does not name the task.
     fn commits_between(&self, start: &CommitId, tip: &CommitId) -> Result<Vec<CommitSummary>, Error> {
+        let mut listed = Listed { rules: self.rules.as_ref(), commits: Vec::new(), nameless: None };
+        match self.line_at_hand(start, tip) {
+            Some(line) => {
+                line.into_iter().for_each(|(id, commit)| listed.add(id, &commit.subject(), &commit.message));
+            }
+            None => self.list_between(start, tip, &mut listed)?,
+        }
+        match (listed.nameless, listed.rules) {
+            (Some(commit), Some(rules)) => Err(Error::guardrail(format!(
+                "its commit {} ({:?}) does not name the task; every message needs a line `Task: {}`, which the hooks of the \
+                 workspace add if they are left alone",
+                commit.id.short(),
+                commit.subject,
+                rules.task_id
+            ))),
+            _ => Ok(listed.commits),
+        }
+    }
+
+    /// Has git list them. One call tells all: the start is listed as the edge of the range exactly if it is a parent of
+    /// something in it.
+    fn list_between(&self, start: &CommitId, tip: &CommitId, listed: &mut Listed<'_>) -> Result<(), Error> {
         let doing = "list its commits";
         let output = self
             .call("log")
@@ -198,9 +239,7 @@ impl Locked {
             .run()
             .map_err(Error::by_agent(doing))?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let mut commits = Vec::new();
         let mut builds_on_start = false;
-        let mut nameless = None;
         for row in text.split('\0').filter(|row| !row.is_empty()) {
             let unexpected = || Error::git(doing)(crate::git::Error::Unexpected { verb: "log".into() });
             let (id, rest) = row.get(1..).and_then(|r| r.split_once(' ')).ok_or_else(unexpected)?;
@@ -209,30 +248,14 @@ impl Locked {
                 builds_on_start |= id == start.as_str();
                 continue;
             }
-            let id = id.parse().map_err(|_| unexpected())?;
-            let commit = CommitSummary { id, subject: subject(line) };
-            if self.rules.as_ref().is_some_and(|rules| !rules.is_named_in(message)) {
-                nameless = Some(commit.clone());
-            }
-            if commits.len() < MOST_COMMITS {
-                commits.push(commit);
-            }
+            listed.add(id.parse().map_err(|_| unexpected())?, line, message);
         }
         if !builds_on_start {
             let words = "its branch does not build on the commit that the leg started from; add commits on top of it, and \
                          do not rewrite what was there";
             return Err(Error::guardrail(words));
         }
-        match (nameless, &self.rules) {
-            (Some(commit), Some(rules)) => Err(Error::guardrail(format!(
-                "its commit {} ({:?}) does not name the task; every message needs a line `Task: {}`, which the hooks of the \
-                 workspace add if they are left alone",
-                commit.id.short(),
-                commit.subject,
-                rules.task_id
-            ))),
-            _ => Ok(commits),
-        }
+        Ok(())
     }
 
     /// Refuses protected branches, which an agent neither makes nor stands on.

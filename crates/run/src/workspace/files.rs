@@ -1,15 +1,15 @@
 //! Files as this module reads and writes them: whole, small, never through a link, and never half there.
 
-use std::fs::{self, File, Permissions};
-use std::io::{self, Read};
-use std::os::fd::OwnedFd;
+use std::fs::{self, Permissions};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, open, openat};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
 use super::Error;
+use crate::untrusted::{self, content};
 
 /// Enough for any file that holds one id or one name.
 pub(super) const SMALL: u64 = 4 << 10;
@@ -48,21 +48,10 @@ pub(super) enum Found {
 /// Reads a file below `root` that a stranger may have put there, without following a link at any level.
 pub(super) fn read_untrusted(root: &Path, relative: &str, limit: u64) -> Result<Found, Error> {
     let at = |e: Errno| Error::io("read", &root.join(relative), e.into());
-    let folder = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::DIRECTORY;
-    let file = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let mut here: OwnedFd = match open(root, folder, Mode::empty()) {
+    let here = match untrusted::open_below(root, relative) {
         Ok(fd) => fd,
         Err(e) => return odd_or_absent(e).ok_or_else(|| at(e)),
     };
-    let mut parts = Path::new(relative).components().peekable();
-    while let Some(part) = parts.next() {
-        let Component::Normal(name) = part else { return Ok(Found::Odd) };
-        let flags = if parts.peek().is_some() { folder } else { file };
-        here = match openat(&here, name, flags, Mode::empty()) {
-            Ok(fd) => fd,
-            Err(e) => return odd_or_absent(e).ok_or_else(|| at(e)),
-        };
-    }
     match content(here, limit) {
         Ok(Some(bytes)) => Ok(Found::Content(bytes)),
         Ok(None) => Ok(Found::Odd),
@@ -76,16 +65,6 @@ fn odd_or_absent(error: Errno) -> Option<Found> {
         Errno::LOOP | Errno::NOTDIR | Errno::ACCESS | Errno::NXIO | Errno::NAMETOOLONG => Some(Found::Odd),
         _ => None,
     }
-}
-
-/// None when it is not a regular file, or longer than allowed.
-fn content(fd: OwnedFd, limit: u64) -> io::Result<Option<Vec<u8>>> {
-    if FileType::from_raw_mode(fstat(&fd)?.st_mode) != FileType::RegularFile {
-        return Ok(None);
-    }
-    let mut bytes = Vec::new();
-    let read = File::from(fd).take(limit + 1).read_to_end(&mut bytes)?;
-    Ok((u64::try_from(read).unwrap_or(u64::MAX) <= limit).then_some(bytes))
 }
 
 /// Removes whatever is at `path`, a link itself rather than what it points to. Nothing there is fine.

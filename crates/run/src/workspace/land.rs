@@ -38,7 +38,7 @@ impl Locked {
         }
         self.catch_up(source, branch)?;
         // Also looked at when it moves; but a checkout of a branch that is elsewhere would be judged by the wrong commit.
-        if source.branch(&self.git, branch).map_err(Error::git(DOING))?.as_ref() != Some(old) {
+        if source.branch_known_at(&self.git, branch, old).map_err(Error::git(DOING))?.as_ref() != Some(old) {
             return Ok(Landed::Elsewhere);
         }
         let name = format!("refs/heads/{branch}");
@@ -153,18 +153,12 @@ fn follows(
 
 /// Whether a checkout has exactly the files of a commit, beside those that git does not know.
 fn is_at(source: &Source, git: &Git, at: &Path, commit: &CommitId) -> Result<bool, Error> {
-    let refresh = source
-        .unfiltered(git, "update-index")
-        .map_err(Error::git(DOING))?
-        .inside(at)
-        .args(["-q", "--refresh"]);
+    let filters = source.filters(git).map_err(Error::git(DOING))?;
+    let refresh = filters.emptied(git.call("update-index")).inside(at).args(["-q", "--refresh"]);
     refresh.run_any().map_err(Error::git(DOING))?;
     for more in [&["--cached"][..], &[]] {
-        let call = source.unfiltered(git, "diff-index").map_err(Error::git(DOING))?.inside(at).args([
-            "--quiet",
-            "--ignore-submodules=all",
-            "--no-ext-diff",
-        ]);
+        let call = filters.emptied(git.call("diff-index")).inside(at);
+        let call = call.args(["--quiet", "--ignore-submodules=all", "--no-ext-diff"]);
         let output = call.args(more).args([commit.as_str(), "--"]).run_any().map_err(Error::git(DOING))?;
         match output.code {
             Some(0) => {}

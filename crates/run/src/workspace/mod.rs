@@ -56,7 +56,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::{Call, CommitId, Git, Identity, ObjectFormat, Source};
+use crate::git::{Call, Commit, CommitId, Git, Identity, ObjectFormat, Source};
 
 pub use branch::branch_name;
 pub use change::{Around, CommitText};
@@ -178,6 +178,16 @@ impl Workspace {
     /// A call through the harness's own repository that sees the tree.
     fn call_in_tree(&self, verb: &str) -> Call {
         self.call(verb).work_tree(&self.tree())
+    }
+
+    /// What a commit says, if it can be told without git. Its name vouches for it, so the agent's repository is as good as ours.
+    fn commit_at_hand(&self, id: &CommitId) -> Option<Commit> {
+        Commit::read(&[self.git_dir(), self.agent_dir()], id)
+    }
+
+    /// The commits that `tip` has and `start` has not, newest first, if they are a line and can be told without git.
+    fn line_at_hand(&self, start: &CommitId, tip: &CommitId) -> Option<Vec<(CommitId, Commit)>> {
+        Commit::line(&[self.git_dir(), self.agent_dir()], start, tip)
     }
 
     /// Sets the harness's HEAD. Its repository has no other writer while the lock is held, so the file is enough.

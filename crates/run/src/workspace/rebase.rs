@@ -85,6 +85,9 @@ impl Locked {
 
     /// The commit that work stands on which is `commit` now and was the commits from `base` to `tip` before.
     pub fn below(&self, commit: &CommitId, base: &str, tip: &str) -> Result<CommitId, Error> {
+        if let Some(found) = self.below_at_hand(commit, base, tip) {
+            return Ok(found);
+        }
         let doing = "find what the work stands on";
         let count = self
             .call("rev-list")
@@ -95,6 +98,11 @@ impl Locked {
         let place = format!("{commit}~{}^{{commit}}", count.trim());
         let found = self.call("rev-parse").args(["--verify", "--end-of-options", &place]).run_for_id();
         found.map_err(Error::git(doing))
+    }
+
+    fn below_at_hand(&self, commit: &CommitId, base: &str, tip: &str) -> Option<CommitId> {
+        let mut down = self.line_at_hand(&base.parse().ok()?, &tip.parse().ok()?)?.into_iter();
+        down.try_fold(commit.clone(), |at, _| self.commit_at_hand(&at)?.parents.into_iter().next())
     }
 
     /// Brings work onto another base. `words` is the message where several commits become one.

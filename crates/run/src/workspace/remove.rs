@@ -1,8 +1,8 @@
-//! The end of a workspace, and how much room it takes until then.
+//! The end of a workspace.
 
 use super::agent::AgentGit;
 use super::state::State;
-use super::{Error, Locked, Workspace, files};
+use super::{Error, Locked, files};
 use crate::git::Source;
 
 impl Locked {
@@ -88,30 +88,5 @@ impl Locked {
             }
         }
         Ok(false)
-    }
-}
-
-impl Workspace {
-    /// The bytes that this workspace takes on the disk, as far as it can be seen: what the agent at work just removed, closed,
-    /// or buried deeper than a path can name is not counted.
-    pub fn disk_use(&self) -> Result<u64, Error> {
-        use std::os::unix::fs::MetadataExt;
-        let mut sum = 0;
-        let mut folders = vec![self.dir.clone()];
-        while let Some(folder) = folders.pop() {
-            let entries = match std::fs::read_dir(&folder) {
-                Ok(entries) => entries,
-                Err(e) if folder == self.dir => return Err(Error::io("measure", &self.dir, e)),
-                Err(_) => continue,
-            };
-            for entry in entries.flatten() {
-                let Ok(meta) = entry.metadata() else { continue };
-                sum += meta.blocks() * 512;
-                if meta.is_dir() {
-                    folders.push(entry.path());
-                }
-            }
-        }
-        Ok(sum)
     }
 }

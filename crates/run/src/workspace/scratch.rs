@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::agent::{Role, config, write_repository};
 use super::{Error, Locked, files};
-use crate::git::{Call, CommitId};
+use crate::git::{Call, CommitId, file_name};
 
 /// How much of a file is read: no source file is larger.
 const LARGEST_TEXT: usize = 1 << 20;
@@ -87,14 +87,16 @@ impl Locked {
 
     /// The name of a commit's tree: two commits with the same tree have the same files.
     pub fn tree_of(&self, commit: &CommitId) -> Result<String, Error> {
+        if let Some(commit) = self.commit_at_hand(commit) {
+            return Ok(commit.tree);
+        }
         let output = self.call("rev-parse").arg(format!("{commit}^{{tree}}")).run();
         Ok(output.map_err(Error::git("find the tree of a commit"))?.line())
     }
 
     /// A short name for some text, the same for the same text.
-    pub fn hash(&self, text: &str) -> Result<String, Error> {
-        let output = self.call("hash-object").args(["--stdin", "--no-filters"]).input(text).run();
-        Ok(output.map_err(Error::git("hash a text"))?.line())
+    pub fn hash(&self, text: &str) -> String {
+        file_name(self.format, text.as_bytes())
     }
 
     /// The files that differ between two commits. Submodules are left out.

@@ -2,6 +2,7 @@
 
 use super::files::{self, Found};
 use super::{Error, Locked};
+use crate::git::file_name;
 
 /// The largest lock file that is read; generated ones of big projects have a few megabytes.
 const LARGEST_LOCK_FILE: u64 = 64 << 20;
@@ -21,8 +22,7 @@ impl Locked {
         if input.is_empty() {
             return Ok("none".into());
         }
-        let output = self.call("hash-object").args(["--stdin", "--no-filters"]).input(input).run();
-        Ok(output.map_err(Error::git("hash the lock files"))?.line())
+        Ok(file_name(self.format, &input))
     }
 
     /// Whether setup was finished for exactly this key.

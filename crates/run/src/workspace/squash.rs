@@ -101,6 +101,9 @@ impl Locked {
 
     /// When a commit was made, in seconds since 1970.
     pub(super) fn date(&self, commit: &CommitId) -> Result<i64, Error> {
+        if let Some(commit) = self.commit_at_hand(commit) {
+            return Ok(commit.date);
+        }
         let output = self
             .call("log")
             .args(["-1", "--no-show-signature", "--format=%ct", commit.as_str(), "--"])

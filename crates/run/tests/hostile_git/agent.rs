@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
 
 use acquit_testkit::repo;
 
@@ -138,6 +139,31 @@ fn deep(s: &Stage, folder: &str, levels: usize) {
     }
 }
 
+/// Packs the agent's own commit, and puts something else where a file of its name would be: git reads the pack.
+fn shadow(s: &Stage, by: fn(&Stage, &Path)) {
+    let tree = s.tree();
+    let has_work = repo::git_succeeds(&tree, &["rev-parse", "--verify", "HEAD^"]);
+    if !has_work || !repo::git_succeeds(&tree, &["repack", "-adlq"]) {
+        return;
+    }
+    let tip = repo::git(&tree, &["rev-parse", "HEAD"]);
+    let place = loose(s, &tip);
+    let _ = fs::create_dir_all(place.parent().unwrap());
+    let _ = fs::remove_file(&place);
+    by(s, &place);
+}
+
+/// The file of an object that is not in a pack.
+fn loose(s: &Stage, id: &str) -> PathBuf {
+    s.tree().join(".git/objects").join(&id[..2]).join(&id[2..])
+}
+
+/// A commit like the agent's own that does not name the task, which is refused wherever it is believed.
+fn nameless(s: &Stage, place: &Path) {
+    let id = repo::git(&s.tree(), &["commit-tree", "-m", "nameless", "-p", "HEAD^", "HEAD^{tree}"]);
+    let _ = fs::copy(loose(s, &id), place);
+}
+
 /// A hostile repository where the project has a submodule, at exactly the commit that the project names.
 pub(crate) fn fill_submodule(s: &Stage) {
     let sub = s.tree().join("sub");
@@ -232,6 +258,10 @@ fn planted_repositories_are_refused_or_have_no_say() {
         ("a file as repository", Refused("a file"), |s| { let _ = fs::remove_dir_all(s.tree().join(".git")); put(s, ".git", &format!("gitdir: {}/.git\n", s.repo.path().display())); }),
         ("a link as repository", Refused("a symbolic link"), |s| link(s, ".git", ".git")),
         ("a pipe as repository", Refused("a file"), |s| { let _ = fs::remove_dir_all(s.tree().join(".git")); pipe(s, ".git"); }),
+        ("another commit beside its pack", Fine, |s| shadow(s, nameless)),
+        ("a file of a terabyte beside its pack", Fine, |s| shadow(s, |_, place| { let _ = fs::File::create(place).and_then(|file| file.set_len(1 << 40)); })),
+        ("a link to another commit beside its pack", Refused("a symbolic link"), |s| shadow(s, |s, place| { let at = s.repo.beside("nameless"); nameless(s, &at); let _ = symlink(at, place); })),
+        ("a pipe beside its pack", Refused("a pipe"), |s| shadow(s, |s, place| pipe(s, place.strip_prefix(s.tree()).unwrap().to_str().unwrap()))),
         ("objects as a link", Refused("a symbolic link"), |s| link(s, ".git/objects", ".git/objects")),
         ("refs as a link", Refused("not a plain file"), |s| link(s, ".git/refs", ".git/refs")),
         ("a pipe among the objects", Refused("a pipe"), |s| pipe(s, ".git/objects/pack/pack-x.idx")),

@@ -6,6 +6,7 @@ use std::process::Command;
 use acquit_run::workspace::{Error, Leftover, Leftovers, Work};
 use acquit_testkit::repo;
 
+use crate::inventory::verb_of;
 use crate::stage::{BRANCH, Stage, leftovers};
 
 fn prepared() -> Stage {
@@ -179,5 +180,22 @@ fn an_ordinary_leg_pays_no_git_call_for_the_rules() {
         stage.calls().len()
     };
     let (with, without) = (calls(true), calls(false));
-    assert_eq!((with, without), (5, 5), "read-tree, fetch, log, commit, diff-tree");
+    assert_eq!((with, without), (4, 4), "read-tree, fetch, commit, diff-tree");
+}
+
+#[test]
+fn a_leg_that_changes_one_file_starts_git_for_the_tree_and_for_the_commit() {
+    let stage = Stage::new();
+    let source = stage.source();
+    let base = source.base(&stage.git(), None).unwrap().commit;
+    let locked = stage.workspace(&source).lock("t").unwrap();
+    stage.calls();
+    assert_eq!(source.branch_known_at(&stage.git(), "main", &base).unwrap().as_ref(), Some(&base));
+    locked.prepare("L1", &base, BRANCH).unwrap();
+    repo::write(&stage.tree().join("README.md"), "work\n");
+    let work = locked.collect("L1", leftovers()).unwrap();
+    locked.commits(&base, &work.head).unwrap();
+    locked.tree_of(&work.head).unwrap();
+    let verbs: Vec<String> = stage.calls().iter().filter_map(|call| verb_of(call)).collect();
+    assert_eq!(verbs, ["read-tree", "commit"]);
 }

@@ -86,7 +86,7 @@ fn large_file() -> Stage {
 }
 
 /// The first word that is neither an option nor the value of one.
-fn verb_of(call: &str) -> Option<String> {
+pub(crate) fn verb_of(call: &str) -> Option<String> {
     let mut words = call.split(' ');
     while let Some(word) = words.next() {
         if word == "-c" {

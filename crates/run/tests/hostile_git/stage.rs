@@ -233,7 +233,6 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     }
     plant(stage);
     workspace.keep_in_source(&source, "T-1").unwrap();
-    let _ = workspace.disk_use().unwrap();
     drop(workspace);
     // Refused while something would be lost; then everything is taken in, and it goes.
     let _ = locked().remove(&source);

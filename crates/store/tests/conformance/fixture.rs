@@ -1,6 +1,5 @@
 //! A fresh store for each test, with a clock that the test sets, and the few moves that all tests make.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -91,16 +90,7 @@ pub fn definition() -> Definition {
 }
 
 pub fn wish(title: &str, priority: i32) -> Wish {
-    Wish {
-        title: title.to_owned(),
-        description: String::new(),
-        priority,
-        size: None,
-        complexity: None,
-        tags: Vec::new(),
-        variables: BTreeMap::new(),
-        metadata: BTreeMap::new(),
-    }
+    Wish { priority, ..Wish::titled(title) }
 }
 
 pub fn me() -> Actor {

@@ -7,9 +7,10 @@ use regex::Regex;
 
 use super::{FAILURE_IGNORED, SUPPRESSED, TEST_HIDDEN, TEST_SKIPPED, texts};
 use crate::check::Finding;
-use crate::check::cases::{cases, pattern};
+use crate::check::cases::cases;
 use crate::check::diff::{Diff, FileChange, Line, Side};
 use crate::check::source::{Class, Language, Source};
+use crate::pattern::pattern;
 
 /// How often each line goes and comes in the whole change: one that only moved is not new.
 pub(super) struct Moved(HashMap<String, (usize, usize)>);

@@ -7,8 +7,8 @@ use regex::Regex;
 
 use super::{SETTINGS_LOOSENED, texts, values};
 use crate::check::Finding;
-use crate::check::cases::pattern;
 use crate::check::diff::{Diff, FileChange, Line};
+use crate::pattern::pattern;
 
 /// Whether a file says what is run to check the project.
 pub(super) fn is_pipeline(path: &str) -> bool {

@@ -10,8 +10,8 @@ use regex::Regex;
 
 use super::settings::loose;
 use crate::check::Finding;
-use crate::check::cases::pattern;
 use crate::check::diff::{FileChange, Line, Side};
+use crate::pattern::pattern;
 
 /// A line with what it is about.
 struct Setting<'a> {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use crate::check::cases::pattern;
+use crate::pattern::pattern;
 
 /// A shape. The secret is the first group, or all of it.
 pub(super) struct Kind {

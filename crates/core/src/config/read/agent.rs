@@ -131,7 +131,12 @@ fn unknown(table: &mut Table<'_, '_>) -> Option<Adapter> {
     None
 }
 
-/// The name of a model. It becomes an argument, so it cannot be taken for an option.
+/// Whether this can be the name of a model. It becomes an argument, so it cannot be taken for an option.
+pub fn is_model(text: &str) -> bool {
+    !text.is_empty() && !text.starts_with('-') && !text.contains(|c: char| c.is_control() || c == ' ')
+}
+
+/// The name of a model.
 pub(crate) fn model(table: &mut Table<'_, '_>) -> Option<String> {
     let model = table.string("model")?;
     check_model(table, &model);
@@ -140,7 +145,7 @@ pub(crate) fn model(table: &mut Table<'_, '_>) -> Option<String> {
 
 fn check_model(table: &Table<'_, '_>, model: &At<String>) {
     let text = model.value.as_str();
-    if text.is_empty() || text.starts_with('-') || text.contains(|c: char| c.is_control() || c == ' ') {
+    if !is_model(text) {
         let hint = "write it as the agent knows it, such as \"claude-sonnet-4-5\"".to_owned();
         table.source.report(model.place, format!("{} is not the name of a model", quoted(text)), Some(hint));
     }
@@ -177,7 +182,7 @@ pub(super) fn models(table: Table<'_, '_>) -> BTreeMap<String, String> {
     let mut models = BTreeMap::new();
     for (alias, value) in table.entries() {
         let Some(model) = value.string() else { continue };
-        if model.value.is_empty() || model.value.starts_with('-') {
+        if !is_model(&model.value) {
             source.report(model.place, format!("{} is not the name of a model", quoted(&model.value)), None);
         }
         places.push((alias.value, model.place, model.value.clone()));

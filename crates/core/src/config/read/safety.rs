@@ -7,10 +7,6 @@ use super::{check_ref, check_variable};
 use crate::sandbox::{Access, Host, Network, Networks, Resources};
 use crate::secret;
 
-/// The words for a network.
-pub(crate) const NETWORKS: [(&str, Network); 3] =
-    [("off", Network::Off), ("model", Network::Model), ("open", Network::Open)];
-
 /// The most processes that can be asked for: what the kernel numbers by default.
 const MOST_PROCESSES: u32 = 4_194_304;
 /// Fewer than these and a shell with a few tools fails at odd moments, which is worse than no limit.
@@ -208,7 +204,7 @@ fn overlaps(path: &str, place: &str) -> bool {
 }
 
 pub(super) fn network(mut table: Table<'_, '_>, usual: Networks) -> Networks {
-    let mut word = |key, usual| table.word(key, &NETWORKS).map_or(usual, |network| network.value);
+    let mut word = |key, usual| table.word(key, &Network::ALL).map_or(usual, |network| network.value);
     let (agents, gates, setup) =
         (word("agents", usual.agents), word("gates", usual.gates), word("setup", usual.setup));
     let hosts = hosts(&mut table);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::Hours;
 use super::super::toml::{Table, Value, did_you_mean, quoted};
+use super::clock;
 use crate::schedule::{CatchUp, Categories, Cron, Order, Overlap, Schedule, WEEKDAYS};
 
 /// More open requests than anybody reviews in a week are noise: what is cautious if nobody says otherwise.
@@ -46,14 +46,7 @@ fn schedule(value: &Value<'_, '_>) -> Option<Schedule> {
     table.require("cron", "say when: cron = \"30 2 * * *\"");
     let workflow = table.name("workflow");
     table.require("workflow", "say what is run: workflow = \"nightshift\"");
-    let zone = table.string("zone").map(|zone| {
-        let letter = |c: char| c.is_ascii_alphanumeric() || "/_+-".contains(c);
-        if zone.value.is_empty() || !zone.value.chars().all(letter) {
-            let what = format!("{} is not a time zone", quoted(&zone.value));
-            table.source.report(zone.place, what, Some("write its name: \"Europe/Berlin\"".to_owned()));
-        }
-        zone.value
-    });
+    let zone = clock::zone(&mut table);
     let category = table.value("category").map_or(Categories::Unsaid, |value| categories(&value));
     let repositories = table.strings("repositories").unwrap_or_default();
     for repository in &repositories {
@@ -71,14 +64,7 @@ fn schedule(value: &Value<'_, '_>) -> Option<Schedule> {
     let order = table.word("order", &Order::ALL).map(|word| word.value).unwrap_or_default();
     let catch_up = table.word("catch_up", &CatchUp::ALL).map(|word| word.value).unwrap_or_default();
     let overlap = table.word("overlap", &Overlap::ALL).map(|word| word.value).unwrap_or_default();
-    let hours = table.string("hours").and_then(|text| {
-        let hours = Hours::parse(&text.value);
-        if hours.is_none() {
-            let what = format!("{} are not hours of the day", quoted(&text.value));
-            table.source.report(text.place, what, Some("write them as \"22:00-06:00\"".to_owned()));
-        }
-        hours
-    });
+    let hours = clock::hours(&mut table);
     let budget = table.value("budget").and_then(|value| value.dollars());
     let most_open = table.value("most_open").and_then(|value| value.count(1_000)).unwrap_or(MOST_OPEN);
     let title = table.string("title").map(|title| title.value);

@@ -8,8 +8,6 @@
 //! was merged at a commit which the task pushed. A rule of the forge that waits for checks is waited for; one that waits for
 //! people is told to people.
 
-use std::time::Instant;
-
 use acquit_core::artifact::{Artifact, Requested};
 use acquit_core::config::Publishing;
 use acquit_core::delivery::queue::{Candidate, Place as Rank, Queue, Settled};
@@ -17,23 +15,20 @@ use acquit_core::event::Level;
 use acquit_core::failure::kind;
 use acquit_core::leg::Ending;
 use acquit_core::outcome;
-use acquit_core::store::Pulse;
 use acquit_core::workflow::Commits;
 
-use super::merge::{BURY, LOOK, PATIENCE, handed_back};
 use super::outgoing::{
     Destination, ROUNDS, Stands, beat, destination, overtaken, push, pushed_before, squashed, stand,
 };
-use super::publish::{held, known, no_token, request, trouble};
+use super::publish::{held, known, no_token, request};
+use super::waiting::{Candidacy, Waiting, enter};
 use crate::fault;
-use crate::forge::merge::{Answer, Order, merge as order_merge};
-use crate::forge::{self, Forge};
+use crate::forge::merge::{Answer, Order, Past, merge as order_merge};
 use crate::git::CommitId;
 use crate::harness::Trouble;
 use crate::harness::desk::Desk;
 use crate::harness::upstream::Upstream;
 use crate::harness::work::{Done, Job, Moved, Proof, by_harness};
-use crate::supervise;
 use crate::workspace::Locked;
 
 /// Merges it.
@@ -71,11 +66,13 @@ pub(super) fn merge(
                 return Err(trouble);
             }
         };
-        enter(desk, &stood, queue, &commit)?;
+        enter(desk, queue, &candidate(&stood, &commit))?;
         if rank == Rank::Waits {
-            wait(desk, queue)?;
+            let mut waiting = Waiting::new(queue);
+            while rank == Rank::Waits {
+                rank = waiting.place(desk, Candidacy::Open)?;
+            }
             // Others may have been merged meanwhile. Where they were not, nothing is gated a second time.
-            rank = Rank::Head;
             continue;
         }
         push(desk, &stood, workspace, &to, &commit)?;
@@ -89,39 +86,13 @@ pub(super) fn merge(
     Err(overtaken(job))
 }
 
-/// Enters it, as what it is now.
-fn enter(desk: &mut Desk<'_>, job: &Job<'_>, queue: &Queue, commit: &CommitId) -> Result<(), Trouble> {
-    let candidate = Candidate {
+/// What stands in the queue for it.
+fn candidate(job: &Job<'_>, commit: &CommitId) -> Candidate {
+    Candidate {
         commit: commit.to_string(),
         base: job.base().to_string(),
         // Nobody else is tested together with it.
         proof: format!("alone: {}", job.task.id()),
-    };
-    desk.store.enter_queue(desk.hold, queue, &candidate)?;
-    fault::point("merge-entered", &desk.world.environment);
-    Ok(())
-}
-
-/// Waits until this leg is the queue's head.
-fn wait(desk: &mut Desk<'_>, queue: &Queue) -> Result<(), Trouble> {
-    let began = Instant::now();
-    let mut looked = Instant::now();
-    loop {
-        if desk.pulse()? == Pulse::Cancel {
-            desk.store.leave_queue(desk.hold, queue)?;
-            return Err(Trouble::Leg(Ending::Cancelled));
-        }
-        if desk.store.lead_queue(desk.hold, queue)? == Rank::Head {
-            return Ok(());
-        }
-        if began.elapsed() > PATIENCE {
-            return Err(handed_back(queue));
-        }
-        if looked.elapsed() > BURY {
-            looked = Instant::now();
-            supervise::bury(desk.world, desk.store)?;
-        }
-        desk.store.wait(LOOK)?;
     }
 }
 
@@ -156,8 +127,8 @@ fn order(
     let planned = [(job.task.id(), moved.tip.to_string())];
     desk.store.plan_merges(desk.hold, queue, &planned)?;
     fault::point("merge-planned", &desk.world.environment);
-    let answer = order_merge(open(desk, job, to)?.as_ref(), &asked)
-        .map_err(|error| trouble(desk, job, to.place, Some(to.token), error))?;
+    let answer =
+        order_merge(to.open(desk, job)?.as_ref(), &asked).map_err(|error| to.trouble(desk, job, error))?;
     fault::point("merge-moved", &desk.world.environment);
     let name = to.place.kind.name();
     match answer {
@@ -193,16 +164,6 @@ fn person(job: &Job<'_>, words: &str) -> Trouble {
     Trouble::failed(kind::DELIVERY, format!("{words}. {how}"))
 }
 
-fn open<'w, 'a: 'w>(
-    desk: &Desk<'a>,
-    job: &'w Job<'_>,
-    to: &Destination<'w>,
-) -> Result<Box<dyn Forge + 'w>, Trouble> {
-    let settings = &job.definition.config.forge;
-    forge::open(desk.world, settings, to.place, Some(to.token), &to.upstream.ca)
-        .map_err(|error| trouble(desk, job, to.place, Some(to.token), error))
-}
-
 /// What an earlier leg of the task, a person or the forge by itself has already merged of it.
 fn found(
     desk: &mut Desk<'_>,
@@ -218,17 +179,11 @@ fn found(
     if known.is_empty() {
         return Ok(None);
     }
-    let past = open(desk, job, to)?.merged(branch);
-    let past = past.map_err(|error| trouble(desk, job, to.place, Some(to.token), error))?;
+    let past = to.open(desk, job)?.merged(branch);
+    let past = past.map_err(|error| to.trouble(desk, job, error))?;
     // What the task has recorded was merged before the work that is to be merged now.
-    let recorded = |commit: &str| {
-        let is = |artifact: &Artifact| matches!(artifact, Artifact::Merged { commit: known, .. } if known == commit);
-        job.task.artifacts.iter().any(is)
-    };
-    let Some(past) = past.into_iter().find(|past| known.contains(&past.head) && !recorded(&past.commit))
-    else {
-        return Ok(None);
-    };
+    let new = |past: &Past| known.contains(&past.head) && !job.task.was_merged_as(&past.commit);
+    let Some(past) = past.into_iter().find(new) else { return Ok(None) };
     let tip = past.head.parse::<CommitId>().map_err(|error| Trouble::harness(&error))?;
     let base = entry.filter(|entry| entry.candidate.commit == past.head).map(|entry| entry.candidate.base);
     let base = base.and_then(|base| base.parse().ok()).unwrap_or_else(|| job.base());

@@ -4,7 +4,7 @@
 //! The leg delivers its commit to the task's branch, enters it into the queue of the base branch and waits. If it is the queue's
 //! head it merges, for itself and for those who wait ([`crate::merge`]); else it finds out what the head made of it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use acquit_core::artifact::Artifact;
 use acquit_core::config::By;
@@ -14,30 +14,18 @@ use acquit_core::failure::{Failure, kind};
 use acquit_core::ids::Name;
 use acquit_core::leg::{Ending, Purpose};
 use acquit_core::outcome;
-use acquit_core::store::Pulse;
-use acquit_core::time::Span;
 use acquit_core::workflow::Commits;
 
+use super::waiting::{AWAY, Candidacy, Waiting, enter};
 use super::{by_forge, squash};
-use crate::fault;
 use crate::forge;
 use crate::git::{CommitId, Signing};
 use crate::harness::desk::Desk;
 use crate::harness::work::{Done, Job, Proof, by_harness};
 use crate::harness::{Trouble, guard};
 use crate::merge::Head;
-use crate::supervise;
 use crate::workspace::{Locked, Workspace, remove_folder};
 
-/// How long a leg looks at the queue before it looks again; whoever settles something lets it know before.
-pub(super) const LOOK: Duration = Duration::from_millis(200);
-/// How often those who wait look for a head that died.
-pub(super) const BURY: Duration = Duration::from_secs(2);
-/// How long a leg waits for its turn before it lets its process go. Its candidate stays in the queue, and the store lets it come again
-/// when that moves; coming again costs about a second, so nobody waits for much longer.
-pub(super) const PATIENCE: Duration = Duration::from_secs(15);
-/// When it comes again at the latest: a head that died wakes nobody.
-const AWAY: Span = Span::mins(1);
 /// So often a candidate is brought onto the branch anew because it did not fit onto those before it in the queue.
 const ROUNDS: u32 = 20;
 
@@ -76,10 +64,9 @@ pub(super) fn merge(
         let candidate = Candidate {
             commit: commit.to_string(),
             base: job.base.to_string(),
-            proof: proof(&job, &names, workspace)?,
+            proof: proof(&job, &names, workspace),
         };
-        desk.store.enter_queue(desk.hold, &queue, &candidate)?;
-        fault::point("merge-entered", &desk.world.environment);
+        enter(desk, &queue, &candidate)?;
         let settled = turn(desk, &job, &queue, &candidate, &names, signing.as_ref());
         match settled? {
             Settled::Merged { commit } => {
@@ -111,12 +98,8 @@ fn found(
         Some(Settled::Conflict | Settled::Rejected { .. }) | None => None,
     };
     // What the task has recorded was merged before the work that is to be merged now.
-    let recorded = |commit: &&str| {
-        let is = |artifact: &Artifact| matches!(artifact, Artifact::Merged { commit: known, .. } if known == commit);
-        job.task.artifacts.iter().any(is)
-    };
-    for commit in [settled, entry.planned.as_deref()].into_iter().flatten().filter(|commit| !recorded(commit))
-    {
+    let new = |commit: &&str| !job.task.was_merged_as(commit);
+    for commit in [settled, entry.planned.as_deref()].into_iter().flatten().filter(new) {
         let Ok(id) = commit.parse::<CommitId>() else { continue };
         if workspace.contains(&now, &id)? {
             return merged(desk, job, queue, commit, Some(&entry.candidate), workspace).map(Some);
@@ -134,39 +117,19 @@ fn turn(
     names: &[Name],
     signing: Option<&Signing>,
 ) -> Result<Settled, Trouble> {
-    let began = Instant::now();
-    let mut looked = Instant::now();
+    let mut waiting = Waiting::new(queue);
     loop {
         let entry = desk.store.queued(job.task.id())?;
         let planned = entry.as_ref().is_some_and(|entry| entry.planned.is_some());
         if let Some(settled) = entry.and_then(|entry| entry.settled) {
             return Ok(settled);
         }
-        // What is about to be merged is waited for: it may be in the branch already.
-        if desk.pulse()? == Pulse::Cancel && !planned {
-            desk.store.leave_queue(desk.hold, queue)?;
-            return Err(Trouble::Leg(Ending::Cancelled));
+        let candidacy = if planned { Candidacy::Planned } else { Candidacy::Open };
+        match waiting.place(desk, candidacy)? {
+            Place::Head => lead(desk, job, queue, candidate, names, signing)?,
+            Place::Waits => {}
         }
-        if desk.store.lead_queue(desk.hold, queue)? == Place::Head {
-            lead(desk, job, queue, candidate, names, signing)?;
-            continue;
-        }
-        if began.elapsed() > PATIENCE {
-            return Err(handed_back(queue));
-        }
-        if looked.elapsed() > BURY {
-            looked = Instant::now();
-            // If the head died, its leg must be known to be lost before another can lead.
-            supervise::bury(desk.world, desk.store)?;
-        }
-        desk.store.wait(LOOK)?;
     }
-}
-
-/// The end of a leg whose turn is not soon. Its candidate stays in the queue.
-pub(super) fn handed_back(queue: &Queue) -> Trouble {
-    let reason = format!("others are merged into {} before it", queue.branch);
-    Trouble::Leg(Ending::Held { kind: Name::literal(kind::QUEUE), wait: AWAY, reason })
 }
 
 /// Leads the queue once: settles what waits now and can be tested together with the own candidate.
@@ -250,7 +213,7 @@ fn merged(
 
 /// What the candidate must be proven by, in a short form: the gates as they are pinned, and how their ground is set up. Checks
 /// that judge one task by its own settings hold for one task only.
-fn proof(job: &Job<'_>, names: &[Name], workspace: &Locked) -> Result<String, Trouble> {
+fn proof(job: &Job<'_>, names: &[Name], workspace: &Locked) -> String {
     use acquit_core::gate::Check;
     let gates: Vec<_> = names.iter().filter_map(|name| job.definition.workflow.gate(name.as_str())).collect();
     let own = gates.iter().any(|gate| match &gate.check {
@@ -268,5 +231,5 @@ fn proof(job: &Job<'_>, names: &[Name], workspace: &Locked) -> Result<String, Tr
     let config = &job.definition.config;
     let all =
         serde_json::json!({ "gates": gates, "setup": config.setup, "network": config.network, "task": task });
-    Ok(workspace.hash(&all.to_string())?)
+    workspace.hash(&all.to_string())
 }

@@ -13,6 +13,7 @@ mod outgoing;
 mod publish;
 mod setup;
 mod squash;
+mod waiting;
 
 pub(crate) use merge::judge;
 pub(super) use setup::setup;

@@ -17,7 +17,7 @@ use super::super::upstream::{Missed, Upstream};
 use super::super::work::{Done, Job};
 use super::super::{Trouble, guard};
 use super::publish::{away, trouble};
-use crate::forge::{Place, Token};
+use crate::forge::{self, Forge, Place, Token};
 use crate::git::CommitId;
 use crate::workspace::{Locked, Sent};
 
@@ -44,6 +44,27 @@ pub(super) fn destination<'u>(
     let place = &upstream.place;
     let token = upstream.token(desk, job).map_err(|error| trouble(desk, job, place, None, error))?;
     Ok(token.map(|token| Destination { upstream, place, token }))
+}
+
+impl<'u> Destination<'u> {
+    /// The way to the forge's API.
+    pub(super) fn open<'w, 'd: 'w>(
+        &self,
+        desk: &Desk<'d>,
+        job: &Job<'_>,
+    ) -> Result<Box<dyn Forge + 'w>, Trouble>
+    where
+        'u: 'w,
+    {
+        let settings = &job.definition.config.forge;
+        forge::open(desk.world, settings, self.place, Some(self.token))
+            .map_err(|error| self.trouble(desk, job, error))
+    }
+
+    /// How a leg ends because of the forge.
+    pub(super) fn trouble(&self, desk: &Desk<'_>, job: &Job<'_>, error: forge::Error) -> Trouble {
+        trouble(desk, job, self.place, Some(self.token), error)
+    }
 }
 
 /// How work stands that is to be pushed.
@@ -99,7 +120,7 @@ pub(super) fn look(
     workspace: &Locked,
 ) -> Result<(), Trouble> {
     to.upstream.look(desk, job, workspace).map_err(|missed| match missed {
-        Missed::Forge(error) => trouble(desk, job, to.place, Some(to.token), error),
+        Missed::Forge(error) => to.trouble(desk, job, error),
         Missed::Git { source, .. } => away(desk, job, to.place, to.token, source),
     })
 }

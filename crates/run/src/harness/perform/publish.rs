@@ -17,7 +17,9 @@ use acquit_core::gate::Verdict;
 use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
 use acquit_core::outcome;
+use acquit_core::store::each_event;
 use acquit_core::template::Template;
+use acquit_core::time::backoff;
 use acquit_core::workflow::Commits;
 
 use super::super::desk::Desk;
@@ -38,8 +40,6 @@ const FIRST: Duration = Duration::from_secs(2);
 const LONGEST: Duration = Duration::from_mins(10);
 /// After the moment that a forge names: its clock is not ours.
 const SLACK: Duration = Duration::from_secs(1);
-/// How many events are read at once while looking for verdicts.
-const PAGE: u32 = 500;
 
 /// Delivers the work as a request.
 ///
@@ -87,10 +87,8 @@ pub(super) fn known<'j>(
     let Some(known) = job.task.request().filter(|request| request.project == to.place.project) else {
         return Ok(None);
     };
-    let failed = |error| trouble(desk, job, to.place, Some(to.token), error);
-    let settings = &job.definition.config.forge;
-    let way = forge::open(desk.world, settings, to.place, Some(to.token), &to.upstream.ca).map_err(failed)?;
-    match way.standing(known.number).map_err(failed)? {
+    let standing = to.open(desk, job)?.standing(known.number);
+    match standing.map_err(|error| to.trouble(desk, job, error))? {
         Standing::Open => Ok(Some(known)),
         // What comes after it needs a request of its own.
         Standing::Merged => Ok(None),
@@ -146,7 +144,7 @@ pub(super) fn request(
     let Artifact::Branch { commit, .. } = &branch else { return Err(unnamed()) };
     let commit = commit.parse::<CommitId>().map_err(|error| Trouble::harness(&error))?;
     let Some(base) = &job.task.seed.base.branch else { return Err(unnamed()) };
-    let (place, token) = (to.place, to.token);
+    let place = to.place;
     let (title, labels) = title(desk, job, settings)?;
     let marker = Marker::of(&job.task.seed);
     let verdicts = verdicts(desk)?;
@@ -185,8 +183,7 @@ pub(super) fn request(
         invite: if known.is_some() { Invite::Before } else { Invite::Now },
         auto_merge: settings.auto_merge.unwrap_or(false),
     };
-    let way = forge::open(desk.world, &job.definition.config.forge, place, Some(token), &to.upstream.ca)
-        .map_err(|error| trouble(desk, job, place, Some(token), error))?;
+    let way = to.open(desk, job)?;
     let mut published = publish(way.as_ref(), &publication);
     let known_draft = known.and_then(|request| request.draft);
     let mut answered = known.map(|request| request.answered.clone()).unwrap_or_default();
@@ -207,7 +204,7 @@ pub(super) fn request(
         }
     }
     drop(way);
-    let published = published.map_err(|error| trouble(desk, job, place, Some(token), error))?;
+    let published = published.map_err(|error| to.trouble(desk, job, error))?;
     tell(desk, place, &published);
     let mut artifacts = vec![
         branch,
@@ -276,21 +273,13 @@ fn title(desk: &Desk<'_>, job: &Job<'_>, settings: &Publishing) -> Result<(Strin
 /// The last verdict of each gate, in the order in which they were given.
 fn verdicts(desk: &mut Desk<'_>) -> Result<Vec<Verdict>, Trouble> {
     let mut all: Vec<Verdict> = Vec::new();
-    let mut after = 0;
-    loop {
-        let events = desk.store.events(Some(desk.hold.leg.task), after, PAGE)?;
-        let more = events.len() == PAGE as usize;
-        for event in events {
-            after = event.seq;
-            if let Body::Gate { verdict } = event.body {
-                all.retain(|known| known.gate != verdict.gate);
-                all.push(*verdict);
-            }
+    each_event(desk.store, Some(desk.hold.leg.task), |event| {
+        if let Body::Gate { verdict } = event.body {
+            all.retain(|known| known.gate != verdict.gate);
+            all.push(*verdict);
         }
-        if !more {
-            return Ok(all);
-        }
-    }
+    })?;
+    Ok(all)
 }
 
 /// What people see of it.
@@ -366,7 +355,7 @@ pub(super) fn away(
 /// The leg waits, and does it again.
 pub(super) fn held(job: &Job<'_>, wait: Option<Duration>, reason: String) -> Trouble {
     let before = job.task.spent.get(kind::FORGE).copied().unwrap_or(0);
-    let wait = wait.unwrap_or_else(|| (FIRST * 2u32.saturating_pow(before.min(16))).min(LONGEST));
+    let wait = wait.unwrap_or_else(|| backoff(FIRST, before, LONGEST));
     Trouble::Leg(Ending::Held { kind: Name::literal(kind::FORGE), wait: span(wait), reason })
 }
 

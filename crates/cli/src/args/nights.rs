@@ -1,0 +1,67 @@
+//! Work that begins by itself, on the command line: schedules, and the service that follows them.
+
+use clap::Subcommand;
+
+use acquit_core::ids::Name;
+
+/// What can be done with schedules.
+#[derive(Subcommand, Debug)]
+pub enum ScheduleVerb {
+    /// List the schedules with their next runs and what became of the last.
+    List,
+    /// Show when a schedule runs next.
+    Next {
+        /// Which; all if none is named.
+        name: Option<Name>,
+        /// How many runs.
+        #[arg(short = 'n', long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        count: u32,
+    },
+    /// Run a schedule now, whatever the time, and wait for its end.
+    Run {
+        /// Which.
+        name: Name,
+        /// Begin with this category instead of the day's.
+        #[arg(long)]
+        category: Option<String>,
+    },
+    /// Do not follow a schedule until it is resumed. What runs goes on.
+    Pause {
+        /// Which.
+        name: Name,
+    },
+    /// Follow a schedule again, from now on.
+    Resume {
+        /// Which.
+        name: Name,
+    },
+}
+
+/// What can be done with the service.
+#[derive(Subcommand, Debug)]
+pub enum ServiceVerb {
+    /// Write the service for this repository and start it.
+    Install {
+        /// For the machine instead of your login: runs as the user who calls, and needs root.
+        #[arg(long)]
+        system: bool,
+        /// Print what would be written and called, and do nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Say whether it is installed and runs.
+    Status {
+        /// That of the machine.
+        #[arg(long)]
+        system: bool,
+    },
+    /// Stop it and remove what was written. Tasks and their work stay.
+    Uninstall {
+        /// That of the machine.
+        #[arg(long)]
+        system: bool,
+        /// Print what would be removed and called, and do nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
+}

@@ -1,0 +1,116 @@
+//! Tasks on the command line: a new one, and what can be done with those that exist.
+
+use clap::Subcommand;
+
+use acquit_core::config::is_model;
+use acquit_core::ids::{Name, TaskId};
+
+/// A task to be made.
+#[derive(clap::Args, Debug, Default)]
+pub struct NewTask {
+    /// What is wanted, in a line; or the id of a task that exists.
+    pub title: String,
+    /// The rest of what is wanted; `-` reads it from standard input.
+    #[arg(short, long)]
+    pub description: Option<String>,
+    #[command(flatten)]
+    pub means: Means,
+    /// The branch or commit to start from, instead of what is checked out.
+    #[arg(short, long)]
+    pub base: Option<String>,
+    /// Higher goes first.
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
+    pub priority: i32,
+    /// A word to find it by; can be given several times.
+    #[arg(long = "tag")]
+    pub tags: Vec<String>,
+    /// A variable for templates, as NAME=VALUE; can be given several times.
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = key_value)]
+    pub variables: Vec<(String, String)>,
+}
+
+/// By what a task is done, where that is not as the project says.
+#[derive(clap::Args, Debug, Clone, Default)]
+pub struct Means {
+    /// The workflow to follow.
+    #[arg(short, long)]
+    pub workflow: Option<Name>,
+    /// The agent that takes every stage of it, instead of those that the workflow and the project name.
+    #[arg(long)]
+    pub agent: Option<Name>,
+    /// The model that is asked at every stage, or an alias of `[models]`.
+    #[arg(long, value_parser = model)]
+    pub model: Option<String>,
+}
+
+/// What can be done with tasks.
+#[derive(Subcommand, Debug)]
+pub enum TaskVerb {
+    /// List the tasks of this repository.
+    List {
+        /// Those of all repositories.
+        #[arg(long)]
+        all_projects: bool,
+        /// Only those in this state: working, waiting, done, failed, cancelled, no_improvement.
+        #[arg(long)]
+        state: Option<String>,
+        /// At most so many, newest first.
+        #[arg(long, default_value_t = 50)]
+        limit: u32,
+    },
+    /// Show one task: where it stands, its legs, gates, artifacts and cost.
+    Show {
+        /// The task, such as T-1.
+        task: TaskId,
+    },
+    /// Add a task without running it. `acquit run T-1` runs it later.
+    Add {
+        #[command(flatten)]
+        task: NewTask,
+    },
+    /// Try a task again that waits, failed or was cancelled, with all its budgets anew. `acquit run` then runs it.
+    Retry {
+        /// The task, such as T-1.
+        task: TaskId,
+        /// Begin at this stage instead of where it stopped.
+        #[arg(long)]
+        stage: Option<Name>,
+        /// Words for the agent.
+        #[arg(long)]
+        note: Option<String>,
+    },
+    /// Answer the question of a task that waits for a person. `acquit run` then goes on with it.
+    #[command(group = clap::ArgGroup::new("answer").required(true))]
+    Answer {
+        /// The task, such as T-1.
+        task: TaskId,
+        /// Agree.
+        #[arg(long, group = "answer")]
+        approve: bool,
+        /// Refuse, with the reason.
+        #[arg(long, group = "answer", value_name = "REASON")]
+        reject: Option<String>,
+        /// Choose one of the options.
+        #[arg(long, group = "answer", value_name = "OPTION")]
+        choose: Option<String>,
+        /// Answer in words.
+        #[arg(long, group = "answer", value_name = "WORDS")]
+        text: Option<String>,
+    },
+    /// End a task. What it did so far is kept.
+    Cancel {
+        /// The task, such as T-1.
+        task: TaskId,
+    },
+}
+
+fn model(text: &str) -> Result<String, String> {
+    if is_model(text) { Ok(text.to_owned()) } else { Err("must be the name of a model".to_owned()) }
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("must be NAME=VALUE".to_owned()),
+    }
+}

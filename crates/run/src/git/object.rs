@@ -1,0 +1,179 @@
+//! One commit, read without git: from the loose file that git has just written in a repository of a workspace.
+//!
+//! A leg asks small things of commits that were made a moment ago: their tree, their message, whether one follows the
+//! other. Starting git for each costs more than everything else about them. So this reads the file itself, and believes it for
+//! one reason: **its content has the hash that it is named by**. Whoever put the file there, it can be nothing else than that
+//! commit. (Those of agents came through git first, which refuses objects that are made to collide.) What it does not tell is
+//! whether everything is there that the commit leads to.
+//!
+//! It knows one form: what git writes where `core.looseCompression` is 0, as it is in repositories that we set up. Nothing
+//! is inflated, so nothing is larger than its file. Whatever is otherwise (packed, compressed, borrowed, signed, in another
+//! encoding, with a header or a letter that is not expected) gives nothing, and the caller asks git, which knows all of it.
+
+use std::path::{Path, PathBuf};
+
+use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
+
+use super::{CommitId, ObjectFormat};
+use crate::untrusted;
+
+/// The largest file that is read: messages of more than a few kilobytes are rare, and git reads those.
+const LARGEST: u64 = 64 << 10;
+/// The longest line of commits that is followed. One that is longer took its agent so long that a start of git is nothing.
+const LONGEST: usize = 100;
+
+/// What a commit says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Commit {
+    /// The name of its tree.
+    pub(crate) tree: String,
+    /// What it builds on.
+    pub(crate) parents: Vec<CommitId>,
+    /// The author, as `Name <address>`.
+    pub(crate) author: String,
+    /// When it was made, in seconds since 1970.
+    pub(crate) date: i64,
+    /// The whole message.
+    pub(crate) message: String,
+}
+
+impl Commit {
+    /// The commit of this name, if one of the repositories has it itself and it is an ordinary one.
+    pub(crate) fn read(repositories: &[PathBuf], id: &CommitId) -> Option<Self> {
+        repositories.iter().find_map(|git_dir| Self::read_in(git_dir, id))
+    }
+
+    fn read_in(git_dir: &Path, id: &CommitId) -> Option<Self> {
+        let (folder, file) = id.as_str().split_at(2);
+        let bytes = untrusted::plain(git_dir, &format!("objects/{folder}/{file}"), LARGEST)?;
+        let object = unwrapped(&bytes)?;
+        if name(id.format(), &[&object]) != id.as_str() {
+            return None;
+        }
+        let end = object.iter().position(|byte| *byte == 0)?;
+        let (header, content) = (&object[..end], &object[end + 1..]);
+        if header != format!("commit {}", content.len()).as_bytes() {
+            return None;
+        }
+        Self::parse(std::str::from_utf8(content).ok()?, id.format())
+    }
+
+    /// The commits from `tip` back to `start`, without `start`, newest first: exactly what `start..tip` is, if each has one
+    /// parent and all of them can be read here.
+    pub(crate) fn line(
+        repositories: &[PathBuf],
+        start: &CommitId,
+        tip: &CommitId,
+    ) -> Option<Vec<(CommitId, Self)>> {
+        let mut line = Vec::new();
+        let mut at = tip.clone();
+        while at != *start {
+            if line.len() == LONGEST {
+                return None;
+            }
+            let commit = Self::read(repositories, &at)?;
+            let [parent] = &commit.parents[..] else { return None };
+            let parent = parent.clone();
+            line.push((std::mem::replace(&mut at, parent), commit));
+        }
+        Some(line)
+    }
+
+    /// The first paragraph of the message in one line, by the rules of git's `%s`.
+    pub(crate) fn subject(&self) -> String {
+        // What git takes for white space, which is less than what Rust does.
+        let end = |line: &'_ str| line.trim_end_matches([' ', '\t', '\n', '\r']).len();
+        let lines = self.message.split('\n').map(|line| &line[..end(line)]);
+        let paragraph: Vec<&str> =
+            lines.skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty()).collect();
+        paragraph.join(" ")
+    }
+
+    fn parse(text: &str, format: ObjectFormat) -> Option<Self> {
+        let (headers, message) = text.split_once("\n\n")?;
+        // To git, a message ends there.
+        if message.contains('\0') {
+            return None;
+        }
+        let id = |text: &str| text.parse::<CommitId>().ok().filter(|id| id.format() == format);
+        let mut lines = headers.split('\n').peekable();
+        let tree = id(lines.next()?.strip_prefix("tree ")?)?.to_string();
+        let mut parents = Vec::new();
+        while let Some(parent) = lines.peek().and_then(|line| line.strip_prefix("parent ")) {
+            parents.push(id(parent)?);
+            lines.next();
+        }
+        let (author, _) = person(lines.next()?.strip_prefix("author ")?)?;
+        let (_, date) = person(lines.next()?.strip_prefix("committer ")?)?;
+        let message = message.to_owned();
+        lines.next().is_none().then(|| Self { tree, parents, author: author.to_owned(), date, message })
+    }
+}
+
+/// `Name <address>` and the seconds of a line `Name <address> 1700000000 +0000`, of which git makes the same.
+fn person(line: &str) -> Option<(&str, i64)> {
+    let plain =
+        |text: &str| text.trim() == text && !text.contains(|c: char| c.is_control() || "<>".contains(c));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (who, when) = line.rsplit_once("> ")?;
+    let (name, address) = who.split_once(" <")?;
+    let (seconds, zone) = when.split_once(' ')?;
+    let zone_is_plain = zone.len() == 5 && zone.starts_with(['+', '-']) && digits(&zone[1..]);
+    if name.is_empty() || !plain(name) || !plain(address) || !digits(seconds) || !zone_is_plain {
+        return None;
+    }
+    Some((&line[..=who.len()], seconds.parse().ok()?))
+}
+
+/// The name that git gives a file with this content, if it stores it as it is.
+pub(crate) fn file_name(format: ObjectFormat, content: &[u8]) -> String {
+    name(format, &[format!("blob {}\0", content.len()).as_bytes(), content])
+}
+
+/// The name of an object that is these parts, one after another.
+fn name(format: ObjectFormat, parts: &[&[u8]]) -> String {
+    let algorithm = match format {
+        ObjectFormat::Sha1 => &SHA1_FOR_LEGACY_USE_ONLY,
+        ObjectFormat::Sha256 => &SHA256,
+    };
+    let mut hash = Context::new(algorithm);
+    parts.iter().for_each(|part| hash.update(part));
+    let mut digits = String::new();
+    for byte in hash.finish().as_ref() {
+        digits.push_str(&format!("{byte:02x}"));
+    }
+    digits
+}
+
+/// What is in a zlib stream that was written without compressing anything (RFC 1950, and 3.2.4 of RFC 1951).
+fn unwrapped(stream: &[u8]) -> Option<Vec<u8>> {
+    const HEADER: &[u8] = &[0x78, 0x01];
+    let mut rest = stream.strip_prefix(HEADER)?;
+    let mut content = Vec::with_capacity(rest.len());
+    loop {
+        let (&[kind, a, b, c, d], after) = rest.split_first_chunk::<5>()?;
+        let length = u16::from_le_bytes([a, b]);
+        if kind > 1 || u16::from_le_bytes([c, d]) != !length {
+            return None;
+        }
+        let (block, after) = after.split_at_checked(usize::from(length))?;
+        content.extend_from_slice(block);
+        rest = after;
+        if kind == 1 {
+            break;
+        }
+    }
+    (rest == adler32(&content).to_be_bytes()).then_some(content)
+}
+
+fn adler32(bytes: &[u8]) -> u32 {
+    const MODULUS: u32 = 65_521;
+    let (a, b) = bytes.iter().fold((1, 0), |(a, b), byte| {
+        let a = (a + u32::from(*byte)) % MODULUS;
+        (a, (a + b) % MODULUS)
+    });
+    b << 16 | a
+}
+
+#[cfg(test)]
+mod tests;
