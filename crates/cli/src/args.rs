@@ -192,6 +192,9 @@ pub enum Verb {
         /// The daemon's process, with which this one ends.
         #[arg(long, hide = true)]
         parent: Option<u32>,
+        /// Tasks that are done, of which alone the daemon wants the workspaces removed.
+        #[arg(long = "task", hide = true, requires = "parent")]
+        tasks: Vec<TaskId>,
     },
     /// Look at schedules, pause them, run one now.
     #[command(subcommand)]

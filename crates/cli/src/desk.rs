@@ -11,6 +11,7 @@ use acquit_core::ids::TaskId;
 use acquit_core::store::{self, Commit, Store};
 use acquit_core::task::{Actor, Base, Project as Known, Seed, Task, Wish};
 use acquit_core::workflow::{Work, Workflow};
+use acquit_run::checkout;
 use acquit_run::git::{Git, Offer, Source};
 use acquit_run::harness::Began;
 use acquit_run::process::Spawner;
@@ -131,7 +132,7 @@ impl Desk {
         } else {
             let named = new.base.as_deref().or(project.config.base.as_deref());
             let base = source.base(&self.world.git, named)?;
-            if source.is_dirty(&self.world.git)? {
+            if checkout::is_changed(&self.world.git, &source, &project.config)? {
                 self.printer.warn(
                     "your checkout has uncommitted changes; the task starts from the commit, without them",
                 );

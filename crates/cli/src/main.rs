@@ -118,10 +118,12 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             let until = if once { serve::Until::Done } else { serve::Until::Stopped };
             verbs::serve::serve(&desk, serve::Options { until, stop, most: workers, only: None })
         }
-        Verb::Clean { dry_run, parent } => {
+        Verb::Clean { dry_run, parent, tasks } => {
             if let Some(parent) = parent {
-                if acquit_run::process::end_with(parent) {
-                    serve::tidy(&desk)?;
+                match (acquit_run::process::end_with(parent), tasks.as_slice()) {
+                    (true, []) => serve::tidy(&desk)?,
+                    (true, tasks) => serve::remove(&desk, tasks)?,
+                    (false, _) => {}
                 }
                 return Ok(Exit::Done);
             }

@@ -2,7 +2,7 @@
 //! project's file of the same path counts before it, and the program's own change with the program.
 
 /// Every file, in the order of its path.
-pub const FILES: [(&str, &str); 41] = [
+pub const FILES: [(&str, &str); 42] = [
     ("agents/analyst.md", include_str!("../shipped/agents/analyst.md")),
     ("agents/architect.md", include_str!("../shipped/agents/architect.md")),
     ("agents/auditor.md", include_str!("../shipped/agents/auditor.md")),
@@ -40,6 +40,7 @@ pub const FILES: [(&str, &str); 41] = [
     ),
     ("prompts/nightshift/guidance/tests.md", include_str!("../shipped/prompts/nightshift/guidance/tests.md")),
     ("prompts/nightshift/implement.md", include_str!("../shipped/prompts/nightshift/implement.md")),
+    ("prompts/nightshift/rework.md", include_str!("../shipped/prompts/nightshift/rework.md")),
     ("prompts/pipeline/architecture.md", include_str!("../shipped/prompts/pipeline/architecture.md")),
     ("prompts/pipeline/implement.md", include_str!("../shipped/prompts/pipeline/implement.md")),
     ("prompts/pipeline/qa.md", include_str!("../shipped/prompts/pipeline/qa.md")),

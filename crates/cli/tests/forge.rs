@@ -24,6 +24,8 @@ mod people;
 mod queue;
 #[path = "forge/secret.rs"]
 mod secret;
+#[path = "forge/server.rs"]
+mod server;
 #[path = "forge/signing.rs"]
 mod signing;
 #[path = "forge/world.rs"]

@@ -20,6 +20,8 @@ mod notices;
 mod remote;
 #[path = "serve/retention.rs"]
 mod retention;
+#[path = "serve/rework.rs"]
+mod rework;
 #[path = "serve/schedules.rs"]
 mod schedules;
 #[path = "serve/service.rs"]

@@ -6,6 +6,7 @@
 
 pub mod acp;
 pub mod agent;
+pub mod checkout;
 mod client;
 mod fault;
 pub mod forge;

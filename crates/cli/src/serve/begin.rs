@@ -13,15 +13,16 @@ use acquit_core::store::{self, Store};
 use acquit_core::task::Actor;
 use acquit_core::time::Timestamp;
 
-use super::memory::{Branches, Requests, earlier};
+use super::memory::{Branches, Earlier, Requests, earlier};
 use super::nights::{date, find};
+use super::rework::take_up;
 use super::{Home, home::Place};
 use crate::args::{Means, NewTask};
 use crate::desk::{Desk, Origin};
 use crate::error::Error;
 
 /// So often it is tried to write into a night that others write into as well: side by side, each repository of it has a process.
-const TRIES: u32 = 100;
+pub(super) const TRIES: u32 = 100;
 
 /// A repository of a night.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,7 +47,7 @@ pub fn begin(desk: &Desk, which: &Which) -> Result<(), Error> {
     };
     let found = job.progress.clone();
     let before = match &found {
-        Progress::Skipped { .. } => return Ok(()),
+        Progress::Skipped { .. } | Progress::Again { .. } => return Ok(()),
         Progress::Task { task } if is_made(store, *task)? => return Ok(()),
         Progress::Task { .. } | Progress::Todo => found,
     };
@@ -90,20 +91,26 @@ fn make(
         branches: Branches { git: &desk.world.git, source: &source },
         away: std::cell::Cell::new(false),
     };
-    let known = earlier(store, &path, &schedule.workflow, &fates)?;
+    let Earlier { proposals: known, open: requests } = earlier(store, &path, &schedule.workflow, &fates)?;
+    // One that did not answer a moment ago is not asked for each of them again.
+    if !fates.away.get() {
+        take_up(desk, store, which, &requests)?;
+    }
     let open = memory::open(&known);
     let id = match before {
         Progress::Task { task } => *task,
-        Progress::Todo | Progress::Skipped { .. } if open >= schedule.most_open as usize => {
+        Progress::Todo | Progress::Skipped { .. } | Progress::Again { .. }
+            if open >= schedule.most_open as usize =>
+        {
             let reason = format!("{open} requests of earlier nights are not yet decided");
             return write(store, which, before, &Progress::Skipped { reason }).map(|_| ());
         }
-        Progress::Todo | Progress::Skipped { .. } => {
+        Progress::Todo | Progress::Skipped { .. } | Progress::Again { .. } => {
             let id = store.reserve()?;
             match write(store, which, before, &Progress::Task { task: id })? {
                 // Whoever was faster may be gone: theirs is made as well as ours would be.
                 Progress::Task { task } => task,
-                Progress::Todo | Progress::Skipped { .. } => return Ok(()),
+                Progress::Todo | Progress::Skipped { .. } | Progress::Again { .. } => return Ok(()),
             }
         }
     };

@@ -116,6 +116,6 @@ fn begun(store: &mut dyn Store, night: &Night, which: &Which) -> Result<Option<S
             Err(error) => return Err(error.into()),
         },
         Progress::Skipped { reason } => Some(format!("{} is left alone: {reason}", job.repository)),
-        Progress::Todo => None,
+        Progress::Todo | Progress::Again { .. } => None,
     })
 }

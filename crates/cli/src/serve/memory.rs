@@ -79,15 +79,23 @@ impl Fates for Requests<'_> {
     }
 }
 
-/// What was proposed in the repository at this path by tasks of schedules, newest first.
+/// What earlier nights left in a repository.
+pub(super) struct Earlier {
+    /// What was proposed, newest first.
+    pub(super) proposals: Vec<Proposal>,
+    /// The tasks whose requests are not decided.
+    pub(super) open: Vec<Task>,
+}
+
+/// What was proposed in the repository at this path by tasks of schedules.
 pub(super) fn earlier(
     store: &mut dyn Store,
     project: &str,
     workflow: &Name,
     fates: &dyn Fates,
-) -> Result<Vec<Proposal>, Error> {
+) -> Result<Earlier, Error> {
     let filter = Filter { project: Some(project.to_owned()), state: None, ended: true, limit: TASKS };
-    let mut all = Vec::new();
+    let (mut all, mut open) = (Vec::new(), Vec::new());
     for summary in store.list(&filter)? {
         if summary.workflow != *workflow || all.len() >= memory::MOST {
             continue;
@@ -96,10 +104,13 @@ pub(super) fn earlier(
         if task.seed.wish.metadata.contains_key(key::SCHEDULE) {
             let last = fates.fate(&task);
             all.extend(memory::proposals(&task, last));
+            if last == Some(Fate::Open) && task.request().is_some() {
+                open.push(task);
+            }
         }
     }
     all.truncate(memory::MOST);
-    Ok(all)
+    Ok(Earlier { proposals: all, open })
 }
 
 /// The page of a task's request, if it has one.

@@ -2,14 +2,17 @@
 //!
 //! It may be killed at any time and started again, and there may be several at once. Nothing that matters is in its memory: nights,
 //! messages and how far it has read are in the store, and legs are processes of their own, which neither its start nor its end
-//! touches. Whatever asks somebody elsewhere is done beside it, so that nobody who does not answer holds up the rest. It sleeps in the store and looks when something was written, when something is due, and now and then.
+//! touches. Whatever asks somebody elsewhere, or takes as long
+//! as a folder is large, is done beside it, so that nobody holds up the rest. It sleeps in the store and looks when something was written, when something is due, and now and then.
 
 mod begin;
 mod beginners;
+mod finished;
 mod home;
 mod memory;
 mod nights;
 mod post;
+mod rework;
 mod sweep;
 mod work;
 
@@ -24,6 +27,7 @@ use acquit_run::supervise;
 use serde_json::json;
 
 pub use begin::{Which, begin};
+pub use finished::remove;
 pub use home::{Home, repositories, zone};
 pub use post::post;
 pub use sweep::tidy;
@@ -37,7 +41,7 @@ use crate::report::text;
 /// The longest sleep: so soon a request to stop is heard.
 const BEAT: Duration = Duration::from_secs(1);
 /// The same while somebody waits for its end: the end of a process that it started is no news in the store.
-const PROMPT: Duration = Duration::from_millis(100);
+const SOON: Duration = Duration::from_millis(100);
 /// How often it looks for legs whose harness died, and for tasks that wait for nobody any more.
 const PATROL: Duration = Duration::from_secs(5);
 /// How often the configuration is read again, and schedules looked at that others may have paused.
@@ -89,6 +93,7 @@ struct Daemon<'d> {
     home: Home,
     workers: work::Workers,
     beginners: beginners::Beginners,
+    finished: finished::Finished,
     sweep: sweep::Sweep,
     /// The process that sends messages, while there is one.
     sender: Option<Detached>,
@@ -109,6 +114,7 @@ pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
         home,
         workers: work::Workers::default(),
         beginners: beginners::Beginners::default(),
+        finished: finished::Finished::default(),
         sweep: sweep::Sweep::default(),
         sender: None,
         patrolled: None,
@@ -125,14 +131,7 @@ pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
             }
             Ok(_) => {
                 troubled = false;
-                let beat = match daemon.options.until {
-                    Until::Stopped => BEAT,
-                    Until::Done => PROMPT,
-                };
-                if store.wait(beat).is_ok() {
-                    continue;
-                }
-                beat
+                daemon.beat()
             }
             // A database that restarts, a disk that is full for a while: whoever watches over others does not give up.
             Err(error @ (Error::Store(_) | Error::NoTask(_))) => {
@@ -147,13 +146,16 @@ pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
             }
             Err(error) => return Err(error),
         };
-        sleep(pause, &interrupt);
+        sleep(store.as_mut(), pause, &interrupt);
     }
     daemon.stop(store.as_mut(), &interrupt)
 }
 
-/// Sleeps without the store, while it cannot be reached.
-fn sleep(pause: Duration, interrupt: &Interrupt) {
+/// Sleeps in the store, or without it while it cannot be reached.
+fn sleep(store: &mut dyn Store, pause: Duration, interrupt: &Interrupt) {
+    if pause <= BEAT && store.wait(pause).is_ok() {
+        return;
+    }
     let begun = Instant::now();
     while begun.elapsed() < pause && interrupt.count() == 0 {
         std::thread::park_timeout(Duration::from_millis(100));
@@ -192,6 +194,7 @@ impl Daemon<'_> {
         }
         let nights = self.go_on(store, now)?;
         let work = self.work(store, now)?;
+        let rooms = self.clear()?;
         if everything {
             self.tell(store)?;
         }
@@ -199,13 +202,22 @@ impl Daemon<'_> {
         if everything && self.options.until == Until::Stopped {
             self.sweep(store)?;
         }
-        let idle = [nights, work, letters].iter().all(|busy| *busy == Busy::No);
+        let idle = [nights, work, rooms, letters].iter().all(|busy| *busy == Busy::No);
         Ok(if idle { Busy::No } else { Busy::Yes })
+    }
+
+    /// How long it sleeps when nothing is wrong.
+    fn beat(&self) -> Duration {
+        match self.options.until {
+            Until::Stopped => BEAT,
+            Until::Done => SOON,
+        }
     }
 
     /// Ends as it was asked to.
     fn stop(&mut self, store: &mut dyn Store, interrupt: &Interrupt) -> Result<Exit, Error> {
         self.beginners.end();
+        self.finished.end();
         self.sweep.end();
         if let Some(sender) = self.sender.take() {
             sender.end();

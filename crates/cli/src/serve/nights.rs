@@ -17,6 +17,7 @@ use acquit_run::notify::{self, Notice};
 
 use super::begin::Which;
 use super::memory::link;
+use super::rework::{since, used};
 use super::{Busy, Daemon, Until, repositories, zone};
 use crate::error::Error;
 
@@ -271,18 +272,13 @@ fn standings(store: &mut dyn Store, night: &Night) -> Result<BTreeMap<TaskId, St
             Err(store::Error::NoTask(_)) => continue,
             Err(error) => return Err(error.into()),
         };
-        let mut usage = task.usage();
+        let legs = since(night, id, store.legs(id)?);
+        let usage = used(&legs);
         let work = match &task.state {
             TaskState::New | TaskState::Working { cancel: None, .. } => Work::Going,
             TaskState::Working { cancel: Some(_), .. } => Work::Ending,
             TaskState::Waiting { .. } | TaskState::Blocked { .. } | TaskState::Ended { .. } => Work::Settled,
         };
-        if work == Work::Going
-            && let Some(leg) = store.legs(id)?.last()
-            && leg.ended.is_none()
-        {
-            usage.add(&leg.usage);
-        }
         let cost_micros = usage.cost_micros.or(usage.list_micros).unwrap_or(0);
         all.insert(id, Standing { cost_micros, work });
     }
@@ -309,16 +305,22 @@ fn entries(store: &mut dyn Store, top: &Path, night: &Night) -> Result<Vec<morni
         all.push(match progress {
             Progress::Todo => left("it was never begun".to_owned()),
             Progress::Skipped { reason } => left(reason.clone()),
-            Progress::Task { task: id } => {
+            Progress::Task { task: id } | Progress::Again { task: id } => {
                 let task = store.task(*id)?;
                 let workflow = store.definition(*id)?.workflow;
-                let legs = store.legs(*id)?;
+                let legs = since(night, *id, store.legs(*id)?);
+                let again = matches!(progress, Progress::Again { .. });
+                if again && legs.is_empty() {
+                    all.push(left(format!("what was said about the request of {id} was not taken up")));
+                    continue;
+                }
                 let began = legs.iter().find_map(|leg| leg.started);
                 let ended = legs.iter().filter_map(|leg| leg.ended).max();
                 let took = began.zip(ended).map(|(began, ended)| {
                     Span::from(u64::try_from(ended.since(began).as_millis()).unwrap_or(u64::MAX))
                 });
-                morning::entry(repository, &task, &workflow, link(&task), took)
+                let entry = morning::entry(repository, &task, &workflow, link(&task), took);
+                if again { entry.again(used(&legs)) } else { entry }
             }
         });
     }

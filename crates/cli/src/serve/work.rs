@@ -8,7 +8,6 @@ use acquit_core::store::Store;
 use acquit_core::task::{End, State};
 use acquit_core::time::{Timestamp, backoff};
 use acquit_run::process::Detached;
-use acquit_run::retention;
 
 use super::{Busy, Daemon};
 use crate::error::Error;
@@ -106,11 +105,7 @@ impl Daemon<'_> {
         };
         self.log("task", &format!("{id} {words}"));
         if let State::Ended { end: End::Done } = task.state {
-            let definition = store.definition(id)?;
-            if let Err(error) = retention::clean(&self.desk.world, &definition, id) {
-                let words = acquit_run::harness::chain(&error);
-                self.log("task", &format!("{id}: the workspace is kept: {words}"));
-            }
+            self.finished.add(id);
         }
         Ok(())
     }

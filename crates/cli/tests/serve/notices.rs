@@ -221,3 +221,24 @@ fn bad_addresses_and_unknown_secrets_are_mistakes_with_a_hint() {
         ran.said(words);
     }
 }
+
+#[test]
+fn nobody_is_warned_of_what_acquit_wrote_itself() {
+    let warning = "your checkout has uncommitted changes";
+    let config = today("category = \"tests\"") + "[report]\nfile = \"reports/night.md\"\n";
+    let sandbox = due(&config, FINDS);
+    sandbox.repo.commit("all that is here");
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    assert!(read(&sandbox.repo.path().join("reports/night.md")).contains("BRANCH_CREATED"));
+    sandbox.repo.write("reports/night.md.acquit-new", "half of one\n");
+    sandbox.repo.write(".acquit/instructions.md", "Be brief.\n");
+    let quiet = sandbox.acquit(&["task", "add", "Next"]).must(0);
+    assert!(!quiet.err.contains(warning), "{}", quiet.err);
+    // Once it is part of the repository, it changes every night.
+    sandbox.repo.commit("the report too");
+    sandbox.repo.write("reports/night.md", "another\n");
+    let quiet = sandbox.acquit(&["task", "add", "Next"]).must(0);
+    assert!(!quiet.err.contains(warning), "{}", quiet.err);
+    sandbox.repo.write("reports/mine.md", "mine\n");
+    sandbox.acquit(&["task", "add", "Next"]).must(0).said(warning);
+}

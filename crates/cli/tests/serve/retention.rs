@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 
 use crate::SHIFT;
-use crate::common::{SCRIPTED, Sandbox, until, until_file};
+use crate::common::{SCRIPTED, Sandbox, processes, until, until_file};
 
 /// Leaves work in the tree that no commit has, and fails.
 const FAILS: &str = r#"
@@ -108,4 +108,60 @@ fn the_daemon_cleans_up_by_itself_when_nothing_runs() {
     assert!(saved(&sandbox));
     daemon.signal(Signal::TERM);
     daemon.wait().must(0);
+}
+
+/// A tree that takes long to remove, which nobody wants to keep.
+const LARGE: &str = r#"
+[[only]]
+step = [
+    { run = "mkdir big; for d in $(seq 100); do mkdir big/$d; (cd big/$d; seq 300 | xargs touch); done" },
+    { write = "work.txt", content = "w" },
+    { outcome = "pr_ready", payload = { summary = "x" } },
+]
+"#;
+
+/// A task that leaves such a tree and is then done.
+fn large() -> Sandbox {
+    let workflow = ONE.replace("pr_ready = \"done\"", "pr_ready = \"deliver\"")
+        + "[stages.deliver]\nkind = \"action\"\naction = \"squash\"\non = { done = \"done\" }\n";
+    let sandbox = Sandbox::new(SCRIPTED, &workflow, LARGE);
+    sandbox.repo.write(".gitignore", "big/\n");
+    sandbox.repo.commit("what nobody keeps");
+    sandbox.acquit(&["task", "add", "Large"]).must(0);
+    sandbox
+}
+
+#[test]
+fn the_daemon_goes_on_while_a_large_workspace_is_removed() {
+    let sandbox = large();
+    let daemon = sandbox.start(&["serve"]);
+    let mark = sandbox.place("").to_string_lossy().into_owned();
+    let remover = until("the process that removes it", || {
+        let all = processes::marked(&mark);
+        all.into_iter().find_map(|(pid, words)| words.contains("--task T-1").then_some(pid))
+    });
+    // However long it takes: here, as long as the test wants.
+    processes::signal(remover, Signal::STOP);
+    let script = LARGE.lines().filter(|line| !line.contains("run =")).collect::<Vec<_>>().join("\n");
+    sandbox.repo.write(".acquit/script.toml", &script);
+    sandbox.acquit(&["task", "add", "Small"]).must(0);
+    until("that the next task is done", || {
+        let shown = sandbox.acquit(&["task", "show", "T-2", "--json"]).must(0).json();
+        (shown["task"]["state"]["end"]["type"] == "done").then_some(())
+    });
+    assert!(workspace(&sandbox).exists(), "nothing of it went meanwhile");
+    processes::signal(remover, Signal::CONT);
+    for task in ["T-1", "T-2"] {
+        let place = sandbox.place(&format!("acquit/tasks/{task}/workspace"));
+        until("that it is gone", || (!place.exists()).then_some(()));
+    }
+    daemon.signal(Signal::TERM);
+    daemon.wait().must(0);
+}
+
+#[test]
+fn a_daemon_that_ends_by_itself_has_removed_what_was_done() {
+    let sandbox = large();
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    assert!(!workspace(&sandbox).exists());
 }

@@ -23,7 +23,7 @@ fn project(script: &str) -> Sandbox {
     sandbox
 }
 
-const FINDS: &str = r#"
+pub(crate) const FINDS: &str = r#"
 [[analyze]]
 [[analyze.step]]
 output = "plan.md"
@@ -71,19 +71,26 @@ fn the_shipped_night_shift_runs_by_its_schedule_and_proposes_nothing_twice() {
     assert_eq!(sandbox.refs("refs/heads/night-shift").len(), 1, "one request for one change");
 }
 
-/// SPEC §8 [N]: "mr: title `[night-shift/<category>] …`, labels `night-shift` and the category, reviewer from the config", and "zero or
-/// one merge request per run".
-#[test]
-fn the_request_of_a_night_has_its_title_labels_and_reviewer() {
-    let sandbox = project(FINDS).with("GITLAB_TOKEN", TOKEN);
+/// The same with a forge that nights make their requests at.
+pub(crate) fn with_forge(script: &str) -> (Forge, Sandbox) {
+    let sandbox = project(script).with("GITLAB_TOKEN", TOKEN);
     let forge = Forge::start(Dialect::GitLab);
     forge.project("acme/widget", sandbox.repo.path());
     forge.allow(TOKEN, "ada", Rights::Write);
     forge.user("bob");
+    forge.user("mallory");
     sandbox.repo.git(&["remote", "add", "origin", &forge.url("acme/widget")]);
     let config = read(&sandbox.repo.path().join(".acquit/acquit.toml"));
     let more = format!("[forge]\nkind = \"gitlab\"\nhost = \"{}\"\nreviewers = [\"bob\"]\n", forge.host());
     sandbox.repo.write(".acquit/acquit.toml", &format!("{config}\n{more}"));
+    (forge, sandbox)
+}
+
+/// SPEC §8 [N]: "mr: title `[night-shift/<category>] …`, labels `night-shift` and the category, reviewer from the config", and "zero or
+/// one merge request per run".
+#[test]
+fn the_request_of_a_night_has_its_title_labels_and_reviewer() {
+    let (forge, sandbox) = with_forge(FINDS);
     sandbox.acquit(&["serve", "--once"]).must(0);
     let pulls = forge.pulls();
     let [pull] = pulls.as_slice() else { panic!("{pulls:?}") };

@@ -119,6 +119,11 @@ pub enum Progress {
         /// Its id.
         task: TaskId,
     },
+    /// An earlier task of the schedule goes on, because something was said about its request.
+    Again {
+        /// Its id.
+        task: TaskId,
+    },
     /// It was left alone.
     Skipped {
         /// Why.
@@ -144,7 +149,7 @@ impl Night {
     /// Its tasks.
     pub fn tasks(&self) -> impl Iterator<Item = TaskId> + '_ {
         self.jobs.iter().filter_map(|job| match job.progress {
-            Progress::Task { task } => Some(task),
+            Progress::Task { task } | Progress::Again { task } => Some(task),
             Progress::Todo | Progress::Skipped { .. } => None,
         })
     }

@@ -44,6 +44,11 @@ pub enum Result {
         /// Where.
         link: String,
     },
+    /// A request of an earlier night was brought to what was said about it.
+    Updated {
+        /// Where it is.
+        link: String,
+    },
     /// A branch is there.
     Branch {
         /// Its name.
@@ -85,6 +90,7 @@ impl Result {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Requested { .. } => "MR_CREATED",
+            Self::Updated { .. } => "MR_UPDATED",
             Self::Branch { .. } => "BRANCH_CREATED",
             Self::Done => "DONE",
             Self::NoImprovement { .. } => "NO_IMPROVEMENT",
@@ -143,7 +149,7 @@ pub fn entry(
         State::New | State::Working { .. } => Result::Working,
     };
     let change = match &result {
-        Result::Requested { .. } | Result::Branch { .. } => {
+        Result::Requested { .. } | Result::Updated { .. } | Result::Branch { .. } => {
             memory::proposals(task, None).pop().map(|proposal| proposal.candidate.title)
         }
         Result::Done
@@ -165,6 +171,18 @@ pub fn entry(
     }
 }
 
+impl Entry {
+    /// The same about a task of an earlier night that went on in this one: what it cost and took is this night's share.
+    #[must_use]
+    pub fn again(self, usage: Usage) -> Self {
+        let result = match self.result {
+            Result::Requested { link } => Result::Updated { link },
+            other => other,
+        };
+        Self { result, usage, ..self }
+    }
+}
+
 /// The title of a report.
 pub fn title(night: &Night, date: &str, entries: &[Entry]) -> String {
     let count = |word: &str| entries.iter().filter(|entry| entry.result.word() == word).count();
@@ -175,9 +193,12 @@ pub fn title(night: &Night, date: &str, entries: &[Entry]) -> String {
         1 => "1 change proposed".to_owned(),
         more => format!("{more} changes proposed"),
     }];
-    for (count, what) in
-        [(asks, "waiting for you"), (count("FAILED"), "failed"), (count("SKIPPED"), "left alone")]
-    {
+    for (count, what) in [
+        (count("MR_UPDATED"), "reworked"),
+        (asks, "waiting for you"),
+        (count("FAILED"), "failed"),
+        (count("SKIPPED"), "left alone"),
+    ] {
         if count > 0 {
             words.push(format!("{count} {what}"));
         }
@@ -212,6 +233,7 @@ pub fn markdown(night: &Night, date: &str, entries: &[Entry]) -> String {
                 Result::Waits { .. } => format!(", answer with `acquit answer {task}`"),
                 Result::Failed { .. } => format!(", more with `acquit logs {task}`"),
                 Result::Requested { .. }
+                | Result::Updated { .. }
                 | Result::Branch { .. }
                 | Result::Done
                 | Result::NoImprovement { .. }
@@ -262,10 +284,11 @@ pub fn page(night: &Night, date: &str, entries: &[Entry]) -> String {
 fn page_result(result: &Result) -> String {
     let word = result.word();
     let more = match result {
-        Result::Requested { link } if is_address(link) => {
+        Result::Requested { link } | Result::Updated { link } if is_address(link) => {
             return format!("{word}, <a href=\"{0}\">{0}</a>", xhtml(link));
         }
         Result::Requested { link: text }
+        | Result::Updated { link: text }
         | Result::Branch { name: text }
         | Result::Failed { reason: text }
         | Result::Skipped { reason: text }
@@ -300,7 +323,7 @@ pub fn xhtml(text: &str) -> String {
 fn result(result: &Result) -> String {
     let word = result.word();
     match result {
-        Result::Requested { link } => format!("{word}, {}", address(link)),
+        Result::Requested { link } | Result::Updated { link } => format!("{word}, {}", address(link)),
         Result::Branch { name } => format!("{word}, branch `{}`", line(name).replace('`', "'")),
         Result::Done | Result::Working | Result::NoImprovement { .. } => word.to_owned(),
         Result::Failed { reason } | Result::Skipped { reason } => format!("{word}, {}", line(reason)),

@@ -98,6 +98,16 @@ pub fn moves(night: &Night, rules: Rules, standing: impl Fn(TaskId) -> Standing)
                 Work::Ending => going = true,
                 Work::Settled => {}
             },
+            Progress::Again { task } => match standing(*task).work {
+                Work::Going => {
+                    going = true;
+                    if broke {
+                        moves.push(Move::Cancel(*task));
+                    }
+                }
+                Work::Ending => going = true,
+                Work::Absent | Work::Settled => {}
+            },
         }
     }
     let left = going || night.jobs.iter().any(|job| job.progress == Progress::Todo);
@@ -161,6 +171,19 @@ mod tests {
         assert_eq!(moves(&all, rules, standing), [Move::Cancel(TaskId(2)), Move::Skip(2, words)]);
         let rich = Rules { budget: Some(101), ..RULES };
         assert_eq!(moves(&all, rich, standing), []);
+    }
+
+    #[test]
+    fn an_earlier_task_that_goes_on_holds_nobody_up_is_waited_for_and_counts() {
+        let again = Progress::Again { task: TaskId(7) };
+        let all = night(&[Progress::Todo, again.clone()]);
+        assert_eq!(moves(&all, RULES, |_| at(Work::Going, 0)), [Move::Begin(0)]);
+        let rest = night(&[task(1), again]);
+        let going = |id: TaskId| at(if id.0 == 7 { Work::Going } else { Work::Settled }, 50);
+        assert_eq!(moves(&rest, RULES, going), []);
+        assert_eq!(moves(&rest, RULES, |_| at(Work::Settled, 0)), [Move::Finish]);
+        let broke = Rules { budget: Some(100), ..RULES };
+        assert_eq!(moves(&rest, broke, going), [Move::Cancel(TaskId(7))]);
     }
 
     #[test]

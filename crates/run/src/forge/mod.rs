@@ -24,7 +24,7 @@ mod standing;
 pub mod token;
 mod way;
 
-use acquit_core::config::forge::Forge as Settings;
+use acquit_core::config::forge::{Forge as Settings, Kind};
 use acquit_core::definition::Definition;
 use acquit_core::delivery::Comment;
 use acquit_core::task::Task;
@@ -139,6 +139,19 @@ pub fn of(world: &World, settings: &Settings, source: &Source) -> Result<Located
     };
     let (upstream, push) = remote::choose(settings, url)?;
     locate(settings, upstream.as_deref(), push.as_deref())
+}
+
+/// The git server of a repository's remote, at a host of which it cannot be told what forge it is. `None` if there is no such host, if it
+/// is a forge's, and if the configuration says that nobody is to be asked.
+pub fn server(world: &World, settings: &Settings, source: &Source) -> Option<Address> {
+    if settings.kind == Some(Kind::None) || matches!(of(world, settings, source), Ok(Located::At(_)) | Err(_))
+    {
+        return None;
+    }
+    let home = world.environment.home();
+    let url = |name: &str, direction| Ok(source.remote_url(&world.git, home, name, direction).ok().flatten());
+    let (upstream, _) = remote::choose(settings, url).ok()?;
+    Address::of_server(upstream.as_deref()?)
 }
 
 /// What is new about a task's open request: said by people who may write to the project, and checks that failed.

@@ -43,6 +43,33 @@ pub enum Transport {
     Ssh,
 }
 
+/// By whose custom an address is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Custom {
+    /// A forge's.
+    Forge,
+    /// Any server's.
+    Server,
+}
+
+impl Custom {
+    /// The project that a path names.
+    fn project(self, path: &str) -> Option<String> {
+        match self {
+            Self::Forge => project(path),
+            Self::Server => (!path.trim_matches('/').is_empty()).then(|| path.to_owned()),
+        }
+    }
+
+    /// Who logs in by SSH, where the address names nobody and the user's own settings are not to decide.
+    fn user(self) -> Option<&'static str> {
+        match self {
+            Self::Forge => Some("git"),
+            Self::Server => None,
+        }
+    }
+}
+
 /// A remote's address, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
@@ -59,8 +86,17 @@ pub struct Address {
 }
 
 impl Address {
-    /// Takes an address apart. `None` for paths of this machine and whatever else is at no host.
+    /// Takes an address apart. `None` for paths of this machine, whatever else is at no host, and what names no project of a forge.
     pub fn parse(url: &str) -> Option<Self> {
+        Self::taken_apart(url, Custom::Forge)
+    }
+
+    /// The same for a server that is no forge, where a repository can have any path.
+    pub fn of_server(url: &str) -> Option<Self> {
+        Self::taken_apart(url, Custom::Server)
+    }
+
+    fn taken_apart(url: &str, custom: Custom) -> Option<Self> {
         if url.chars().any(|c| c.is_whitespace() || c.is_control()) || url.starts_with('-') {
             return None;
         }
@@ -69,7 +105,7 @@ impl Address {
             Some(("http", rest)) => (Transport::Http, rest),
             Some(("ssh" | "git+ssh" | "ssh+git", rest)) => (Transport::Ssh, rest),
             Some(_) => return None,
-            None => return Self::parse_scp(url),
+            None => return Self::of_scp(url, custom),
         };
         let (authority, path) = rest.split_once('/')?;
         let (login, place) = authority.rsplit_once('@').map_or((None, authority), |(l, p)| (Some(l), p));
@@ -78,28 +114,29 @@ impl Address {
             _ => (place, None),
         };
         let host = host.to_ascii_lowercase();
-        let project = project(path)?;
+        let project = custom.project(path)?;
         let with_port = port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"));
         let url = match transport {
             Transport::Https => format!("https://{with_port}/{path}"),
             Transport::Http => format!("http://{with_port}/{path}"),
             // The name before a host is who logs in there, and no secret; what stands after a colon is.
             Transport::Ssh => {
-                let user = login.and_then(|login| login.split(':').next()).unwrap_or("git");
-                format!("ssh://{user}@{with_port}/{path}")
+                let user = login.and_then(|login| login.split(':').next()).or(custom.user());
+                format!("ssh://{}{with_port}/{path}", user.map(|user| format!("{user}@")).unwrap_or_default())
             }
         };
         is_host(&host).then_some(Self { transport, host, port, project, url })
     }
 
     /// `git@host:group/name.git`. What has a slash before the colon is a path.
-    fn parse_scp(url: &str) -> Option<Self> {
+    fn of_scp(url: &str, custom: Custom) -> Option<Self> {
         let (front, path) = url.split_once(':')?;
-        if front.contains('/') {
+        // After two of them stands what another program is told.
+        if front.contains('/') || path.starts_with(':') {
             return None;
         }
         let host = front.rsplit_once('@').map_or(front, |(_, host)| host).to_ascii_lowercase();
-        let project = project(path.trim_start_matches('/'))?;
+        let project = custom.project(path.trim_start_matches('/'))?;
         is_host(&host).then(|| Self {
             transport: Transport::Ssh,
             host,
@@ -311,6 +348,22 @@ mod tests {
         assert!(matches!(locate(&none, url, url), Ok(Located::Nowhere(_))));
         let deep = Some("https://github.com/a/b/c");
         assert!(locate(&usual, deep, deep).is_err(), "three parts are no project of GitHub");
+    }
+
+    #[test]
+    fn a_server_can_have_any_path_and_still_no_address_is_an_option_or_a_path() {
+        for (written, url) in [
+            ("git@example.org:widget.git", "git@example.org:widget.git"),
+            ("ssh://example.org:2222/~ada/widget", "ssh://example.org:2222/~ada/widget"),
+            ("https://ada:secret@Example.org/widget.git", "https://example.org/widget.git"),
+        ] {
+            assert_eq!(Address::of_server(written).unwrap().url, url);
+        }
+        for other in
+            ["/srv/widget.git", "file:///srv/widget.git", "../a", "-oProxyCommand=x:y", "ext::sh", "h:"]
+        {
+            assert_eq!(Address::of_server(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Mirrors: repositories that are known by an address, kept below acquit's own folder and brought up to date before they are used.
 //!
 //! A mirror is a bare repository. One is made beside its place and moved there when it is whole, so that half of one is never used;
-//! whoever makes or refreshes it holds a lock that ends with the process. Branches of acquit's own, which tasks leave in it, are not
-//! overwritten by those of the remote. What a killed git leaves behind, its locks and half of a pack, is taken away by the next.
+//! whoever makes or refreshes it holds a lock that ends with the process. What the remote removes is removed here too; branches of
+//! acquit's own, which tasks leave in it, are neither overwritten nor removed ([`branches`]). What a killed git leaves behind, its locks and half of a pack, is taken away by the next.
+
+mod branches;
 
 use std::fs::{self, File};
 use std::io;
@@ -12,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Resource, getrlimit};
 
-use super::{Error, Git, is_ref_name, push::Way};
+use super::{Error, Git, push::Way};
 use crate::pause::pause;
 
 /// How often a lock is asked for again.
@@ -98,7 +100,7 @@ impl Git {
 
     /// Brings a mirror up to date. What is too large leaves nothing behind.
     fn bounded(&self, place: &Path, way: &Way<'_>) -> Result<(), Error> {
-        let fetched = self.refresh(place, way);
+        let fetched = self.follow(place, way);
         let largest = getrlimit(Resource::Fsize).current;
         match (&fetched, largest) {
             // Git says no more than that the program which writes the pack has died.
@@ -107,25 +109,6 @@ impl Git {
             }
             _ => fetched,
         }
-    }
-
-    fn refresh(&self, place: &Path, way: &Way<'_>) -> Result<(), Error> {
-        self.call("fetch")
-            .git_dir(place)
-            .reaching(way)
-            // Always one pack, so that a limit on the size of a file is a limit on what arrives.
-            .set("fetch.unpackLimit=1")
-            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--", way.url])
-            .args(["+refs/heads/*:refs/heads/*", "^refs/heads/acquit/*", "^refs/heads/night-shift/*"])
-            .run()?;
-        let listed = self.call("ls-remote").reaching(way).args(["--symref", "--", way.url, "HEAD"]).run()?;
-        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
-        let head = text.lines().find_map(|line| line.strip_prefix("ref: ")?.strip_suffix("\tHEAD"));
-        // A remote without one, or with an odd one, leaves the mirror's as it was.
-        if let Some(head) = head.filter(|head| head.strip_prefix("refs/heads/").is_some_and(is_ref_name)) {
-            self.call("symbolic-ref").git_dir(place).args(["HEAD", head]).run()?;
-        }
-        Ok(())
     }
 
     /// The right to write into a mirror, waited for as long as somebody else's refresh may take.

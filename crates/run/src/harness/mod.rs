@@ -16,6 +16,7 @@ mod hold;
 mod perform;
 mod preview;
 mod review;
+mod server;
 mod session;
 mod sync;
 mod turn;

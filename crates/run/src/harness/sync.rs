@@ -1,5 +1,5 @@
 //! Following the base branch: when it has moved, the work is brought onto it before it goes on, and never counts as good there
-//! before gates have said so. Where the work goes to a forge, the branch is what it is there.
+//! before gates have said so. Where the work goes to a forge, the branch is what it is there; at a plain server it is looked at too.
 //!
 //! A leg follows at its start if its own gates will judge the result, or if there is no work yet. An action follows before it does
 //! anything, and has the work judged again. Work that does not fit goes to the stage that resolves conflicts, or to a person.
@@ -50,6 +50,10 @@ pub(super) fn before_leg(desk: &mut Desk<'_>, job: &mut Job<'_>, workspace: &Loc
             );
         }
     }
+    if let Some(server) = job.server.clone() {
+        ready(desk, job, workspace)?;
+        server.look(desk, job, workspace);
+    }
     match follow(desk, job, workspace, None)? {
         Some((onto, conflict)) if job.definition.workflow.conflict.is_some() => {
             Err(Trouble::Leg(ending(job, &onto, conflict)))
@@ -93,13 +97,17 @@ pub(super) fn follow(
     Ok(None)
 }
 
-/// Where the base branch is: in the user's repository, unless the forge that the work goes to has something that is missing there.
+/// Where the base branch is: in the user's repository, unless the forge that the work goes to has something that is missing there, or
+/// the server that the repository comes from is ahead of it.
 fn now(git: &Git, job: &Job<'_>, branch: &str) -> Result<Option<CommitId>, git::Error> {
-    if job.upstream.is_none() {
+    if job.upstream.is_none() && job.server.is_none() {
         return job.source.branch_known_at(git, branch, &job.base);
     }
     let local = job.source.branch(git, branch)?;
     let there = job.source.seen(git, branch)?;
+    if job.upstream.is_none() {
+        return super::server::ahead(git, job, local, there);
+    }
     match (&local, &there) {
         (Some(own), Some(seen)) if job.source.contains(git, own, seen)? => Ok(local),
         (_, Some(_)) => Ok(there),

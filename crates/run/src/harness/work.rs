@@ -15,6 +15,7 @@ use acquit_core::task::Task;
 use acquit_core::workflow::{Action, AgentWork, Mode, Stage, Work};
 
 use super::desk::Desk;
+use super::server::Server;
 use super::upstream::Upstream;
 use super::{Trouble, artifacts, enclosure, guard, perform, review, sync, turn};
 use crate::gate::{self, Judged};
@@ -41,6 +42,8 @@ pub(crate) struct Job<'a> {
     pub(super) base: CommitId,
     /// The forge that the work goes to, whose base branch counts beside that of the user's repository.
     pub(super) upstream: Option<Rc<Upstream>>,
+    /// The plain git server that the repository comes from, where there is no such forge.
+    pub(super) server: Option<Rc<Server>>,
 }
 
 impl Job<'_> {
@@ -95,8 +98,9 @@ pub(super) fn stage(
     let start = task.start_of(entry, &definition.workflow);
     let start = start.parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
     let base = task.base().parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
-    let mut job = Job { task, definition, entry, stage, source, start, base, upstream: None };
+    let mut job = Job { task, definition, entry, stage, source, start, base, upstream: None, server: None };
     job.upstream = Upstream::of(desk, &job);
+    job.server = Server::of(desk, &job);
 
     guard::remember(desk, &job);
     guard::clean_lost(desk, task);

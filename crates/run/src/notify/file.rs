@@ -1,7 +1,7 @@
 //! The file with reports: the newest first, each once, the whole of it replaced at once.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Error;
 
@@ -27,10 +27,7 @@ pub(super) fn add(path: &Path, key: &str, text: &str) -> Result<(), Error> {
     }
     let folder = path.parent().unwrap_or(path);
     std::fs::create_dir_all(folder).map_err(file)?;
-    // In the same folder, so that it can take the old one's place in one step.
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".acquit-new");
-    let new = folder.join(name);
+    let new = new(path);
     let write = || -> std::io::Result<()> {
         let mut out = std::fs::File::create(&new)?;
         out.write_all(whole.as_bytes())?;
@@ -38,6 +35,13 @@ pub(super) fn add(path: &Path, key: &str, text: &str) -> Result<(), Error> {
         std::fs::rename(&new, path)
     };
     write().map_err(file)
+}
+
+/// What a file is called while it is written: in the same folder, so that it can take the old one's place in one step.
+pub(super) fn new(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".acquit-new");
+    path.with_file_name(name)
 }
 
 #[cfg(test)]

@@ -126,6 +126,11 @@ pub fn deliver(world: &World, config: &Config, top: &Path, letter: &Letter) -> D
     Delivery::Again { error: words, after: asked.unwrap_or_default().max(wait(letter.attempts)).min(LONGEST) }
 }
 
+/// Everything that is written where a file with reports is: the file itself, and what a writer that was killed may leave.
+pub(crate) fn written(path: &Path) -> [PathBuf; 2] {
+    [path.to_owned(), file::new(path)]
+}
+
 /// How long to wait after so many tries.
 fn wait(attempts: u32) -> Duration {
     backoff(FIRST, attempts.saturating_sub(1), LONGEST)

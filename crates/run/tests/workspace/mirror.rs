@@ -85,3 +85,69 @@ fn an_address_is_no_option() {
         assert!(mirror(&remote.beside("mirrors"), bad).is_err(), "{bad:?}");
     }
 }
+
+/// The names of a mirror's branches.
+fn branches(place: &Path) -> Vec<String> {
+    let listed = repo::git(place, &["for-each-ref", "--format=%(refname:short)", "refs/heads/"]);
+    listed.lines().map(ToOwned::to_owned).collect()
+}
+
+#[test]
+fn what_the_remote_removed_is_removed_and_what_tasks_left_stays() {
+    let (remote, url) = remote();
+    let folder = remote.beside("mirrors");
+    for name in ["a", "b/c", "old", "acquit"] {
+        remote.git(&["branch", name]);
+    }
+    let place = mirror(&folder, &url).unwrap();
+    assert_eq!(branches(&place), ["a", "b/c", "main", "old"]);
+    let ours = ["acquit/x-T-1", "bot/y-T-2", "night-shift/z-T-3"];
+    for name in ours {
+        repo::git(&place, &["branch", name, "main"]);
+    }
+    // Names that stood in each other's way, as packed refs and as loose ones, and a task's branch that was published.
+    repo::git(&place, &["pack-refs", "--all"]);
+    remote.git(&["branch", "--delete", "a", "b/c", "old"]);
+    for name in ["a/b", "b", "bot/y-T-2"] {
+        remote.git(&["branch", name]);
+    }
+    mirror(&folder, &url).unwrap();
+    assert_eq!(branches(&place), ["a/b", ours[0], "b", ours[1], "main", ours[2]]);
+    // Its request was merged, and the forge removed the branch.
+    remote.git(&["branch", "--delete", "bot/y-T-2", "b", "acquit"]);
+    remote.git(&["branch", "b/d"]);
+    mirror(&folder, &url).unwrap();
+    assert_eq!(branches(&place), ["a/b", ours[0], "b/d", ours[1], "main", ours[2]]);
+}
+
+#[test]
+fn a_default_branch_that_was_renamed_is_followed() {
+    let (remote, url) = remote();
+    let folder = remote.beside("mirrors");
+    let place = mirror(&folder, &url).unwrap();
+    remote.git(&["branch", "--move", "main", "main/now"]);
+    mirror(&folder, &url).unwrap();
+    assert_eq!(branches(&place), ["main/now"]);
+    let base = Source::discover(&git(), &place).unwrap().base(&git(), None).unwrap();
+    assert_eq!(base.branch.as_deref(), Some("main/now"));
+}
+
+#[test]
+fn a_remote_that_lists_nothing_empties_no_mirror() {
+    let (remote, url) = remote();
+    let folder = remote.beside("mirrors");
+    remote.git(&["branch", "other"]);
+    let place = mirror(&folder, &url).unwrap();
+    let away = remote.beside("away");
+    fs::rename(remote.path(), &away).unwrap();
+    fs::create_dir(remote.path()).unwrap();
+    remote.git(&["init", "--quiet"]);
+    let said = mirror(&folder, &url).unwrap_err().to_string();
+    assert!(said.contains("no branches any more, and had 2"), "{said}");
+    assert_eq!(branches(&place), ["main", "other"]);
+    fs::remove_dir_all(remote.path()).unwrap();
+    fs::rename(&away, remote.path()).unwrap();
+    remote.git(&["branch", "--delete", "other"]);
+    mirror(&folder, &url).unwrap();
+    assert_eq!(branches(&place), ["main"]);
+}
