@@ -24,7 +24,7 @@ mod standing;
 pub mod token;
 mod way;
 
-use acquit_core::config::forge::Forge as Settings;
+use acquit_core::config::forge::{Forge as Settings, Kind};
 use acquit_core::definition::Definition;
 use acquit_core::delivery::Comment;
 use acquit_core::task::Task;
@@ -148,7 +148,7 @@ pub fn server(world: &World, settings: &Settings, source: &Source) -> Option<Add
     {
         return None;
     }
-    let home = world.environment.get("HOME").map(Path::new);
+    let home = world.environment.home();
     let url = |name: &str, direction| Ok(source.remote_url(&world.git, home, name, direction).ok().flatten());
     let (upstream, _) = remote::choose(settings, url).ok()?;
     Address::of_server(upstream.as_deref()?)

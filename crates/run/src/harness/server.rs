@@ -44,7 +44,7 @@ impl Server {
         }
         let settings = &job.definition.config.forge;
         let address = forge::server(desk.world, settings, &job.source)?;
-        let ca = settings.ca.as_deref().and_then(|ca| forge::file(desk.world, ca));
+        let ca = forge::ca(desk.world, settings);
         Some(Rc::new(Self { address, ca }))
     }
 
