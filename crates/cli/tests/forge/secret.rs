@@ -62,6 +62,26 @@ fn the_token_is_nowhere_also_when_the_forge_repeats_it() {
     }
 }
 
+#[test]
+fn a_secret_that_a_forge_would_act_on_is_in_no_request_either() {
+    // What is taken apart so that a forge does nothing because of it would not be recognised afterwards.
+    let secret = "pg://ada:p@ss#1word@db.example/x";
+    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+        let World { forge, sandbox } = World::new(dialect, WORKFLOW);
+        let path = sandbox.repo.path().join(".acquit/acquit.toml");
+        let more = "[secrets]\nTHE_DB = { env = \"THE_DB\" }\n";
+        let text = fs::read_to_string(path).unwrap().replace("[secrets]\n", more);
+        sandbox.repo.write(".acquit/acquit.toml", &text);
+        let world = World { forge, sandbox: sandbox.with("THE_DB", secret) };
+        let described = format!("The tables are at {secret}, I think.");
+        world.sandbox.acquit(&["run", "Do it", "--description", &described]).must(0);
+        let pulls = world.forge.pulls();
+        let body = pulls[0].body.replace('\u{200b}', "");
+        assert!(body.contains("The tables are at [secret THE_DB], I think."), "{body}");
+        assert!(!body.contains("ss#1word"), "{body}");
+    }
+}
+
 /// What a look into `/proc` finds at the moment of a push, from git and from every process that came of it: those with the token in
 /// their arguments or their environment. Processes of others are not looked at.
 fn seen_in_proc(from: u32) -> (usize, Vec<String>) {
