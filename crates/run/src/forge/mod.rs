@@ -206,3 +206,6 @@ pub fn file(world: &World, written: &str) -> Option<PathBuf> {
         None => Some(PathBuf::from(written)),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -218,7 +218,7 @@ fn found(
     if known.is_empty() {
         return Ok(None);
     }
-    let past = open(desk, job, to)?.merged(branch);
+    let past = open(desk, job, to)?.merged(branch, &queue.branch);
     let past = past.map_err(|error| trouble(desk, job, to.place, Some(to.token), error))?;
     // What the task has recorded was merged before the work that is to be merged now.
     let recorded = |commit: &str| {
