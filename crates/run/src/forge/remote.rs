@@ -332,6 +332,13 @@ mod tests {
     }
 
     #[test]
+    fn no_host_is_taken_for_an_option() {
+        for url in ["ssh://-x.github.com/a/b", "git@-x.github.com:a/b", "https://-x.github.com/a/b"] {
+            assert_eq!(Address::parse(url), None, "{url}");
+        }
+    }
+
+    #[test]
     fn a_password_is_no_part_of_an_address() {
         for url in [
             "ssh://ada:hunter2@github.com/a/b",

@@ -55,6 +55,20 @@ fn where_a_stream_is_cut_changes_nothing() {
 }
 
 #[test]
+fn the_longest_form_is_kept_back_to_its_last_byte() {
+    let value = "hunter2-hunter2";
+    let (redactor, forms) = (redactor(&[("KEY", value)]), super::forms::all(value.as_bytes()));
+    let longest = forms.iter().max_by_key(|form| form.len()).expect("forms");
+    let (mut stream, mut out) = (Stream::new(redactor), Vec::new());
+    let (last, begin) = longest.split_last().expect("a form");
+    stream.push(begin, &mut out);
+    assert_eq!(out, b"");
+    stream.push(&[*last], &mut out);
+    stream.finish(&mut out);
+    assert_eq!(out, b"[secret KEY]");
+}
+
+#[test]
 fn only_what_may_begin_a_secret_is_kept_back() {
     let redactor = redactor(&[("KEY", "hunter2-hunter2")]);
     let (mut stream, mut out) = (Stream::new(redactor), Vec::new());
