@@ -14,6 +14,7 @@ use acquit_core::workflow::{Work, Workflow};
 use acquit_run::git::{Git, Offer, Source};
 use acquit_run::harness::Began;
 use acquit_run::process::Spawner;
+use acquit_run::process::contain::Launcher;
 use acquit_run::workspace::branch_name;
 use acquit_run::world::World;
 use acquit_store::{Clock, Location};
@@ -39,9 +40,9 @@ pub struct Desk {
 
 impl Desk {
     /// Sets it up.
-    pub fn new(surroundings: Surroundings, printer: Printer) -> Self {
+    pub fn new(surroundings: Surroundings, printer: Printer, launcher: Option<Launcher>) -> Self {
         let path = surroundings.environment.get("PATH").map(std::ffi::OsStr::to_owned).unwrap_or_default();
-        let spawner = Spawner::new(&surroundings.exe);
+        let spawner = Spawner::new(&surroundings.exe).with_launcher(launcher);
         let world = World {
             home: surroundings.home.clone(),
             git: Git::new(spawner.clone(), path),

@@ -21,6 +21,7 @@ use acquit_core::event::Level;
 use acquit_core::ids::LegId;
 use acquit_core::sandbox::Mode;
 use acquit_core::time::Timestamp;
+use acquit_run::process::contain::Launcher;
 use clap::{CommandFactory, Parser};
 
 use args::{Args, Verb};
@@ -33,7 +34,7 @@ use report::Printer;
 fn main() -> ExitCode {
     // These start with every agent or gate, so they go before everything that costs time.
     let mut words = std::env::args_os().skip(1);
-    match words.next() {
+    let launcher = match words.next() {
         Some(verb) if verb == acquit_run::process::contain::VERB => acquit_run::process::contain::main(words),
         Some(verb) if verb == acquit_run::agent::SCRIPTED_VERB => {
             let script = words.next().unwrap_or_default();
@@ -49,8 +50,10 @@ fn main() -> ExitCode {
         }
         Some(verb) if verb == acquit_run::mcp::VERB => return verbs::mcp::mcp(words),
         Some(verb) if verb == acquit_run::syntax::VERB => return verbs::outline::outline(),
-        _ => {}
-    }
+        // These start programs. Without a launcher they do so too, only slower.
+        Some(verb) if verb == "leg" || verb == "sandbox" => Launcher::fork().ok(),
+        _ => None,
+    };
     let args = Args::parse();
     let (surroundings, no_color) = match Surroundings::read() {
         Ok(surroundings) => {
@@ -60,7 +63,8 @@ fn main() -> ExitCode {
         Err(error) => (Err(error), true),
     };
     let printer = Printer::new(args.json, args.color, no_color);
-    let done = surroundings.and_then(|surroundings| run(Desk::new(surroundings, printer), args.verb));
+    let done =
+        surroundings.and_then(|surroundings| run(Desk::new(surroundings, printer, launcher), args.verb));
     match done.and_then(|exit| printer.finish().map(|()| exit)) {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(error) => {

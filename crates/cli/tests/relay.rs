@@ -8,6 +8,8 @@ mod common;
 mod demo;
 #[path = "relay/guardrails.rs"]
 mod guardrails;
+#[path = "relay/launcher.rs"]
+mod launcher;
 #[path = "relay/limits.rs"]
 mod limits;
 #[path = "relay/looking.rs"]

@@ -43,17 +43,9 @@ pub(super) fn cost<T>(work: impl FnOnce() -> Result<T, Stop>) -> Result<(T, Cost
 pub(super) type Round<'a> = &'a mut dyn FnMut() -> Result<Cost, Stop>;
 
 /// The median cost of [`ROUNDS`] rounds of each thing, taken in turns so that a slow minute slows all of them.
-pub(super) fn in_turns<const THINGS: usize>(things: [Round<'_>; THINGS]) -> Result<[Cost; THINGS], Stop> {
-    in_turns_of(ROUNDS, things)
-}
-
-/// The same with another number of rounds, for things that are short.
-pub(super) fn in_turns_of<const THINGS: usize>(
-    rounds: usize,
-    mut things: [Round<'_>; THINGS],
-) -> Result<[Cost; THINGS], Stop> {
+pub(super) fn in_turns<const THINGS: usize>(mut things: [Round<'_>; THINGS]) -> Result<[Cost; THINGS], Stop> {
     let mut costs = [const { Vec::new() }; THINGS];
-    for _ in 0..rounds {
+    for _ in 0..ROUNDS {
         for (thing, costs) in things.iter_mut().zip(&mut costs) {
             costs.push(thing()?);
         }

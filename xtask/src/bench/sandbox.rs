@@ -1,19 +1,18 @@
 //! The sandbox beside no sandbox: what the start of a program costs more, and what the work of a compiler does.
 //!
 //! Both are measured as a leg meets them: the policy is the one that `acquit sandbox` makes in a folder, and the program is
-//! started in it by the same helper. The policy is strict, so that a machine without one of the walls gives no figure rather
+//! started in it as by a harness, by a program that has the harness's own way to do so (`crates/run/benches/start.rs`). The policy is strict, so that a machine without one of the walls gives no figure rather
 //! than too good a one.
 #![allow(clippy::disallowed_methods, reason = "the toolchain is found as the shell finds it")]
 
 use std::ffi::OsString;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::measure::{Cost, Quantity, Row, cost, in_turns, in_turns_of};
+use super::measure::{Quantity, Row, cost, in_turns};
 use crate::{Stop, shell};
 
 /// How much longer a contained program may take than a plain one.
@@ -107,47 +106,57 @@ fn starts(surroundings: &Surroundings<'_>, folder: &Path) -> Result<Vec<Row>, St
         surroundings.policy(arguments, folder, &file)?;
         files.push(file);
     }
-    let [off, model, open] = &files[..] else { return Err(Stop("a policy is missing".to_owned())) };
-    let plain = |until| started(&mut surroundings.program(&nothing, folder), until);
-    let contained = |policy: &Path, until| {
-        let mut command = surroundings.program(surroundings.acquit, folder);
-        command.arg("contained").arg("--parent").arg(std::process::id().to_string());
-        command.arg("--policy").arg(policy).arg("--cwd").arg(folder).arg("--").arg(&nothing);
-        started(&mut command, until)
-    };
-    let [plain_exec, plain_end, inside @ ..] = in_turns_of(
-        STARTS,
-        [
-            &mut || plain(Until::Exec),
-            &mut || plain(Until::End),
-            &mut || contained(off, Until::Exec),
-            &mut || contained(model, Until::Exec),
-            &mut || contained(open, Until::Exec),
-            &mut || contained(off, Until::End),
-            &mut || contained(model, Until::End),
-            &mut || contained(open, Until::End),
-        ],
-    )?;
-    let (exec, end) = inside.split_at(NETWORKS.len());
-    let over = |until: Until, plain: Cost, inside: &[Cost]| {
-        let row = |(cost, (network, _)): (&Cost, (&str, &[&str]))| Row {
-            thing: format!("start{}, network {network}, over {}", until.words(), Quantity::Time(plain.wall)),
-            ours: Quantity::Time(cost.wall.saturating_sub(plain.wall)),
-            limit: Quantity::Time(START),
-            target: until.target(),
+    let taken = taken(folder, &nothing, &files)?;
+    let over = |until: Until| {
+        let median = |kind: usize| {
+            let mut times: Vec<u64> = taken
+                .iter()
+                .filter(|start| start[0] == kind as u64)
+                .map(|start| start[until as usize])
+                .collect();
+            times.sort_unstable();
+            let middle = times.get(times.len() / 2).copied();
+            middle.map(Duration::from_nanos).ok_or_else(|| Stop("a start was not measured".to_owned()))
         };
-        inside.iter().zip(NETWORKS).map(row).collect::<Vec<_>>()
+        let plain = median(0)?;
+        let row = |(number, (network, _)): (usize, (&str, &[&str]))| {
+            Ok(Row {
+                thing: format!("start{}, network {network}, over {}", until.words(), Quantity::Time(plain)),
+                ours: Quantity::Time(median(number + 1)?.saturating_sub(plain)),
+                limit: Quantity::Time(START),
+                target: until.target(),
+            })
+        };
+        NETWORKS.into_iter().enumerate().map(row).collect::<Result<Vec<_>, Stop>>()
     };
-    Ok([over(Until::End, plain_end, end), over(Until::Exec, plain_exec, exec)].concat())
+    Ok([over(Until::End)?, over(Until::Exec)?].concat())
+}
+
+/// Every start of a plain program (0) and one under each policy (from 1 on): its kind, and the nanoseconds until it was executed
+/// and until it had ended.
+fn taken(folder: &Path, nothing: &Path, policies: &[PathBuf]) -> Result<Vec<[u64; 3]>, Stop> {
+    let mut command =
+        shell::cargo(&["bench", "--quiet", "--package", "acquit-run", "--bench", "start", "--"]);
+    command.arg(STARTS.to_string()).arg(folder).arg(nothing).args(policies).stderr(Stdio::inherit());
+    let output = command.output().map_err(Stop::doing("start cargo"))?;
+    if !output.status.success() {
+        return Err(Stop("the sandbox is not whole here, see `acquit doctor`".to_owned()));
+    }
+    let number = |word: &str| word.parse::<u64>().map_err(Stop::doing("understand a figure"));
+    let line = |line: &str| {
+        let figures = line.split(' ').map(number).collect::<Result<Vec<_>, _>>()?;
+        figures.try_into().map_err(|_| Stop(format!("a start without its figures: {line}")))
+    };
+    String::from_utf8_lossy(&output.stdout).lines().map(line).collect()
 }
 
 /// How far a start is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Until {
     /// Until the program is there.
-    Exec,
+    Exec = 1,
     /// Until it, and everything that was made for it, is gone again.
-    End,
+    End = 2,
 }
 
 impl Until {
@@ -164,43 +173,6 @@ impl Until {
             Self::Exec => None,
             Self::End => Some(1.0),
         }
-    }
-}
-
-/// Starts a program as the harness does. Its standard input is the pipe on which the helper answers, and which ends when
-/// the helper's program is executed; that a plain one is executed is known when it is spawned.
-fn started(command: &mut Command, until: Until) -> Result<Cost, Stop> {
-    let (mut answer, pipe) = std::io::pipe().map_err(Stop::doing("make a pipe"))?;
-    let is_contained = command.get_args().len() > 0;
-    let stdin = if is_contained {
-        Stdio::from(pipe)
-    } else {
-        drop(pipe);
-        Stdio::null()
-    };
-    let start = || {
-        let child = command.stdin(stdin).spawn().map_err(Stop::doing("start a program"))?;
-        // Lets go of our own end for writing, without which the pipe has no end.
-        command.stdin(Stdio::null());
-        let mut said = Vec::new();
-        answer.read_to_end(&mut said).map_err(Stop::doing("read the helper's answer"))?;
-        Ok((child, said))
-    };
-    let wait = |(mut child, said): (Child, Vec<u8>)| {
-        let status = child.wait().map_err(Stop::doing("wait for a program"))?;
-        if status.success() {
-            return Ok(());
-        }
-        let said = String::from_utf8_lossy(&said).into_owned();
-        Err(Stop(format!("the sandbox is not whole here, see `acquit doctor` ({status}, {said:?})")))
-    };
-    match until {
-        Until::Exec => {
-            let (child, cost) = cost(start)?;
-            wait(child)?;
-            Ok(cost)
-        }
-        Until::End => Ok(cost(|| wait(start()?))?.1),
     }
 }
 

@@ -34,7 +34,7 @@ pub fn demo(mut desk: Desk, keep: bool) -> Result<Exit, Error> {
     desk.surroundings.home = folder.join("home");
     desk.surroundings.store = folder.join("home/acquit.db").to_string_lossy().into_owned();
     desk.surroundings.here.clone_from(&repository);
-    let desk = Desk::new(desk.surroundings, desk.printer);
+    let desk = Desk::new(desk.surroundings, desk.printer, None);
     let shown = show(&desk, &repository);
     if keep {
         desk.printer.say(&format!("\nkept: {}", folder.display()));

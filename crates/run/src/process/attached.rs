@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
@@ -11,7 +10,7 @@ use super::error::Error;
 use super::exit::Exit;
 use super::spawn::{Spawner, Wanted};
 use super::walls::Missing;
-use super::{contain, watch};
+use super::{contain, spawn, watch};
 
 /// A program that uses this process's own input and output.
 pub struct Attached<'a> {
@@ -44,7 +43,8 @@ impl Spawner {
             stdin: &stdin,
             policy: attached.policy,
         };
-        let (tree, held, _) = self.start(&wanted, Stdio::inherit(), Stdio::inherit())?;
+        let [stdout, stderr] = spawn::own_streams()?;
+        let (tree, held) = self.start(&wanted, stdout, stderr)?;
         begun(held.missing);
         while watch::poll(&mut [PollFd::from_borrowed_fd(tree.pidfd(), PollFlags::IN)], Duration::MAX)? == 0 {
         }

@@ -15,11 +15,13 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{Access, MemfdFlags, access, memfd_create};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::Pid;
 
 use super::error::Error;
 use super::exit::Exit;
 use super::ladder::Ladder;
-use super::spawn::{Spawner, Streams, Wanted};
+use super::spawn::{Spawner, Wanted};
 use super::tree::Tree;
 use super::watch::poll;
 use super::{lookup, output};
@@ -92,8 +94,10 @@ impl Spawner {
             stdin: &stdin,
             policy: None,
         };
-        let (tree, _, streams) = self.start(&wanted, Stdio::piped(), Stdio::piped())?;
-        Ok((tree, streams))
+        let (stdout, their_stdout) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (stderr, their_stderr) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (tree, _) = self.start(&wanted, their_stdout, their_stderr)?;
+        Ok((tree, Streams { stdout: Some(stdout), stderr: Some(stderr) }))
     }
 }
 
@@ -114,7 +118,7 @@ fn start_trusted(call: &Call) -> Result<(Tree, Streams), Error> {
         stdout: child.stdout.take().map(OwnedFd::from),
         stderr: child.stderr.take().map(OwnedFd::from),
     };
-    Ok((Tree::adopt(child, Guard::Trusted)?, streams))
+    Ok((Tree::adopt(Pid::from_child(&child), Guard::Trusted)?, streams))
 }
 
 fn find(call: &Call) -> Result<PathBuf, Error> {
@@ -154,6 +158,12 @@ fn memory_file(call: &Call, input: &[u8]) -> Result<File, Error> {
         Ok(file)
     };
     make().map_err(|source| Error::Stdin { program: call.program.clone().into(), source })
+}
+
+/// This side of a child's pipes.
+struct Streams {
+    stdout: Option<OwnedFd>,
+    stderr: Option<OwnedFd>,
 }
 
 /// One of the two pipes, until it is closed.

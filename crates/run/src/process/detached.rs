@@ -84,6 +84,9 @@ impl Spawner {
 
     /// Makes this process this program again, with other arguments. Returns only if that failed.
     pub fn become_again(&self, args: &[OsString]) -> Error {
+        if let Some(launcher) = &self.launcher {
+            launcher.end();
+        }
         become_program(&self.helper, args)
     }
 }

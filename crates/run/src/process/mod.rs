@@ -16,11 +16,12 @@
 //!
 //! # How
 //!
-//! The harness starts its own executable again as `acquit contained …` ([`contain`]), by `posix_spawn`, because
-//! forking a large process costs a hundred times as much. That helper makes the namespace, starts the program, and
-//! ends as the program did. The harness sleeps in one `poll` on the helper's pidfd and reads the file in between.
+//! Each program has a helper ([`contain`]), which makes the namespace, starts the program, and ends as the program did. The
+//! harness sleeps in one `poll` on the helper's pidfd and reads the file in between. A helper is a copy that the launcher makes of
+//! itself, where there is one; else the executable is started again as `acquit contained …`, by `posix_spawn`, because forking a
+//! large process costs a hundred times as much.
 //!
-//! The helper dies with the *thread* that started it, not only with the process: start and watch on the same thread.
+//! The helper dies with the *thread* that started it, or the launcher, not only with the process: start and watch on the same thread.
 
 mod attached;
 mod capture;

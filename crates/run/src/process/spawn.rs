@@ -2,16 +2,19 @@
 #![allow(clippy::disallowed_methods, reason = "this is the module that spawns")]
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::Pid;
 
 use super::capture::Guard;
-use super::contain::{self, Plan};
+use super::contain::{self, Launcher, Plan};
 use super::error::Error;
 use super::exit::Containment;
 use super::output::Output;
@@ -40,6 +43,8 @@ pub struct Spawner {
     pub helper: PathBuf,
     /// How it is to hold programs together.
     pub isolation: Isolation,
+    /// What makes helpers of itself; without, the executable is executed.
+    pub launcher: Option<Arc<Launcher>>,
 }
 
 /// A program as the helper needs to know it.
@@ -55,7 +60,14 @@ pub(super) struct Wanted<'a> {
 impl Spawner {
     /// Programs are held together as well as the machine allows.
     pub fn new(helper: impl Into<PathBuf>) -> Self {
-        Self { helper: helper.into(), isolation: Isolation::Best }
+        Self { helper: helper.into(), isolation: Isolation::Best, launcher: None }
+    }
+
+    /// Helpers are made by a launcher from now on.
+    #[must_use]
+    pub fn with_launcher(mut self, launcher: Option<Launcher>) -> Self {
+        self.launcher = launcher.map(Arc::new);
+        self
     }
 
     /// Starts a program. When this returns it runs, or it has already ended.
@@ -78,42 +90,32 @@ impl Spawner {
             stdin,
             policy,
         };
-        let (tree, held, _) = self.start(&wanted, files.stdout.into(), files.stderr.into())?;
+        let (tree, held) = self.start(&wanted, files.stdout.into(), files.stderr.into())?;
         Ok(Child::new(tree, output, held, spec, started))
     }
 
-    /// Starts the helper and listens until the program runs. The streams are what the standard library made of those
-    /// that were asked to be pipes.
+    /// Starts the helper and listens until the program runs.
     pub(super) fn start(
         &self,
         wanted: &Wanted<'_>,
-        stdout: Stdio,
-        stderr: Stdio,
-    ) -> Result<(Tree, Held, Streams), Error> {
+        stdout: OwnedFd,
+        stderr: OwnedFd,
+    ) -> Result<(Tree, Held), Error> {
         let (answers, pipe) = pipe_with(PipeFlags::CLOEXEC)?;
-        let mut command = Command::new(&self.helper);
-        let own = std::process::id();
-        Plan::write(&mut command, own, self.isolation, wanted);
-        command.args(wanted.args);
-        command.env_clear().envs(wanted.env.iter().map(|(name, value)| (name, value)));
-        // In a group of its own, so that an interrupt typed at a terminal reaches the harness alone, which decides.
-        command.process_group(0);
-        // The pipe travels as standard input, because that is the one way to pass a descriptor to this child without
-        // passing it to any other that a second thread starts at the same moment.
-        command.stdin(pipe).stdout(stdout).stderr(stderr);
-        let mut child =
-            command.spawn().map_err(|source| Error::Helper { helper: self.helper.clone(), source })?;
-        // Closes this side's copy of the pipe, whose end would never be seen otherwise.
-        drop(command);
-        let streams = Streams {
-            stdout: child.stdout.take().map(OwnedFd::from),
-            stderr: child.stderr.take().map(OwnedFd::from),
+        let words = Plan::words(std::process::id(), self.isolation, wanted);
+        let started = match &self.launcher {
+            Some(launcher) => launcher
+                .launch(&words, wanted.env, [&pipe, &stdout, &stderr])
+                .inspect(|_| drop(pipe))
+                .map_err(io::Error::from),
+            None => self.execute(&words, wanted.env, [pipe, stdout, stderr]),
         };
-        let tree = Tree::adopt(child, Guard::Contained)?;
+        let helper = started.map_err(|source| Error::Helper { helper: self.helper.clone(), source })?;
+        let tree = Tree::adopt(helper, Guard::Contained)?;
 
         let program = || PathBuf::from(wanted.program);
         match status::read(&answers, Instant::now() + START_LIMIT)? {
-            Answer::Started(containment, missing) => Ok((tree, Held { containment, missing }, streams)),
+            Answer::Started(containment, missing) => Ok((tree, Held { containment, missing })),
             Answer::Failed(failure, about) => {
                 Err(Error::from_helper(failure, about, program(), wanted.cwd.to_owned()))
             }
@@ -121,6 +123,29 @@ impl Spawner {
             Answer::Late => Err(Error::StartLimit { program: program(), limit: START_LIMIT }),
         }
     }
+
+    /// Starts the executable as the helper.
+    fn execute(
+        &self,
+        words: &[OsString],
+        environment: &[(OsString, OsString)],
+        [pipe, stdout, stderr]: [OwnedFd; 3],
+    ) -> io::Result<Pid> {
+        let mut command = Command::new(&self.helper);
+        command.arg(contain::VERB).args(words);
+        command.env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
+        // In a group of its own, so that an interrupt typed at a terminal reaches the harness alone, which decides.
+        command.process_group(0);
+        // The pipe travels as standard input, because that is the one way to pass a descriptor to this child without
+        // passing it to any other that a second thread starts at the same moment. This side's copy goes with the command.
+        command.stdin(pipe).stdout(stdout).stderr(stderr);
+        command.spawn().map(|child| Pid::from_child(&child))
+    }
+}
+
+/// This process's own output and errors, for a program that is to have them.
+pub(super) fn own_streams() -> io::Result<[OwnedFd; 2]> {
+    Ok([io::stdout().as_fd().try_clone_to_owned()?, io::stderr().as_fd().try_clone_to_owned()?])
 }
 
 /// How a program is held.
@@ -128,10 +153,4 @@ impl Spawner {
 pub(super) struct Held {
     pub(super) containment: Containment,
     pub(super) missing: Missing,
-}
-
-/// This side of a child's pipes, where it has some.
-pub(super) struct Streams {
-    pub(super) stdout: Option<OwnedFd>,
-    pub(super) stderr: Option<OwnedFd>,
 }

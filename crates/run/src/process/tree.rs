@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open, pidfd_send_signal,
+};
 
 use super::capture::Guard;
 use super::contain::sys::{self, Reaped};
@@ -33,14 +35,14 @@ enum State {
 }
 
 impl Tree {
-    pub(super) fn adopt(mut child: std::process::Child, guard: Guard) -> Result<Self, Error> {
-        let pid = Pid::from_child(&child);
+    /// Takes charge of a child of this process.
+    pub(super) fn adopt(pid: Pid, guard: Guard) -> Result<Self, Error> {
         match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(pidfd) => Ok(Self { pid, pidfd, guard, state: State::Owned }),
             Err(errno) => {
                 // Nothing that cannot be watched may run. It has only just begun.
-                let _ = child.kill();
-                let _ = child.wait();
+                let _ = kill_process(pid, Signal::KILL);
+                let _ = sys::reap(pid);
                 Err(errno.into())
             }
         }

@@ -6,6 +6,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -219,10 +220,10 @@ pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
         Ok(path)
     };
     for place in SYSTEM {
-        view.show(Path::new(place), What::Read);
+        view.show_if_there(Path::new(place), What::Read);
     }
     for place in SYSTEM_HIDDEN {
-        view.show(Path::new(place), What::Hidden);
+        view.show_if_there(Path::new(place), What::Hidden);
     }
     view.show(Path::new("/tmp"), What::Bound { source: folder("tmp")? });
     view.entries.push(Entry { at: "/var/tmp".into(), what: What::Link { to: "/tmp".into() } });
@@ -232,7 +233,7 @@ pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
     if home.parent().is_some() {
         view.show(home, What::Bound { source: folder("home")? });
         for name in TOOLS {
-            view.show(&home.join(name), What::Read);
+            view.show_if_there(&home.join(name), What::Read);
         }
         for name in CACHES.iter().filter(|name| home.join(name).is_dir()) {
             let place = fs::canonicalize(home.join(name))?;
@@ -258,7 +259,7 @@ pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
     for secret in SECRETS.iter().map(|name| home.join(name)) {
         let asked_for = shown.iter().chain(&logins).any(|place| place.starts_with(&secret));
         if !asked_for {
-            view.show(&secret, What::Hidden);
+            view.show_if_there(&secret, What::Hidden);
         }
     }
     view.show(own, What::Hidden);
@@ -318,6 +319,13 @@ struct View {
 }
 
 impl View {
+    /// Shows one of the many places that some machine has, if this one does.
+    fn show_if_there(&mut self, place: &Path, what: What) {
+        if place.symlink_metadata().is_ok() {
+            self.show(place, what);
+        }
+    }
+
     /// Shows a place where it really is, and the links on the way to it.
     fn show(&mut self, place: &Path, what: What) {
         let mut links = 0;
@@ -339,7 +347,7 @@ impl View {
             }
         }
         // What is seen already because of what lies around it needs no mount of its own, and what is not seen none that hides it.
-        let covers = |entry: &&Entry| !matches!(entry.what, What::Link { .. }) && real.starts_with(&entry.at);
+        let covers = |entry: &&Entry| !matches!(entry.what, What::Link { .. }) && is_in(&real, &entry.at);
         let around = self.entries.iter().rfind(covers).map(|entry| &entry.what);
         let is_needed = match what {
             // In a folder that can be written it still has to be kept from that.
@@ -356,6 +364,12 @@ impl View {
             self.entries.push(Entry { at: real, what });
         }
     }
+}
+
+/// Whether a place is another one or lies in it. Both are plain, so their bytes say it: this is asked thousands of times.
+fn is_in(place: &Path, folder: &Path) -> bool {
+    let rest = place.as_os_str().as_bytes().strip_prefix(folder.as_os_str().as_bytes());
+    rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
 }
 
 /// The names of a path, last first, without `..`.

@@ -10,7 +10,8 @@
 //! kills the namespace and waits until it is empty. Where namespaces are refused it becomes the subreaper of the
 //! program's tree instead and kills what it finds, which a determined process can escape; the harness is told.
 //!
-//! It must start fast: it runs once per program, before anything of the command line is looked at. What else a sandbox
+//! It must start fast: it runs once per program, before anything of the command line is looked at, and a harness does not even
+//! execute it ([`launcher`]). What else a sandbox
 //! is made of (a read-only root, Landlock, seccomp, the network) belongs into the preparation in `init.rs`, which runs
 //! inside the namespaces and before the program exists.
 
@@ -19,6 +20,7 @@ mod idmap;
 mod init;
 mod kernel;
 mod landlock;
+mod launcher;
 mod layer;
 mod lock;
 mod namespace;
@@ -42,6 +44,7 @@ use super::exit::{Excess, Refusal};
 use super::spawn::Isolation;
 use super::status::{self, Failure, Step};
 use crate::sandbox::Policy;
+pub use launcher::Launcher;
 pub(super) use plan::Plan;
 
 /// Orders and news that the helper waits for; held back until it looks.
@@ -86,8 +89,12 @@ pub(super) fn excess(policy: &Path) -> Option<Excess> {
 
 /// Runs the program that the arguments after `contained` describe, and ends as it does.
 pub fn main(args: impl Iterator<Item = OsString>) -> ! {
-    let mut pipe = sys::take_stdin();
-    let failure = match Plan::parse(args) {
+    go(Plan::parse(args), sys::take_stdin())
+}
+
+/// Runs a plan, and says on the pipe why not.
+fn go(plan: Result<Plan, Failure>, mut pipe: Option<OwnedFd>) -> ! {
+    let failure = match plan {
         Ok(plan) => run(&plan, &mut pipe),
         Err(failure) => failure,
     };

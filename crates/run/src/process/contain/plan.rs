@@ -1,9 +1,8 @@
-//! The helper's arguments: written by the harness, read by the helper, in one place so that they agree.
+//! The helper's words: written by the harness, read by the helper, in one place so that they agree.
 
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
-use std::process::Command;
 
 use rustix::io::Errno;
 
@@ -35,27 +34,23 @@ pub(in crate::process) struct Plan {
 }
 
 impl Plan {
-    /// Puts the plan's options, up to the program, on a command line. The program's own arguments follow them.
-    pub(in crate::process) fn write(
-        command: &mut Command,
-        parent: u32,
-        isolation: Isolation,
-        wanted: &Wanted<'_>,
-    ) {
-        command.arg(super::VERB).arg(PARENT).arg(parent.to_string());
+    /// The plan as words, which [`Plan::parse`] understands.
+    pub(in crate::process) fn words(parent: u32, isolation: Isolation, wanted: &Wanted<'_>) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec![PARENT.into(), parent.to_string().into()];
         match isolation {
             Isolation::Best => {}
-            Isolation::Subreaper => {
-                command.arg(SUBREAPER);
-            }
+            Isolation::Subreaper => words.push(SUBREAPER.into()),
         }
         if let Some(policy) = wanted.policy {
-            command.arg(POLICY).arg(policy);
+            words.extend([POLICY.into(), policy.into()]);
         }
-        command.arg(CWD).arg(wanted.cwd).arg(STDIN).arg(wanted.stdin).arg(END).arg(wanted.program);
+        words.extend([CWD.into(), wanted.cwd.into(), STDIN.into(), wanted.stdin.into()]);
+        words.extend([END.into(), wanted.program.to_owned()]);
+        words.extend_from_slice(wanted.args);
+        words
     }
 
-    /// Reads the arguments after the helper's own name.
+    /// Reads the words after the helper's own name.
     pub(super) fn parse(mut args: impl Iterator<Item = OsString>) -> Result<Self, Failure> {
         let wrong = || Failure::new(Step::Arguments, Errno::INVAL);
         let mut parent = None;

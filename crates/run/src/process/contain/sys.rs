@@ -46,12 +46,20 @@ fn last_error() -> Errno {
 
 /// Forks, as `fork` does.
 pub(super) fn clone(namespaces: Namespaces) -> Result<Forked, Errno> {
-    let own = match namespaces {
+    fork(match namespaces {
         Namespaces::Own => OWN,
         Namespaces::OwnWithNetwork => OWN | libc::CLONE_NEWNET,
         Namespaces::Inherited => 0,
-    };
-    let flags = libc::c_long::from(own | libc::SIGCHLD);
+    })
+}
+
+/// Forks a process whose parent is the parent of this one.
+pub(super) fn clone_as_sibling() -> Result<Forked, Errno> {
+    fork(libc::CLONE_PARENT)
+}
+
+fn fork(kind: c_int) -> Result<Forked, Errno> {
+    let flags = libc::c_long::from(kind | libc::SIGCHLD);
     let none: libc::c_long = 0;
     // SAFETY: without CLONE_VM and without a stack of its own the child is a copy of this single-threaded process.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, none, none, none, none) };
@@ -169,6 +177,33 @@ pub(super) fn environment_path() -> Option<OsString> {
             Some(OsString::from_vec(CStr::from_ptr(value).to_bytes().to_vec()))
         }
     }
+}
+
+unsafe extern "C" {
+    /// The variables of this process, which a program that it becomes gets.
+    static mut environ: *mut *mut c_char;
+}
+
+/// Overwrites the variables that this process was started with, where everybody who may look at it would see them.
+pub(super) fn forget_environment() {
+    // SAFETY: one thread, and a list of strings that are this process's own and end with null, as the list does. They lie where
+    // the kernel put them and may be written to. Whoever looks afterwards finds no variable.
+    unsafe {
+        let mut next = environ;
+        while !next.is_null() && !(*next).is_null() {
+            ptr::write_bytes(*next, 0, CStr::from_ptr(*next).count_bytes());
+            next = next.add(1);
+        }
+        environ = ptr::null_mut();
+    }
+}
+
+/// Gives this process other variables, for the program that it will become.
+pub(super) fn set_environment(variables: Vec<CString>) {
+    let mut list: Vec<*mut c_char> = variables.into_iter().map(CString::into_raw).collect();
+    list.push(ptr::null_mut());
+    // SAFETY: one thread; the list ends with null, and neither it nor its strings are ever given back.
+    unsafe { environ = list.leak().as_mut_ptr() };
 }
 
 /// Becomes another program with the same environment; comes back with the reason if not.
