@@ -223,6 +223,18 @@ fn pieces() -> impl Strategy<Value = String> {
 }
 
 #[test]
+fn no_text_of_others_makes_another_column() {
+    let (_, text) = written("a | **passed** | b \\| c");
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
+    assert!(rows.len() > 1, "{text}");
+    for row in rows {
+        let mut bare = row.replace("\\\\", "");
+        bare = bare.replace("\\|", "");
+        assert_eq!(bare.matches('|').count(), 5, "{row}");
+    }
+}
+
+#[test]
 fn no_line_of_a_commits_message_begins_with_a_command_where_it_was_broken() {
     let (task, _) = task("x");
     let changes: Vec<String> = (40..80).map(|width| format!("{} /merge now", "x".repeat(width))).collect();

@@ -134,6 +134,23 @@ fn without_token(dialect: Dialect) -> World {
 }
 
 #[test]
+fn a_token_that_is_no_declared_secret_is_nowhere_either_when_git_repeats_it() {
+    let World { forge, sandbox } = without_token(Dialect::GitLab);
+    let text = read(&sandbox.repo.path().join(".acquit/acquit.toml"));
+    let without = text.replace("THE_TOKEN = { env = \"THE_TOKEN\" }\n", "");
+    assert_ne!(text, without);
+    sandbox.repo.write(".acquit/acquit.toml", &without);
+    let world = World { forge, sandbox: sandbox.with("GITLAB_TOKEN", TOKEN) };
+    world.forge.protect("acme/widget", "acquit/");
+    let hook = world.forge.repository("acme/widget").join("hooks/update");
+    fs::write(&hook, read(&hook).replace("GH006", TOKEN)).unwrap();
+    world.sandbox.run_to(3).said("Protected branch");
+    let mut found = Vec::new();
+    leaks(&world.sandbox.place("acquit"), &mut found);
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
 fn a_token_is_found_in_the_environment() {
     for (dialect, variable) in [(Dialect::GitHub, "GH_ENTERPRISE_TOKEN"), (Dialect::GitLab, "GITLAB_TOKEN")] {
         let World { forge, sandbox } = without_token(dialect);
