@@ -165,6 +165,13 @@ fn merged_as_something_that_is_no_commit_is_no_answer() {
         let answer = asked(Kind::GitLab, None, vec![(path, request)], |forge| merge(forge, &order));
         assert!(matches!(answer, Err(Error::Nonsense { .. })), "{sha}: {answer:?}");
     }
+    // An answer that says nothing is not the end: the request itself is asked.
+    let merged = json!({ "merged": true, "merge_commit_sha": OTHER });
+    let pull = vec![("/repos/acme/widget/pulls/1/merge", json!({})), ("/repos/acme/widget/pulls/1", merged)];
+    assert_eq!(
+        asked(Kind::GitHub, None, pull, |forge| merge(forge, &order)).unwrap(),
+        Answer::Merged(OTHER.to_owned())
+    );
     let pull = json!({ "sha": OTHER });
     let answer =
         asked(Kind::GitHub, None, vec![("/repos/acme/widget/pulls/1", pull)], |forge| merge(forge, &order));
