@@ -123,7 +123,8 @@ fn tasks(
     Ok((project, tasks))
 }
 
-/// The proportional share of memory of a harness whose agent works, with as many others as run at once.
+/// The proportional share of memory of a harness whose agent works, and of what holds that agent, with as many others as run at
+/// once.
 fn memory(acquit: &Path, template: &Path, dir: &Path) -> Result<Row, Stop> {
     let at_once = AT_ONCE.last().copied().unwrap_or(1);
     // The agents wait for a file, so that all harnesses are looked at while all of them watch an agent. It lies where agents
@@ -150,18 +151,36 @@ fn memory(acquit: &Path, template: &Path, dir: &Path) -> Result<Row, Stop> {
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    let shares: Vec<u64> = harnesses.iter().filter_map(|harness| proportional(harness.id())).collect();
+    let shares: Vec<u64> =
+        harnesses.iter().map(|harness| proportional_of_all(acquit, harness.id())).collect();
+    if shares.contains(&0) {
+        return Err(Stop("the memory of a harness cannot be read".to_owned()));
+    }
     std::fs::write(&stop, "").map_err(Stop::doing("end the agents"))?;
     for mut harness in harnesses {
         harness.wait().map_err(Stop::doing("wait for a harness"))?;
     }
     let mean = shares.iter().sum::<u64>() / (shares.len() as u64).max(1);
     Ok(Row {
-        thing: format!("memory of one of {} harnesses (PSS)", shares.len()),
+        thing: format!("memory of one of {} harnesses and its helpers (PSS)", shares.len()),
         ours: Quantity::Bytes(mean),
         limit: Quantity::Bytes(MEMORY),
         target: Some(1.0),
     })
+}
+
+/// The proportional set size of a process and of everything below it that is the same program.
+fn proportional_of_all(program: &Path, root: u32) -> u64 {
+    let (mut sum, mut next) = (0, vec![root]);
+    while let Some(pid) = next.pop() {
+        if std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program) {
+            sum += proportional(pid).unwrap_or(0);
+        }
+        let children =
+            std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        next.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+    }
+    sum
 }
 
 /// A process's proportional set size in bytes.

@@ -53,8 +53,8 @@ fn what_is_below_a_harness_knows_nothing_of_it_and_ends_with_it() {
     let sings = |variables: &[u8]| variables.windows(5).any(|some| some == b"sings");
     assert!(sings(&own), "the harness itself was given it");
     let found = below(harness.pid());
-    // The launcher, the helper, its scribe, the first process of the namespace, the program: at the third leg still one of each.
-    assert!((4..=6).contains(&found.len()), "{found:#?}");
+    // The launcher, the helper, its proxy, the first process of the namespace, the program: at the third leg still one of each.
+    assert!((4..=5).contains(&found.len()), "{found:#?}");
     for (pid, (state, variables)) in &found {
         assert!(!state.starts_with('Z'), "{pid} was never waited for: {found:#?}");
         assert!(!sings(variables), "{pid} shows the harness's variables");

@@ -1,6 +1,6 @@
 //! The helper's part outside of the namespaces: make them, and end as what is inside ends.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
 use rustix::io::Errno;
@@ -20,7 +20,9 @@ use crate::sandbox::{Policy, Reach};
 /// A namespace with a program in it.
 pub(super) struct Namespace {
     init: Pid,
-    scribe: Option<Scribe>,
+    scribe: Scribe,
+    /// Can be read when there is an order or news.
+    signals: OwnedFd,
     /// Where it is written if the program was ended for using too much.
     excess: Option<PathBuf>,
     /// Where it is written if the program left processes running.
@@ -53,17 +55,18 @@ pub(super) fn start(
         None => (None, None),
     };
     let streams = if policy.is_some() { Streams::new().map_err(refused)? } else { None };
+    let signals = sys::signals(&HELD).map_err(refused)?;
     let init = match sys::clone(namespaces).map_err(refused)? {
         Forked::Child => {
-            drop((life, result, outside));
+            drop((life, result, outside, signals));
             init::main(plan, policy, Inside { pipe: pipe.take(), go, report, door: inside, streams })
         }
         Forked::Parent(init) => init,
     };
     drop((report, inside));
-    let scribe = streams.map(Streams::serve).transpose();
+    let scribe = streams.map(Streams::scribe).unwrap_or_default();
     let mapped = idmap::write(init).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
-    if let Err(errno) = mapped.and(scribe.as_ref().map(drop).map_err(|errno| *errno)) {
+    if let Err(errno) = mapped {
         // It waits for its signal to go on and has started nothing.
         let _ = kill_process(init, Signal::KILL);
         let _ = waitpid(Some(init), WaitOptions::empty());
@@ -80,15 +83,15 @@ pub(super) fn start(
     }
     let excess = plan.policy.as_deref().map(super::excess_file);
     let left = plan.policy.as_deref().map(super::left_file);
-    let scribe = scribe.ok().flatten();
-    Ok(Namespace { init, scribe, excess, left, result, _life: life })
+    Ok(Namespace { init, scribe, signals, excess, left, result, _life: life })
 }
 
 impl Namespace {
-    /// Passes orders on until the namespace is empty, then ends as the program did. The kernel lets init's end be seen
-    /// only after everything else in its namespace is gone.
-    pub(super) fn supervise(self) -> ! {
+    /// Writes down what the program says and passes orders on until the namespace is empty, then ends as the program did. The
+    /// kernel lets init's end be seen only after everything else in its namespace is gone.
+    pub(super) fn supervise(mut self) -> ! {
         loop {
+            self.scribe.until(self.signals.as_fd());
             match sys::wait_signal(&HELD) {
                 Signal::CHILD => {
                     if !matches!(waitpid(Some(self.init), WaitOptions::NOHANG), Ok(None)) {
@@ -108,9 +111,7 @@ impl Namespace {
     fn end(self) -> ! {
         let mut heard = [0; 256];
         let length = rustix::io::read(&self.result, &mut heard).unwrap_or(0);
-        if let Some(scribe) = &self.scribe {
-            scribe.finish();
-        }
+        self.scribe.finish();
         if let ([status, left], []) = heard[..length].as_chunks::<4>() {
             let left = u32::from_ne_bytes(*left);
             if let Some(file) = self.left.filter(|_| left > 0) {

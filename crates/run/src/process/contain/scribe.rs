@@ -1,19 +1,18 @@
-//! The scribe: a process outside that writes down what the program says.
+//! The scribe: the helper's second task, to write down what the program says.
 //!
 //! A program that had the file of its output itself could empty it, and would by accident: `echo … > /dev/stderr` cuts a file off.
-//! So it writes into pipes, and this process copies what comes out of them. It never waits for anybody but the disk, so
-//! that a burst does not block the program, and it ends when nobody is left who could write.
+//! So it writes into pipes, and the helper copies what comes out of them. It never waits for anybody but the disk, so that a burst
+//! does not block the program.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{FileType, fstat};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
-use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 
-use super::sys::{self, Forked, Namespaces};
+use super::sys;
 
 /// What a pipe holds before its writer has to wait: the most that users may ask for.
 const PIPE: usize = 1024 * 1024;
@@ -49,20 +48,12 @@ impl Streams {
         sys::become_output(&self.output.1, errors)
     }
 
-    /// Outside: starts the scribe.
-    pub(super) fn serve(self) -> Result<Scribe, Errno> {
+    /// Outside: takes the reading ends.
+    pub(super) fn scribe(self) -> Scribe {
         let Self { output: (output, _), errors } = self;
-        let errors = errors.map(|(read, _)| read);
-        match sys::clone(Namespaces::Inherited)? {
-            Forked::Parent(scribe) => Ok(Scribe(scribe)),
-            Forked::Child => {
-                let mut kept = vec![output.as_fd()];
-                kept.extend(errors.as_ref().map(AsFd::as_fd));
-                sys::close_all_but(&kept);
-                copy(&kept);
-                sys::exit(0)
-            }
-        }
+        let errors = errors.map(|(read, _)| (read, Stream::Errors));
+        let open = [(output, Stream::Output)].into_iter().chain(errors).collect();
+        Scribe { open, piece: vec![0; PIECE] }
     }
 }
 
@@ -73,26 +64,72 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     Ok((read, write))
 }
 
-/// Copies until nobody can write any more.
-fn copy(sources: &[BorrowedFd<'_>]) {
-    let (output, errors) = (std::io::stdout(), std::io::stderr());
-    let mut open: Vec<(BorrowedFd<'_>, BorrowedFd<'_>)> =
-        sources.iter().copied().zip([output.as_fd(), errors.as_fd()]).collect();
-    let mut piece = vec![0; PIECE];
-    while !open.is_empty() {
+/// Who had something to do.
+#[derive(PartialEq, Eq)]
+enum Woken {
+    Scribe,
+    Other,
+}
+
+/// What is still to be written down.
+#[derive(Default)]
+pub(super) struct Scribe {
+    /// Where something may still come from, and where it goes.
+    open: Vec<(OwnedFd, Stream)>,
+    piece: Vec<u8>,
+}
+
+/// The helper's own standard streams.
+#[derive(Clone, Copy)]
+enum Stream {
+    Output,
+    Errors,
+}
+
+impl Scribe {
+    /// Writes down what comes until `other` can be read.
+    pub(super) fn until(&mut self, other: BorrowedFd<'_>) {
+        // Without the means to wait for both, `other` is waited for by whoever asked.
+        while self.step(Some(other), None) == Ok(Woken::Scribe) {}
+    }
+
+    /// Sleeps until something can be written down, and does so, or until `other` can be read; not longer than `limit`.
+    fn step(&mut self, other: Option<BorrowedFd<'_>>, limit: Option<&Timespec>) -> Result<Woken, Errno> {
+        let descriptors = self.open.iter().map(|(from, _)| from.as_fd()).chain(other);
         let mut fds: Vec<PollFd<'_>> =
-            open.iter().map(|(from, _)| PollFd::from_borrowed_fd(*from, PollFlags::IN)).collect();
-        if !matches!(rustix::event::poll(&mut fds, None), Ok(_) | Err(Errno::INTR)) {
-            return;
+            descriptors.map(|from| PollFd::from_borrowed_fd(from, PollFlags::IN)).collect();
+        match rustix::event::poll(&mut fds, limit) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok(Woken::Scribe),
+            Err(errno) => return Err(errno),
         }
         let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
         let mut ready = ready.into_iter();
-        open.retain(|(from, to)| !ready.next().unwrap_or(false) || pass(*from, *to, &mut piece));
+        let mut is_ready = || ready.next().unwrap_or(false);
+        self.open.retain(|(from, to)| !is_ready() || pass(from.as_fd(), *to, &mut self.piece));
+        Ok(if is_ready() { Woken::Other } else { Woken::Scribe })
+    }
+
+    /// Writes down the last words of a program of which nobody is left.
+    pub(super) fn finish(mut self) {
+        let until = Instant::now() + LAST_WORDS;
+        while !self.open.is_empty() {
+            let left = until.saturating_duration_since(Instant::now());
+            let limit = Timespec::try_from(left).unwrap_or_default();
+            if left.is_zero() || self.step(None, Some(&limit)).is_err() {
+                return;
+            }
+        }
     }
 }
 
 /// Copies what is there. Says whether more may come. What a full disk does not take is dropped: the program must not hang.
-fn pass(from: BorrowedFd<'_>, to: BorrowedFd<'_>, piece: &mut [u8]) -> bool {
+fn pass(from: BorrowedFd<'_>, to: Stream, piece: &mut [u8]) -> bool {
+    let (output, errors) = (std::io::stdout(), std::io::stderr());
+    let to = match to {
+        Stream::Output => output.as_fd(),
+        Stream::Errors => errors.as_fd(),
+    };
     match rustix::io::read(from, &mut *piece) {
         Ok(0) => false,
         Ok(length) => {
@@ -108,22 +145,5 @@ fn pass(from: BorrowedFd<'_>, to: BorrowedFd<'_>, piece: &mut [u8]) -> bool {
         }
         Err(Errno::INTR | Errno::AGAIN) => true,
         Err(_) => false,
-    }
-}
-
-/// The process that writes.
-pub(super) struct Scribe(Pid);
-
-impl Scribe {
-    /// Waits until everything is written.
-    pub(super) fn finish(&self) {
-        let until = Instant::now() + LAST_WORDS;
-        while matches!(waitpid(Some(self.0), WaitOptions::NOHANG), Ok(None)) {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
-            }
-            let _ = sys::wait_signal_for(&[Signal::CHILD], left.min(Duration::from_millis(100)));
-        }
     }
 }

@@ -10,7 +10,7 @@
 use std::ffi::{CStr, CString, OsString, c_char, c_int};
 use std::fs::File;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::ptr;
@@ -98,6 +98,18 @@ pub(super) fn wait_signal(signals: &[Signal]) -> Signal {
         let raw = unsafe { libc::sigwaitinfo(&raw const set, ptr::null_mut()) };
         if let Some(signal) = signals.iter().find(|signal| signal.as_raw() == raw) {
             return *signal;
+        }
+    }
+}
+
+/// A descriptor that can be read when one of the held signals has come.
+pub(super) fn signals(signals: &[Signal]) -> Result<OwnedFd, Errno> {
+    let set = set_of(signals);
+    // SAFETY: the set is whole, and what is given back is a new descriptor that nobody else owns.
+    unsafe {
+        match libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC) {
+            descriptor if descriptor >= 0 => Ok(OwnedFd::from_raw_fd(descriptor)),
+            _ => Err(last_error()),
         }
     }
 }
