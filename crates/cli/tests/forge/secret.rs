@@ -27,14 +27,15 @@ fn leaks(folder: &Path, found: &mut Vec<String>) {
 }
 
 /// A program in front of the others that writes down its arguments, and does what `then` says.
-fn program(world: &World, name: &str, then: &str) {
+pub(crate) fn program(world: &World, name: &str, then: &str) {
     let path = world.sandbox.place(&format!("bin/{name}"));
     let log = world.sandbox.place("arguments");
     repo::write(&path, &format!("#!/bin/sh\necho \"{name} $*\" >> '{}'\n{then}\n", log.display()));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn in_front(world: World) -> World {
+/// The same world with those programs.
+pub(crate) fn in_front(world: World) -> World {
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", world.sandbox.place("bin").display());
     let World { forge, sandbox } = world;
     World { forge, sandbox: sandbox.with("PATH", path) }
