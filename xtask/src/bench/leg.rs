@@ -153,12 +153,12 @@ fn memory(acquit: &Path, template: &Path, dir: &Path) -> Result<Row, Stop> {
     }
     let shares: Vec<u64> =
         harnesses.iter().map(|harness| proportional_of_all(acquit, harness.id())).collect();
-    if shares.contains(&0) {
-        return Err(Stop("the memory of a harness cannot be read".to_owned()));
-    }
     std::fs::write(&stop, "").map_err(Stop::doing("end the agents"))?;
     for mut harness in harnesses {
         harness.wait().map_err(Stop::doing("wait for a harness"))?;
+    }
+    if shares.contains(&0) {
+        return Err(Stop("the memory of a harness cannot be read".to_owned()));
     }
     let mean = shares.iter().sum::<u64>() / (shares.len() as u64).max(1);
     Ok(Row {
