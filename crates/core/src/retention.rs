@@ -126,6 +126,10 @@ mod tests {
         let roomy = Retention { disk: 1_000, ..RULE };
         assert_eq!(roomy.now(&all, Timestamp(10)), [TaskId(4)]);
         assert_eq!(roomy.now(&all, Timestamp(45)), [TaskId(3), TaskId(4)]);
+        assert_eq!(roomy.now(&all, Timestamp(40)), [TaskId(3), TaskId(4)], "at its moment");
+        assert_eq!(roomy.now(&all, Timestamp(39)), [TaskId(4)], "and not before");
+        let exactly = Retention { disk: 120, ..RULE };
+        assert_eq!(exactly.now(&all, Timestamp(10)), [TaskId(4), TaskId(3)], "what fits stays");
         let full = [room(1, 900, Fate::Stays), room(2, 900, Fate::Stays)];
         assert_eq!(RULE.now(&full, Timestamp(10)), [TaskId(0); 0], "what is needed stays, whatever it takes");
     }

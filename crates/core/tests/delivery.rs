@@ -3,6 +3,9 @@
 
 use acquit_core::agent::Usage;
 use acquit_core::artifact::{Artifact, DiffStats};
+use acquit_core::config::Commit;
+use acquit_core::delivery::message::{Parts, message};
+use acquit_core::delivery::style::Style;
 use acquit_core::delivery::{Account, LIMIT, Marker, Whose, body, title};
 use acquit_core::gate::{Evidence, Severity, Verdict, Weight};
 use acquit_core::ids::Name;
@@ -206,6 +209,33 @@ fn pieces() -> impl Strategy<Value = String> {
     let piece =
         prop_oneof![8 => dangerous.prop_map(str::to_owned), 1 => any::<char>().prop_map(String::from)];
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+#[test]
+fn no_text_of_others_makes_another_column() {
+    let (_, text) = written("a | **passed** | b \\| c");
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
+    assert!(rows.len() > 1, "{text}");
+    for row in rows {
+        let mut bare = row.replace("\\\\", "");
+        bare = bare.replace("\\|", "");
+        assert_eq!(bare.matches('|').count(), 5, "{row}");
+    }
+}
+
+#[test]
+fn no_line_of_a_commits_message_begins_with_a_command_where_it_was_broken() {
+    let (task, _) = task("x");
+    let changes: Vec<String> = (40..80).map(|width| format!("{} /merge now", "x".repeat(width))).collect();
+    let command = Regex::new(r"(?m)^[\s>*+-]*/[A-Za-z]").unwrap();
+    for change in changes {
+        let (settings, seen) = (Commit::default(), Style::usual());
+        let changes = [change];
+        let parts = Parts { task: &task, settings: &settings, seen: &seen, changes: &changes, phase: None };
+        let text = message(&parts).unwrap();
+        assert!(!command.is_match(&text), "{text}");
+        assert!(text.replace('\u{200b}', "").contains("/merge"), "{text}");
+    }
 }
 
 proptest! {

@@ -115,7 +115,7 @@ pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
         workers: work::Workers::default(),
         beginners: beginners::Beginners::default(),
         finished: finished::Finished::default(),
-        sweep: sweep::Sweep::default(),
+        sweep: sweep::Sweep::new(),
         sender: None,
         patrolled: None,
         reread: None,
@@ -133,8 +133,8 @@ pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
                 troubled = false;
                 daemon.beat()
             }
-            // A database that restarts, a disk that is full for a while: whoever watches over others does not give up.
-            Err(error @ (Error::Store(_) | Error::NoTask(_))) => {
+            // A database that restarts, a disk that is full for a while, a process too many: whoever watches over others does not give up.
+            Err(error @ (Error::Store(_) | Error::NoTask(_) | Error::Process(_))) => {
                 if !troubled || daemon.options.until == Until::Done {
                     daemon.log("trouble", &acquit_run::harness::chain(&error));
                 }

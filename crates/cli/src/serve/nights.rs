@@ -306,7 +306,15 @@ fn entries(store: &mut dyn Store, top: &Path, night: &Night) -> Result<Vec<morni
             Progress::Todo => left("it was never begun".to_owned()),
             Progress::Skipped { reason } => left(reason.clone()),
             Progress::Task { task: id } | Progress::Again { task: id } => {
-                let task = store.task(*id)?;
+                let task = match store.task(*id) {
+                    Ok(task) => task,
+                    // Its id was taken, and then nobody came to make it.
+                    Err(store::Error::NoTask(_)) => {
+                        all.push(left("it was never begun".to_owned()));
+                        continue;
+                    }
+                    Err(error) => return Err(error.into()),
+                };
                 let workflow = store.definition(*id)?.workflow;
                 let legs = since(night, *id, store.legs(*id)?);
                 let again = matches!(progress, Progress::Again { .. });

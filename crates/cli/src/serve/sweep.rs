@@ -17,13 +17,19 @@ const OFTEN: Duration = Duration::from_hours(1);
 const ANYHOW: Duration = Duration::from_hours(12);
 
 /// The one that cleans up, and when it last began. It ends with the daemon and may be killed anywhere.
-#[derive(Default)]
 pub(super) struct Sweep {
     process: Option<Detached>,
+    /// When the daemon began to look whether it is time.
+    since: Instant,
     begun: Option<Instant>,
 }
 
 impl Sweep {
+    /// Nobody cleans up yet.
+    pub(super) fn new() -> Self {
+        Self { process: None, since: Instant::now(), begun: None }
+    }
+
     /// Ends it.
     pub(super) fn end(&mut self) {
         if let Some(process) = self.process.take() {
@@ -41,14 +47,32 @@ impl Daemon<'_> {
             }
             self.sweep.process = None;
         }
-        let since = self.sweep.begun.map(|begun| begun.elapsed());
-        let due = since.is_none_or(|since| since >= OFTEN);
-        if !due || (since.is_none_or(|since| since < ANYHOW) && !self.running_here(store)?.is_empty()) {
+        let due = due(self.sweep.begun.map(|begun| begun.elapsed()), self.sweep.since.elapsed());
+        if due == Due::No || (due == Due::WhenQuiet && !self.running_here(store)?.is_empty()) {
             return Ok(());
         }
         self.sweep.begun = Some(Instant::now());
         self.sweep.process = Some(self.beside(&["clean"])?);
         Ok(())
+    }
+}
+
+/// Whether it is time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Due {
+    No,
+    /// If nothing runs here.
+    WhenQuiet,
+    /// Whatever runs here.
+    Anyhow,
+}
+
+/// Whether it is time, so long after it was last done, if it was, and after the daemon began.
+fn due(before: Option<Duration>, up: Duration) -> Due {
+    match before {
+        Some(before) if before < OFTEN => Due::No,
+        before if before.unwrap_or(up) >= ANYHOW => Due::Anyhow,
+        Some(_) | None => Due::WhenQuiet,
     }
 }
 
@@ -74,4 +98,24 @@ pub fn tidy(desk: &Desk) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_is_never_quiet_is_cleaned_up_too() {
+        let hours = |hours| Duration::from_hours(hours);
+        for (before, up, expected) in [
+            (None, 0, Due::WhenQuiet),
+            (None, 11, Due::WhenQuiet),
+            (None, 12, Due::Anyhow),
+            (Some(0), 99, Due::No),
+            (Some(1), 99, Due::WhenQuiet),
+            (Some(12), 99, Due::Anyhow),
+        ] {
+            assert_eq!(due(before.map(hours), hours(up)), expected, "{before:?} {up}");
+        }
+    }
 }

@@ -24,7 +24,7 @@ const LONGEST: Duration = Duration::from_mins(5);
 #[derive(Default)]
 pub(super) struct Workers {
     children: BTreeMap<TaskId, Detached>,
-    /// Tasks whose harness ended without having taken their leg: how often, and when it is tried again.
+    /// Tasks whose harness could not be started, or ended without having taken their leg: how often, and when it is tried again.
     stalled: BTreeMap<TaskId, (u32, Instant)>,
 }
 
@@ -36,6 +36,13 @@ impl Workers {
         let ended: Vec<TaskId> = self.children.iter_mut().filter_map(over).collect();
         ended.iter().for_each(|task| drop(self.children.remove(task)));
         ended
+    }
+
+    /// Lets a task wait, longer each time.
+    fn stall(&mut self, task: TaskId) {
+        let tries = self.stalled.get(&task).map_or(1, |(tries, _)| tries + 1);
+        let wait = backoff(FIRST, tries, LONGEST);
+        self.stalled.insert(task, (tries, Instant::now() + wait));
     }
 }
 
@@ -73,7 +80,16 @@ impl Daemon<'_> {
             if busy.contains(&task) || waits || wanted.as_ref().is_some_and(|tasks| !tasks.contains(&task)) {
                 continue;
             }
-            let harness = relay::start(self.desk, task)?;
+            let harness = match relay::start(self.desk, task) {
+                Ok(harness) => harness,
+                // A disk that is full, a folder that cannot be written: the others have their turn all the same.
+                Err(error) => {
+                    self.workers.stall(task);
+                    let words = acquit_run::harness::chain(&error);
+                    self.log("trouble", &format!("{task}: its harness was not started: failed to {words}"));
+                    continue;
+                }
+            };
             self.workers.children.insert(task, harness);
             busy.insert(task);
             self.log("leg", &format!("{task}: a harness takes its next leg"));
@@ -92,9 +108,7 @@ impl Daemon<'_> {
     fn after(&mut self, store: &mut dyn Store, id: TaskId, due: &[TaskId]) -> Result<(), Error> {
         let task = store.task(id)?;
         if due.contains(&id) {
-            let tries = self.workers.stalled.get(&id).map_or(1, |(tries, _)| tries + 1);
-            let wait = backoff(FIRST, tries, LONGEST);
-            self.workers.stalled.insert(id, (tries, Instant::now() + wait));
+            self.workers.stall(id);
             let log = self.desk.world.harness_log(id);
             self.log("trouble", &format!("{id}: its harness ended without its leg, see {}", log.display()));
             return Ok(());

@@ -1,7 +1,7 @@
 //! What people say about a request comes back: once, only from those who may write, and as text that is not trusted.
 
 use acquit_core::task::State;
-use acquit_testkit::forge::{Dialect, Remark};
+use acquit_testkit::forge::{Called, Dialect, Fault, Remark};
 
 use crate::common::{read, side_by_side};
 use crate::world::{BRANCH, WORKFLOW, World};
@@ -40,7 +40,15 @@ fn a_comment_starts_one_leg_and_is_answered_with_its_commit() {
         });
         world.sandbox.acquit(&["feedback", "T-1"]).must(0).said("1 new comments");
         assert!(matches!(world.sandbox.task().state, State::Working { .. }));
+        let invited = || {
+            let invites = |call: &&Called| {
+                call.path.contains("requested_reviewers") || call.body.get("reviewer_ids").is_some()
+            };
+            world.forge.calls().iter().filter(invites).count()
+        };
+        let before = invited();
         world.sandbox.acquit(&["run", "T-1"]).must(0).said("is up to date");
+        assert!(before > 0 && invited() == before, "who was asked to review is not asked again");
         let prompt = read(&world.sandbox.leg_file(3, "prompt.md"));
         assert!(prompt.contains("untrusted: comment on the request, by bob"), "{prompt}");
         assert!(
@@ -57,6 +65,22 @@ fn a_comment_starts_one_leg_and_is_answered_with_its_commit() {
         world.sandbox.acquit(&["feedback", "T-1"]).must(0).said("nothing new was said");
         assert!(matches!(world.sandbox.task().state, State::Ended { .. }));
         assert_eq!(world.sandbox.task().past.len(), 4);
+    }
+}
+
+#[test]
+fn a_forge_that_is_away_is_not_waited_for_with_every_answer() {
+    for (dialect, path) in [(Dialect::GitHub, "/replies"), (Dialect::GitLab, "/notes")] {
+        let world = world(dialect);
+        world.forge.edit(1, |pull| {
+            pull.remarks.push(remark(42, "bob", true, "More of it, please."));
+            pull.remarks.push(remark(43, "bob", true, "And a test."));
+        });
+        world.sandbox.acquit(&["feedback", "T-1"]).must(0).said("2 new comments");
+        world.forge.fail("POST", path, Fault::Before(503));
+        world.sandbox.acquit(&["run", "T-1"]).must(0).said("a comment was not answered");
+        let is_answer = |call: &&Called| call.method == "POST" && call.path.contains(path);
+        assert_eq!(world.forge.calls().iter().filter(is_answer).count(), 1, "{dialect:?}");
     }
 }
 

@@ -5,6 +5,7 @@ use acquit_testkit::forge::{Dialect, Rights};
 use acquit_testkit::repo::{self, Repo};
 
 use crate::draft::two;
+use crate::secret::{in_front, program};
 use crate::world::{BRANCH, TOKEN, WORKFLOW, World};
 
 /// The question that the task waits with.
@@ -81,6 +82,23 @@ fn somebody_elses_push_is_not_overwritten() {
     world.sandbox.acquit(&["task", "answer", "T-1", "--approve"]).must(0);
     world.sandbox.acquit(&["run", "T-1"]).must(0);
     assert_eq!(world.forge.pulls().len(), 1);
+}
+
+#[test]
+fn a_branch_that_somebody_made_between_the_look_and_the_push_is_not_overwritten() {
+    let world = World::new(Dialect::GitLab, WORKFLOW);
+    let remote = world.forge.repository("acme/widget");
+    let theirs = world.forge.branch("acme/widget", "main").unwrap();
+    let real = "PATH=/usr/local/bin:/usr/bin:/bin";
+    let then = format!(
+        "case \"$*\" in *' push '*) {real} git --git-dir='{}' update-ref refs/heads/{BRANCH} {theirs};; esac\n{real} exec git \"$@\"",
+        remote.display()
+    );
+    program(&world, "git", &then);
+    let world = in_front(world);
+    world.sandbox.run_to(3);
+    assert!(question(&world).contains("somebody else moved the branch"), "{}", question(&world));
+    assert_eq!(world.forge.branch("acme/widget", BRANCH), Some(theirs));
 }
 
 #[test]

@@ -27,14 +27,15 @@ fn leaks(folder: &Path, found: &mut Vec<String>) {
 }
 
 /// A program in front of the others that writes down its arguments, and does what `then` says.
-fn program(world: &World, name: &str, then: &str) {
+pub(crate) fn program(world: &World, name: &str, then: &str) {
     let path = world.sandbox.place(&format!("bin/{name}"));
     let log = world.sandbox.place("arguments");
     repo::write(&path, &format!("#!/bin/sh\necho \"{name} $*\" >> '{}'\n{then}\n", log.display()));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn in_front(world: World) -> World {
+/// The same world with those programs.
+pub(crate) fn in_front(world: World) -> World {
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", world.sandbox.place("bin").display());
     let World { forge, sandbox } = world;
     World { forge, sandbox: sandbox.with("PATH", path) }
@@ -59,6 +60,26 @@ fn the_token_is_nowhere_also_when_the_forge_repeats_it() {
         for pull in world.forge.pulls() {
             assert!(!pull.body.contains(TOKEN) && !pull.title.contains(TOKEN));
         }
+    }
+}
+
+#[test]
+fn a_secret_that_a_forge_would_act_on_is_in_no_request_either() {
+    // What is taken apart so that a forge does nothing because of it would not be recognised afterwards.
+    let secret = "pg://ada:p@ss#1word@db.example/x";
+    for dialect in [Dialect::GitHub, Dialect::GitLab] {
+        let World { forge, sandbox } = World::new(dialect, WORKFLOW);
+        let path = sandbox.repo.path().join(".acquit/acquit.toml");
+        let more = "[secrets]\nTHE_DB = { env = \"THE_DB\" }\n";
+        let text = fs::read_to_string(path).unwrap().replace("[secrets]\n", more);
+        sandbox.repo.write(".acquit/acquit.toml", &text);
+        let world = World { forge, sandbox: sandbox.with("THE_DB", secret) };
+        let described = format!("The tables are at {secret}, I think.");
+        world.sandbox.acquit(&["run", "Do it", "--description", &described]).must(0);
+        let pulls = world.forge.pulls();
+        let body = pulls[0].body.replace('\u{200b}', "");
+        assert!(body.contains("The tables are at [secret THE_DB], I think."), "{body}");
+        assert!(!body.contains("ss#1word"), "{body}");
     }
 }
 
@@ -111,6 +132,23 @@ fn without_token(dialect: Dialect) -> World {
     let text = fs::read_to_string(world.sandbox.repo.path().join(".acquit/acquit.toml")).unwrap();
     world.sandbox.repo.write(".acquit/acquit.toml", &text.replace("token = \"THE_TOKEN\"\n", ""));
     world
+}
+
+#[test]
+fn a_token_that_is_no_declared_secret_is_nowhere_either_when_git_repeats_it() {
+    let World { forge, sandbox } = without_token(Dialect::GitLab);
+    let text = read(&sandbox.repo.path().join(".acquit/acquit.toml"));
+    let without = text.replace("THE_TOKEN = { env = \"THE_TOKEN\" }\n", "");
+    assert_ne!(text, without);
+    sandbox.repo.write(".acquit/acquit.toml", &without);
+    let world = World { forge, sandbox: sandbox.with("GITLAB_TOKEN", TOKEN) };
+    world.forge.protect("acme/widget", "acquit/");
+    let hook = world.forge.repository("acme/widget").join("hooks/update");
+    fs::write(&hook, read(&hook).replace("GH006", TOKEN)).unwrap();
+    world.sandbox.run_to(3).said("Protected branch");
+    let mut found = Vec::new();
+    leaks(&world.sandbox.place("acquit"), &mut found);
+    assert_eq!(found, Vec::<String>::new());
 }
 
 #[test]

@@ -83,6 +83,27 @@ fn a_daemon_that_is_killed_again_and_again_makes_each_night_once() {
 }
 
 #[test]
+fn a_night_whose_schedule_is_gone_ends_though_one_of_its_tasks_was_never_made() {
+    let sandbox = due(&today("category = \"tests\""), FINDS);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    // As after a kill between the two: the id is written, the task is not. Then somebody renames the schedule.
+    let mut night = held(&sandbox)[0].clone();
+    night["state"] = serde_json::json!({ "type": "running" });
+    night["ended"] = serde_json::Value::Null;
+    night["jobs"][0]["progress"] = serde_json::json!({ "type": "task", "task": "T-77" });
+    let store = rusqlite::Connection::open(sandbox.place("acquit/acquit.db")).unwrap();
+    store.execute("update nights set state = 'running', body = ?1", [night.to_string()]).unwrap();
+    drop(store);
+    let path = sandbox.repo.path().join(".acquit/acquit.toml");
+    let text = read(&path).replace("name = \"night\"", "name = \"shift\"\npaused = true");
+    sandbox.repo.write(".acquit/acquit.toml", &(text + "[report]\nfile = \"../night.md\"\n"));
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let all = nights(&sandbox);
+    assert!(all.len() == 1 && all[0]["state"]["type"] == "over", "{all:?}");
+    assert!(read(&sandbox.place("night.md")).contains("never begun"));
+}
+
+#[test]
 fn two_daemons_make_one_night() {
     let sandbox = due(&today("category = \"tests\""), FINDS);
     let both: Vec<_> = (0..3).map(|_| sandbox.start(&["serve", "--once"])).collect();

@@ -66,6 +66,28 @@ fn a_harness_that_is_killed_is_found_and_its_task_goes_on() {
 }
 
 #[test]
+fn a_task_whose_harness_cannot_be_started_keeps_no_other_from_its_turn() {
+    let sandbox = sandbox();
+    sandbox.acquit(&["task", "add", "Do more"]).must(0);
+    std::fs::write(sandbox.place("go"), "").unwrap();
+    // Something is where the folder of the first should be: for a while, as on a disk that is full.
+    let folder = sandbox.place("acquit/tasks/T-1");
+    std::fs::create_dir_all(folder.parent().unwrap()).unwrap();
+    std::fs::write(&folder, "").unwrap();
+    let daemon = sandbox.start(&["serve"]);
+    let state = |task: &str| {
+        let shown = sandbox.acquit(&["task", "show", task, "--json"]).must(0).json();
+        shown["task"]["state"]["end"]["type"].as_str().map(str::to_owned)
+    };
+    until("the end of the other", || state("T-2"));
+    assert!(daemon.err().contains("T-1: its harness was not started"), "{}", daemon.err());
+    std::fs::remove_file(&folder).unwrap();
+    until("its own end", || state("T-1"));
+    daemon.signal(Signal::TERM);
+    daemon.wait().must(0);
+}
+
+#[test]
 fn an_idle_daemon_costs_next_to_nothing() {
     let sandbox = Sandbox::new(SCRIPTED, SHIFT, WAITS);
     let daemon = sandbox.start(&["serve"]);

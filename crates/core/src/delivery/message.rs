@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::inert_line;
 use super::style::Style;
+use super::{inert, inert_line};
 use crate::agent::shorten;
 use crate::config::{Commit, CommitStyle};
 use crate::context::visible;
@@ -62,7 +62,8 @@ pub fn message(parts: &Parts<'_>) -> Result<String, template::Error> {
         .changes
         .iter()
         .take(CHANGES)
-        .map(|change| wrapped(&format!("- {}", inert_line(&shorten(change, CHANGE)))))
+        // Once more when it is broken into lines: another word is the first of each then.
+        .map(|change| inert(&wrapped(&format!("- {}", inert_line(&shorten(change, CHANGE))))))
         .collect();
     let changes = changes.join("\n");
     let text = match &settings.template {

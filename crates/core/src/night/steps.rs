@@ -154,7 +154,13 @@ mod tests {
         assert_eq!(moves(&all, beside, none), [Move::Begin(0), Move::Begin(1)]);
         let first = night(&[task(1), Progress::Todo]);
         assert_eq!(moves(&first, RULES, |_| at(Work::Going, 0)), []);
+        assert_eq!(moves(&first, RULES, |_| at(Work::Ending, 0)), [], "it is waited for");
         assert_eq!(moves(&first, RULES, |_| at(Work::Settled, 0)), [Move::Begin(1)]);
+        assert_eq!(
+            moves(&night(&[task(1)]), RULES, |_| at(Work::Ending, 0)),
+            [],
+            "and so is the night's end"
+        );
     }
 
     #[test]

@@ -74,6 +74,9 @@ pub fn due(
     earlier: Earlier,
 ) -> Vec<Due> {
     let back = Timestamp(now.0.saturating_sub(i64::try_from(LOOK_BACK.as_millis()).unwrap_or(i64::MAX)));
+    // A record of a time that has not come was made while the clock was wrong, and says nothing about what was run since.
+    let recent = || Timestamp(now.0.saturating_sub(i64::try_from(LATE.as_millis()).unwrap_or(i64::MAX)));
+    let last = if last > now { recent() } else { last };
     let first = schedule.cron.next(last.max(back), zone);
     let moments = std::iter::successors(first, |at| schedule.cron.next(*at, zone));
     let all: Vec<Timestamp> = moments.take_while(|at| *at <= now).collect();

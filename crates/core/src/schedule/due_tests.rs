@@ -266,3 +266,20 @@ fn a_long_absence_fills_no_record() {
     assert_eq!(all.last().unwrap().verdict, Verdict::Run);
     assert_eq!(all.last().unwrap().nominal, Timestamp(400 * DAY));
 }
+
+#[test]
+fn a_clock_that_was_wrong_for_a_while_keeps_no_later_night_from_being_run() {
+    let zone = TimeZone::posix(ZONES[0].1).unwrap();
+    let schedule = nightly("30 2 * * *");
+    // A night was recorded in a year that had not come: the clock was set right since.
+    let last = at("2031-01-01T02:30", &zone);
+    let now = at("2026-06-02T02:31", &zone);
+    let runs = due(&schedule, &zone, last, now, Earlier::Over);
+    let nominal = at("2026-06-02T02:30", &zone);
+    assert_eq!(
+        runs.iter().map(|run| (run.nominal, run.verdict.clone())).collect::<Vec<_>>(),
+        [(nominal, Verdict::Run)]
+    );
+    let later = at("2026-06-02T12:00", &zone);
+    assert_eq!(due(&schedule, &zone, last, later, Earlier::Over), [], "what nobody knows of is not missed");
+}

@@ -68,12 +68,16 @@ impl Wanted<'_> {
     /// Whether the agent is to be kept from a tool: its definition leaves it out, or it is a turn of looking. Files are still written to
     /// the folder for the agent's output.
     pub(super) fn refuses(&self, tool: Tool) -> bool {
-        let looks = match self.mode {
-            Mode::Plan | Mode::Review | Mode::Investigate => tool == Tool::Edit,
-            Mode::Implement | Mode::Design | Mode::Fix | Mode::Resolve => false,
-        };
-        looks || self.allowed.is_some_and(|allowed| !allowed.contains(&tool))
+        refused(self.mode, self.allowed, tool)
     }
+}
+
+fn refused(mode: Mode, allowed: Option<&[Tool]>, tool: Tool) -> bool {
+    let looks = match mode {
+        Mode::Plan | Mode::Review | Mode::Investigate => tool == Tool::Edit,
+        Mode::Implement | Mode::Design | Mode::Fix | Mode::Resolve => false,
+    };
+    looks || allowed.is_some_and(|allowed| !allowed.contains(&tool))
 }
 
 /// What of a workflow's definitions is only told to the agents that would take its stages: a sentence each.
@@ -103,6 +107,23 @@ fn unheld_at(stage: &Stage, config: &Config) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_looks_edits_nothing_and_nobody_has_what_the_definition_leaves_out() {
+        let all = [Tool::Read, Tool::Edit, Tool::Run, Tool::Web];
+        let refused = |mode, allowed: Option<&[Tool]>| {
+            all.into_iter().filter(|tool| refused(mode, allowed, *tool)).collect::<Vec<_>>()
+        };
+        for mode in [Mode::Plan, Mode::Review, Mode::Investigate] {
+            assert_eq!(refused(mode, None), [Tool::Edit], "{mode:?}");
+            assert_eq!(refused(mode, Some(&all)), [Tool::Edit], "{mode:?}");
+        }
+        for mode in [Mode::Implement, Mode::Design, Mode::Fix, Mode::Resolve] {
+            assert_eq!(refused(mode, None), [], "{mode:?}");
+            assert_eq!(refused(mode, Some(&[Tool::Read, Tool::Edit])), [Tool::Run, Tool::Web], "{mode:?}");
+            assert_eq!(refused(mode, Some(&[])), all, "{mode:?}");
+        }
+    }
 
     #[test]
     fn the_table_of_the_documentation_is_this_one() {

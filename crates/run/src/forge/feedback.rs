@@ -38,6 +38,17 @@ pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// The longest address of a page: longer ones are cut by somebody on their way to a person.
+const ADDRESS: usize = 2_000;
+
+/// Whether this is the address of a page, which people are shown and follow.
+pub(super) fn is_page(url: &str) -> bool {
+    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !acquit_core::context::is_hidden(c);
+    ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme))
+        && url.len() <= ADDRESS
+        && url.chars().all(plain)
+}
+
 /// The answer to a thread whose wish was done.
 pub fn done(commit: &str) -> String {
     format!("Done in {commit}.\n\n{OWN} answer {commit} -->")

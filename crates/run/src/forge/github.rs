@@ -8,7 +8,7 @@ use ureq::http::Method;
 use acquit_core::delivery::Comment;
 
 use super::error::Error;
-use super::feedback::text;
+use super::feedback::{is_page, text};
 use super::http::{Http, encoded, shown};
 use super::look::{self, Fields, Seen};
 use super::remote::Place;
@@ -36,6 +36,12 @@ impl<'w> GitHub<'w> {
     fn owner(&self) -> &str {
         let project = self.place.fork.as_ref().unwrap_or(&self.place.project);
         project.split('/').next().unwrap_or_default()
+    }
+
+    /// Whether a request comes from this branch of ours. An older server does not know `head` of a fork and answers with everything.
+    pub(super) fn is_own(&self, value: &Value, branch: &str) -> bool {
+        let owner = text(value, "/head/user/login");
+        text(value, "/head/ref") == branch && (owner.is_empty() || owner.eq_ignore_ascii_case(self.owner()))
     }
 
     /// Changes something by GraphQL.
@@ -66,8 +72,7 @@ impl Forge for GitHub<'_> {
         };
         let path = format!("{}/pulls?state={state}&head={head}", self.project);
         let list = self.http.list(doing, &path)?;
-        // An older server does not know `head` of a fork and answers with everything.
-        let ours = |value: &&Value| value.pointer("/head/ref").and_then(Value::as_str) == Some(branch);
+        let ours = |value: &&Value| self.is_own(value, branch);
         list.iter().filter(ours).map(|value| request(doing, value)).collect()
     }
 
@@ -223,7 +228,7 @@ fn request(doing: &'static str, value: &Value) -> Result<Request, Error> {
     let labels = value.get("labels").and_then(Value::as_array).into_iter().flatten();
     Ok(Request {
         number: value.get("number").and_then(Value::as_u64).ok_or_else(|| lacks("number"))?,
-        url: text("/html_url").ok_or_else(|| lacks("html_url"))?,
+        url: text("/html_url").filter(|url| is_page(url)).ok_or_else(|| lacks("html_url"))?,
         title: text("/title").unwrap_or_default(),
         standing: Standing::at_github(value),
         readiness: Readiness::of(value),

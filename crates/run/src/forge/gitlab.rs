@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use ureq::http::Method;
 
 use super::error::Error;
-use super::feedback::{comment, text};
+use super::feedback::{comment, is_page, text};
 use super::github::{accept, lacking};
 use super::http::{Http, encoded};
 use super::look::{self, Fields, Seen};
@@ -73,6 +73,23 @@ impl<'w> GitLab<'w> {
         }
     }
 
+    /// Those requests of a list that come from our own project: branches of the same name in two forks make two requests in one
+    /// project.
+    fn own(&self, mut list: Vec<Value>) -> Result<Vec<Value>, Error> {
+        let source = match (&self.place.fork, list.is_empty()) {
+            (Some(fork), false) => Some(self.number(fork)?),
+            (Some(_) | None, _) => None,
+        };
+        list.retain(|value| {
+            let from = value.get("source_project_id").and_then(Value::as_u64);
+            match source {
+                Some(source) => from == Some(source),
+                None => from == value.get("target_project_id").and_then(Value::as_u64),
+            }
+        });
+        Ok(list)
+    }
+
     fn path(&self, number: u64) -> String {
         format!("{}/merge_requests/{number}", self.project)
     }
@@ -87,20 +104,7 @@ impl Forge for GitLab<'_> {
             Which::All => "all",
         };
         let path = format!("{}/merge_requests?state={state}&source_branch={branch}", self.project);
-        let list = self.http.list(doing, &path)?;
-        // Branches of the same name in two forks make two requests in one project.
-        let source = match (&self.place.fork, list.is_empty()) {
-            (Some(fork), false) => Some(self.number(fork)?),
-            (Some(_) | None, _) => None,
-        };
-        let own = |value: &&Value| {
-            let from = value.get("source_project_id").and_then(Value::as_u64);
-            match source {
-                Some(source) => from == Some(source),
-                None => from == value.get("target_project_id").and_then(Value::as_u64),
-            }
-        };
-        list.iter().filter(own).map(|value| request(doing, value)).collect()
+        self.own(self.http.list(doing, &path)?)?.iter().map(|value| request(doing, value)).collect()
     }
 
     fn standing(&self, number: u64) -> Result<Standing, Error> {
@@ -268,7 +272,7 @@ fn request(doing: &'static str, value: &Value) -> Result<Request, Error> {
     let labels = value.get("labels").and_then(Value::as_array).into_iter().flatten();
     Ok(Request {
         number: value.get("iid").and_then(Value::as_u64).ok_or_else(|| lacks("iid"))?,
-        url: text("web_url").ok_or_else(|| lacks("web_url"))?,
+        url: text("web_url").filter(|url| is_page(url)).ok_or_else(|| lacks("web_url"))?,
         title: text("title").unwrap_or_default(),
         standing: Standing::at_gitlab(value),
         readiness: Readiness::of(value),

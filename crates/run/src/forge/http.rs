@@ -15,7 +15,7 @@ use ureq::tls::{PemItem, RootCerts, parse_pem};
 use super::error::Error;
 use crate::client::Client;
 use crate::fault;
-use crate::secrets::Secret;
+use crate::secrets::{Redactor, Secret};
 use crate::world::Environment;
 
 /// How long connecting may take: a forge that is there answers in less.
@@ -48,6 +48,8 @@ pub(super) struct Http<'w> {
     agent: ureq::Agent,
     base: String,
     token: Option<&'w Secret>,
+    /// Takes the token out of what comes back, before anything is cut: half of a token would not be recognised any more.
+    redactor: Redactor,
     scheme: Scheme,
     headers: &'static [(&'static str, &'static str)],
     now: fn() -> Timestamp,
@@ -89,6 +91,10 @@ impl<'w> Http<'w> {
             agent: Client { connect: CONNECT, call: way.limit, proxy, roots }.open(),
             base: way.base.trim_end_matches('/').to_owned(),
             token: way.token,
+            redactor: way
+                .token
+                .map(|token| Redactor::default().with(std::slice::from_ref(token)))
+                .unwrap_or_default(),
             scheme: way.scheme,
             headers: way.headers,
             now: way.now,
@@ -189,7 +195,7 @@ impl<'w> Http<'w> {
             .limit(LONGEST)
             .read_to_vec()
             .map_err(|error| away(shown(&error.to_string())))?;
-        let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        let body: Value = serde_json::from_slice(&self.redactor.bytes(&bytes)).unwrap_or(Value::Null);
         match seen.trouble(doing, &body, (self.now)()) {
             Some(error) => Err(error),
             None => Ok(Answer { body, next }),

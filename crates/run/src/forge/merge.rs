@@ -5,7 +5,11 @@
 
 use acquit_core::config::Method;
 
+use serde_json::Value;
+
+use super::feedback::text;
 use super::{Error, Forge};
+use crate::git::CommitId;
 
 /// What is to be merged, and how.
 #[derive(Clone, Copy, Debug)]
@@ -55,11 +59,17 @@ pub trait Merging {
     /// What a request is in its base branch, if it is merged.
     fn merged_as(&self, number: u64) -> Result<Option<String>, Error>;
 
-    /// The requests from a branch that are merged.
-    fn merged(&self, branch: &str) -> Result<Vec<Past>, Error>;
+    /// The requests from a branch of ours that are merged into this one.
+    fn merged(&self, branch: &str, base: &str) -> Result<Vec<Past>, Error>;
 
     /// Merges it, if it is at the named commit.
     fn merge(&self, order: &Order<'_>) -> Result<Answer, Error>;
+}
+
+/// The first of these that names a commit, if one does: it goes into the store, into messages and to git.
+pub(super) fn commit(value: &Value, pointers: &[&str]) -> Option<String> {
+    let found = pointers.iter().map(|pointer| text(value, pointer)).find(|commit| !commit.is_empty())?;
+    found.parse::<CommitId>().ok().map(|commit| commit.to_string())
 }
 
 /// Merges a request once. To be called again after whatever interrupted it.

@@ -178,3 +178,6 @@ pub fn feedback(world: &World, task: &Task, definition: &Definition) -> Result<V
     }
     Ok(comments)
 }
+
+#[cfg(test)]
+mod tests;

@@ -220,8 +220,20 @@ pub fn locate(settings: &Settings, upstream: Option<&str>, push: Option<&str>) -
         (None, Kind::GitHub) => format!("{scheme}://{host}/api/v3"),
         (None, Kind::GitLab | Kind::None) => format!("{scheme}://{host}/api/v4"),
     };
-    // A token is shown to one host, and SSH shows none.
-    if push.transport != Transport::Ssh && push.host != upstream.host && web_host(&push) != host {
+    // A token is shown to one host, and SSH shows none. A setting of the user's holds in every repository, wherever that is from.
+    let is_there = |address: &Address| {
+        address.transport == Transport::Ssh
+            || web_host(address) == host
+            || address.host == without_port(&host)
+    };
+    if !is_there(&upstream) {
+        return Err(Error::Setting(format!(
+            "use the remote {}: the forge is at {host}, and its token is shown to nobody else; set `host` in [forge] of this \
+             project's acquit.toml",
+            upstream.url
+        )));
+    }
+    if !is_there(&push) {
         return Err(Error::Setting(format!(
             "push to {}: the forge is at {host}, and a fork must be at the same forge; see `push_remote` in [forge]",
             push.url
@@ -236,6 +248,13 @@ pub fn locate(settings: &Settings, upstream: Option<&str>, push: Option<&str>) -
     let fork = (push.project != project).then(|| push.project.clone());
     let named = settings.host.is_some() || settings.api.is_some() || settings.kind.is_some();
     Ok(Located::At(Box::new(Place { kind, host, api, project, fork, upstream, push, named })))
+}
+
+/// A host without its port.
+fn without_port(host: &str) -> &str {
+    host.rsplit_once(':')
+        .filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()))
+        .map_or(host, |(name, _)| name)
 }
 
 /// The host of a forge's pages, which is not always the one that git talks to.
@@ -338,6 +357,9 @@ mod tests {
             "https://github.com/../widget",
             "ext::sh -c evil",
             "-oProxyCommand=evil:a/b",
+            "ssh://-oProxyCommand=evil/a/b",
+            "git@-oProxyCommand=github:a/b",
+            "https://github.com/a/b\nc",
             "",
         ] {
             assert!(matches!(locate(&usual, Some(url), Some(url)), Ok(Located::Nowhere(_))), "{url}");
@@ -364,6 +386,25 @@ mod tests {
         {
             assert_eq!(Address::of_server(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn no_host_is_taken_for_an_option() {
+        for url in ["ssh://-x.github.com/a/b", "git@-x.github.com:a/b", "https://-x.github.com/a/b"] {
+            assert_eq!(Address::parse(url), None, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_no_part_of_an_address() {
+        for url in [
+            "ssh://ada:hunter2@github.com/a/b",
+            "https://ada:hunter2@github.com/a/b",
+            "https://hunter2@github.com/a/b",
+        ] {
+            assert!(!Address::parse(url).unwrap().url.contains("hunter2"), "{url}");
+        }
+        assert_eq!(Address::parse("ssh://ada@github.com:22/a/b").unwrap().url, "ssh://ada@github.com:22/a/b");
     }
 
     #[test]
@@ -399,6 +440,30 @@ mod tests {
         let (here, there) = ("https://github.com/acme/widget", "https://evil.example/ada/widget");
         assert!(locate(&usual, Some(here), Some(there)).is_err());
         assert!(locate(&usual, Some(here), Some("fork:ada/widget")).is_ok(), "SSH has no token");
+    }
+
+    #[test]
+    fn a_token_for_the_forge_that_is_named_goes_to_no_other_host() {
+        let named = Settings {
+            kind: Some(Kind::GitLab),
+            host: Some("git.acme.org".to_owned()),
+            ..Settings::default()
+        };
+        // A setting of the user's holds in every repository, also in one that was cloned from somewhere else.
+        for elsewhere in
+            ["https://evil.example/a/b", "https://git.acme.org.evil.example/a/b", "http://evil.example/a/b"]
+        {
+            let error = locate(&named, Some(elsewhere), Some(elsewhere)).unwrap_err().to_string();
+            assert!(error.contains("git.acme.org") && error.contains("`host`"), "{error}");
+        }
+        for same in [
+            "https://git.acme.org/a/b",
+            "https://git.acme.org:8443/a/b",
+            "work:a/b",
+            "ssh://git@evil.example/a/b",
+        ] {
+            assert!(locate(&named, Some(same), Some(same)).is_ok(), "{same}");
+        }
     }
 
     #[test]

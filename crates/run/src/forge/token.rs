@@ -15,7 +15,7 @@ use super::error::Error;
 use super::remote::{Place, Transport};
 use crate::process::{Call, Exit, Guard};
 use crate::secrets::{LONGEST, Redactor, SHORTEST, Secret, Vault};
-use crate::world::World;
+use crate::world::{Environment, World};
 
 /// How long `gh`, `glab` or a credential helper may take: they look into a file or a keyring that is open.
 const LOOK: Duration = Duration::from_secs(30);
@@ -51,7 +51,7 @@ pub fn find(world: &World, config: &Config, place: &Place) -> Result<Option<Toke
             ))),
         };
     }
-    let found = variables(world, place)
+    let found = variables(&world.environment, place)
         .into_iter()
         .find_map(|name| {
             let value = world.environment.get(name)?.to_str()?;
@@ -71,11 +71,10 @@ fn token(value: &[u8], origin: String) -> Option<Token> {
 }
 
 /// The variables that may hold a token for this host.
-fn variables(world: &World, place: &Place) -> Vec<&'static str> {
-    let host_is =
-        |variable: &str| world.environment.get(variable).is_some_and(|host| host == place.host.as_str());
+fn variables(environment: &Environment, place: &Place) -> Vec<&'static str> {
+    let host_is = |variable: &str| environment.get(variable).is_some_and(|host| host == place.host.as_str());
     let meant = |variable: &str, own: &str| {
-        place.host == own && world.environment.get(variable).is_none() || host_is(variable) || place.named
+        place.host == own && environment.get(variable).is_none() || host_is(variable) || place.named
     };
     match place.kind {
         Kind::GitHub if place.host == "github.com" || place.host.ends_with(".ghe.com") => {
@@ -132,4 +131,65 @@ fn helped(world: &World, place: &Place) -> Option<Token> {
     let password =
         world.git.clone().with_time_limit(LOOK).credential(home, scheme, &place.host, &variables)?;
     token(&password, "git's credential helper".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::remote::{Located, locate};
+    use super::*;
+    use acquit_core::config::forge::Forge as Settings;
+
+    #[test]
+    fn a_token_of_the_environment_is_for_the_host_that_it_is_made_for_or_that_was_named() {
+        let asked = |settings: &Settings, url: &str, set: &[(&str, &str)]| {
+            let Ok(Located::At(place)) = locate(settings, Some(url), Some(url)) else { panic!("{url}") };
+            let set = set.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+            variables(&Environment::new(set), &place)
+        };
+        let usual = Settings::default();
+        let named = |kind| Settings { kind: Some(kind), ..Settings::default() };
+        for (settings, url, set, expected) in [
+            (&usual, "git@github.com:a/b", vec![], "GH_TOKEN GITHUB_TOKEN"),
+            (&usual, "https://acme.ghe.com/a/b", vec![], "GH_TOKEN GITHUB_TOKEN"),
+            // Anybody can call their host so.
+            (&usual, "https://github.evil.example/a/b", vec![], ""),
+            (&usual, "https://gitlab.evil.example/a/b", vec![], ""),
+            (&usual, "https://notghe.com.github.evil.example/a/b", vec![("GH_HOST", "github.acme.org")], ""),
+            (
+                &usual,
+                "https://github.acme.org/a/b",
+                vec![("GH_HOST", "github.acme.org")],
+                "GH_ENTERPRISE_TOKEN GITHUB_ENTERPRISE_TOKEN",
+            ),
+            (&usual, "https://gitlab.com/a/b", vec![], "GITLAB_TOKEN"),
+            // It is for another one then.
+            (&usual, "https://gitlab.com/a/b", vec![("GITLAB_HOST", "git.acme.org")], ""),
+            (&usual, "https://gitlab.acme.org/a/b", vec![("GITLAB_HOST", "gitlab.acme.org")], "GITLAB_TOKEN"),
+            (&named(Kind::GitLab), "https://git.acme.org/a/b", vec![], "GITLAB_TOKEN"),
+            (
+                &named(Kind::GitHub),
+                "https://git.acme.org/a/b",
+                vec![],
+                "GH_ENTERPRISE_TOKEN GITHUB_ENTERPRISE_TOKEN",
+            ),
+        ] {
+            assert_eq!(asked(settings, url, &set).join(" "), expected, "{url} {set:?}");
+        }
+    }
+
+    #[test]
+    fn what_no_token_can_be_is_none() {
+        let is_one = |value: &[u8]| token(value, "here".to_owned()).is_some();
+        assert!(is_one(b" ghp_abcdef\n"));
+        for value in [
+            &b""[..],
+            b"abc",
+            b"two words",
+            b"line\nline",
+            b"\xff\xff\xff\xff\xff\xff",
+            &vec![b'x'; LONGEST + 1],
+        ] {
+            assert!(!is_one(value), "{}", value.len());
+        }
+    }
 }

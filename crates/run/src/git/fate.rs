@@ -38,11 +38,15 @@ impl Source {
         Ok(if there.is_some() { Stands::Open } else { Stands::Gone })
     }
 
-    /// Whether the files that one commit changed are in `base` as it left them: it was merged as another commit.
+    /// Whether the files that a branch changed since it left `base` are there as its last commit left them: it was merged as another
+    /// commit, or as several.
     fn has_change(&self, git: &Git, commit: &CommitId, base: &CommitId) -> Result<bool, Error> {
+        let left = self.call(git, "merge-base").args([base.as_str(), commit.as_str()]).run_any()?;
+        // Without one there is nothing that both come from.
+        let Ok(left) = left.line().parse::<CommitId>() else { return Ok(false) };
         let changed = self
             .call(git, "diff-tree")
-            .args(["-r", "-z", "--name-only", "--no-commit-id", "--no-renames", commit.as_str()])
+            .args(["-r", "-z", "--name-only", "--no-renames", left.as_str(), commit.as_str()])
             .run()?;
         let paths: Vec<&[u8]> =
             changed.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty()).collect();

@@ -4,9 +4,14 @@ use std::time::{Duration, Instant};
 
 use acquit_core::agent::{Chunk, Session, Usage};
 use acquit_core::event::{Body, Level, Step};
+use acquit_core::failure::kind;
 use acquit_core::leg::Hold;
 use acquit_core::store::{self, Note, Pulse, Store};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Trouble;
 use crate::fault;
 use crate::secrets::Redactor;
 use crate::world::World;
@@ -76,6 +81,14 @@ impl<'a> Desk<'a> {
             text: "something happened that cannot be told without a secret".to_owned(),
         });
         self.notes.push(Note { at: (self.world.now)(), body });
+    }
+
+    /// The same thing without secrets, for a text that is made of it.
+    pub(crate) fn clean<T: Clone + Serialize + DeserializeOwned>(&self, thing: &T) -> Result<T, Trouble> {
+        let words = "tell of the work without a secret: one of them is a word by which it is stored";
+        self.redactor
+            .stored(thing.clone())
+            .ok_or_else(|| Trouble::failed(kind::DELIVERY, format!("failed to {words}")))
     }
 
     pub(crate) fn notice(&mut self, level: Level, text: String) {

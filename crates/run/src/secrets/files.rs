@@ -95,3 +95,20 @@ impl Redactor {
         fs::rename(&aside, path)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Known, Secret};
+    use super::*;
+
+    #[test]
+    fn what_is_beyond_the_files_that_are_looked_at_is_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["a", "b"] {
+            fs::write(folder.path().join(name), "nothing secret").expect("a file");
+        }
+        let redactor = Redactor::new(&[(Secret::new("KEY", b"hunter2-hunter2".to_vec()), Known::Declared)]);
+        redactor.folder_within(folder.path(), 0, &mut (MOST_FILES - 1)).expect("cleaned");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    }
+}

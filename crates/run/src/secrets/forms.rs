@@ -24,6 +24,11 @@ const UNTOUCHED: [&[u8]; 3] = [b"-_.~", b"-_.!~*'()", b"-_.!~*'();/?:@&=+$,#"];
 pub(super) fn all(value: &[u8]) -> BTreeSet<Vec<u8>> {
     let mut forms = BTreeSet::new();
     encodings(value, &mut forms);
+    // Whoever uses a value takes away the blanks around it, which a file of variables or a command may have left there.
+    let bare = value.trim_ascii();
+    if bare.len() != value.len() {
+        encodings(bare, &mut forms);
+    }
     if value.contains(&b'\n') {
         for line in value.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
             // The first and the last line of a key file are the same in all of them.
@@ -213,6 +218,17 @@ mod tests {
             let there = forms.iter().any(|it| it.starts_with(form.as_bytes()));
             assert!(there, "{form}");
         }
+    }
+
+    #[test]
+    fn a_value_is_found_without_the_blanks_around_it() {
+        // As a file of variables has it that was written elsewhere, or a command that prints an empty line.
+        for value in ["s3cret-1\r", "s3cret-1\r\n", " s3cret-1 ", "s3cret-1\n\n", "\ts3cret-1"] {
+            let forms = all(value.as_bytes());
+            assert!(forms.contains(b"s3cret-1".as_slice()), "{value:?}");
+            assert!(forms.contains(b"czNjcmV0LTE=".as_slice()), "{value:?}");
+        }
+        assert!(all(b"s3cr3t\r").contains(b"s3cr3t".as_slice()), "as short as a value may be");
     }
 
     #[test]

@@ -55,6 +55,20 @@ fn where_a_stream_is_cut_changes_nothing() {
 }
 
 #[test]
+fn the_longest_form_is_kept_back_to_its_last_byte() {
+    let value = "hunter2-hunter2";
+    let (redactor, forms) = (redactor(&[("KEY", value)]), super::forms::all(value.as_bytes()));
+    let longest = forms.iter().max_by_key(|form| form.len()).expect("forms");
+    let (mut stream, mut out) = (Stream::new(redactor), Vec::new());
+    let (last, begin) = longest.split_last().expect("a form");
+    stream.push(begin, &mut out);
+    assert_eq!(out, b"");
+    stream.push(&[*last], &mut out);
+    stream.finish(&mut out);
+    assert_eq!(out, b"[secret KEY]");
+}
+
+#[test]
 fn only_what_may_begin_a_secret_is_kept_back() {
     let redactor = redactor(&[("KEY", "hunter2-hunter2")]);
     let (mut stream, mut out) = (Stream::new(redactor), Vec::new());
@@ -92,6 +106,36 @@ fn a_passed_value_is_hidden_but_is_no_reason_to_refuse_a_commit() {
     assert_eq!(redactor.declared(b"the large-model"), None);
     let both = redactor.with(&[Secret::new("KEY", b"large-model".to_vec())]);
     assert_eq!(both.declared(b"the large-model"), Some("KEY"));
+}
+
+#[test]
+fn what_cannot_be_cleaned_or_is_too_deep_to_be_looked_at_is_removed() {
+    use std::fs;
+    let folder = tempfile::tempdir().expect("a folder");
+    let redactor = redactor(&[("KEY", "hunter2-hunter2")]);
+    fs::write(folder.path().join("log"), "hunter2-hunter2").expect("a file");
+    // In the way of the clean copy.
+    fs::create_dir_all(folder.path().join("log.acquit-clean/in")).expect("a folder");
+    assert!(redactor.file(&folder.path().join("log")).is_err());
+    assert!(!folder.path().join("log").exists(), "nobody finds it there");
+    let (mut deep, mut last) = (folder.path().to_owned(), folder.path().to_owned());
+    for _ in 0..40 {
+        last.clone_from(&deep);
+        deep.push("d");
+    }
+    fs::create_dir_all(&deep).expect("folders");
+    fs::write(deep.join("log"), "hunter2-hunter2").expect("a file");
+    redactor.folder(folder.path()).expect("cleaned");
+    assert!(!last.exists() && folder.path().join("d/d/d").exists());
+}
+
+#[test]
+fn a_declared_value_that_overlaps_one_that_is_passed_gives_its_name() {
+    let secrets = [
+        (Secret::new("MODEL", b"large-model".to_vec()), Known::Passed),
+        (Secret::new("KEY", b"model-key".to_vec()), Known::Declared),
+    ];
+    assert_eq!(Redactor::new(&secrets).declared(b"the large-model-key"), Some("KEY"));
 }
 
 #[test]

@@ -51,3 +51,17 @@ fn a_branch_that_was_removed_is_gone_and_a_part_of_its_change_is_not_all_of_it()
     repo.git(&["branch", "--quiet", "-D", "night-shift/x"]);
     assert_eq!(stands(&repo, &commit), Stands::Gone);
 }
+
+#[test]
+fn a_branch_of_several_commits_is_merged_when_all_of_them_are() {
+    let (repo, _) = with_branch();
+    repo.git(&["checkout", "--quiet", "night-shift/x"]);
+    repo.write("second.txt", "second\n");
+    repo.commit("the second part");
+    let commit: CommitId = repo.git(&["rev-parse", "HEAD"]).trim().parse().unwrap();
+    repo.git(&["checkout", "--quiet", "main"]);
+    repo.git(&["cherry-pick", "night-shift/x"]);
+    assert_eq!(stands(&repo, &commit), Stands::Open, "its last commit alone");
+    repo.git(&["cherry-pick", "night-shift/x~1"]);
+    assert_eq!(stands(&repo, &commit), Stands::Merged);
+}

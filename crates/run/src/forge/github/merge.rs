@@ -8,7 +8,7 @@ use super::GitHub;
 use crate::forge::error::Error;
 use crate::forge::feedback::text;
 use crate::forge::http::encoded;
-use crate::forge::merge::{Answer, Merging, Order, Past};
+use crate::forge::merge::{Answer, Merging, Order, Past, commit};
 
 /// The words of a refusal that passes by itself: what is required is there, and is not over yet.
 const RUNNING: [&str; 5] = ["is expected", "is pending", "in progress", "is queued", "waiting for status"];
@@ -20,7 +20,7 @@ impl GitHub<'_> {
     fn refused(&self, order: &Order<'_>, words: String) -> Result<Answer, Error> {
         let doing = "look why the pull request cannot be merged";
         let now = self.http.get(doing, &format!("{}/pulls/{}", self.project, order.number))?.body;
-        if let Some(commit) = merged(&now) {
+        if let Some(commit) = merged(doing, &now)? {
             return Ok(Answer::Merged(commit));
         }
         let lower = words.to_lowercase();
@@ -52,10 +52,10 @@ impl GitHub<'_> {
 impl Merging for GitHub<'_> {
     fn merged_as(&self, number: u64) -> Result<Option<String>, Error> {
         let doing = "look how the pull request stands";
-        Ok(merged(&self.http.get(doing, &format!("{}/pulls/{number}", self.project))?.body))
+        merged(doing, &self.http.get(doing, &format!("{}/pulls/{number}", self.project))?.body)
     }
 
-    fn merged(&self, branch: &str) -> Result<Vec<Past>, Error> {
+    fn merged(&self, branch: &str, base: &str) -> Result<Vec<Past>, Error> {
         let doing = "look for a pull request that was merged";
         let head = encoded(&format!("{}:{branch}", self.owner()));
         let list = self.http.list(doing, &format!("{}/pulls?state=closed&head={head}", self.project))?;
@@ -66,10 +66,11 @@ impl Merging for GitHub<'_> {
                 number: value.get("number").and_then(Value::as_u64)?,
                 url: text(value, "/html_url").to_owned(),
                 head: text(value, "/head/sha").to_owned(),
-                commit: text(value, "/merge_commit_sha").to_owned(),
+                commit: commit(value, &["/merge_commit_sha"])?,
             })
         };
-        Ok(list.iter().filter(|value| text(value, "/head/ref") == branch).filter_map(past).collect())
+        let ours = |value: &&Value| self.is_own(value, branch) && text(value, "/base/ref") == base;
+        Ok(list.iter().filter(ours).filter_map(past).collect())
     }
 
     fn merge(&self, order: &Order<'_>) -> Result<Answer, Error> {
@@ -82,8 +83,8 @@ impl Merging for GitHub<'_> {
         }
         let path = format!("{}/pulls/{}/merge", self.project, order.number);
         match self.http.send(doing, Method::PUT, &path, &asked) {
-            Ok(answer) => match answer.get("sha").and_then(Value::as_str) {
-                Some(commit) => Ok(Answer::Merged(commit.to_owned())),
+            Ok(answer) => match commit(&answer, &["/sha"]) {
+                Some(commit) => Ok(Answer::Merged(commit)),
                 None => Err(Error::Nonsense { doing, words: "no sha".to_owned() }),
             },
             Err(Error::Refused { status: 409, .. }) => Ok(Answer::Moved),
@@ -94,6 +95,10 @@ impl Merging for GitHub<'_> {
 }
 
 /// What it is in the base branch, if it is merged.
-fn merged(value: &Value) -> Option<String> {
-    (value["merged"] == true).then(|| text(value, "/merge_commit_sha").to_owned())
+fn merged(doing: &'static str, value: &Value) -> Result<Option<String>, Error> {
+    if value["merged"] != true {
+        return Ok(None);
+    }
+    let lacks = || Error::Nonsense { doing, words: "no merge_commit_sha".to_owned() };
+    commit(value, &["/merge_commit_sha"]).ok_or_else(lacks).map(Some)
 }

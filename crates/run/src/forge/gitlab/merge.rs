@@ -8,7 +8,7 @@ use super::{ACTIVE, GitLab};
 use crate::forge::error::Error;
 use crate::forge::feedback::text;
 use crate::forge::http::encoded;
-use crate::forge::merge::{Answer, Merging, Order, Past};
+use crate::forge::merge::{Answer, Merging, Order, Past, commit};
 
 /// What GitLab says of a request that it has not looked at, or that waits for something which ends by itself.
 const RUNNING: [&str; 6] =
@@ -21,7 +21,7 @@ impl GitLab<'_> {
     fn refused(&self, order: &Order<'_>, words: String) -> Result<Answer, Error> {
         let doing = "look why the merge request cannot be merged";
         let now = self.http.get(doing, &self.path(order.number))?.body;
-        if let Some(commit) = merged(&now) {
+        if let Some(commit) = merged(doing, &now)? {
             return Ok(Answer::Merged(commit));
         }
         // Versions before 15.6 have the shorter one only.
@@ -45,14 +45,14 @@ impl GitLab<'_> {
 impl Merging for GitLab<'_> {
     fn merged_as(&self, number: u64) -> Result<Option<String>, Error> {
         let doing = "look how the merge request stands";
-        Ok(merged(&self.http.get(doing, &self.path(number))?.body))
+        merged(doing, &self.http.get(doing, &self.path(number))?.body)
     }
 
-    fn merged(&self, branch: &str) -> Result<Vec<Past>, Error> {
+    fn merged(&self, branch: &str, base: &str) -> Result<Vec<Past>, Error> {
         let doing = "look for a merge request that was merged";
         let path = format!("{}/merge_requests?state=merged&source_branch={}", self.project, encoded(branch));
         let past = |value: &Value| {
-            let commit = merged(value)?;
+            let commit = merged(doing, value).ok()??;
             Some(Past {
                 number: value.get("iid").and_then(Value::as_u64)?,
                 url: text(value, "/web_url").to_owned(),
@@ -60,7 +60,8 @@ impl Merging for GitLab<'_> {
                 commit,
             })
         };
-        Ok(self.http.list(doing, &path)?.iter().filter_map(past).collect())
+        let own = self.own(self.http.list(doing, &path)?)?;
+        Ok(own.iter().filter(|value| text(value, "/target_branch") == base).filter_map(past).collect())
     }
 
     fn merge(&self, order: &Order<'_>) -> Result<Answer, Error> {
@@ -75,7 +76,7 @@ impl Merging for GitLab<'_> {
         }
         let path = format!("{}/merge", self.path(order.number));
         match self.http.send(doing, Method::PUT, &path, &asked) {
-            Ok(answer) => Ok(match merged(&answer) {
+            Ok(answer) => Ok(match merged(doing, &answer)? {
                 Some(commit) => Answer::Merged(commit),
                 None => Answer::NotYet("GitLab has taken the order and is not done with it".to_owned()),
             }),
@@ -87,13 +88,14 @@ impl Merging for GitLab<'_> {
 }
 
 /// What it is in the base branch, if it is merged.
-fn merged(value: &Value) -> Option<String> {
+fn merged(doing: &'static str, value: &Value) -> Result<Option<String>, Error> {
     if text(value, "/state") != "merged" {
-        return None;
+        return Ok(None);
     }
     // A merge commit, the commit of a squash, or the branch's own where nothing had to be made.
     let known = ["/merge_commit_sha", "/squash_commit_sha", "/sha"];
-    known.into_iter().map(|key| text(value, key)).find(|commit| !commit.is_empty()).map(str::to_owned)
+    let lacks = || Error::Nonsense { doing, words: "no merge_commit_sha".to_owned() };
+    commit(value, &known).ok_or_else(lacks).map(Some)
 }
 
 /// A status as words.

@@ -31,6 +31,7 @@ fn each_answer_has_its_consequence() {
     assert_eq!(wait(seen(429, &[], json!({}))), None);
     let out = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1000000060")];
     assert_eq!(wait(seen(403, &out, json!({"message": "API rate limit exceeded"}))), Some(60));
+    assert_eq!(wait(seen(403, &out, json!({"message": "Forbidden"}))), Some(60), "whatever its words");
     let secondary = json!({"message": "You have exceeded a secondary rate limit."});
     assert_eq!(wait(seen(403, &[("x-ratelimit-remaining", "4000")], secondary)), None);
     assert_eq!(wait(seen(429, &[("retry-after", "99999999999")], json!({}))), Some(LONGEST_WAIT));
@@ -54,6 +55,9 @@ fn its_words_are_found_wherever_they_stand() {
     assert_eq!(message(&json!({"message": {"title": ["is too long"]}})), "title: is too long");
     assert_eq!(message(&json!({"error": "insufficient_scope"})), "insufficient_scope");
     assert_eq!(message(&Value::Null), "no reason given");
+    let hostile = json!({"message": format!("a\u{1b}[2J\u{202e}b\r\n c{}", "x".repeat(9_999))});
+    let words = message(&hostile);
+    assert!(words.starts_with("a?[2J?b cx") && words.len() < WORDS + 50, "{words}");
 }
 
 #[test]
@@ -224,4 +228,25 @@ fn a_list_without_an_end_is_read_up_to_a_bound() {
     });
     assert_eq!(called(&url, 20_000, true).0.unwrap(), 2 * PAGES);
     assert_eq!(visits.load(Ordering::SeqCst), PAGES);
+}
+
+#[test]
+fn a_token_that_the_forge_repeats_is_in_no_message_not_even_the_beginning_of_it() {
+    for before in [0, WORDS - 25, WORDS - 8] {
+        let (url, _) = server(move |stream, _| {
+            let words = format!("{}token-of-the-test", "x".repeat(before));
+            answer(stream, "422 Unprocessable", "x: y", &json!({ "message": words }).to_string());
+        });
+        let words = called(&url, 20_000, false).0.unwrap_err().to_string();
+        assert!(words.contains("says no") && !words.contains("token-o"), "{words}");
+    }
+}
+
+#[test]
+fn a_file_of_certificates_is_read_only_if_it_can_be_one() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().set_len(LARGEST_CA + 1).unwrap();
+    assert!(certificates(file.path()).unwrap_err().contains("bytes"));
+    file.as_file().set_len(10).unwrap();
+    assert!(certificates(file.path()).unwrap_err().contains("no certificate"));
 }

@@ -179,11 +179,12 @@ fn found(
     if known.is_empty() {
         return Ok(None);
     }
-    let past = to.open(desk, job)?.merged(branch);
+    let past = to.open(desk, job)?.merged(branch, &queue.branch);
     let past = past.map_err(|error| to.trouble(desk, job, error))?;
     // What the task has recorded was merged before the work that is to be merged now.
-    let new = |past: &Past| known.contains(&past.head) && !job.task.was_merged_as(&past.commit);
-    let Some(past) = past.into_iter().find(new) else { return Ok(None) };
+    let Some(past) = unrecorded(past, &known, |commit| job.task.was_merged_as(commit)) else {
+        return Ok(None);
+    };
     let tip = past.head.parse::<CommitId>().map_err(|error| Trouble::harness(&error))?;
     let base = entry.filter(|entry| entry.candidate.commit == past.head).map(|entry| entry.candidate.base);
     let base = base.and_then(|base| base.parse().ok()).unwrap_or_else(|| job.base());
@@ -201,6 +202,11 @@ fn found(
     ];
     let moved = Moved { tip, base, proof: Proof::Given, artifacts };
     Ok(Some(ended(desk, job, to, queue, workspace, moved, &past.commit)))
+}
+
+/// The one of these that is the work's: at a commit that the task pushed, and not what is recorded as merged before.
+fn unrecorded(past: Vec<Past>, pushed: &[String], recorded: impl Fn(&str) -> bool) -> Option<Past> {
+    past.into_iter().find(|past| pushed.contains(&past.head) && !recorded(&past.commit))
 }
 
 /// The end of a leg whose work is in the branch. What the branch is there is seen here from now on.
@@ -228,4 +234,27 @@ fn ended(
     }
     moved.artifacts.push(Artifact::Merged { branch: branch.clone(), commit: commit.to_owned() });
     Done { moved: Some(moved), ..by_harness(outcome::DONE) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_task_pushed_and_has_not_recorded_is_its_work_that_was_merged() {
+        let past = |number: u64, head: &str, commit: &str| Past {
+            number,
+            url: "https://forge/1".to_owned(),
+            head: head.to_owned(),
+            commit: commit.to_owned(),
+        };
+        let all = || vec![past(1, "of-others", "a"), past(2, "old", "recorded"), past(3, "new", "b")];
+        let pushed = ["old".to_owned(), "new".to_owned()];
+        let number = |pushed: &[String]| {
+            unrecorded(all(), pushed, |commit| commit == "recorded").map(|past| past.number)
+        };
+        assert_eq!(number(&pushed), Some(3));
+        assert_eq!(number(&pushed[..1]), None, "it was merged before");
+        assert_eq!(number(&[]), None, "nothing of it is the task's");
+    }
 }

@@ -147,9 +147,11 @@ pub(super) fn request(
     let place = to.place;
     let (title, labels) = title(desk, job, settings)?;
     let marker = Marker::of(&job.task.seed);
-    let verdicts = verdicts(desk)?;
+    // Before the text is made: what is shortened, or taken apart so that no forge acts on it, is not recognised afterwards.
+    let (task, verdicts) = (desk.clean(job.task)?, verdicts(desk)?);
+    let verdicts = desk.clean(&verdicts)?;
     let account = Account {
-        task: job.task,
+        task: &task,
         verdicts: &verdicts,
         commit: commit.as_str(),
         branch: &job.task.seed.branch,
@@ -199,6 +201,10 @@ pub(super) fn request(
                 Ok(()) => answered.push(origin.id.clone()),
                 Err(error) => {
                     published.remarks.push(format!("a comment was not answered: failed to {error}"));
+                    // A forge that is away is not waited for once for each of them.
+                    if !matches!(error, forge::Error::Refused { .. }) {
+                        break;
+                    }
                 }
             }
         }

@@ -197,14 +197,16 @@ fn pieces(
         .subjects(&desk.world.git, &job.base, LOOKED_AT)
         .map_err(|error| Trouble::harness(&error))?;
     let seen = Style::of(subjects.iter().map(String::as_str));
+    // Before the message is made: what is shortened is not recognised afterwards.
+    let task = desk.clean(job.task)?;
     let text = |changes: &[String], phase: Option<&str>| {
         let settings = &job.definition.config.commit;
-        let parts = Parts { task: job.task, settings, seen: &seen, changes, phase };
+        let parts = Parts { task: &task, settings, seen: &seen, changes, phase };
         let text = message(&parts).map_err(|error| Trouble::harness(&error))?;
         Ok::<_, Trouble>(desk.redactor.text(&text))
     };
     let whole = || {
-        let message = text(&job.task.learnings, None)?;
+        let message = text(&task.learnings, None)?;
         Ok(vec![Piece { tip: job.start.clone(), message }])
     };
     if commits == Commits::One {
@@ -218,7 +220,7 @@ fn pieces(
     for (stage, tip) in phases {
         let of_stage =
             |learning: &&String| learning.strip_prefix(&stage).is_some_and(|rest| rest.starts_with(": "));
-        let changes: Vec<String> = job.task.learnings.iter().filter(of_stage).cloned().collect();
+        let changes: Vec<String> = task.learnings.iter().filter(of_stage).cloned().collect();
         pieces.push(Piece { tip, message: text(&changes, Some(&stage))? });
     }
     Ok(pieces)
