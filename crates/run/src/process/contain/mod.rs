@@ -11,7 +11,7 @@
 //! program's tree instead and kills what it finds, which a determined process can escape; the harness is told.
 //!
 //! It must start fast: it runs once per program, before anything of the command line is looked at, and a harness does not even
-//! execute it ([`launcher`]). What else a sandbox
+//! execute it ([`Launcher`]). What else a sandbox
 //! is made of (a read-only root, Landlock, seccomp, the network) belongs into the preparation in `init.rs`, which runs
 //! inside the namespaces and before the program exists.
 
