@@ -12,6 +12,7 @@
 //!
 //! It ends with the harness, or when the harness becomes the next one. If it is gone, or was never made, helpers are executed.
 
+use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{IoSlice, IoSliceMut, Read, Seek, Write};
@@ -124,7 +125,8 @@ fn order(words: &[OsString], environment: &[(OsString, OsString)]) -> Result<Fil
     for word in words {
         add(&[word])?;
     }
-    for (name, value) in environment {
+    // Of a variable that is named twice the last value counts, as for a program that is executed.
+    for (name, value) in environment.iter().map(|(name, value)| (name, value)).collect::<BTreeMap<_, _>>() {
         add(&[name, OsStr::new("="), value])?;
     }
     let mut file = File::from(memfd_create("order", MemfdFlags::CLOEXEC)?);
@@ -214,6 +216,13 @@ mod tests {
         assert_eq!(variables, [c"A=", c"B==\xfe"].map(CString::from));
         let (heard, variables) = read_order(order(&[], &[]).unwrap()).unwrap();
         assert_eq!((heard.len(), variables.len()), (0, 0));
+    }
+
+    #[test]
+    fn of_a_variable_that_is_named_twice_the_last_value_counts() {
+        let environment = [("A".into(), "1".into()), ("B".into(), "2".into()), ("A".into(), "3".into())];
+        let (_, variables) = read_order(order(&[], &environment).unwrap()).unwrap();
+        assert_eq!(variables, [c"A=3", c"B=2"].map(CString::from));
     }
 
     #[test]
