@@ -138,7 +138,7 @@ fn the_daemon_goes_on_while_a_large_workspace_is_removed() {
     let mark = sandbox.place("").to_string_lossy().into_owned();
     let remover = until("the process that removes it", || {
         let all = processes::marked(&mark);
-        all.into_iter().find_map(|(pid, words)| words.contains("--task T-1").then_some(pid))
+        all.into_iter().find_map(|(pid, words)| words.contains(" clean --task T-1").then_some(pid))
     });
     // However long it takes: here, as long as the test wants.
     processes::signal(remover, Signal::STOP);
