@@ -16,6 +16,8 @@ use acquit_core::task::{End, State, Task};
 use acquit_core::time::Timestamp;
 
 use crate::git::{self, Source};
+use crate::harness;
+use crate::secrets::Redactor;
 use crate::workspace::{self, Locked, Workspace, remove_folder};
 use crate::world::World;
 
@@ -162,13 +164,23 @@ fn remove(world: &World, store: &mut dyn Store, id: TaskId) -> store::Result<Ver
         Err(trouble) => return Ok(Verdict::Refused(trouble)),
     };
     // Under the lock: whoever began with it again since waits for us, and finds it gone.
-    let State::Ended { end } = store.task(id)?.state else { return Ok(Verdict::Refused(Trouble::GoesOn)) };
-    Ok(retire(world, id, &end, &source, locked).map_or_else(Verdict::Refused, |()| Verdict::Removed))
+    let task = store.task(id)?;
+    let State::Ended { end } = &task.state else { return Ok(Verdict::Refused(Trouble::GoesOn)) };
+    let redactor = harness::redactor(world, &definition, &task);
+    let retired = retire(world, id, end, &source, locked, &redactor);
+    Ok(retired.map_or_else(Verdict::Refused, |()| Verdict::Removed))
 }
 
-fn retire(world: &World, id: TaskId, end: &End, source: &Source, locked: Locked) -> Result<(), Trouble> {
+fn retire(
+    world: &World,
+    id: TaskId,
+    end: &End,
+    source: &Source,
+    locked: Locked,
+    redactor: &Redactor,
+) -> Result<(), Trouble> {
     crate::fault::point("clean", &world.environment);
-    locked.retire(source, &format!("{id}-left"))?;
+    locked.retire(source, &format!("{id}-left"), redactor)?;
     crate::fault::point("clean", &world.environment);
     remove_folder(&world.task_folder(id).join(AGENT))?;
     match end {

@@ -11,6 +11,8 @@ use super::{Look, Printer, money, text};
 
 /// So much of a text is shown in one line.
 pub(super) const WIDTH: usize = 110;
+/// The longest line for what acquit itself says: how to mend it stands at the end.
+const NOTICE: usize = 600;
 /// So many lines of a failure are shown; the log has the rest.
 pub(super) const FAILURE_LINES: usize = 8;
 
@@ -89,7 +91,7 @@ impl Follower {
             }
             Body::Notice { level, text } => {
                 let look = if *level >= Level::Warning { Look::Notable } else { Look::Faint };
-                vec![format!("  {}", self.printer.paint(look, &text::line(text, WIDTH)))]
+                vec![format!("  {}", self.printer.paint(look, &text::line(text, NOTICE)))]
             }
         };
         self.lines(&lines);

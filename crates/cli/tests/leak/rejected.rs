@@ -2,6 +2,9 @@
 
 use acquit_core::leg::Ending;
 
+use rustix::process::Signal;
+
+use crate::common::until_file;
 use crate::{CONFIG, canaries, look, sandbox};
 
 const ONE: &str = r#"
@@ -93,4 +96,25 @@ fn what_the_repository_had_before_is_not_the_agents_fault() {
     sandbox.repo.write("known.txt", &format!("{}\n", canaries[0].value));
     sandbox.repo.commit("long known");
     sandbox.run_to(0);
+}
+
+/// Nobody looked at it before it was saved: its harness was killed, and the task has no further leg.
+#[test]
+fn in_what_a_lost_leg_left_when_its_workspace_goes() {
+    let canaries = canaries();
+    let workflow =
+        ONE.replace("MODE", "implement").replace(", approved = \"done\", changes_requested = \"person\"", "");
+    let config = format!("{CONFIG}\n[retention]\nunfinished = \"1ms\"\n");
+    let agent = "echo \"$A_KEY\" > left.txt\n: > .begun\nexec sleep 60\n";
+    let sandbox = sandbox(&config, &workflow, agent, &canaries);
+    sandbox.acquit(&["task", "add", "Do it"]).must(0);
+    let harness = sandbox.start(&["leg", "--task", "T-1"]);
+    until_file(&sandbox.place("acquit/tasks/T-1/workspace/work/.begun"));
+    harness.signal(Signal::KILL);
+    harness.wait();
+    sandbox.acquit(&["task", "cancel", "T-1"]).must(0);
+    sandbox.acquit(&["run", "T-1"]).must(4);
+    sandbox.acquit(&["clean"]).must(0).said("removed");
+    assert_eq!(sandbox.refs("refs/acquit/attempts/"), Vec::<String>::new());
+    look::nowhere(&sandbox, &canaries);
 }

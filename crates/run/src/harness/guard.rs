@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use acquit_core::definition::Definition;
 use acquit_core::event::Level;
 use acquit_core::failure::kind;
 use acquit_core::leg::Ending;
@@ -13,27 +14,40 @@ use super::Trouble;
 use super::desk::Desk;
 use super::work::Job;
 use crate::git::CommitId;
-use crate::secrets::{Secret, Vault};
+use crate::secrets::{self, Redactor, Secret, Vault};
 use crate::workspace::{Leak, Leftover, Locked, SavedAttempt, Work as Collected};
+use crate::world::World;
 
 /// Learns what earlier legs of the task were granted by a command: their leavings may still be in the tree, in attempts, in the
-/// files of a leg that was lost. What cannot be had now is left out; whoever needs it will say so.
+/// files of a leg that was lost.
 pub(super) fn remember(desk: &mut Desk<'_>, job: &Job<'_>) {
-    let config = &job.definition.config;
+    let known = granted_by_command(desk.world, job.definition, job.task);
+    if !known.is_empty() {
+        desk.redactor = desk.redactor.with(&known);
+    }
+}
+
+/// Everything that a task may have left somewhere and that nobody else may see.
+pub(crate) fn redactor(world: &World, definition: &Definition, task: &Task) -> Redactor {
+    let config = &definition.config;
+    let known = secrets::known(&Vault::new(config, world), config, &world.environment);
+    known.with(&granted_by_command(world, definition, task))
+}
+
+/// What legs of a task were granted by a command. What cannot be had now is left out; whoever needs it will say so.
+fn granted_by_command(world: &World, definition: &Definition, task: &Task) -> Vec<Secret> {
+    let config = &definition.config;
     let by_command = |name: &&String| matches!(config.secrets.get(*name), Some(Source::Command(_)));
     let mut names = BTreeSet::new();
-    for past in &job.task.past {
-        let stage = job.definition.workflow.stage(past.entry.stage.as_str());
+    for past in &task.past {
+        let stage = definition.workflow.stage(past.entry.stage.as_str());
         let Some(Work::Agent(work)) = stage.map(|stage| &stage.work) else { continue };
         let agent = work.agent.as_ref().or(config.agent.as_ref()).and_then(|name| config.agents.get(name));
         let own = agent.map(|agent| agent.secrets.as_slice()).unwrap_or_default();
         names.extend(own.iter().chain(&work.secrets).filter(by_command));
     }
-    let vault = Vault::new(config, desk.world);
-    let known: Vec<Secret> = names.into_iter().filter_map(|name| vault.resolve(name).ok()).collect();
-    if !known.is_empty() {
-        desk.redactor = desk.redactor.with(&known);
-    }
+    let vault = Vault::new(config, world);
+    names.into_iter().filter_map(|name| vault.resolve(name).ok()).collect()
 }
 
 /// Ends the leg if its work has a secret in it. Nothing of that work is kept, because whatever is kept is published one day.

@@ -45,6 +45,7 @@ pub use preview::preview;
 
 pub(crate) use desk::Desk;
 pub(crate) use enclosure::{Enclosure, Ground, Who};
+pub(crate) use guard::redactor;
 pub(crate) use perform::{judge, setup_aside};
 pub(crate) use turn::{GRACE, span};
 pub(crate) use watch::Watch;
