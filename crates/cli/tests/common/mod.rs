@@ -121,6 +121,12 @@ impl Sandbox {
         self
     }
 
+    /// Writes the user's own configuration. It trusts everything of this test, as `trusted_paths` of a user does.
+    pub(crate) fn user_config(&self, text: &str) {
+        let text = self.fill(text);
+        acquit_testkit::repo::write(&self.place("home/.config/acquit/config.toml"), &text);
+    }
+
     /// `@ROOT@` in a text is the folder that everything of this test is in.
     fn fill(&self, text: &str) -> String {
         text.replace("@ROOT@", &self.place("").to_string_lossy())

@@ -49,24 +49,35 @@ pub fn schema() -> serde_json::Value {
 fn reference() -> Source<'static> {
     #[expect(clippy::expect_used, reason = "the reference is part of the program, and tests read it")]
     let (source, root) = Source::parse("acquit.toml", REFERENCE).expect("the reference is TOML");
-    config(Table::root(&source, &root), Config::default());
+    config(Table::root(&source, &root), Config::default(), Whose::User);
     source
 }
 
-/// Reads and checks the configuration. `file` is what mistakes call it.
-pub fn read(file: &str, text: &str) -> Result<Config, Mistakes> {
-    read_over(file, text, Config::default())
+/// Whose file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    /// The user's own.
+    User,
+    /// A repository's, which others write.
+    Project,
 }
 
-/// The same over what another file says: its values stand where this one is silent, and its agents, secrets, models, prices and
-/// variables beside those of this one.
-pub fn read_over(file: &str, text: &str, under: Config) -> Result<Config, Mistakes> {
+/// Reads and checks the user's own configuration. `file` is what mistakes call it.
+pub fn read(file: &str, text: &str) -> Result<Config, Mistakes> {
     let (source, root) = Source::parse(file, text)?;
-    let config = config(Table::root(&source, &root), under);
+    let config = config(Table::root(&source, &root), Config::default(), Whose::User);
     source.end(Some(config))
 }
 
-fn config(mut root: Table<'_, '_>, under: Config) -> Config {
+/// Reads a project's configuration over what the user's says: its values stand where this one is silent, and its agents, secrets, models, prices and
+/// variables beside those of this one.
+pub fn read_over(file: &str, text: &str, under: Config) -> Result<Config, Mistakes> {
+    let (source, root) = Source::parse(file, text)?;
+    let config = config(Table::root(&source, &root), under, Whose::Project);
+    source.end(Some(config))
+}
+
+fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
     let source = root.source;
     let workflow = root.name("workflow").map(|name| name.value);
     let agent = root.name("agent");
@@ -100,7 +111,7 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
     let merge = root.table("merge").map_or(under.merge, |table| delivery::merge(table, under.merge));
     let setup = root.table("setup").and_then(setup).or(under.setup);
     let forge = match root.table("forge") {
-        Some(table) => forge::forge(table, under.forge, &known),
+        Some(table) => forge::forge(table, under.forge, &known, whose),
         None => under.forge,
     };
     let mut agents = under.agents;
