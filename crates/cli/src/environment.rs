@@ -96,7 +96,7 @@ pub fn for_agent() -> Option<(PathBuf, Vec<(OsString, OsString)>)> {
 mod tests {
     #[test]
     fn a_user_is_found_by_number() {
-        let users = "root:x:0:0:root:/root:/bin/sh\nada:x:1000:1000::/home/ada:/bin/sh\nbroken\n";
+        let users = "root:x:0:0:root:/root:/bin/sh\nada:x:1000:1000::/nowhere:/bin/sh\nbroken\n";
         let named = |id: &str| super::user_named(users, id);
         assert_eq!((named("1000").as_deref(), named("0").as_deref()), (Some("ada"), Some("root")));
         assert_eq!(named("7"), None);
