@@ -61,7 +61,7 @@ fn main() -> ExitCode {
             Err(Stop(format!("`test` takes filters, not options\n\n{HELP}")))
         }
         ["test", filters @ ..] => test::run(filters),
-        ["soak"] => test::run(&[test::SOAK]),
+        ["soak"] => test::run(&test::SOAK_FILTERS),
         ["tidy"] => tidy::run(),
         ["tidy", "--list"] => {
             tidy::list();

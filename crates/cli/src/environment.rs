@@ -53,7 +53,7 @@ impl Surroundings {
             environment: Environment::new(std::env::vars_os()),
             home,
             store,
-            user: text("USER").or_else(|| text("LOGNAME")).unwrap_or_else(|| "somebody".to_owned()),
+            user: text("USER").or_else(|| text("LOGNAME")).unwrap_or_else(user_of_process),
             user_home: var("HOME").map(PathBuf::from),
             user_config: match (var("ACQUIT_CONFIG"), var("XDG_CONFIG_HOME"), var("HOME")) {
                 (Some(file), _, _) => Some(here.join(file)),
@@ -69,6 +69,19 @@ impl Surroundings {
     }
 }
 
+/// The name of the user that this process runs as, for services and cron jobs, which have no `USER`; the number where the machine
+/// has no name for it, which every program that takes a user takes too.
+fn user_of_process() -> String {
+    let id = rustix::process::geteuid().as_raw().to_string();
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    user_named(&users, &id).unwrap_or(id)
+}
+
+fn user_named(users: &str, id: &str) -> Option<String> {
+    let line = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    line.into_iter().find(|fields| fields.get(2) == Some(&id)).map(|fields| fields[0].to_owned())
+}
+
 /// A variable that is set to something.
 fn var(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
@@ -77,4 +90,15 @@ fn var(name: &str) -> Option<OsString> {
 /// What the scripted agent takes from its surroundings: this program, and the variables that the harness gave it.
 pub fn for_agent() -> Option<(PathBuf, Vec<(OsString, OsString)>)> {
     Some((std::env::current_exe().ok()?, std::env::vars_os().collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_user_is_found_by_number() {
+        let users = "root:x:0:0:root:/root:/bin/sh\nada:x:1000:1000::/nowhere:/bin/sh\nbroken\n";
+        let named = |id: &str| super::user_named(users, id);
+        assert_eq!((named("1000").as_deref(), named("0").as_deref()), (Some("ada"), Some("root")));
+        assert_eq!(named("7"), None);
+    }
 }

@@ -179,6 +179,34 @@ pub enum Error {
         /// What it should begin with.
         category: String,
     },
+    /// A service of that name belongs to another repository.
+    #[error("install the service `{name}`: {} runs another repository", file.display())]
+    OtherService {
+        /// Its name.
+        name: String,
+        /// Its unit.
+        file: PathBuf,
+        /// A name that fits this repository.
+        other: String,
+    },
+    /// A schedule that runs nothing on this weekday.
+    #[error("run `{schedule}` now: it has no category for today ({day})")]
+    NoCategoryToday {
+        /// The schedule.
+        schedule: Name,
+        /// The weekday, as the configuration writes it.
+        day: &'static str,
+    },
+    /// A category that the workflow of a schedule does not have.
+    #[error("run `{schedule}`: {what}")]
+    UnknownCategory {
+        /// The schedule.
+        schedule: Name,
+        /// What is wrong.
+        what: String,
+        /// What there is.
+        hint: String,
+    },
     /// A schedule that is not there.
     #[error("find the schedule `{name}`{}", if known.is_empty() { String::new() } else { format!("; there are: {known}") })]
     NoSchedule {
@@ -278,6 +306,9 @@ impl Error {
             | Self::NoWorkflow { .. }
             | Self::WhichWorkflow(_)
             | Self::NoCategory { .. }
+            | Self::OtherService { .. }
+            | Self::NoCategoryToday { .. }
+            | Self::UnknownCategory { .. }
             | Self::NoSchedule { .. }
             | Self::NoZone { .. }
             | Self::NoServices
@@ -358,6 +389,15 @@ impl Error {
             Self::NoCategory { .. } => {
                 "mend `category` of the schedule, or `values` of the workflow's [variation]"
             }
+            Self::NoCategoryToday { .. } => {
+                "name one: --category tests; or add the day to `category` in acquit.toml"
+            }
+            Self::OtherService { other, .. } => {
+                return Some(format!(
+                    "run both: `acquit service install --name {other}`; or `acquit service uninstall` first"
+                ));
+            }
+            Self::UnknownCategory { hint, .. } => return Some(hint.clone()),
             Self::NoZone { .. } => {
                 "write it as in \"Europe/Berlin\"; the machine's list is in /usr/share/zoneinfo"
             }

@@ -17,7 +17,8 @@ pub use texts::{Asked, Library};
 
 /// The folder of acquit's files in a repository.
 pub const FOLDER: &str = ".acquit";
-const CONFIG: &str = "acquit.toml";
+/// The configuration, in that folder.
+pub const CONFIG: &str = "acquit.toml";
 const WORKFLOWS: &str = "workflows";
 const INSTRUCTIONS: &str = "instructions.md";
 

@@ -75,7 +75,8 @@ fn an_ordinary_user_is_held_as_well() {
     assert!(ran.status.success() && out.contains("2 passed"), "{out}\n{err}");
 }
 
-/// One test for each role, network and part: what can share a leg, what needs one of its own, what uses things up.
+/// One test for each role, network and part: what can share a leg, what needs one of its own, what uses things up. Limits do not
+/// depend on the network, so the ordinary run tries them once for each role.
 macro_rules! held {
     ($($name:ident: $role:ident, $network:ident, $part:ident;)*) => {
         $(#[test]
@@ -98,10 +99,10 @@ held! {
     what_a_gate_leaves_without_network_does_no_harm: Gate, Off, Own;
     what_a_gate_leaves_with_the_listed_hosts_does_no_harm: Gate, Model, Own;
     what_a_gate_leaves_with_an_open_network_does_no_harm: Gate, Open, Own;
-    heavy_an_agent_without_network_is_limited: Agent, Off, Bomb;
+    soak_heavy_an_agent_without_network_is_limited: Agent, Off, Bomb;
     heavy_an_agent_with_its_model_is_limited: Agent, Model, Bomb;
-    heavy_an_agent_with_an_open_network_is_limited: Agent, Open, Bomb;
+    soak_heavy_an_agent_with_an_open_network_is_limited: Agent, Open, Bomb;
     heavy_a_gate_without_network_is_limited: Gate, Off, Bomb;
-    heavy_a_gate_with_the_listed_hosts_is_limited: Gate, Model, Bomb;
-    heavy_a_gate_with_an_open_network_is_limited: Gate, Open, Bomb;
+    soak_heavy_a_gate_with_the_listed_hosts_is_limited: Gate, Model, Bomb;
+    soak_heavy_a_gate_with_an_open_network_is_limited: Gate, Open, Bomb;
 }

@@ -161,6 +161,12 @@ impl Task {
         variation.values.get(index).cloned()
     }
 
+    /// Whether it ended because every value of the variation led nowhere.
+    pub fn is_exhausted(&self) -> bool {
+        let ended = matches!(self.state, State::Ended { end: End::NoImprovement | End::Failed { .. } });
+        ended && self.tried.last().is_some_and(|tried| tried.left == 0)
+    }
+
     /// The commit that a leg of this task begins from.
     pub fn start_of(&self, entry: &Entry, workflow: &Workflow) -> &str {
         let from = workflow.stage(entry.stage.as_str()).map(|stage| stage.from).unwrap_or_default();
@@ -190,7 +196,7 @@ impl Task {
             Change::BudgetsReset => {
                 self.spent.clear();
                 // After all values were tried in vain, trying again means trying all of them again.
-                if self.state == (State::Ended { end: End::NoImprovement }) {
+                if self.is_exhausted() {
                     self.tried.clear();
                 }
             }

@@ -45,6 +45,12 @@ pub mod kind {
     /// moved. A person is asked at once.
     pub const DELIVERY: &str = "delivery";
 
+    /// Whether a failure of this kind says nothing about the work: the agent, its model or acquit itself broke down.
+    pub fn is_breakdown(kind: &str) -> bool {
+        [AGENT, OUTCOME, LIMIT, NOTHING, GUARDRAIL, HARNESS, LOST, USAGE, OVERLOAD, LOGIN, FORGE]
+            .contains(&kind)
+    }
+
     /// Every kind that has a budget without being written in a workflow, with its default.
     pub const DEFAULTS: [(&str, u32); 23] = [
         ("build", 2),

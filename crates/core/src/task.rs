@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Usage;
 use crate::artifact::{Artifact, Requested};
 use crate::delivery::Origin;
+use crate::failure::kind;
 use crate::fingerprint::Fingerprint;
 use crate::gate::Check;
 use crate::ids::{LegId, Name, TaskId};
@@ -201,6 +202,19 @@ pub struct Tried {
     pub value: String,
     /// Why it led nowhere.
     pub reason: String,
+    /// The kind of failure that ended it; `None` if its stage reported that there is nothing to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Name>,
+    /// How many values were still to be tried.
+    #[serde(default)]
+    pub left: usize,
+}
+
+impl Tried {
+    /// Whether nothing was learnt about the value, because the agent or acquit itself broke.
+    pub fn is_broken(&self) -> bool {
+        self.failure.as_ref().is_some_and(|kind| kind::is_breakdown(kind.as_str()))
+    }
 }
 
 /// Something a person said about the task.

@@ -281,7 +281,7 @@ fn variables_come_from_project_workflow_and_task_but_builtin_ones_are_nobodys() 
     let values = vec!["tests".to_owned(), "docs".to_owned()];
     definition.workflow.variation = Some(Variation { variable: "category".to_owned(), values, first: 0 });
     let mut task = task("");
-    task.tried = vec![Tried { value: "tests".to_owned(), reason: "none".to_owned() }];
+    task.tried = vec![Tried { value: "tests".to_owned(), reason: "none".to_owned(), failure: None, left: 1 }];
     task.seed.wish.variables = strings(&[("colour", "red"), ("category", "mine"), ("leg", "T-1.1")]);
     let entry = Entry { stage: name("code"), purpose: Purpose::Work };
     let all = variables(&parts(&definition, &task, &entry));

@@ -28,8 +28,10 @@ const HOSTILE: &str = "ACQUIT_TEST_HOSTILE";
 
 /// How many seconds each parser is given output that was changed at random; see `acquit-run`'s tests of parsers.
 const FUZZ: &str = "ACQUIT_FUZZ_SECONDS";
-/// A minute each: most of what is found is found in the first seconds.
-const FUZZ_SECONDS: &str = "60";
+/// Most of what is found is found in the first seconds.
+const FUZZ_SECONDS: &str = "5";
+/// `cargo xtask soak` looks longer.
+const SOAK_FUZZ_SECONDS: &str = "60";
 
 /// How one step ended.
 enum Ended {
@@ -168,7 +170,10 @@ fn checks() -> Vec<Step<'static>> {
 }
 
 /// What the names of tests begin with that take minutes.
-pub(crate) const SOAK: &str = "soak_";
+const SOAK: &str = "soak_";
+
+/// What `cargo xtask soak` runs: the long tests, and the fuzzers for longer than `cargo xtask test` does.
+pub(crate) const SOAK_FILTERS: [&str; 3] = [SOAK, "mutate::", "whatever_an_agent_says_the_client_lives"];
 
 fn tests(filters: &[&str], total: &Cell<Counts>) -> Result<Ended, Stop> {
     let server = Server::start()?;
@@ -184,8 +189,13 @@ fn tests(filters: &[&str], total: &Cell<Counts>) -> Result<Ended, Stop> {
         (shell::cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast", "--"]), Runner::CargoTest)
     };
     command.args(filters);
-    if nextest && filters.contains(&SOAK) {
-        command.arg("--ignore-default-filter");
+    if filters.contains(&SOAK) {
+        command.env(FUZZ, SOAK_FUZZ_SECONDS);
+        if nextest {
+            command.arg("--ignore-default-filter");
+        }
+    } else {
+        command.env(FUZZ, FUZZ_SECONDS);
     }
     command.env(POSTGRES, &server.url);
     let own = std::env::current_exe().map_err(Stop::doing("find the target folder"))?;
@@ -229,7 +239,6 @@ fn has_example(text: &str) -> bool {
 fn counted(command: &mut Command, runner: Runner, total: &Cell<Counts>) -> Result<Ended, Stop> {
     // A snapshot that differs is a failure, never a new file.
     command.env(STRICT, "1").env("INSTA_UPDATE", "no").env_remove("INSTA_FORCE_PASS");
-    command.env(FUZZ, FUZZ_SECONDS);
     let seen = Mutex::new(Counts::default());
     let success = shell::watched(command, |line| {
         if let Some(more) = counts::in_line(line, runner)

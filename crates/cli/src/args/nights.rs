@@ -42,6 +42,9 @@ pub enum ScheduleVerb {
 pub enum ServiceVerb {
     /// Write the service for this repository and start it.
     Install {
+        /// The service's name, where one machine runs several repositories.
+        #[arg(long, default_value = "acquit", value_parser = service_name)]
+        name: String,
         /// For the machine instead of your login: runs as the user who calls, and needs root.
         #[arg(long)]
         system: bool,
@@ -51,12 +54,18 @@ pub enum ServiceVerb {
     },
     /// Say whether it is installed and runs.
     Status {
+        /// The service's name, where one machine runs several repositories.
+        #[arg(long, default_value = "acquit", value_parser = service_name)]
+        name: String,
         /// That of the machine.
         #[arg(long)]
         system: bool,
     },
     /// Stop it and remove what was written. Tasks and their work stay.
     Uninstall {
+        /// The service's name, where one machine runs several repositories.
+        #[arg(long, default_value = "acquit", value_parser = service_name)]
+        name: String,
         /// That of the machine.
         #[arg(long)]
         system: bool,
@@ -64,4 +73,15 @@ pub enum ServiceVerb {
         #[arg(long)]
         dry_run: bool,
     },
+}
+
+/// A name that systemd and launchd take as it is, and that is no path.
+fn service_name(text: &str) -> Result<String, String> {
+    const LONGEST: usize = 64;
+    let letter = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
+    let good = text.starts_with(|first: char| first.is_ascii_lowercase()) && text.chars().all(letter);
+    if good && text.len() <= LONGEST {
+        return Ok(text.to_owned());
+    }
+    Err(format!("use up to {LONGEST} lower-case letters, digits and dashes, such as acquit-web"))
 }

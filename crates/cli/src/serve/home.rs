@@ -11,12 +11,14 @@ use jiff::tz::TimeZone;
 
 use crate::desk::Desk;
 use crate::error::Error;
-use crate::project::{Files, Project};
+use crate::project::{Files, Known, Project};
 
 /// What the daemon goes by.
 pub struct Home {
     /// The configuration with the schedules.
     pub config: Config,
+    /// The workflows of that configuration's project; none without one.
+    workflows: Vec<Known>,
     /// The repository that it is of, if it is of one.
     source: Option<Source>,
     /// Where relative paths begin.
@@ -43,7 +45,7 @@ impl Home {
         match (project, source) {
             (Some(Ok(project)), Some(source)) => {
                 let top = source.top().to_owned();
-                Ok(Self { config: project.config, source: Some(source), top })
+                Ok(Self { config: project.config, workflows: project.workflows, source: Some(source), top })
             }
             (Some(Err(error)), _) if !matches!(error, Error::NotInitialised(_)) => Err(error),
             _ => {
@@ -51,7 +53,7 @@ impl Home {
                     Some(path) => user(path)?,
                     None => Config::default(),
                 };
-                Ok(Self { config, source: None, top: desk.surroundings.here.clone() })
+                Ok(Self { config, workflows: Vec::new(), source: None, top: desk.surroundings.here.clone() })
             }
         }
     }
@@ -63,6 +65,15 @@ impl Home {
             name: name.clone(),
             known: all.iter().map(|schedule| schedule.name.as_str()).collect::<Vec<_>>().join(", "),
         })
+    }
+
+    /// Refuses a category that the schedule's workflow does not have, where that workflow is known here.
+    pub fn check_category(&self, schedule: &Schedule, category: &str) -> Result<(), Error> {
+        let known = self.workflows.iter().find(|known| known.name == schedule.workflow);
+        match known.and_then(|known| super::mistakes::unknown_category(known, category)) {
+            None => Ok(()),
+            Some((what, hint)) => Err(Error::UnknownCategory { schedule: schedule.name.clone(), what, hint }),
+        }
     }
 
     /// A repository of a schedule, up to date, with what it is run by. May take as long as a fetch may.

@@ -10,6 +10,7 @@ mod beginners;
 mod finished;
 mod home;
 mod memory;
+mod mistakes;
 mod nights;
 mod post;
 mod rework;
@@ -29,6 +30,7 @@ use serde_json::json;
 pub use begin::{Which, begin};
 pub use finished::remove;
 pub use home::{Home, repositories, zone};
+pub use mistakes::mistakes;
 pub use post::post;
 pub use sweep::tidy;
 

@@ -2,7 +2,7 @@
 
 use acquit_core::ids::Name;
 use acquit_core::night::{Cause, Night, State};
-use acquit_core::schedule::Schedule;
+use acquit_core::schedule::{NoCategory, Schedule};
 use acquit_core::store::{Follow, Nights, Recorded, Standing, Store};
 use acquit_core::time::Timestamp;
 use jiff::tz::TimeZone;
@@ -110,8 +110,13 @@ fn list(desk: &Desk, home: &Home, store: &mut dyn Store) -> Result<Exit, Error> 
     for schedule in &home.config.schedules {
         let standing = store.schedule(&schedule.name)?;
         let last = store.nights(&Nights::Of(schedule.name.clone()), 1)?.into_iter().next();
-        let next = upcoming(schedule, now, 1)?.into_iter().next();
-        let state = state(schedule, standing);
+        let (next, state) = match upcoming(schedule, now, 1) {
+            Ok(runs) => (runs.into_iter().next(), state(schedule, standing)),
+            Err(error) => {
+                printer.warn(&error_line(&error));
+                (None, "broken")
+            }
+        };
         if printer.json {
             documents.push(json!({
                 "name": schedule.name, "cron": schedule.cron.to_string(), "zone": schedule.zone,
@@ -155,6 +160,11 @@ fn list(desk: &Desk, home: &Home, store: &mut dyn Store) -> Result<Exit, Error> 
     Ok(Exit::Done)
 }
 
+fn error_line(error: &Error) -> String {
+    let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("failed to {error}{hint}")
+}
+
 fn past(schedule: &Schedule, night: &Night) -> String {
     let when = zone(schedule).map(|zone| local_time(night.nominal, &zone)).unwrap_or_default();
     match &night.state {
@@ -175,10 +185,16 @@ fn next(
         Some(name) => vec![home.schedule(name)?],
         None => home.config.schedules.iter().collect(),
     };
+    let alone = chosen.len() == 1;
     let mut runs: Vec<(&Schedule, Run)> = Vec::new();
     for schedule in chosen {
         if state(schedule, store.schedule(&schedule.name)?) == "on" {
-            runs.extend(upcoming(schedule, now, count)?.into_iter().map(|run| (schedule, run)));
+            match upcoming(schedule, now, count) {
+                Ok(coming) => runs.extend(coming.into_iter().map(|run| (schedule, run))),
+                // There is nothing else to show.
+                Err(error) if alone => return Err(error),
+                Err(error) => desk.printer.warn(&error_line(&error)),
+            }
         } else {
             desk.printer.say(&format!("{} is paused", schedule.name));
         }
@@ -211,7 +227,16 @@ fn run(
     let schedule = home.schedule(name)?;
     let now = store.now()?;
     let zone = zone(schedule)?;
-    let category = category.or_else(|| schedule.category(now, &zone).ok().flatten().map(str::to_owned));
+    let category = match (category, schedule.category(now, &zone)) {
+        (Some(category), _) => Some(category),
+        (None, Ok(category)) => category.map(str::to_owned),
+        (None, Err(NoCategory(day))) => {
+            return Err(Error::NoCategoryToday { schedule: name.clone(), day });
+        }
+    };
+    if let Some(category) = &category {
+        home.check_category(schedule, category)?;
+    }
     let mut night = Night::new(name.clone(), now, State::Running, category, &repositories(schedule));
     night.began = Some(now);
     night.cause = Cause::Hand;

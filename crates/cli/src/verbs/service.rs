@@ -12,8 +12,8 @@ use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
 
-/// How the service is called.
-const NAME: &str = "acquit";
+/// The name of a service whose name was not given.
+const DEFAULT: &str = "acquit";
 /// Where units of the machine stand.
 const SYSTEM_UNITS: &str = "/etc/systemd/system";
 /// Variables of this call that the service gets as they are: they say where acquit's files are.
@@ -32,10 +32,12 @@ enum How {
 pub fn service(desk: &Desk, verb: ServiceVerb) -> Result<Exit, Error> {
     let dry = |dry: bool| if dry { How::Dry } else { How::Really };
     match verb {
-        ServiceVerb::Install { system, dry_run } => install(desk, &Place::find(desk, system)?, dry(dry_run)),
-        ServiceVerb::Status { system } => status(desk, &Place::find(desk, system)?),
-        ServiceVerb::Uninstall { system, dry_run } => {
-            uninstall(desk, &Place::find(desk, system)?, dry(dry_run))
+        ServiceVerb::Install { name, system, dry_run } => {
+            install(desk, &Place::find(desk, name, system)?, dry(dry_run))
+        }
+        ServiceVerb::Status { name, system } => status(desk, &Place::find(desk, name, system)?),
+        ServiceVerb::Uninstall { name, system, dry_run } => {
+            uninstall(desk, &Place::find(desk, name, system)?, dry(dry_run))
         }
     }
 }
@@ -49,7 +51,7 @@ struct Place {
 }
 
 impl Place {
-    fn find(desk: &Desk, system: bool) -> Result<Self, Error> {
+    fn find(desk: &Desk, name: String, system: bool) -> Result<Self, Error> {
         let around = &desk.surroundings;
         let home = around.user_home.clone().ok_or(Error::NoHome)?;
         let manager = match (cfg!(target_os = "macos"), system) {
@@ -68,10 +70,10 @@ impl Place {
         let units =
             around.environment.get("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from);
         let file = match manager {
-            Manager::SystemdUser => units.join(format!("systemd/user/{NAME}.service")),
-            Manager::SystemdSystem => Path::new(SYSTEM_UNITS).join(format!("{NAME}.service")),
+            Manager::SystemdUser => units.join(format!("systemd/user/{name}.service")),
+            Manager::SystemdSystem => Path::new(SYSTEM_UNITS).join(format!("{name}.service")),
             Manager::Launchd => {
-                home.join(format!("Library/LaunchAgents/{}.plist", service::launchd_label(NAME)))
+                home.join(format!("Library/LaunchAgents/{}.plist", service::launchd_label(&name)))
             }
         };
         let kept = KEPT.iter().filter_map(|name| {
@@ -82,12 +84,12 @@ impl Place {
         let kept = kept.filter(|(name, value)| name != "ACQUIT_STORE" || !value.contains("://"));
         let folder = desk.source().map_or_else(|_| around.here.clone(), |source| source.top().to_owned());
         let plan = Plan {
-            name: NAME.to_owned(),
+            log: around.home.join(format!("{}.log", if name == DEFAULT { "serve" } else { &name })),
+            name,
             program: around.exe.clone(),
             folder,
             environment: config.join("service.env"),
             user: Some(around.user.clone()),
-            log: around.home.join("serve.log"),
             variables: kept.collect(),
         };
         Ok(Self { manager, file, plan })
@@ -100,6 +102,23 @@ impl Place {
         }
     }
 
+    /// Refuses to replace the service of another repository.
+    fn refuse_other(&self) -> Result<(), Error> {
+        let Ok(installed) = std::fs::read_to_string(&self.file) else { return Ok(()) };
+        let folder = service::folder_line(&self.plan, self.manager);
+        if installed.contains(&folder) {
+            return Ok(());
+        }
+        let here = self.plan.folder.file_name().map(|name| name.to_string_lossy().to_lowercase());
+        let slug: String = here
+            .unwrap_or_default()
+            .chars()
+            .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' })
+            .collect();
+        let other = format!("{DEFAULT}-{}", slug.trim_matches('-'));
+        Err(Error::OtherService { name: self.plan.name.clone(), file: self.file.clone(), other })
+    }
+
     /// A call of systemd's program, for the user or the machine.
     fn systemctl<'a>(&self, args: &[&'a str]) -> Vec<&'a str> {
         let scope: &[&str] = if self.manager == Manager::SystemdUser { &["--user"] } else { &[] };
@@ -108,7 +127,7 @@ impl Place {
 
     /// What makes the service known and starts it.
     fn starting(&self) -> Vec<Vec<String>> {
-        let unit = format!("{NAME}.service");
+        let unit = format!("{}.service", self.plan.name);
         match self.manager {
             Manager::Launchd => vec![words("launchctl", &["load", "-w", &self.file.to_string_lossy()])],
             Manager::SystemdUser | Manager::SystemdSystem => vec![
@@ -120,7 +139,7 @@ impl Place {
 
     /// What stops it and makes it unknown.
     fn stopping(&self) -> Vec<Vec<String>> {
-        let unit = format!("{NAME}.service");
+        let unit = format!("{}.service", self.plan.name);
         match self.manager {
             Manager::Launchd => vec![words("launchctl", &["unload", "-w", &self.file.to_string_lossy()])],
             Manager::SystemdUser | Manager::SystemdSystem => {
@@ -139,6 +158,7 @@ fn install(desk: &Desk, place: &Place, how: How) -> Result<Exit, Error> {
     let linger = place.manager == Manager::SystemdUser;
     let lines = place.starting();
     if how == How::Dry {
+        place.refuse_other()?;
         printer.data(&format!("# {}", place.file.display()));
         printer.data(place.text().trim_end());
         printer.say(&format!(
@@ -153,6 +173,7 @@ fn install(desk: &Desk, place: &Place, how: How) -> Result<Exit, Error> {
         }
         return Ok(Exit::Done);
     }
+    place.refuse_other()?;
     write_new(&place.plan.environment, service::environment_file())?;
     write(&place.file, &place.text())?;
     for line in &lines {
@@ -180,8 +201,8 @@ fn install(desk: &Desk, place: &Place, how: How) -> Result<Exit, Error> {
 fn status(desk: &Desk, place: &Place) -> Result<Exit, Error> {
     let printer = desk.printer;
     let installed = place.file.exists();
-    let unit = format!("{NAME}.service");
-    let label = service::launchd_label(NAME);
+    let unit = format!("{}.service", place.plan.name);
+    let label = service::launchd_label(&place.plan.name);
     let (program, args) = match place.manager {
         Manager::Launchd => ("launchctl", vec!["list", label.as_str()]),
         Manager::SystemdUser | Manager::SystemdSystem => {

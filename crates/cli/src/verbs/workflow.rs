@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use acquit_core::config::toml::Mistakes;
 use acquit_core::gate::Gate;
 use acquit_core::ids::Name;
 use acquit_core::workflow::{self, Around, mermaid};
@@ -12,9 +13,9 @@ use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::init::{self, Overwrite};
-use crate::project::{Asked, FOLDER, Known, Origin, Project};
+use crate::project::{Asked, CONFIG, FOLDER, Known, Origin, Project};
 use crate::report::{table, text};
-use crate::shipped;
+use crate::{serve, shipped};
 
 /// Does one of them.
 pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
@@ -47,6 +48,12 @@ pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
             if project.config.workflow.is_some() {
                 // The default must be there too, whichever was asked for.
                 project.workflow(None)?;
+            }
+            let file = format!("{FOLDER}/{CONFIG}");
+            let text = std::fs::read_to_string(desk.source()?.top().join(&file)).unwrap_or_default();
+            let scheduled = serve::mistakes(&project, &file, &text);
+            if !scheduled.is_empty() {
+                return Err(Mistakes(scheduled).into());
             }
             let mut warnings = Vec::new();
             for name in &checked {

@@ -71,3 +71,54 @@ fn a_zone_that_nobody_knows_is_told() {
         .must(2)
         .said("find the time zone `Europe/Berlim` of the schedule `night`");
 }
+
+#[test]
+fn a_schedule_that_names_what_is_not_there_is_a_mistake() {
+    let bad = "[[schedule]]\nname = \"night\"\ncron = \"30 2 * * *\"\nzone = \"Europe/Berln\"\nworkflow = \"flow\"\n\
+        category = { mon = \"tests\", tue = \"typos\" }\n[[schedule]]\nname = \"day\"\ncron = \"0 9 * * *\"\nworkflow = \"flwo\"\n";
+    let sandbox = Sandbox::new(&format!("{SCRIPTED}\n{bad}"), SHIFT, FINDS);
+    let ran = sandbox.acquit(&["workflow", "check"]).must(2);
+    for words in [
+        "schedule `night`: unknown time zone `Europe/Berln`",
+        "did you mean `Europe/Berlin`?",
+        "schedule `night`: workflow `flow` has no category `typos`",
+        "schedule `day`: unknown workflow `flwo`",
+        "zone = \"Europe/Berln\"",
+    ] {
+        ran.said(words);
+    }
+}
+
+#[test]
+fn one_bad_time_zone_does_not_hide_the_other_schedules() {
+    let two = "[[schedule]]\nname = \"bad\"\ncron = \"30 2 * * *\"\nzone = \"Mars/Base\"\nworkflow = \"flow\"\n\
+        [[schedule]]\nname = \"good\"\ncron = \"30 2 * * *\"\nworkflow = \"flow\"\n";
+    let sandbox = Sandbox::new(&format!("{SCRIPTED}\n{two}"), SHIFT, FINDS);
+    for verb in ["list", "next"] {
+        let ran = sandbox.acquit(&["schedule", verb]).must(0);
+        ran.said("good");
+        ran.said("Mars/Base");
+    }
+    sandbox.acquit(&["schedule", "next", "bad"]).must(2).said("Mars/Base");
+}
+
+#[test]
+fn running_a_schedule_by_hand_never_takes_a_category_that_nobody_named() {
+    let days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+    let all: Vec<String> = days.iter().map(|day| format!("{day} = \"tests\"")).collect();
+    let schedule = |category: &str| {
+        format!(
+            "{SCRIPTED}\n[[schedule]]\nname = \"night\"\ncron = \"30 2 * * *\"\nzone = \"UTC\"\nworkflow = \"flow\"\ncategory = {category}\n"
+        )
+    };
+    // Whatever day it is, the schedule names only the day after tomorrow.
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() / 86_400;
+    let other = days[usize::try_from((now + 3 + 2) % 7).unwrap()];
+    let sandbox = Sandbox::new(&schedule(&format!("{{ {other} = \"tests\" }}")), SHIFT, FINDS);
+    sandbox.acquit(&["schedule", "run", "night"]).must(2).said("no category for today");
+    sandbox.acquit(&["schedule", "run", "night", "--category", "nonsense"]).must(2).said("its categories:");
+    assert!(held(&sandbox).is_empty());
+    let sandbox = Sandbox::new(&schedule(&format!("{{ {} }}", all.join(", "))), SHIFT, FINDS);
+    sandbox.acquit(&["schedule", "run", "night"]).must(0);
+    assert_eq!(held(&sandbox).len(), 1);
+}

@@ -138,3 +138,24 @@ fn systemd_itself_finds_no_mistake_in_the_units() {
         assert!(!complaints(&sandbox, &broken, scope).is_empty(), "it does not look: {broken}");
     }
 }
+
+#[test]
+fn a_second_repository_does_not_replace_the_service_of_the_first() {
+    let sandbox = sandbox();
+    stand_in(&sandbox, "systemctl", 0);
+    stand_in(&sandbox, "loginctl", 0);
+    let sandbox = with_path(sandbox);
+    sandbox.acquit(&["service", "install"]).must(0);
+    let unit = sandbox.place("home/.config/systemd/user/acquit.service");
+    let first = read(&unit).replace("WorkingDirectory=", "WorkingDirectory=/elsewhere");
+    fs::write(&unit, &first).unwrap();
+    for dry in [&["service", "install"][..], &["service", "install", "--dry-run"]] {
+        sandbox.acquit(dry).must(2).said("--name acquit-");
+    }
+    assert_eq!(read(&unit), first);
+    sandbox.acquit(&["service", "install", "--name", "acquit-web"]).must(0).said("acquit-web.service");
+    assert!(read(&sandbox.place("called")).contains("enable --now acquit-web.service"));
+    sandbox.acquit(&["service", "uninstall", "--name", "acquit-web"]).must(0);
+    assert_eq!(read(&unit), first);
+    sandbox.acquit(&["service", "install", "--name", "../x"]).must(2).said("lower-case");
+}

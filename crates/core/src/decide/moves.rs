@@ -2,6 +2,7 @@
 
 use super::{Empty, Next};
 use crate::change::Change;
+use crate::failure::kind;
 use crate::ids::Name;
 use crate::leg::{Entry, Purpose};
 use crate::outcome::{self, Outcome};
@@ -9,6 +10,15 @@ use crate::request::Ask;
 use crate::task::{End, Tried};
 use crate::time::Span;
 use crate::workflow::{Consent, Mode, Target, Transition, Work};
+
+/// The kind of failure that an outcome of the harness's own names.
+fn failure_kind(outcome: &Outcome) -> Option<Name> {
+    if outcome.name != *outcome::FAILED {
+        return None;
+    }
+    let kind = outcome.payload.get("kind").and_then(|kind| kind.as_str());
+    Some(kind.and_then(|kind| kind.parse().ok()).unwrap_or_else(|| Name::literal(kind::AGENT)))
+}
 
 impl Next<'_> {
     /// Takes a transition: exactly one target by itself, else a person.
@@ -77,23 +87,30 @@ impl Next<'_> {
                     self.ask(entry, Ask::Stuck, question, entry.clone());
                 }
             },
-            Target::NextVariation => self.next_variation(entry, reason()),
+            Target::NextVariation => self.next_variation(entry, outcome, reason()),
         }
     }
 
-    fn next_variation(&mut self, entry: &Entry, reason: String) {
+    fn next_variation(&mut self, entry: &Entry, outcome: &Outcome, reason: String) {
         let Some(variation) = &self.workflow.variation else {
             let question = format!("stage {} leads to the next variation, and there is none", entry.stage);
             return self.ask(entry, Ask::Stuck, question, entry.clone());
         };
         let value = self.task.variation_value(self.workflow).unwrap_or_default();
-        let over = self.task.tried.len() + 1 >= variation.values.len();
-        self.push(Change::VariationTried { tried: Tried { value, reason } });
-        if over {
-            self.push(Change::Ended { end: End::NoImprovement });
-        } else {
-            self.enter(Entry { stage: self.workflow.start.clone(), purpose: Purpose::Work });
+        let left = variation.values.len().saturating_sub(self.task.tried.len() + 1);
+        let tried = Tried { value, reason, failure: failure_kind(outcome), left };
+        self.push(Change::VariationTried { tried });
+        if left > 0 {
+            return self.enter(Entry { stage: self.workflow.start.clone(), purpose: Purpose::Work });
         }
+        // "Nothing to improve" is a finding. Where every value broke down, nobody has looked.
+        let end = if self.task.tried.iter().all(Tried::is_broken) {
+            let reasons = self.task.tried.iter().map(|tried| format!("{}: {}", tried.value, tried.reason));
+            End::Failed { reason: reasons.collect::<Vec<_>>().join("; ") }
+        } else {
+            End::NoImprovement
+        };
+        self.push(Change::Ended { end });
     }
 
     /// Begins a stage: asks first where a person must agree, asks only where a person does the work, else readies a leg.

@@ -25,10 +25,8 @@ impl Next<'_> {
             },
             (None, State::Waiting { request }, _) => request.resume.clone(),
             (None, State::Blocked { resume, .. }, _) => resume.clone(),
-            (None, State::Ended { end: End::NoImprovement }, _) | (None, _, None) => {
-                Entry { stage: self.workflow.start.clone(), purpose: Purpose::Work }
-            }
-            (None, _, Some(past)) => past.entry.clone(),
+            (None, _, Some(past)) if !self.task.is_exhausted() => past.entry.clone(),
+            (None, _, _) => Entry { stage: self.workflow.start.clone(), purpose: Purpose::Work },
         };
         if let Some(text) = note {
             self.push(Change::Remarked { remark: Remark { by, question: None, text, origin: None } });

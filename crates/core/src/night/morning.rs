@@ -397,7 +397,12 @@ mod tests {
     /// SPEC §8: "A report …: category used, result, link, cost, duration", and `NO_IMPROVEMENT` with a reason per category.
     #[test]
     fn a_report_has_category_result_link_cost_duration_and_the_reasons_of_no_improvement() {
-        let tried = |value: &str, reason: &str| Tried { value: value.to_owned(), reason: reason.to_owned() };
+        let tried = |value: &str, reason: &str| Tried {
+            value: value.to_owned(),
+            reason: reason.to_owned(),
+            failure: None,
+            left: 0,
+        };
         let reasons =
             vec![tried("tests", "all is covered"), tried("refactoring", "verify failed after retries")];
         let link = "https://forge.example/team/app/-/merge_requests/7".to_owned();

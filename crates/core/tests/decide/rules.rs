@@ -252,6 +252,26 @@ fn variations_go_round_from_the_first_and_end_with_every_reason() {
 }
 
 #[test]
+fn an_agent_that_broke_in_every_variation_has_failed() {
+    let find = || stage("find", agent()).on("nothing", &["next-variation"]).on("failed", &["next-variation"]);
+    let broken = || Ending::Failed { kind: name("agent"), reason: "exit 1".to_owned() };
+    let none = [("agent", 0)];
+    let mut way = Way::begun(varying(workflow(vec![find()], &none), &["tests", "docs"], 0));
+    way.end(broken());
+    way.end(broken());
+    let reason = "tests: exit 1; docs: exit 1".to_owned();
+    assert_eq!(way.task.state, State::Ended { end: End::Failed { reason } });
+    way.retry(None).unwrap();
+    let value = way.task.variation_value(&way.workflow);
+    assert_eq!((value.as_deref(), way.task.tried.len()), (Some("tests"), 0), "all are tried again");
+
+    let mut way = Way::begun(varying(workflow(vec![find()], &none), &["tests", "docs"], 0));
+    way.end(broken());
+    way.end(Ending::Passed { outcome: outcome("nothing", "all is tested") });
+    assert_eq!(way.task.state, State::Ended { end: End::NoImprovement }, "somebody looked");
+}
+
+#[test]
 fn a_plan_is_not_carried_over_to_the_next_variation() {
     let find = stage("find", agent()).on("nothing", &["next-variation"]);
     let mut way = Way::begun(varying(workflow(vec![find], &[]), &["tests", "docs"], 0));

@@ -9,7 +9,7 @@ mod text;
 use std::path::PathBuf;
 
 pub use calls::{Error, Said, call};
-pub use text::{environment_file, launchd, launchd_label, systemd};
+pub use text::{environment_file, folder_line, launchd, launchd_label, systemd};
 
 /// Which program of the system keeps services running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

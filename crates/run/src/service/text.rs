@@ -31,7 +31,7 @@ Description=acquit: schedules and tasks of coding agents
 [Service]
 Type=exec
 {user}ExecStart={program} serve
-WorkingDirectory={folder}
+{folder}
 # Keys and tokens stand there, not here. It need not exist.
 EnvironmentFile=-{environment}
 {variables}Restart=on-failure
@@ -46,9 +46,22 @@ TimeoutStopSec=60
 WantedBy={target}
 ",
         program = quoted(&plan.program.to_string_lossy(), Dollar::Variable),
-        folder = unit_path(&plan.folder),
+        folder = folder_line(plan, manager),
         environment = unit_path(&plan.environment),
     )
+}
+
+/// The part of a service's text that says which repository it runs in: a service without it is another repository's.
+pub fn folder_line(plan: &Plan, manager: Manager) -> String {
+    match manager {
+        Manager::SystemdUser | Manager::SystemdSystem => {
+            format!("WorkingDirectory={}", unit_path(&plan.folder))
+        }
+        Manager::Launchd => format!(
+            "<key>WorkingDirectory</key>\n    <string>{}</string>",
+            xml(&plan.folder.to_string_lossy())
+        ),
+    }
 }
 
 /// The label by which launchd knows the service.
@@ -83,8 +96,7 @@ pub fn launchd(plan: &Plan) -> String {
     <key>ProgramArguments</key>
     <array>
 {arguments}    </array>
-    <key>WorkingDirectory</key>
-    <string>{folder}</string>
+    {folder}
     <key>EnvironmentVariables</key>
     <dict>
 {variables}    </dict>
@@ -108,7 +120,7 @@ pub fn launchd(plan: &Plan) -> String {
 ",
         label = xml(&launchd_label(&plan.name)),
         arguments = [word("/bin/sh"), word("-c"), word(&line)].concat(),
-        folder = xml(&plan.folder.to_string_lossy()),
+        folder = folder_line(plan, Manager::Launchd),
         log = xml(&plan.log.to_string_lossy()),
     )
 }
