@@ -27,6 +27,20 @@ pub struct Args {
     pub color: Colour,
 }
 
+/// What to do about trust.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub struct TrustArgs {
+    /// Show what is asked for and whether it is trusted, and change nothing.
+    #[arg(long, conflicts_with_all = ["yes", "revoke"])]
+    pub show: bool,
+    /// Trust it without asking.
+    #[arg(long, conflicts_with = "revoke")]
+    pub yes: bool,
+    /// End the trust.
+    #[arg(long)]
+    pub revoke: bool,
+}
+
 /// When to use colours.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
@@ -46,6 +60,17 @@ pub enum Verb {
         /// Write anew what is already there.
         #[arg(long)]
         force: bool,
+    },
+    /// Trust this repository's `.acquit/`: read what it asks for, and let it be used.
+    ///
+    /// A repository can name programs, commands, secrets and hosts. acquit uses none of that before you have read it. Trust is kept by the
+    /// content of all files of `.acquit/`: when one of them changes, you are shown the difference and asked again.
+    #[command(
+        after_help = "Examples:\n  acquit trust             # show what changed, then ask\n  acquit trust --show      # only show; exit code 1 if it is not trusted\n  acquit trust --yes       # without asking\n  acquit trust --revoke"
+    )]
+    Trust {
+        #[command(flatten)]
+        args: TrustArgs,
     },
     /// Run a task through its workflow, here and now, and show how it goes.
     ///

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use acquit_core::change::Change;
 use acquit_core::decide::{Input, decide};
@@ -23,7 +23,7 @@ use acquit_store::{Clock, Location};
 use crate::args::NewTask;
 use crate::environment::Surroundings;
 use crate::error::Error;
-use crate::project::{Files, Project};
+use crate::project::{FOLDER, Files, Project, User};
 use crate::report::Printer;
 
 /// A decision is tried again so often when somebody else changed the task in between.
@@ -82,7 +82,29 @@ impl Desk {
 
     /// The files of a repository's project, and the user's own under them.
     pub fn files(&self, source: &Source) -> Result<Files, Error> {
-        Files::find(source.top(), self.surroundings.user_config.as_deref())
+        self.files_at(source.top())
+    }
+
+    /// The same of the repository at a path.
+    pub fn files_at(&self, top: &Path) -> Result<Files, Error> {
+        let user = User {
+            config: self.surroundings.user_config.as_deref(),
+            home: self.surroundings.user_home.as_deref(),
+            acquit: &self.surroundings.home,
+        };
+        Files::find(top, &user)
+    }
+
+    /// Trusts what acquit has just written into `.acquit/` for the user, unless something lies beside it that the user has not seen. Says
+    /// whether the repository is trusted now.
+    pub fn trust_written(&self, source: &Source, written: &[(PathBuf, String)]) -> Result<bool, Error> {
+        let files = self.files(source)?;
+        let inside = |(path, text): &(PathBuf, String)| {
+            Some((path.strip_prefix(FOLDER).ok()?.to_str()?.to_owned(), text.clone()))
+        };
+        let written = written.iter().filter_map(inside).collect();
+        files.trust().keep_written(files.snapshot(), &written, (self.world.now)())?;
+        Ok(files.trust().standing(files.snapshot()).is_trusted())
     }
 
     /// Makes a task and its first leg.

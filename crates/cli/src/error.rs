@@ -128,6 +128,23 @@ pub enum Error {
     /// There is no `.acquit/`.
     #[error("find .acquit/acquit.toml in {}", .0.display())]
     NotInitialised(PathBuf),
+    /// The user does not trust what `.acquit/` asks for.
+    #[error(
+        "use .acquit/ of {}: {} It asks for:\n  {asks}",
+        repository.display(),
+        if *changed { "it has changed since you trusted it." } else { "you have not trusted it yet." }
+    )]
+    Untrusted {
+        /// The repository.
+        repository: PathBuf,
+        /// Whether the user trusted something else there before.
+        changed: bool,
+        /// What is asked for.
+        asks: String,
+    },
+    /// Nobody is there to be asked.
+    #[error("ask whether this repository is trusted: standard input is not a terminal")]
+    TrustUnasked,
     /// Mistakes in the project's files.
     #[error("read the project's configuration")]
     Mistakes(#[from] Mistakes),
@@ -302,6 +319,8 @@ impl Error {
             | Self::Init(init::Error::Exists(_) | init::Error::NotAFolder(_))
             | Self::Illegal { .. }
             | Self::NotInitialised(_)
+            | Self::Untrusted { .. }
+            | Self::TrustUnasked
             | Self::Mistakes(_)
             | Self::NoWorkflow { .. }
             | Self::WhichWorkflow(_)
@@ -403,6 +422,10 @@ impl Error {
             }
             Self::NoServices => "`acquit serve` runs in any terminal; let what your system has start it",
             Self::NoHome => "set ACQUIT_HOME to a folder that acquit may write to",
+            Self::Untrusted { .. } => {
+                "read it and trust it with `acquit trust`; `acquit trust --show` only shows it (docs/trust.md)"
+            }
+            Self::TrustUnasked => "read what was shown, then repeat with --yes",
             Self::NotInitialised(_) => "run `acquit init` in the repository first",
             Self::WhichWorkflow(_) => "name one with --workflow, or set `workflow` in .acquit/acquit.toml",
             Self::Init(error) => return error.hint().map(str::to_owned),

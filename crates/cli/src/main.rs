@@ -12,6 +12,7 @@ mod relay;
 mod report;
 mod serve;
 mod shipped;
+mod trust;
 mod verbs;
 
 use std::path::Path;
@@ -80,6 +81,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             let overwrite = if force { init::Overwrite::Allowed } else { init::Overwrite::Never };
             verbs::init::init(&desk, overwrite)
         }
+        Verb::Trust { args } => verbs::trust::trust(&desk, &args),
         Verb::Run { task } => verbs::run::run(&desk, &task),
         Verb::Task(verb) => verbs::task::task(&desk, verb),
         Verb::Inbox { all_projects, limit } => {

@@ -125,6 +125,9 @@ impl Daemon<'_> {
         wanted: &mut BTreeSet<Which>,
     ) -> Result<Busy, Error> {
         let Ok(schedule) = self.home.schedule(&night.schedule).cloned() else {
+            if self.waits {
+                return Ok(Busy::No);
+            }
             // What was begun ends by itself; the rest has nobody to say how.
             for job in night.jobs.iter_mut().filter(|job| job.progress == Progress::Todo) {
                 job.progress = Progress::Skipped {

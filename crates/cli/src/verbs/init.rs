@@ -12,6 +12,7 @@ pub fn init(desk: &Desk, overwrite: Overwrite) -> Result<Exit, Error> {
     let path = desk.surroundings.environment.get("PATH").unwrap_or_default();
     let plan = init::plan(top, path);
     init::write(top, &plan, overwrite)?;
+    let trusted = desk.trust_written(&source, &plan.files)?;
     let printer = desk.printer;
     let files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
     if printer.json {
@@ -24,6 +25,10 @@ pub fn init(desk: &Desk, overwrite: Overwrite) -> Result<Exit, Error> {
     files.iter().for_each(|file| printer.data(&format!("wrote {file}")));
     for note in &plan.notes {
         printer.say(&format!("note: {note}"));
+    }
+    if !trusted {
+        printer
+            .say("note: .acquit/ has files that `acquit init` did not write; read them with `acquit trust`");
     }
     printer.say("next: look at the gates in .acquit/acquit.toml, then `acquit run \"what you want\"`");
     Ok(Exit::Done)

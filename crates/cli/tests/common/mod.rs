@@ -92,6 +92,7 @@ impl Sandbox {
         for folder in ["home", "tmp", "said", "acquit"] {
             fs::create_dir_all(sandbox.place(folder)).expect("a folder");
         }
+        sandbox.user_config("");
         sandbox
     }
 
@@ -123,8 +124,14 @@ impl Sandbox {
 
     /// Writes the user's own configuration. It trusts everything of this test, as `trusted_paths` of a user does.
     pub(crate) fn user_config(&self, text: &str) {
-        let text = self.fill(text);
+        let text = self.fill(&format!("trusted_paths = [\"@ROOT@\"]\n{text}"));
         acquit_testkit::repo::write(&self.place("home/.config/acquit/config.toml"), &text);
+    }
+
+    /// Takes the user's own configuration away, and with it the trust in everything of this test.
+    pub(crate) fn untrusted(self) -> Self {
+        fs::remove_file(self.place("home/.config/acquit/config.toml")).expect("it was there");
+        self
     }
 
     /// `@ROOT@` in a text is the folder that everything of this test is in.

@@ -15,6 +15,7 @@ use crate::secret;
 use crate::time::Span;
 
 mod commit;
+mod floor;
 pub mod forge;
 mod merge;
 pub mod notify;
@@ -24,6 +25,7 @@ pub mod toml;
 mod waiting;
 
 pub use commit::{Commit, CommitStyle, Sign};
+pub use floor::Floor;
 pub use forge::{Forge, Publishing};
 pub use merge::{By, Merge, Method};
 pub(crate) use read::{OF_REQUESTS, branch_prefix, grants, model, publishing};
@@ -90,6 +92,12 @@ pub struct Config {
     /// Where requests are made, and what they have.
     #[serde(default)]
     pub forge: Forge,
+    /// The folders whose repositories the user trusts. Only the user's own file says so.
+    #[serde(skip)]
+    pub trusted_paths: Vec<String>,
+    /// What the user's own file says outright about safety. Everything else is held to it already.
+    #[serde(skip)]
+    pub floor: Floor,
     /// What is begun by the clock. Not stored with tasks: it is no part of what they run by.
     #[serde(skip)]
     pub schedules: Vec<Schedule>,
@@ -125,6 +133,8 @@ impl Default for Config {
             gates: Vec::new(),
             budgets: BTreeMap::new(),
             forge: Forge::default(),
+            trusted_paths: Vec::new(),
+            floor: Floor::default(),
             schedules: Vec::new(),
             notices: notify::Notices::default(),
             retention: Retention::default(),

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::floor::{Floor, Outright};
 use super::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
 use super::{Config, Setup};
 use crate::gate::Gate;
@@ -26,7 +27,7 @@ pub use agent::is_model;
 pub(crate) use agent::model;
 pub(crate) use forge::{OF_REQUESTS, publishing};
 pub(crate) use safety::grants;
-use safety::{access, limits, network, protected, secrets};
+use safety::{access, limits, network, protected, secrets, trusted_paths};
 
 /// How long setup may take if it does not say: dependencies may have to be fetched and compiled.
 const SETUP_TIMEOUT: Span = Span::mins(15);
@@ -79,6 +80,7 @@ pub fn read_over(file: &str, text: &str, under: Config) -> Result<Config, Mistak
 
 fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
     let source = root.source;
+    let outright = Outright::of(&root);
     let workflow = root.name("workflow").map(|name| name.value);
     let agent = root.name("agent");
     let base = root.string("base").map(|base| {
@@ -87,6 +89,7 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
     });
     let branch_prefix = branch_prefix(&mut root);
     let sandbox = root.word("sandbox", &Mode::ALL).map_or(under.sandbox, |mode| mode.value);
+    let trusted_paths = trusted_paths(&mut root, whose).unwrap_or(under.trusted_paths);
     let protected = protected(&mut root);
     let protected = if root.has("protected") { protected } else { under.protected };
     let access = match root.table("access") {
@@ -148,7 +151,7 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
     root.finish();
     let mut secrets = under.secrets.clone();
     secrets.extend(own_secrets);
-    Config {
+    let mut config = Config {
         workflow: workflow.or(under.workflow),
         agent: agent.map(|agent| agent.value).or(only).or(under.agent),
         base: base.or(under.base),
@@ -170,10 +173,17 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
         gates,
         budgets,
         forge,
+        trusted_paths,
+        floor: under.floor,
         schedules,
         notices,
         retention,
+    };
+    match whose {
+        Whose::User => config.floor = Floor::of(&config, &outright),
+        Whose::Project => config.floor.clone().hold(&mut config),
     }
+    config
 }
 
 /// Budgets, and the gates that spend them.
