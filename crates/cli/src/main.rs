@@ -81,7 +81,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             let overwrite = if force { init::Overwrite::Allowed } else { init::Overwrite::Never };
             verbs::init::init(&desk, overwrite)
         }
-        Verb::Trust { args } => verbs::trust::trust(&desk, &args),
+        Verb::Trust { args } => verbs::trust::trust(&desk, args),
         Verb::Run { task } => verbs::run::run(&desk, &task),
         Verb::Task(verb) => verbs::task::task(&desk, verb),
         Verb::Inbox { all_projects, limit } => {

@@ -90,7 +90,7 @@ impl Snapshot {
                 linked(top, &entry.path())
             } else if kind.is_dir() {
                 // A folder in the place of a workflow is a mistake, and is said to be one.
-                if path.starts_with("workflows/") && path.ends_with(".toml") {
+                if path.starts_with("workflows/") && path.strip_suffix(".toml").is_some() {
                     Content::Refused(io::Error::from(io::ErrorKind::IsADirectory).into())
                 } else if depth >= DEEPEST {
                     Content::Refused(Refusal::new("its folders are too deep"))
@@ -154,7 +154,12 @@ impl Snapshot {
 
 /// Bytes in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    use std::fmt::Write as _;
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 /// A file that a link leads to, if that is inside of the folder.

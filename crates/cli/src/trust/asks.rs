@@ -74,7 +74,7 @@ const OF_REQUESTS: [&str; 6] = ["labels", "reviewers", "assignees", "draft", "sq
 /// Everything that the files ask for. Nobody can tell what a file asks for that is not TOML, so it is one of those things.
 pub fn asks(files: &Snapshot) -> Vec<Ask> {
     let mut found = Vec::new();
-    let workflows = files.names("workflows").into_iter().filter(|path| path.ends_with(".toml"));
+    let workflows = files.names("workflows").into_iter().filter(|path| path.strip_suffix(".toml").is_some());
     for path in ["acquit.toml"].into_iter().chain(workflows) {
         let Some(content) = files.get(path) else { continue };
         let mut list = List { file: path, found: &mut found };

@@ -13,7 +13,7 @@ use crate::report::{Look, text};
 use crate::trust::{self, Ask, Standing, What};
 
 /// Shows what the repository asks for, and keeps or ends the user's trust.
-pub fn trust(desk: &Desk, args: &TrustArgs) -> Result<Exit, Error> {
+pub fn trust(desk: &Desk, args: TrustArgs) -> Result<Exit, Error> {
     let source = desk.source()?;
     let files = desk.files(&source)?;
     // Read once: what is kept is exactly what was shown.

@@ -147,7 +147,7 @@ fn encrypted(table: &mut Table<'_, '_>, url: &str) {
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let address = bare.parse::<std::net::IpAddr>();
+    let address = bare.parse::<core::net::IpAddr>();
     if host != "localhost" && !address.is_ok_and(|address| address.is_loopback()) {
         let Some(written) = table.value("url") else { return };
         let what = "a token would go there without TLS, where others can read it".to_owned();
