@@ -124,7 +124,9 @@ impl Sandbox {
 
     /// Writes the user's own configuration. It trusts everything of this test, as `trusted_paths` of a user does.
     pub(crate) fn user_config(&self, text: &str) {
-        let text = self.fill(&format!("trusted_paths = [\"@ROOT@\"]\n{text}"));
+        // The folder of all worlds: a test may have several.
+        let all = self.place("").parent().map(Path::to_owned).unwrap_or_default();
+        let text = self.fill(&format!("trusted_paths = [\"{}\"]\n{text}", all.display()));
         acquit_testkit::repo::write(&self.place("home/.config/acquit/config.toml"), &text);
     }
 
