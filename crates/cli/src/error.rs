@@ -381,6 +381,9 @@ impl Error {
             Self::Git(git::Error::NotARepository { .. }) => {
                 "acquit works in a git repository: go to one, or run `git init`"
             }
+            Self::Git(git::Error::NoDefaultBranch { .. }) => {
+                "name a branch as `base` in acquit.toml, or run `git remote set-head origin --auto`"
+            }
             Self::Git(git::Error::UnknownBase { .. }) => "`git branch --all` shows the branches there are",
             Self::Prompt(acquit_core::context::Error::NoAgent(_)) => {
                 "name a stage that has an agent; `acquit workflow graph` shows them"
