@@ -22,6 +22,8 @@ use acquit_core::workflow::AgentWork;
 use super::desk::Desk;
 use super::enclosure::{Enclosure, Ground, Who};
 use super::end::{self, Turn};
+use super::lookout::Lookout;
+use super::refusal::Refusal;
 use super::watch::Watch;
 use super::work::Job;
 use super::{Trouble, hold, review, session};
@@ -72,15 +74,15 @@ pub(super) fn choose(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Re
     let config = &job.definition.config;
     let name = work.agent.as_ref().or(config.agent.as_ref()).ok_or_else(|| {
         let words = format!("stage {} names no agent, and the project has no default agent", job.stage.name);
-        Trouble::failed(kind::HARNESS, words)
+        Trouble::failed(kind::CONFIG, words)
     })?;
     let mut agent =
         config.agents.get(name).cloned().ok_or_else(|| {
-            Trouble::failed(kind::HARNESS, format!("the configuration has no agent `{name}`"))
+            Trouble::failed(kind::CONFIG, format!("the configuration has no agent `{name}`"))
         })?;
     agent.model = agent.model_for(work);
     let session = session::earlier(desk, job, name, work.session);
-    let reports = agent::reports(&agent).map_err(|error| Trouble::harness(&error))?;
+    let reports = agent::reports(&agent).map_err(|error| Trouble::config(&error))?;
     Ok(Chosen { name: name.clone(), agent, session, reports })
 }
 
@@ -160,14 +162,14 @@ pub(super) fn configure(
         tools,
         schema: form.as_ref(),
     })
-    .map_err(|error| Trouble::harness(&error))?;
+    .map_err(|error| Trouble::config(&error))?;
     if tools.is_some() {
         launch.parts.extend([desk.world.spawner.helper.clone(), folder.tools()]);
     }
     settle(&launch, &folder)
         .map_err(|error| Trouble::file("write the agent's settings into", folder.path(), &error))?;
     let granted = secrets::granted(&Vault::new(config, desk.world), agent, work)
-        .map_err(|error| Trouble::harness(&error))?;
+        .map_err(|error| Trouble::config(&error))?;
     desk.redactor = desk.redactor.with(&granted);
     launch.env.extend(granted.iter().map(Secret::variable));
     agent::billing::check(agent, &launch.env)
@@ -254,12 +256,14 @@ pub(super) fn run(
     let mut transcript = Transcript::new(parser, desk.redactor.clone());
     let mut watch = Watch::new(desk, Some(&mut transcript)).ending_within(LINGER);
     watch.progress = Some(Progress::new(folder.progress()));
+    watch.lookout = Some(Lookout::new(enclosure.log().to_owned(), &launch.hosts));
     // The agent works by itself now: a good moment to let others see how far it came.
     let first = watch.desk.flush();
     let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
     // Before anything is read from them, and whatever the end was like.
     let cleaned = watch.desk.redactor.folder(folder.path());
     let (broken, cancelled, lingered) = (watch.broken.take(), watch.cancelled, watch.lingered);
+    let stopped = watch.stopped.take();
     if let Some(error) = broken.or(first.err()) {
         return Err(error.into());
     }
@@ -280,6 +284,7 @@ pub(super) fn run(
         left: ended.left,
         unknown: heard.unknown.clone(),
     });
+    let refusal = Refusal::of(&enclosure.connections(), &launch.hosts);
     enclosure.end(desk, "the agent");
     if cancelled {
         return Err(Trouble::Leg(Ending::Cancelled));
@@ -289,6 +294,10 @@ pub(super) fn run(
         stage: &job.stage.name,
         exit: ended.exit,
         lingered,
+        stopped,
+        refusal,
+        hosts: &launch.hosts,
+        network,
         tells,
         heard: &heard,
         errors: &crate::untrusted::tail(&folder.errors(), ERRORS_SHOWN),
@@ -320,12 +329,17 @@ fn continued(name: &Name, id: &str, before: Option<&Session>, heard: &Heard) -> 
 fn not_started(name: &Name, error: &process::Error) -> Trouble {
     let advice = match error {
         process::Error::ProgramMissing { .. } | process::Error::ProgramNotExecutable { .. } => {
-            format!("; install it where PATH leads, or run another with [agents.{name}] in acquit.toml")
+            format!(
+                "; install it in a folder of PATH and approve, or configure another in [agents.{name}] of .acquit/acquit.toml"
+            )
         }
         _ => String::new(),
     };
     let reason = format!("the agent {name} did not start: failed to {}{advice}", super::chain(error));
-    Trouble::failed(kind::HARNESS, reason)
+    match Trouble::process(error) {
+        Trouble::Leg(Ending::Failed { kind, .. }) => Trouble::Leg(Ending::Failed { kind, reason }),
+        other => other,
+    }
 }
 
 /// Writes a file that only its owner reads, from its beginning.
