@@ -75,10 +75,16 @@ pub struct Trouble {
 
 impl Heard {
     /// Takes note of what was said.
-    pub(crate) fn heed(&mut self, said: &Said) {
+    pub fn heed(&mut self, said: &Said) {
         self.steps.heed(said);
         match said {
-            Said::Usage(usage) => self.usage.add(usage),
+            Said::Usage(usage) => {
+                self.usage.add(usage);
+                // A cost that is told pays for everything before it as well.
+                if usage.cost_micros.is_some() {
+                    self.usage.settle();
+                }
+            }
             Said::Text { text } => {
                 self.goes_on();
                 self.remember(text);

@@ -15,9 +15,12 @@ use acquit_core::sandbox::{Host, Network};
 use super::hold;
 use super::lookout::Stop;
 use super::refusal::{self, Refusal};
-use crate::agent::Tells;
+use crate::agent::{Tells, fault};
 use crate::heard::{End, Heard, Trouble};
 use crate::process::Exit;
+
+/// How much is shown of a line of error output.
+const ERROR_SHOWN: usize = 300;
 
 /// A turn that is over.
 pub(super) struct Turn<'a> {
@@ -99,6 +102,16 @@ fn by_itself(turn: &Turn<'_>) -> Option<Ending> {
         return Some(turn.trouble(trouble, &reason));
     }
     let clean = *exit == Exit::Code(0);
+    // Some say it to nobody but their terminal.
+    if !clean
+        && heard.end.is_none()
+        && heard.usage.is_empty()
+        && heard.tools == 0
+        && let Some((fault, line)) = fault::in_errors(turn.errors)
+    {
+        let text = acquit_core::agent::shorten(line, ERROR_SHOWN);
+        return Some(turn.trouble(&Trouble { fault, text, again: false }, &reason));
+    }
     match (&heard.end, turn.tells) {
         (Some(End { ok: true, .. }), _) | (None, Tells::Nothing) if clean => None,
         (Some(End { ok: false, text }), _) => {

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use acquit_core::agent::Fault;
 use acquit_core::sandbox::Host;
 
+use super::allowance::Allowance;
 use super::refusal::Refusal;
-use crate::heard::Heard;
+use crate::heard::{Heard, Trouble};
 use crate::network;
 
 /// Between two looks at the proxy's log.
@@ -33,6 +34,11 @@ pub(crate) enum Stop {
     Spent(String),
 }
 
+/// Whether an agent says that its provider or the way there failed.
+pub(crate) fn is_outage(trouble: &Trouble) -> bool {
+    matches!(trouble.fault, Fault::Network | Fault::Server | Fault::Overloaded)
+}
+
 /// Looks after one agent.
 pub(crate) struct Lookout {
     log: PathBuf,
@@ -42,11 +48,16 @@ pub(crate) struct Lookout {
     refusals: usize,
     refused: Option<Instant>,
     fault: Option<Instant>,
+    /// Whether all its ways out lead through the proxy.
+    enclosed: bool,
+    /// Since when it retries without having asked the proxy for anything.
+    unreached: Option<Instant>,
+    allowance: Allowance,
 }
 
 impl Lookout {
-    /// With the proxy's log, and the hosts of the agent's model.
-    pub(crate) fn new(log: PathBuf, hosts: &[Host]) -> Self {
+    /// With the proxy's log, the hosts of the agent's model, and what the agent may use.
+    pub(crate) fn new(log: PathBuf, hosts: &[Host], enclosed: bool, allowance: Allowance) -> Self {
         Self {
             log,
             hosts: hosts.to_vec(),
@@ -55,6 +66,9 @@ impl Lookout {
             refusals: 0,
             refused: None,
             fault: None,
+            enclosed: enclosed && !hosts.is_empty(),
+            unreached: None,
+            allowance,
         }
     }
 
@@ -62,6 +76,9 @@ impl Lookout {
     pub(crate) fn look(&mut self, heard: &Heard) -> Option<Stop> {
         if let Some(words) = heard.steps.cycle() {
             return Some(Stop::Loop(words));
+        }
+        if let Some(words) = self.allowance.spent(heard) {
+            return Some(Stop::Spent(words));
         }
         if self.looked.elapsed() < LOOK {
             return None;
@@ -75,6 +92,11 @@ impl Lookout {
             return Some(Stop::Hopeless);
         }
         self.read_log();
+        let unreached = retries.is_some_and(is_outage) && self.enclosed && self.size == 0;
+        self.unreached = if unreached { self.unreached.or_else(|| Some(Instant::now())) } else { None };
+        if self.unreached.is_some_and(|since| since.elapsed() >= RETRIES) {
+            return Some(Stop::Hopeless);
+        }
         let since = self.refused?.elapsed();
         let told = retries.is_some() && since >= RETRIES;
         let silent = heard.usage.is_empty() && self.refusals >= SILENT_REFUSALS && since >= SILENT;

@@ -7,6 +7,7 @@
 //! Nothing here decides where a task goes: [`acquit_core::decide`] does. Nothing here believes an agent: its report selects
 //! a transition, and the gates say whether the work counts.
 
+mod allowance;
 mod artifacts;
 mod desk;
 mod enclosure;

@@ -3,6 +3,7 @@
 //! A refusal looks like an outage to the program: it retries, and reports a network error. Waiting cannot change a refusal, so
 //! the leg asks a person, with the line to add to the configuration.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use acquit_core::config::Config;
@@ -33,6 +34,9 @@ pub(crate) enum Refusal {
     },
     /// A listed name does not exist.
     NoSuchName(String),
+    /// Nothing came to the proxy. The program looked for its model on this machine, which it does not see; these addresses are in
+    /// its settings.
+    Inside(BTreeSet<String>),
 }
 
 impl Refusal {
@@ -69,6 +73,26 @@ impl Refusal {
         if not_listed.is_empty() { other } else { Some(Self::NotListed(not_listed)) }
     }
 
+    /// The same of an agent that says that it cannot reach its model. If the proxy was not asked for anything, neither a provider
+    /// nor a network can have failed: the agent looked inside its own sandbox. `settings` are the texts that it is started with.
+    pub(super) fn of_unreached<'a>(
+        connections: &[Connection],
+        hosts: &[Host],
+        settings: impl Iterator<Item = Cow<'a, str>>,
+    ) -> Option<Self> {
+        let asked = |one: &Connection| matches!(one.verdict, Verdict::Granted | Verdict::Unreachable);
+        if hosts.is_empty() || connections.iter().any(asked) {
+            return None;
+        }
+        let mut found = BTreeSet::new();
+        for text in settings {
+            found.extend(
+                on_this_machine(&text).filter(|host| !hosts.contains(host)).map(|host| host.to_string()),
+            );
+        }
+        Some(Self::Inside(found))
+    }
+
     /// The question to a person about an agent whose hosts these are.
     pub(super) fn of_agent(&self, agent: &Name, hosts: &[Host]) -> String {
         let listed: Vec<String> = hosts.iter().map(ToString::to_string).collect();
@@ -94,6 +118,12 @@ impl Refusal {
                     named.join(", ")
                 )
             }
+            Self::Inside(found) if found.is_empty() => format!(
+                "{who} cannot reach its model, and did not ask for a host outside of its sandbox. If the model is on this \
+                 machine, add its address with the port, such as \"127.0.0.1:11434\", to `hosts` of {table} in \
+                 .acquit/acquit.toml and approve"
+            ),
+            Self::Inside(found) => Self::NotListed(found.clone()).words(who, table, listed),
             Self::NotPublic { host, reason } => format!(
                 "{who} needs {host}, but {reason}. To allow it, list that address with its port in `hosts` of \
                  {table} in .acquit/acquit.toml and approve"
@@ -104,6 +134,17 @@ impl Refusal {
             ),
         }
     }
+}
+
+/// Addresses of this machine that a text has in it, such as `http://127.0.0.1:8080/v1`.
+fn on_this_machine(text: &str) -> impl Iterator<Item = Host> {
+    const NAMES: [&str; 3] = ["127.0.0.1:", "localhost:", "[::1]:"];
+    NAMES.into_iter().flat_map(move |name| {
+        text.match_indices(name).filter_map(move |(at, _)| {
+            let port: String = text[at + name.len()..].chars().take_while(char::is_ascii_digit).collect();
+            format!("{name}{port}").parse().ok()
+        })
+    })
 }
 
 /// A host as the configuration writes it.
@@ -180,6 +221,23 @@ mod tests {
         ];
         assert_eq!(Refusal::of(&log, &hosts(&["api.example.com"])), None);
         assert!(Refusal::of(&log, &hosts(&["other.example.com"])).is_some(), "another host is not its model");
+    }
+
+    #[test]
+    fn a_model_on_this_machine_that_is_not_listed_is_found_in_the_settings() {
+        let listed = hosts(&["api.example.com"]);
+        let settings =
+            || ["BASE=http://127.0.0.1:8080/v1", "x localhost:11434", "127.0.0.1:x"].map(Cow::from);
+        let found = Refusal::of_unreached(&[], &listed, settings().into_iter()).unwrap();
+        let words = found.of_agent(&Name::literal("bot"), &listed);
+        assert!(words.ends_with("[\"api.example.com\", \"127.0.0.1:8080\", \"localhost:11434\"]"), "{words}");
+        let away = [one("api.example.com", 443, Verdict::Unreachable, "does not answer")];
+        assert_eq!(Refusal::of_unreached(&away, &listed, settings().into_iter()), None, "an outage");
+        assert_eq!(
+            Refusal::of_unreached(&[], &[], settings().into_iter()),
+            None,
+            "not an agent with a model"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! An agent's turn: what it is told, how it is started, and what came of it.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
@@ -19,10 +20,11 @@ use acquit_core::sandbox::Network;
 use acquit_core::time::Span;
 use acquit_core::workflow::AgentWork;
 
+use super::allowance::Allowance;
 use super::desk::Desk;
 use super::enclosure::{Enclosure, Ground, Who};
 use super::end::{self, Turn};
-use super::lookout::Lookout;
+use super::lookout::{Lookout, is_outage};
 use super::refusal::Refusal;
 use super::watch::Watch;
 use super::work::Job;
@@ -212,6 +214,8 @@ pub(super) fn run(
 ) -> Result<Ran, Trouble> {
     let Ready { chosen: Chosen { name, agent, session, reports }, network, mut launch } = ready;
     let limits = &job.stage.limits;
+    let allowance = Allowance::of(desk, job)?;
+    allowance.must_last()?;
     let who = Who::Agent {
         login: &launch.login,
         hosts: &launch.hosts,
@@ -219,6 +223,8 @@ pub(super) fn run(
         placed: &launch.placed,
     };
     let enclosure = Enclosure::new(desk, job, &Ground::of(workspace), "agent", network, &who)?;
+    let settings = settings(desk, &launch);
+    let enclosed = enclosure.policy.is_some() && network == Network::Model;
     launch.env.extend(enclosure.environment());
     let spec = Spec {
         program: launch.program,
@@ -256,7 +262,7 @@ pub(super) fn run(
     let mut transcript = Transcript::new(parser, desk.redactor.clone());
     let mut watch = Watch::new(desk, Some(&mut transcript)).ending_within(LINGER);
     watch.progress = Some(Progress::new(folder.progress()));
-    watch.lookout = Some(Lookout::new(enclosure.log().to_owned(), &launch.hosts));
+    watch.lookout = Some(Lookout::new(enclosure.log().to_owned(), &launch.hosts, enclosed, allowance));
     // The agent works by itself now: a good moment to let others see how far it came.
     let first = watch.desk.flush();
     let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
@@ -284,7 +290,12 @@ pub(super) fn run(
         left: ended.left,
         unknown: heard.unknown.clone(),
     });
-    let refusal = Refusal::of(&enclosure.connections(), &launch.hosts);
+    let connections = enclosure.connections();
+    let refusal = Refusal::of(&connections, &launch.hosts).or_else(|| {
+        let unreached = enclosed && heard.fault.as_ref().is_some_and(is_outage);
+        let settings = settings.iter().map(|text| Cow::from(text.as_str())).filter(|_| unreached);
+        Refusal::of_unreached(&connections, &launch.hosts, settings).filter(|_| unreached)
+    });
     enclosure.end(desk, "the agent");
     if cancelled {
         return Err(Trouble::Leg(Ending::Cancelled));
@@ -315,6 +326,19 @@ pub(super) fn run(
         None => Ok(Ran { heard }),
         Some(ending) => Err(Trouble::Leg(ending)),
     }
+}
+
+/// The texts by which an agent knows where its model is: its variables, arguments and files.
+fn settings(desk: &Desk<'_>, launch: &Launch) -> Vec<String> {
+    /// A file of settings is not larger.
+    const LARGEST: u64 = 256 * 1024;
+    let text = |text: &OsString| text.to_string_lossy().into_owned();
+    let mut all: Vec<String> = launch.env.iter().map(|(_, value)| text(value)).collect();
+    all.extend(launch.args.iter().map(text));
+    all.extend(launch.files.iter().map(|(_, text)| text.clone()));
+    let files = launch.login.iter().filter_map(|file| desk.world.environment.expand(file));
+    all.extend(files.filter_map(|file| crate::untrusted::text(&file, LARGEST).ok().flatten()));
+    all
 }
 
 /// The conversation as it stands after this leg.
