@@ -47,8 +47,11 @@ pub mod kind {
 
     /// Whether a failure of this kind says nothing about the work: the agent, its model or acquit itself broke down.
     pub fn is_breakdown(kind: &str) -> bool {
-        [AGENT, OUTCOME, LIMIT, NOTHING, GUARDRAIL, HARNESS, LOST, USAGE, OVERLOAD, LOGIN, FORGE, CONFIG, LOOP, SPENT]
-            .contains(&kind)
+        [
+            AGENT, OUTCOME, LIMIT, NOTHING, GUARDRAIL, HARNESS, LOST, USAGE, OVERLOAD, LOGIN, FORGE, CONFIG,
+            LOOP, SPENT,
+        ]
+        .contains(&kind)
     }
 
     /// The configuration or the machine lacks something that the leg needs: a host that is not listed, a secret, a program, part

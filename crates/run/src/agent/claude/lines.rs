@@ -400,13 +400,13 @@ impl Lines {
             return Totals::OfConversation;
         };
         let tokens = |(model, usage): (String, ModelUsage)| usage.usage(model).tokens();
-        let all = models.into_iter().map(tokens).fold(0, u64::saturating_add);
-        // What was counted of a killed turn is missing in its totals, so half of it is enough.
-        if all.saturating_sub(run.tokens()) >= before.tokens() / 2 {
-            Totals::OfConversation
-        } else {
-            Totals::OfProcess
-        }
+        let all = models.into_iter().map(tokens).fold(0, u64::saturating_add).max(1);
+        // This run's share of the cost, by its share of the tokens: the reading that comes nearer to it is the right one.
+        let total = run.cost_micros.unwrap_or(0);
+        let share = u128::from(total) * u128::from(run.tokens().min(all)) / u128::from(all);
+        let distance = |cost: u64| share.abs_diff(u128::from(cost));
+        let rest = total.saturating_sub(before.cost_micros.unwrap_or(0));
+        if distance(total) <= distance(rest) { Totals::OfProcess } else { Totals::OfConversation }
     }
 
     /// Brings what was counted while it ran to what the result says.
