@@ -77,11 +77,14 @@ pub enum Verb {
     /// The task works in a private clone: your checkout, branches, hooks and index are not touched. When it is done, its work
     /// is one commit on a branch of its own. Ctrl-C cancels it; what was done so far is kept.
     #[command(
-        after_help = "Examples:\n  acquit run \"Add a --json flag\"\n  acquit run \"Fix the crash on empty input\" --workflow feature --base main\n  acquit run T-7          # go on with a task that exists"
+        after_help = "Examples:\n  acquit run \"Add a --json flag\"\n  acquit run \"Fix the crash on empty input\" --workflow feature --base main\n  acquit run \"Speed up the parser\" --max-cost 5 --max-time 2h\n  acquit run T-7          # continue a task\n  acquit run T-7 --model opus"
     )]
     Run {
         #[command(flatten)]
         task: NewTask,
+        /// Continue a task with the workflow and configuration that it was added with, whatever the files say now.
+        #[arg(long)]
+        pinned: bool,
     },
     /// Let the reviewers look at a branch, or at a pull or merge request of others.
     ///
@@ -116,11 +119,19 @@ pub enum Verb {
         /// The answer; `-` reads it from standard input.
         #[arg(allow_hyphen_values = true)]
         words: String,
+        /// Keep the workflow and configuration that the task was added with.
+        #[arg(long)]
+        pinned: bool,
     },
-    /// Say yes: agree to what a task asks, or let it try once more.
+    /// Approve what a task asks for, or let it try again.
+    ///
+    /// The task continues with the workflow and configuration as the files have them now.
     Approve {
         /// The task, such as T-1.
         task: TaskId,
+        /// Keep the workflow and configuration that the task was added with.
+        #[arg(long)]
+        pinned: bool,
     },
     /// Say no: refuse what a task asks. Where that was consent, the task ends.
     Reject {

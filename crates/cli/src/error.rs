@@ -177,6 +177,22 @@ pub enum Error {
         /// Those that do.
         known: String,
     },
+    /// A stage that a task stands at, and its workflow does not have any more.
+    #[error("continue at stage `{stage}`: the workflow `{workflow}` does not have it any more")]
+    StageGone {
+        /// The workflow.
+        workflow: Name,
+        /// The stage.
+        stage: String,
+    },
+    /// Flags that have a meaning for a new task only.
+    #[error("use {flags} for {task}, which exists already")]
+    OnlyForNew {
+        /// The task.
+        task: TaskId,
+        /// The flags.
+        flags: String,
+    },
     /// A workflow that is not there.
     #[error("find the workflow `{name}`; there are: {known}")]
     NoWorkflow {
@@ -323,6 +339,8 @@ impl Error {
             | Self::TrustUnasked
             | Self::Mistakes(_)
             | Self::NoWorkflow { .. }
+            | Self::StageGone { .. }
+            | Self::OnlyForNew { .. }
             | Self::WhichWorkflow(_)
             | Self::NoCategory { .. }
             | Self::OtherService { .. }
@@ -397,6 +415,10 @@ impl Error {
             },
             Self::NoWorkflow { .. } => {
                 "name one of those with --workflow, or in `workflow` of .acquit/acquit.toml"
+            }
+            Self::StageGone { .. } => "name another stage: `acquit task retry` with --stage",
+            Self::OnlyForNew { .. } => {
+                "they say how a task is added; --agent, --model, --max-cost and --max-time can be changed later"
             }
             Self::NoValue { .. } => "name one of those with --var",
             Self::NotShipped { .. } => "`acquit workflow list` says where each comes from",

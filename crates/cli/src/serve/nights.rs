@@ -282,7 +282,7 @@ fn standings(store: &mut dyn Store, night: &Night) -> Result<BTreeMap<TaskId, St
             TaskState::Working { cancel: Some(_), .. } => Work::Ending,
             TaskState::Waiting { .. } | TaskState::Blocked { .. } | TaskState::Ended { .. } => Work::Settled,
         };
-        let cost_micros = usage.cost_micros.or(usage.list_micros).unwrap_or(0);
+        let cost_micros = usage.paid().unwrap_or(0);
         all.insert(id, Standing { cost_micros, work });
     }
     Ok(all)

@@ -84,6 +84,7 @@ fn imagined(desk: &Desk, title: &str, workflow: Option<&Name>) -> Result<(Task, 
         instructions: project.instructions,
         author: Author { name: String::new(), email: String::new() },
         source: serde_json::Value::Null,
+        chosen: acquit_core::definition::Chosen::default(),
     };
     Ok((Task::new(seed), definition))
 }

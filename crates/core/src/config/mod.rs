@@ -68,6 +68,9 @@ pub struct Config {
     /// Secrets that stages and agents can name; the name is that of the variable in which they get it.
     #[serde(default)]
     pub secrets: BTreeMap<String, secret::Source>,
+    /// What the agents of one task may cost, in millionths of a dollar; `None` for any amount.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<u64>,
     /// What is done while the model's provider accepts no work.
     #[serde(default)]
     pub waiting: Waiting,
@@ -125,6 +128,7 @@ impl Default for Config {
             resources: Resources::default(),
             protected: Vec::new(),
             secrets: BTreeMap::new(),
+            max_cost: None,
             waiting: Waiting::default(),
             models: BTreeMap::new(),
             prices: Prices::new(),

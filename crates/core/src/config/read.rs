@@ -92,6 +92,7 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
     let trusted_paths = trusted_paths(&mut root, whose).unwrap_or(under.trusted_paths);
     let protected = protected(&mut root);
     let protected = if root.has("protected") { protected } else { under.protected };
+    let max_cost = root.value("max_cost").and_then(|value| value.dollars()).or(under.max_cost);
     let access = match root.table("access") {
         Some(table) => access(table, under.access),
         None => under.access,
@@ -165,6 +166,7 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
         resources,
         protected,
         secrets,
+        max_cost,
         waiting,
         models,
         prices,

@@ -35,7 +35,7 @@ enum Kind {
 const KINDS: [(&str, Kind); 4] =
     [("agent", Kind::Agent), ("check", Kind::Check), ("action", Kind::Action), ("human", Kind::Human)];
 
-const OF_AGENTS: [&str; 14] = [
+const OF_AGENTS: [&str; 15] = [
     "mode",
     "role",
     "step",
@@ -47,6 +47,7 @@ const OF_AGENTS: [&str; 14] = [
     "timeout",
     "idle",
     "output",
+    "max_cost",
     "secrets",
     "network",
     "session",
@@ -254,6 +255,7 @@ fn agent(
         time: table.span("timeout").unwrap_or(usual.time),
         idle: table.span("idle").or(usual.idle),
         output: table.bytes("output").unwrap_or(usual.output),
+        cost: table.value("max_cost").and_then(|value| value.dollars()),
     };
     Some(AgentWork {
         mode: mode?,
