@@ -25,11 +25,17 @@ fn missing(
         fs::create_dir_all(path.parent().expect("a folder above")).expect("a folder");
         fs::write(path, text).expect("a file");
     }
-    let machine = Machine { root: folder.path().to_owned(), release: release.to_owned(), landlock, user };
+    let machine = Machine {
+        root: folder.path().to_owned(),
+        release: release.to_owned(),
+        landlock,
+        user,
+        program: "/opt/acquit".into(),
+    };
     let mut list = machine.abilities();
     // Of the machine that the test runs on.
     list.retain(|ability| ability.name != "open files");
-    assert_eq!(list.len(), 6);
+    assert_eq!(list.len(), 7);
     assert!(list.iter().all(|one| one.is_there() == one.consequence.is_empty()));
     list.into_iter()
         .filter_map(|one| match one.state {
