@@ -187,3 +187,70 @@ fn a_home_is_not_a_place_for_a_sandbox() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("all of your home would be in it") && said.contains("hint:"), "{said}");
 }
+
+#[test]
+fn what_git_and_acquit_obey_in_the_checkout_can_be_read_only() {
+    let place = Place::new();
+    for folder in ["work/.git/hooks", "work/.acquit/workflows", "work/lib/sub/.git/hooks"] {
+        fs::create_dir_all(place.path(folder)).unwrap();
+    }
+    fs::write(place.path("work/.git/config"), "[core]\n").unwrap();
+    let script = "cat .git/config; for folder in .git/hooks .acquit/workflows lib/sub/.git/hooks; do echo x > $folder/planted; done;
+        mv .git moved; rm -rf .acquit; echo x > lib/sub/file; mkdir -p new/.git";
+    let (_, said) = place.sh(&[], script);
+    assert!(said.contains("[core]") && said.contains("the program made"), "{said}");
+    for planted in ["work/.git/hooks", "work/.acquit/workflows", "work/lib/sub/.git/hooks"] {
+        assert_eq!(fs::read_dir(place.path(planted)).unwrap().count(), 0, "{planted}: {said}");
+    }
+    assert!(place.path("work/lib/sub/file").exists() && !place.path("work/moved").exists(), "{said}");
+}
+
+#[test]
+fn places_of_credentials_are_no_place_for_a_sandbox() {
+    let place = Place::new();
+    fs::create_dir_all(place.path("home/.gnupg/private")).unwrap();
+    fs::create_dir_all(place.path("acquit/tasks")).unwrap();
+    std::os::unix::fs::symlink(place.path("home/.ssh"), place.path("linked")).unwrap();
+    for here in ["home/.ssh", "home/.gnupg/private", "acquit/tasks", "linked"] {
+        let output = place.command(&["--", "cat", "id"]).current_dir(place.path(here)).output().unwrap();
+        let said = String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{here}: {said}");
+        assert!(!said.contains("a key") && said.contains("hint:"), "{here}: {said}");
+    }
+}
+
+#[test]
+fn a_link_that_a_program_planted_shows_the_next_one_nothing() {
+    let place = Place::new();
+    fs::create_dir_all(place.path("home/.cache/pip")).unwrap();
+    let cache = place.path("home/.cache").to_string_lossy().into_owned();
+    let plant = format!(
+        "rmdir ~/.cache/pip && ln -s {} ~/.cache/pip && ln -s ~/.ssh ~/.cache/uv",
+        place.path("home").display()
+    );
+    let (output, said) = place.sh(&["--write", &cache], &plant);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for options in [&["--write", cache.as_str()][..], &["--read", cache.as_str()]] {
+        let (_, said) = place.sh(options, "cat ~/.cache/pip/.ssh/id ~/.cache/uv/id; ls ~/.cache/pip/");
+        assert!(!said.contains("a key"), "{options:?}: {said}");
+    }
+}
+
+#[test]
+fn its_folder_is_gone_after_a_signal_and_what_a_killed_one_left_is_removed_by_the_next() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let place = Place::new();
+    let folders = || fs::read_dir(place.path("acquit/sandboxes")).into_iter().flatten().count();
+    for (signal, left) in [(Signal::TERM, 0), (Signal::INT, 0), (Signal::HUP, 0), (Signal::KILL, 2)] {
+        let mut child = place.command(&["--", "sh", "-c", "echo > begun; exec sleep 60"]).spawn().unwrap();
+        while !place.path("work/begun").exists() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        fs::remove_file(place.path("work/begun")).unwrap();
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        child.wait().unwrap();
+        assert_eq!(folders(), left, "{signal:?}");
+    }
+    let (_, said) = place.sh(&[], "ls ~; ls /tmp");
+    assert_eq!((folders(), said.as_str()), (0, ""), "a killed one's folder is nobody else's");
+}
