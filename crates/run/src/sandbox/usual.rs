@@ -92,7 +92,7 @@ pub fn policy(ground: Ground<'_>) -> io::Result<Policy> {
     if home.parent().is_some() {
         view.show(home, What::Bound { source: aside.folder("home")? });
         for toolchain in toolchains::find(home, |name| environment.get(name)) {
-            show_toolchain(&mut view, &toolchain, home, &aside)?;
+            show_toolchain(&mut view, &toolchain, &Private { home, own }, &aside)?;
         }
         for (name, tables) in SETTINGS {
             if let Some(text) = secrets::without_credentials(&home.join(name), tables) {
@@ -147,7 +147,13 @@ pub fn policy(ground: Ground<'_>) -> io::Result<Policy> {
 }
 
 /// Shows what programs need of a toolchain.
-fn show_toolchain(view: &mut View, toolchain: &Toolchain, home: &Path, aside: &Aside<'_>) -> io::Result<()> {
+fn show_toolchain(
+    view: &mut View,
+    toolchain: &Toolchain,
+    private: &Private<'_>,
+    aside: &Aside<'_>,
+) -> io::Result<()> {
+    let home = private.home;
     // Tools keep locks and the like beside their caches. A folder in the home can be written anyway.
     let root = &toolchain.root;
     if toolchain.cached().next().is_some()
@@ -156,10 +162,10 @@ fn show_toolchain(view: &mut View, toolchain: &Toolchain, home: &Path, aside: &A
     {
         view.show(root, What::Bound { source: aside.folder(&format!("root{}", flat(root)))? });
     }
-    for place in toolchain.read() {
+    for place in toolchain.read().filter(|place| !private.is_at(place)) {
         view.show(&place, What::Read);
     }
-    for cache in toolchain.cached() {
+    for cache in toolchain.cached().filter(|place| !private.is_at(place)) {
         let Ok(place) = fs::canonicalize(&cache) else { continue };
         let (whole, upper) = match fs::canonicalize(home) {
             Ok(home) if is_plainly_in(&home, &place) => (home, "over".to_owned()),
@@ -169,6 +175,22 @@ fn show_toolchain(view: &mut View, toolchain: &Toolchain, home: &Path, aside: &A
         view.show(&cache, What::Overlaid { whole, upper: aside.folder(&upper)? });
     }
     Ok(())
+}
+
+/// What no toolchain can be. A program that once could write to a cache may have left a link there.
+struct Private<'a> {
+    home: &'a Path,
+    own: &'a Path,
+}
+
+impl Private<'_> {
+    /// Whether a place is, or leads to, the home, acquit's own folder, or credentials.
+    fn is_at(&self, place: &Path) -> bool {
+        let real = |place: &Path| fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
+        let (place, home, own) = (real(place), real(self.home), real(self.own));
+        let overlaps = |secret: PathBuf| secret.starts_with(&place) || place.starts_with(&secret);
+        home.starts_with(&place) || overlaps(own) || SECRETS.iter().any(|name| overlaps(home.join(name)))
+    }
 }
 
 /// A path as a name.
