@@ -73,7 +73,7 @@ impl Programs<'_> {
         if is_system(&real) {
             return;
         }
-        if let Some(modules) = self.modules(&real) {
+        if let Some(modules) = modules(&real) {
             self.view.show(&modules, What::Read);
             return;
         }
@@ -99,24 +99,6 @@ impl Programs<'_> {
         for name in PREFIX {
             self.view.show_if_there(&prefix.join(name), What::Read);
         }
-    }
-
-    /// The packages that a program of Node.js needs: its own folder where all were installed globally, otherwise all of them,
-    /// because packages of one project lie side by side.
-    fn modules(&self, program: &Path) -> Option<PathBuf> {
-        let outermost = program.ancestors().filter(|folder| folder.ends_with(MODULES)).last()?;
-        // pnpm keeps packages in `.pnpm`, beside or in the outermost `node_modules`.
-        if let Some(store) = program.ancestors().filter(|folder| folder.ends_with(".pnpm")).last() {
-            return Some(if store.starts_with(outermost) { outermost } else { store }.to_owned());
-        }
-        let is_global = outermost.parent().is_some_and(|parent| parent.ends_with("lib"));
-        if !is_global {
-            return Some(outermost.to_owned());
-        }
-        let mut names = program.strip_prefix(outermost).ok()?.components();
-        let first = outermost.join(names.next()?);
-        let is_scope = first.file_name()?.to_string_lossy().starts_with('@');
-        Some(if is_scope { first.join(names.next()?) } else { first })
     }
 
     /// Whether a folder is one version of an application, as `~/.local/share/claude/versions`: below a folder of its own in a place
@@ -158,4 +140,22 @@ fn looks_like_a_prefix(folder: &Path) -> bool {
 
 fn is_program(file: &Path) -> bool {
     fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.mode() & 0o111 != 0)
+}
+
+/// The packages that a program of Node.js needs: its own folder where all were installed globally, otherwise all of them,
+/// because packages of one project lie side by side.
+fn modules(program: &Path) -> Option<PathBuf> {
+    let outermost = program.ancestors().filter(|folder| folder.ends_with(MODULES)).last()?;
+    // pnpm keeps packages in `.pnpm`, beside or in the outermost `node_modules`.
+    if let Some(store) = program.ancestors().filter(|folder| folder.ends_with(".pnpm")).last() {
+        return Some(if store.starts_with(outermost) { outermost } else { store }.to_owned());
+    }
+    let is_global = outermost.parent().is_some_and(|parent| parent.ends_with("lib"));
+    if !is_global {
+        return Some(outermost.to_owned());
+    }
+    let mut names = program.strip_prefix(outermost).ok()?.components();
+    let first = outermost.join(names.next()?);
+    let is_scope = first.file_name()?.to_string_lossy().starts_with('@');
+    Some(if is_scope { first.join(names.next()?) } else { first })
 }

@@ -92,8 +92,8 @@ const TELLING: [&str; 9] =
 /// The settings of a file without what looks like a credential. Nothing if it cannot be read as TOML.
 pub(super) fn without_credentials(file: &Path, tables: &[&str]) -> Option<String> {
     let mut settings: Table = std::fs::read_to_string(file).ok()?.parse().ok()?;
-    settings.retain(|name, _| tables.iter().any(|table| *table == name));
-    settings.retain(|name, value| keep(name, value));
+    settings.retain(|name, _| tables.contains(&name));
+    settings.retain(keep);
     toml::to_string(&settings).ok()
 }
 
@@ -106,7 +106,7 @@ fn keep(name: &str, value: &mut Value) -> bool {
     match value {
         Value::String(text) => !has_login(text),
         Value::Table(table) => {
-            table.retain(|name, value| keep(name, value));
+            table.retain(keep);
             true
         }
         Value::Array(list) => {

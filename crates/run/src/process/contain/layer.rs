@@ -212,15 +212,12 @@ fn unescaped(field: &[u8]) -> std::ffi::OsString {
     while let Some((first, after)) = rest.split_first() {
         let number =
             after.get(..3).filter(|_| *first == b'\\').and_then(|digits| str::from_utf8(digits).ok());
-        match number.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[3..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
+        if let Some(byte) = number.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            bytes.push(byte);
+            rest = &after[3..];
+        } else {
+            bytes.push(*first);
+            rest = after;
         }
     }
     std::ffi::OsString::from_vec(bytes)
@@ -253,12 +250,12 @@ mod tests {
     #[test]
     fn hidden_places_that_hold_shown_ones_are_not_masked() {
         let view = [
-            Entry::read("/home/u"),
-            Entry::hidden("/home/u/.codex"),
-            Entry::hidden("/home/u/.ssh"),
-            Entry::read("/home/u/.codex/auth.json"),
+            Entry::read("/nowhere/u"),
+            Entry::hidden("/nowhere/u/.codex"),
+            Entry::hidden("/nowhere/u/.ssh"),
+            Entry::read("/nowhere/u/.codex/auth.json"),
         ];
         let layers = Layers::new(&view);
-        assert!(layers.hides(Path::new("/home/u/.ssh")) && !layers.hides(Path::new("/home/u/.codex")));
+        assert!(layers.hides(Path::new("/nowhere/u/.ssh")) && !layers.hides(Path::new("/nowhere/u/.codex")));
     }
 }
