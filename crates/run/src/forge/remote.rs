@@ -26,10 +26,10 @@ pub(super) fn choose(
 }
 
 /// The name of the remote that requests are made against, if there is one.
-pub(super) fn base_name<'s>(
-    settings: &'s Settings,
+pub(super) fn base_name(
+    settings: &Settings,
     mut url: impl FnMut(&str, Direction) -> Result<Option<String>, Error>,
-) -> Result<Option<&'s str>, Error> {
+) -> Result<Option<&str>, Error> {
     let host = |url: &Option<String>| Some(Address::parse(url.as_deref()?)?.host);
     let own = settings.remote.as_deref().unwrap_or(ORIGIN);
     let from = url(own, Direction::Fetch)?;
