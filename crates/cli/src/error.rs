@@ -191,6 +191,14 @@ pub enum Error {
         /// The stage.
         stage: String,
     },
+    /// A state that tasks do not have.
+    #[error("list tasks in the state `{state}`; states are: {known}")]
+    NoState {
+        /// As it was asked for.
+        state: String,
+        /// Those there are.
+        known: String,
+    },
     /// Flags that have a meaning for a new task only.
     #[error("use {flags} for {task}, which exists already")]
     OnlyForNew {
@@ -347,6 +355,7 @@ impl Error {
             | Self::Mistakes(_)
             | Self::NoWorkflow { .. }
             | Self::StageGone { .. }
+            | Self::NoState { .. }
             | Self::OnlyForNew { .. }
             | Self::WhichWorkflow(_)
             | Self::NoCategory { .. }
@@ -425,6 +434,7 @@ impl Error {
             Self::NoWorkflow { .. } => {
                 "name one of those with --workflow, or in `workflow` of .acquit/acquit.toml"
             }
+            Self::NoState { .. } => "name one of those with --state",
             Self::StageGone { .. } => "name another stage: `acquit task retry` with --stage",
             Self::OnlyForNew { .. } => {
                 "they say how a task is added; --agent, --model, --max-cost and --max-time can be changed later"

@@ -78,3 +78,61 @@ exit 1
     assert!(seconds.first() > seconds.last(), "{seconds:?}\n{text}");
     assert!(matches!(sandbox.endings()[..], [Ending::Held { .. }, Ending::Passed { .. }]));
 }
+
+/// Starts `acquit run` at a terminal that can also be typed at.
+fn at_terminal(sandbox: &Sandbox) -> (File, Child) {
+    let (seen, theirs) = terminal();
+    let streams = || Stdio::from(theirs.try_clone().expect("a descriptor"));
+    let mut command = sandbox.command(&["run", "Do it"]);
+    command.env("TERM", "xterm-256color").stdin(streams()).stdout(streams()).stderr(streams());
+    let child = command.spawn().expect("the binary starts");
+    (seen, child)
+}
+
+/// Reads what is shown until these words are.
+fn until_shown(seen: &mut File, words: &str) -> String {
+    let begun = Instant::now();
+    let (mut all, mut some) = (String::new(), [0; 4096]);
+    while !all.contains(words) {
+        let length = seen.read(&mut some).expect("the terminal");
+        all.push_str(&String::from_utf8_lossy(&some[..length]));
+        assert!(begun.elapsed() < PATIENCE, "no {words:?}: {all}");
+    }
+    all
+}
+
+fn interrupt(child: &Child) {
+    let pid = rustix::process::Pid::from_child(child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a child of ours");
+}
+
+#[test]
+fn ctrl_c_asks_and_a_task_that_is_detached_continues_by_itself() {
+    use std::io::Write;
+    let script = "[[code]]\nstep = [{ pause = \"3s\" }, { write = \"work.txt\", content = \"w\" }, \
+                  { outcome = \"pr_ready\", payload = { summary = \"x\" } }]\n";
+    let sandbox = Sandbox::scripted(FLOW, script);
+    let (mut seen, mut child) = at_terminal(&sandbox);
+    until_shown(&mut seen, "agent bot works");
+    interrupt(&child);
+    until_shown(&mut seen, "keep watching");
+    seen.write_all(b"d\n").expect("the terminal");
+    let said = until_shown(&mut seen, "acquit task cancel T-1");
+    assert!(said.contains("continues by itself") && said.contains("acquit attach T-1"), "{said}");
+    assert!(child.wait().expect("a child of ours").success());
+    sandbox.acquit(&["attach", "T-1"]).must(0);
+    assert!(matches!(sandbox.endings()[..], [Ending::Passed { .. }]));
+}
+
+#[test]
+fn ctrl_c_twice_cancels() {
+    let script = "[[code]]\nstep = [{ pause = \"60s\" }]\n";
+    let sandbox = Sandbox::scripted(FLOW, script);
+    let (mut seen, mut child) = at_terminal(&sandbox);
+    until_shown(&mut seen, "agent bot works");
+    interrupt(&child);
+    until_shown(&mut seen, "keep watching");
+    interrupt(&child);
+    until_shown(&mut seen, "cancelled by");
+    assert_eq!(child.wait().expect("a child of ours").code(), Some(4));
+}
