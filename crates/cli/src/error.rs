@@ -191,6 +191,14 @@ pub enum Error {
         /// The stage.
         stage: String,
     },
+    /// A task without a branch to merge into.
+    #[error("merge {task}: it began at a commit and not at a branch, so there is nothing to merge into")]
+    NoBaseBranch {
+        /// The task.
+        task: TaskId,
+        /// The branch of its work.
+        work: String,
+    },
     /// A state that tasks do not have.
     #[error("list tasks in the state `{state}`; states are: {known}")]
     NoState {
@@ -356,6 +364,7 @@ impl Error {
             | Self::NoWorkflow { .. }
             | Self::StageGone { .. }
             | Self::NoState { .. }
+            | Self::NoBaseBranch { .. }
             | Self::OnlyForNew { .. }
             | Self::WhichWorkflow(_)
             | Self::NoCategory { .. }
@@ -433,6 +442,11 @@ impl Error {
             },
             Self::NoWorkflow { .. } => {
                 "name one of those with --workflow, or in `workflow` of .acquit/acquit.toml"
+            }
+            Self::NoBaseBranch { work, .. } => {
+                return Some(format!(
+                    "check out the branch that is to have it, then `git merge {work}`; --base names a branch for the next task"
+                ));
             }
             Self::NoState { .. } => "name one of those with --state",
             Self::StageGone { .. } => "name another stage: `acquit task retry` with --stage",

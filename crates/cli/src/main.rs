@@ -135,7 +135,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             let mode = if reduced { Mode::Reduced } else { Mode::On };
             verbs::sandbox::sandbox(
                 &desk,
-                &verbs::sandbox::Wanted { policy, network, hosts, read, write, mode, command },
+                &verbs::sandbox::Wanted { policy, network, hosts, read, write, mode, start: None, command },
             )
         }
         Verb::Serve { once, drain, workers } => {

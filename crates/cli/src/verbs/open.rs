@@ -44,6 +44,7 @@ pub fn open(desk: &Desk, id: TaskId, command: Vec<OsString>) -> Result<Exit, Err
             read: Vec::new(),
             write: Vec::new(),
             mode: Mode::On,
+            start: Some(desk.world.workspace_folder(id).join("work")),
             command,
         },
     )
