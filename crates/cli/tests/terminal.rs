@@ -23,13 +23,18 @@ on = { pr_ready = "done" }
 
 /// Both ends of a terminal: the one that a person sees, and the one that programs have.
 fn terminal() -> (File, OwnedFd) {
+    terminal_of(100)
+}
+
+/// The same with so many columns.
+fn terminal_of(columns: u16) -> (File, OwnedFd) {
     let seen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
     grantpt(&seen).expect("a terminal");
     unlockpt(&seen).expect("a terminal");
     let name = ptsname(&seen, Vec::new()).expect("its name");
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
     let theirs = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).expect("its other end");
-    let size = Winsize { ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&theirs, size).expect("a size");
     (File::from(seen), theirs)
 }
@@ -135,4 +140,45 @@ fn ctrl_c_twice_cancels() {
     interrupt(&child);
     until_shown(&mut seen, "cancelled by");
     assert_eq!(child.wait().expect("a child of ours").code(), Some(4));
+}
+
+/// What stays on the screen: without colours, and without lines that were written over.
+fn lasting(text: &str) -> Vec<String> {
+    let line = |line: &str| {
+        let last = line.trim_end_matches('\r').rsplit("\r\u{1b}[K").next().unwrap_or_default().to_owned();
+        let mut shown = String::new();
+        let mut escape = false;
+        for char in last.chars() {
+            match char {
+                '\u{1b}' => escape = true,
+                'm' | 'K' if escape => escape = false,
+                _ if escape => {}
+                char => shown.push(char),
+            }
+        }
+        shown
+    };
+    text.split('\n').map(line).collect()
+}
+
+#[test]
+fn on_a_narrow_terminal_nothing_is_wider_and_no_word_is_broken() {
+    for columns in [40_u16, 80] {
+        let sandbox = Sandbox::scripted(FLOW, "");
+        let (seen, theirs) = terminal_of(columns);
+        let streams = || Stdio::from(theirs.try_clone().expect("a descriptor"));
+        let mut command = sandbox.command(&["demo"]);
+        command.env("TERM", "xterm-256color").stdin(Stdio::null()).stdout(streams()).stderr(streams());
+        let mut child = command.spawn().expect("the binary starts");
+        drop((command, theirs));
+        let text = shown(seen, &mut child);
+        let lines = lasting(&text);
+        for line in &lines {
+            let wide = line.chars().count() > usize::from(columns);
+            // A word that has no room stays whole.
+            assert!(!wide || line.split_whitespace().count() <= 2, "{columns} columns: {line:?}");
+        }
+        assert!(lines.iter().any(|line| line.contains("T-1 is done")), "{lines:?}");
+        assert!(!lines.iter().any(|line| line.contains('⠋')), "the live line stays: {lines:?}");
+    }
 }

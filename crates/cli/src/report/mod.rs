@@ -115,7 +115,27 @@ impl Printer {
 
     /// A line of data. A reader that has gone away is no error: `acquit logs | head` is fine.
     pub fn data(self, line: &str) {
+        if self.json {
+            return self.exactly(line);
+        }
+        note(writeln!(io::stdout(), "{}", self.fitted(line, io::stdout().is_terminal())));
+    }
+
+    /// A line of data that is never broken.
+    fn exactly(self, line: &str) {
         note(writeln!(io::stdout(), "{line}"));
+    }
+
+    /// Lines as wide as a terminal is at most, broken between words; further lines are indented as the first, and a little more.
+    fn fitted(self, text: &str, terminal: bool) -> String {
+        let width = if terminal { self.width() } else { usize::MAX };
+        let fits = |line: &str| {
+            if text::shown_width(line) <= width {
+                return line.to_owned();
+            }
+            text::wrap(line, width, 2)
+        };
+        text.split('\n').map(fits).collect::<Vec<_>>().join("\n")
     }
 
     /// Whether whoever read standard output has gone away.
@@ -135,7 +155,7 @@ impl Printer {
     /// A document of data as JSON.
     pub fn json<T: serde::Serialize>(self, value: &T) {
         if let Ok(text) = serde_json::to_string_pretty(value) {
-            self.data(&text);
+            self.exactly(&text);
         }
     }
 
@@ -149,13 +169,14 @@ impl Printer {
     /// A line beside the data.
     pub fn say(self, line: &str) {
         if !self.json {
-            let _ = writeln!(std::io::stderr(), "{line}");
+            let _ = writeln!(std::io::stderr(), "{}", self.fitted(line, io::stderr().is_terminal()));
         }
     }
 
     /// A warning.
     pub fn warn(self, line: &str) {
-        let _ = writeln!(std::io::stderr(), "{}: {line}", self.paint(Look::Notable, "warning"));
+        let line = format!("{}: {line}", self.paint(Look::Notable, "warning"));
+        let _ = writeln!(std::io::stderr(), "{}", self.fitted(&line, io::stderr().is_terminal()));
     }
 
     /// Bytes as they are, such as an agent's own output; on a terminal made visible, because there they would act.
@@ -179,7 +200,7 @@ impl Printer {
                 Some(b'@') => Look::Faint,
                 Some(_) | None => Look::Plain,
             };
-            self.data(&self.paint(look, &text::visible(line)));
+            self.exactly(&self.paint(look, &text::visible(line)));
         }
     }
 

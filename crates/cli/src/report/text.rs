@@ -12,16 +12,31 @@ pub fn line_from(line: &str, width: usize) -> String {
     cut
 }
 
+/// How many columns a text takes: colours take none.
+pub fn shown_width(text: &str) -> usize {
+    let mut colour = false;
+    let takes = |char: &char| {
+        let counts = !colour && *char != '\u{1b}';
+        colour = if colour { *char != 'm' } else { *char == '\u{1b}' };
+        counts
+    };
+    text.chars().filter(takes).count()
+}
+
 /// A text in lines of at most `width`, broken between words; a word that is longer stays whole. Every line but the first is indented.
 pub fn wrap(text: &str, width: usize, indent: usize) -> String {
     let pad = " ".repeat(indent);
     let mut lines: Vec<String> = Vec::new();
     for paragraph in text.lines() {
-        let own = paragraph.len() - paragraph.trim_start().len();
-        let mut line = " ".repeat(own);
+        // A colour may come before the indentation.
+        let coloured = paragraph.strip_prefix('\u{1b}').and_then(|rest| rest.split_once('m'));
+        let (colour, words) =
+            coloured.map_or((String::new(), paragraph), |(code, rest)| (format!("\u{1b}{code}m"), rest));
+        let own = words.len() - words.trim_start().len();
+        let mut line = format!("{colour}{}", " ".repeat(own));
         let mut begun = false;
-        for word in paragraph.split_whitespace() {
-            if begun && line.chars().count() + 1 + word.chars().count() + indent > width {
+        for word in words.split_whitespace() {
+            if begun && shown_width(&line) + 1 + shown_width(word) + indent > width {
                 lines.push(std::mem::replace(&mut line, " ".repeat(own)));
                 begun = false;
             }
@@ -53,6 +68,11 @@ mod tests {
     #[test]
     fn words_stay_whole() {
         assert_eq!(super::wrap("one two three", 8, 0), "one two\nthree");
+        assert_eq!(
+            super::wrap("\u{1b}[31mone\u{1b}[0m two", 7, 0),
+            "\u{1b}[31mone\u{1b}[0m two",
+            "colours take no room"
+        );
         assert_eq!(super::wrap("one two three", 9, 2), "one two\n  three");
         assert_eq!(super::wrap("incomprehensibilities a", 8, 0), "incomprehensibilities\na");
         assert_eq!(super::wrap("a\n\n[b]\n  c d", 40, 0), "a\n\n[b]\n  c d");

@@ -128,7 +128,11 @@ fn understood(ask: Option<&Ask>, words: &str) -> Answer {
         Some(Ask::Question { questions }) => match questions.as_slice() {
             [only] => {
                 let names = only.options.iter().map(|option| option.name.clone()).collect();
-                chosen(names).map_or_else(text, |option| Answer::Choose { option })
+                // A number that no option has is a mistake, and no words.
+                let number = !only.options.is_empty() && words.trim().parse::<u64>().is_ok();
+                let other =
+                    || if number { Answer::Choose { option: words.trim().to_owned() } } else { text() };
+                chosen(names).map_or_else(other, |option| Answer::Choose { option })
             }
             [] | [_, _, ..] => text(),
         },
