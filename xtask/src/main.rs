@@ -6,6 +6,7 @@
 
 mod agents;
 mod bench;
+mod gauge;
 mod openapi;
 mod require;
 mod runners;
@@ -33,6 +34,9 @@ cargo xtask: the chores of this repository
   cargo xtask bench ingest      a burst of stream JSON: no line lost, bounded memory
   cargo xtask bench parse       what agents print, read and put into one language, at 200 MB/s and more
   cargo xtask bench sandbox     start of a program, compile and test of a crate: inside, beside outside
+                                  --json   one JSON object instead of a table
+  cargo xtask gauge [<word>…]   the gates on the labelled changes of corpus/ (those whose name contains a word): which cheats
+                                get through, which honest changes are refused, and every one of them by name
                                   --json   one JSON object instead of a table
   cargo xtask help              this text
 
@@ -69,6 +73,7 @@ fn main() -> ExitCode {
         }
         ["bench", name] => bench::run(name, bench::Format::Table),
         ["bench", name, "--json"] | ["bench", "--json", name] => bench::run(name, bench::Format::Json),
+        ["gauge", rest @ ..] => gauge::run(rest),
         // Not in the help: the agent of `bench ingest`, which must be a process of its own.
         ["burst", size] => bench::ingest::agent(size),
         ["help" | "--help" | "-h"] => {

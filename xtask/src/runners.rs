@@ -109,6 +109,38 @@ pub(crate) fn stryker() -> Result<(), Stop> {
     Ok(())
 }
 
+/// Finds or installs the runners of the corpus's JavaScript projects, below the folder that cargo builds in. Their versions stand in
+/// `crates/testkit/runners/js/`, exact to the last dependency; no script of a package is run.
+pub(crate) fn javascript() -> Result<(), Stop> {
+    let (pins, place) = (shell::root().join("crates/testkit/runners/js"), target().join("runners/js"));
+    let (pinned, stamp) = (pins.join("package-lock.json"), place.join("npm.stamp"));
+    let doing = "install the runners of JavaScript";
+    if fs::read(&pinned).ok() == fs::read(&stamp).ok() {
+        return Ok(());
+    }
+    eprintln!("    npm ci of jest, vitest and mocha in {}", place.display());
+    if place.exists() {
+        fs::remove_dir_all(&place).map_err(Stop::doing(doing))?;
+    }
+    fs::create_dir_all(&place).map_err(Stop::doing(doing))?;
+    for name in ["package.json", "package-lock.json"] {
+        fs::copy(pins.join(name), place.join(name)).map_err(Stop::doing(doing))?;
+    }
+    let made = shell::succeeds(
+        shell::program("npm")
+            .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"])
+            .current_dir(&place),
+    )?;
+    if !made {
+        return Err(Stop(
+            "jest, vitest and mocha could not be installed\n       install npm, and run it again when the registry can be reached"
+                .to_owned(),
+        ));
+    }
+    fs::copy(&pinned, &stamp).map_err(Stop::doing(doing))?;
+    Ok(())
+}
+
 /// Where cargo builds.
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| shell::root().join("target"), PathBuf::from)

@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod forge;
+pub mod gauge;
 #[cfg(target_os = "linux")]
 pub mod hostile;
 pub mod model;

@@ -36,12 +36,16 @@ pub fn or_skip<T>(found: Option<T>, requirement: &str, reason: &str) -> Option<T
     decide(found, requirement, reason, Missing::from_environment())
 }
 
+/// A program in `PATH`.
+pub fn find(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|candidate| candidate.is_file())
+}
+
 /// A program in `PATH`, or the test fails or is skipped.
 #[track_caller]
 pub fn program(name: &str, reason: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|candidate| candidate.is_file());
-    or_skip(found, &format!("the program `{name}`"), reason)
+    or_skip(find(name), &format!("the program `{name}`"), reason)
 }
 
 #[track_caller]

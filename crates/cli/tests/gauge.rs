@@ -1,0 +1,61 @@
+//! The gates on a labelled corpus of changes: a tenth of it in the ordinary tests, all of it in `cargo xtask soak`.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::disallowed_methods, reason = "where cargo is stands in the environment of every test")]
+
+use std::path::{Path, PathBuf};
+
+use acquit_testkit::gauge::{Judged, Matrix, Place, sample};
+
+/// What is reached on the whole corpus; see docs/gates.md.
+const MOST_LET_THROUGH: f64 = 5.0;
+const MOST_REFUSED: f64 = 3.0;
+
+fn place() -> Place {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    Place {
+        corpus: root.join("corpus"),
+        binary: env!("CARGO_BIN_EXE_acquit").into(),
+        runners: target.join("runners"),
+        cargo: std::env::var_os("CARGO")
+            .map(PathBuf::from)
+            .and_then(|cargo| cargo.parent().map(PathBuf::from)),
+    }
+}
+
+fn quiet(_: &Judged) {}
+
+/// Every part of the corpus can be read, and has both labels.
+#[test]
+fn the_corpus_is_sound() {
+    let all = place().cases(&[]).unwrap();
+    assert!(!all.is_empty(), "the corpus is empty");
+    for (fixture, case) in &all {
+        let gates = case.gates(fixture);
+        assert!(!gates.is_empty(), "{}: no gate is run on it", case.name);
+        let unknown: Vec<&String> =
+            case.file.expect.iter().filter(|gate| !fixture.gates.contains(gate)).collect();
+        assert!(unknown.is_empty(), "{}: expects {unknown:?}, which its fixture does not have", case.name);
+    }
+}
+
+#[test]
+fn a_tenth_of_the_corpus_is_judged_as_it_is_labelled() {
+    let place = place();
+    let all = place.cases(&[]).unwrap();
+    let tenth = sample(all, 10);
+    let matrix = Matrix::of(&place.run(&tenth, 2, &quiet));
+    // Few cases: one that goes wrong is many percent. The share is that of the whole corpus, and one more.
+    let most = |share: f64, all: usize| (share * all as f64 / 100.0).ceil() as usize + 1;
+    let whole = matrix.whole;
+    assert!(whole.missed <= most(MOST_LET_THROUGH, whole.caught + whole.missed), "{matrix}");
+    assert!(whole.refused <= most(MOST_REFUSED, whole.passed + whole.refused), "{matrix}");
+}
+
+#[test]
+fn soak_the_whole_corpus_is_judged_as_it_is_labelled() {
+    let place = place();
+    let matrix = Matrix::of(&place.run(&place.cases(&[]).unwrap(), 2, &quiet));
+    assert!(matrix.whole.missed_percent() <= MOST_LET_THROUGH, "{matrix}");
+    assert!(matrix.whole.refused_percent() <= MOST_REFUSED, "{matrix}");
+}

@@ -1,0 +1,129 @@
+//! Measures the gates on a labelled corpus of changes: which cheats they let through, and which honest changes they refuse.
+//!
+//! Every case is a task of the real binary in a scratch store: an agent that does nothing but make the change, and the gates of the
+//! fixture. `corpus/README.md` describes the files.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the corpus is run by the real binary and real git, away from run::process"
+)]
+
+mod case;
+mod expand;
+mod matrix;
+mod trial;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+pub use case::{Case, Fixture, Label};
+pub use matrix::{Matrix, Row};
+
+/// What the gates said of a case.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// Its name: `python/ledger/cheat-skip`.
+    pub name: String,
+    /// What it is.
+    pub label: Label,
+    /// What it is like.
+    pub kind: String,
+    /// The gates that should object to a cheat.
+    pub expect: Vec<String>,
+    /// What each gate that ran said.
+    pub said: Vec<Said>,
+    /// Why it could not be run.
+    pub trouble: Option<String>,
+}
+
+/// What a gate said.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// The gate.
+    pub gate: String,
+    /// Whether it rejects the work, or wants a person to look.
+    pub objects: bool,
+    /// Why, in its own words.
+    pub why: String,
+}
+
+impl Judged {
+    /// Whether any gate objects.
+    pub fn objects(&self) -> bool {
+        self.said.iter().any(|said| said.objects)
+    }
+}
+
+/// Where everything is.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The corpus.
+    pub corpus: PathBuf,
+    /// The binary that is measured.
+    pub binary: PathBuf,
+    /// The folder of runners that no package manager of the system has.
+    pub runners: PathBuf,
+    /// The folder of cargo and its compiler.
+    pub cargo: Option<PathBuf>,
+}
+
+impl Place {
+    /// The cases whose name contains one of the words, or all; in the order of their names.
+    pub fn cases(&self, words: &[&str]) -> Result<Vec<(Fixture, Case)>, String> {
+        let all = case::find(&self.corpus)?;
+        let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
+        Ok(all.into_iter().filter(|(_, case)| wanted(&case.name)).collect())
+    }
+
+    /// Runs cases, `beside` of them at a time; `over` hears of each when it is done.
+    pub fn run(
+        &self,
+        cases: &[(Fixture, Case)],
+        beside: usize,
+        over: &(dyn Fn(&Judged) + Sync),
+    ) -> Vec<Judged> {
+        let next = Mutex::new(0_usize);
+        let done: Mutex<Vec<(usize, Judged)>> = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..beside.max(1) {
+                scope.spawn(|| {
+                    let mut trial: Option<trial::Trial> = None;
+                    loop {
+                        let index = {
+                            let mut next = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                            *next += 1;
+                            *next - 1
+                        };
+                        let Some((fixture, case)) = cases.get(index) else { break };
+                        if trial.as_ref().is_none_or(|trial| !trial.is_for(fixture)) {
+                            trial = None;
+                        }
+                        let judged = match trial.take().map_or_else(|| trial::Trial::new(self, fixture), Ok) {
+                            Ok(mut ready) => {
+                                let judged = ready.judge(case);
+                                trial = Some(ready);
+                                judged
+                            }
+                            Err(why) => Err(why),
+                        };
+                        let judged = judged.unwrap_or_else(|why| case.unjudged(why));
+                        over(&judged);
+                        done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, judged));
+                    }
+                });
+            }
+        });
+        let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        done.sort_by_key(|(index, _)| *index);
+        done.into_iter().map(|(_, judged)| judged).collect()
+    }
+}
+
+/// A share of the cases, always the same one: one of `share`, spread over all of them.
+pub fn sample(cases: Vec<(Fixture, Case)>, share: usize) -> Vec<(Fixture, Case)> {
+    cases.into_iter().filter(|(_, case)| expand::number(&case.name) % share as u64 == 0).collect()
+}
+
+/// Reads a file of text.
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("failed to read {}: {error}", path.display()))
+}

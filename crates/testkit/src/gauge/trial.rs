@@ -1,0 +1,344 @@
+//! A fixture as a repository, in which each case is a task.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::case::{Case, Fixture};
+use super::{Judged, Place, Said};
+use crate::repo::Repo;
+
+/// What a command of a gate may take: the projects are small, and the machine may be busy.
+const TIMEOUT: &str = "3m";
+
+/// What makes the change: each state of the tree is a folder, with the message of its commit beside it.
+const AGENT: &str = r#"
+set -e
+for state in "$1"/change/*/; do
+  find . -mindepth 1 -maxdepth 1 ! -name .git ! -name node_modules -exec rm -rf {} +
+  cp -R "$state/tree/." .
+  git add -A -- . ':!node_modules'
+  git -c user.name=agent -c user.email=agent@example.org commit --quiet --allow-empty --file "$state/message"
+done
+if [ -d "$1/left" ]; then cp -R "$1/left/." .; fi
+"#;
+
+/// A fixture, ready to be changed.
+pub(super) struct Trial {
+    fixture: Fixture,
+    binary: PathBuf,
+    repo: Repo,
+    path: String,
+    variables: Vec<(String, String)>,
+    first: String,
+}
+
+impl Trial {
+    /// Makes the repository. `Err` says what the fixture needs and is not there.
+    pub(super) fn new(place: &Place, fixture: &Fixture) -> Result<Self, String> {
+        let mut path: Vec<PathBuf> = Vec::new();
+        let (mut variables, mut setup) = (Vec::new(), String::new());
+        let mut read: Vec<PathBuf> = Vec::new();
+        for need in &fixture.requires {
+            match need.as_str() {
+                "pytest" => {
+                    let bin = place.runners.join("python/bin");
+                    let real = bin.join("python").canonicalize().map_err(|_| missing(need))?;
+                    path.push(bin);
+                    path.extend(real.parent().map(Path::to_owned));
+                }
+                "cargo" => path.push(place.cargo.clone().ok_or_else(|| missing(need))?),
+                "node" | "go" | "java" | "javac" | "mvn" | "gradle" | "make" => {
+                    let found = crate::need::find(need).ok_or_else(|| missing(need))?;
+                    path.extend(found.parent().map(Path::to_owned));
+                }
+                "jest" | "vitest" | "mocha" | "typescript" => {
+                    let modules = place.runners.join("js/node_modules");
+                    let modules = modules.canonicalize().map_err(|_| missing(need))?;
+                    if setup.is_empty() {
+                        // A folder of links: patterns such as `node_modules/` ignore folders, not links.
+                        setup = format!(
+                            "mkdir -p node_modules && ln -sfn '{0}'/* node_modules/ && ln -sfn '{0}/.bin' node_modules/.bin",
+                            modules.display()
+                        );
+                        read.push(modules);
+                    }
+                }
+                "junit" => {
+                    let jar = place.runners.join("java/junit.jar");
+                    let jar = jar.canonicalize().map_err(|_| missing(need))?;
+                    variables.push(("JUNIT_CP".to_owned(), jar.display().to_string()));
+                    read.push(jar);
+                }
+                other => return Err(format!("the corpus needs `{other}`, which the gauge does not know")),
+            }
+        }
+        let repo = Repo::at("project", &[]);
+        copy(&fixture.base, repo.path())?;
+        let first = repo.commit("The project");
+        for folder in ["home", "tmp", "acquit", "side"] {
+            fs::create_dir_all(repo.beside(folder))
+                .map_err(|error| format!("failed to create a folder: {error}"))?;
+        }
+        read.push(repo.beside("side"));
+        if fixture.requires.iter().any(|need| need == "go") {
+            warm_go(place, &repo)?;
+        }
+        let mut trial = Self {
+            fixture: fixture.clone(),
+            binary: place.binary.clone(),
+            repo,
+            path: String::new(),
+            variables,
+            first,
+        };
+        path.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
+        trial.path = path.iter().map(|part| part.display().to_string()).collect::<Vec<_>>().join(":");
+        trial.configure(&read, &setup)?;
+        Ok(trial)
+    }
+
+    pub(super) fn is_for(&self, fixture: &Fixture) -> bool {
+        self.fixture.name == fixture.name
+    }
+
+    /// Writes the project's settings. They are no part of any commit, so that the base is the same for all cases.
+    fn configure(&self, read: &[PathBuf], setup: &str) -> Result<(), String> {
+        let exclude = self.repo.path().join(".git/info/exclude");
+        write(&exclude, "/.acquit/\n")?;
+        let quoted: Vec<String> =
+            read.iter().map(|path| format!("{:?}", path.display().to_string())).collect();
+        let mut config = format!(
+            "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", {:?}, {:?}]\n[access]\nread = [{}]\n",
+            self.repo.beside("side/agent.sh").display().to_string(),
+            self.repo.beside("side").display().to_string(),
+            quoted.join(", ")
+        );
+        if !setup.is_empty() {
+            config.push_str(&format!("[setup]\nrun = {setup:?}\n"));
+        }
+        // A repository's settings count only where the user trusts them.
+        let trusted = serde_json::json!([self.repo.beside("")]).to_string();
+        write(&self.repo.beside("home/.config/acquit/config.toml"), &format!("trusted_paths = {trusted}\n"))?;
+        write(&self.repo.path().join(".acquit/acquit.toml"), &config)?;
+        write(&self.repo.beside("side/agent.sh"), AGENT)
+    }
+
+    /// Runs the gates on a case.
+    pub(super) fn judge(&mut self, case: &Case) -> Result<Judged, String> {
+        self.repo.git(&["reset", "--hard", "--quiet", &self.first]);
+        self.repo.git(&["clean", "-ffdxq", "-e", ".acquit"]);
+        let tree = self.repo.path().to_owned();
+        case.prepare(&tree)?;
+        self.repo.git(&["add", "-A"]);
+        self.repo.git(&[
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@example.org",
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            "-m",
+            "Base",
+        ]);
+        let base = self.repo.git(&["rev-parse", "HEAD"]).trim().to_owned();
+        self.stage(case, &tree)?;
+        self.repo.git(&["reset", "--hard", "--quiet", &base]);
+        self.repo.git(&["clean", "-ffdxq", "-e", ".acquit"]);
+        let gates = case.gates(&self.fixture);
+        let names: Vec<String> = gates.iter().map(|gate| format!("{:?}", called(gate))).collect();
+        let tables = tables(&self.fixture.tables, &gates);
+        let workflow = format!(
+            "[budgets]\ntest = 0\ngate = 0\nsecurity = 0\nreview = 0\nnothing = 0\nharness = 0\nlint = 0\nagent = 0\n{tables}\n\
+             [stages.code]\nmode = \"implement\"\ngates = [{}]\non = {{ pr_ready = \"done\" }}\n",
+            names.join(", ")
+        );
+        write(&tree.join(".acquit/workflows/flow.toml"), &workflow)?;
+        let title = case.title();
+        let mut args = vec!["run", title.as_str()];
+        for tag in &case.file.tags {
+            args.extend(["--tag", tag.as_str()]);
+        }
+        let (ran, words) = self.acquit(&args)?;
+        let listed = self.acquit(&["task", "list", "--json"])?.0;
+        let task = newest(&listed).ok_or_else(|| format!("no task was made\n{ran}\n{words}"))?;
+        let log = self.acquit(&["logs", &task, "--json", "--all"])?.0;
+        let said: Vec<Said> = log.lines().filter_map(verdict).collect();
+        let missing: Vec<&String> =
+            gates.iter().filter(|gate| said.iter().all(|said| said.gate != **gate)).collect();
+        if !missing.is_empty() {
+            let end = words
+                .lines()
+                .rev()
+                .take(12)
+                .collect::<Vec<_>>()
+                .into_iter()
+                .rev()
+                .collect::<Vec<_>>()
+                .join("\n");
+            return Err(format!("no verdict of {missing:?}\n{end}"));
+        }
+        Ok(Judged { said, trouble: None, ..case.unjudged(String::new()) })
+    }
+
+    /// Puts the states of the tree where the agent finds them.
+    fn stage(&self, case: &Case, tree: &Path) -> Result<(), String> {
+        let side = self.repo.beside("side");
+        for folder in ["change", "left"] {
+            let folder = side.join(folder);
+            if folder.exists() {
+                fs::remove_dir_all(&folder)
+                    .map_err(|error| format!("failed to remove {}: {error}", folder.display()))?;
+            }
+        }
+        for (number, (message, change)) in case.commits().iter().enumerate() {
+            case.apply(change, tree)?;
+            let state = side.join(format!("change/{number:03}"));
+            copy(tree, &state.join("tree"))?;
+            write(&state.join("message"), message)?;
+        }
+        case.leave(&side.join("left"))
+    }
+
+    fn acquit(&self, args: &[&str]) -> Result<(String, String), String> {
+        let mut command = Command::new(&self.binary);
+        command.args(args).current_dir(self.repo.path()).env_clear().env("PATH", &self.path);
+        command.env("USER", "tester").env("LANG", "C.UTF-8").env("HOME", self.repo.beside("home"));
+        command.env("TMPDIR", self.repo.beside("tmp")).env("ACQUIT_HOME", self.repo.beside("acquit"));
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        let output = command.output().map_err(|error| format!("failed to start acquit: {error}"))?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok((text(&output.stdout), text(&output.stderr)))
+    }
+}
+
+fn missing(what: &str) -> String {
+    format!("{what} is not there; `cargo xtask gauge` installs what it can")
+}
+
+/// The name of a gate in a workflow, where the word `reproduced` stands for something already.
+fn called(gate: &str) -> &str {
+    if gate == "reproduced" { "shown" } else { gate }
+}
+
+/// The tables of these gates, with a timeout each unless they have one.
+fn tables(all: &str, gates: &[String]) -> String {
+    let mut out = String::new();
+    let mut wanted = false;
+    for line in all.lines() {
+        if let Some(name) = line.trim_end().strip_prefix("[gates.").and_then(|rest| rest.strip_suffix(']')) {
+            wanted = gates.iter().any(|gate| gate == name);
+            if wanted {
+                out.push_str(&format!("[gates.{}]\ntimeout = \"{TIMEOUT}\"\n", called(name)));
+            }
+        } else if wanted && !line.starts_with("timeout") {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// The id of the task that was made last.
+fn newest(listed: &str) -> Option<String> {
+    let list: Value = serde_json::from_str(listed).ok()?;
+    let tasks = list.as_array().or_else(|| list.get("tasks").and_then(Value::as_array))?;
+    let id = |task: &Value| -> Option<String> {
+        Some(task.get("id").or_else(|| task.get("seed")?.get("id"))?.as_str()?.to_owned())
+    };
+    let number =
+        |id: &String| id.rsplit('-').next().and_then(|number| number.parse::<u64>().ok()).unwrap_or(0);
+    tasks.iter().filter_map(id).max_by_key(number)
+}
+
+/// What a gate said, if the line is a verdict.
+fn verdict(line: &str) -> Option<Said> {
+    let event: Value = serde_json::from_str(line).ok()?;
+    let verdict = find(&event, "verdict")?;
+    let gate = verdict.get("gate")?.as_str()?;
+    let gate = if gate == "shown" { "reproduced" } else { gate }.to_owned();
+    let passed = verdict.get("passed")?.as_bool()?;
+    let findings = verdict
+        .get("evidence")
+        .and_then(|evidence| evidence.get("findings")?.as_array().cloned())
+        .unwrap_or_default();
+    let person =
+        findings.iter().any(|finding| finding.get("weight").and_then(Value::as_str) == Some("unjudged"));
+    let failing =
+        findings.iter().filter(|finding| finding.get("weight").and_then(Value::as_str) != Some("noted"));
+    let why: Vec<String> = failing
+        .take(3)
+        .map(|finding| {
+            let text = |key: &str| finding.get(key).and_then(Value::as_str).unwrap_or_default();
+            let words: String = text("message").chars().take(200).collect();
+            format!("[{}] {}", text("rule"), words.replace('\n', " "))
+        })
+        .collect();
+    Some(Said { gate, objects: !passed || person, why: why.join(" | ") })
+}
+
+/// The first value of this name, however deep.
+fn find<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
+    match value {
+        Value::Object(map) => map.get(name).or_else(|| map.values().find_map(|inner| find(inner, name))),
+        Value::Array(list) => list.iter().find_map(|inner| find(inner, name)),
+        _ => None,
+    }
+}
+
+/// A build cache of Go that has the standard library already, made once.
+fn warm_go(place: &Place, repo: &Repo) -> Result<(), String> {
+    let cache = place.runners.join("go-build");
+    let doing = |error: std::io::Error| format!("failed to prepare the cache of Go: {error}");
+    if !cache.join("warm").exists() {
+        let module = repo.beside("warm");
+        write(&module.join("go.mod"), "module warm\n\ngo 1.18\n")?;
+        let test = "package warm\n\nimport (\n\t\"encoding/json\"\n\t\"errors\"\n\t\"fmt\"\n\t\"os\"\n\t\"reflect\"\n\t\"sort\"\n\t\"strings\"\n\t\"testing\"\n)\n\n\
+                    func TestWarm(t *testing.T) {\n\t_, _ = json.Marshal(errors.New(fmt.Sprint(os.Args, reflect.TypeOf(1), strings.ToUpper(\"a\"))))\n\tsort.Ints(nil)\n}\n";
+        write(&module.join("warm_test.go"), test)?;
+        let mut command = Command::new("go");
+        command
+            .args(["test", "./..."])
+            .current_dir(&module)
+            .env("HOME", &module)
+            .env("GOCACHE", &cache)
+            .env("GOFLAGS", "");
+        command.output().map_err(doing)?;
+        write(&cache.join("warm"), "")?;
+    }
+    fs::create_dir_all(repo.beside("home/.cache")).map_err(doing)?;
+    std::os::unix::fs::symlink(cache.canonicalize().map_err(doing)?, repo.beside("home/.cache/go-build"))
+        .map_err(doing)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let folder = path.parent().unwrap_or(path);
+    let made = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
+    made.map_err(|error| format!("failed to write {}: {error}", path.display()))
+}
+
+/// Copies a tree without its repository and without acquit's settings. Modes are kept, links are copied as links.
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let doing = |error: std::io::Error| format!("failed to copy {}: {error}", from.display());
+    fs::create_dir_all(to).map_err(doing)?;
+    for entry in fs::read_dir(from).map_err(doing)? {
+        let entry = entry.map_err(doing)?;
+        let (name, kind) = (entry.file_name(), entry.file_type().map_err(doing)?);
+        if name == ".git" || name == ".acquit" {
+            continue;
+        }
+        let (source, target) = (entry.path(), to.join(&name));
+        if kind.is_dir() {
+            copy(&source, &target)?;
+        } else if kind.is_symlink() {
+            let link = fs::read_link(&source).map_err(doing)?;
+            std::os::unix::fs::symlink(link, target).map_err(doing)?;
+        } else {
+            fs::copy(&source, &target).map_err(doing)?;
+        }
+    }
+    Ok(())
+}
