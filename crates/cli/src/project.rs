@@ -64,8 +64,6 @@ pub struct Project {
     pub instructions: String,
     /// The workflows, by name.
     pub workflows: Vec<Known>,
-    /// The mistakes of the project's own workflows. They concern nobody who uses another one.
-    pub broken: Vec<Mistake>,
 }
 
 /// A workflow that can be run here.
@@ -156,8 +154,7 @@ impl Files {
                 Config::default()
             }
         };
-        let mut broken = Vec::new();
-        let workflows = self.workflows(&config, &mut broken)?;
+        let workflows = self.workflows(&config, &mut mistakes)?;
         let instructions = match self.text(INSTRUCTIONS) {
             Ok(Ok(text)) => text,
             Ok(Err(Mistakes(list))) => {
@@ -170,10 +167,9 @@ impl Files {
             Err(error) => return Err(error),
         };
         if !mistakes.is_empty() {
-            mistakes.extend(broken);
             return Err(Mistakes(mistakes).into());
         }
-        Ok(Project { config: absolute_scripts(config, &self.folder), instructions, workflows, broken })
+        Ok(Project { config: absolute_scripts(config, &self.folder), instructions, workflows })
     }
 
     /// The project's texts, and those of the program under them.

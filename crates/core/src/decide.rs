@@ -207,6 +207,21 @@ impl Next<'_> {
                 if self.rejected(entry, &failures) {
                     return;
                 }
+                // An agent that is told of it could only do harm. Where there is more, it mends the rest first.
+                let is_asked = |failure: &Failure| kind::ASKED.contains(&failure.kind.as_str());
+                if !failures.is_empty() && failures.iter().all(is_asked) {
+                    let words: Vec<String> = failures
+                        .iter()
+                        .map(|failure| format!("gate {}: {}", failure.gate, failure.message))
+                        .collect();
+                    let resume = match &entry.purpose {
+                        Purpose::Work | Purpose::Recheck { .. } | Purpose::Merge => {
+                            Entry { stage: entry.stage.clone(), purpose: Purpose::Recheck { outcome } }
+                        }
+                        Purpose::Fix { .. } | Purpose::Resolve { .. } => entry.clone(),
+                    };
+                    return self.ask(entry, Ask::Stuck, words.join("\n"), resume);
+                }
                 let mut kinds: Vec<Name> = failures.iter().map(|failure| failure.kind.clone()).collect();
                 kinds.sort();
                 kinds.dedup();

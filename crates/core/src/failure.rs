@@ -62,12 +62,15 @@ pub mod kind {
     /// A limit on money or time that a person has set is used up. A person is asked at once.
     pub const SPENT: &str = "spent";
 
+    /// A gate could not judge the work, or found something that no agent can mend, such as a secret. A person is asked at once.
+    pub const UNJUDGED: &str = "unjudged";
+
     /// Kinds about which a person is asked at once, whatever the workflow does with failures: every other way of it would meet
     /// the same.
-    pub const ASKED: [&str; 4] = [LOGIN, DELIVERY, CONFIG, SPENT];
+    pub const ASKED: [&str; 5] = [LOGIN, DELIVERY, CONFIG, SPENT, UNJUDGED];
 
     /// Every kind that has a budget without being written in a workflow, with its default.
-    pub const DEFAULTS: [(&str, u32); 26] = [
+    pub const DEFAULTS: [(&str, u32); 27] = [
         ("build", 2),
         ("lint", 3),
         ("types", 3),
@@ -91,6 +94,7 @@ pub mod kind {
         (CONFIG, 0),
         (LOOP, 1),
         (SPENT, 0),
+        (UNJUDGED, 0),
         (BLOCKED, 5),
         (CONFLICT, 6),
         (QUEUE, 500),

@@ -5,8 +5,9 @@
 use acquit_core::gate::Evidence;
 use acquit_core::gate::Format;
 use acquit_core::gate::check::{Red, Weak};
-use acquit_core::proof::{Ran, Seen, Tree, judge};
-use acquit_core::results::{Merged, Results};
+use acquit_core::proof::account::Account;
+use acquit_core::proof::{Accounts, Allowed, Ran, Seen, Tree, compare, judge};
+use acquit_core::results::{Merged, Origin, Results};
 
 /// Runs of tests, written as `name` and a sign: `+` passed, `-` failed by an assertion, `!` broke, `~` skipped. Several runs are
 /// set apart by `|`, what cannot be loaded is `?name`.
@@ -20,7 +21,11 @@ fn ran(text: &str) -> Tree {
             xml += &match sign {
                 "+" => format!("<testcase name='{name}'/>"),
                 "-" => format!("<testcase name='{name}'><failure message='assert {name}'/></testcase>"),
-                "!" => format!("<testcase name='{name}'><error message='KeyError: {name}'/></testcase>"),
+                "!" => format!("<testcase name='{name}'><error message='NameError: {name}'/></testcase>"),
+                "v" => format!("<testcase name='{name}'><error message='KeyError: {name}'/></testcase>"),
+                "*" => format!(
+                    "<testcase name='{name}'><error message='KeyError: {name}'>tests/a.py:3: \n\ncode.py:2: KeyError</error></testcase>"
+                ),
                 "~" => format!("<testcase name='{name}'><skipped/></testcase>"),
                 _ => format!(
                     "<testcase name='{name}'><error message='collection failure'>NameError: double is not there</error></testcase>"
@@ -28,6 +33,10 @@ fn ran(text: &str) -> Tree {
             };
         }
         results.read(Format::Junit, &(xml + "</testsuite>"));
+        results.locate(|frame| {
+            let origin = if frame.path.starts_with("tests/") { Origin::Test } else { Origin::Code };
+            Some((origin, frame.clone()))
+        });
         merged.add(results);
     }
     Tree::Ran(Ran { merged, ..Ran::default() })
@@ -43,8 +52,9 @@ fn tree(text: &str) -> Tree {
 fn seen(base: &str, red: &str, green: &str) -> Seen {
     let added = ["double".to_owned()].into();
     let (base, red, green) = (tree(base), tree(red), tree(green));
-    let removed = ["taken".to_owned()].into();
-    Seen { base, red, green, added, declared: Vec::new(), removed, new_files: Vec::new() }
+    let accounts = Accounts { source: Account::removed(&["taken"]), allowed: Allowed::default() };
+    let reshaped = ["total".to_owned()].into();
+    Seen { base, red, green, added, reshaped, declared: Vec::new(), accounts, new_files: Vec::new() }
 }
 
 fn failing(evidence: &Evidence) -> Vec<&str> {
@@ -60,6 +70,9 @@ fn what_follows_from_three_trees() {
         ("+old", "+old -new", "+old +new", &[][..]),
         ("+old", "+old +new", "+old +new", &["unproven", "never-red"]),
         ("+old", "+old !new", "+old +new", &["unproven", "error-red"]),
+        ("+old", "+old *new", "+old +new", &[]),
+        ("+old", "+old vnew", "+old +new", &[]),
+        ("+old", "not built: error: too many arguments in call to total", "+old +new", &[]),
         ("+old", "+old -new", "-old +new", &["new-failure"]),
         ("+old", "+old -new", "+old -new", &["new-failure", "unproven"]),
         ("-old", "-old -new", "-old +new", &[]),
@@ -96,6 +109,7 @@ fn tests_that_were_red_and_are_green_are_named() {
     let named = |base, red, green| judge(&seen(base, red, green), Red::Some, Weak::Allow).red;
     assert_eq!(named("+old", "+old -new -more +same", "+old +new +more +same"), ["s › more", "s › new"]);
     assert_eq!(named("+old", "+old !broke ?s", "+old +broke"), [""; 0], "not by an assertion");
+    assert_eq!(named("+old", "+old *new", "+old +new"), ["s › new"], "by a crash of the code");
     assert_eq!(named("+old", "+old -new", "+old +new | +old -new"), [""; 0], "not surely green");
     assert_eq!(named("+old", "-old", "+old"), ["s › old"], "an old test that now asks for more");
 }
@@ -133,15 +147,40 @@ fn a_declared_test_that_no_run_has_is_told() {
     assert_eq!(evidence.failing().next().unwrap().location.as_ref().unwrap().path, "b.py");
 }
 
+/// What the comparison of a base with a change holds against it.
+fn compared(base: &str, now: &str, allowed: Allowed) -> Vec<String> {
+    let (Tree::Ran(base), Tree::Ran(now)) = (ran(base), ran(now)) else { panic!() };
+    let mut evidence = Evidence::default();
+    let accounts = Accounts { source: Account::removed(&["taken"]), allowed };
+    compare(&base.merged, &now, &accounts, &mut evidence);
+    evidence.failing().map(|finding| finding.rule.clone()).collect()
+}
+
 #[test]
-fn tests_that_a_crash_took_away_are_missed_and_those_that_the_change_took_away_are_not() {
-    let mut seen = seen("+old +lost +taken -bad", "+old +lost +taken -bad -new", "+old -bad +new");
-    assert_eq!(failing(&judge(&seen, Red::Every, Weak::Allow)), [""; 0]);
-    let Tree::Ran(green) = &mut seen.green else { panic!() };
-    green.exit = Some("killed by SIGSEGV".to_owned());
-    let evidence = judge(&seen, Red::Every, Weak::Allow);
-    assert_eq!(failing(&evidence), ["lost"]);
-    assert!(evidence.failing().all(|finding| finding.message.contains("lost")), "{evidence:#?}");
+fn a_test_that_passed_on_the_base_passes_now_or_is_accounted_for() {
+    let table = [
+        ("+a +b", "+a +b +c", &[][..]),
+        ("+a +b", "+a", &["vanished"]),
+        ("+a +taken", "+a", &["vanished"]),
+        ("+a +b", "+a ~b", &["now-skipped"]),
+        ("+a -b ~c", "+a", &[]),
+        ("+a | -a", "", &[]),
+        // Other parameters, other numbers, other times: as many cases as before.
+        ("+p[1] +p[2]", "+p[3] +p[4]", &[]),
+        ("+p[1] +p[2]", "+p[3]", &["vanished"]),
+        ("+TestA/x +TestA/y +TestA", "+TestA/x +TestA/z +TestA", &[]),
+        ("+TestA/x +TestA/y +TestA", "+TestA/x +TestA", &["vanished"]),
+        ("+run-0x3fa9c1 +at_12_30", "+run-0x99b7d2 +at_12_31", &[]),
+        ("+m::a", "+n::m::a", &[]),
+        ("+m::a +n::a", "+k::a", &["vanished"]),
+    ];
+    for (base, now, expected) in table {
+        assert_eq!(compared(base, now, Allowed::default()), expected, "{base} / {now}");
+    }
+    let removing = Allowed { removing: true, skipping: false };
+    assert_eq!(compared("+a +taken +b", "+a ~b", removing), ["now-skipped"]);
+    let skipping = Allowed { removing: false, skipping: true };
+    assert_eq!(compared("+a +taken +b", "+a ~b", skipping), ["vanished"]);
 }
 
 #[test]
@@ -150,4 +189,49 @@ fn an_exit_code_without_a_failed_test_is_not_overruled() {
     let Tree::Ran(green) = &mut seen.green else { panic!() };
     green.trouble = Some("`run`: exit 1".to_owned());
     assert_eq!(failing(&judge(&seen, Red::Every, Weak::Allow)), ["exit"]);
+}
+
+#[test]
+fn a_test_that_hangs_or_kills_the_runner_without_the_change_was_red() {
+    let rules = |seen: &Seen| -> Vec<String> {
+        let evidence = judge(seen, Red::Every, Weak::Reject);
+        evidence.findings.iter().map(|finding| finding.rule.clone()).collect()
+    };
+    let mut seen = seen("+old", "", "+old +new");
+    let Tree::Ran(red) = &mut seen.red else { panic!() };
+    red.hung = Some("timed out after 10m".to_owned());
+    assert_eq!(rules(&seen), ["timeout-red"]);
+    let Tree::Ran(red) = &mut seen.red else { panic!() };
+    red.hung = None;
+    assert_eq!(rules(&seen), ["unproven", "not-run"]);
+    let Tree::Ran(red) = &mut seen.red else { panic!() };
+    red.exit = Some("exit 101".to_owned());
+    red.said = "thread 'new' has overflowed its stack\nfatal runtime error".to_owned();
+    assert_eq!(rules(&seen), ["crash-red"]);
+}
+
+#[test]
+fn a_crash_below_the_outermost_frame_of_a_test_is_the_codes() {
+    let raised = |lines: &str| {
+        let mut results = Results::default();
+        results.read(
+            Format::Junit,
+            &format!("<testsuite name='s'><testcase name='a'><error message='KeyError: 1'>{lines}</error></testcase></testsuite>"),
+        );
+        results.locate(|frame| {
+            let origin = match frame.path.split('/').next() {
+                Some("tests") => Origin::Test,
+                Some("lib") => return None,
+                _ => Origin::Code,
+            };
+            Some((origin, frame.clone()))
+        });
+        results.tests.values().next().unwrap().raised.as_ref().map(|place| place.path.clone())
+    };
+    assert_eq!(raised("tests/a.py:3: \n\ncode.py:2: \n\nlib/x.py:9: KeyError"), Some("code.py".to_owned()));
+    // The test gave the code something to call, which broke.
+    assert_eq!(raised("tests/a.py:3: \n\ncode.py:2: \n\ntests/a.py:9: KeyError"), Some("code.py".to_owned()));
+    // What runs the tests is no code under test.
+    assert_eq!(raised("runner.py:1: \n\ntests/a.py:3: KeyError"), None);
+    assert_eq!(raised("tests/a.py:3: \n\nlib/x.py:9: KeyError"), None);
 }

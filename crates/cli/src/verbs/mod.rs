@@ -16,7 +16,6 @@ pub mod logs;
 pub mod mcp;
 pub mod merge;
 pub mod mirror;
-pub mod open;
 pub mod outline;
 pub mod prompt;
 pub mod review;

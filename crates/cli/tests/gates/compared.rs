@@ -68,13 +68,32 @@ fn a_report_that_was_there_before_the_run_counts_for_nothing() {
     check(
         &[("run.sh", "exit 0\n"), ("results.xml", FORGED), (".gitignore", "mood\n")],
         false,
-        &["nothing-ran"],
+        &["vanished", "nothing-ran", "judge-changed"],
     );
 }
 
 #[test]
 fn a_report_without_failures_does_not_overrule_the_exit_code() {
     check(&[("checks/bad", "pass"), ("checks/new", "lie")], false, &["exit"]);
+}
+
+#[test]
+fn a_test_that_passed_on_the_base_must_run_and_pass() {
+    let mut sample = Sample::new(GATE, &FILES, "/usr/local/bin:/usr/bin:/bin");
+    let gone = Case { remove: &["checks/good"], ..Case::new(Kind::Honest, &[("checks/new", "pass")]) };
+    let verdict = sample.judge(&gone);
+    assert!(!verdict.passed && rules(&verdict).contains(&"vanished"), "{verdict:#?}");
+}
+
+#[test]
+fn what_passes_only_with_a_changed_runner_does_not_pass() {
+    const LENIENT: &str = "out=results.xml\necho '<testsuite name=\"checks\">' > $out\n\
+                           for file in checks/*; do echo \"<testcase name='$file'/>\" >> $out; done\necho '</testsuite>' >> $out\n";
+    check(
+        &[("run.sh", LENIENT), ("checks/good", "fail")],
+        false,
+        &["judge-changed", "judge-changed", "judge-changed"],
+    );
 }
 
 #[test]
@@ -110,11 +129,11 @@ fn dependencies_are_installed_in_the_tree_beside_once_for_each_state_of_the_lock
     let setups = |sample: &Sample| crate::common::read(&sample.place("setups")).lines().count();
     let verdict = sample.judge(&Case::new(Kind::Honest, &[("code", "one\ntwo\n"), ("checks/two", "two")]));
     assert!(verdict.passed, "{verdict:#?}");
-    // In the workspace, and in the tree beside it.
-    assert_eq!(setups(&sample), 2);
+    // In the workspace, in the tree of the base, and in that of the change.
+    assert_eq!(setups(&sample), 3);
     // Another lock file with the change: once more for the change. The base is known by now, and is not shown.
     const CHANGED: [(&str, &str); 3] = [("code", "one\ntwo\n"), ("checks/two", "two"), ("lock", "2\n")];
     let verdict = sample.judge(&Case::new(Kind::Honest, &CHANGED));
     assert!(verdict.passed, "{verdict:#?}");
-    assert_eq!(setups(&sample), 5);
+    assert_eq!(setups(&sample), 6);
 }

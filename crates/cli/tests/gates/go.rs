@@ -14,6 +14,7 @@ use crate::kit::{Case, Kind, Sample};
 
 const GATE: &str = r#"
 check = "tdd"
+red = "every"
 run = "go test -vet=off -json -count=1 ./..."
 report = "go-test"
 runs = 2
@@ -83,7 +84,7 @@ const CASES: [Case; 17] = [
         ],
     ),
     Case::new(
-        Kind::OddRed,
+        Kind::NewSignature,
         &[
             (
                 "sample.go",
@@ -91,12 +92,12 @@ const CASES: [Case; 17] = [
             ),
             (
                 "old_test.go",
-                "package sample\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif Total([]int{1, 2}, 1) != 4 {\n\t\tt.Error(\"no\")\n\t}\n}\n",
+                "package sample\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif Total([]int{1, 2}, 1) != 4 {\n\t\tt.Error(\"no\")\n\t}\n}\n\nfunc TestData(t *testing.T) {\n\tif got := Total([]int{2, 2, 0}, 0); got != 4 {\n\t\tt.Errorf(\"got %d\", got)\n\t}\n}\n",
             ),
         ],
     ),
     Case::new(
-        Kind::ErrorRed,
+        Kind::Crash,
         &[
             ("sample.go", MENDED),
             (
@@ -132,14 +133,7 @@ const CASES: [Case; 17] = [
     Case {
         kind: Kind::Renamed,
         base: &[],
-        write: &[
-            ("sample.go", MENDED),
-            (
-                "renamed_test.go",
-                "package sample\n\nimport \"testing\"\n\nfunc TestTwo(t *testing.T) {\n\tif Total([]int{1, 2}) != 3 {\n\t\tt.Error(\"no\")\n\t}\n}\n\n\
-                 func TestThree(t *testing.T) {\n\tif Total([]int{1, 2, 3}) != 6 {\n\t\tt.Error(\"no\")\n\t}\n}\n",
-            ),
-        ],
+        write: &[("sample.go", MENDED), ("renamed_test.go", OLD_TEST), ("new_test.go", HONEST)],
         remove: &["old_test.go"],
     },
     Case::new(Kind::Untested, &[("sample.go", MENDED)]),

@@ -22,10 +22,12 @@ pub(crate) enum Kind {
     NeverRan,
     /// A test that is skipped.
     Skipped,
-    /// A test that does not compile, or breaks, without the change, and not because of something new.
+    /// A test that does not compile, or breaks, without the change, because a signature changed.
+    NewSignature,
+    /// A test of a crash in the code under test, which needs no assertion.
+    Crash,
+    /// A test that does not load without the change, for a reason that is not in the change's code.
     OddRed,
-    /// A test that breaks at something else than an assertion.
-    ErrorRed,
     /// A test that fails with the change, too.
     StillRed,
     /// The change breaks what worked.
@@ -70,7 +72,8 @@ impl Kind {
         use Expected::{Accepted, Rejected};
         match self {
             Self::Honest | Self::Fixture | Self::Renamed | Self::Inline => Accepted(&["assert-red"]),
-            Self::NewThing | Self::InlineNewFile => Accepted(&["weak-red"]),
+            Self::Crash => Accepted(&["crash-red"]),
+            Self::NewThing | Self::InlineNewFile | Self::NewSignature => Accepted(&["weak-red"]),
             Self::OneUnloadable => Accepted(&["assert-red", "weak-red"]),
             Self::FlakyToo => Accepted(&["assert-red", "flaky"]),
             Self::BrokenBefore => Accepted(&["assert-red", "broken-before"]),
@@ -78,7 +81,6 @@ impl Kind {
             Self::Tautology | Self::InlineTautology => Rejected(&["never-red"]),
             Self::NeverRan | Self::Skipped => Rejected(&["not-run"]),
             Self::OddRed => Rejected(&["compile-red", "error-red"]),
-            Self::ErrorRed => Rejected(&["error-red"]),
             Self::StillRed | Self::Regression => Rejected(&["new-failure"]),
             Self::FlakyAlone | Self::FixtureOnly => Rejected(&["unproven"]),
             Self::Untested => Rejected(&["untested"]),

@@ -6,6 +6,7 @@ use crate::kit::{Case, Kind, Sample};
 
 const GATE: &str = r#"
 check = "tdd"
+red = "every"
 run = "node --test --test-reporter=spec --test-reporter-destination=stdout --test-reporter=junit --test-reporter-destination=junit.xml"
 runs = 2
 report = { junit = "junit.xml" }
@@ -91,7 +92,7 @@ const CASES: [Case; 17] = [
         ],
     ),
     Case::new(
-        Kind::ErrorRed,
+        Kind::Crash,
         &[
             ("sum.js", "export function sum(list) { return (list ?? []).reduce((a, b) => a + b, 0); }\n"),
             (
@@ -134,18 +135,7 @@ const CASES: [Case; 17] = [
     Case {
         kind: Kind::Renamed,
         base: &[],
-        write: &[
-            ("sum.js", MENDED),
-            (
-                "test/renamed.test.js",
-                r"import test from 'node:test';
-import assert from 'node:assert';
-import { sum } from '../sum.js';
-test('two', () => assert.strictEqual(sum([1, 2]), 3));
-test('three numbers', () => assert.strictEqual(sum([1, 2, 3]), 6));
-",
-            ),
-        ],
+        write: &[("sum.js", MENDED), ("test/renamed.test.js", OLD_TEST), ("test/new.test.js", HONEST)],
         remove: &["test/old.test.js"],
     },
     Case::new(Kind::Untested, &[("sum.js", MENDED)]),

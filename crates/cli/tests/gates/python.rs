@@ -8,6 +8,7 @@ use crate::kit::{Case, Kind, Sample};
 
 const GATE: &str = r#"
 check = "tdd"
+red = "every"
 run = "python -m pytest -q -p no:cacheprovider --continue-on-collection-errors --junitxml=junit.xml"
 report = { junit = "junit.xml" }
 runs = 2
@@ -31,7 +32,18 @@ const FILES: [(&str, &str); 5] = [
     ("tests/data/list.json", "{ \"list\": [2, 2], \"total\": 4 }\n"),
 ];
 
-const CASES: [Case; 18] = [
+const CASES: [Case; 19] = [
+    Case::new(
+        Kind::OddRed,
+        &[
+            ("sums.py", MENDED),
+            ("expected.json", "6"),
+            (
+                "tests/test_file.py",
+                "from sums import total\n\n\ndef test_file():\n    assert total([1, 2, 3]) == int(open('expected.json').read())\n",
+            ),
+        ],
+    ),
     Case::new(Kind::Honest, &[("sums.py", MENDED), ("tests/test_new.py", HONEST)]),
     Case::new(
         Kind::NewThing,
@@ -72,7 +84,7 @@ const CASES: [Case; 18] = [
         ],
     ),
     Case::new(
-        Kind::OddRed,
+        Kind::NewSignature,
         &[
             ("sums.py", "def total(values, start=0):\n    return values[0] + values[1] + start\n"),
             (
@@ -82,7 +94,7 @@ const CASES: [Case; 18] = [
         ],
     ),
     Case::new(
-        Kind::ErrorRed,
+        Kind::Crash,
         &[
             ("sums.py", MENDED),
             ("tests/test_none.py", "from sums import total\n\n\ndef test_nothing():\n    total([])\n"),
@@ -122,7 +134,7 @@ const CASES: [Case; 18] = [
             ("sums.py", MENDED),
             (
                 "tests/test_renamed.py",
-                "from sums import total\n\n\ndef test_two():\n    assert total([1, 2]) == 3\n\n\ndef test_three():\n    assert total([1, 2, 3]) == 6\n",
+                "import json\nimport pathlib\n\nfrom sums import total\n\n\ndef test_two():\n    assert total([1, 2]) == 3\n\n\ndef test_data():\n    data = json.loads((pathlib.Path(__file__).parent / 'data' / 'list.json').read_text())\n    assert total(data['list']) == data['total']\n\n\ndef test_three():\n    assert total([1, 2, 3]) == 6\n",
             ),
         ],
         remove: &["tests/test_old.py"],

@@ -9,6 +9,7 @@ use crate::kit::{Case, Kind, Sample};
 
 const GATE: &str = r#"
 check = "tdd"
+red = "every"
 build = "cargo test --offline --quiet --no-run"
 run = "cargo test --offline --no-fail-fast"
 report = "libtest"
@@ -76,18 +77,23 @@ const CASES: [Case; 20] = [
         ],
     ),
     Case::new(
-        Kind::OddRed,
+        Kind::NewSignature,
         &[
             ("src/lib.rs", "pub fn total(values: &[i64]) -> i64 {\n    values[0] + values[1]\n}\n"),
             (
                 "tests/wide.rs",
                 "#[test]\nfn wide() {\n    let all: [i64; 2] = [1, 2];\n    assert_eq!(sample::total(&all), 3);\n}\n",
             ),
-            ("tests/old.rs", "#[test]\nfn two() {\n    assert_eq!(sample::total(&[1, 2]), 3);\n}\n"),
+            (
+                "tests/old.rs",
+                "#[test]\nfn two() {\n    assert_eq!(sample::total(&[1, 2]), 3);\n}\n\n#[test]\nfn data() {\n    \
+                 let all: Vec<i64> = include_str!(\"data/list.txt\").split_whitespace().map(|word| word.parse().unwrap()).collect();\n    \
+                 assert_eq!(sample::total(&all[1..]), all[0]);\n}\n",
+            ),
         ],
     ),
     Case::new(
-        Kind::ErrorRed,
+        Kind::Crash,
         &[("src/lib.rs", MENDED), ("tests/none.rs", "#[test]\nfn nothing() {\n    sample::total(&[]);\n}\n")],
     ),
     Case::new(Kind::StillRed, &[("src/lib.rs", BROKEN), ("tests/new.rs", HONEST)]),
@@ -111,14 +117,7 @@ const CASES: [Case; 20] = [
     Case {
         kind: Kind::Renamed,
         base: &[],
-        write: &[
-            ("src/lib.rs", MENDED),
-            (
-                "tests/renamed.rs",
-                "#[test]\nfn two() {\n    assert_eq!(sample::total(&[1, 2]), 3);\n}\n\n#[test]\nfn three() {\n    \
-                 assert_eq!(sample::total(&[1, 2, 3]), 6);\n}\n",
-            ),
-        ],
+        write: &[("src/lib.rs", MENDED), ("tests/renamed.rs", OLD_TEST), ("tests/new.rs", HONEST)],
         remove: &["tests/old.rs"],
     },
     Case::new(Kind::Untested, &[("src/lib.rs", MENDED)]),

@@ -173,6 +173,13 @@ fn extension(path: &str) -> Option<String> {
     name(path).rsplit_once('.').map(|(_, extension)| extension.to_owned())
 }
 
+/// How many lines of code a change adds to files that are not exempt: where nothing of them was measured, nothing is known.
+pub fn code_lines(diff: &Diff, exempt: &GlobSet) -> usize {
+    let judged =
+        diff.files.iter().filter(|file| file.new.as_deref().is_some_and(|path| !exempt.is_match(path)));
+    judged.map(|file| lines_of_code(file).len()).sum()
+}
+
 /// The added lines that have code in them.
 fn lines_of_code(file: &FileChange) -> Vec<u32> {
     let Some(language) = Language::of(file.path()) else { return Vec::new() };

@@ -62,6 +62,8 @@ pub struct Finding {
 pub enum Weight {
     /// The gate fails because of it.
     Fails,
+    /// The gate fails because of it, and no agent can mend it: a person is asked.
+    Person,
     /// It is shown, and the gate passes all the same.
     Noted,
 }
@@ -105,7 +107,7 @@ impl Evidence {
 
     /// The findings that make the gate fail.
     pub fn failing(&self) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(|finding| finding.weight == Weight::Fails)
+        self.findings.iter().filter(|finding| finding.weight != Weight::Noted)
     }
 }
 

@@ -1,20 +1,42 @@
-//! Test by test against the base: only what passed there and fails now, or is new and fails, is held against the work.
+//! Test by test against the base: whatever passed there passes now, or is accounted for.
+//!
+//! Names of tests are not stable: parameters, times and numbers are part of them. So tests are compared by name first, and what
+//! is missing then by family: the same name without what varies. A family that passes as many cases as before lost nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Ran;
+use super::account::{Account, Fate, is_called};
 use crate::gate::{Evidence, Weight};
-use crate::results::{Known, Merged};
+use crate::results::{Known, Merged, TestId};
 
-/// Adds what the comparison found. `removed` are the tests that the change takes away, by name.
-pub fn compare(base: &Merged, now: &Ran, removed: &BTreeSet<String>, evidence: &mut Evidence) {
+/// What a task allows to be done to tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allowed {
+    /// Tests may be removed.
+    pub removing: bool,
+    /// Tests may be skipped.
+    pub skipping: bool,
+}
+
+/// What is known of tests that are not there any more.
+#[derive(Clone, Debug, Default)]
+pub struct Accounts {
+    /// By their source.
+    pub source: Account,
+    /// By the task.
+    pub allowed: Allowed,
+}
+
+/// Adds what the comparison found.
+pub fn compare(base: &Merged, now: &Ran, accounts: &Accounts, evidence: &mut Evidence) {
     let (mut before, mut flaky) = (0_usize, 0_usize);
-    let mut gone = 0_usize;
     for id in now.merged.results.tests.keys() {
         match (base.of(id), now.merged.of(id)) {
             (Known::Flaky, Known::Red(_)) | (_, Known::Flaky) => {
                 flaky += 1;
-                let what = format!("{id} passes in one run and fails in another");
+                let (failed, runs) = now.merged.odds(id);
+                let what = format!("{id} is flaky: it failed in {failed} of {runs} runs");
                 evidence.find(Weight::Noted, "flaky", &what, None);
             }
             (Known::Red(_), Known::Red(_)) => {
@@ -33,18 +55,171 @@ pub fn compare(base: &Merged, now: &Ran, removed: &BTreeSet<String>, evidence: &
             (_, Known::Passed | Known::Skipped | Known::Absent) => {}
         }
     }
-    for id in base.results.tests.keys().filter(|id| now.merged.of(id) == Known::Absent) {
-        gone += 1;
-        let is_removed = removed.iter().any(|name| id.name.contains(name.as_str()));
-        // A runner that crashes takes the tests with it that it had not come to.
-        if let (Some(exit), Known::Passed, false) = (&now.exit, base.of(id), is_removed) {
-            let what = format!("{id} passed before the change and was not run any more: {exit}");
-            evidence.find(Weight::Fails, "lost", &what, None);
-        }
-    }
+    let gone = missing(base, now, accounts, evidence);
     for (what, number) in [("failed before", before), ("flaky", flaky), ("gone", gone)] {
         if number > 0 {
             evidence.figure(what, number);
         }
     }
+}
+
+/// Whether a test that passed on the base does not pass now, and does not fail either: the base is asked again before that is
+/// held against a change.
+pub fn misses(base: &Merged, now: &Merged) -> bool {
+    let lost =
+        |id: &TestId| base.of(id) == Known::Passed && matches!(now.of(id), Known::Absent | Known::Skipped);
+    base.results.tests.keys().any(lost)
+}
+
+/// Tests that passed on the base and were not run. Returns how many have no other name.
+fn missing(base: &Merged, now: &Ran, accounts: &Accounts, evidence: &mut Evidence) -> usize {
+    let merged = &now.merged;
+    let passed = |all: &Merged| -> BTreeMap<(String, String), usize> {
+        let mut counts = BTreeMap::new();
+        for id in all.results.tests.keys().filter(|id| matches!(all.of(id), Known::Passed | Known::Flaky)) {
+            *counts.entry(family(id)).or_default() += 1;
+        }
+        counts
+    };
+    let (had, has) = (passed(base), passed(merged));
+    let mut absent: BTreeMap<(String, String), Vec<&TestId>> = BTreeMap::new();
+    for id in base.results.tests.keys().filter(|id| base.of(id) == Known::Passed) {
+        match merged.of(id) {
+            Known::Absent => absent.entry(family(id)).or_default().push(id),
+            Known::Skipped => skipped(id, merged, accounts, evidence),
+            Known::Passed | Known::Red(_) | Known::Flaky => {}
+        }
+    }
+    let mut fresh: Vec<&TestId> =
+        merged.results.tests.keys().filter(|id| base.of(id) == Known::Absent).collect();
+    fresh.retain(|id| matches!(merged.of(id), Known::Passed | Known::Flaky));
+    let mut taken: BTreeSet<&TestId> = BTreeSet::new();
+    let mut gone = 0;
+    for (family, ids) in absent {
+        let count = |all: &BTreeMap<(String, String), usize>| all.get(&family).copied().unwrap_or_default();
+        let (had, has) = (count(&had), count(&has));
+        let lost = had.saturating_sub(has).min(ids.len());
+        for id in ids.into_iter().take(lost) {
+            let same_name = |other: &&&TestId| {
+                let moved = leaf(&other.name) == leaf(&id.name) && self::family(other) != family;
+                moved && !taken.contains(**other)
+            };
+            let (weight, rule, what) = match accounts.source.fate(&id.name) {
+                Some(Fate::Moved(to)) if fresh.iter().any(|other| is_called(&other.name, to)) => continue,
+                Some(Fate::Moved(to))
+                    if merged.results.tests.keys().any(|other| is_called(&other.name, to)) =>
+                {
+                    continue;
+                }
+                Some(Fate::Moved(to)) => {
+                    let what = format!(
+                        "{id} passed on the base. Its content is in `{to}` now, which no runner runs"
+                    );
+                    (Weight::Fails, "vanished", what)
+                }
+                Some(Fate::Removed) if accounts.allowed.removing => {
+                    (Weight::Noted, "removed", format!("{id} is removed, as the task allows"))
+                }
+                Some(Fate::Removed) => {
+                    let what = format!(
+                        "{id} passed on the base, and the change removes it. Restore it; only the task can allow its removal, by \
+                         the tag `allow-dilution:test-removed`"
+                    );
+                    (Weight::Fails, "vanished", what)
+                }
+                // The source says nothing of it: a file that moved as a whole is known by the names in it.
+                None => match fresh.iter().find(same_name) {
+                    Some(other) => {
+                        taken.insert(other);
+                        continue;
+                    }
+                    None if accounts.allowed.removing => {
+                        (Weight::Noted, "removed", format!("{id} is not run any more, as the task allows"))
+                    }
+                    None if has > 0 => {
+                        let what = format!(
+                            "{id} passed on the base and is not run any more: {had} cases of this test passed there, and {has} do now"
+                        );
+                        (Weight::Fails, "vanished", what)
+                    }
+                    None => {
+                        let why = now.exit.as_ref().map(|exit| format!(" ({exit})")).unwrap_or_default();
+                        let what = format!(
+                            "{id} passed on the base and is not run any more{why}: it is deselected, not collected, or its file \
+                             does not load. Make the runner run it again"
+                        );
+                        (Weight::Fails, "vanished", what)
+                    }
+                },
+            };
+            gone += 1;
+            evidence.find(weight, rule, &what, None);
+        }
+    }
+    gone
+}
+
+fn skipped(id: &TestId, now: &Merged, accounts: &Accounts, evidence: &mut Evidence) {
+    let why = now.results.tests.get(id).map(|case| case.message.trim()).unwrap_or_default();
+    let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+    if accounts.allowed.skipping {
+        evidence.find(Weight::Noted, "skipped", &format!("{id} is skipped, as the task allows{why}"), None);
+    } else {
+        let what = format!("{id} passed on the base and is skipped now{why}. Let it run, and make it pass");
+        evidence.find(Weight::Fails, "now-skipped", &what, None);
+    }
+}
+
+/// The name without what varies from run to run and from case to case: parameters, numbers, addresses, times.
+fn family(id: &TestId) -> (String, String) {
+    let name = &id.name;
+    let bare = name.split('[').next().filter(|bare| !bare.trim().is_empty()).unwrap_or(name);
+    let bare = match bare.split_once('/') {
+        // Subtests of Go. A path in a name is one too, and then its first folder stands for the rest.
+        Some((test, _)) if test.starts_with("Test") || test.starts_with("Example") => test,
+        Some(_) | None => bare,
+    };
+    let bare = bare.split("::case_").next().unwrap_or(bare);
+    (varied(&id.suite), varied(bare))
+}
+
+/// Digits, and words of hexadecimal digits that have one, are all the same.
+fn varied(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut word = String::new();
+    let flush = |word: &mut String, out: &mut String| {
+        let number = word.contains(|c: char| c.is_ascii_digit());
+        let digits = word.strip_prefix("0x").unwrap_or(word);
+        let hex = digits.len() >= 6 && digits.chars().all(|c| c.is_ascii_hexdigit());
+        if number && hex {
+            out.push('#');
+        } else {
+            let mut last = ' ';
+            for c in word.chars() {
+                let c = if c.is_ascii_digit() { '#' } else { c };
+                if c != '#' || last != '#' {
+                    out.push(c);
+                }
+                last = c;
+            }
+        }
+        word.clear();
+    };
+    for c in text.chars() {
+        if c.is_alphanumeric() {
+            word.push(c);
+        } else {
+            flush(&mut word, &mut out);
+            out.push(c);
+        }
+    }
+    flush(&mut word, &mut out);
+    out
+}
+
+fn leaf(name: &str) -> &str {
+    let name = name.split('[').next().filter(|bare| !bare.trim().is_empty()).unwrap_or(name);
+    let name = name.rsplit("::").next().unwrap_or(name);
+    let name = name.rsplit(" > ").next().unwrap_or(name);
+    name.rsplit(" - ").next().unwrap_or(name).trim()
 }

@@ -8,15 +8,20 @@ use std::collections::BTreeSet;
 use crate::failure::Location;
 use crate::gate::check::{Red, Weak};
 use crate::gate::{Evidence, Weight};
-use crate::results::{Broken, Known, Merged, Outcome, TestId};
+use crate::results::{Broken, Case, Known, Merged, Outcome, Results, TestId};
 
+pub mod account;
 mod compare;
+pub mod depends;
+mod independent;
 pub mod inline;
+pub mod judge;
 pub mod phases;
 mod reproduced;
 pub mod words;
 
-pub use compare::compare;
+pub use compare::{Accounts, Allowed, compare, misses};
+pub use independent::{independent, red_by_judge};
 pub use reproduced::{reproduced, reproduced_by_exit};
 
 /// What a tree came to.
@@ -39,6 +44,30 @@ pub struct Ran {
     pub exit: Option<String>,
     /// What was printed, as far as it can say why something could not be loaded.
     pub said: String,
+    /// How long a run was allowed to take, if one was stopped for taking longer.
+    pub hung: Option<String>,
+}
+
+impl Ran {
+    /// By what the runner itself died, as far as it can be seen: then the tests that it had not come to are missing.
+    fn died(&self) -> Option<&'static str> {
+        const SIGNS: [(&str, &str); 11] = [
+            ("overflowed its stack", "a stack overflow"),
+            ("stack overflow", "a stack overflow"),
+            ("heap out of memory", "lack of memory"),
+            ("SIGSEGV", "SIGSEGV"),
+            ("SIGABRT", "SIGABRT"),
+            ("SIGILL", "SIGILL"),
+            ("SIGBUS", "SIGBUS"),
+            ("SIGKILL", "SIGKILL"),
+            ("Fatal Python error", "a fatal error"),
+            ("fatal error: ", "a fatal error"),
+            ("forked VM terminated", "the end of its process"),
+        ];
+        let exit = self.exit.as_deref()?;
+        let shown = |sign: &str| self.said.contains(sign) || exit.contains(sign);
+        SIGNS.iter().find(|(sign, _)| shown(sign)).map(|(_, words)| *words)
+    }
 }
 
 /// What was seen of a change.
@@ -52,21 +81,23 @@ pub struct Seen {
     pub green: Tree,
     /// The names that the change adds to what is not a test.
     pub added: BTreeSet<String>,
+    /// The names whose declaration the change alters: functions with other parameters or types.
+    pub reshaped: BTreeSet<String>,
     /// The tests that the change declares, by name, each with its file.
     pub declared: Vec<(String, String)>,
-    /// The tests that the change takes away, by name.
-    pub removed: BTreeSet<String>,
+    /// What is known of the tests that are not there any more.
+    pub accounts: Accounts,
     /// Files that the change adds with tests inside: without the change they are not there at all.
     pub new_files: Vec<String>,
 }
 
 impl Seen {
-    /// Whether a test failed in every run with the change that is known to have passed before it.
+    /// Whether a test does not pass in any run with the change that is known to have passed before it.
     pub fn blames_the_change(&self) -> bool {
         let (Tree::Ran(base), Tree::Ran(green)) = (&self.base, &self.green) else { return false };
         let is_new_failure =
             |id: &TestId| matches!((base.merged.of(id), green.merged.of(id)), (Known::Passed, Known::Red(_)));
-        green.merged.results.tests.keys().any(is_new_failure)
+        green.merged.results.tests.keys().any(is_new_failure) || misses(&base.merged, &green.merged)
     }
 }
 
@@ -75,6 +106,10 @@ impl Seen {
 pub enum How {
     /// Red by an assertion.
     AssertRed,
+    /// Red by an exception or panic that was raised in the code under test, or by a crash of the runner.
+    CrashRed,
+    /// The tests did not end in time without the change.
+    TimeoutRed,
     /// It did not come to an assertion, because something that the change adds was missing.
     Weak,
     /// It broke for a reason that has nothing to do with what the change adds.
@@ -94,6 +129,8 @@ impl How {
     pub fn rule(self) -> &'static str {
         match self {
             Self::AssertRed => "assert-red",
+            Self::CrashRed => "crash-red",
+            Self::TimeoutRed => "timeout-red",
             Self::Weak => "weak-red",
             Self::ErrorRed => "error-red",
             Self::CompileRed => "compile-red",
@@ -106,8 +143,15 @@ impl How {
     fn words(self) -> &'static str {
         match self {
             Self::AssertRed => "fails without the change, as it should",
-            Self::Weak => "cannot run without the change, because what it uses is new",
-            Self::ErrorRed => "breaks without the change before it comes to an assertion",
+            Self::CrashRed => "crashes in the code under test without the change, as it should",
+            Self::TimeoutRed => "does not end without the change",
+            Self::Weak => {
+                "fails without the change, but not by an assertion and not by a crash of the code under test"
+            }
+            Self::ErrorRed => {
+                "fails without the change because the test itself is broken there, so it shows nothing about the change; make it \
+                 run on the base, call the code and assert what it returns or raises"
+            }
             Self::CompileRed => {
                 "does not compile without the change, and not because of something that the change adds"
             }
@@ -124,6 +168,8 @@ struct Judged {
     how: How,
     detail: String,
     location: Option<Location>,
+    /// Whether the source declares it and no runner finds it.
+    is_unfound: bool,
 }
 
 /// What follows from what was seen. The change stands if nothing in the evidence fails it.
@@ -141,7 +187,7 @@ pub fn judge(seen: &Seen, red: Red, weak: Weak) -> Evidence {
         return evidence;
     }
     if let Tree::Ran(base) = &seen.base {
-        compare(&base.merged, green, &seen.removed, &mut evidence);
+        compare(&base.merged, green, &seen.accounts, &mut evidence);
     } else {
         evidence.find(
             Weight::Noted,
@@ -149,11 +195,20 @@ pub fn judge(seen: &Seen, red: Red, weak: Weak) -> Evidence {
             "the base does not build, so nothing is known of its tests",
             None,
         );
-        compare(&Merged::default(), green, &seen.removed, &mut evidence);
+        compare(&Merged::default(), green, &seen.accounts, &mut evidence);
     }
     let judged = tests_of_the_change(seen, green);
     conclude(&judged, red, weak, &mut evidence);
     evidence
+}
+
+/// A report that contradicts itself, or what else the runner said, is refused as a whole.
+pub fn refuse(results: &Results, evidence: &mut Evidence) {
+    for doubt in &results.doubts {
+        let what =
+            format!("the report of the tests cannot be believed: {doubt}. Only the runner may write it");
+        evidence.find(Weight::Fails, "forged", &what, None);
+    }
 }
 
 /// Whether the runs on the change say anything at all.
@@ -168,6 +223,7 @@ fn is_sound(green: &Ran, evidence: &mut Evidence) -> bool {
         let what = format!("{} could not be loaded: {}", broken.what, broken.message);
         evidence.find(Weight::Fails, "broken", &what, None);
     }
+    refuse(results, evidence);
     if results.executed() == 0 && results.broken.is_empty() {
         let why = green.trouble.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
         let what = format!("no test was executed{why}\n{}", green.said);
@@ -200,7 +256,7 @@ fn tests_of_the_change(seen: &Seen, green: &Ran) -> Vec<Judged> {
             // What fails is told by the comparison.
             Known::Skipped | Known::Flaky | Known::Red(_) | Known::Absent => continue,
         };
-        judged.push(Judged { name: id.to_string(), how, detail, location });
+        judged.push(Judged { name: id.to_string(), how, detail, location, is_unfound: false });
     }
     for (name, file) in &seen.declared {
         let is_it = |id: &TestId| {
@@ -211,7 +267,7 @@ fn tests_of_the_change(seen: &Seen, green: &Ran) -> Vec<Judged> {
         if !green.merged.results.tests.keys().any(is_it) {
             let detail = "no run with the change has it".to_owned();
             let location = Some(Location { path: file.clone(), line: 1 });
-            judged.push(Judged { name: name.clone(), how: How::NotRun, detail, location });
+            judged.push(Judged { name: name.clone(), how: How::NotRun, detail, location, is_unfound: true });
         }
     }
     let lost = |id: &&TestId| match &seen.red {
@@ -232,7 +288,7 @@ fn tests_of_the_change(seen: &Seen, green: &Ran) -> Vec<Judged> {
         };
         judged.extend(unusable.map(|(how, detail)| {
             let name = "the changed tests".to_owned();
-            Judged { name, how, detail, location: None }
+            Judged { name, how, detail, location: None, is_unfound: false }
         }));
     }
     judged
@@ -249,13 +305,9 @@ fn without(seen: &Seen, id: &TestId, is_new: bool) -> Option<(How, String, Optio
         Tree::Ran(red) => red,
     };
     match red.merged.of(id) {
-        Known::Red(case) if case.outcome == Outcome::Failed => {
-            Some((How::AssertRed, case.message.clone(), case.location.clone()))
-        }
         Known::Red(case) => {
-            let is_weak = words::named(&case.message, &seen.added).is_some() || is_stub(&case.message);
-            let how = if is_weak { How::Weak } else { How::ErrorRed };
-            Some((how, case.message.clone(), case.location.clone()))
+            let (how, detail) = of_red(seen, case);
+            Some((how, detail, case.raised.clone().or_else(|| case.location.clone())))
         }
         Known::Passed if is_new => Some((How::NeverRed, String::new(), None)),
         Known::Flaky if is_new => Some((How::Flaky, String::new(), None)),
@@ -264,6 +316,51 @@ fn without(seen: &Seen, id: &TestId, is_new: bool) -> Option<(How, String, Optio
         Known::Skipped => Some((How::NotRun, "without the change it is skipped".to_owned(), None)),
         Known::Absent => Some(absent(seen, red, id)),
     }
+}
+
+/// What a test that is red without the change shows.
+fn of_red(seen: &Seen, case: &Case) -> (How, String) {
+    let said = &case.message;
+    if is_stub(said) {
+        return (How::Weak, format!("it stops at a stub: {said}"));
+    }
+    match (case.outcome, &case.raised) {
+        (Outcome::Failed, _) => (How::AssertRed, said.clone()),
+        (_, Some(place)) => (How::CrashRed, format!("raised at {}:{}: {said}", place.path, place.line)),
+        (_, None) if words::named(said, &seen.added).is_some() => {
+            (How::Weak, format!("what it uses is new: {said}"))
+        }
+        (_, None) if is_fault_of_test(said) => (How::ErrorRed, said.clone()),
+        // The test ran and could not go on with what the code gave it: unwrap on an error, a field of nothing.
+        (_, None) => (How::Weak, format!("it broke at what the code returned: {said}")),
+    }
+}
+
+/// Whether an error says that the test could not work at all, whatever the code under test does.
+pub(crate) fn is_fault_of_test(message: &str) -> bool {
+    const SIGNS: [&str; 20] = [
+        "NameError",
+        "UnboundLocalError",
+        "ImportError",
+        "ModuleNotFoundError",
+        "SyntaxError",
+        "IndentationError",
+        "ReferenceError",
+        "ERR_MODULE_NOT_FOUND",
+        "Cannot find module",
+        "failed on setup",
+        "failed at setup",
+        "fixture '",
+        "FileNotFoundError",
+        "No such file or directory",
+        "no such file or directory",
+        "ENOENT",
+        "NoSuchFileException",
+        "NoClassDefFoundError",
+        "ClassNotFoundException",
+        "has no attribute 'assert",
+    ];
+    SIGNS.iter().any(|sign| message.contains(sign))
 }
 
 /// Whether a test came to something that is declared and not done yet.
@@ -278,6 +375,19 @@ fn absent(seen: &Seen, red: &Ran, id: &TestId) -> (How, String, Option<Location>
     let of_it = |what: &str| {
         id.suite == what || id.suite.starts_with(&format!("{what}.")) || what.ends_with(&id.suite)
     };
+    if let Some(limit) = &red.hung {
+        return (How::TimeoutRed, limit.clone(), None);
+    }
+    if let Some(why) = red.died() {
+        return (How::CrashRed, format!("the runner died by {why}"), None);
+    }
+    // A panic of Go ends its package, with the tests that come after it.
+    let ends_package =
+        |(other, case): &(&TestId, &Case)| other.suite == id.suite && case.message.contains("panic: ");
+    if let Some((other, case)) = red.merged.results.red().find(ends_package) {
+        let how = if case.raised.is_some() { How::CrashRed } else { How::Weak };
+        return (how, format!("{other} panics before it: {}", case.message), None);
+    }
     let broken = &red.merged.results.broken;
     let found = broken.iter().find(|it| of_it(&it.what)).or_else(|| broken.first());
     if let Some(broken) = found {
@@ -298,15 +408,19 @@ fn absent(seen: &Seen, red: &Ran, id: &TestId) -> (How, String, Option<Location>
 
 fn not_loaded(seen: &Seen, red: &Ran, broken: &Broken) -> (How, String) {
     let all = format!("{}\n{}", broken.message, red.said);
-    let how = if words::named(&all, &seen.added).is_some() { How::Weak } else { How::ErrorRed };
+    let how = if is_explained(seen, &all) { How::Weak } else { How::ErrorRed };
     (how, format!("{} cannot be loaded: {}", broken.what, broken.message))
 }
 
 fn not_built(seen: &Seen, said: &str) -> (How, String) {
     let base_broken = matches!(seen.base, Tree::NotBuilt(_));
-    let how =
-        if base_broken || words::named(said, &seen.added).is_some() { How::Weak } else { How::CompileRed };
+    let how = if base_broken || is_explained(seen, said) { How::Weak } else { How::CompileRed };
     (how, said.to_owned())
+}
+
+/// Whether an error speaks of something that the change adds, or of a function whose parameters or types it changes.
+fn is_explained(seen: &Seen, errors: &str) -> bool {
+    words::named(errors, &seen.added).is_some() || words::mismatched(errors, &seen.reshaped).is_some()
 }
 
 /// Whether a test only has another suite than before: its file was renamed.
@@ -324,18 +438,26 @@ fn leaf(name: &str) -> &str {
 fn conclude(judged: &[Judged], red: Red, weak: Weak, evidence: &mut Evidence) {
     let count = |how: How| judged.iter().filter(|test| test.how == how).count();
     evidence.figure("of the change", judged.len());
-    for how in
-        [How::AssertRed, How::Weak, How::ErrorRed, How::CompileRed, How::NeverRed, How::NotRun, How::Flaky]
-    {
+    for how in [
+        How::AssertRed,
+        How::CrashRed,
+        How::TimeoutRed,
+        How::Weak,
+        How::ErrorRed,
+        How::CompileRed,
+        How::NeverRed,
+        How::NotRun,
+        How::Flaky,
+    ] {
         if count(how) > 0 {
             evidence.figure(how.rule(), count(how));
         }
     }
-    for test in judged.iter().filter(|test| test.how == How::AssertRed) {
+    for test in judged.iter().filter(|test| matches!(test.how, How::AssertRed | How::CrashRed)) {
         evidence.turned(&test.name);
     }
     let proves = |how: How| match (how, weak) {
-        (How::AssertRed, _) | (How::Weak, Weak::Allow) => true,
+        (How::AssertRed | How::CrashRed | How::TimeoutRed, _) | (How::Weak, Weak::Allow) => true,
         (How::Weak, Weak::Reject)
         | (How::ErrorRed | How::CompileRed | How::NeverRed | How::NotRun | How::Flaky, _) => false,
     };
@@ -348,6 +470,9 @@ fn conclude(judged: &[Judged], red: Red, weak: Weak, evidence: &mut Evidence) {
         let weight = match (test.how, red) {
             // A flaky test is never the reason to reject, as it is never one to accept; the comparison has named it.
             (How::AssertRed | How::Flaky, _) => continue,
+            (How::CrashRed | How::TimeoutRed, _) => Weight::Noted,
+            // A test that nobody runs is worse than one that was never red.
+            (How::NotRun, Red::Some) if test.is_unfound => Weight::Fails,
             (How::Weak, _) if weak == Weak::Allow => Weight::Noted,
             (_, Red::Every) => Weight::Fails,
             (_, Red::Some) => Weight::Noted,

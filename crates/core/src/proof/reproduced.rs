@@ -1,11 +1,14 @@
 //! Whether tests show a defect: they are red by an assertion on code that is as it was, every time.
 
+use std::collections::BTreeSet;
+
 use super::{Ran, Tree};
 use crate::gate::{Evidence, Weight};
-use crate::results::{Known, Merged, Outcome};
+use crate::results::{Known, Merged, Outcome, TestId};
 
-/// What follows from running the tests on the base, and on the base with the tests of the change.
-pub fn reproduced(base: &Tree, now: &Tree) -> Evidence {
+/// What follows from running the tests on the base, and on the base with the tests of the change. `constant` are the tests whose
+/// failed assertion does not depend on any code.
+pub fn reproduced(base: &Tree, now: &Tree, constant: &BTreeSet<TestId>) -> Evidence {
     let mut evidence = Evidence::default();
     let now = match now {
         Tree::Ran(now) => now,
@@ -28,15 +31,38 @@ pub fn reproduced(base: &Tree, now: &Tree) -> Evidence {
         let (weight, rule, what, location) = match (before.of(id), now.merged.of(id)) {
             // It was red without this test, so this test is not what shows it.
             (Known::Red(_), Known::Red(_)) => continue,
+            (_, Known::Red(case)) if constant.contains(id) => {
+                let what = format!(
+                    "{id} fails whatever the code does, so it shows no defect: {}\nassert what the code should return or raise",
+                    case.message
+                );
+                (Weight::Fails, "not-about-code", what, case.location.clone())
+            }
             (_, Known::Red(case)) if case.outcome == Outcome::Failed => {
                 shown += 1;
                 let what = format!("{id} fails by an assertion: {}", case.message);
                 (Weight::Noted, "assert-red", what, case.location.clone())
             }
-            (_, Known::Red(case)) => {
-                let what = format!("{id} breaks before it comes to an assertion: {}", case.message);
-                (Weight::Fails, "error-red", what, case.location.clone())
-            }
+            (_, Known::Red(case)) => match &case.raised {
+                Some(place) => {
+                    shown += 1;
+                    let what = format!("{id} crashes in the code under test: {}", case.message);
+                    (Weight::Noted, "crash-red", what, Some(place.clone()))
+                }
+                None if is_about_value(&case.message) => {
+                    shown += 1;
+                    let what = format!("{id} cannot go on with what the code returned: {}", case.message);
+                    (Weight::Noted, "assert-red", what, case.location.clone())
+                }
+                None => {
+                    let what = format!(
+                        "{id} is broken itself, so it shows no defect: {}\nmake it run, call the code and assert what it should \
+                         return or raise",
+                        case.message
+                    );
+                    (Weight::Fails, "error-red", what, case.location.clone())
+                }
+            },
             (Known::Absent, Known::Flaky) => {
                 let what = format!("{id} passes in one run and fails in another");
                 (Weight::Fails, "flaky", what, None)
@@ -46,11 +72,43 @@ pub fn reproduced(base: &Tree, now: &Tree) -> Evidence {
         evidence.find(weight, rule, &what, location);
     }
     evidence.figure("assert-red", shown);
+    let base_ended = matches!(base, Tree::Ran(ran) if ran.hung.is_none() && ran.died().is_none());
+    if let (0, Some(limit), true) = (shown, &now.hung, base_ended) {
+        let what =
+            format!("with the tests of the change the run does not end ({limit}), and without them it does");
+        evidence.find(Weight::Noted, "timeout-red", &what, None);
+        return evidence;
+    }
+    if let (0, Some(why), true) = (shown, now.died(), base_ended) {
+        let what =
+            format!("with the tests of the change the runner dies by {why}, and without them it does not");
+        evidence.find(Weight::Noted, "crash-red", &what, None);
+        return evidence;
+    }
     if shown == 0 {
         let what = "no test of the change fails by an assertion: write one that does, because of the defect";
         evidence.find(Weight::Fails, "not-reproduced", what, None);
     }
     evidence
+}
+
+/// Whether a test could not use what the code gave it: an error that it unwraps, a field or an element of nothing.
+fn is_about_value(message: &str) -> bool {
+    const SIGNS: [&str; 12] = [
+        "called `Result::unwrap()` on an `Err` value",
+        "called `Option::unwrap()` on a `None` value",
+        ": Err(",
+        "'NoneType' object",
+        "Cannot read properties of undefined",
+        "Cannot read properties of null",
+        "is not iterable",
+        "nil pointer dereference",
+        "NullPointerException",
+        "not subscriptable",
+        "index out of range",
+        "IndexOutOfBounds",
+    ];
+    !super::is_fault_of_test(message) && SIGNS.iter().any(|sign| message.contains(sign))
 }
 
 /// What makes the runs say nothing, where that is not so on the base as well.
@@ -66,7 +124,8 @@ fn unsound(before: &Merged, now: &Ran, evidence: &mut Evidence) {
             evidence.find(Weight::Fails, "broken", &what, None);
         }
     }
-    if let (0, Some(trouble)) = (results.executed(), &now.trouble) {
+    let explained = now.hung.is_some() || now.died().is_some();
+    if let (0, Some(trouble), false) = (results.executed(), &now.trouble, explained) {
         let what = format!("no test was executed: {trouble}\n{}", now.said);
         evidence.find(Weight::Fails, "nothing-ran", &what, None);
     }
@@ -96,15 +155,13 @@ pub fn reproduced_by_exit(base: Option<&str>, now: Option<&str>) -> Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Case, Results, TestId};
+    use crate::results::{Case, Results};
 
     fn tree(tests: &[(&str, Outcome)]) -> Tree {
         let mut results = Results::default();
         for (name, outcome) in tests {
             let id = TestId { suite: String::new(), name: (*name).to_owned() };
-            results
-                .tests
-                .insert(id, Case { outcome: *outcome, message: "left: 1".to_owned(), location: None });
+            results.tests.insert(id, Case::plain(*outcome, "left: 1"));
         }
         let mut ran = Ran::default();
         ran.merged.add(results);
@@ -134,12 +191,15 @@ mod tests {
             (&[("a", Failed), ("b", Error)], &[(Weight::Noted, "assert-red"), (Weight::Fails, "error-red")]),
         ];
         for (now, expected) in cases {
-            assert_eq!(rules(&reproduced(&tree(&base), &tree(now))), expected, "{now:?}");
+            assert_eq!(rules(&reproduced(&tree(&base), &tree(now), &BTreeSet::new())), expected, "{now:?}");
         }
         let not_built = Tree::NotBuilt("cannot find function".to_owned());
-        assert_eq!(rules(&reproduced(&tree(&base), &not_built)), [(Weight::Fails, "build")]);
         assert_eq!(
-            rules(&reproduced(&not_built, &tree(&[("new", Failed)]))),
+            rules(&reproduced(&tree(&base), &not_built, &BTreeSet::new())),
+            [(Weight::Fails, "build")]
+        );
+        assert_eq!(
+            rules(&reproduced(&not_built, &tree(&[("new", Failed)]), &BTreeSet::new())),
             [(Weight::Noted, "assert-red")]
         );
     }
@@ -152,7 +212,7 @@ mod tests {
             unreachable!()
         };
         now.merged.add(again.merged.results);
-        let found = reproduced(&tree(&[]), &Tree::Ran(now));
+        let found = reproduced(&tree(&[]), &Tree::Ran(now), &BTreeSet::new());
         assert_eq!(rules(&found), [(Weight::Fails, "flaky"), (Weight::Fails, "not-reproduced")]);
     }
 

@@ -2,6 +2,11 @@
 //! languages, for two questions only: does an error speak of something that is new, and was every new test run.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::pattern::pattern;
 
 /// A shorter word is in every message.
 const SHORTEST: usize = 2;
@@ -19,6 +24,57 @@ pub fn words(text: &str) -> BTreeSet<String> {
 pub fn added(old: Option<&str>, new: &str) -> BTreeSet<String> {
     let known = words(old.unwrap_or_default());
     new.lines().flat_map(declared).filter(|word| !known.contains(word)).collect()
+}
+
+/// The functions that both texts declare in lines that differ: their parameters or types changed.
+pub fn reshaped(old: &str, new: &str) -> BTreeSet<String> {
+    let lines = |text: &str| -> BTreeSet<(String, String)> {
+        let of = |line: &str| Some((function(line)?.to_owned(), line.trim().to_owned()));
+        text.lines().filter_map(of).collect()
+    };
+    let (before, after) = (lines(old), lines(new));
+    let names = |all: &BTreeSet<(String, String)>, but: &BTreeSet<(String, String)>| -> BTreeSet<String> {
+        all.difference(but).map(|(name, _)| name.clone()).collect()
+    };
+    names(&before, &after).intersection(&names(&after, &before)).cloned().collect()
+}
+
+/// The function that a line declares.
+fn function(line: &str) -> Option<&str> {
+    static FUNCTION: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"\b(?:fn|def|function|func(?:\s*\([^)]*\))?)\s+(\w+)|^\s*(?:export\s+)?(?:const|let)\s+(\w+)\s*=\s*(?:async\s*)?(?:function\b|\()",
+        )
+    });
+    let found = FUNCTION.captures(line).and_then(|found| found.get(1).or_else(|| found.get(2)));
+    let typed = || behind_type(line, &["return", "new", "throw", "else"]).filter(|_| line.contains('('));
+    found.map(|name| name.as_str()).or_else(typed)
+}
+
+/// A name of `reshaped` that an error about parameters or types speaks of, also in the source that it quotes.
+pub fn mismatched<'n>(errors: &str, reshaped: &'n BTreeSet<String>) -> Option<&'n str> {
+    const SIGNS: [&str; 14] = [
+        "argument",
+        "mismatched types",
+        "parameter",
+        "cannot be applied",
+        "incompatible types",
+        "assignment mismatch",
+        "cannot use",
+        "not assignable",
+        "takes ",
+        "trait bound",
+        "is required for",
+        "missing structure field",
+        "too many",
+        "not enough",
+    ];
+    let lower = errors.to_lowercase();
+    if !SIGNS.iter().any(|sign| lower.contains(sign)) {
+        return None;
+    }
+    let spoken = words(errors);
+    reshaped.iter().find(|name| spoken.contains(*name)).map(String::as_str)
 }
 
 /// The names that a line declares, as far as that can be told from it alone: what follows a word that declares, what a line
@@ -52,8 +108,23 @@ fn declared(line: &str) -> Vec<String> {
         "if", "for", "while", "return", "match", "switch", "else", "case", "use", "import", "from", "in",
         "range", "print", "assert", "with", "try", "catch", "await", "new",
     ];
-    const MODIFYING: [&str; 10] =
-        ["pub", "export", "public", "private", "protected", "async", "default", "override", "self", "this"];
+    const MODIFYING: [&str; 15] = [
+        "pub",
+        "export",
+        "public",
+        "private",
+        "protected",
+        "async",
+        "default",
+        "override",
+        "self",
+        "this",
+        "final",
+        "abstract",
+        "synchronized",
+        "native",
+        "readonly",
+    ];
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     let mut names = Vec::new();
     let mut before = "";
@@ -76,7 +147,26 @@ fn declared(line: &str) -> Vec<String> {
         is_first &= MODIFYING.contains(&word);
         (before, rest) = (word, after);
     }
+    names.extend(behind_type(line, &SAYING).map(str::to_owned));
     names
+}
+
+/// The name in `public static List<A> name(…`, `private int name = 1;` and in a Go field `Name string`: it stands behind its
+/// type, or before it with nothing else on the line.
+fn behind_type<'l>(line: &'l str, saying: &[&str]) -> Option<&'l str> {
+    static TYPED: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"^\s*(?:@\w+\s+)*(?:(\w+)\s+)*?(\w+)(?:<[^(){};=]*>|\[\])*\s+(\w+)\s*(?:\([^;]*[{,(]?\s*(?:throws [\w., ]+)?\{?|\(.*\)\s*;|=[^=].*;|;)\s*$",
+        )
+    });
+    static FIELD: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"^\s*([A-Za-z_]\w*)\s+[\w.*\[\]{}]+(?:\s+`[^`]*`)?\s*(?://.*)?$"));
+    let first = line.split_whitespace().next().unwrap_or_default();
+    if saying.contains(&first) {
+        return None;
+    }
+    let typed = TYPED.captures(line).and_then(|found| found.get(3));
+    typed.or_else(|| FIELD.captures(line).and_then(|found| found.get(1))).map(|name| name.as_str())
 }
 
 /// A name of `added` that an error speaks of: in the lines that say what is wrong, not in the source that they quote.
@@ -183,7 +273,7 @@ fn javascript(line: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{added, named, tests};
+    use super::{added, mismatched, named, reshaped, tests};
 
     fn list(path: &str, text: &str) -> Vec<String> {
         tests(path, text).into_iter().collect()
@@ -216,6 +306,25 @@ mod tests {
         let names: Vec<String> = added(None, new).into_iter().collect();
         let expected = ["Eight", "Three", "eleven", "fifteen", "five", "nine", "one", "seven", "ten", "two"];
         assert_eq!(names, expected);
+        let java = "    public static List<String> one(int a) {\n    private int two = 3;\n    int three() throws A {\n\
+                    \tFour string `json:\"f\"`\n\t\treturn five;\n  five(six);\n";
+        let names = added(None, java);
+        for name in ["one", "two", "three", "Four"] {
+            assert!(names.contains(name), "{name} {names:?}");
+        }
+        assert!(!names.contains("six"), "{names:?}");
+    }
+
+    #[test]
+    fn a_changed_signature_explains_an_error_about_arguments_only() {
+        let old = "pub fn total(values: &[i64; 2]) -> i64 {\nfn other(x: u8) {\n";
+        let names = reshaped(old, "pub fn total(values: &[i64]) -> i64 {\nfn other(x: u8) {\nfn more() {\n");
+        assert_eq!(names, ["total".to_owned()].into());
+        let rust = "error[E0308]: mismatched types\n  --> tests/a.rs:3:1\nnote: function defined here\n1 | pub fn total(values: &[i64; 2])";
+        assert_eq!(mismatched(rust, &names), Some("total"));
+        assert_eq!(mismatched("too many arguments in call to total\n\thave (number)", &names), Some("total"));
+        assert_eq!(mismatched("error: expected `;`, found total", &names), None);
+        assert_eq!(mismatched("too many arguments in call to other", &names), None);
     }
 
     #[test]

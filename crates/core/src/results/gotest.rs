@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Case, LONGEST_MESSAGE, Outcome, Results, TestId};
+use super::{Case, LONGEST_MESSAGE, MOST_CASES, Outcome, Results, TestId};
 
 /// Tests that print at the same time; beyond it what they say is not kept.
 const MOST_OPEN: usize = 20_000;
@@ -30,6 +30,7 @@ pub(super) fn read(text: &str, results: &mut Results) {
     let mut building: BTreeMap<String, String> = BTreeMap::new();
     let mut package = String::new();
     let mut failed: Vec<String> = Vec::new();
+    let mut started: BTreeMap<TestId, usize> = BTreeMap::new();
     for text in text.lines() {
         let Some(line) = text.starts_with('{').then(|| serde_json::from_str::<Line>(text).ok()).flatten()
         else {
@@ -48,6 +49,16 @@ pub(super) fn read(text: &str, results: &mut Results) {
             continue;
         }
         let id = TestId::new(&line.package, &line.test);
+        match line.action.as_str() {
+            "run" if started.len() < MOST_CASES => *started.entry(id.clone()).or_default() += 1,
+            "pass" | "fail" | "skip" => match started.get_mut(&id) {
+                Some(open) if *open > 0 => *open -= 1,
+                // With `-count` a test is run several times, and each run begins.
+                Some(_) => results.doubt(format!("{id} ended more often than it began")),
+                None => results.doubt(format!("{id} ended without having begun")),
+            },
+            _ => {}
+        }
         match line.action.as_str() {
             "output" => {
                 let full = said.len() >= MOST_OPEN && !said.contains_key(&id);

@@ -33,6 +33,8 @@ pub(super) fn read(text: &str, results: &mut Results) {
     let mut suites: Vec<String> = Vec::new();
     let mut depth = 0_usize;
     let mut open: Option<Open> = None;
+    // What each suite says of itself, and what was found in it so far.
+    let mut said: Vec<Totals> = Vec::new();
     while let Some(event) = reader.next() {
         match event {
             Event::Start { name: "testsuite", attributes, empty: false } => {
@@ -42,13 +44,24 @@ pub(super) fn read(text: &str, results: &mut Results) {
                     return;
                 }
                 suites.push(value(&attributes, "name"));
+                said.push(Totals::of(&attributes));
             }
             Event::End("testsuite") => {
                 depth = depth.saturating_sub(1);
-                suites.pop();
+                let name = suites.pop().unwrap_or_default();
+                if let Some(inner) = said.pop() {
+                    inner.check(&name, results);
+                    if let Some(outer) = said.last_mut() {
+                        outer.cases += inner.cases;
+                        outer.red += inner.red;
+                    }
+                }
             }
             Event::Start { name: "testcase", attributes, empty } => {
                 let case = begin(&attributes, &suites);
+                if let Some(totals) = said.last_mut() {
+                    totals.cases += 1;
+                }
                 if empty {
                     end(case, results);
                 } else {
@@ -57,6 +70,9 @@ pub(super) fn read(text: &str, results: &mut Results) {
             }
             Event::End("testcase") => {
                 if let Some(case) = open.take() {
+                    if let (Some(totals), true) = (said.last_mut(), case.red.is_some()) {
+                        totals.red += 1;
+                    }
                     end(case, results);
                 }
             }
@@ -80,6 +96,39 @@ pub(super) fn read(text: &str, results: &mut Results) {
     }
     // A report that ends in the middle of a test was cut short, by a crash or by somebody.
     results.cut |= open.is_some() || depth > 0;
+}
+
+/// What a suite says about its tests, and what it has.
+struct Totals {
+    tests: Option<usize>,
+    failed: Option<usize>,
+    cases: usize,
+    red: usize,
+}
+
+impl Totals {
+    fn of(attributes: &[(&str, String)]) -> Self {
+        let number = |name: &str| value(attributes, name).parse::<usize>().ok();
+        let failed = match (number("failures"), number("errors")) {
+            (None, None) => None,
+            (failures, errors) => Some(failures.unwrap_or(0) + errors.unwrap_or(0)),
+        };
+        Self { tests: number("tests"), failed, cases: 0, red: 0 }
+    }
+
+    /// Runners count in different ways what was skipped or could not be loaded; none has tests that failed and no failure, or
+    /// more tests than it says by far.
+    fn check(&self, name: &str, results: &mut Results) {
+        if self.failed.is_some_and(|failed| failed > 0) && self.red == 0 && self.cases > 0 {
+            results.doubt(format!("suite `{name}` counts failures and has no test that failed"));
+        }
+        if self.failed == Some(0) && self.red > 0 {
+            results.doubt(format!("suite `{name}` counts no failure and has tests that failed"));
+        }
+        if self.tests.is_some_and(|tests| tests < self.cases && tests == 0) {
+            results.doubt(format!("suite `{name}` counts no test and has {}", self.cases));
+        }
+    }
 }
 
 fn value(attributes: &[(&str, String)], name: &str) -> String {

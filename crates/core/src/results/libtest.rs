@@ -1,13 +1,18 @@
 //! What `cargo test` prints: for each binary a line that names it, a line for each test, and a block for each that failed.
 
+use std::collections::BTreeSet;
+
 use super::{Case, Outcome, Results, TestId, kind};
 
 /// How many lines of a failure's block are kept.
-const BLOCK: usize = 60;
+const BLOCK: usize = 120;
 
 /// Adds what the output says.
 pub(super) fn read(text: &str, results: &mut Results) {
     let mut binary = String::new();
+    // How many tests the binary said it would run, how many it reported, and whether that was checked.
+    let mut running = 0_usize;
+    let mut reported: BTreeSet<String> = BTreeSet::new();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         let trimmed = line.trim_start();
@@ -15,8 +20,20 @@ pub(super) fn read(text: &str, results: &mut Results) {
             binary = binary_of(rest);
         } else if let Some(rest) = trimmed.strip_prefix("Doc-tests ") {
             binary = format!("doc {rest}");
+        } else if let Some(number) =
+            line.strip_prefix("running ").and_then(|rest| rest.split(' ').next()?.parse().ok())
+        {
+            running = number;
+            reported.clear();
+        } else if let Some(result) = line.strip_prefix("test result: ") {
+            totals(result, &binary, running, reported.len(), results);
+            reported.clear();
         } else if let Some(rest) = line.strip_prefix("test ") {
-            one(rest, &binary, results);
+            if let Some(name) = one(rest, &binary, results)
+                && !reported.insert(name.clone())
+            {
+                results.doubt(format!("`{name}` ended twice in one run of {binary}"));
+            }
         } else if let Some(name) = line.strip_prefix("---- ").and_then(|it| it.strip_suffix(" stdout ----")) {
             let mut block = String::new();
             for _ in 0..BLOCK {
@@ -32,7 +49,9 @@ pub(super) fn read(text: &str, results: &mut Results) {
             let id = TestId::new(&binary, plain(name));
             // Only of a test whose own line said that it failed: anybody can print such a block.
             if results.tests.get(&id).is_some_and(|case| case.outcome.is_red()) {
-                let case = Case::red(judge(&block), said(&block));
+                let mut case = Case::red(judge(&block), said(&block));
+                // The backtrace is no part of the message, and tells where the panic came from.
+                case.frames = super::frames::frames(&block);
                 results.tests.insert(id, case);
             }
         }
@@ -48,9 +67,26 @@ fn binary_of(rest: &str) -> String {
     if name.is_empty() { file.to_owned() } else { format!("{name}: {file}") }
 }
 
-/// A line `name ... ok`, whatever the test printed in between.
-fn one(rest: &str, binary: &str, results: &mut Results) {
-    let Some((name, end)) = rest.rsplit_once(" ... ") else { return };
+/// `ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out`, held against the lines before it.
+fn totals(result: &str, binary: &str, running: usize, reported: usize, results: &mut Results) {
+    let count = |word: &str| -> usize {
+        let part = result.split("; ").find(|part| part.trim_end().ends_with(word));
+        part.and_then(|part| part.rsplit_once(' ')?.0.rsplit(' ').next()?.parse().ok()).unwrap_or(0)
+    };
+    let ended = count("passed") + count("failed") + count("ignored") + count("measured");
+    // What a test prints can hide lines of others, so fewer lines prove nothing; more were printed by somebody else.
+    if reported > ended || ended > running {
+        results.doubt(format!("{binary} has {reported} lines of tests, and counts {ended} of {running}"));
+    }
+    let fine = result.starts_with("ok");
+    if fine && results.tests.iter().any(|(id, case)| id.suite == binary && case.outcome.is_red()) {
+        results.doubt(format!("{binary} says that all is well, and has a test that failed"));
+    }
+}
+
+/// A line `name ... ok`, whatever the test printed in between. Returns the name as it is printed.
+fn one(rest: &str, binary: &str, results: &mut Results) -> Option<String> {
+    let (name, end) = rest.rsplit_once(" ... ")?;
     let end = end.trim();
     let case = if end == "ok" || end.starts_with("ok <") {
         Case::passed()
@@ -59,9 +95,10 @@ fn one(rest: &str, binary: &str, results: &mut Results) {
     } else if end.starts_with("FAILED") {
         Case::red(Outcome::Error, "")
     } else {
-        return;
+        return None;
     };
     results.add(TestId::new(binary, plain(name)), case);
+    Some(name.to_owned())
 }
 
 /// The name without what is no part of it: how it is expected to end, and the line of a documentation test, which moves.

@@ -15,6 +15,9 @@ pub struct Merged {
     pub results: Results,
     /// The tests that passed in one run and failed in another.
     pub flaky: BTreeSet<TestId>,
+    /// In how many runs a test failed, of those that failed in any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<(TestId, u32)>,
 }
 
 /// What is known of a test after all runs.
@@ -39,6 +42,9 @@ impl Merged {
         self.runs += 1;
         self.results.cut |= run.cut;
         self.flaky.extend(run.flaky.iter().cloned());
+        if self.results.doubts.is_empty() {
+            self.results.doubts.clone_from(&run.doubts);
+        }
         let mut broken: BTreeMap<String, Broken> =
             self.results.broken.drain(..).map(|it| (it.what.clone(), it)).collect();
         broken.extend(run.broken.into_iter().map(|it| (it.what.clone(), it)));
@@ -55,9 +61,37 @@ impl Merged {
             let changed: Vec<TestId> = changed.cloned().collect();
             self.flaky.extend(changed);
         }
+        for (id, _) in run.tests.iter().filter(|(_, case)| case.outcome.is_red()) {
+            match self.failed.binary_search_by(|(known, _)| known.cmp(id)) {
+                Ok(at) => self.failed[at].1 += 1,
+                Err(at) => self.failed.insert(at, (id.clone(), 1)),
+            }
+        }
         for (id, case) in run.tests {
             self.results.add(id, case);
         }
+    }
+
+    /// Adds the runs of another, in which the same tests were run.
+    pub fn join(&mut self, other: Self) {
+        let Self { runs, results, flaky, failed } = other;
+        let alone = runs.saturating_sub(1);
+        self.add(results);
+        self.runs += alone;
+        self.flaky.extend(flaky);
+        // The results of several runs count each failure once; the rest is known by number.
+        for (id, times) in failed {
+            if let Ok(at) = self.failed.binary_search_by(|(known, _)| known.cmp(&id)) {
+                self.failed[at].1 += times.saturating_sub(1);
+            }
+        }
+    }
+
+    /// In how many of how many runs a test failed.
+    pub fn odds(&self, id: &TestId) -> (u32, u32) {
+        let times =
+            self.failed.binary_search_by(|(known, _)| known.cmp(id)).map_or(0, |at| self.failed[at].1);
+        (times, self.runs)
     }
 
     /// What is known of a test.
@@ -83,7 +117,7 @@ mod tests {
     fn run(tests: &[(&str, Outcome)]) -> Results {
         let mut results = Results::default();
         for (name, outcome) in tests {
-            let case = Case { outcome: *outcome, message: String::new(), location: None };
+            let case = Case::plain(*outcome, "");
             results.add(TestId::new("s", name), case);
         }
         results

@@ -5,13 +5,17 @@
 //! believed at all; the harness adds what a report cannot forge: that it is new, and that it agrees with the exit code.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::shorten;
 use crate::failure::Location;
 use crate::gate::Format;
+use crate::pattern::pattern;
 
+mod frames;
 mod gotest;
 mod junit;
 mod kind;
@@ -47,6 +51,9 @@ pub struct Results {
     pub flaky: BTreeSet<TestId>,
     /// Whether there was more than is read.
     pub cut: bool,
+    /// Why the report cannot be believed: it contradicts itself, or what the runner said elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
 }
 
 /// What a test is called.
@@ -67,6 +74,23 @@ pub struct Case {
     pub message: String,
     /// Where it failed, as the report names it: not yet known to be a file of the repository.
     pub location: Option<Location>,
+    /// The source lines that were active when it failed, innermost first, as the report names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frames: Vec<Location>,
+    /// The innermost line of the code under test that was active, if [`Results::locate`] found one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raised: Option<Location>,
+}
+
+/// What a source line of a stack trace belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The repository's code under test.
+    Code,
+    /// The repository's tests.
+    Test,
+    /// Anything else: a library, the runner.
+    Foreign,
 }
 
 /// The ways to end.
@@ -139,6 +163,17 @@ impl Results {
         self.tests.iter().filter(|(_, case)| case.outcome.is_red())
     }
 
+    /// Finds out which failures were raised while code under test was active. A failure is raised in the code if a line of the
+    /// code is further in than the outermost line of a test: what runs the tests can be code of the repository, too.
+    pub fn locate(&mut self, origin: impl Fn(&Location) -> Option<(Origin, Location)>) {
+        for case in self.tests.values_mut().filter(|case| case.outcome.is_red()) {
+            let known: Vec<(Origin, Location)> = case.frames.iter().filter_map(&origin).collect();
+            let tests = known.iter().rposition(|(origin, _)| *origin == Origin::Test).unwrap_or(known.len());
+            let code = known.into_iter().take(tests).find(|(origin, _)| *origin == Origin::Code);
+            case.raised = code.map(|(_, place)| place);
+        }
+    }
+
     /// Adds a test. Where a name is there twice, the worst end counts: a loop over values is one test with many endings.
     fn add(&mut self, id: TestId, case: Case) {
         if self.tests.len() >= MOST_CASES {
@@ -148,6 +183,39 @@ impl Results {
         match self.tests.get(&id) {
             Some(known) if known.outcome >= case.outcome => {}
             Some(_) | None => drop(self.tests.insert(id, case)),
+        }
+    }
+
+    /// Notes why the report cannot be believed. A few reasons are enough.
+    fn doubt(&mut self, why: String) {
+        const MOST: usize = 5;
+        if self.doubts.len() < MOST {
+            self.doubts.push(shorten(&why, LONGEST_NAME));
+        }
+    }
+
+    /// Holds what the runner printed against what its report says: pytest ends with a count of how its tests ended.
+    pub fn agree_with(&mut self, printed: &str) {
+        static PYTEST: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(r"(?m)^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in \d[\d.]*s(?: \([\d:]+\))?(?: =+)?$")
+        });
+        let Some(summary) = PYTEST.captures_iter(printed).last() else { return };
+        let mut said: BTreeMap<&str, usize> = BTreeMap::new();
+        for part in summary[1].split(", ") {
+            if let Some((number, word)) = part.split_once(' ') {
+                said.insert(word, number.parse().unwrap_or(0));
+            }
+        }
+        let failed = said.get("failed").copied().unwrap_or(0);
+        let reported = self.red().count();
+        if failed > 0 && reported == 0 && self.broken.is_empty() {
+            self.doubt(format!("the runner printed that {failed} tests failed, and the report has none"));
+        }
+        let passed = said.get("passed").copied().unwrap_or(0);
+        let fine = self.tests.values().filter(|case| case.outcome == Outcome::Passed).count();
+        // Tests of the same name are one here, so there can be fewer in the report.
+        if fine > passed + said.get("xpassed").copied().unwrap_or(0) {
+            self.doubt(format!("the runner printed that {passed} tests passed, and the report has {fine}"));
         }
     }
 
@@ -163,17 +231,23 @@ impl Results {
 
 impl Case {
     fn passed() -> Self {
-        Self { outcome: Outcome::Passed, message: String::new(), location: None }
+        Self::plain(Outcome::Passed, "")
+    }
+
+    /// One that ended so and said this, with nothing known about where.
+    pub fn plain(outcome: Outcome, message: &str) -> Self {
+        let message = shorten(message.trim(), LONGEST_MESSAGE);
+        Self { outcome, message, location: None, frames: Vec::new(), raised: None }
     }
 
     fn skipped(why: &str) -> Self {
-        Self { outcome: Outcome::Skipped, message: shorten(why.trim(), LONGEST_MESSAGE), location: None }
+        Self::plain(Outcome::Skipped, why)
     }
 
     /// One that is red, by what it said.
     fn red(outcome: Outcome, message: &str) -> Self {
-        let location = kind::location(message);
-        Self { outcome, message: shorten(message.trim(), LONGEST_MESSAGE), location }
+        let (location, frames) = (kind::location(message), frames::frames(message));
+        Self { location, frames, ..Self::plain(outcome, message) }
     }
 }
 

@@ -23,12 +23,32 @@ pub(crate) struct Ran {
     pub(crate) ended: String,
     /// Why it did not come to an end of its own, if it did not.
     pub(crate) cut_short: Option<String>,
+    /// The program that the machine does not have, if it could not be run for that: no agent can mend it.
+    pub(crate) missing: Option<String>,
+    /// Whether it was stopped because it took too long.
+    pub(crate) timed_out: bool,
     /// How long it took.
     pub(crate) took: Span,
     /// Where its output is.
     pub(crate) log: PathBuf,
     /// The connections that it asked for.
     pub(crate) connections: Vec<crate::network::Connection>,
+}
+
+impl Default for Ran {
+    /// One that has not ended well, of which nothing is known yet.
+    fn default() -> Self {
+        Self {
+            passed: false,
+            ended: String::new(),
+            cut_short: None,
+            missing: None,
+            timed_out: false,
+            took: Span::from(0),
+            log: PathBuf::new(),
+            connections: Vec::new(),
+        }
+    }
 }
 
 impl Ran {
@@ -109,6 +129,8 @@ pub(super) fn start(
     env.push(("CI".into(), "true".into()));
     // Python tells by the second whether a compiled file is old; trees change faster than that here.
     env.push(("PYTHONDONTWRITEBYTECODE".into(), "1".into()));
+    // The commit that the work began from, so that tools can be told the change: `git diff $ACQUIT_BASE`.
+    env.push(("ACQUIT_BASE".into(), job.base().as_str().into()));
     env.extend(enclosure.environment());
     let spec = Spec {
         program,
@@ -128,14 +150,15 @@ pub(super) fn start(
             error @ (process::Error::ProgramMissing { .. } | process::Error::ProgramNotExecutable { .. }),
         ) => {
             let why = format!("failed to {}", chain(&error));
-            let took = Span::from(0);
+            // One without a slash is looked for on the machine.
+            let missing =
+                Some(spec.program.to_string_lossy().into_owned()).filter(|program| !program.contains('/'));
             return Ok(Started::Failed(Ran {
-                passed: false,
                 ended: why.clone(),
                 cut_short: Some(why),
-                took,
+                missing,
                 log,
-                connections: Vec::new(),
+                ..Ran::default()
             }));
         }
         Err(error) => return Err(Trouble::process(&error)),
@@ -195,6 +218,8 @@ fn ran(ended: &Ended, log: PathBuf, connections: Vec<crate::network::Connection>
                 Some(format!("{excess}; the limit is `{}` of [limits] in acquit.toml", excess.key()))
             }
         },
+        missing: None,
+        timed_out: matches!(ended.exit, Exit::TimedOut { .. } | Exit::Idle { .. }),
         took: span(ended.duration),
         log,
         connections,

@@ -1,16 +1,15 @@
-//! Tests, compared one by one with the base. They run in the workspace, as any command does; the base is only asked when
-//! something fails.
-
-use std::collections::BTreeSet;
+//! Tests, compared one by one with the base. What passed there passes now, or is accounted for; and it passes under the runner
+//! settings and hooks of the base, too.
 
 use acquit_core::gate::check::Tests;
 use acquit_core::gate::{Evidence, Gate, Verdict, Weight};
-use acquit_core::proof::{Tree, compare};
-use acquit_core::results::Merged;
+use acquit_core::proof::{Ran, Tree, compare, independent, misses, refuse};
+use acquit_core::results::{Known, Merged};
 
+use super::sides::Doings;
 use super::suite::{Spent, Suite};
-use super::{baseline, conclude, tdd};
-use crate::harness::{Desk, Ground, Job, Trouble};
+use super::{baseline, conclude};
+use crate::harness::{Desk, Ground, Job, Trouble, setup_aside};
 use crate::workspace::Locked;
 
 /// Runs them.
@@ -38,47 +37,77 @@ pub(super) fn run(
     if fails && tests.again > 0 {
         let again = Suite { build: None, ..suite };
         if let Tree::Ran(more) = again.tree(desk, job, &ground, "again", tests.again, &mut spent)? {
-            now.merged.add(more.merged.results);
-            now.merged.runs += more.merged.runs - 1;
-            now.merged.flaky.extend(more.merged.flaky);
+            now.merged.join(more.merged);
             now.trouble = now.trouble.or(more.trouble);
             now.exit = now.exit.or(more.exit);
         }
     }
+    let (commit, head) = (job.base(), workspace.work_head()?);
+    let doings = Doings::of(job, gate, workspace, &commit, &head)?;
+    let mut base = {
+        let scratch = workspace.scratch()?;
+        baseline::base(desk, job, &suite, workspace, &scratch, 1, &mut spent)?
+    };
+    if tests.again > 0 && matches!(&base, Tree::Ran(base) if is_worse(&base.merged, &now.merged)) {
+        // Once is not enough to say that a test passed before. In a tree of its own again: nothing of the first run is there.
+        let scratch = workspace.scratch()?;
+        base = baseline::base(desk, job, &suite, workspace, &scratch, tests.again + 1, &mut spent)?;
+    }
     evidence.figure("tests", now.merged.results.executed());
     evidence.figure("runs", now.merged.runs);
-    let suite = Suite { gate, build: tests.build.as_ref(), run: &tests.run, report: &tests.report };
-    let is_red = now.merged.results.red().any(|(id, _)| !now.merged.flaky.contains(id));
-    let base = if is_red || !now.merged.results.broken.is_empty() {
-        let scratch = workspace.scratch()?;
-        baseline::base(desk, job, &suite, workspace, &scratch, tests.again + 1, &mut spent)?
-    } else {
-        Tree::Ran(acquit_core::proof::Ran::default())
-    };
     let empty = Merged::default();
     let known = match &base {
         Tree::Ran(base) => &base.merged,
         Tree::NotBuilt(_) => {
-            evidence.find(
-                Weight::Noted,
-                "base",
-                "the base does not build, so nothing is known of its tests",
-                None,
-            );
+            let what = "the base does not build, so nothing is known of its tests";
+            evidence.find(Weight::Noted, "base", what, None);
             &empty
         }
     };
-    let removed = match &now.exit {
-        Some(_) => tdd::removed(workspace, &job.base(), &workspace.work_head()?)?,
-        None => BTreeSet::new(),
-    };
-    compare(known, &now, &removed, &mut evidence);
+    compare(known, &now, &doings.accounts, &mut evidence);
     unsound(known, &now, &mut evidence);
+    if !doings.judges.is_empty() {
+        name_judges(&doings, &mut evidence);
+        let scratch = workspace.scratch()?;
+        scratch.show(&scratch.compose(&head, &doings.judges)?, &head)?;
+        setup_aside(desk, job, &scratch)?;
+        match suite.tree(desk, job, &scratch.ground(), "judge", 1, &mut spent)? {
+            Tree::Ran(under_base) => {
+                independent(&now.merged, &under_base, &doings.judges(), &mut evidence);
+            }
+            Tree::NotBuilt(said) => needed(&doings, &said, &mut evidence),
+        }
+    }
     Ok(conclude(gate, &spent, evidence, &ground))
 }
 
+/// Whether a test that passed on the base does not pass now.
+fn is_worse(base: &Merged, now: &Merged) -> bool {
+    let failed = |id| matches!((base.of(id), now.of(id)), (Known::Passed, Known::Red(_)));
+    now.results.tests.keys().any(failed) || misses(base, now)
+}
+
+/// Names the files by which a change decides how it is judged.
+pub(super) fn name_judges(doings: &Doings, evidence: &mut Evidence) {
+    let what = format!(
+        "the change touches how tests are run: {}. The tests ran with both versions; whoever reviews should look at it",
+        doings.judges().join(", ")
+    );
+    evidence.find(Weight::Noted, "judge-changed", &what, None);
+}
+
+/// The change does not build with the base's version of those files.
+pub(super) fn needed(doings: &Doings, said: &str, evidence: &mut Evidence) {
+    let what = format!(
+        "the change does not build with the base's version of {}, so only its own version could be tried; a person should look at \
+         it\n{said}",
+        doings.judges().join(", ")
+    );
+    evidence.find(Weight::Noted, "judge-needed", &what, None);
+}
+
 /// What makes the runs say nothing, where that is not so on the base as well.
-fn unsound(base: &Merged, now: &acquit_core::proof::Ran, evidence: &mut Evidence) {
+fn unsound(base: &Merged, now: &Ran, evidence: &mut Evidence) {
     let results = &now.merged.results;
     for broken in &results.broken {
         let before = base.results.broken.iter().any(|old| old.what == broken.what);
@@ -87,6 +116,7 @@ fn unsound(base: &Merged, now: &acquit_core::proof::Ran, evidence: &mut Evidence
         let what = format!("{} could not be loaded: {}", broken.what, broken.message);
         evidence.find(weight, rule, &what, None);
     }
+    refuse(results, evidence);
     if results.cut {
         let what = "the report of the tests is incomplete or too large to be read";
         evidence.find(Weight::Fails, "report", what, None);

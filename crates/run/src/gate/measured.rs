@@ -3,12 +3,13 @@
 //! The tools measure whole files or more, and a project's total says little of a change. So only lines count that the change
 //! adds, and a report that is missing is a failure: nothing measured is nothing shown.
 
-use acquit_core::check::coverage::Covered;
+use acquit_core::check::coverage::{Covered, code_lines};
 use acquit_core::check::mutation::{self, score};
 use acquit_core::gate::check::{Coverage, Mutation};
 use acquit_core::gate::{Command, Evidence, Format, Gate, Report, Verdict, Weight};
 
 use super::looking::{add, is_too_large};
+use super::sides::Doings;
 use super::suite::Spent;
 use super::{Ran, Wanted, command, conclude, distill, reports};
 use crate::harness::{Desk, Ground, Job, Trouble};
@@ -53,6 +54,11 @@ pub(super) fn coverage(
             evidence.find(Weight::Fails, "coverage", &what, None);
             add(evidence, Weight::Fails, &share.findings);
         }
+        None if code_lines(&diff, &settings.exempt.compile()) > 0 => {
+            let what = "the change adds code, and the report measures none of its lines: they are left out of the measurement, or the \
+                        report is of something else. The coverage of the change could not be judged";
+            evidence.find(Weight::Person, "unjudged", what, None);
+        }
         Some(_) | None => add(evidence, Weight::Noted, &share.findings),
     }
     measure.failed_run(&ran);
@@ -91,6 +97,10 @@ pub(super) fn mutants(
     }
     let Some(diff) = measure.diff(job)? else { return Ok(measure.end()) };
     let score = score(&all, &diff, &measure.root(), settings.equivalents, &settings.exempt.compile());
+    // Tests are not mutated; what else is exempt, the gate says.
+    let mut paths = Coverage::usual_exempt();
+    settings.exempt.as_slice().iter().for_each(|pattern| drop(paths.push(pattern)));
+    let exempt = paths.compile();
     let evidence = &mut measure.evidence;
     evidence.figure("mutants of changed lines", score.mutants);
     evidence.figure("caught", score.caught);
@@ -105,6 +115,16 @@ pub(super) fn mutants(
             );
             evidence.find(Weight::Fails, "score", &what, None);
             add(evidence, Weight::Fails, &score.survivors);
+        }
+        None if code_lines(&diff, &exempt) > 0 => {
+            let what = if score.mutants == 0 {
+                "the change adds code, and no mutant of its lines was tried and scored. Whether tests notice a mistake in them could \
+                 not be judged"
+            } else {
+                "every mutant of the change that survives is called equivalent, and none was caught. A person must say whether that \
+                 is so"
+            };
+            evidence.find(Weight::Person, "unjudged", what, None);
         }
         Some(_) | None => add(evidence, Weight::Noted, &score.survivors),
     }
@@ -127,6 +147,19 @@ impl<'a> Measure<'a> {
         Self { gate, workspace, ground: Ground::of(workspace), spent, evidence }
     }
 
+    /// Names what the change does to the settings by which it is measured.
+    fn name_judges(&mut self, job: &Job<'_>) -> Result<(), Trouble> {
+        let doings = Doings::of(job, self.gate, self.workspace, &job.base(), &self.workspace.work_head()?)?;
+        if !doings.judges.is_empty() {
+            let what = format!(
+                "the change touches how it is measured: {}. Whoever reviews should look at it",
+                doings.judges().join(", ")
+            );
+            self.evidence.find(Weight::Noted, "judge-changed", &what, None);
+        }
+        Ok(())
+    }
+
     fn run(
         &mut self,
         desk: &mut Desk<'_>,
@@ -134,6 +167,7 @@ impl<'a> Measure<'a> {
         line: &Command,
         report: &Report,
     ) -> Result<Ran, Trouble> {
+        self.name_judges(job)?;
         reports::clear(&self.ground.tree, report);
         let wanted = Wanted::of(job, self.gate, self.gate.name.as_str(), line);
         let ran = command(desk, job, &self.ground, &wanted)?;

@@ -1,7 +1,8 @@
 //! Gates: what the harness checks of the work, and what a failure says to whoever must mend it.
 
-use acquit_core::failure::Failure;
-use acquit_core::gate::{Check, Evidence, Gate, Verdict};
+use acquit_core::failure::{Failure, kind};
+use acquit_core::gate::{Check, Evidence, Gate, Verdict, Weight};
+use acquit_core::ids::Name;
 use acquit_core::outcome::Outcome;
 
 use crate::harness::{Desk, Ground, Job, Trouble};
@@ -15,10 +16,12 @@ mod distill;
 mod kept;
 mod looking;
 mod measured;
+mod origin;
 mod phases;
 mod plain;
 mod reports;
 mod reproduced;
+mod sides;
 mod suite;
 mod tdd;
 mod together;
@@ -72,16 +75,20 @@ fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, ground: &Grou
         }
         let named = evidence.failing().filter_map(|finding| finding.location.as_ref());
         let (place, excerpt) = distill::around(named, &ground.tree);
-        Failure { gate: gate.name.clone(), kind: gate.kind.clone(), message, location: place, excerpt }
+        // An agent mends what it can first; what is left then is for a person.
+        let person = evidence.failing().all(|finding| finding.weight == Weight::Person);
+        let kind = if person { Name::literal(kind::UNJUDGED) } else { gate.kind.clone() };
+        Failure { gate: gate.name.clone(), kind, message, location: place, excerpt }
     });
     let ended = match evidence.failing().count() {
         0 if spent.ended.is_empty() => "nothing had to be run".to_owned(),
-        0 => spent.ended.clone(),
+        // The last command of a check may be one that has to fail: its exit code would read as a failure of the gate.
+        0 => "passed".to_owned(),
         1 => "1 finding".to_owned(),
         number => format!("{number} findings"),
     };
     let (passed, took, log) = (failure.is_none(), spent.took(), spent.log.clone());
-    let all = Ran { passed, ended, cut_short: None, took, log, connections: Vec::new() };
+    let all = Ran { passed, ended, took, log, ..Ran::default() };
     Verdict { evidence, ..verdict(gate, &all, failure) }
 }
 

@@ -1,8 +1,9 @@
 //! A command that must end with code 0.
 
-use acquit_core::failure::{Failure, Location};
+use acquit_core::failure::{Failure, Location, kind};
 use acquit_core::gate::check::Plain;
 use acquit_core::gate::{Command, Evidence, Format, Gate, Report, Verdict, Weight};
+use acquit_core::ids::Name;
 use acquit_core::results::{Results, sarif};
 
 use super::command::{Started, start as start_command};
@@ -90,11 +91,33 @@ fn failed(gate: &Gate, command: &Command, ran: &Ran, ground: &Ground) -> Failure
         (Some(why), false) => format!("`{command}`: {why}\n{}", found.message),
         (None, false) => found.message,
     };
-    Failure {
-        gate: gate.name.clone(),
-        kind: gate.kind.clone(),
-        message,
-        location: found.location,
-        excerpt: found.excerpt,
+    let missing = ran.missing.clone().or_else(|| missing_program(&command.to_string(), ran));
+    let (kind, message) = match missing {
+        Some(program) => {
+            let words = format!(
+                "the program `{program}` is not on this machine, so the gate cannot run. Install it, or change the gate's command\n\
+                 {message}"
+            );
+            (Name::literal(kind::CONFIG), words)
+        }
+        None => (gate.kind.clone(), message),
+    };
+    Failure { gate: gate.name.clone(), kind, message, location: found.location, excerpt: found.excerpt }
+}
+
+/// The program of the gate's own command that the shell did not find. One that a script of the repository starts is the work's.
+fn missing_program(command: &str, ran: &Ran) -> Option<String> {
+    const SAID: u64 = 2_000;
+    if ran.ended != "exit 127" {
+        return None;
     }
+    let tail = distill::tail(&ran.log, SAID);
+    let named = |line: &str| {
+        let (before, _) =
+            line.split_once(": not found").or_else(|| line.split_once(": command not found"))?;
+        Some(before.rsplit(": ").next()?.trim().to_owned())
+    };
+    let program = tail.lines().filter_map(named).next_back()?;
+    let is_word = command.split_whitespace().any(|word| word == program);
+    (is_word && !program.contains('/')).then_some(program)
 }

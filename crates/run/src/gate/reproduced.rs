@@ -7,7 +7,7 @@ use acquit_core::gate::{Evidence, Gate, Report, Verdict, Weight};
 use acquit_core::proof::{reproduced, reproduced_by_exit};
 
 use super::suite::{Spent, Suite};
-use super::{Wanted, baseline, command, conclude, tdd};
+use super::{Wanted, baseline, command, conclude, origin, tdd};
 use crate::harness::{Desk, Ground, Job, Trouble, setup_aside};
 use crate::workspace::{Locked, Scratch};
 
@@ -66,8 +66,10 @@ impl Trial<'_> {
         let suite = Suite { gate, build: settings.build.as_ref(), run: &settings.run, report };
         let base = baseline::base(desk, job, &suite, workspace, scratch, 1, spent)?;
         self.show_work(desk)?;
-        let now = suite.tree(desk, job, &scratch.ground(), "now", RUNS, spent)?;
-        Ok(reproduced(&base, &now))
+        let mut now = suite.tree(desk, job, &scratch.ground(), "now", RUNS, spent)?;
+        origin::locate(&mut now, scratch, &settings.tests);
+        let constant = origin::constant(&now, scratch);
+        Ok(reproduced(&base, &now, &constant))
     }
 
     fn by_exit(&self, desk: &mut Desk<'_>, spent: &mut Spent) -> Result<Evidence, Trouble> {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use acquit_core::agent::shorten;
-use acquit_core::gate::{Command, Gate, Report};
+use acquit_core::gate::{Command, Gate, Place, Report};
 use acquit_core::proof::{self, Tree};
 use acquit_core::results::Results;
 use acquit_core::time::Span;
@@ -14,7 +14,11 @@ use crate::harness::{Desk, Ground, Job, Trouble};
 /// How much of what a command said is looked at to see why something is missing.
 const SAID: usize = 16_000;
 
+/// How much of the end of an output has the runner's own summary in it.
+const SUMMARY: u64 = 4_000;
+
 /// What builds and runs tests.
+#[derive(Clone, Copy)]
 pub(super) struct Suite<'a> {
     pub(super) gate: &'a Gate,
     pub(super) build: Option<&'a Command>,
@@ -70,6 +74,9 @@ impl Suite<'_> {
             if !ran.passed && (ran.cut_short.is_some() || !fails) {
                 all.trouble = Some(format!("`{}`: {}", self.run, ran.why()));
             }
+            if ran.timed_out {
+                all.hung = Some(ran.ended.clone());
+            }
             if !ran.passed {
                 all.said = said(&ran, ground);
                 all.exit = Some(ran.ended.clone());
@@ -93,6 +100,9 @@ impl Suite<'_> {
         for text in reports::read(&ground.tree, self.report, &ran).unwrap_or_default() {
             // Runners name files by where they are; the same test has the same name in every tree.
             results.read(self.report.format, &text.replace(&prefix(ground), ""));
+        }
+        if let Place::Files(_) = self.report.place {
+            results.agree_with(&distill::tail(&ran.log, SUMMARY));
         }
         // A report is written by the tests' own processes, so a secret could be in it as well as in what they print.
         let results = desk.redactor.stored(results).unwrap_or_default();

@@ -1,17 +1,20 @@
 //! The tests of the change: red without it, green with it.
 //!
-//! Three trees are shown in the same scratch folder, in this order: the base, the base with the tests of the change, the
-//! change. What is built for one is there for the next, and code of the change never runs before code of the base did.
+//! The base and the base with the tests of the change are shown one after the other in a clone beside the work; the change has a
+//! clone of its own, so that nothing which the tests left behind helps them to pass. Then they must be red once more. Where
+//! the change touches what runs the tests, both are run again with the base's version of that.
 
 use std::collections::BTreeSet;
 
 use acquit_core::gate::check::{Phases, Tdd};
 use acquit_core::gate::{Evidence, Gate, Paths, Verdict, Weight};
-use acquit_core::proof::{Seen, inline, judge, words};
+use acquit_core::proof::{Seen, Tree, independent, inline, judge, red_by_judge, words};
 
+use super::compared::{name_judges, needed};
 use super::looking::is_too_large;
+use super::sides::Doings;
 use super::suite::{Spent, Suite};
-use super::{baseline, conclude, phases};
+use super::{baseline, conclude, origin, phases};
 use crate::git::CommitId;
 use crate::harness::{Desk, Ground, Job, Trouble, setup_aside};
 use crate::workspace::{Become, Changed, Locked};
@@ -30,8 +33,8 @@ struct Parts {
     /// Whether anything was changed that needs a test.
     code: bool,
     added: BTreeSet<String>,
+    reshaped: BTreeSet<String>,
     declared: Vec<(String, String)>,
-    removed: BTreeSet<String>,
     new_files: Vec<String>,
 }
 
@@ -62,33 +65,72 @@ pub(super) fn run(
         evidence.find(Weight::Noted, "exempt", "nothing was changed that needs a test", None);
         return Ok(conclude(gate, &spent, evidence, &here));
     }
-    if parts.tests.is_empty() && parts.new_files.is_empty() {
-        let what = "the change has no test: write one that fails without the change and passes with it";
-        evidence.find(Weight::Fails, "untested", what, None);
-        return Ok(conclude(gate, &spent, evidence, &here));
-    }
     if !parts.code {
         let what = "the change has nothing but tests, so none of them can fail without it; the check `mutation` is for such \
                     changes";
         evidence.find(Weight::Fails, "unproven", what, None);
         return Ok(conclude(gate, &spent, evidence, &here));
     }
+    let doings = Doings::of(job, gate, workspace, &base, &head)?;
     let suite = Suite { gate, build: tdd.build.as_ref(), run: &tdd.run, report: &tdd.report };
     let scratch = workspace.scratch()?;
-    let ground = scratch.ground();
     let on_base = baseline::base(desk, job, &suite, workspace, &scratch, 1, &mut spent)?;
-    match &first {
-        Some(first) => scratch.show(first.as_str(), first)?,
-        None => scratch.show(&scratch.compose(&base, &parts.tests)?, &base)?,
+    // Without a test of its own a change can still mend one that fails on the base.
+    let none = parts.tests.is_empty() && parts.new_files.is_empty();
+    let mends = matches!(&on_base, Tree::Ran(ran) if ran.merged.results.red().next().is_some());
+    if none && !mends {
+        let what = "the change has no test: write one that fails without the change and passes with it";
+        evidence.find(Weight::Fails, "untested", what, None);
+        return Ok(conclude(gate, &spent, evidence, &here));
     }
-    setup_aside(desk, job, &scratch)?;
-    let red = suite.tree(desk, job, &ground, "without", 1, &mut spent)?;
-    scratch.show(head.as_str(), &head)?;
-    setup_aside(desk, job, &scratch)?;
-    let green = suite.tree(desk, job, &ground, "with", tdd.runs, &mut spent)?;
-    let Parts { added, declared, removed, new_files, .. } = parts;
-    let mut seen = Seen { base: on_base, red, green, added, declared, removed, new_files };
-    drop(scratch);
+    let show = |desk: &mut Desk<'_>, tests: &[(String, Become)]| -> Result<(), Trouble> {
+        match &first {
+            Some(first) => scratch.show(first.as_str(), first)?,
+            None => scratch.show(&scratch.compose(&base, tests)?, &base)?,
+        }
+        setup_aside(desk, job, &scratch)
+    };
+    show(desk, &parts.tests)?;
+    let mut red = suite.tree(desk, job, &scratch.ground(), "without", 1, &mut spent)?;
+    origin::locate(&mut red, &scratch, &tdd.tests);
+    // A clone of its own: nothing that the tests left behind while they were red helps them now.
+    let fresh = workspace.beside("with")?;
+    fresh.show(head.as_str(), &head)?;
+    setup_aside(desk, job, &fresh)?;
+    let green = suite.tree(desk, job, &fresh.ground(), "with", tdd.runs, &mut spent)?;
+    if let (Tree::Ran(before), Tree::Ran(_)) = (&mut red, &green) {
+        // Red once more, in the tree in which they were red before: what is red only the first time is a mood.
+        let unbuilt = Suite { build: None, ..suite };
+        let mut again = unbuilt.tree(desk, job, &scratch.ground(), "without-again", 1, &mut spent)?;
+        origin::locate(&mut again, &scratch, &tdd.tests);
+        if let Tree::Ran(again) = again
+            && before.hung.is_none()
+        {
+            before.merged.join(again.merged);
+        }
+    }
+    let Parts { tests, added, reshaped, declared, new_files, .. } = parts;
+    let accounts = doings.accounts.clone();
+    let mut seen = Seen { base: on_base, red, green, added, reshaped, declared, accounts, new_files };
+    if !doings.judges.is_empty() {
+        name_judges(&doings, &mut evidence);
+        fresh.show(&fresh.compose(&head, &doings.judges)?, &head)?;
+        setup_aside(desk, job, &fresh)?;
+        let green = suite.tree(desk, job, &fresh.ground(), "judge", 1, &mut spent)?;
+        if let (Tree::Ran(now), Tree::Ran(under_base)) = (&seen.green, &green) {
+            independent(&now.merged, under_base, &doings.judges(), &mut evidence);
+        } else if let Tree::NotBuilt(said) = &green {
+            needed(&doings, said, &mut evidence);
+        }
+        let is_judge = |path: &String| doings.judges.iter().any(|(judge, _)| judge == path);
+        let rest: Vec<(String, Become)> = tests.into_iter().filter(|(path, _)| !is_judge(path)).collect();
+        show(desk, &rest)?;
+        let red = suite.tree(desk, job, &scratch.ground(), "judge-without", 1, &mut spent)?;
+        if let (Tree::Ran(red), Tree::Ran(under_base), Tree::Ran(now)) = (&seen.red, &red, &seen.green) {
+            red_by_judge(&red.merged, &under_base.merged, &now.merged, &doings.judges(), &mut evidence);
+        }
+    }
+    drop((scratch, fresh));
     if seen.blames_the_change() && tdd.runs > 1 {
         // Once is not enough to say that a test passed before. In a tree of its own again: what is kept of the base must not
         // come after code of the change.
@@ -140,7 +182,6 @@ fn split(workspace: &Locked, tests: &Paths, exempt: &Paths, changed: Vec<Changed
                 |text: Option<String>| text.map(|text| words::tests(&file.path, &text)).unwrap_or_default();
             let (old, new) = (declares(text(&file.old)?), declares(text(&file.new)?));
             parts.declared.extend(new.difference(&old).map(|name| (name.clone(), file.path.clone())));
-            parts.removed.extend(old.difference(&new).cloned());
             let to = file.new.map_or(Become::Gone, Become::Stored);
             parts.tests.push((file.path, to));
         } else if !exempt.is_match(&file.path) {
@@ -154,25 +195,6 @@ fn split(workspace: &Locked, tests: &Paths, exempt: &Paths, changed: Vec<Changed
     Ok(parts)
 }
 
-/// The names of the tests that a change takes away.
-pub(super) fn removed(
-    workspace: &Locked,
-    base: &CommitId,
-    head: &CommitId,
-) -> Result<BTreeSet<String>, Trouble> {
-    let mut removed = BTreeSet::new();
-    for file in workspace.changed(base, head)? {
-        let Some(old) = &file.old else { continue };
-        let declares = |text: Option<String>| words::tests(&file.path, &text.unwrap_or_default());
-        let old = declares(workspace.text(old)?);
-        if !old.is_empty() {
-            let new = file.new.as_ref().map_or(Ok(None), |new| workspace.text(new))?;
-            removed.extend(old.difference(&declares(new)).cloned());
-        }
-    }
-    Ok(removed)
-}
-
 impl Parts {
     /// A file that is no test as a whole, but may have tests inside.
     fn source(&mut self, file: Changed, old: Option<String>, new: Option<String>) {
@@ -181,7 +203,6 @@ impl Parts {
             std::path::Path::new(&file.path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let known = words::tests(&file.path, old.as_deref().unwrap_or_default());
         let declared = words::tests(&file.path, new.as_deref().unwrap_or_default());
-        self.removed.extend(known.difference(&declared).cloned());
         let (Some(new), Some(stored)) = (new, file.new) else {
             self.code = true;
             return;
@@ -192,11 +213,13 @@ impl Parts {
         if !is_rust {
             self.code = true;
             self.added.extend(words::added(old.as_deref(), &new));
+            self.reshaped.extend(words::reshaped(old.as_deref().unwrap_or_default(), &new));
             return;
         }
         let before = old.as_deref().unwrap_or_default();
         let (old_code, new_code) = (inline::without_tests(before), inline::without_tests(&new));
         self.added.extend(words::added(Some(&old_code), &new_code));
+        self.reshaped.extend(words::reshaped(&old_code, &new_code));
         self.code |= old_code.trim() != new_code.trim();
         self.declared.extend(declared.difference(&known).map(|name| (name.clone(), file.path.clone())));
         if old.is_none() {

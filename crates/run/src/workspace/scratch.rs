@@ -161,6 +161,14 @@ impl Scratch<'_> {
         Ok(())
     }
 
+    /// The files that git knows in the tree that is shown.
+    pub fn files(&self) -> Result<Vec<String>, Error> {
+        let output = self.call_in_tree("ls-files").args(["-z"]).run();
+        let output = output.map_err(Error::git("list the files of the scratch tree"))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(text.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
+    }
+
     /// Whether dependencies have to be installed: not if that was done here for the same lock files. Asking means doing it.
     pub fn needs_setup(&self, lock_files: &[String]) -> bool {
         let now = lock_files.iter().map(|path| read_file(&self.tree(), path, LARGEST_LOCK_FILE)).collect();

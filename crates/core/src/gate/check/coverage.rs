@@ -21,11 +21,16 @@ pub struct Coverage {
 }
 
 impl Coverage {
+    /// Files that need no coverage if a gate does not say.
+    pub fn usual_exempt() -> Paths {
+        Paths::literal(&TESTS)
+    }
+
     pub(super) fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         let report = Report::read(table, &[Format::Lcov, Format::Cobertura]);
         table.require("report", "say where the coverage is: report = { lcov = \"lcov.info\" }");
         let min = percent(table);
-        let exempt = table.paths("exempt").unwrap_or_else(|| Paths::literal(&TESTS));
+        let exempt = table.paths("exempt").unwrap_or_else(Self::usual_exempt);
         let run = run(table, "cargo llvm-cov --lcov --output-path lcov.info");
         Some(Self { run: run?, report: report?, min, exempt })
     }

@@ -116,7 +116,7 @@ impl Tdd {
         let tests = table.paths("tests").unwrap_or_else(|| Paths::literal(&TESTS));
         let exempt = table.paths("exempt").unwrap_or_else(|| Paths::literal(&EXEMPT));
         let runs = table.positive("runs", MOST_RUNS).unwrap_or(RUNS);
-        let red = table.word("red", &REDS).map_or(Red::Every, |red| red.value);
+        let red = table.word("red", &REDS).map_or(Red::Some, |red| red.value);
         let weak = table.word("weak", &WEAKS).map_or(Weak::Allow, |weak| weak.value);
         let phases = table.word("phases", &PHASES).map(|phases| phases.value).unwrap_or_default();
         let run = run(table, "cargo test --no-fail-fast");

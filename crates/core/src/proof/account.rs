@@ -1,0 +1,200 @@
+//! What became of tests whose source a change takes away: they live on under another name or elsewhere, or they are gone.
+//!
+//! A test lives on where its content does. The same name with fewer assertions, or an empty body, is not the same test.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::check::cases::cases;
+use crate::check::source::{Language, Source};
+
+/// From this share of its words on, a test is found again in another one.
+const FOUND_AGAIN: usize = 60;
+
+/// How many pairs of tests are compared.
+const MOST_COMPARED: usize = 200_000;
+
+/// How much of a body is compared.
+const COMPARED: usize = 32 * 1024;
+
+/// A file before and after a change.
+#[derive(Clone, Debug, Default)]
+pub struct Sides {
+    /// Its path.
+    pub path: String,
+    /// What it was.
+    pub old: Option<String>,
+    /// What it is.
+    pub new: Option<String>,
+}
+
+/// What became of a test that is not where it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Its content is in the test of this name.
+    Moved(String),
+    /// Its content is nowhere.
+    Removed,
+}
+
+/// The tests that a change takes away from where they were, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account(BTreeMap<String, Fate>);
+
+/// A test of one side.
+#[derive(Clone)]
+struct Found {
+    name: String,
+    asserts: usize,
+    essence: String,
+    words: HashMap<String, usize>,
+}
+
+impl Account {
+    /// Tests that are known to be removed.
+    pub fn removed(names: &[&str]) -> Self {
+        Self(names.iter().map(|name| ((*name).to_owned(), Fate::Removed)).collect())
+    }
+
+    /// Compares the tests of the changed files.
+    pub fn of(files: &[Sides]) -> Self {
+        let (mut gone, mut fresh) = (Vec::new(), Vec::new());
+        for file in files {
+            let before = found(&file.path, file.old.as_deref());
+            let after = found(&file.path, file.new.as_deref());
+            let is_gone = |one: &&Found| after.iter().all(|new| new.name != one.name);
+            gone.extend(before.iter().filter(is_gone).cloned());
+            // A test that is still there and says more than before may have taken in another one.
+            let grew = |one: &Found| {
+                let old = before.iter().find(|old| old.name == one.name);
+                old.is_none_or(|old| one.essence.len() > old.essence.len())
+            };
+            fresh.extend(after.into_iter().filter(grew));
+        }
+        let mut left = MOST_COMPARED;
+        let mut fates = BTreeMap::new();
+        for old in gone {
+            left = left.saturating_sub(fresh.len());
+            let fate = if left == 0 { Fate::Removed } else { fate(&old, &fresh) };
+            // Two tests of the same name in two files: the worse fate counts.
+            match fates.get(&old.name) {
+                Some(Fate::Removed) => {}
+                Some(Fate::Moved(_)) | None => drop(fates.insert(old.name, fate)),
+            }
+        }
+        Self(fates)
+    }
+
+    /// What became of the test that a runner calls so. `None` if its source is where it was, or is not known.
+    pub fn fate(&self, called: &str) -> Option<&Fate> {
+        self.0.iter().find(|(name, _)| is_called(called, name)).map(|(_, fate)| fate)
+    }
+
+    /// Whether nothing was taken away.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Whether a runner's name for a test, with its module, group and parameters, is that of a test with this name in the source.
+pub(crate) fn is_called(called: &str, name: &str) -> bool {
+    let bare = called.split('[').next().unwrap_or(called).split('(').next().unwrap_or(called).trim();
+    let behind = |sep: &str| bare.strip_suffix(name).is_some_and(|rest| rest.ends_with(sep));
+    bare == name
+        || ["::", " ", ".", "/", ">", "›"].iter().any(|sep| behind(sep))
+        || called == name
+        || called.ends_with(&format!(" {name}"))
+        || called.ends_with(&format!("> {name}"))
+        // Subtests of Go, cases of rstest.
+        || called.split(['/', ':']).any(|part| part == name)
+}
+
+fn found(path: &str, text: Option<&str>) -> Vec<Found> {
+    let (Some(language), Some(text)) = (Language::of(path), text) else { return Vec::new() };
+    let source = Source::new(language, text.to_owned());
+    let of = |case: crate::check::cases::Case| {
+        let end = case.whole.end.min(case.body.start + COMPARED);
+        // Parameters and attributes stand before the body, and are part of what a test says.
+        let essence = source.essence(case.body.start..end);
+        let all = source.text.get(case.whole.start..case.whole.end.min(case.whole.start + COMPARED));
+        Found { name: case.name, asserts: case.asserts.len(), words: words(all.unwrap_or(&essence)), essence }
+    };
+    cases(language, &source).into_iter().map(of).collect()
+}
+
+fn fate(old: &Found, fresh: &[Found]) -> Fate {
+    let moved = |new: &Found| Fate::Moved(new.name.clone());
+    let strong = |new: &&Found| new.asserts >= old.asserts;
+    if let Some(new) = fresh.iter().find(|new| new.essence == old.essence && !new.essence.is_empty()) {
+        return moved(new);
+    }
+    if let Some(new) = fresh.iter().filter(strong).find(|new| new.name == old.name) {
+        return moved(new);
+    }
+    let total: usize = old.words.values().sum();
+    let share = |new: &Found| {
+        let common =
+            old.words.iter().map(|(word, count)| (*count).min(new.words.get(word).copied().unwrap_or(0)));
+        common.sum::<usize>() * 100 / total.max(1)
+    };
+    // A test that became a row of a table has no assertion of its own there.
+    let best = fresh.iter().filter(|new| new.asserts > 0 || old.asserts == 0).max_by_key(|new| share(new));
+    match best {
+        Some(new) if share(new) >= FOUND_AGAIN => moved(new),
+        Some(_) | None => Fate::Removed,
+    }
+}
+
+fn words(text: &str) -> HashMap<String, usize> {
+    let mut counts = HashMap::new();
+    for word in text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()) {
+        *counts.entry(word.to_owned()).or_insert(0) += 1;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sides(path: &str, old: &str, new: &str) -> Sides {
+        let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        Sides { path: path.to_owned(), old: text(old), new: text(new) }
+    }
+
+    #[test]
+    fn a_test_lives_on_where_its_content_does() {
+        let old = "def test_two():\n    assert total([1, 2]) == 3\n\n\ndef test_big():\n    assert total([9, 9]) == 18\n";
+        let fate = |path: &str, new: &str| {
+            let files = [sides("test_a.py", old, ""), sides(path, "", new)];
+            Account::of(&files).fate("test_two").cloned()
+        };
+        assert_eq!(fate("test_b.py", old), Some(Fate::Moved("test_two".to_owned())));
+        let renamed = old.replace("test_two", "test_adds_two");
+        assert_eq!(fate("test_b.py", &renamed), Some(Fate::Moved("test_adds_two".to_owned())));
+        assert_eq!(fate("test_b.py", "def test_two():\n    pass\n"), Some(Fate::Removed));
+        assert_eq!(fate("test_b.py", "def test_x():\n    assert other(7)\n"), Some(Fate::Removed));
+        let table = "@pytest.mark.parametrize('values, sum', [([1, 2], 3), ([9, 9], 18)])\ndef test_total(values, sum):\n    assert total(values) == sum\n";
+        assert_eq!(fate("test_b.py", table), Some(Fate::Moved("test_total".to_owned())));
+        assert_eq!(Account::of(&[sides("test_a.py", old, old)]), Account::default());
+    }
+
+    #[test]
+    fn runners_call_tests_by_more_than_their_name() {
+        for called in [
+            "a",
+            "tests::a",
+            "group > a",
+            "group a",
+            "a[1-2]",
+            "TestX.a",
+            "a(int)[1]",
+            "a/sub",
+            "m::a::case_1",
+        ] {
+            assert!(is_called(called, "a"), "{called}");
+        }
+        for called in ["ab", "ba", "tests::ab", "x[a]"] {
+            assert!(!is_called(called, "a"), "{called}");
+        }
+    }
+}

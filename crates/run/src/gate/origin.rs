@@ -1,0 +1,117 @@
+//! What the lines of a stack trace belong to: the code under test, its tests, or neither.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use acquit_core::failure::Location;
+use acquit_core::gate::Paths;
+use acquit_core::proof::{Tree, depends, inline};
+use acquit_core::results::{Origin, TestId};
+use globset::GlobSet;
+
+use crate::workspace::{Scratch, read_file};
+
+/// Folders of what others wrote, wherever they are in a tree.
+const FOREIGN: [&str; 12] = [
+    "node_modules",
+    "site-packages",
+    "dist-packages",
+    ".venv",
+    "venv",
+    ".tox",
+    ".nox",
+    "target",
+    ".cargo",
+    ".gradle",
+    ".m2",
+    ".git",
+];
+
+/// The largest source file that is looked into.
+const LARGEST: u64 = 4 << 20;
+
+/// Marks the failures of a tree that were raised in the code under test. The scratch folder shows that tree.
+pub(super) fn locate(ran: &mut Tree, scratch: &Scratch<'_>, tests: &Paths) {
+    let Tree::Ran(ran) = ran else { return };
+    let has_frames = ran.merged.results.red().any(|(_, case)| !case.frames.is_empty());
+    if !has_frames {
+        return;
+    }
+    // A list that cannot be read only means that Java's frames are not found.
+    let files = scratch.files().unwrap_or_default();
+    let origins = Origins { scratch, tests: tests.compile(), files, inline: BTreeMap::new().into() };
+    ran.merged.results.locate(|frame| origins.of(frame));
+}
+
+/// The tests whose failed assertion is about constants alone. The scratch folder shows the tree that was run.
+pub(super) fn constant(ran: &Tree, scratch: &Scratch<'_>) -> BTreeSet<TestId> {
+    let Tree::Ran(ran) = ran else { return BTreeSet::new() };
+    let root = scratch.tree();
+    let files = scratch.files().unwrap_or_default();
+    let is_constant = |place: &Location| {
+        let ends = |file: &&String| *file == &place.path || file.ends_with(&format!("/{}", place.path));
+        let mut fitting = files.iter().filter(ends);
+        let (Some(path), None) = (fitting.next(), fitting.next()) else { return false };
+        let text = read_file(&root, path, LARGEST).and_then(|bytes| String::from_utf8(bytes).ok());
+        text.is_some_and(|text| depends::is_constant(path, &text, place.line))
+    };
+    let red = ran.merged.results.red().filter(|(_, case)| {
+        let places: Vec<&Location> = if case.frames.is_empty() {
+            case.location.iter().collect()
+        } else {
+            case.frames.iter().collect()
+        };
+        case.raised.is_none() && places.into_iter().any(is_constant)
+    });
+    red.map(|(id, _)| id.clone()).collect()
+}
+
+struct Origins<'a> {
+    scratch: &'a Scratch<'a>,
+    tests: GlobSet,
+    files: Vec<String>,
+    /// The lines of each Rust file that are compiled for tests only.
+    inline: std::cell::RefCell<BTreeMap<String, Vec<(u32, u32)>>>,
+}
+
+impl Origins<'_> {
+    /// What a frame belongs to, and where it is in the repository.
+    fn of(&self, frame: &Location) -> Option<(Origin, Location)> {
+        let path = self.path(&frame.path)?;
+        let is_foreign = path.split('/').any(|part| FOREIGN.contains(&part));
+        if is_foreign {
+            return None;
+        }
+        let is_test = self.tests.is_match(&path) || self.is_inline(&path, frame.line);
+        let origin = if is_test { Origin::Test } else { Origin::Code };
+        Some((origin, Location { path, line: frame.line }))
+    }
+
+    /// The file that a frame names: from the root, or, as Java and trimmed Go builds have it, from somewhere below.
+    fn path(&self, named: &str) -> Option<String> {
+        if named.starts_with('/') || named.contains("..") {
+            return None;
+        }
+        if read_file(&self.scratch.tree(), named, LARGEST).is_some() {
+            return Some(named.to_owned());
+        }
+        let ends = |file: &&String| file.strip_suffix(named).is_some_and(|rest| rest.ends_with('/'));
+        // Go names the module first, which is no folder.
+        let inside = named.split_once('/').map(|(_, inside)| inside);
+        let below = || self.files.iter().find(|file| inside == Some(file.as_str()));
+        self.files.iter().find(ends).or_else(below).cloned()
+    }
+
+    fn is_inline(&self, path: &str, line: u32) -> bool {
+        if !path.ends_with(".rs") {
+            return false;
+        }
+        let mut known = self.inline.borrow_mut();
+        let ranges = known.entry(path.to_owned()).or_insert_with(|| {
+            let bytes = read_file(&self.scratch.tree(), path, LARGEST).unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes);
+            let number = |at: usize| text[..at].matches('\n').count() as u32 + 1;
+            inline::test_items(&text).into_iter().map(|item| (number(item.start), number(item.end))).collect()
+        });
+        ranges.iter().any(|(first, last)| (*first..=*last).contains(&line))
+    }
+}

@@ -1,0 +1,100 @@
+//! What a change does to tests and to what runs them, read from git: files before and after.
+
+use acquit_core::check::dilution::Permits;
+use acquit_core::check::source::Language;
+use acquit_core::gate::{Check, Gate};
+use acquit_core::proof::account::{Account, Sides};
+use acquit_core::proof::{Accounts, Allowed, judge};
+
+use super::looking::is_too_large;
+use crate::git::CommitId;
+use crate::harness::{Job, Trouble};
+use crate::workspace::{Become, Changed, Locked};
+
+/// How many changed files are looked into.
+const MOST_FILES: usize = 2_000;
+
+/// What a change does, as far as the comparison with the base has to know.
+#[derive(Default)]
+pub(super) struct Doings {
+    /// What became of the tests that it takes away.
+    pub(super) accounts: Accounts,
+    /// The files that decide how tests are run, each as it is on the base.
+    pub(super) judges: Vec<(String, Become)>,
+}
+
+impl Doings {
+    /// Looks at the change between two commits.
+    pub(super) fn of(
+        job: &Job<'_>,
+        gate: &Gate,
+        workspace: &Locked,
+        base: &CommitId,
+        head: &CommitId,
+    ) -> Result<Self, Trouble> {
+        let changed = match workspace.changed(base, head) {
+            Ok(changed) => changed,
+            // What is too large is said by whoever needs the whole of it; nothing is accounted for.
+            Err(error) if is_too_large(&error) => return Ok(Self::default()),
+            Err(error) => return Err(error.into()),
+        };
+        let mut named = commands(gate);
+        let mut sides = Vec::new();
+        for file in changed.into_iter().take(MOST_FILES) {
+            let known = Language::of(&file.path).is_some() || judge::names_files(&file.path);
+            let script =
+                file.path.rsplit('/').next().is_some_and(|name| !name.contains('.') || name.ends_with("sh"));
+            let read = |stored: &Option<_>| match stored {
+                Some(stored) if known || script => workspace.text(stored),
+                Some(_) | None => Ok(None),
+            };
+            let (old, new) = (read(&file.old)?, read(&file.new)?);
+            if judge::names_files(&file.path) {
+                named.extend(old.iter().chain(&new).cloned());
+            }
+            sides.push((file, old, new));
+        }
+        let mut doings = Self::default();
+        for (file, old, new) in &sides {
+            if judge::judges(&file.path, old.as_deref(), new.as_deref(), &named) {
+                doings.judges.push((file.path.clone(), before(file)));
+            }
+        }
+        let sides = sides.into_iter().map(|(file, old, new)| Sides { path: file.path, old, new });
+        let wish = &job.task.seed.wish;
+        let permits = Permits::default().of_task(&wish.tags, &wish.metadata);
+        let allowed = Allowed {
+            removing: permits.allow("test-removed", None),
+            skipping: permits.allow("test-skipped", None),
+        };
+        doings.accounts = Accounts { source: Account::of(&sides.collect::<Vec<_>>()), allowed };
+        Ok(doings)
+    }
+
+    /// The paths of the files that decide how tests are run.
+    pub(super) fn judges(&self) -> Vec<String> {
+        self.judges.iter().map(|(path, _)| path.clone()).collect()
+    }
+}
+
+fn before(file: &Changed) -> Become {
+    file.old.clone().map_or(Become::Gone, Become::Stored)
+}
+
+/// The commands of a gate, which name scripts of the repository.
+fn commands(gate: &Gate) -> Vec<String> {
+    let build = match &gate.check {
+        Check::Tests(tests) => tests.build.as_ref(),
+        Check::Tdd(tdd) => tdd.build.as_ref(),
+        Check::Reproduced(reproduced) => reproduced.build.as_ref(),
+        Check::Command(_)
+        | Check::Coverage(_)
+        | Check::Mutation(_)
+        | Check::Secrets(_)
+        | Check::Scope(_)
+        | Check::Commits(_)
+        | Check::Dilution(_)
+        | Check::Review(_) => None,
+    };
+    gate.check.command().into_iter().chain(build).map(ToString::to_string).collect()
+}
