@@ -75,7 +75,8 @@ pub enum Verb {
     /// Run a task through its workflow, here and now, and show how it goes.
     ///
     /// The task works in a private clone: your checkout, branches, hooks and index are not touched. When it is done, its work
-    /// is one commit on a branch of its own. Ctrl-C cancels it; what was done so far is kept.
+    /// is one commit on a branch of its own. Ctrl-C on a terminal asks whether to detach or to cancel, elsewhere it cancels; what was
+    /// done so far is kept.
     #[command(
         after_help = "Examples:\n  acquit run \"Add a --json flag\"\n  acquit run \"Fix the crash on empty input\" --workflow feature --base main\n  acquit run \"Speed up the parser\" --max-cost 5 --max-time 2h\n  acquit run T-7          # continue a task\n  acquit run T-7 --model opus"
     )]
@@ -153,12 +154,31 @@ pub enum Verb {
         /// Go on showing until the task ends or waits for a person.
         #[arg(short, long)]
         follow: bool,
-        /// Only this leg's own output, as the agent printed it.
+        /// Only the output of this leg, byte by byte as the agent printed it.
         #[arg(long, value_name = "NUMBER")]
         leg: Option<u32>,
-        /// Events of every level, with the steps and their times.
-        #[arg(long)]
+        /// Only the output of the newest leg, byte by byte as the agent printed it.
+        #[arg(long, conflicts_with = "all")]
+        raw: bool,
+        /// Everything: all events with their times, what agents thought, and the whole results of their tools.
+        #[arg(long, conflicts_with = "leg")]
         all: bool,
+    },
+    /// Watch a task that runs, from where it is now. Ctrl-C asks whether to detach or to cancel.
+    Attach {
+        /// The task, such as T-1.
+        task: TaskId,
+    },
+    /// Open a shell in the working tree of a task, in the sandbox of its agent.
+    ///
+    /// What you change there is seen by the next leg, which saves it and begins from the task's last commit.
+    #[command(after_help = "Examples:\n  acquit open T-1\n  acquit open T-1 -- git status")]
+    Open {
+        /// The task, such as T-1.
+        task: TaskId,
+        /// A program with its arguments, instead of a shell.
+        #[arg(last = true)]
+        command: Vec<std::ffi::OsString>,
     },
     /// Show one task in full: what was asked, its stages, gates with their evidence, its commit, and what to do with it.
     Show {

@@ -83,6 +83,11 @@ impl Desk {
         Ok(Source::discover(&self.world.git, &self.surroundings.here)?)
     }
 
+    /// The path of the repository that the command was called in, if it was called in one.
+    pub fn project_here(&self) -> Option<String> {
+        self.source().ok().map(|source| source.top().to_string_lossy().into_owned())
+    }
+
     /// The files of a repository's project, and the user's own under them.
     pub fn files(&self, source: &Source) -> Result<Files, Error> {
         self.files_at(source.top())

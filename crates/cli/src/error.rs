@@ -191,6 +191,22 @@ pub enum Error {
         /// The stage.
         stage: String,
     },
+    /// A task without a branch to merge into.
+    #[error("merge {task}: it began at a commit and not at a branch, so there is nothing to merge into")]
+    NoBaseBranch {
+        /// The task.
+        task: TaskId,
+        /// The branch of its work.
+        work: String,
+    },
+    /// A state that tasks do not have.
+    #[error("list tasks in the state `{state}`; states are: {known}")]
+    NoState {
+        /// As it was asked for.
+        state: String,
+        /// Those there are.
+        known: String,
+    },
     /// Flags that have a meaning for a new task only.
     #[error("use {flags} for {task}, which exists already")]
     OnlyForNew {
@@ -347,6 +363,8 @@ impl Error {
             | Self::Mistakes(_)
             | Self::NoWorkflow { .. }
             | Self::StageGone { .. }
+            | Self::NoState { .. }
+            | Self::NoBaseBranch { .. }
             | Self::OnlyForNew { .. }
             | Self::WhichWorkflow(_)
             | Self::NoCategory { .. }
@@ -425,6 +443,12 @@ impl Error {
             Self::NoWorkflow { .. } => {
                 "name one of those with --workflow, or in `workflow` of .acquit/acquit.toml"
             }
+            Self::NoBaseBranch { work, .. } => {
+                return Some(format!(
+                    "check out the branch that is to have it, then `git merge {work}`; --base names a branch for the next task"
+                ));
+            }
+            Self::NoState { .. } => "name one of those with --state",
             Self::StageGone { .. } => "name another stage: `acquit task retry` with --stage",
             Self::OnlyForNew { .. } => {
                 "they say how a task is added; --agent, --model, --max-cost and --max-time can be changed later"

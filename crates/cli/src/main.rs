@@ -14,6 +14,7 @@ mod renew;
 mod report;
 mod serve;
 mod shipped;
+mod suggest;
 mod trust;
 mod verbs;
 
@@ -54,10 +55,13 @@ fn main() -> ExitCode {
         Some(verb) if verb == acquit_run::mcp::VERB => return verbs::mcp::mcp(words),
         Some(verb) if verb == acquit_run::syntax::VERB => return verbs::outline::outline(),
         // These start programs. Without a launcher they do so too, only slower.
-        Some(verb) if verb == "leg" || verb == "sandbox" => Launcher::fork().ok(),
+        Some(verb) if verb == "leg" || verb == "sandbox" || verb == "open" => Launcher::fork().ok(),
         _ => None,
     };
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return usage(&error),
+    };
     let (surroundings, no_color) = match Surroundings::read() {
         Ok(surroundings) => {
             let no_color = surroundings.no_color;
@@ -75,6 +79,20 @@ fn main() -> ExitCode {
             ExitCode::from(error.exit().code())
         }
     }
+}
+
+/// A command line that was not understood, or that asks for help.
+fn usage(error: &clap::Error) -> ExitCode {
+    let json = std::env::args_os().any(|word| word == "--json");
+    if json && error.use_stderr() {
+        let text = error.render().to_string();
+        let message = text.trim_start_matches("error: ").lines().next().unwrap_or_default();
+        Printer::new(true, args::Colour::Never, true).json_error(message, None, Exit::Usage);
+    } else {
+        // As clap does it itself.
+        let _ = error.print();
+    }
+    ExitCode::from(if error.use_stderr() { Exit::Usage.code() } else { 0 })
 }
 
 fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
@@ -98,10 +116,13 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         Verb::Logs { task, follow, leg: Some(number), .. } => {
             verbs::logs::output(&desk, LegId { task, number }, follow)
         }
-        Verb::Logs { task, follow, leg: None, all } => {
+        Verb::Logs { task, follow, raw: true, .. } => verbs::logs::newest(&desk, task, follow),
+        Verb::Logs { task, follow, all, .. } => {
             let level = if all { Level::Debug } else { Level::Info };
             verbs::logs::logs(&desk, task, level, follow)
         }
+        Verb::Attach { task } => verbs::run::attach(&desk, task),
+        Verb::Open { task, command } => verbs::open::open(&desk, task, command),
         Verb::Show { task } => verbs::task::show(&desk, task),
         Verb::Diff { task, stat } => {
             let form = if stat { acquit_run::git::Form::Stat } else { acquit_run::git::Form::Patch };
@@ -114,7 +135,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             let mode = if reduced { Mode::Reduced } else { Mode::On };
             verbs::sandbox::sandbox(
                 &desk,
-                &verbs::sandbox::Wanted { policy, network, hosts, read, write, mode, command },
+                &verbs::sandbox::Wanted { policy, network, hosts, read, write, mode, start: None, command },
             )
         }
         Verb::Serve { once, drain, workers } => {

@@ -64,6 +64,8 @@ pub struct Project {
     pub instructions: String,
     /// The workflows, by name.
     pub workflows: Vec<Known>,
+    /// The mistakes of the project's own workflows. They concern nobody who uses another one.
+    pub broken: Vec<Mistake>,
 }
 
 /// A workflow that can be run here.
@@ -154,7 +156,8 @@ impl Files {
                 Config::default()
             }
         };
-        let workflows = self.workflows(&config, &mut mistakes)?;
+        let mut broken = Vec::new();
+        let workflows = self.workflows(&config, &mut broken)?;
         let instructions = match self.text(INSTRUCTIONS) {
             Ok(Ok(text)) => text,
             Ok(Err(Mistakes(list))) => {
@@ -167,9 +170,10 @@ impl Files {
             Err(error) => return Err(error),
         };
         if !mistakes.is_empty() {
+            mistakes.extend(broken);
             return Err(Mistakes(mistakes).into());
         }
-        Ok(Project { config: absolute_scripts(config, &self.folder), instructions, workflows })
+        Ok(Project { config: absolute_scripts(config, &self.folder), instructions, workflows, broken })
     }
 
     /// The project's texts, and those of the program under them.

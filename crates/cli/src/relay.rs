@@ -3,6 +3,7 @@
 //! The harness is a process of its own that goes on when this one ends. This one only looks: it starts a harness when a leg is
 //! ready and none runs, and it finds what died. So it may be killed at any time, and started again.
 
+use std::io::IsTerminal;
 use std::time::Duration;
 
 use acquit_core::event::Level;
@@ -53,6 +54,8 @@ pub fn follow(
     let mut harness = None;
     let mut stalls = 0;
     let mut asked = 0;
+    let mut choosing = false;
+    let terminal = desk.printer.live && std::io::stdin().is_terminal();
     loop {
         let news = view.show(store, id)?;
         let task = store.task(id)?;
@@ -65,11 +68,25 @@ pub fn follow(
         }
         if interrupt.count() > asked {
             asked = interrupt.count();
-            if part == Part::Watches || asked > 1 {
+            let cancelling = matches!(task.state, State::Working { cancel: Some(_), .. });
+            if part == Part::Watches || cancelling {
                 return Ok(task);
             }
-            view.follower.say("cancelling; Ctrl-C once more leaves it to end by itself");
-            desk.cancel(store, id)?;
+            if terminal && !choosing {
+                choosing = true;
+                view.follower.say(QUESTION);
+                continue;
+            }
+            cancel(desk, store, id, &mut view)?;
+            continue;
+        }
+        if choosing && let Some(key) = typed() {
+            choosing = false;
+            match key {
+                'd' | 'D' => return Ok(task),
+                'c' | 'C' => cancel(desk, store, id, &mut view)?,
+                _ => view.follower.say("still watching"),
+            }
             continue;
         }
         if news {
@@ -88,6 +105,31 @@ pub fn follow(
         }
         view.follower.tick(&now(store, id)?);
         store.wait(BEAT)?;
+    }
+}
+
+/// What Ctrl-C asks on a terminal.
+const QUESTION: &str = "d + Enter  detach: the task continues by itself\n\
+                        c + Enter  cancel the task; so does Ctrl-C once more\n\
+                        Enter      keep watching";
+
+fn cancel(desk: &Desk, store: &mut dyn Store, id: TaskId, view: &mut View) -> Result<(), Error> {
+    view.follower.say("cancelling; Ctrl-C once more leaves it to end by itself");
+    desk.cancel(store, id).map(|_| ())
+}
+
+/// The first letter of a line that was typed, if one was. A terminal that is gone has typed nothing.
+fn typed() -> Option<char> {
+    let stdin = std::io::stdin();
+    let mut fds = [rustix::event::PollFd::new(&stdin, rustix::event::PollFlags::IN)];
+    let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+    if rustix::event::poll(&mut fds, Some(&now)).ok()? == 0 {
+        return None;
+    }
+    let mut line = String::new();
+    match stdin.read_line(&mut line) {
+        Ok(1..) => Some(line.trim().chars().next().unwrap_or('\n')),
+        Ok(0) | Err(_) => None,
     }
 }
 

@@ -16,6 +16,8 @@ mod launcher;
 mod limits;
 #[path = "relay/looking.rs"]
 mod looking;
+#[path = "relay/offered.rs"]
+mod offered;
 #[path = "relay/outcomes.rs"]
 mod outcomes;
 #[path = "relay/people.rs"]

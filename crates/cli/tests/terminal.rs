@@ -23,13 +23,18 @@ on = { pr_ready = "done" }
 
 /// Both ends of a terminal: the one that a person sees, and the one that programs have.
 fn terminal() -> (File, OwnedFd) {
+    terminal_of(100)
+}
+
+/// The same with so many columns.
+fn terminal_of(columns: u16) -> (File, OwnedFd) {
     let seen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
     grantpt(&seen).expect("a terminal");
     unlockpt(&seen).expect("a terminal");
     let name = ptsname(&seen, Vec::new()).expect("its name");
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
     let theirs = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).expect("its other end");
-    let size = Winsize { ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&theirs, size).expect("a size");
     (File::from(seen), theirs)
 }
@@ -77,4 +82,103 @@ exit 1
     assert!(seconds.len() > 2 && seconds.is_sorted_by(|a, b| a >= b), "{seconds:?}\n{text}");
     assert!(seconds.first() > seconds.last(), "{seconds:?}\n{text}");
     assert!(matches!(sandbox.endings()[..], [Ending::Held { .. }, Ending::Passed { .. }]));
+}
+
+/// Starts `acquit run` at a terminal that can also be typed at.
+fn at_terminal(sandbox: &Sandbox) -> (File, Child) {
+    let (seen, theirs) = terminal();
+    let streams = || Stdio::from(theirs.try_clone().expect("a descriptor"));
+    let mut command = sandbox.command(&["run", "Do it"]);
+    command.env("TERM", "xterm-256color").stdin(streams()).stdout(streams()).stderr(streams());
+    let child = command.spawn().expect("the binary starts");
+    (seen, child)
+}
+
+/// Reads what is shown until these words are.
+fn until_shown(seen: &mut File, words: &str) -> String {
+    let begun = Instant::now();
+    let (mut all, mut some) = (String::new(), [0; 4096]);
+    while !all.contains(words) {
+        let length = seen.read(&mut some).expect("the terminal");
+        all.push_str(&String::from_utf8_lossy(&some[..length]));
+        assert!(begun.elapsed() < PATIENCE, "no {words:?}: {all}");
+    }
+    all
+}
+
+fn interrupt(child: &Child) {
+    let pid = rustix::process::Pid::from_child(child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a child of ours");
+}
+
+#[test]
+fn ctrl_c_asks_and_a_task_that_is_detached_continues_by_itself() {
+    use std::io::Write;
+    let script = "[[code]]\nstep = [{ pause = \"3s\" }, { write = \"work.txt\", content = \"w\" }, \
+                  { outcome = \"pr_ready\", payload = { summary = \"x\" } }]\n";
+    let sandbox = Sandbox::scripted(FLOW, script);
+    let (mut seen, mut child) = at_terminal(&sandbox);
+    until_shown(&mut seen, "agent bot works");
+    interrupt(&child);
+    until_shown(&mut seen, "keep watching");
+    seen.write_all(b"d\n").expect("the terminal");
+    let said = until_shown(&mut seen, "acquit task cancel T-1");
+    assert!(said.contains("continues by itself") && said.contains("acquit attach T-1"), "{said}");
+    assert!(child.wait().expect("a child of ours").success());
+    sandbox.acquit(&["attach", "T-1"]).must(0);
+    assert!(matches!(sandbox.endings()[..], [Ending::Passed { .. }]));
+}
+
+#[test]
+fn ctrl_c_twice_cancels() {
+    let script = "[[code]]\nstep = [{ pause = \"60s\" }]\n";
+    let sandbox = Sandbox::scripted(FLOW, script);
+    let (mut seen, mut child) = at_terminal(&sandbox);
+    until_shown(&mut seen, "agent bot works");
+    interrupt(&child);
+    until_shown(&mut seen, "keep watching");
+    interrupt(&child);
+    until_shown(&mut seen, "cancelled by");
+    assert_eq!(child.wait().expect("a child of ours").code(), Some(4));
+}
+
+/// What stays on the screen: without colours, and without lines that were written over.
+fn lasting(text: &str) -> Vec<String> {
+    let line = |line: &str| {
+        let last = line.trim_end_matches('\r').rsplit("\r\u{1b}[K").next().unwrap_or_default().to_owned();
+        let mut shown = String::new();
+        let mut escape = false;
+        for char in last.chars() {
+            match char {
+                '\u{1b}' => escape = true,
+                'm' | 'K' if escape => escape = false,
+                _ if escape => {}
+                char => shown.push(char),
+            }
+        }
+        shown
+    };
+    text.split('\n').map(line).collect()
+}
+
+#[test]
+fn on_a_narrow_terminal_nothing_is_wider_and_no_word_is_broken() {
+    for columns in [40_u16, 80] {
+        let sandbox = Sandbox::scripted(FLOW, "");
+        let (seen, theirs) = terminal_of(columns);
+        let streams = || Stdio::from(theirs.try_clone().expect("a descriptor"));
+        let mut command = sandbox.command(&["demo"]);
+        command.env("TERM", "xterm-256color").stdin(Stdio::null()).stdout(streams()).stderr(streams());
+        let mut child = command.spawn().expect("the binary starts");
+        drop((command, theirs));
+        let text = shown(seen, &mut child);
+        let lines = lasting(&text);
+        for line in &lines {
+            let wide = line.chars().count() > usize::from(columns);
+            // A word that has no room stays whole.
+            assert!(!wide || line.split_whitespace().count() <= 2, "{columns} columns: {line:?}");
+        }
+        assert!(lines.iter().any(|line| line.contains("T-1 is done")), "{lines:?}");
+        assert!(!lines.iter().any(|line| line.contains('⠋')), "the live line stays: {lines:?}");
+    }
 }

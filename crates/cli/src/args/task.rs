@@ -50,12 +50,12 @@ pub struct Means {
 /// What can be done with tasks.
 #[derive(Subcommand, Debug)]
 pub enum TaskVerb {
-    /// List the tasks of this repository.
+    /// List the tasks of this repository; outside of one, of all repositories.
     List {
         /// Those of all repositories.
         #[arg(long)]
         all_projects: bool,
-        /// Only those in this state: working, waiting, done, failed, cancelled, no_improvement.
+        /// Only those in this state: ready, working, cancelling, waiting, blocked, done, failed, no_improvement, cancelled.
         #[arg(long)]
         state: Option<String>,
         /// At most so many, newest first.

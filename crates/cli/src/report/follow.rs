@@ -13,6 +13,8 @@ use super::{Look, Printer, money, text};
 pub(super) const WIDTH: usize = 110;
 /// The longest line for what acquit itself says: how to mend it stands at the end.
 const NOTICE: usize = 600;
+/// So many lines of a tool's result are shown.
+const FOLDED: usize = 3;
 /// So many lines of a failure are shown; the log has the rest.
 pub(super) const FAILURE_LINES: usize = 8;
 
@@ -82,8 +84,8 @@ impl Follower {
             }
             Body::AgentEnded { exit, left: 0, .. } if exit == "exit 0" => Vec::new(),
             Body::Progress { text, .. } => {
-                self.doing = text::line(text, WIDTH);
-                let words = text::line(&event.body.summary(), WIDTH);
+                self.doing = text::line(text, self.room());
+                let words = text::line(&event.body.summary(), self.room());
                 vec![self.faint(&format!("│ {words}"))]
             }
             Body::AgentEnded { .. } | Body::Step { .. } | Body::WorkSaved { .. } => {
@@ -103,14 +105,18 @@ impl Follower {
             return;
         }
         let shown = match &item.said {
-            Said::Text { text } | Said::Raw { text } => text::line(text, WIDTH),
+            Said::Text { text } | Said::Raw { text } => text::line(text, self.room()),
             Said::ToolUse { name, input } => {
-                self.doing = text::line(&format!("{name} {input}"), WIDTH);
+                self.doing = text::line(&format!("{name} {input}"), self.room());
                 format!("→ {}", self.doing)
             }
-            Said::Limit { text, .. } => text::line(&format!("usage limit: {text}"), WIDTH),
-            Said::Denied { tool, text } => text::line(&format!("{tool} was refused: {text}"), WIDTH),
-            Said::Fault { text, .. } => text::line(&format!("trouble: {text}"), WIDTH),
+            Said::Limit { text, .. } => text::line(&format!("usage limit: {text}"), self.room()),
+            Said::Denied { tool, text } => text::line(&format!("{tool} was refused: {text}"), self.room()),
+            Said::Fault { text, .. } => text::line(&format!("trouble: {text}"), self.room()),
+            Said::ToolResult { ok, text } if self.story == Story::Asked => return self.result(*ok, text),
+            Said::Thinking { text } if self.story == Story::Asked && self.level == Level::Debug => {
+                text::line(&format!("thinks: {text}"), self.room())
+            }
             Said::Thinking { .. }
             | Said::ToolResult { .. }
             | Said::Usage(_)
@@ -123,6 +129,32 @@ impl Follower {
             let line = self.faint(&format!("│ {shown}"));
             self.lines(&[line]);
         }
+    }
+
+    /// The result of a tool, folded to its first lines; all of it where everything is shown.
+    fn result(&mut self, ok: bool, text: &str) {
+        let all: Vec<&str> = text.trim_end().lines().collect();
+        let shown = if self.level == Level::Debug { all.len() } else { FOLDED };
+        let mark = if ok { "⎿" } else { "⎿ failed:" };
+        let mut lines = Vec::new();
+        for (index, line) in all.iter().take(shown).enumerate() {
+            let front = if index == 0 { mark } else { " " };
+            lines.push(
+                self.faint(&format!("│   {front} {}", text::line(line, self.room().saturating_sub(6)))),
+            );
+        }
+        if all.is_empty() && !ok {
+            lines.push(self.faint(&format!("│   {mark}")));
+        }
+        if all.len() > shown {
+            lines.push(self.faint(&format!("│     … {} more lines (--all)", all.len() - shown)));
+        }
+        self.lines(&lines);
+    }
+
+    /// How much of a line is left for what is shown in it.
+    fn room(&self) -> usize {
+        self.printer.width().saturating_sub(8).max(15).min(WIDTH)
     }
 
     /// Says something beside the events.
@@ -179,7 +211,7 @@ impl Follower {
             Change::Created { .. } | Change::Ended { .. } => Vec::new(),
             Change::DefinitionUpdated { difference, .. } => {
                 let head = self.printer.paint(Look::Notable, "configuration updated");
-                let lines = difference.iter().map(|line| self.faint(&text::line(line, WIDTH)));
+                let lines = difference.iter().map(|line| self.faint(&text::line(line, self.room())));
                 std::iter::once(format!("  {head}")).chain(lines).collect()
             }
             Change::BudgetsReset
@@ -189,7 +221,10 @@ impl Follower {
             | Change::Remarked { .. }
             | Change::CancelAsked { .. } => {
                 let body = Body::Change { change: change.clone() };
-                vec![format!("  {}", self.printer.paint(Look::Notable, &text::line(&body.summary(), WIDTH)))]
+                vec![format!(
+                    "  {}",
+                    self.printer.paint(Look::Notable, &text::line(&body.summary(), self.room()))
+                )]
             }
         }
     }
@@ -200,7 +235,7 @@ impl Follower {
             Ending::Passed { outcome } => {
                 let summary = outcome
                     .summary()
-                    .map(|text| format!(": {}", text::line(&text, WIDTH)))
+                    .map(|text| format!(": {}", text::line(&text, self.room())))
                     .unwrap_or_default();
                 vec![
                     format!("  {} {}{summary} {cost}", self.printer.paint(Look::Good, "✓"), outcome.name)
@@ -217,12 +252,12 @@ impl Follower {
             | Ending::Held { .. } => {
                 let trouble = ending.trouble().unwrap_or_default();
                 let mut lines = trouble.lines();
-                let first = text::line(lines.next().unwrap_or_default(), WIDTH);
+                let first = text::line(lines.next().unwrap_or_default(), self.room());
                 let head =
                     format!("  {} {first} {cost}", self.printer.paint(Look::Bad, "✗")).trim_end().to_owned();
                 let rest = lines
                     .take(FAILURE_LINES)
-                    .map(|line| self.faint(&format!("  {}", text::line(line, WIDTH))));
+                    .map(|line| self.faint(&format!("  {}", text::line(line, self.room()))));
                 std::iter::once(head).chain(rest).collect()
             }
         }

@@ -19,7 +19,10 @@ impl Printer {
         let detail = self.paint(Look::Faint, &detail);
         let mut lines = vec![format!("  {} gate {} {detail}", self.paint(look, mark), verdict.gate)];
         let mut faint = |line: &str| {
-            let shown = format!("      {}", text::visible(&text::line(line, WIDTH)));
+            let shown = format!(
+                "      {}",
+                text::visible(&text::line(line, self.width().saturating_sub(6).min(WIDTH)))
+            );
             lines.push(self.paint(Look::Faint, &shown));
         };
         let evidence = &verdict.evidence;

@@ -32,7 +32,23 @@ pub struct Printer {
     colour: bool,
     /// Whether standard error is a terminal, on which a line can be written over.
     pub live: bool,
+    /// Where the commands work that are offered.
+    pub offers: Offers,
 }
+
+/// Where commands work that are offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offers {
+    /// As they are.
+    Here,
+    /// After these words, which name the store.
+    At(&'static str),
+    /// Nowhere: what they are about is removed.
+    Nothing,
+}
+
+/// The width of lines where nothing tells one.
+const USUAL_WIDTH: usize = 110;
 
 /// How a piece of text looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +80,23 @@ impl Printer {
             Colour::Never => false,
             Colour::Auto => live && std::io::stdout().is_terminal() && !no_color,
         };
-        Self { json, colour, live: live && !json }
+        Self { json, colour, live: live && !json, offers: Offers::Here }
+    }
+
+    /// How wide lines may be: as the terminal is, and elsewhere as is usual.
+    pub fn width(self) -> usize {
+        let of = |size: rustix::termios::Winsize| usize::from(size.ws_col);
+        let out = rustix::termios::tcgetwinsize(io::stdout()).map(of).ok();
+        let width = out.or_else(|| rustix::termios::tcgetwinsize(io::stderr()).map(of).ok());
+        width.filter(|width| *width > 0).unwrap_or(USUAL_WIDTH).clamp(20, USUAL_WIDTH)
+    }
+
+    /// A text broken between words, on a terminal; elsewhere as it is.
+    pub fn wrapped(self, text: &str, indent: usize) -> String {
+        if !io::stdout().is_terminal() && !self.live {
+            return text.to_owned();
+        }
+        text::wrap(text, self.width(), indent)
     }
 
     /// Text with a look.
@@ -83,7 +115,27 @@ impl Printer {
 
     /// A line of data. A reader that has gone away is no error: `acquit logs | head` is fine.
     pub fn data(self, line: &str) {
+        if self.json {
+            return self.exactly(line);
+        }
+        note(writeln!(io::stdout(), "{}", self.fitted(line, io::stdout().is_terminal())));
+    }
+
+    /// A line of data that is never broken.
+    fn exactly(self, line: &str) {
         note(writeln!(io::stdout(), "{line}"));
+    }
+
+    /// Lines as wide as a terminal is at most, broken between words; further lines are indented as the first, and a little more.
+    fn fitted(self, text: &str, terminal: bool) -> String {
+        let width = if terminal { self.width() } else { usize::MAX };
+        let fits = |line: &str| {
+            if text::shown_width(line) <= width {
+                return line.to_owned();
+            }
+            text::wrap(line, width, 2)
+        };
+        text.split('\n').map(fits).collect::<Vec<_>>().join("\n")
     }
 
     /// Whether whoever read standard output has gone away.
@@ -103,7 +155,7 @@ impl Printer {
     /// A document of data as JSON.
     pub fn json<T: serde::Serialize>(self, value: &T) {
         if let Ok(text) = serde_json::to_string_pretty(value) {
-            self.data(&text);
+            self.exactly(&text);
         }
     }
 
@@ -117,13 +169,14 @@ impl Printer {
     /// A line beside the data.
     pub fn say(self, line: &str) {
         if !self.json {
-            let _ = writeln!(std::io::stderr(), "{line}");
+            let _ = writeln!(std::io::stderr(), "{}", self.fitted(line, io::stderr().is_terminal()));
         }
     }
 
     /// A warning.
     pub fn warn(self, line: &str) {
-        let _ = writeln!(std::io::stderr(), "{}: {line}", self.paint(Look::Notable, "warning"));
+        let line = format!("{}: {line}", self.paint(Look::Notable, "warning"));
+        let _ = writeln!(std::io::stderr(), "{}", self.fitted(&line, io::stderr().is_terminal()));
     }
 
     /// Bytes as they are, such as an agent's own output; on a terminal made visible, because there they would act.
@@ -147,12 +200,25 @@ impl Printer {
                 Some(b'@') => Look::Faint,
                 Some(_) | None => Look::Plain,
             };
-            self.data(&self.paint(look, &text::visible(line)));
+            self.exactly(&self.paint(look, &text::visible(line)));
         }
+    }
+
+    /// An error as a line of JSON.
+    pub fn json_error(self, message: &str, hint: Option<&str>, exit: crate::exit::Exit) {
+        let value = serde_json::json!({ "error": message, "hint": hint, "exit": exit.code() });
+        let _ = writeln!(std::io::stderr(), "{value}");
     }
 
     /// An error with its causes and its hint.
     pub fn error(self, error: &Error) {
+        if self.json {
+            let message = match error {
+                Error::Mistakes(mistakes) => self.mistakes(mistakes),
+                error => format!("failed to {}", acquit_run::harness::chain(error)),
+            };
+            return self.json_error(message.trim_end(), error.hint().as_deref(), error.exit());
+        }
         let mut err = std::io::stderr();
         let word = self.paint(Look::Bad, "error");
         if let Error::Mistakes(mistakes) = error {
@@ -166,9 +232,9 @@ impl Printer {
             return;
         }
         let text = text::visible(&acquit_run::harness::chain(error));
-        let _ = writeln!(err, "{word}: failed to {text}");
+        let _ = writeln!(err, "{word}: {}", self.wrapped(&format!("failed to {text}"), 2));
         if let Some(hint) = error.hint() {
-            let _ = writeln!(err, "\n{}: {hint}", self.paint(Look::Strong, "hint"));
+            let _ = writeln!(err, "\n{}: {}", self.paint(Look::Strong, "hint"), self.wrapped(&hint, 2));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Requests for people: what is asked, what can be chosen and what speaks for it, and the commands that answer.
 
-use acquit_core::request::{Ask, Kind, Question, Request};
+use acquit_core::request::{Ask, Question, Request};
 use acquit_core::task::{State, Task};
 
 use super::{Look, Printer, text};
@@ -27,7 +27,8 @@ impl Printer {
             let place = format!("{} · stage {}", text::visible(&task.seed.project.name), request.stage);
             let id = self.paint(Look::Strong, &task.id().to_string());
             self.data(&format!("{id} {title} {}", self.paint(Look::Faint, &place)));
-            self.data(&self.paint(Look::Notable, &indented(&request.question)));
+            let question = self.wrapped(&format!("  {}", text::visible(&request.question)), 2);
+            self.data(&self.paint(Look::Notable, &question));
             self.request(task, request);
         }
     }
@@ -43,7 +44,7 @@ impl Printer {
                 self.question(question);
             }
         }
-        self.data(&answers(task, &request.ask));
+        self.suggest(task);
     }
 
     fn question(self, question: &Question) {
@@ -73,33 +74,6 @@ fn entry(task: &Task) -> Option<serde_json::Value> {
         "project": task.seed.project,
         "request": request,
     }))
-}
-
-fn answers(task: &Task, ask: &Ask) -> String {
-    let id = task.id();
-    let how = match ask {
-        Ask::Question { questions } => match questions.as_slice() {
-            [only] => match only.kind {
-                Kind::Text => format!("acquit answer {id} \"…\""),
-                Kind::Choice => format!("acquit answer {id} <number, or words>"),
-                Kind::YesNo => format!("acquit answer {id} yes|no"),
-            },
-            [] | [_, _, ..] => format!("acquit answer {id} \"…\""),
-        },
-        Ask::Choice { options } => format!("acquit answer {id} {}", alternatives(options)),
-        Ask::Approval { .. } => format!("acquit approve {id}, or acquit reject {id} \"why\""),
-        Ask::Stage { outcomes } => format!("acquit answer {id} {}", alternatives(outcomes)),
-        Ask::Budget { .. } | Ask::Stuck => {
-            format!(
-                "acquit approve {id} (once more), acquit answer {id} \"…\", or acquit reject {id} \"why\""
-            )
-        }
-    };
-    format!("  answer it:  {how}\n  go on:      acquit run {id}")
-}
-
-fn alternatives<T: ToString>(options: &[T]) -> String {
-    options.iter().map(ToString::to_string).collect::<Vec<_>>().join("|")
 }
 
 /// A text of others, each line of it further in.

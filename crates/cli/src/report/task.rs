@@ -8,14 +8,22 @@ use acquit_core::task::{End, State, Summary, Task};
 use acquit_core::time::{Span, Timestamp};
 
 use super::follow::heading;
-use super::{Look, Printer, money, table, text};
+use super::{Look, Offers, Printer, money, table, text};
 
 /// A title is cut at this width in lists.
 const TITLE: usize = 60;
 
+/// Some tasks, newest first.
+pub struct Listed {
+    /// The tasks.
+    pub tasks: Vec<Summary>,
+    /// Whether there are more.
+    pub more: bool,
+}
+
 impl Printer {
     /// A list of tasks.
-    pub fn tasks(self, tasks: &[Summary]) {
+    pub fn tasks(self, Listed { tasks, more }: &Listed) {
         if self.json {
             return self.json(&tasks);
         }
@@ -23,14 +31,18 @@ impl Printer {
             return self.say("no tasks yet; `acquit run \"…\"` makes one");
         }
         let rows: Vec<Vec<String>> = tasks.iter().map(row).collect();
-        let lines =
-            table::lines(&["TASK", "STATE", "STAGE", "LEGS", "COST", "UPDATED", "TITLE"], &rows, &[3, 4]);
+        let headings = ["TASK", "STATE", "STAGE", "LEGS", "COST", "UPDATED", "TITLE"];
+        // What is least needed goes first where there is little room.
+        let lines = table::fitted(&headings, &rows, &[3, 4], &[3, 5, 2, 4], self.width());
         for (index, line) in lines.iter().enumerate() {
             let line = self.paint(if index == 0 { Look::Faint } else { Look::Plain }, line);
             let open = index > 0 && tasks[index - 1].sandbox == Mode::Off;
             let mark =
                 if open { format!("  {}", self.paint(Look::Bad, "SANDBOX OFF")) } else { String::new() };
             self.data(&format!("{line}{mark}"));
+        }
+        if *more {
+            self.say(&format!("only the newest {}; --limit shows more", tasks.len()));
         }
     }
 
@@ -73,13 +85,27 @@ impl Printer {
     /// What can be done with work that is there.
     fn next(self, task: &Task) {
         let merged = task.artifacts.iter().any(|artifact| matches!(artifact, Artifact::Merged { .. }));
-        if task.state != (State::Ended { end: End::Done }) || merged || task.tip == task.base() {
+        let done = task.state == (State::Ended { end: End::Done });
+        if !done || merged || !crate::verbs::diff::is_published(task) {
             return;
         }
-        let id = task.id();
         self.data("");
-        self.data(&format!("look at it:  acquit diff {id}"));
-        self.data(&format!("take it:     acquit merge {id}"));
+        self.suggest(task);
+    }
+
+    /// The commands that work now.
+    pub fn suggest(self, task: &Task) {
+        let prefix = match self.offers {
+            Offers::Nothing => return,
+            Offers::Here => String::new(),
+            Offers::At(place) => format!("{place} "),
+        };
+        let all = crate::suggest::of(task);
+        let widest = all.iter().map(|one| one.what.len()).max().unwrap_or(0);
+        for one in all {
+            let what = format!("{}:", one.what);
+            self.data(&format!("  {what:<width$}  {prefix}acquit {}", one.command, width = widest + 1));
+        }
     }
 
     /// How the programs of a task are held; in red if they are not.
@@ -167,7 +193,7 @@ impl Printer {
         ]);
         self.data("");
         let headings = ["LEG", "STAGE", "RESULT", "TIME", "TOKENS IN", "OUT", "COST"];
-        let lines = table::lines(&headings, &rows, &[0, 3, 4, 5, 6]);
+        let lines = table::fitted(&headings, &rows, &[0, 3, 4, 5, 6], &[5, 4, 3, 2], self.width());
         let last = lines.len() - 1;
         for (index, line) in lines.iter().enumerate() {
             let look = match index {
@@ -178,7 +204,7 @@ impl Printer {
             self.data(&self.paint(look, line));
         }
         for remark in money::remarks(&total) {
-            self.data(&self.paint(Look::Faint, &remark));
+            self.data(&self.paint(Look::Faint, &self.wrapped(&remark, 0)));
         }
     }
 
@@ -200,28 +226,30 @@ impl Printer {
                 });
                 if let Some(base) = merged {
                     self.data(&format!("{mark} {id} is done: merged into {base}"));
-                } else {
+                } else if crate::verbs::diff::is_published(task) {
                     self.data(&format!("{mark} {id} is done: branch {branch}"));
-                    self.data(&format!("  look at it:  acquit diff {id}"));
-                    self.data(&format!("  take it:     acquit merge {id}"));
+                } else {
+                    self.data(&format!("{mark} {id} is done"));
                 }
+                self.suggest(task);
             }
             State::Waiting { request } => {
                 let mark = self.paint(Look::Notable, "?");
-                self.data(&format!("{mark} {id} waits for a person: {}", text::visible(&request.question)));
+                let words = format!("{id} needs your input: {}", text::visible(&request.question));
+                self.data(&format!("{mark} {}", self.wrapped(&words, 2)));
                 self.request(task, request);
             }
-            state @ State::Blocked { root, .. } => {
+            state @ State::Blocked { .. } => {
                 self.data(&format!("{} {id} {}", self.paint(Look::Notable, "?"), self.state(state)));
-                self.data(&format!(
-                    "  what it waits for:  acquit task show {}\n  when that is over:  acquit run {id}\n  \
-                     do not wait:        acquit task retry {id} && acquit run {id}",
-                    root.task
-                ));
+                self.suggest(task);
+            }
+            State::Working { cancel: None, .. } => {
+                self.data(&format!("{} {id} continues by itself", self.paint(Look::Notable, "…")));
+                self.suggest(task);
             }
             state @ (State::Ended { .. } | State::Working { .. } | State::New) => {
                 self.data(&format!("{} {id} {}", self.paint(Look::Bad, "✗"), self.state(state)));
-                self.data(&format!("  what happened:  acquit logs {id}\n  once more:      acquit task retry {id} && acquit run {id}"));
+                self.suggest(task);
             }
         }
     }

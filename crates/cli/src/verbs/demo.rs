@@ -9,7 +9,7 @@ use crate::args::NewTask;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::report::Look;
+use crate::report::{Look, Offers};
 use crate::verbs::run;
 
 /// The sample repository and its `.acquit/`.
@@ -34,11 +34,15 @@ pub fn demo(mut desk: Desk, keep: bool) -> Result<Exit, Error> {
     desk.surroundings.home = folder.join("home");
     desk.surroundings.store = folder.join("home/acquit.db").to_string_lossy().into_owned();
     desk.surroundings.here.clone_from(&repository);
-    let desk = Desk::new(desk.surroundings, desk.printer, None);
+    let mut printer = desk.printer;
+    printer.offers = if keep { Offers::At(place(&desk)) } else { Offers::Nothing };
+    let desk = Desk::new(desk.surroundings, printer, None);
     let shown = show(&desk, &repository);
     if keep {
         desk.printer.say(&format!("\nkept: {}", folder.display()));
     } else {
+        desk.printer
+            .say("\n`acquit demo --keep` keeps the repository, so that you can try the commands yourself");
         std::fs::remove_dir_all(&folder).map_err(|source| Error::File {
             doing: "remove",
             path: folder,
@@ -46,6 +50,13 @@ pub fn demo(mut desk: Desk, keep: bool) -> Result<Exit, Error> {
         })?;
     }
     shown
+}
+
+/// The words before a command that lead it to the demo's own store, whatever the user's environment names.
+fn place(desk: &Desk) -> &'static str {
+    let home = desk.surroundings.home.to_string_lossy().replace('\'', "'\\''");
+    // Said once, and needed until the end.
+    Box::leak(format!("env -u ACQUIT_STORE ACQUIT_HOME='{home}'").into_boxed_str())
 }
 
 fn show(desk: &Desk, repository: &Path) -> Result<Exit, Error> {

@@ -30,16 +30,23 @@ pub fn inbox(desk: &Desk, whose: Whose, limit: u32) -> Result<Exit, Error> {
     let mut store = desk.store()?;
     let project = match whose {
         Whose::All => None,
-        Whose::Here => Some(desk.source()?.top().to_string_lossy().into_owned()),
+        Whose::Here => desk.project_here(),
     };
-    let filter = Filter { project, state: Some("waiting".to_owned()), ended: false, limit };
+    let most = limit.saturating_add(1).min(100_000);
+    let filter = Filter { project, state: Some("waiting".to_owned()), ended: false, limit: most };
     let mut tasks = Vec::new();
-    for summary in store.list(&filter)? {
+    let mut found = store.list(&filter)?;
+    let more = found.len() > limit as usize;
+    found.truncate(limit as usize);
+    for summary in found {
         let task = store.task(summary.id)?;
         // Somebody may have answered since the list was read.
         tasks.extend(Some(task).filter(|task| matches!(task.state, State::Waiting { .. })));
     }
     desk.printer.inbox(&tasks);
+    if more {
+        desk.printer.say(&format!("only the newest {limit}; --limit shows more"));
+    }
     Ok(Exit::Done)
 }
 
@@ -121,7 +128,11 @@ fn understood(ask: Option<&Ask>, words: &str) -> Answer {
         Some(Ask::Question { questions }) => match questions.as_slice() {
             [only] => {
                 let names = only.options.iter().map(|option| option.name.clone()).collect();
-                chosen(names).map_or_else(text, |option| Answer::Choose { option })
+                // A number that no option has is a mistake, and no words.
+                let number = !only.options.is_empty() && words.trim().parse::<u64>().is_ok();
+                let other =
+                    || if number { Answer::Choose { option: words.trim().to_owned() } } else { text() };
+                chosen(names).map_or_else(other, |option| Answer::Choose { option })
             }
             [] | [_, _, ..] => text(),
         },

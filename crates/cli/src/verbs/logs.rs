@@ -30,6 +30,17 @@ pub fn logs(desk: &Desk, task: TaskId, level: Level, follow: bool) -> Result<Exi
     Ok(Exit::Done)
 }
 
+/// Shows the output of a task's newest leg.
+pub fn newest(desk: &Desk, task: TaskId, follow: bool) -> Result<Exit, Error> {
+    let mut store = desk.store()?;
+    store.task(task)?;
+    let legs = store.legs(task)?;
+    let printed = legs.iter().rev().find(|leg| desk.world.leg_folder(leg.id).output().exists());
+    let number = printed.or(legs.last()).map_or(1, |leg| leg.id.number);
+    drop(store);
+    output(desk, LegId { task, number }, follow)
+}
+
 /// Shows a leg's own output, byte by byte as the agent printed it.
 pub fn output(desk: &Desk, leg: LegId, follow: bool) -> Result<Exit, Error> {
     let mut store = desk.store()?;

@@ -29,13 +29,17 @@ pub fn merge(desk: &Desk, id: TaskId) -> Result<Exit, Error> {
     }
     let not = |what| Err(Error::NotDelivered { task: id, what });
     let Some(branch) = &task.seed.base.branch else {
-        return not("it began at a commit and not at a branch, so there is nothing to merge into");
+        return Err(Error::NoBaseBranch { task: id, work: task.seed.branch.clone() });
     };
     if let State::Ended { end: End::Done } = &task.state {
         let definition = store.definition(id)?;
         let Ok(source) = serde_json::from_value::<Source>(definition.source) else {
             return not("its repository is not known any more");
         };
+        if is_in(desk, &source, &task.tip, branch) && task.tip != task.base() {
+            desk.printer.say(&format!("{id} is in {branch} already"));
+            return Ok(Exit::Done);
+        }
         // Said now, before a leg finds it out: whoever sits here can mend it at once.
         if let Some(at) = source.dirty_checkout(&desk.world.git, branch)? {
             return Err(Error::DirtyCheckout { branch: branch.clone(), at });
@@ -48,4 +52,11 @@ pub fn merge(desk: &Desk, id: TaskId) -> Result<Exit, Error> {
         _ => desk.decide(store, id, &Input::Merge)?,
     };
     run::run_task(desk, store, &task, after)
+}
+
+/// Whether a branch has a commit in it, by whoever's doing.
+fn is_in(desk: &Desk, source: &Source, commit: &str, branch: &str) -> bool {
+    let head = format!("refs/heads/{branch}");
+    let call = desk.world.git.call("merge-base").inside(source.path());
+    call.args(["--is-ancestor", commit, &head]).run().is_ok()
 }

@@ -16,6 +16,7 @@ pub mod logs;
 pub mod mcp;
 pub mod merge;
 pub mod mirror;
+pub mod open;
 pub mod outline;
 pub mod prompt;
 pub mod review;

@@ -79,6 +79,9 @@ pub fn run_task(desk: &Desk, store: &mut dyn Store, task: &Task, after: i64) -> 
             store.task(seed.id)?
         }
     };
+    let legs = store.legs(task.id())?;
+    printer.verdict(&task, &legs);
+    // After the summary: a large workspace takes a while to remove.
     if let State::Ended { end: End::Done } = task.state {
         let definition = store.definition(task.id())?;
         if let Err(error) = acquit_run::retention::clean(&desk.world, &definition, task.id()) {
@@ -88,9 +91,20 @@ pub fn run_task(desk: &Desk, store: &mut dyn Store, task: &Task, after: i64) -> 
             ));
         }
     }
-    let legs = store.legs(task.id())?;
-    printer.verdict(&task, &legs);
-    Ok(Exit::of(&task.state))
+    Ok(match task.state {
+        // A person detached: it continues by itself.
+        State::Working { cancel: None, .. } => Exit::Done,
+        ref state => Exit::of(state),
+    })
+}
+
+/// Watches a task that runs.
+pub fn attach(desk: &Desk, id: TaskId) -> Result<Exit, Error> {
+    let mut store = desk.store()?;
+    let store = store.as_mut();
+    let task = store.task(id)?;
+    let after = newest(store, id)?;
+    run_task(desk, store, &task, after)
 }
 
 /// The newest event before the leg that is ready now: going on with a task shows what is new.

@@ -31,6 +31,8 @@ pub struct Wanted {
     pub write: Vec<PathBuf>,
     /// How much the machine must have.
     pub mode: Mode,
+    /// Where it starts under a policy, if it can see that; else where the command was called.
+    pub start: Option<PathBuf>,
     /// The program and its arguments; none to print the policy.
     pub command: Vec<OsString>,
 }
@@ -42,7 +44,7 @@ pub fn sandbox(desk: &Desk, wanted: &Wanted) -> Result<Exit, Error> {
     let folder;
     let (file, policy, cwd) = if let Some(path) = &wanted.policy {
         let policy = read(path)?;
-        let cwd = start(&policy, here);
+        let cwd = start(&policy, wanted.start.as_ref().unwrap_or(here));
         (here.join(path), policy, cwd)
     } else {
         folder = Folder::new(&desk.world.home.join("sandboxes"))?;

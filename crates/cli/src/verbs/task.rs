@@ -6,6 +6,8 @@ use acquit_core::gate::Verdict;
 use acquit_core::ids::TaskId;
 use acquit_core::request::Answer;
 use acquit_core::store::{Filter, Store, each_event};
+
+use crate::report::task::Listed;
 use acquit_core::task::State;
 
 use crate::args::TaskVerb;
@@ -22,9 +24,9 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
     let printer = desk.printer;
     let task = match verb {
         TaskVerb::List { all_projects, state, limit } => {
-            let project =
-                if all_projects { None } else { Some(desk.source()?.top().to_string_lossy().into_owned()) };
-            printer.tasks(&store.list(&Filter { project, state, ended: true, limit })?);
+            let project = if all_projects { None } else { desk.project_here() };
+            let shown = listed(store, project, state.as_deref(), limit)?;
+            printer.tasks(&shown);
             return Ok(Exit::Done);
         }
         TaskVerb::Show { task } => return show(desk, task),
@@ -65,6 +67,36 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
         printer.data(&format!("{} {}", task.id(), task.state.word()));
     }
     Ok(Exit::Done)
+}
+
+/// The words for states by which tasks are listed.
+const STATES: [&str; 9] =
+    ["ready", "working", "cancelling", "waiting", "blocked", "done", "failed", "no_improvement", "cancelled"];
+
+/// The tasks of a project, or of all. One more than the limit says that there are more.
+fn listed(
+    store: &mut dyn Store,
+    project: Option<String>,
+    state: Option<&str>,
+    limit: u32,
+) -> Result<Listed, Error> {
+    if let Some(state) = state.filter(|state| !STATES.contains(state)) {
+        return Err(Error::NoState { state: state.to_owned(), known: STATES.join(", ") });
+    }
+    // A task whose leg nobody runs is ready, not working.
+    let running: Vec<TaskId> = store.running()?.into_iter().map(|(leg, _)| leg.id.task).collect();
+    let stored = state.map(|state| if state == "ready" { "working" } else { state }.to_owned());
+    let most = if matches!(state, Some("ready" | "working")) { u32::MAX } else { limit.saturating_add(1) };
+    let mut tasks = store.list(&Filter { project, state: stored, ended: true, limit: most.min(100_000) })?;
+    for task in &mut tasks {
+        if task.state == "working" && !running.contains(&task.id) {
+            task.state = "ready".to_owned();
+        }
+    }
+    tasks.retain(|task| state.is_none_or(|state| task.state == state));
+    let more = tasks.len() > limit as usize;
+    tasks.truncate(limit as usize);
+    Ok(Listed { tasks, more })
 }
 
 /// `acquit show`: one task in full, with its evidence and what can be done with it.

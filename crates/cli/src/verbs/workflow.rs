@@ -41,6 +41,9 @@ pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
             let checked: Vec<&Name> = if let Some(name) = &workflow {
                 vec![&project.workflow(Some(name))?.name]
             } else {
+                if !project.broken.is_empty() {
+                    return Err(Mistakes(project.broken).into());
+                }
                 // Those of the program concern who uses them.
                 let used = |known: &&Known| known.origin != Origin::Shipped || is_default(&project, known);
                 project.workflows.iter().filter(used).map(|known| &known.name).collect()

@@ -34,7 +34,8 @@ fn states(world: &World) -> Vec<(String, String)> {
 fn work(world: &World, workers: usize) {
     let mut running: Vec<Started> = Vec::new();
     loop {
-        let left = states(world).iter().filter(|(_, state)| state == "working").count();
+        let left =
+            states(world).iter().filter(|(_, state)| ["ready", "working"].contains(&state.as_str())).count();
         if left == 0 && running.is_empty() {
             return;
         }

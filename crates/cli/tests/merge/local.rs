@@ -122,3 +122,59 @@ fn merge_says_what_is_missing() {
     sandbox.acquit(&["merge", "T-1"]).must(2).said("merging is not possible while the task is working");
     sandbox.acquit(&["merge", "T-2"]).must(2).said("no such task");
 }
+
+/// Counts how often the gate ran.
+fn counting(sandbox: &crate::common::Sandbox) -> impl Fn() -> usize {
+    let log = sandbox.place("gated");
+    sandbox.repo.write("check.sh", &format!("echo once >> '{}'\n", log.display()));
+    sandbox.repo.commit("count");
+    move || std::fs::read_to_string(&log).unwrap_or_default().lines().count()
+}
+
+#[test]
+fn merge_on_a_base_that_has_not_moved_does_not_gate_again() {
+    let sandbox = sandbox(CODE, GOOD);
+    let gated = counting(&sandbox);
+    sandbox.run_to(0);
+    let before = gated();
+    assert!(before > 0);
+    sandbox.acquit(&["merge", "T-1"]).must(0).said("merged into main");
+    assert_eq!(gated(), before, "nothing was different");
+    let moved = crate::sandbox(CODE, GOOD);
+    let gated = counting(&moved);
+    moved.run_to(0);
+    let before = gated();
+    on_main(&moved, "other.txt", "other\n");
+    moved.acquit(&["merge", "T-1"]).must(0);
+    assert!(gated() > before, "the base is another one");
+}
+
+#[test]
+fn work_that_is_in_the_base_already_is_no_quarrel() {
+    let sandbox = sandbox(CODE, GOOD);
+    sandbox.run_to(0);
+    let branch = sandbox.task().seed.branch;
+    sandbox.repo.git(&["merge", "--quiet", "--no-ff", "-m", "by hand", &branch]);
+    sandbox.repo.git(&["branch", "-D", &branch]);
+    sandbox.acquit(&["merge", "T-1"]).must(0).said("is in main already");
+}
+
+#[test]
+fn a_task_that_began_at_a_commit_says_what_to_do_instead() {
+    let sandbox = sandbox(CODE, GOOD);
+    sandbox.repo.git(&["checkout", "--quiet", "--detach"]);
+    sandbox.run_to(0);
+    let branch = sandbox.task().seed.branch;
+    sandbox.acquit(&["merge", "T-1"]).must(2).said(&format!("git merge {branch}"));
+}
+
+#[test]
+fn a_conflict_asks_before_an_agent_is_paid_to_resolve_it() {
+    let script = GOOD.replace("work.txt", "log.txt");
+    let sandbox = sandbox(CODE, &script);
+    sandbox.run_to(0);
+    on_main(&sandbox, "log.txt", "mine\n");
+    let before = sandbox.task().past.len();
+    sandbox.acquit(&["merge", "T-1"]).must(3).said("Approve to let the agent of stage resolve");
+    assert_eq!(sandbox.task().past.len(), before + 1, "no agent has begun");
+}

@@ -35,7 +35,7 @@ fn work(sandbox: &Sandbox, workers: usize) {
         let list = sandbox.acquit(&["task", "list", "--json", "--limit", "1000"]).must(0).json();
         let states: Vec<String> =
             list.as_array().unwrap().iter().map(|task| task["state"].as_str().unwrap().to_owned()).collect();
-        states.iter().filter(|state| *state == "working").count()
+        states.iter().filter(|state| ["ready", "working"].iter().any(|word| *state == *word)).count()
     };
     loop {
         let left = open();

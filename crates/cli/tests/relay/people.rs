@@ -16,7 +16,7 @@ step = [
 "#;
     let sandbox = Sandbox::scripted(CODE, script);
     let ran = sandbox.run_to(3);
-    ran.said("T-1 waits for a person: Which colour?");
+    ran.said("T-1 needs your input: Which colour?");
     ran.said("acquit answer T-1 \"…\"");
     sandbox.acquit(&["run", "T-1"]).must(3).said("Which colour?");
     sandbox

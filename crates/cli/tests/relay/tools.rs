@@ -92,12 +92,12 @@ step = [
 "#;
     let sandbox = Sandbox::scripted(CHECKED, script);
     let ran = sandbox.run_to(3);
-    for words in
-        ["T-1 waits for a person: Which colour?", "1) red (recommended)", "seen from afar", "2) blue"]
+    for words in ["T-1 needs your input: Which colour?", "1) red (recommended)", "seen from afar", "2) blue"]
     {
         ran.said(words);
     }
-    ran.said("acquit answer T-1 <number, or words>");
+    ran.said("acquit answer T-1 2");
+    sandbox.acquit(&["answer", "T-1", "7"]).must(2).said("one of red, blue");
     assert!(!ran.out.contains('\u{1b}') && !ran.err.contains('\u{1b}'), "nothing acts on the terminal");
     let State::Waiting { request } = sandbox.task().state else { panic!("it waits") };
     let Ask::Question { questions } = &request.ask else { panic!("{request:?}") };

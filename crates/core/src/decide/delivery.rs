@@ -41,7 +41,17 @@ impl Next<'_> {
         };
         let budget = Name::literal(kind::CONFLICT);
         let of = Box::new(entry.clone());
+        let places = hunks.len();
         let again = Entry { stage, purpose: Purpose::Resolve { of, onto, hunks } };
+        if entry.purpose == Purpose::Merge {
+            // A person sits there, and an agent costs money.
+            let question = format!(
+                "the work conflicts with the base branch in {places} places ({reason}). Approve to let the agent of stage {} \
+                 resolve them, or reject and merge the branch yourself",
+                again.stage
+            );
+            return self.ask(entry, Ask::Stuck, question, again);
+        }
         match self.spend(std::slice::from_ref(&budget)) {
             Ok(()) => self.enter(again),
             // Whoever says "go on" means the stage itself: by then the branch may be elsewhere.

@@ -11,6 +11,7 @@
 use acquit_core::delivery::queue::{Entry, Queue, Settled};
 use acquit_core::event::Level;
 use acquit_core::ids::{Name, TaskId};
+use acquit_core::leg::Purpose;
 
 use crate::fault;
 use crate::git::{CommitId, Signing};
@@ -99,11 +100,16 @@ impl Head<'_> {
             open.retain(|entry| stack.iter().any(|one| one.task == entry.task()));
             let Some(top) = stack.last() else { return Ok(Tried::Settled) };
             let top = top.commit.clone();
-            desk.notice(
-                Level::Info,
-                format!("gating {} on {} of {}", tasks(&stack), now.short(), self.queue.branch),
-            );
-            let failures = judge(desk, self.job, &now, &top, &self.gates, &self.ground)?;
+            let failures = if self.is_proven(&stack, &now) {
+                desk.notice(Level::Info, format!("the gates passed on {} already", now.short()));
+                Vec::new()
+            } else {
+                desk.notice(
+                    Level::Info,
+                    format!("gating {} on {} of {}", tasks(&stack), now.short(), self.queue.branch),
+                );
+                judge(desk, self.job, &now, &top, &self.gates, &self.ground)?
+            };
             if !failures.is_empty() {
                 if let [alone] = &stack[..] {
                     self.settle(desk, &[(alone.task, Settled::Rejected { failures })])?;
@@ -131,6 +137,15 @@ impl Head<'_> {
         let words =
             format!("somebody else moves {} each time before it can be merged into", self.queue.branch);
         Err(Trouble::failed(acquit_core::failure::kind::HARNESS, words))
+    }
+
+    /// Whether the gates found exactly this good, on exactly this base: the work of this task alone, as it was delivered, on a branch
+    /// that has not moved since. A merge stage with gates of its own has them run.
+    fn is_proven(&self, stack: &[Stacked], now: &CommitId) -> bool {
+        let task = &self.job.task;
+        let own = self.job.stage.gates.is_empty() || self.job.entry.purpose == Purpose::Merge;
+        let same = |one: &Stacked| one.task == task.id() && one.commit.as_str() == task.tip;
+        own && matches!(stack, [one] if same(one)) && task.proven.as_deref() == Some(now.as_str())
     }
 
     /// Each candidate on top of those before it; those that do not fit, or are there already, are settled.

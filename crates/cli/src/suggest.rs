@@ -1,0 +1,106 @@
+//! The commands that acquit offers at the end of another one: only those that work as the task stands.
+//!
+//! This is the one place that makes them, and a test runs every one right after it was printed.
+
+use acquit_core::artifact::Artifact;
+use acquit_core::request::{Ask, Kind, Request};
+use acquit_core::task::{End, State, Task};
+
+use crate::verbs::diff::is_published;
+
+/// At most so many options are offered one by one.
+const MOST_OPTIONS: usize = 8;
+
+/// A command, and what it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suggestion {
+    /// What it is for.
+    pub what: &'static str,
+    /// The words after `acquit`, as a shell takes them.
+    pub command: String,
+}
+
+fn offer(what: &'static str, command: String) -> Suggestion {
+    Suggestion { what, command }
+}
+
+/// What can be done with a task as it stands.
+pub fn of(task: &Task) -> Vec<Suggestion> {
+    let id = task.id();
+    match &task.state {
+        State::Ended { end: End::Done } => done(task),
+        State::Waiting { request } => answers(task, request),
+        State::Blocked { root, .. } => vec![
+            offer("what it waits for", format!("show {}", root.task)),
+            offer("when that is over", format!("run {id}")),
+            offer("do not wait", format!("task retry {id}")),
+        ],
+        State::Working { cancel: None, .. } => {
+            vec![offer("watch it", format!("attach {id}")), offer("end it", format!("task cancel {id}"))]
+        }
+        State::Working { cancel: Some(_), .. } | State::New => {
+            vec![offer("what happened", format!("logs {id}"))]
+        }
+        State::Ended { end: End::Failed { .. } | End::NoImprovement | End::Cancelled { .. } } => {
+            vec![offer("what happened", format!("logs {id}")), offer("try again", format!("task retry {id}"))]
+        }
+    }
+}
+
+/// Of a task that is done: its work may be a branch, in the base already, or nothing but words.
+fn done(task: &Task) -> Vec<Suggestion> {
+    let id = task.id();
+    let merged = task.artifacts.iter().any(|artifact| matches!(artifact, Artifact::Merged { .. }));
+    if !is_published(task) || task.tip == task.base() {
+        return vec![offer("look at it", format!("show {id}"))];
+    }
+    let mut all = vec![offer("look at it", format!("diff {id}"))];
+    if !merged && task.seed.base.branch.is_some() {
+        all.push(offer("take it", format!("merge {id}")));
+    }
+    all
+}
+
+/// The ways to answer what a task asks.
+fn answers(task: &Task, request: &Request) -> Vec<Suggestion> {
+    let id = task.id();
+    let words = || offer("answer", format!("answer {id} \"…\""));
+    let choose = |option: &str| offer("answer", format!("answer {id} {}", quoted(option)));
+    let reject = || offer("refuse", format!("reject {id} \"why\""));
+    let mut all = match &request.ask {
+        Ask::Question { questions } => match questions.as_slice() {
+            [only] => match only.kind {
+                Kind::Text => vec![words()],
+                Kind::Choice => {
+                    let numbers = (1..=only.options.len()).take(MOST_OPTIONS);
+                    let mut all: Vec<_> = numbers.map(|number| choose(&number.to_string())).collect();
+                    all.push(words());
+                    all
+                }
+                Kind::YesNo => vec![choose("yes"), choose("no")],
+            },
+            [] | [_, _, ..] => vec![words()],
+        },
+        Ask::Choice { options } => {
+            options.iter().take(MOST_OPTIONS).map(|option| choose(&option.to_string())).collect()
+        }
+        Ask::Stage { outcomes } => {
+            outcomes.iter().take(MOST_OPTIONS).map(|outcome| choose(outcome.as_str())).collect()
+        }
+        Ask::Approval { .. } => vec![offer("approve", format!("approve {id}")), reject()],
+        Ask::Budget { .. } | Ask::Stuck => {
+            vec![offer("try again", format!("approve {id}")), words(), reject()]
+        }
+    };
+    all.push(offer("then", format!("run {id}")));
+    all
+}
+
+/// A word of a shell.
+fn quoted(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if !text.is_empty() && text.bytes().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}

@@ -1,0 +1,181 @@
+//! The commands that acquit offers: each is run right after it was printed, in the place where it was printed.
+
+use crate::common::{Ran, SCRIPTED, Sandbox, binary};
+use crate::{CODE, GOOD};
+
+const PLAN: &str = "[stages.plan]\nmode = \"plan\"\non = { plan_complete = \"done\" }\n";
+const PLANS: &str = "[[plan]]\nstep = [{ output = \"plan.md\", content = \"1. do it\\n\" }, { outcome = \"plan_complete\", payload = { summary = \"planned\" } }]\n";
+const UNDELIVERED: &str = "[stages.code]\nmode = \"implement\"\non = { pr_ready = \"done\" }\n";
+const APPROVAL: &str = "[stages.code]\nmode = \"implement\"\napproval = true\non = { pr_ready = \"deliver\" }\n[stages.deliver]\nkind = \"action\"\naction = \"squash\"\non = { done = \"done\" }\n";
+const HUMAN: &str = "[stages.choose]\nkind = \"human\"\nquestion = \"Which?\"\non = { left = \"done\", right = \"failed\" }\n";
+
+/// The commands in an output: what stands after `acquit` in lines such as `  take it:  acquit merge T-1`.
+fn offered(ran: &Ran) -> Vec<String> {
+    let commands = ran.out.lines().filter_map(|line| {
+        let (what, command) = line.strip_prefix("  ")?.split_once(": ")?;
+        let command = command.trim_start();
+        let ours = command.starts_with("acquit ") || command.starts_with("env ");
+        (ours && !what.contains('·')).then(|| command.to_owned())
+    });
+    commands.collect()
+}
+
+/// Makes a situation, and runs each command that is offered in it, each in a situation of its own.
+#[track_caller]
+fn all_work(least: usize, situation: impl Fn() -> (Sandbox, Ran)) {
+    let folder = binary().parent().unwrap().to_owned();
+    let (_, first) = situation();
+    let count = offered(&first).len();
+    assert!(count >= least, "{count} commands offered in\n{}", first.out);
+    for index in 0..count {
+        let (sandbox, ran) = situation();
+        let command = offered(&ran)[index].clone();
+        let mut shell = sandbox.program("sh");
+        shell
+            .args(["-c", &command])
+            .env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display()));
+        let output = shell.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        // 1, 3 and 4 say how the task stands; 2 and 5 that the command does not work.
+        assert!(
+            matches!(output.status.code(), Some(0 | 1 | 3 | 4)),
+            "{command}: {:?}\n{said}",
+            output.status
+        );
+    }
+}
+
+fn ran(sandbox: Sandbox, code: i32) -> (Sandbox, Ran) {
+    let ran = sandbox.run_to(code);
+    (sandbox, ran)
+}
+
+#[test]
+fn after_work_that_was_delivered() {
+    all_work(2, || ran(Sandbox::scripted(CODE, GOOD), 0));
+}
+
+#[test]
+fn after_a_plan_and_after_work_that_was_not_delivered() {
+    all_work(1, || ran(Sandbox::scripted(PLAN, PLANS), 0));
+    all_work(1, || ran(Sandbox::scripted(UNDELIVERED, GOOD), 0));
+}
+
+#[test]
+fn after_a_failure_and_a_question() {
+    all_work(3, || ran(Sandbox::shell(CODE, "exit 1\n"), 3));
+    all_work(3, || ran(Sandbox::scripted(APPROVAL, GOOD), 3));
+    all_work(2, || ran(Sandbox::scripted(HUMAN, ""), 3));
+}
+
+#[test]
+fn after_a_cancelled_and_a_rejected_task() {
+    all_work(2, || {
+        let sandbox = Sandbox::shell(CODE, "exit 1\n");
+        sandbox.run_to(3);
+        sandbox.acquit(&["reject", "T-1", "no"]).must(0);
+        let ran = sandbox.acquit(&["run", "T-1"]).must(1);
+        (sandbox, ran)
+    });
+    all_work(2, || {
+        let sandbox = Sandbox::shell(CODE, "exit 1\n");
+        sandbox.acquit(&["task", "add", "Something"]).must(0);
+        sandbox.acquit(&["task", "cancel", "T-1"]).must(0);
+        let ran = sandbox.acquit(&["run", "T-1"]).must(4);
+        (sandbox, ran)
+    });
+}
+
+#[test]
+fn after_the_demo_nothing_is_offered_that_acts_on_the_users_own_store() {
+    let sandbox = Sandbox::scripted(CODE, GOOD);
+    let demo = sandbox.acquit(&["demo"]).must(0);
+    assert_eq!(offered(&demo), [""; 0], "{}", demo.out);
+    all_work(2, || {
+        let sandbox = Sandbox::scripted(CODE, GOOD);
+        let demo = sandbox.acquit(&["demo", "--keep"]).must(0);
+        assert!(offered(&demo).iter().all(|command| command.contains("ACQUIT_HOME=")), "{}", demo.out);
+        (sandbox, demo)
+    });
+}
+
+#[test]
+fn lists_work_anywhere_and_say_what_they_leave_out() {
+    let sandbox = Sandbox::scripted(CODE, GOOD);
+    for title in ["One", "Two", "Three"] {
+        sandbox.acquit(&["task", "add", title]).must(0);
+    }
+    let list = sandbox.acquit(&["task", "list", "--limit", "2"]).must(0);
+    list.said("only the newest 2");
+    assert!(list.out.contains("ready") && !list.out.contains("working"), "nobody works: {}", list.out);
+    assert_eq!(
+        sandbox
+            .acquit(&["task", "list", "--state", "ready", "--json"])
+            .must(0)
+            .json()
+            .as_array()
+            .unwrap()
+            .len(),
+        3
+    );
+    assert_eq!(
+        sandbox
+            .acquit(&["task", "list", "--state", "working", "--json"])
+            .must(0)
+            .json()
+            .as_array()
+            .unwrap()
+            .len(),
+        0
+    );
+    sandbox.acquit(&["task", "list", "--state", "redy"]).must(2).said("states are: ready");
+    for verb in [&["task", "list"][..], &["inbox"], &["logs", "T-1"]] {
+        let mut command = sandbox.command(verb);
+        let output = command.current_dir("/").output().unwrap();
+        assert!(output.status.success(), "{verb:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn errors_are_json_where_json_was_asked_for() {
+    let sandbox = Sandbox::scripted(CODE, GOOD);
+    for (args, code) in
+        [(&["show", "T-9", "--json"][..], 2), (&["no-such-verb", "--json"], 2), (&["diff", "--json"], 2)]
+    {
+        let ran = sandbox.acquit(args).must(code);
+        let error: serde_json::Value = serde_json::from_str(ran.err.trim()).expect(&ran.err);
+        assert!(error["error"].is_string() && error["exit"] == code, "{error}");
+    }
+}
+
+#[test]
+fn a_broken_workflow_does_not_stop_the_others() {
+    let sandbox = Sandbox::new(&format!("workflow = \"flow\"\n{SCRIPTED}"), CODE, GOOD);
+    sandbox.repo.write(".acquit/workflows/broken.toml", "[stages");
+    sandbox.run_to(0);
+    sandbox.acquit(&["run", "Something", "--workflow", "broken"]).must(2).said("broken.toml");
+    sandbox.acquit(&["workflow", "check"]).must(2).said("broken.toml");
+}
+
+#[test]
+fn the_tree_of_a_task_can_be_opened_in_its_sandbox() {
+    let sandbox = Sandbox::shell(CODE, "echo half > half.txt\nexit 1\n");
+    sandbox.run_to(3);
+    let ran = sandbox.acquit(&["open", "T-1", "--", "sh", "-c", "cat half.txt; ls /root/.ssh 2>&1"]);
+    assert!(ran.out.contains("half"), "{}{}", ran.out, ran.err);
+    sandbox.acquit(&["task", "add", "Another"]).must(0);
+    sandbox.acquit(&["open", "T-2"]).must(2).said("its workspace does not exist");
+}
+
+#[test]
+fn logs_show_results_of_tools_folded() {
+    let script = "[[code]]\nstep = [{ run = \"seq 1 9\" }, { write = \"work.txt\", content = \"w\" }, { outcome = \"pr_ready\", payload = { summary = \"x\" } }]\n";
+    let sandbox = Sandbox::scripted(CODE, script);
+    sandbox.run_to(0);
+    let logs = sandbox.acquit(&["logs", "T-1"]).must(0);
+    assert!(logs.out.contains("⎿ 1") && logs.out.contains("… 6 more lines"), "{}", logs.out);
+    let all = sandbox.acquit(&["logs", "T-1", "--all"]).must(0);
+    assert!(all.out.contains(" 9"), "{}", all.out);
+    let raw = sandbox.acquit(&["logs", "T-1", "--raw"]).must(0);
+    assert_eq!(raw.out, crate::common::read(&sandbox.leg_file(1, "output.log")));
+}
