@@ -12,7 +12,8 @@ fn spans(path: &str, text: &str) -> Vec<Span> {
 }
 
 fn ask(path: &str, text: String, lines: Vec<u32>) -> Vec<Span> {
-    let question = Question { files: vec![File { path: path.to_owned(), text, lines }] };
+    let question =
+        Question { files: vec![File { path: path.to_owned(), text, lines }], ..Question::default() };
     answer(&question).files.swap_remove(0)
 }
 
@@ -97,8 +98,13 @@ fn a_question_that_makes_no_sense_is_an_error_and_no_answer() {
     let mut out = Vec::new();
     assert!(serve(&mut &b"{\"files\": [{"[..], &mut out).is_err());
     assert!(out.is_empty());
-    let question =
-        Question { files: vec![File { path: "a.go".to_owned(), text: "\0".to_owned(), lines: vec![1] }] };
+    let question = Question {
+        files: vec![File { path: "a.go".to_owned(), text: "\0".to_owned(), lines: vec![1] }],
+        ..Question::default()
+    };
     serve(&mut &serde_json::to_vec(&question).unwrap()[..], &mut out).unwrap();
-    assert_eq!(serde_json::from_slice::<Answer>(&out).unwrap(), Answer { files: vec![Vec::new()] });
+    assert_eq!(
+        serde_json::from_slice::<Answer>(&out).unwrap(),
+        Answer { files: vec![Vec::new()], ..Answer::default() }
+    );
 }

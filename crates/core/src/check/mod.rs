@@ -13,6 +13,7 @@ pub mod coverage;
 pub mod diff;
 pub mod dilution;
 pub mod mutation;
+pub mod outline;
 pub mod review;
 pub mod scope;
 pub mod secrets;

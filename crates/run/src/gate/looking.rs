@@ -6,10 +6,12 @@
 use std::time::Instant;
 
 use acquit_core::check::commits::{Commit, commits};
-use acquit_core::check::dilution::{Permits, dilution};
+use acquit_core::check::diff::Diff;
+use acquit_core::check::dilution::{Outlines, Permits, Sides, dilution};
 use acquit_core::check::review::{Severity, When, findings};
 use acquit_core::check::scope::scope;
 use acquit_core::check::secrets::{Leak, MARKER, Marked, in_message, secrets};
+use acquit_core::check::source::Language;
 use acquit_core::check::{self, Finding};
 use acquit_core::failure::Location;
 use acquit_core::gate::check::{Commits, Dilution, Review, Scope, Secrets};
@@ -20,7 +22,11 @@ use super::conclude;
 use super::suite::Spent;
 use crate::git::{self, CommitId};
 use crate::harness::{Desk, Ground, Job, Trouble};
+use crate::syntax::{self, Question};
 use crate::workspace::{Around, Error, Locked};
+
+/// How much source text is read with grammars, in all: JSON makes it half as large again, and that has a limit.
+const MOST_ASKED: usize = 32 << 20;
 
 /// A check that looks, with its settings.
 pub(super) enum Looking<'a> {
@@ -33,7 +39,7 @@ pub(super) enum Looking<'a> {
 
 /// Runs it.
 pub(super) fn run(
-    desk: &Desk<'_>,
+    desk: &mut Desk<'_>,
     job: &Job<'_>,
     gate: &Gate,
     check: &Looking<'_>,
@@ -43,7 +49,13 @@ pub(super) fn run(
     let range = (job.base(), workspace.work_head()?);
     let mut evidence = Evidence::default();
     let looked = match check {
-        Looking::Dilution(settings) => look_for_dilution(job, settings, workspace, &range, &mut evidence),
+        Looking::Dilution(settings) => {
+            match look_for_dilution(desk, job, settings, workspace, &range, &mut evidence) {
+                Ok(()) => Ok(()),
+                Err(Stopped::Change(error)) => Err(error),
+                Err(Stopped::Leg(trouble)) => return Err(trouble),
+            }
+        }
         Looking::Secrets(settings) => look_for_secrets(settings, workspace, &range, &mut evidence),
         Looking::Scope(settings) => look_at_scope(settings, workspace, &range, &mut evidence),
         Looking::Commits(settings) => look_at_commits(job, settings, workspace, &range, &mut evidence),
@@ -105,20 +117,61 @@ pub(super) fn add(evidence: &mut Evidence, weight: Weight, findings: &[Finding])
     }
 }
 
+/// Why nothing was looked at.
+enum Stopped {
+    Change(Error),
+    Leg(Trouble),
+}
+
 fn look_for_dilution(
+    desk: &mut Desk<'_>,
     job: &Job<'_>,
     settings: &Dilution,
     workspace: &Locked,
     (base, head): &Range,
     evidence: &mut Evidence,
-) -> Result<(), Error> {
-    let diff = workspace.change(base, head, Around::Files)?;
+) -> Result<(), Stopped> {
+    let diff = workspace.change(base, head, Around::Files).map_err(Stopped::Change)?;
+    let outlines = outlines(desk, job, &diff).map_err(Stopped::Leg)?;
     let wish = &job.task.seed.wish;
     // What is not a permit was refused when the workflow was read.
     let permits = Permits::read(&settings.allow).unwrap_or_default().of_task(&wish.tags, &wish.metadata);
     evidence.figure("files", diff.files.len());
-    add(evidence, Weight::Fails, &dilution(&diff, &permits));
+    let examined = dilution(&diff, &outlines, &permits);
+    add(evidence, Weight::Fails, &examined.findings);
+    add(evidence, Weight::Noted, &examined.notes);
     Ok(())
+}
+
+/// What the tests of the changed files say, before and after, read by a process of its own. A file that it does not
+/// understand, or says nonsense about, is looked at by its text.
+fn outlines(desk: &mut Desk<'_>, job: &Job<'_>, diff: &Diff) -> Result<Outlines, Trouble> {
+    let mut question = Question::default();
+    let mut asked: Vec<[Option<usize>; 2]> = Vec::new();
+    let mut size = 0;
+    for file in &diff.files {
+        let mut ask = |path: Option<&str>, text: &dyn Fn() -> String| -> Option<usize> {
+            let path = path.filter(|path| Language::of(path).is_some())?;
+            let text = text();
+            size += text.len();
+            if text.len() > syntax::LARGEST || size > MOST_ASKED {
+                return None;
+            }
+            question.tests.push((path.to_owned(), text));
+            Some(question.tests.len() - 1)
+        };
+        let old = ask(file.old.as_deref(), &|| file.before());
+        let new = ask(file.new.as_deref(), &|| file.after());
+        asked.push([old, new]);
+    }
+    let mut answer = crate::harness::ask(desk, job, &question)?;
+    let mut take = |index: Option<usize>| {
+        let outline = answer.tests.get_mut(index?)?.take()?;
+        let lines = question.tests.get(index?).map_or(0, |(_, text)| text.lines().count());
+        Some(outline).filter(|outline| outline.is_sound(u32::try_from(lines).unwrap_or(u32::MAX)))
+    };
+    let sides = asked.into_iter().map(|[old, new]| Sides { before: take(old), after: take(new) });
+    Ok(Outlines(sides.collect()))
 }
 
 fn look_for_secrets(

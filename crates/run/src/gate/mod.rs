@@ -48,7 +48,7 @@ fn run(
     workspace: &Locked,
     outcome: &Outcome,
 ) -> Result<Verdict, Trouble> {
-    let look = |check| looking::run(desk, job, gate, &check, workspace);
+    let mut look = |check| looking::run(desk, job, gate, &check, workspace);
     match &gate.check {
         Check::Command(plain) => plain::run(desk, job, gate, plain, workspace),
         Check::Tests(tests) => compared::run(desk, job, gate, tests, workspace),

@@ -1,7 +1,6 @@
 //! What a review is about: the change as its agent is shown it, and the lines that its findings may name.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use acquit_core::check::diff::{Diff, FileChange, Side};
 use acquit_core::check::review::{Found, Lines, pointed};
@@ -9,19 +8,14 @@ use acquit_core::context::{Around as Piece, Change};
 use acquit_core::failure::kind;
 use acquit_core::gate::Check;
 use acquit_core::outcome::Outcome;
-use acquit_core::sandbox::Mode;
 use acquit_core::workflow::Stage;
 
 use super::desk::Desk;
-use super::turn::private;
-use super::watch::Watch;
 use super::work::Job;
-use super::{GRACE, Trouble, enclosure};
+use super::{Trouble, outline};
 use crate::gate;
 use crate::git::CommitId;
-use crate::process::{Exit, Limits, Spec, Stderr, Stdin, Stdout};
-use crate::syntax::{self, Answer, File, Question, Span};
-use crate::untrusted;
+use crate::syntax::{self, File, Question, Span};
 use crate::workspace::{Around, Error, Locked};
 
 /// How many unchanged lines the diff shows around each changed one, which findings may name as well.
@@ -32,12 +26,6 @@ const NEARBY: u32 = 15;
 
 /// How many changed files are looked into for functions: whoever reviews more reads them alone anyway.
 const MOST_FILES: usize = 200;
-
-/// The largest answer that is read: numbers of lines and names, a few bytes for each function.
-const LARGEST_ANSWER: u64 = 8 << 20;
-
-/// How long the process that reads files may take beyond its own limit: to start on a busy machine, and to end.
-const SLACK: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// What a review is about.
 pub(super) struct Subject {
@@ -100,8 +88,8 @@ fn fitting(
 fn pieces(desk: &mut Desk<'_>, job: &Job<'_>, diff: &Diff) -> Result<Vec<Piece>, Trouble> {
     let files: Vec<(&FileChange, File)> = diff.files.iter().filter_map(asked).take(MOST_FILES).collect();
     let (changes, asked): (Vec<_>, Vec<_>) = files.into_iter().unzip();
-    let question = Question { files: asked };
-    let answer = ask(desk, job, &question)?;
+    let question = Question { files: asked, ..Question::default() };
+    let answer = outline::ask(desk, job, &question)?;
     let mut answers = answer.files.into_iter();
     let mut all = Vec::new();
     for (change, file) in changes.iter().zip(&question.files) {
@@ -174,59 +162,4 @@ fn around(file: &FileChange, changed: &[u32], found: Vec<Span>) -> Vec<Piece> {
         });
     }
     pieces
-}
-
-/// Lets a process in a sandbox read the files. An answer that does not come, or makes no sense, is none: the reviewer gets
-/// lines instead of functions.
-fn ask(desk: &mut Desk<'_>, job: &Job<'_>, question: &Question) -> Result<Answer, Trouble> {
-    if question.files.is_empty() {
-        return Ok(Answer::default());
-    }
-    let folder = desk.world.leg_folder(desk.hold.leg);
-    let place = |name: &str| folder.path().join(name);
-    let (asked, answered) = (place("outline-question.json"), place("outline-answer.json"));
-    let policy = policy(desk, job, &place("policy-outline.json"))?;
-    let made = || -> std::io::Result<()> {
-        std::fs::create_dir_all(folder.path())?;
-        private(&asked, &serde_json::to_vec(question)?)
-    };
-    made().map_err(|error| Trouble::file("write what is to be outlined into", folder.path(), &error))?;
-    let spec = Spec {
-        program: desk.world.spawner.helper.clone().into(),
-        args: vec![syntax::VERB.into()],
-        cwd: "/".into(),
-        env: Vec::new(),
-        stdin: Stdin::File(asked.clone()),
-        stdout: Stdout::Truncate(answered.clone()),
-        stderr: Stderr::File(place("outline-errors.log")),
-        limits: Limits { time: syntax::WHOLE_TIME + SLACK, idle: None, output: LARGEST_ANSWER, grace: GRACE },
-        policy,
-    };
-    let child = desk.world.spawner.spawn(&spec).map_err(|error| Trouble::harness(&error))?;
-    let mut watch = Watch::new(desk, None);
-    let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error))?;
-    let (broken, cancelled) = (watch.broken.take(), watch.cancelled);
-    if let Some(error) = broken {
-        return Err(error.into());
-    }
-    if cancelled {
-        return Err(Trouble::Leg(acquit_core::leg::Ending::Cancelled));
-    }
-    let text = untrusted::text(&answered, LARGEST_ANSWER).ok().flatten().unwrap_or_default();
-    for file in [&asked, &answered] {
-        // The change's own text; it is in the repository, and nobody asks for it here again.
-        let _ = std::fs::remove_file(file);
-    }
-    let answer = serde_json::from_str(&text).ok().filter(|_| ended.exit == Exit::Code(0));
-    Ok(answer.unwrap_or_default())
-}
-
-/// The walls around the process that reads: it sees the system's libraries and itself, and reaches nobody.
-fn policy(desk: &Desk<'_>, job: &Job<'_>, file: &Path) -> Result<Option<std::path::PathBuf>, Trouble> {
-    if job.definition.config.sandbox == Mode::Off {
-        return Ok(None);
-    }
-    let aside = desk.world.leg_folder(desk.hold.leg).path().join("outline");
-    enclosure::seclude(desk, job, file, &aside, std::slice::from_ref(&desk.world.spawner.helper))?;
-    Ok(Some(file.to_owned()))
 }

@@ -30,7 +30,11 @@ pub(super) enum Part {
 impl Language {
     /// The language of a file, by its name.
     pub(super) fn of(path: &str) -> Option<Self> {
-        let (_, ending) = path.rsplit_once('.')?;
+        Self::of_ending(path.rsplit_once('.')?.1)
+    }
+
+    /// The language of files that end so.
+    pub(super) fn of_ending(ending: &str) -> Option<Self> {
         let language = match ending {
             "rs" => Self {
                 grammar: tree_sitter_rust::LANGUAGE.into(),

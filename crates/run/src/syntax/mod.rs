@@ -1,4 +1,4 @@
-//! Which functions a change stands in: source files read with tree-sitter's grammars.
+//! Source files read with tree-sitter's grammars: which functions a change stands in, and what its tests assert.
 //!
 //! The grammars are C, and what they read was written by a stranger. So it is read by a process of its own, the same binary
 //! once more ([`VERB`]), in a sandbox that shows it nothing: files come in as text, numbers of lines go out. Whatever
@@ -11,7 +11,13 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tree_sitter::{Node, ParseOptions, Parser, TreeCursor};
 
+mod ir;
 mod language;
+mod lower;
+mod suite;
+
+use acquit_core::check::outline::Outline;
+use acquit_core::check::source::Language as Tongue;
 
 use language::{Language, Part};
 
@@ -30,14 +36,20 @@ const TIME: Duration = Duration::from_millis(500);
 /// How long all of them may take: a reviewer who waits for this would rather read the file.
 pub const WHOLE_TIME: Duration = Duration::from_secs(5);
 
+/// How long the tests of all files may take together.
+pub const TESTS_TIME: Duration = Duration::from_secs(30);
+
 /// How much of a name is told.
 const NAME: usize = 100;
 
 /// Files to be read.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Question {
-    /// Each.
+    /// Files whose functions are asked for.
     pub files: Vec<File>,
+    /// Files whose tests are asked for: path and text.
+    #[serde(default)]
+    pub tests: Vec<(String, String)>,
 }
 
 /// A file.
@@ -56,6 +68,9 @@ pub struct File {
 pub struct Answer {
     /// For each file the functions that its lines stand in, each once.
     pub files: Vec<Vec<Span>>,
+    /// For each file its tests; `None` for one that is not understood.
+    #[serde(default)]
+    pub tests: Vec<Option<Outline>>,
 }
 
 /// A function, or another piece of code.
@@ -85,21 +100,40 @@ pub fn answer(question: &Question) -> Answer {
         let until = whole.min(Instant::now() + TIME);
         spans(file, until).unwrap_or_default()
     };
-    Answer { files: question.files.iter().map(spans).collect() }
+    let files = question.files.iter().map(spans).collect();
+    let whole = Instant::now() + TESTS_TIME;
+    let tests = |(path, text): &(String, String)| outline(path, text, whole.min(Instant::now() + 2 * TIME));
+    Answer { files, tests: question.tests.iter().map(tests).collect() }
 }
 
-/// The functions that the lines of a file stand in; `None` if it is not understood in time.
-fn spans(file: &File, until: Instant) -> Option<Vec<Span>> {
-    let language = Language::of(&file.path).filter(|_| file.text.len() <= LARGEST)?;
+/// The tests of a file and what they assert; `None` if it is not understood in time.
+pub fn outline(path: &str, text: &str, until: Instant) -> Option<Outline> {
+    let tongue = Tongue::of(path)?;
+    let (_, ending) = path.rsplit_once('.')?;
+    let tree = parse(ending, text, until)?;
+    let root = lower::Lower::new(text, ending, until).root(tree.root_node())?;
+    Some(suite::outline(tongue, &root))
+}
+
+/// The tree of a text in the language of files that end so.
+fn parse(ending: &str, text: &str, until: Instant) -> Option<tree_sitter::Tree> {
+    let language = Language::of_ending(ending).filter(|_| text.len() <= LARGEST)?;
     let mut parser = Parser::new();
     parser.set_language(&language.grammar).ok()?;
     let mut late = |_: &tree_sitter::ParseState| {
         if Instant::now() >= until { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let text = file.text.as_bytes();
+    let bytes = text.as_bytes();
     let options = ParseOptions::new().progress_callback(&mut late);
-    let tree =
-        parser.parse_with_options(&mut |at, _| text.get(at..).unwrap_or_default(), None, Some(options))?;
+    parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options))
+}
+
+/// The functions that the lines of a file stand in; `None` if it is not understood in time.
+fn spans(file: &File, until: Instant) -> Option<Vec<Span>> {
+    let language = Language::of(&file.path)?;
+    let (_, ending) = file.path.rsplit_once('.')?;
+    let text = file.text.as_bytes();
+    let tree = parse(ending, &file.text, until)?;
     let known = collect(&language, tree.root_node(), text, until)?;
     let mut found: Vec<Span> = Vec::new();
     for line in &file.lines {

@@ -1,184 +1,193 @@
-//! The tests before and after, paired one by one: in their file by name, then in any file by name, then by what they do.
+//! The tests before and after, paired one by one: in their file by name, then in any file by name, then by what they do. What
+//! the tests of a pair lost is looked for in the rest of the change before it is held against it.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::Range;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::{ASSERTIONS_REMOVED, TEST_HIDDEN, TEST_REMOVED, TEST_SKIPPED, texts};
+use super::balance::{Balance, Open, is_implied, settle, weigh};
+use super::files::{hidden, is_collected, is_lost, is_of_tests};
+use super::words::{self, Place, Side};
+use super::{Examined, Outlines, TEST_HIDDEN, texts};
 use crate::check::Finding;
-use crate::check::cases::{Case, cases};
-use crate::check::diff::{Diff, FileChange, Origin};
+use crate::check::diff::{Diff, FileChange, Origin, Side as Mark};
+use crate::check::outline::{Check, Outline, Test, from_text};
 use crate::check::source::{Language, Source};
 
-/// Lines of evidence that are shown of one test.
-const SHOWN: usize = 5;
 /// Pairs of tests that are compared by what they do, in all: enough for an afternoon of renaming, little enough for a second.
 const MOST_COMPARED: usize = 20_000;
-/// What is compared of a test's body.
-const COMPARED: usize = 32 * 1024;
 /// From this share of common words on, two tests are the same one under another name.
 const ALIKE: f64 = 0.7;
 
-/// One side of a file that has tests.
-struct Side {
-    path: String,
-    source: Source,
-    cases: Vec<Case>,
-}
-
-/// A test, by its file's place in the list and its place in that file.
-type Place = (usize, usize);
-
 /// What was done to tests.
-pub(super) fn tests(diff: &Diff) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let (mut old, mut new) = (Vec::new(), Vec::new());
+pub(super) fn tests(diff: &Diff, outlines: &Outlines) -> Examined {
+    let mut examined = Examined::default();
+    let (mut old, mut new) = (HashMap::new(), HashMap::new());
     for (index, file) in diff.files.iter().enumerate() {
-        findings.extend(hidden(file));
+        examined.findings.extend(hidden(file));
         let Some(language) = Language::of(file.path()).or_else(|| Language::of(file.old.as_deref()?)) else {
             continue;
         };
         let Some((before, after)) = texts(file) else {
             if is_collected(language, file.path()) {
-                let what = "this file of tests is too large to be looked at";
-                findings.push(Finding::new(TEST_HIDDEN, file.path(), None, what));
+                let what = "this test file is too large to be looked at: split it";
+                examined.findings.push(Finding::new(TEST_HIDDEN, file.path(), None, what));
             }
             continue;
         };
+        let sides = sides(file, outlines, index, before, after);
         // A copy leaves its original where it was.
         if file.origin != Origin::Copied {
-            old.push((index, side(file.old.as_deref(), before)));
+            old.extend(sides.0.map(|side| (index, side)));
         }
-        let lost = file.old.as_deref().is_some_and(|old| is_lost(old, file.path()));
-        new.push((index, if lost { None } else { side(file.new.as_deref(), after) }));
+        if !file.old.as_deref().is_some_and(|old| is_lost(old, file.path())) {
+            new.extend(sides.1.map(|side| (index, side)));
+        }
     }
-    let keep = |sides: Vec<(usize, Option<Side>)>| -> HashMap<usize, Side> {
-        sides.into_iter().filter_map(|(index, side)| Some((index, side?))).collect()
+    resolve(&mut old);
+    resolve(&mut new);
+    let only_tests = diff
+        .files
+        .iter()
+        .enumerate()
+        .all(|(index, file)| is_test_change(file, old.get(&index), new.get(&index)));
+    Pairs::find(&old, &new, diff.files.len()).examine(only_tests, &mut examined);
+    examined
+}
+
+/// Both sides of a file, by their trees if there are trees of both, else by their texts.
+fn sides(
+    file: &FileChange,
+    outlines: &Outlines,
+    index: usize,
+    before: String,
+    after: String,
+) -> (Option<Side>, Option<Side>) {
+    let known = outlines.of(index);
+    let whole = |path: Option<&str>, outline: &Option<Outline>| path.is_none() || outline.is_some();
+    let trees = known.filter(|known| {
+        whole(file.old.as_deref(), &known.before) && whole(file.new.as_deref(), &known.after)
+    });
+    let side = |path: Option<&str>, text: String, outline: Option<&Outline>| -> Option<Side> {
+        let path = path?;
+        let language = Language::of(path)?;
+        let outline = match outline {
+            Some(outline) => outline.clone(),
+            None => from_text(language, &Source::new(language, text.clone())),
+        };
+        Some(Side { path: path.to_owned(), lines: text.lines().map(str::to_owned).collect(), outline })
     };
-    let pairs = Pairs::find(keep(old), keep(new), diff.files.len());
-    findings.extend(pairs.findings());
-    findings
+    (
+        side(file.old.as_deref(), before, trees.and_then(|trees| trees.before.as_ref())),
+        side(file.new.as_deref(), after, trees.and_then(|trees| trees.after.as_ref())),
+    )
 }
 
-fn side(path: Option<&str>, text: String) -> Option<Side> {
-    let path = path?;
-    let language = Language::of(path)?;
-    let source = Source::new(language, text);
-    let cases = cases(language, &source);
-    Some(Side { path: path.to_owned(), source, cases })
-}
-
-/// A file of tests that is one no more: by its name, or by having become something that is not text.
-fn hidden(file: &FileChange) -> Option<Finding> {
-    let (old, new) = (file.old.as_deref()?, file.new.as_deref()?);
-    let language = Language::of(old)?;
-    if file.origin == Origin::Renamed && is_lost(old, new) {
-        let what = format!("the tests of {old} are here now, where no runner looks for them");
-        return Some(Finding::new(TEST_HIDDEN, new, None, what));
-    }
-    let what = "this file of tests is not text any more";
-    (file.binary && is_collected(language, old)).then(|| Finding::new(TEST_HIDDEN, new, None, what))
-}
-
-/// Whether a runner that finds tests in `old` would find none in `new`.
-fn is_lost(old: &str, new: &str) -> bool {
-    match (Language::of(old), Language::of(new)) {
-        (Some(before), Some(after)) => is_collected(before, old) && !is_collected(after, new),
-        (Some(before), None) => is_collected(before, old),
-        (None, _) => false,
-    }
-}
-
-/// Whether runners look for tests in a file of this name, by the conventions of the language.
-fn is_collected(language: Language, path: &str) -> bool {
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    let in_folder = |names: &[&str]| folder.split('/').any(|part| names.contains(&part));
-    match language {
-        Language::Rust => true,
-        Language::Script => {
-            matches!(stem.rsplit_once('.'), Some((_, "test" | "spec")))
-                || stem.ends_with("_test")
-                || stem.ends_with("-test")
-                || stem.starts_with("test-")
-                || stem == "test"
-                || in_folder(&["__tests__", "test", "tests", "spec"])
+/// Lets calls of functions that other changed files define count for what those functions assert.
+fn resolve(sides: &mut HashMap<usize, Side>) {
+    let mut helpers: HashMap<String, Vec<Check>> = HashMap::new();
+    for side in sides.values() {
+        for helper in &side.outline.helpers {
+            helpers.entry(helper.name.clone()).or_insert_with(|| helper.checks.clone());
         }
-        Language::Python => stem.starts_with("test_") || stem.ends_with("_test") || stem == "tests",
-        Language::Go => stem.ends_with("_test"),
-        Language::Java => {
-            stem.ends_with("Test")
-                || stem.ends_with("Tests")
-                || stem.ends_with("TestCase")
-                || stem.ends_with("IT")
-                || stem.starts_with("Test")
+    }
+    for side in sides.values_mut() {
+        for test in &mut side.outline.tests {
+            for (call, times) in &test.calls {
+                let checks = helpers.get(call).into_iter().flatten();
+                test.checks.extend(checks.map(|check| Check {
+                    line: test.line,
+                    times: check.times.saturating_mul(*times),
+                    ..check.clone()
+                }));
+            }
+            // A call that counts by its name is worth what the function of that name is worth.
+            let mut more = Vec::new();
+            test.checks.retain(|check| {
+                let name: String =
+                    check.text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                let known = helpers
+                    .get(&name)
+                    .filter(|_| check.text.get(name.len()..).is_some_and(|rest| rest.starts_with('(')));
+                match known {
+                    Some(known) => {
+                        more.extend(known.iter().map(|inner| Check {
+                            line: check.line,
+                            times: check.times,
+                            ..inner.clone()
+                        }));
+                        false
+                    }
+                    None => true,
+                }
+            });
+            test.checks.extend(more);
         }
     }
 }
 
-struct Pairs {
-    old: HashMap<usize, Side>,
-    new: HashMap<usize, Side>,
+/// Whether a file's change touches nothing but tests and words.
+fn is_test_change(file: &FileChange, old: Option<&Side>, new: Option<&Side>) -> bool {
+    let path = file.path();
+    let words = [".md", ".txt", ".rst", ".adoc"].iter().any(|end| path.ends_with(end));
+    if words || is_of_tests(path) {
+        return true;
+    }
+    let inside = |side: Option<&Side>, line: u32| {
+        side.is_some_and(|side| {
+            side.outline.spans.iter().any(|(first, last)| *first <= line && line <= *last)
+        })
+    };
+    !file.lines.is_empty()
+        && file.lines.iter().all(|line| match line.side {
+            Mark::Both => true,
+            Mark::Removed => inside(old, line.number),
+            Mark::Added => inside(new, line.number),
+        })
+}
+
+struct Pairs<'a> {
+    old: &'a HashMap<usize, Side>,
+    new: &'a HashMap<usize, Side>,
     found: Vec<(Place, Place)>,
     gone: Vec<Place>,
     fresh: Vec<Place>,
 }
 
-impl Pairs {
-    fn find(old: HashMap<usize, Side>, new: HashMap<usize, Side>, files: usize) -> Self {
+impl<'a> Pairs<'a> {
+    fn find(old: &'a HashMap<usize, Side>, new: &'a HashMap<usize, Side>, files: usize) -> Self {
         let places = |sides: &HashMap<usize, Side>| -> Vec<Place> {
-            let of = |file: usize| sides.get(&file).map_or(0, |side| side.cases.len());
-            (0..files).flat_map(|file| (0..of(file)).map(move |case| (file, case))).collect()
+            (0..files)
+                .filter_map(|file| Some((file, sides.get(&file)?)))
+                .flat_map(|(file, side)| (0..side.outline.tests.len()).map(move |test| (file, test)))
+                .collect()
         };
-        let (gone, fresh) = (places(&old), places(&new));
+        let (gone, fresh) = (places(old), places(new));
         let mut pairs = Self { old, new, found: Vec::new(), gone, fresh };
-        pairs.pair(
-            |pairs, place| Some((place.0, pairs.old_case(place).name.clone())),
-            |pairs, place| Some((place.0, pairs.new_case(place).name.clone())),
-        );
-        pairs.pair(
-            |pairs, place| Some((pairs.old_case(place).name.clone(), essence(&pairs.old, place)?)),
-            |pairs, place| Some((pairs.new_case(place).name.clone(), essence(&pairs.new, place)?)),
-        );
-        pairs.pair(|pairs, place| essence(&pairs.old, place), |pairs, place| essence(&pairs.new, place));
-        pairs.pair(
-            |pairs, place| Some(pairs.old_case(place).name.clone()),
-            |pairs, place| Some(pairs.new_case(place).name.clone()),
-        );
+        pairs.pair_by(|place, test| Some((Some(place.0), format!("{}/{}", test.path.join("/"), test.name))));
+        pairs.pair_by(|place, test| Some((Some(place.0), test.name.clone())));
+        pairs.pair_by(|_, test| Some((None, test.name.clone())));
+        // One that does next to nothing is like many.
+        pairs.pair_by(|_, test| (test.body.len() > 8).then(|| (None, test.body.clone())));
         pairs.pair_alike();
         pairs
     }
 
-    fn old_case(&self, (file, case): Place) -> &Case {
-        &self.old[&file].cases[case]
-    }
-
-    fn new_case(&self, (file, case): Place) -> &Case {
-        &self.new[&file].cases[case]
-    }
-
-    /// Pairs those without a partner that have the same key, in order.
-    fn pair<K: Eq + std::hash::Hash>(
-        &mut self,
-        old_key: impl Fn(&Self, Place) -> Option<K>,
-        new_key: impl Fn(&Self, Place) -> Option<K>,
-    ) {
-        let mut by_key: HashMap<K, Vec<Place>> = HashMap::new();
+    fn pair_by(&mut self, key: impl Fn(Place, &Test) -> Option<(Option<usize>, String)>) {
+        let mut by_key: HashMap<(Option<usize>, String), Vec<Place>> = HashMap::new();
         for place in self.fresh.iter().rev() {
-            if let Some(key) = new_key(self, *place) {
+            if let Some(key) = key(*place, words::test(self.new, *place)) {
                 by_key.entry(key).or_default().push(*place);
             }
         }
-        let mut taken = HashSet::new();
-        let mut found = Vec::new();
-        let mut gone = std::mem::take(&mut self.gone);
+        let (mut taken, mut gone) = (HashSet::new(), std::mem::take(&mut self.gone));
         gone.retain(|old| {
-            let partner = old_key(self, *old).and_then(|key| by_key.get_mut(&key)?.pop());
-            found.extend(partner.map(|new| (*old, new)));
-            taken.extend(partner);
+            let partner = key(*old, words::test(self.old, *old)).and_then(|key| by_key.get_mut(&key)?.pop());
+            if let Some(new) = partner {
+                self.found.push((*old, new));
+                taken.insert(new);
+            }
             partner.is_none()
         });
         self.gone = gone;
-        self.found.extend(found);
         self.fresh.retain(|place| !taken.contains(place));
     }
 
@@ -196,13 +205,13 @@ impl Pairs {
         for (gone, fresh) in by_file.values() {
             let Some(rest) = left.checked_sub(gone.len().saturating_mul(fresh.len())) else { continue };
             left = rest;
-            let words_of = |sides, places: &[Place]| -> Vec<_> {
-                places.iter().map(|place| words(&essence(sides, *place).unwrap_or_default())).collect()
+            let bags = |sides, places: &[Place]| -> Vec<_> {
+                places.iter().map(|place| words::bag(&words::test(sides, *place).body)).collect()
             };
-            let (before, after) = (words_of(&self.old, gone), words_of(&self.new, fresh));
+            let (before, after) = (bags(self.old, gone), bags(self.new, fresh));
             for (old, before) in gone.iter().zip(&before) {
                 let free = fresh.iter().zip(&after).filter(|(new, _)| !taken.contains(*new));
-                let scored = free.map(|(new, after)| (alike(before, after), *new));
+                let scored = free.map(|(new, after)| (words::alike(before, after), *new));
                 if let Some((score, new)) = scored.max_by(|a, b| a.0.total_cmp(&b.0))
                     && score >= ALIKE
                 {
@@ -216,74 +225,168 @@ impl Pairs {
         self.fresh.retain(|place| !taken.contains(place));
     }
 
-    fn findings(&self) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        for place in &self.gone {
-            let (side, case) = (&self.old[&place.0], self.old_case(*place));
-            let what = format!("the test `{}` is gone", case.name);
-            let line = side.source.line_text(case.line);
-            findings.push(Finding::new(TEST_REMOVED, &side.path, Some(case.line), what).with('-', line));
-        }
+    /// Functions that were there before and are nowhere now.
+    fn removed(&self) -> BTreeSet<String> {
+        let names = |sides: &HashMap<usize, Side>| -> BTreeSet<String> {
+            sides.values().flat_map(|side| side.outline.defines.iter().cloned()).collect()
+        };
+        names(self.old).difference(&names(self.new)).cloned().collect()
+    }
+
+    fn examine(&self, only_tests: bool, examined: &mut Examined) {
+        let removed = self.removed();
+        let (mut lost, mut spare): (Vec<(usize, Open<'a>)>, Vec<(usize, Open<'a>)>) =
+            (Vec::new(), Vec::new());
+        let mut balances: Vec<(Place, Place, Balance<'a>)> = Vec::new();
         for (old, new) in &self.found {
-            let (before, after) = (self.old_case(*old), self.new_case(*new));
-            let (old_side, new_side) = (&self.old[&old.0], &self.new[&new.0]);
-            if before.skipped.is_none() {
-                findings.extend(skipped(new_side, after));
+            let (before, after) = (words::test(self.old, *old), words::test(self.new, *new));
+            let mut balance = weigh(&before.checks, &after.checks);
+            if before.skip.as_ref().is_some_and(|skip| !skip.conditional) {
+                // It did not run before either: nothing is lost with it.
+                balance = Balance { spare: balance.spare, ..Balance::default() };
             }
-            if after.asserts.len() < before.asserts.len() {
-                findings.push(fewer(old_side, before, new_side, after));
+            if after.skip.is_none() {
+                spare.extend(balance.spare.iter().map(|open| (new.0, *open)));
             }
+            lost.extend(balance.lost.iter().map(|open| (old.0, *open)));
+            balances.push((*old, *new, balance));
         }
         for place in &self.fresh {
-            findings.extend(skipped(&self.new[&place.0], self.new_case(*place)));
+            let test = words::test(self.new, *place);
+            if test.skip.is_none() {
+                let nothing: &[Check] = &[];
+                spare.extend(weigh(nothing, &test.checks).spare.into_iter().map(|open| (place.0, open)));
+            }
         }
-        findings.sort_by(|a, b| (&a.file, a.line, a.rule).cmp(&(&b.file, b.line, b.rule)));
-        findings
+        for place in &self.gone {
+            let test = words::test(self.old, *place);
+            let nothing: &[Check] = &[];
+            let all = weigh(&test.checks, nothing).lost;
+            lost.extend(all.into_iter().map(|open| (place.0, open)));
+        }
+        settle(&mut lost, &mut spare, &removed);
+        let still: HashMap<*const Check, Open<'a>> =
+            lost.iter().map(|(_, open)| (std::ptr::from_ref(open.check), *open)).collect();
+        let is_lost = |check: &Check| still.get(&std::ptr::from_ref(check)).copied();
+        let report = &mut examined.findings;
+        for place in &self.gone {
+            let test = words::test(self.old, *place);
+            let left: Vec<Open<'_>> = test.checks.iter().filter_map(is_lost).collect();
+            // What it asserted is asserted by others now.
+            if !left.is_empty() || test.checks.is_empty() {
+                report.push(words::gone(
+                    &self.old[&place.0],
+                    test,
+                    &left,
+                    &removed,
+                    &self.new_names(place.0),
+                ));
+            }
+        }
+        for (old, new, balance) in &balances {
+            let (old_side, new_side) = (&self.old[&old.0], &self.new[&new.0]);
+            let (before, after) = (words::test(self.old, *old), words::test(self.new, *new));
+            if let Some(finding) = words::newly_skipped(new_side, before, after) {
+                report.push(finding);
+                continue;
+            }
+            let left: Vec<Open<'_>> = balance.lost.iter().filter_map(|open| is_lost(open.check)).collect();
+            if !left.is_empty() {
+                report.extend(words::weaker((old_side, before), (new_side, after), &left));
+            }
+            report.extend(balance.conditional.iter().map(|one| words::conditional(new_side, after, one)));
+            let changed = balance
+                .other_value
+                .iter()
+                .map(|(was, is)| words::other_value((old_side, was), (new_side, is), after));
+            if only_tests { report.extend(changed) } else { examined.notes.extend(changed) }
+        }
+        for place in &self.fresh {
+            report.extend(words::fresh(&self.new[&place.0], words::test(self.new, *place)));
+        }
+        self.helpers(report);
+        self.marks(report);
+        self.doubles(report);
+        examined.findings.sort_by(|a, b| (&a.file, a.line, a.rule).cmp(&(&b.file, b.line, b.rule)));
+        examined.findings.dedup();
     }
-}
 
-fn skipped(side: &Side, case: &Case) -> Option<Finding> {
-    let line = case.skipped?;
-    let what = format!("the test `{}` does not run, or is not expected to pass", case.name);
-    Some(Finding::new(TEST_SKIPPED, &side.path, Some(line), what).with('+', side.source.line_text(line)))
-}
-
-fn fewer(old_side: &Side, before: &Case, new_side: &Side, after: &Case) -> Finding {
-    let (was, is) = (before.asserts.len(), after.asserts.len());
-    let what = format!("the test `{}` asserts {was} things before and {is} after", before.name);
-    let left: HashSet<&str> =
-        after.asserts.iter().map(|line| new_side.source.line_text(*line).trim()).collect();
-    let gone = before.asserts.iter().map(|line| old_side.source.line_text(*line));
-    let gone = gone.filter(|text| !left.contains(text.trim())).take(SHOWN);
-    let finding = Finding::new(ASSERTIONS_REMOVED, &new_side.path, Some(after.line), what);
-    gone.fold(finding, |finding, text| finding.with('-', text))
-}
-
-/// What a test does, without its name, its comments and its blanks. Nothing for one that does next to nothing: many do.
-fn essence(sides: &HashMap<usize, Side>, (file, case): Place) -> Option<String> {
-    let side = sides.get(&file)?;
-    let Range { start, end } = side.cases[case].body;
-    let text = side.source.essence(start..end.min(start + COMPARED));
-    (text.len() > 8).then_some(text)
-}
-
-fn words(text: &str) -> HashMap<String, usize> {
-    let mut counts = HashMap::new();
-    for word in
-        text.split(|char: char| !char.is_alphanumeric() && char != '_').filter(|word| !word.is_empty())
-    {
-        *counts.entry(word.to_owned()).or_insert(0) += 1;
+    fn new_names(&self, file: usize) -> Vec<String> {
+        self.new.get(&file).map(|side| side.outline.defines.clone()).unwrap_or_default()
     }
-    counts
-}
 
-/// The share of words that two have in common, from 0 to 1.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a share of a few thousand words needs no more than a float has"
-)]
-fn alike(a: &HashMap<String, usize>, b: &HashMap<String, usize>) -> f64 {
-    let common: usize = a.iter().map(|(word, count)| (*count).min(b.get(word).copied().unwrap_or(0))).sum();
-    let all: usize = a.values().sum::<usize>() + b.values().sum::<usize>();
-    if all == 0 { 0.0 } else { 2.0 * common as f64 / all as f64 }
+    /// Functions that assert for tests in files that did not change.
+    fn helpers(&self, report: &mut Vec<Finding>) {
+        let mut after: HashMap<&str, (&Side, &crate::check::outline::Helper)> = HashMap::new();
+        for side in self.new.values() {
+            after.extend(side.outline.helpers.iter().map(|helper| (helper.name.as_str(), (side, helper))));
+        }
+        for side in self.old.values().filter(|side| is_of_tests(&side.path)) {
+            for helper in &side.outline.helpers {
+                let Some((new_side, now)) = after.get(helper.name.as_str()) else { continue };
+                let mut left = weigh(&helper.checks, &now.checks).lost;
+                left.retain(|open| !is_implied(open.check, &now.checks));
+                let known =
+                    report.iter().any(|finding| finding.file.as_deref() == Some(new_side.path.as_str()));
+                let fewer = now.checks.iter().map(|check| check.times).sum::<u32>()
+                    < helper.checks.iter().map(|check| check.times).sum::<u32>();
+                if !left.is_empty() && !known && (fewer || left.iter().any(|open| open.weaker.is_some())) {
+                    report.push(words::helper(side, helper, new_side, now, &left));
+                }
+            }
+        }
+    }
+
+    /// What keeps more than one test from running, and was not there before.
+    fn marks(&self, report: &mut Vec<Finding>) {
+        let mut known: Vec<(&str, crate::check::outline::Deed)> = Vec::new();
+        for side in self.old.values() {
+            known.extend(side.outline.marks.iter().map(|mark| (mark.text.as_str(), mark.deed)));
+        }
+        for side in self.new.values() {
+            for mark in &side.outline.marks {
+                match known.iter().position(|(text, deed)| *text == mark.text && *deed == mark.deed) {
+                    Some(at) => drop(known.swap_remove(at)),
+                    None => report.push(words::mark(side, mark)),
+                }
+            }
+        }
+    }
+
+    /// Doubles in place of what a test is about.
+    fn doubles(&self, report: &mut Vec<Finding>) {
+        for (old, new) in &self.found {
+            let (old_side, new_side) = (&self.old[&old.0], &self.new[&new.0]);
+            let (before, after) = (words::test(self.old, *old), words::test(self.new, *new));
+            let about: BTreeSet<&str> =
+                before.checks.iter().flat_map(|check| check.about.iter().map(String::as_str)).collect();
+            let doubled = |side: &Side, name: &str| {
+                side.outline.doubles.iter().any(|double| double.names.iter().any(|other| other == name))
+            };
+            for double in &new_side.outline.doubles {
+                // One that stands in another test is not this test's.
+                let elsewhere = new_side.outline.tests.iter().any(|other| {
+                    other.line <= double.line && double.line <= other.last && other.line != after.line
+                });
+                let name = double
+                    .names
+                    .iter()
+                    .find(|name| about.contains(name.as_str()) && !doubled(old_side, name));
+                if let Some(name) = name.filter(|_| !elsewhere) {
+                    report.push(words::doubled(new_side, after, double, name));
+                }
+            }
+            let own = |name: &&&str| {
+                let name = (**name).to_owned();
+                old_side.outline.imports.contains(&name)
+                    && !old_side.outline.defines.contains(&name)
+                    && new_side.outline.defines.contains(&name)
+                    && !new_side.outline.imports.contains(&name)
+                    && is_of_tests(&new_side.path)
+            };
+            if let Some(name) = about.iter().find(own) {
+                report.push(words::redefined(new_side, after, name));
+            }
+        }
+    }
 }

@@ -117,7 +117,7 @@ fn marks(language: Language) -> &'static [Mark] {
 }
 
 /// Marks in source files.
-pub(super) fn suppressions(file: &FileChange, moved: &Moved) -> Vec<Finding> {
+pub(super) fn suppressions(file: &FileChange, moved: &Moved, by_tree: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     let Some(language) = file.new.as_deref().and_then(Language::of) else { return findings };
     let Some((_, after)) = texts(file) else { return findings };
@@ -133,7 +133,7 @@ pub(super) fn suppressions(file: &FileChange, moved: &Moved) -> Vec<Finding> {
             let meant = mark.pattern.find_iter(&line.text).any(|found| {
                 let at = start + found.start();
                 // What a test itself carries was compared with the test before.
-                let own = mark.rule == TEST_SKIPPED && skips.contains(&index);
+                let own = mark.rule == TEST_SKIPPED && (by_tree || skips.contains(&index));
                 source.class(at) == mark.class && !own
             });
             if meant {

@@ -7,24 +7,34 @@
 //! What is not dilution: a test that moved to another file, has another name but does the same, or asserts as much in
 //! other words.
 
+mod balance;
 mod compare;
+mod files;
 mod marks;
 mod permit;
 mod settings;
 mod snapshots;
 mod values;
+mod words;
 
 use crate::check::Finding;
 use crate::check::diff::{Diff, FileChange};
+use crate::check::outline::Outline;
 
 pub use permit::{BadPermit, Permit, Permits};
 
 /// The rules, by which settings and tasks can allow what they are about, each with what it is about.
-pub const RULES: [(&str, &str); 8] = [
+pub const RULES: [(&str, &str); 14] = [
     (TEST_REMOVED, "a test is gone"),
     (TEST_SKIPPED, "a test does not run any more, or is not expected to pass"),
     (TEST_HIDDEN, "a file of tests has a name or a form by which no runner finds it"),
     (ASSERTIONS_REMOVED, "a test asserts less than before"),
+    (ASSERTION_WEAKENED, "an assertion demands less of the same value, or is made only under a condition"),
+    (ASSERTION_DEAD, "an assertion cannot fail, or is never reached"),
+    (EXPECTATION_CHANGED, "a change of tests alone expects another value than before"),
+    (SUBJECT_REPLACED, "a test replaces what it is about by a double or by a copy of its own"),
+    (FEATURE_REMOVED, "a test is gone together with what it tests"),
+    (RETRIES_ADDED, "a test that fails is tried again"),
     (FAILURE_IGNORED, "a command of the pipeline may fail without anybody noticing"),
     (SUPPRESSED, "a warning is switched off where it is given"),
     (SETTINGS_LOOSENED, "lints, thresholds, pipelines or the choice of tests demand less than before"),
@@ -35,6 +45,12 @@ const TEST_REMOVED: &str = "test-removed";
 const TEST_SKIPPED: &str = "test-skipped";
 const TEST_HIDDEN: &str = "test-hidden";
 const ASSERTIONS_REMOVED: &str = "assertions-removed";
+const ASSERTION_WEAKENED: &str = "assertion-weakened";
+const ASSERTION_DEAD: &str = "assertion-dead";
+const EXPECTATION_CHANGED: &str = "expectation-changed";
+const SUBJECT_REPLACED: &str = "subject-replaced";
+const FEATURE_REMOVED: &str = "feature-removed";
+const RETRIES_ADDED: &str = "retries-added";
 const FAILURE_IGNORED: &str = "failure-ignored";
 const SUPPRESSED: &str = "suppressed";
 const SETTINGS_LOOSENED: &str = "settings-loosened";
@@ -43,18 +59,50 @@ const SNAPSHOT_REWRITTEN: &str = "snapshot-rewritten";
 /// A source file that is larger than this was made by a program. Tests are written by hand.
 const LARGEST: usize = 4 << 20;
 
+/// What the files of a change say about their tests, before and after, in the order of the diff. Files that are not there
+/// are looked at by their text.
+#[derive(Clone, Debug, Default)]
+pub struct Outlines(pub Vec<Sides>);
+
+/// A file before and after.
+#[derive(Clone, Debug, Default)]
+pub struct Sides {
+    /// Before.
+    pub before: Option<Outline>,
+    /// After.
+    pub after: Option<Outline>,
+}
+
+impl Outlines {
+    fn of(&self, index: usize) -> Option<&Sides> {
+        self.0.get(index)
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Examined {
+    /// What is held against the change.
+    pub findings: Vec<Finding>,
+    /// What whoever reviews should know: an honest change does it too.
+    pub notes: Vec<Finding>,
+}
+
 /// What a change takes away from what the project demands of itself. The diff must show whole files.
-pub fn dilution(diff: &Diff, permits: &Permits) -> Vec<Finding> {
-    let mut findings = compare::tests(diff);
+pub fn dilution(diff: &Diff, outlines: &Outlines, permits: &Permits) -> Examined {
+    let mut examined = compare::tests(diff, outlines);
     let moved = marks::Moved::new(diff);
-    for file in &diff.files {
-        findings.extend(marks::suppressions(file, &moved));
+    let findings = &mut examined.findings;
+    for (index, file) in diff.files.iter().enumerate() {
+        let by_tree = outlines.of(index).is_some_and(|sides| sides.after.is_some());
+        findings.extend(marks::suppressions(file, &moved, by_tree));
         findings.extend(marks::ignored_failures(file, &moved));
         findings.extend(settings::loosened(file, diff));
     }
     findings.extend(snapshots::rewritten(diff));
     findings.retain(|finding| !permits.allow(finding.rule, finding.file.as_deref()));
-    findings
+    examined.notes.retain(|finding| !permits.allow(finding.rule, finding.file.as_deref()));
+    examined
 }
 
 /// The text before and after, unless one of them is too large to have been written.

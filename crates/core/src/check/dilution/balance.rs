@@ -1,0 +1,228 @@
+//! Assertions before and after, weighed against each other.
+//!
+//! Nothing here asks in which test an assertion stands, only whether what was asserted is asserted still: by the same words,
+//! about the same thing, or by another assertion that says as much. So a test may be split, merged, turned into a table or
+//! have its assertions moved into a helper, and what is lost is lost wherever it stood.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::check::outline::{Check, Strength};
+
+/// Pairs of assertions that are compared one by one: far more than tests of people have.
+const MOST_COMPARED: usize = 2_000_000;
+
+/// An assertion that is still to be accounted for, and how often it was made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Open<'a> {
+    pub(super) check: &'a Check,
+    pub(super) left: u32,
+    /// What is there in its place, if that says less.
+    pub(super) weaker: Option<&'a Check>,
+}
+
+/// An assertion that is made only under a condition, and was made always.
+pub(super) struct Conditional<'a> {
+    pub(super) before: &'a Check,
+    pub(super) after: &'a Check,
+}
+
+/// What came out of a comparison.
+#[derive(Default)]
+pub(super) struct Balance<'a> {
+    /// Assertions before that nothing stands for.
+    pub(super) lost: Vec<Open<'a>>,
+    /// Assertions after that stand for nothing yet.
+    pub(super) spare: Vec<Open<'a>>,
+    /// Assertions that became conditional.
+    pub(super) conditional: Vec<Conditional<'a>>,
+    /// Assertions about the same that expect something else.
+    pub(super) other_value: Vec<(&'a Check, &'a Check)>,
+}
+
+/// How two assertions belong together, the closest first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bond {
+    Text,
+    Value,
+    Subject,
+    About,
+}
+
+impl Bond {
+    const ALL: [Self; 4] = [Self::Text, Self::Value, Self::Subject, Self::About];
+
+    fn holds(self, before: &Check, after: &Check) -> bool {
+        match self {
+            Self::Text => before.text == after.text,
+            Self::Value => before.subject == after.subject && before.expected == after.expected,
+            Self::Subject => before.subject == after.subject,
+            Self::About => is_about_same(before, after),
+        }
+    }
+}
+
+/// Whether two assertions are about what the same functions gave.
+pub(super) fn is_about_same(a: &Check, b: &Check) -> bool {
+    a.about.iter().any(|name| b.about.contains(name))
+}
+
+fn open(checks: &[Check]) -> Vec<Open<'_>> {
+    checks.iter().map(|check| Open { check, left: check.times.max(1), weaker: None }).collect()
+}
+
+/// Weighs the assertions of one test before and after.
+pub(super) fn weigh<'a>(before: &'a [Check], after: &'a [Check]) -> Balance<'a> {
+    let (mut lost, mut spare) = (open(before), open(after));
+    let mut balance = Balance::default();
+    same_text(&mut lost, &mut spare);
+    lost.retain(|open| open.left > 0);
+    // Those that stand as they stood may stand under a condition now.
+    for (old, new) in before.iter().zip(after).filter(|(old, new)| old.text == new.text) {
+        if old.only_if.is_none() && new.only_if.is_some() {
+            balance.conditional.push(Conditional { before: old, after: new });
+        }
+    }
+    if lost.len().saturating_mul(after.len()) > MOST_COMPARED {
+        balance.lost = lost;
+        return balance;
+    }
+    for bond in Bond::ALL.into_iter().skip(1) {
+        pair(
+            &mut lost,
+            &mut spare,
+            |old, new| bond.holds(old, new) && new.strength >= old.strength,
+            |old, new| {
+                if old.only_if.is_none() && new.only_if.is_some() && bond != Bond::About {
+                    balance.conditional.push(Conditional { before: old, after: new });
+                }
+                if bond == Bond::Subject && old.expected.is_some() && new.expected.is_some() {
+                    balance.other_value.push((old, new));
+                }
+            },
+        );
+    }
+    // What says less about the same takes the place of what it was, before anything else can.
+    let mut weaker: Vec<(&'a Check, &'a Check)> = Vec::new();
+    let mut kept = lost.clone();
+    pair(
+        &mut lost,
+        &mut spare,
+        |old, new| old.subject == new.subject || is_about_same(old, new),
+        |old, new| {
+            weaker.push((old, new));
+        },
+    );
+    for (old, new) in weaker {
+        for open in kept.iter_mut().filter(|open| std::ptr::eq(open.check, old)) {
+            open.weaker = Some(new);
+        }
+    }
+    let (mut replaced, mut others): (Vec<Open<'a>>, Vec<Open<'a>>) =
+        kept.drain(..).partition(|open| open.weaker.is_some());
+    pair(&mut others, &mut spare, |old, new| new.strength >= old.strength, |_, _| {});
+    replaced.append(&mut others);
+    balance.lost = replaced.into_iter().filter(|open| open.left > 0).collect();
+    balance.lost.retain(|open| !is_implied(open.check, after));
+    balance.spare = spare.into_iter().filter(|open| open.left > 0).collect();
+    balance
+}
+
+/// Takes from both sides what is the same, word by word.
+fn same_text(lost: &mut [Open<'_>], spare: &mut [Open<'_>]) {
+    let mut by_text: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, open) in spare.iter().enumerate().rev() {
+        by_text.entry(open.check.text.as_str()).or_default().push(index);
+    }
+    for old in lost {
+        let Some(places) = by_text.get_mut(old.check.text.as_str()) else { continue };
+        while old.left > 0
+            && let Some(place) = places.last()
+        {
+            let new = &mut spare[*place];
+            let taken = old.left.min(new.left);
+            old.left -= taken;
+            new.left -= taken;
+            if new.left == 0 {
+                places.pop();
+            }
+        }
+    }
+}
+
+/// Takes from both sides what belongs together.
+pub(super) fn pair<'a>(
+    lost: &mut [Open<'a>],
+    spare: &mut [Open<'a>],
+    fits: impl Fn(&Check, &Check) -> bool,
+    mut found: impl FnMut(&'a Check, &'a Check),
+) {
+    for old in lost.iter_mut() {
+        for new in spare.iter_mut() {
+            if old.left == 0 {
+                break;
+            }
+            if new.left > 0 && fits(old.check, new.check) {
+                let taken = old.left.min(new.left);
+                old.left -= taken;
+                new.left -= taken;
+                found(old.check, new.check);
+            }
+        }
+    }
+}
+
+/// Whether one of these says what a lost assertion said, and more.
+pub(super) fn is_implied(lost: &Check, after: &[Check]) -> bool {
+    after.iter().any(|check| {
+        let same = is_about_same(lost, check) || lost.subject == check.subject;
+        let more = check.strength > lost.strength;
+        // Three fields one by one, then all three at once.
+        let within = match (&lost.expected, &check.expected) {
+            (Some(lost), Some(whole)) => {
+                whole.len() > lost.len()
+                    && whole.contains(lost.trim_matches('"'))
+                    && check.strength == Strength::Exact
+            }
+            _ => false,
+        };
+        same && (more || within)
+    })
+}
+
+/// Looks for what was lost in one test among what others have to spare. `renamed` are functions that are there no more: what
+/// was asserted about them may be asserted about anything in the same file.
+pub(super) fn settle<'a>(
+    lost: &mut Vec<(usize, Open<'a>)>,
+    spare: &mut [(usize, Open<'a>)],
+    renamed: &BTreeSet<String>,
+) {
+    if lost.len().saturating_mul(spare.len()) > MOST_COMPARED {
+        return;
+    }
+    for bond in Bond::ALL {
+        for (_, old) in lost.iter_mut() {
+            for (_, new) in spare.iter_mut() {
+                take(old, new, |a, b| bond.holds(a, b) && b.strength >= a.strength);
+            }
+        }
+    }
+    for (file, old) in lost.iter_mut() {
+        if !old.check.about.iter().any(|name| renamed.contains(name)) {
+            continue;
+        }
+        for (other, new) in spare.iter_mut() {
+            if file == other {
+                take(old, new, |a, b| b.strength >= a.strength);
+            }
+        }
+    }
+    lost.retain(|(_, open)| open.left > 0);
+}
+
+fn take(old: &mut Open<'_>, new: &mut Open<'_>, fits: impl Fn(&Check, &Check) -> bool) {
+    if old.left > 0 && new.left > 0 && fits(old.check, new.check) {
+        let taken = old.left.min(new.left);
+        old.left -= taken;
+        new.left -= taken;
+    }
+}

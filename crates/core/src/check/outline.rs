@@ -1,0 +1,221 @@
+//! What a source file says about its tests: the tests, what each asserts, and by what it does not run.
+//!
+//! The description is made from a syntax tree by a process of its own, because the grammars are C and the file is hostile.
+//! It is a plain value, so that two of them, before and after a change, can be compared without the files. Where no tree
+//! can be had, [`from_text`] makes a coarser one.
+
+use serde::{Deserialize, Serialize};
+
+use super::cases::cases;
+use super::source::{Language, Source};
+
+/// The most tests, assertions and marks that are told of one file.
+pub const MOST: usize = 20_000;
+/// What is told of a text.
+pub const TEXT: usize = 400;
+/// What is told of a test's body.
+pub const BODY: usize = 4_000;
+
+/// The tests of one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outline {
+    /// The tests, in order.
+    pub tests: Vec<Test>,
+    /// Functions that are no tests and assert something, or whose names say that they do.
+    pub helpers: Vec<Helper>,
+    /// What keeps more than one test from running or from failing.
+    pub marks: Vec<Mark>,
+    /// Names of functions and classes that the file defines.
+    pub defines: Vec<String>,
+    /// Modules and functions that are replaced by doubles.
+    pub doubles: Vec<Double>,
+    /// Names that the file imports.
+    pub imports: Vec<String>,
+    /// First and last lines of what belongs to tests in a file that has other code too.
+    pub spans: Vec<(u32, u32)>,
+}
+
+/// A test.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Test {
+    /// What it is called.
+    pub name: String,
+    /// The classes, modules or groups around it.
+    pub path: Vec<String>,
+    /// The line of its name.
+    pub line: u32,
+    /// Its last line.
+    pub last: u32,
+    /// What it does, without blanks.
+    pub body: String,
+    /// What it asserts, where the assertion can fail and is reached.
+    pub checks: Vec<Check>,
+    /// Assertions that cannot fail, or are never reached.
+    pub dead: Vec<Dead>,
+    /// By what it does not run.
+    pub skip: Option<Skip>,
+    /// How often it is run with other values: the rows of its table.
+    pub rows: u32,
+    /// Functions that it calls and the file does not define, and how often.
+    pub calls: Vec<(String, u32)>,
+}
+
+/// A function that asserts for others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Helper {
+    /// What it is called.
+    pub name: String,
+    /// The line of its name.
+    pub line: u32,
+    /// What it asserts.
+    pub checks: Vec<Check>,
+    /// Assertions that cannot fail, or are never reached.
+    pub dead: Vec<Dead>,
+    /// The line by which it skips the test that calls it.
+    pub skips: Option<u32>,
+}
+
+/// An assertion that can fail.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// Its line.
+    pub line: u32,
+    /// As it stands, without blanks.
+    pub text: String,
+    /// What it is about.
+    pub subject: String,
+    /// The functions that the subject comes from.
+    pub about: Vec<String>,
+    /// What the subject must be, if that is a value.
+    pub expected: Option<String>,
+    /// How much it says.
+    pub strength: Strength,
+    /// How often it is made: the entries of a loop, the rows of a table.
+    pub times: u32,
+    /// The condition under which it is made at all.
+    pub only_if: Option<String>,
+}
+
+/// How much an assertion says about a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Strength {
+    /// That there is one, or of which type it is.
+    Shape,
+    /// That it has a part, or lies within bounds.
+    Partial,
+    /// Which one it is.
+    Exact,
+}
+
+/// An assertion that proves nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dead {
+    /// Its line.
+    pub line: u32,
+    /// As it stands.
+    pub text: String,
+    /// Why it proves nothing.
+    pub why: String,
+}
+
+/// By what a test does not run, or is not expected to pass.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skip {
+    /// Its line.
+    pub line: u32,
+    /// As it stands.
+    pub text: String,
+    /// Whether it depends on something: the platform, the environment.
+    pub conditional: bool,
+}
+
+/// Something about more than one test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Its line.
+    pub line: u32,
+    /// As it stands.
+    pub text: String,
+    /// What it does.
+    pub deed: Deed,
+}
+
+/// What a mark does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Deed {
+    /// Tests do not run.
+    Skips,
+    /// A test that fails is tried again.
+    Retries,
+}
+
+/// Something that is replaced by a double.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Double {
+    /// Its line.
+    pub line: u32,
+    /// As it stands.
+    pub text: String,
+    /// The names that are replaced: functions, or what is imported from the replaced module.
+    pub names: Vec<String>,
+}
+
+/// The tests of a file by the forms of its text: for files that no grammar can read. Each assertion counts alike.
+pub fn from_text(language: Language, source: &Source) -> Outline {
+    // Tests inside of tests share their assertions, so their number has no limit but this.
+    let mut left = 2 * MOST;
+    let test = |case: super::cases::Case| {
+        let text = |line: u32| crate::agent::shorten(source.line_text(line).trim(), TEXT);
+        let check = |line: &u32| Check {
+            line: *line,
+            text: text(*line),
+            subject: text(*line),
+            about: Vec::new(),
+            expected: None,
+            strength: Strength::Exact,
+            times: 1,
+            only_if: None,
+        };
+        let body = case.body.start..case.body.end.min(case.body.start + BODY);
+        let asserts = &case.asserts[..case.asserts.len().min(left)];
+        left -= asserts.len();
+        let skip = |line: u32| Skip { line, text: text(line), conditional: false };
+        Test {
+            name: case.name,
+            path: Vec::new(),
+            line: case.line,
+            last: source.line_of(case.whole.end.saturating_sub(1)),
+            body: source.essence(body),
+            checks: asserts.iter().map(check).collect(),
+            dead: Vec::new(),
+            skip: case.skipped.map(skip),
+            rows: 1,
+            calls: Vec::new(),
+        }
+    };
+    let tests: Vec<Test> = cases(language, source).into_iter().map(test).collect();
+    let spans = tests.iter().map(|test| (test.line, test.last)).collect();
+    Outline { tests, spans, ..Outline::default() }
+}
+
+impl Outline {
+    /// Whether an answer of the process that read the file is one: bounded, and about lines that the file has.
+    pub fn is_sound(&self, lines: u32) -> bool {
+        let bounded = |count: usize| count <= MOST;
+        let checks: usize = self.tests.iter().map(|test| test.checks.len() + test.dead.len()).sum();
+        let inside = |line: u32| line >= 1 && line <= lines.max(1);
+        bounded(self.tests.len())
+            && bounded(self.helpers.len())
+            && bounded(self.marks.len())
+            && bounded(self.doubles.len())
+            && checks <= 4 * MOST
+            && self.tests.iter().all(|test| {
+                inside(test.line)
+                    && test.checks.iter().all(|check| inside(check.line))
+                    && test.dead.iter().all(|dead| inside(dead.line))
+                    && test.skip.as_ref().is_none_or(|skip| inside(skip.line))
+            })
+            && self.marks.iter().all(|mark| inside(mark.line))
+            && self.helpers.iter().all(|helper| inside(helper.line))
+    }
+}

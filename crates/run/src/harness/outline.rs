@@ -1,0 +1,80 @@
+//! A process in a sandbox that reads source files for the harness, which reads none of them with a grammar itself.
+
+use std::path::Path;
+
+use acquit_core::sandbox::Mode;
+
+use super::desk::Desk;
+use super::turn::private;
+use super::watch::Watch;
+use super::work::Job;
+use super::{GRACE, Trouble, enclosure};
+use crate::process::{Exit, Limits, Spec, Stderr, Stdin, Stdout};
+use crate::syntax::{self, Answer, Question};
+use crate::untrusted;
+
+/// The largest answer that is read: a few hundred bytes for each assertion of a change's tests.
+const LARGEST_ANSWER: u64 = 64 << 20;
+
+/// How long the process may take beyond its own limits: to start on a busy machine, and to end.
+const SLACK: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// Lets a process in a sandbox read the files. An answer that does not come, or makes no sense, is none: whoever asked makes
+/// do with the text.
+pub(crate) fn ask(desk: &mut Desk<'_>, job: &Job<'_>, question: &Question) -> Result<Answer, Trouble> {
+    if question.files.is_empty() && question.tests.is_empty() {
+        return Ok(Answer::default());
+    }
+    let folder = desk.world.leg_folder(desk.hold.leg);
+    let place = |name: &str| folder.path().join(name);
+    let (asked, answered) = (place("outline-question.json"), place("outline-answer.json"));
+    let policy = policy(desk, job, &place("policy-outline.json"))?;
+    let made = || -> std::io::Result<()> {
+        std::fs::create_dir_all(folder.path())?;
+        private(&asked, &serde_json::to_vec(question)?)
+    };
+    made().map_err(|error| Trouble::file("write what is to be outlined into", folder.path(), &error))?;
+    let spec = Spec {
+        program: desk.world.spawner.helper.clone().into(),
+        args: vec![syntax::VERB.into()],
+        cwd: "/".into(),
+        env: Vec::new(),
+        stdin: Stdin::File(asked.clone()),
+        stdout: Stdout::Truncate(answered.clone()),
+        stderr: Stderr::File(place("outline-errors.log")),
+        limits: Limits {
+            time: syntax::WHOLE_TIME + syntax::TESTS_TIME + SLACK,
+            idle: None,
+            output: LARGEST_ANSWER,
+            grace: GRACE,
+        },
+        policy,
+    };
+    let child = desk.world.spawner.spawn(&spec).map_err(|error| Trouble::harness(&error))?;
+    let mut watch = Watch::new(desk, None);
+    let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error))?;
+    let (broken, cancelled) = (watch.broken.take(), watch.cancelled);
+    if let Some(error) = broken {
+        return Err(error.into());
+    }
+    if cancelled {
+        return Err(Trouble::Leg(acquit_core::leg::Ending::Cancelled));
+    }
+    let text = untrusted::text(&answered, LARGEST_ANSWER).ok().flatten().unwrap_or_default();
+    for file in [&asked, &answered] {
+        // The change's own text; it is in the repository, and nobody asks for it here again.
+        let _ = std::fs::remove_file(file);
+    }
+    let answer = serde_json::from_str(&text).ok().filter(|_| ended.exit == Exit::Code(0));
+    Ok(answer.unwrap_or_default())
+}
+
+/// The walls around the process that reads: it sees the system's libraries and itself, and reaches nobody.
+fn policy(desk: &Desk<'_>, job: &Job<'_>, file: &Path) -> Result<Option<std::path::PathBuf>, Trouble> {
+    if job.definition.config.sandbox == Mode::Off {
+        return Ok(None);
+    }
+    let aside = desk.world.leg_folder(desk.hold.leg).path().join("outline");
+    enclosure::seclude(desk, job, file, &aside, std::slice::from_ref(&desk.world.spawner.helper))?;
+    Ok(Some(file.to_owned()))
+}

@@ -1,0 +1,649 @@
+//! The trees of the grammars, lowered to [`Node`]s.
+//!
+//! One table for all languages: where two grammars use the same name for a node, they mean the same.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use tree_sitter::Node as Tree;
+
+use super::ir::{Function, Kind, Literal, Node};
+use super::parse;
+
+/// How deep a file may be nested. Deeper ones were not written by hand, and are not read.
+const DEEPEST: usize = 250;
+/// How deep macros may stand in macros.
+const MACROS: usize = 4;
+
+/// What is lowered, and how far it may go.
+pub(super) struct Lower<'a> {
+    source: Rc<str>,
+    ending: &'a str,
+    /// The line before the first of `source`.
+    above: u32,
+    /// How far the text stands behind the beginning of what was parsed.
+    macros: usize,
+    until: Instant,
+}
+
+impl<'a> Lower<'a> {
+    pub(super) fn new(source: &str, ending: &'a str, until: Instant) -> Self {
+        Self { source: source.into(), ending, above: 0, macros: 0, until }
+    }
+
+    /// The whole of a tree; `None` if it is too deep or takes too long.
+    pub(super) fn root(&self, tree: Tree<'_>) -> Option<Node> {
+        self.node(tree, 0)
+    }
+
+    fn make(&self, kind: Kind, tree: Tree<'_>) -> Node {
+        let line = |row: usize| u32::try_from(row + 1).unwrap_or(u32::MAX).saturating_add(self.above);
+        let end = tree.end_position();
+        let last = if end.column == 0 && end.row > tree.start_position().row { end.row - 1 } else { end.row };
+        Node::new(kind, (line(tree.start_position().row), line(last)), &self.source, tree.byte_range())
+    }
+
+    fn text(&self, tree: Tree<'_>) -> String {
+        self.source.get(tree.byte_range()).unwrap_or_default().to_owned()
+    }
+
+    fn field(&self, tree: Tree<'_>, name: &str, depth: usize) -> Option<Option<Node>> {
+        match tree.child_by_field_name(name) {
+            Some(child) => self.node(child, depth + 1).map(Some),
+            None => Some(None),
+        }
+    }
+
+    fn kids(&self, tree: Tree<'_>, depth: usize) -> Option<Vec<Node>> {
+        let mut kids = Vec::new();
+        let mut marks: Vec<Node> = Vec::new();
+        let mut cursor = tree.walk();
+        for child in tree.named_children(&mut cursor) {
+            // Attributes of Rust stand before what they are about.
+            if child.kind() == "attribute_item" {
+                marks.push(self.attribute(child));
+                continue;
+            }
+            let mut node = self.node(child, depth + 1)?;
+            if node.kind != Kind::Comment {
+                node.marks.append(&mut marks);
+            }
+            kids.push(node);
+        }
+        Some(kids)
+    }
+
+    /// An attribute as a node without kids: its text says all.
+    fn attribute(&self, tree: Tree<'_>) -> Node {
+        self.make(Kind::Other, tree)
+    }
+
+    #[expect(clippy::too_many_lines, reason = "one table; each arm is a line or two")]
+    fn node(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
+        if depth > DEEPEST || Instant::now() >= self.until {
+            return None;
+        }
+        let field = |name: &str| self.field(tree, name, depth);
+        let with = |kind: Kind, names: &[&str]| -> Option<Node> {
+            let mut node = self.make(kind, tree);
+            for name in names {
+                node.kids.extend(field(name)?);
+            }
+            Some(node)
+        };
+        let all = |kind: Kind| -> Option<Node> {
+            let mut node = self.make(kind, tree);
+            node.kids = self.kids(tree, depth)?;
+            Some(node)
+        };
+        let node = match tree.kind() {
+            "comment" | "line_comment" | "block_comment" => self.make(Kind::Comment, tree),
+            // What stands around something else and says nothing by itself.
+            "parenthesized_expression"
+            | "as_expression"
+            | "non_null_expression"
+            | "satisfies_expression"
+            | "as_pattern"
+            | "with_item"
+            | "with_clause"
+            | "reference_expression"
+            | "try_expression"
+            | "literal_element"
+            | "expression_list"
+            | "spread_element"
+            | "list_splat"
+            | "argument"
+            | "match_block"
+            | "switch_body"
+            | "switch_block"
+                if tree.named_child_count() == 1 =>
+            {
+                return self.node(tree.named_child(0)?, depth + 1);
+            }
+            "type_cast_expression" | "cast_expression" => {
+                return self.node(tree.child_by_field_name("value")?, depth + 1);
+            }
+            "expression_statement" => {
+                // `x = 1;` and a function's last expression in Rust.
+                let inner = tree.named_child(0).filter(|_| tree.named_child_count() == 1);
+                match inner.map(|inner| self.node(inner, depth + 1)) {
+                    Some(inner) => {
+                        let inner = inner?;
+                        if matches!(
+                            inner.kind,
+                            Kind::Call | Kind::Member(_) | Kind::Name(_) | Kind::Binary(_) | Kind::List
+                        ) {
+                            let mut node = self.make(Kind::Statement, tree);
+                            node.kids.push(inner);
+                            node
+                        } else {
+                            inner
+                        }
+                    }
+                    None => all(Kind::Statement)?,
+                }
+            }
+            "if_statement" | "if_expression" | "elif_clause" | "ternary_expression" => {
+                self.condition(tree, depth)?
+            }
+            "conditional_expression" => {
+                // Python: `a if condition else b`.
+                let mut node = self.make(Kind::If, tree);
+                let mut kids = self.kids(tree, depth)?;
+                if kids.len() == 3 {
+                    kids.swap(0, 1);
+                }
+                node.kids = kids;
+                node
+            }
+            "else_clause" if tree.child_by_field_name("body").is_none() => all(Kind::Block)?,
+            "else_clause" => return self.node(tree.child_by_field_name("body")?, depth + 1),
+            "for_statement"
+            | "for_expression"
+            | "enhanced_for_statement"
+            | "for_in_statement"
+            | "while_statement"
+            | "while_expression"
+            | "loop_expression"
+            | "do_statement" => self.repeat(tree, depth)?,
+            "try_statement" | "try_with_resources_statement" => all(Kind::Try)?,
+            "except_clause" | "except_group_clause" | "catch_clause" => self.handler(tree, depth)?,
+            "finally_clause" => all(Kind::Block)?,
+            "with_statement" => all(Kind::With)?,
+            "match_expression"
+            | "switch_statement"
+            | "switch_expression"
+            | "match_statement"
+            | "expression_switch_statement"
+            | "type_switch_statement"
+            | "select_statement" => {
+                let mut node = self.make(Kind::Match, tree);
+                self.arms(tree, depth, &mut node.kids)?;
+                node
+            }
+            "function_definition"
+            | "function_declaration"
+            | "method_declaration"
+            | "function_item"
+            | "method_definition"
+            | "arrow_function"
+            | "function_expression"
+            | "generator_function"
+            | "generator_function_declaration"
+            | "lambda"
+            | "lambda_expression"
+            | "closure_expression"
+            | "func_literal"
+            | "constructor_declaration" => self.function(tree, depth)?,
+            "decorated_definition" => {
+                let mut node = self.node(tree.child_by_field_name("definition")?, depth + 1)?;
+                let mut cursor = tree.walk();
+                for child in tree.named_children(&mut cursor).filter(|child| child.kind() == "decorator") {
+                    node.marks.push(self.node(child.named_child(0)?, depth + 1)?);
+                }
+                node
+            }
+            "class_definition"
+            | "class_declaration"
+            | "abstract_class_declaration"
+            | "mod_item"
+            | "impl_item"
+            | "record_declaration"
+            | "class"
+            | "trait_item" => self.class(tree, depth)?,
+            "return_statement" | "return_expression" => all(Kind::Return)?,
+            "raise_statement" | "throw_statement" => all(Kind::Throw)?,
+            "break_statement" | "continue_statement" | "break_expression" | "continue_expression" => {
+                self.make(Kind::Jump, tree)
+            }
+            "assert_statement" => all(Kind::Assert)?,
+            "delete_statement" => {
+                let name = tree.named_child(0).map(|name| self.text(name)).unwrap_or_default();
+                self.make(Kind::Assign(name), tree)
+            }
+            "assignment"
+            | "assignment_expression"
+            | "assignment_statement"
+            | "short_var_declaration"
+            | "let_declaration"
+            | "variable_declarator"
+            | "augmented_assignment"
+            | "augmented_assignment_expression"
+            | "compound_assignment_expr"
+            | "named_expression"
+            | "var_spec"
+            | "const_spec"
+            | "static_item"
+            | "const_item"
+            | "public_field_definition" => self.assign(tree, depth)?,
+            "update_expression" | "inc_statement" | "dec_statement" => {
+                let name = tree.named_child(0).map(|name| self.text(name)).unwrap_or_default();
+                self.make(Kind::Assign(name), tree)
+            }
+            "aliased_import" | "import_specifier" | "use_as_clause" | "import_spec" => self.import(tree),
+            "call"
+            | "call_expression"
+            | "method_invocation"
+            | "new_expression"
+            | "object_creation_expression" => self.call(tree, depth)?,
+            "macro_invocation" => self.invocation(tree, depth)?,
+            "attribute"
+            | "member_expression"
+            | "field_expression"
+            | "selector_expression"
+            | "field_access"
+            | "scoped_identifier" => self.member(tree, depth)?,
+            "identifier"
+            | "property_identifier"
+            | "shorthand_property_identifier"
+            | "self"
+            | "this"
+            | "super"
+            | "field_identifier"
+            | "type_identifier"
+            | "package_identifier"
+            | "scoped_type_identifier" => self.make(Kind::Name(self.text(tree)), tree),
+            "array_creation_expression" if tree.child_by_field_name("value").is_some() => {
+                return self.node(tree.child_by_field_name("value")?, depth + 1);
+            }
+            "generic_function" => return self.node(tree.child_by_field_name("function")?, depth + 1),
+            "true" => self.make(Kind::Literal(Literal::True), tree),
+            "false" => self.make(Kind::Literal(Literal::False), tree),
+            "boolean_literal" => {
+                let truth = if self.text(tree) == "true" { Literal::True } else { Literal::False };
+                self.make(Kind::Literal(truth), tree)
+            }
+            "none" | "null" | "nil" | "null_literal" | "undefined" => {
+                self.make(Kind::Literal(Literal::None), tree)
+            }
+            "integer"
+            | "float"
+            | "number"
+            | "integer_literal"
+            | "float_literal"
+            | "int_literal"
+            | "decimal_integer_literal"
+            | "decimal_floating_point_literal"
+            | "hex_integer_literal"
+            | "octal_integer_literal"
+            | "binary_integer_literal"
+            | "hex_floating_point_literal"
+            | "imaginary_literal" => self.make(Kind::Literal(Literal::Number), tree),
+            "string"
+            | "string_literal"
+            | "template_string"
+            | "raw_string_literal"
+            | "interpreted_string_literal"
+            | "char_literal"
+            | "rune_literal"
+            | "character_literal"
+            | "concatenated_string" => {
+                let inner = self.kids(tree, depth)?;
+                let plain = !inner.iter().any(|kid| kid.any(&|node| matches!(node.kind, Kind::Name(_))));
+                let mut node =
+                    self.make(if plain { Kind::Literal(Literal::Text) } else { Kind::Other }, tree);
+                if !plain {
+                    node.kids = inner;
+                }
+                node
+            }
+            "list"
+            | "tuple"
+            | "set"
+            | "dictionary"
+            | "array"
+            | "object"
+            | "array_expression"
+            | "tuple_expression"
+            | "composite_literal"
+            | "literal_value"
+            | "array_initializer"
+            | "element_value_array_initializer" => self.list(tree, depth)?,
+            "pair" | "keyed_element" | "element_value_pair" => {
+                let key = tree.child_by_field_name("key").or_else(|| tree.named_child(0));
+                let key = key.map(|key| self.text(key)).unwrap_or_default();
+                let mut node = self.make(Kind::Pair(key.trim_matches(['"', '\'']).to_owned()), tree);
+                let value = tree.child_by_field_name("value").or_else(|| tree.named_child(1));
+                if let Some(value) = value {
+                    node.kids.push(self.node(value, depth + 1)?);
+                }
+                node
+            }
+            "keyword_argument" => {
+                let key = tree.child_by_field_name("name").map(|name| self.text(name)).unwrap_or_default();
+                with(Kind::Pair(key), &["value"])?
+            }
+            "binary_expression" | "boolean_operator" | "binary_operator" => {
+                let sign = tree.child_by_field_name("operator").map(|sign| self.text(sign));
+                with(Kind::Binary(sign.unwrap_or_default()), &["left", "right"])?
+            }
+            "instanceof_expression" => with(Kind::Binary("instanceof".to_owned()), &["left", "right"])?,
+            "comparison_operator" => self.comparison(tree, depth)?,
+            "not_operator" => with(Kind::Unary("not".to_owned()), &["argument"])?,
+            "unary_expression" | "unary_operator" => {
+                let mut sign: String = self.text(tree).chars().take_while(|c| !c.is_alphanumeric()).collect();
+                if sign.is_empty() {
+                    sign = self.text(tree).split_whitespace().next().unwrap_or_default().to_owned();
+                }
+                let sign = sign.trim_end_matches(['(', ' ', '"', '\'', '[', '{']).to_owned();
+                all(Kind::Unary(sign))?
+            }
+            "await" | "await_expression" => all(Kind::Await)?,
+            "block" | "statement_block" | "class_body" | "declaration_list" | "module" | "program"
+            | "source_file" | "statement_list" => all(Kind::Block)?,
+            _ => all(Kind::Other)?,
+        };
+        Some(node)
+    }
+
+    fn condition(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
+        let mut node = self.make(Kind::If, tree);
+        let mut before = None;
+        if let Some(initializer) = tree.child_by_field_name("initializer") {
+            before = Some(self.node(initializer, depth + 1)?);
+        }
+        node.kids.extend(self.field(tree, "condition", depth)?);
+        node.kids.extend(self.field(tree, "consequence", depth)?);
+        // Python has several alternatives: `elif` and `else`, each of which is the else of the one before.
+        let mut cursor = tree.walk();
+        let others: Vec<Tree<'_>> = tree.children_by_field_name("alternative", &mut cursor).collect();
+        let mut otherwise: Option<Node> = None;
+        for other in others.into_iter().rev() {
+            let mut lowered = self.node(other, depth + 1)?;
+            if lowered.kind == Kind::If && lowered.kids.len() == 2 {
+                lowered.kids.extend(otherwise.take());
+            }
+            otherwise = Some(lowered);
+        }
+        node.kids.extend(otherwise);
+        match before {
+            None => Some(node),
+            // Go: `if err := f(); err != nil`.
+            Some(before) => {
+                let mut block = self.make(Kind::Block, tree);
+                block.kids = vec![before, node];
+                Some(block)
+            }
+        }
+    }
+
+    fn repeat(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
+        let mut node = self.make(Kind::Loop, tree);
+        let over = ["right", "value", "condition"].iter().find_map(|name| tree.child_by_field_name(name));
+        // Go: `for _, x := range xs`, with a clause of its own.
+        let clause =
+            tree.named_child(0).filter(|child| matches!(child.kind(), "range_clause" | "for_clause"));
+        let over = over.or_else(|| clause.and_then(|clause| clause.child_by_field_name("right")));
+        node.kids.push(match over {
+            Some(over) => self.node(over, depth + 1)?,
+            None => self.make(Kind::Other, tree.named_child(0).unwrap_or(tree)),
+        });
+        node.kids.extend(self.field(tree, "body", depth)?);
+        node.kids.extend(self.field(tree, "alternative", depth)?);
+        Some(node)
+    }
+
+    fn handler(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
+        let kids = self.kids(tree, depth)?;
+        let body = kids.iter().rposition(|kid| kid.kind == Kind::Block);
+        let body_tree = tree.child_by_field_name("body");
+        let end = body_tree.map_or(tree.end_byte(), |body| body.start_byte());
+        let what = self.source.get(tree.start_byte()..end).unwrap_or_default();
+        let what = match (body, body_tree) {
+            // Python's clause has no field for its body.
+            (Some(_), None) => what.split(':').next().unwrap_or_default(),
+            _ => what,
+        };
+        let mut node = self.make(Kind::Handler(what.trim().to_owned()), tree);
+        node.kids = kids;
+        Some(node)
+    }
+
+    /// The arms of a choice, wherever the grammar puts them.
+    fn arms(&self, tree: Tree<'_>, depth: usize, arms: &mut Vec<Node>) -> Option<()> {
+        let mut cursor = tree.walk();
+        for child in tree.named_children(&mut cursor) {
+            match child.kind() {
+                "match_block" | "switch_body" | "switch_block" | "block" => {
+                    self.arms(child, depth + 1, arms)?
+                }
+                "match_arm"
+                | "switch_case"
+                | "switch_default"
+                | "switch_rule"
+                | "switch_block_statement_group"
+                | "case_clause"
+                | "expression_case"
+                | "default_case"
+                | "type_case"
+                | "communication_case" => {
+                    let mut arm = self.make(Kind::Block, child);
+                    arm.kids =
+                        match child.child_by_field_name("value").filter(|_| child.kind() == "match_arm") {
+                            Some(value) => vec![self.node(value, depth + 1)?],
+                            None => self.kids(child, depth + 1)?,
+                        };
+                    arms.push(arm);
+                }
+                _ => {}
+            }
+        }
+        Some(())
+    }
+
+    fn function(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
+        let name = tree.child_by_field_name("name").map(|name| self.text(name)).unwrap_or_default();
+        let list = tree.child_by_field_name("parameters").or_else(|| tree.child_by_field_name("parameter"));
+        let mut params = Vec::new();
+        if let Some(list) = list {
+            let mut cursor = list.walk();
+            let named: Vec<Tree<'_>> = list.named_children(&mut cursor).collect();
+            if named.is_empty() && list.kind().ends_with("identifier") {
+                params.push(self.text(list));
+            }
+            for param in named {
+                let name = param
+                    .child_by_field_name("name")
+                    .or_else(|| param.child_by_field_name("pattern"))
+                    .unwrap_or(param);
+                params.push(self.text(name));
+            }
+        }
+        let head = tree.child_by_field_name("body").map_or(tree.end_byte(), |body| body.start_byte());
+        let head = self.source.get(tree.start_byte()..head).unwrap_or_default();
+        let is_async =
+            head.split(['(', '=', '|']).next().unwrap_or_default().split_whitespace().any(|w| w == "async");
+        let mut node = self.make(Kind::Function(Function { name, params, is_async }), tree);
+        if let Some(body) = tree.child_by_field_name("body") {
+            let lowered = self.node(body, depth + 1)?;
+            node.kids.push(if lowered.kind == Kind::Block || lowered.kind == Kind::If {
+                lowered
+            } else {
+                // `() => value` returns its value.
+                let mut returned = self.make(Kind::Return, body);
+                returned.kids.push(lowered);
+                returned
+            });
+        }
+        self.modifiers(tree, depth, &mut node)?;
+        Some(node)
+    }
+
+    /// Java's annotations, and other words before a declaration; decorators of scripts.
+    fn modifiers(&self, tree: Tree<'_>, depth: usize, node: &mut Node) -> Option<()> {
+        let mut cursor = tree.walk();
+        for child in tree.named_children(&mut cursor).filter(|child| child.kind() == "modifiers") {
+            node.marks.push(self.make(Kind::Other, child));
+            let mut inner = child.walk();
+            for mark in child.named_children(&mut inner) {
+                let mut lowered = self.make(Kind::Pair(self.text(mark)), mark);
+                lowered.kids = self.kids(mark, depth + 1)?;
+                node.marks.push(lowered);
+            }
+        }
+        Some(())
+    }
+
+    fn class(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
+        let name = tree.child_by_field_name("name").or_else(|| tree.child_by_field_name("type"));
+        let name = name.map(|name| self.text(name)).unwrap_or_default();
+        let bases =
+            tree.child_by_field_name("superclasses").or_else(|| tree.child_by_field_name("superclass"));
+        let bases = bases.map(|bases| self.text(bases)).unwrap_or_default();
+        let mut node = self.make(Kind::Class(name, bases), tree);
+        node.kids.extend(self.field(tree, "body", depth)?);
+        self.modifiers(tree, depth, &mut node)?;
+        Some(node)
+    }
+
+    fn assign(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
+        let left = ["left", "name", "pattern"].iter().find_map(|name| tree.child_by_field_name(name));
+        let name = left.map(|left| self.text(left)).unwrap_or_default();
+        let mutable = tree.kind().starts_with("augmented")
+            || tree.kind().starts_with("compound")
+            || self.text(tree).starts_with("let mut ");
+        let mut node = self.make(Kind::Assign(name), tree);
+        for value in ["right", "value"] {
+            node.kids.extend(self.field(tree, value, depth)?);
+        }
+        if mutable {
+            // A second node of the same name: what it holds is not known from here.
+            let again = self.make(node.kind.clone(), tree);
+            node.kids.push(again);
+        }
+        Some(node)
+    }
+
+    fn import(&self, tree: Tree<'_>) -> Node {
+        let name = tree.child_by_field_name("name").or_else(|| tree.child_by_field_name("path"));
+        let name = name.map(|name| self.text(name)).unwrap_or_default();
+        let alias = tree.child_by_field_name("alias").map_or_else(|| name.clone(), |alias| self.text(alias));
+        self.make(Kind::Import(alias, name), tree)
+    }
+
+    fn call(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
+        let mut node = self.make(Kind::Call, tree);
+        let callee = match tree.kind() {
+            "method_invocation" => {
+                let name = tree.child_by_field_name("name")?;
+                match tree.child_by_field_name("object") {
+                    Some(object) => {
+                        let mut member = self.make(Kind::Member(self.text(name)), name);
+                        member.kids.push(self.node(object, depth + 1)?);
+                        member
+                    }
+                    None => self.make(Kind::Name(self.text(name)), name),
+                }
+            }
+            "new_expression" | "object_creation_expression" => {
+                let made =
+                    tree.child_by_field_name("constructor").or_else(|| tree.child_by_field_name("type"))?;
+                self.make(Kind::Name(format!("new {}", self.text(made))), made)
+            }
+            _ => self.node(tree.child_by_field_name("function")?, depth + 1)?,
+        };
+        node.kids.push(callee);
+        if let Some(arguments) = tree.child_by_field_name("arguments") {
+            match arguments.kind() {
+                "argument_list" | "arguments" => {
+                    let kids = self.kids(arguments, depth)?;
+                    node.kids.extend(kids.into_iter().filter(|kid| kid.kind != Kind::Comment));
+                }
+                _ => node.kids.push(self.node(arguments, depth + 1)?),
+            }
+        }
+        Some(node)
+    }
+
+    fn member(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
+        let names = ["attribute", "property", "field", "name"];
+        let Some(name) = names.iter().find_map(|name| tree.child_by_field_name(name)) else {
+            return Some(self.make(Kind::Other, tree));
+        };
+        let mut node = self.make(Kind::Member(self.text(name)), tree);
+        let objects = ["object", "value", "operand", "path"];
+        if let Some(object) = objects.iter().find_map(|name| tree.child_by_field_name(name)) {
+            node.kids.push(self.node(object, depth + 1)?);
+        }
+        Some(node)
+    }
+
+    fn list(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
+        // Go: `[]T{…}`; its type is no element.
+        if let Some(body) = tree.child_by_field_name("body").filter(|_| tree.kind() == "composite_literal") {
+            let mut whole = self.make(Kind::List, tree);
+            whole.kids = self.node(body, depth + 1)?.kids;
+            return Some(whole);
+        }
+        let mut node = self.make(Kind::List, tree);
+        node.kids = self.kids(tree, depth)?;
+        node.kids.retain(|kid| kid.kind != Kind::Comment);
+        Some(node)
+    }
+
+    /// Python: `a == b`, `a in b`, `a is not b`. A chain is taken by its first sign.
+    fn comparison(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
+        let mut cursor = tree.walk();
+        let signs: Vec<String> =
+            tree.children_by_field_name("operators", &mut cursor).map(|sign| self.text(sign)).collect();
+        // `not in` and `is not` are one sign of two words.
+        let sign = signs.first().map(|sign| sign.split_whitespace().collect::<Vec<_>>().join(" "));
+        let mut node = self.make(Kind::Binary(sign.unwrap_or_default()), tree);
+        node.kids = self.kids(tree, depth)?;
+        Some(node)
+    }
+
+    /// A macro of Rust. Its arguments are tokens to the grammar, so they are read once more as those of a call.
+    fn invocation(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
+        let name = tree.child_by_field_name("macro").map(|name| self.text(name)).unwrap_or_default();
+        let mut node = self.make(Kind::Call, tree);
+        let word = name.rsplit("::").next().unwrap_or_default().to_owned();
+        node.kids.push(self.make(Kind::Name(format!("{word}!")), tree));
+        let Some(tokens) = tree.named_child(1).filter(|_| self.macros < MACROS) else { return Some(node) };
+        let inner = tokens.start_byte() + 1..tokens.end_byte().saturating_sub(1);
+        let inner = self.source.get(inner).unwrap_or_default();
+        if inner.trim().is_empty() {
+            return Some(node);
+        }
+        // The head has no end of line, so that lines stay what they are.
+        let braces = self.source.get(tokens.byte_range()).is_some_and(|text| text.starts_with('{'));
+        let text = if braces { format!("fn f() {{{inner}}}") } else { format!("fn f() {{ f({inner}); }}") };
+        let parsed = parse(self.ending, &text, self.until)?;
+        let above = u32::try_from(tokens.start_position().row).unwrap_or(0).saturating_add(self.above);
+        let nested = Lower {
+            source: text.as_str().into(),
+            ending: self.ending,
+            above,
+            macros: self.macros + 1,
+            until: self.until,
+        };
+        let lowered = nested.node(parsed.root_node(), depth + 1)?;
+        if braces {
+            node.kids.push(lowered);
+        } else {
+            let call = lowered.all().into_iter().find(|node| node.kind == Kind::Call).cloned();
+            node.kids.extend(call.map(|call| call.args().to_vec()).unwrap_or_default());
+        }
+        Some(node)
+    }
+}

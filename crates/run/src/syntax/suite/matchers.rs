@@ -1,0 +1,699 @@
+//! Assertions that are calls: `expect(x).toBe(y)`, `assertEquals(x, y)`, `assert_eq!(x, y)`, `require.NoError(t, err)`, and
+//! those of the other libraries that people use.
+//!
+//! What a matcher demands is told by the words that its name is made of, because libraries agree on them. A name that is
+//! not known counts as an assertion of full strength: what matters is whether it is there afterwards too.
+
+use acquit_core::check::outline::Strength;
+use acquit_core::check::source::Language;
+
+use super::super::ir::{Kind, Node};
+use super::facts::{Fact, Must, is_below, is_length, is_wide};
+use super::scope::Scope;
+
+/// An assertion.
+pub(super) struct Assertion {
+    pub(super) facts: Vec<Fact>,
+    /// What becomes of assertions in the functions that it is given.
+    pub(super) inner: Inner,
+    /// Whether it must be awaited or returned to be made at all.
+    pub(super) promised: bool,
+}
+
+/// What becomes of assertions in the functions that an assertion is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inner {
+    /// They are made.
+    Made,
+    /// They are expected to fail.
+    Inverted,
+}
+
+/// Links of a chain that say nothing by themselves.
+const FILLERS: [&str; 30] = [
+    "to",
+    "be",
+    "been",
+    "is",
+    "that",
+    "which",
+    "and",
+    "has",
+    "have",
+    "with",
+    "at",
+    "of",
+    "same",
+    "but",
+    "does",
+    "still",
+    "also",
+    "resolves",
+    "rejects",
+    "deep",
+    "own",
+    "nested",
+    "ordered",
+    "should",
+    "Should",
+    "eventually",
+    "returns",
+    "soft",
+    "an",
+    "a",
+];
+/// Properties of chai that assert by being looked at.
+const PROPERTIES: [&str; 16] = [
+    "true",
+    "false",
+    "ok",
+    "null",
+    "undefined",
+    "exist",
+    "empty",
+    "NaN",
+    "called",
+    "calledOnce",
+    "calledTwice",
+    "notCalled",
+    "finite",
+    "sealed",
+    "frozen",
+    "extensible",
+];
+/// Names of functions that begin an assertion in a chain.
+const ROOTS: [&str; 12] = [
+    "expect",
+    "Expect",
+    "Ω",
+    "assertThat",
+    "assert_that",
+    "expectThat",
+    "expectTypeOf",
+    "expectObservable",
+    "assertThatThrownBy",
+    "assertThatCode",
+    "then",
+    "StepVerifier",
+];
+/// Matchers that say that there is something, or of which type it is. Without `to`, `be`, `is`, `assert` and underscores.
+const SHAPES: [&str; 50] = [
+    "defined",
+    "truthy",
+    "falsy",
+    "notnull",
+    "notnone",
+    "notnil",
+    "nonnull",
+    "instanceof",
+    "isinstance",
+    "isinstanceof",
+    "instance",
+    "exist",
+    "exists",
+    "ok",
+    "anything",
+    "type",
+    "typeof",
+    "havebeencalled",
+    "called",
+    "noerror",
+    "error",
+    "err",
+    "iserror",
+    "isok",
+    "noterror",
+    "panics",
+    "notpanics",
+    "doesnotthrow",
+    "notthrow",
+    "doesnotraise",
+    "callable",
+    "notundefined",
+    "implements",
+    "a",
+    "an",
+    "isa",
+    "istype",
+    "notisinstance",
+    "succeed",
+    "haveoccurred",
+    "any",
+    "present",
+    "doesnotthrowanyexception",
+    "nothrow",
+    "iferror",
+    "notthrows",
+    "notthrowsasync",
+    "errors",
+    "isdefined",
+    "notthrown",
+];
+/// Parts of names of matchers that say something about a part.
+const PARTS: [&str; 35] = [
+    "contain",
+    "include",
+    "match",
+    "greater",
+    "less",
+    "above",
+    "below",
+    "within",
+    "between",
+    "length",
+    "size",
+    "startswith",
+    "endswith",
+    "startwith",
+    "endwith",
+    "regex",
+    "subset",
+    "superset",
+    "key",
+    "property",
+    "oneof",
+    "substring",
+    "notempty",
+    "count",
+    "positive",
+    "negative",
+    "atleast",
+    "atmost",
+    "hasattr",
+    "elementsmatch",
+    "like",
+    "members",
+    "member",
+    "hasitem",
+    "intersect",
+];
+/// Errors so general that a failed assertion is one of them.
+const GENERAL: [&str; 9] = [
+    "Exception",
+    "BaseException",
+    "Throwable",
+    "Error",
+    "AssertionError",
+    "AssertionFailedError",
+    "RuntimeException",
+    "any",
+    "unknown",
+];
+
+struct Link<'n> {
+    name: &'n str,
+    args: Option<&'n [Node]>,
+}
+
+/// The call or name that a chain begins with, and its links.
+fn chain(node: &Node) -> (&Node, Vec<Link<'_>>) {
+    let (mut links, mut node) = (Vec::new(), node);
+    loop {
+        let next = match (&node.kind, node.kids.first()) {
+            (Kind::Call, Some(callee)) => match (&callee.kind, callee.kids.first()) {
+                (Kind::Member(name), Some(object)) => {
+                    links.push(Link { name, args: Some(node.args()) });
+                    object
+                }
+                _ => break,
+            },
+            (Kind::Member(name), Some(object)) => {
+                links.push(Link { name, args: None });
+                object
+            }
+            (Kind::Await | Kind::Statement, Some(inner)) => inner,
+            _ => break,
+        };
+        node = next;
+    }
+    links.reverse();
+    (node, links)
+}
+
+/// A name without the words that every matcher has.
+fn essential(name: &str) -> String {
+    let lower: String =
+        name.chars().filter(|char| *char != '_' && *char != '!').flat_map(char::to_lowercase).collect();
+    let mut rest = lower.as_str();
+    for prefix in ["debugassert", "propassert", "assert", "to", "be", "is", "that"] {
+        rest = rest.strip_prefix(prefix).unwrap_or(rest);
+    }
+    rest.to_owned()
+}
+
+/// How much a matcher of this name says.
+fn strength(name: &str, arguments: usize) -> Strength {
+    let name = essential(name);
+    let negative = name.starts_with("not") || name.starts_with("ne") && name.len() <= 3;
+    if SHAPES.contains(&name.as_str()) || (name.starts_with("throw") && arguments == 0) {
+        Strength::Shape
+    } else if negative || PARTS.iter().any(|part| name.contains(part)) && !name.contains("exactly") {
+        Strength::Partial
+    } else {
+        Strength::Exact
+    }
+}
+
+/// Whether a name says that its function asserts something.
+pub(super) fn asserts_by_name(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    if lower.contains("assert") {
+        return !lower.contains("assertions");
+    }
+    if matches!(lower.as_str(), "check_output" | "check_call" | "checkout" | "verify_none" | "shouldskip") {
+        return false;
+    }
+    ["verify", "check", "expect", "ensure", "should", "must"].iter().any(|word| {
+        let Some(rest) = lower.strip_prefix(word) else { return lower.contains(&format!("_{word}_")) };
+        let next = name.get(word.len()..).and_then(|rest| rest.chars().next());
+        rest.is_empty() || next.is_some_and(|next| next == '_' || next.is_uppercase() || next == '!')
+    })
+}
+
+impl Scope<'_, '_> {
+    /// What a node asserts, if it is an assertion.
+    pub(super) fn assertion(&self, node: &Node) -> Option<Assertion> {
+        let (root, links) = chain(node);
+        if root.kind == Kind::Call && (ROOTS.contains(&root.called()) || root.callee() == "expect.soft") {
+            return self.fluent(root, &links);
+        }
+        // `expect.soft(x).toBe(y)`, `Assertions.assertThat(x).isEqualTo(y)`: the root call is a link of a name.
+        if let Some(at) = links.iter().position(|link| {
+            link.args.is_some() && (ROOTS.contains(&link.name) && link.name != "then" || link.name == "soft")
+        }) && matches!(root.kind, Kind::Name(_))
+        {
+            return Some(self.matched(links[at].args.unwrap_or_default(), &links[at + 1..], links[at].name));
+        }
+        // `value.should.equal(3)`, `value.Should().Be(3)`.
+        if let Some(at) = links.iter().position(|link| matches!(link.name, "should" | "Should"))
+            && links.len() > at + 1
+        {
+            return Some(self.matched(std::slice::from_ref(root), &links[at + 1..], "should"));
+        }
+        let call = if node.kind == Kind::Call { node } else { return None };
+        self.plain(call)
+    }
+
+    fn fluent(&self, root: &Node, links: &[Link<'_>]) -> Option<Assertion> {
+        let word = root.called();
+        if word == "then" && !links.iter().any(|link| link.name.starts_with("is") || link.name == "should") {
+            return None;
+        }
+        if links.is_empty() && matches!(root.args(), [_, _, ..]) {
+            return self.plain(root);
+        }
+        Some(self.matched(root.args(), links, word))
+    }
+
+    /// `expect(subject)` and the links behind it.
+    fn matched(&self, args: &[Node], links: &[Link<'_>], root: &str) -> Assertion {
+        let mut assertion = Assertion { facts: Vec::new(), inner: Inner::Made, promised: false };
+        let dead = |why: &str| Fact::Dead(why.to_owned());
+        assertion.promised =
+            links.iter().any(|link| matches!(link.name, "resolves" | "rejects" | "eventually"));
+        let negated = links.iter().any(|link| matches!(link.name, "not" | "NotTo" | "ToNot"));
+        let made = links.iter().filter(|link| {
+            !FILLERS.contains(&link.name) && (link.args.is_some() || PROPERTIES.contains(&link.name))
+                || (link.args.is_some_and(|args| !args.is_empty()) && matches!(link.name, "a" | "an" | "is"))
+        });
+        let mut any = false;
+        for link in made {
+            any = true;
+            if matches!(
+                link.name,
+                "as" | "describedAs" | "extracting" | "withFailMessage" | "usingRecursiveComparison"
+            ) {
+                any = link.name != "as";
+                continue;
+            }
+            let Some(subject) = args.first() else {
+                assertion.facts.push(dead("nothing is asserted about"));
+                continue;
+            };
+            let given = link.args.unwrap_or_default();
+            // Gomega and hamcrest: the matcher is an argument.
+            let (name, given) = match (link.name, given) {
+                ("To" | "NotTo" | "ToNot" | "Should" | "ShouldNot", [matcher])
+                    if matcher.kind == Kind::Call =>
+                {
+                    (matcher.called(), matcher.args())
+                }
+                (name, given) => (name, given),
+            };
+            let throws = essential(name).starts_with("throw") || root == "assertThatThrownBy";
+            if throws {
+                let general = given
+                    .first()
+                    .is_none_or(|error| GENERAL.contains(&error.text().trim_end_matches(".class")));
+                if general && !negated {
+                    assertion.inner = Inner::Inverted;
+                }
+                let strength = if general || negated { Strength::Shape } else { Strength::Exact };
+                assertion.facts.push(self.live(subject, given.first(), strength));
+                continue;
+            }
+            assertion.facts.extend(self.one_match(subject, name, given, negated));
+        }
+        if !any && assertion.facts.is_empty() {
+            let why = if links.is_empty() { "it has no matcher" } else { "its matcher is not called" };
+            assertion.facts.push(dead(why));
+        }
+        assertion
+    }
+
+    /// One matcher about one subject.
+    fn one_match(&self, subject: &Node, name: &str, given: &[Node], negated: bool) -> Vec<Fact> {
+        let essence = essential(name);
+        let truth = match essence.as_str() {
+            "true" | "truthy" | "ok" => Some(Must::Hold),
+            "false" | "falsy" => Some(Must::Fail),
+            "" | "equal" | "strictequal" | "equalto" | "eql" => match given {
+                [only] if only.text() == "true" => Some(Must::Hold),
+                [only] if only.text() == "false" => Some(Must::Fail),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(must) = truth {
+            let must = match (must, negated) {
+                (must, false) => must,
+                (Must::Hold, true) => Must::Fail,
+                (Must::Fail, true) => Must::Hold,
+            };
+            let lax = matches!(essence.as_str(), "truthy" | "falsy" | "ok");
+            // Whether a comparison holds is exact; whether a value is truthy is not.
+            let facts = self.facts(subject, must);
+            let bare = matches!(subject.kind, Kind::Call | Kind::Name(_) | Kind::Member(_) | Kind::Await);
+            return match facts.as_slice() {
+                [Fact::Live { subject, about, expected, .. }] if lax && bare => vec![Fact::Live {
+                    subject: subject.clone(),
+                    about: about.clone(),
+                    expected: expected.clone(),
+                    strength: Strength::Shape,
+                }],
+                _ => facts,
+            };
+        }
+        if essence.contains("greater") && is_length(subject) {
+            let sign = if essence.contains("equal") { ">=" } else { ">" };
+            if given.first().is_some_and(|limit| is_below(limit, sign)) {
+                return vec![Fact::Dead("a length is never negative".to_owned())];
+            }
+        }
+        let mut strength = strength(name, given.len());
+        if let Some(expected) = given.first() {
+            let inner = expected.called();
+            let trivial = matches!(inner, "notNullValue" | "anything" | "not_none" | "instanceOf" | "any");
+            if trivial {
+                strength = Strength::Shape;
+            } else if strength == Strength::Exact {
+                let (same, fixed) = (
+                    self.resolved(expected) == self.resolved(subject),
+                    self.is_constant(expected) && self.is_constant(subject),
+                );
+                if !negated && (same || fixed) {
+                    let why = if same { "it compares a value with itself" } else { "it compares constants" };
+                    return vec![Fact::Dead(why.to_owned())];
+                }
+                strength = strength.min(self.precision(expected));
+                if matches!(&subject.kind, Kind::Unary(sign) if sign == "typeof") {
+                    strength = Strength::Shape;
+                }
+                let digits = essence.contains("close").then(|| given.get(1)).flatten();
+                if digits.is_some_and(|digits| digits.text().parse::<f64>().is_ok_and(|digits| digits <= 0.0))
+                {
+                    strength = Strength::Partial;
+                }
+            }
+        } else if self.is_constant(subject) {
+            return vec![Fact::Dead("it is about a constant".to_owned())];
+        }
+        if negated {
+            strength = match essence.as_str() {
+                "null" | "undefined" | "none" | "nil" => Strength::Shape,
+                _ => strength.min(Strength::Partial),
+            };
+        }
+        vec![self.live(subject, given.first(), strength)]
+    }
+
+    /// `assertEquals(a, b)` and its like.
+    fn plain(&self, call: &Node) -> Option<Assertion> {
+        let callee = call.kids.first()?;
+        let path = callee.path();
+        let word = call.called();
+        if matches!(word, "assertAll" | "assertions" | "hasAssertions" | "assertSoftly") {
+            return None;
+        }
+        let holder = path.len() >= 2
+            && path[..path.len() - 1].iter().any(|part| {
+                matches!(
+                    *part,
+                    "assert"
+                        | "require"
+                        | "expect"
+                        | "Assert"
+                        | "Assertions"
+                        | "assertions"
+                        | "is"
+                        | "qt"
+                        | "chai"
+                )
+            })
+            && !path.contains(&"()");
+        let short = self.file.language == Language::Script
+            && matches!(path.as_slice(), ["t" | "tap" | "ava", _])
+            && matches!(
+                word,
+                "is" | "not"
+                    | "deepEqual"
+                    | "like"
+                    | "true"
+                    | "false"
+                    | "truthy"
+                    | "falsy"
+                    | "throws"
+                    | "throwsAsync"
+                    | "notThrows"
+                    | "regex"
+                    | "snapshot"
+                    | "fail"
+                    | "equal"
+                    | "equals"
+                    | "same"
+                    | "ok"
+                    | "notOk"
+                    | "notEqual"
+                    | "strictEqual"
+                    | "deepEquals"
+                    | "strictSame"
+                    | "match"
+                    | "rejects"
+            );
+        if holder && self.file.language == Language::Rust {
+            return None;
+        }
+        let raises = matches!(word, "raises" | "warns" | "deprecated_call")
+            && matches!(path.first(), Some(&"pytest" | &"pt" | &"raises" | &"warns"))
+            || word == "raises";
+        let named = asserts_by_name(word) && !self.is_defined(word);
+        if !(holder || short || raises || named || word == "fail" && path.len() <= 2) {
+            return None;
+        }
+        if holder
+            && matches!(
+                word,
+                "assertions" | "hasAssertions" | "objectContaining" | "any" | "anything" | "extend"
+            )
+        {
+            return None;
+        }
+        let mut args: Vec<&Node> = call.args().iter().collect();
+        if self.file.language == Language::Go
+            && args.first().is_some_and(|first| {
+                matches!(
+                    first.text().as_str(),
+                    "t" | "b" | "tb" | "f" | "s.T()" | "c" | "suite.T()" | "GinkgoT()"
+                )
+            })
+        {
+            args.remove(0);
+        }
+        Some(self.judged(call, word, &args))
+    }
+
+    fn is_defined(&self, name: &str) -> bool {
+        self.file.functions.contains_key(name)
+    }
+
+    fn judged(&self, call: &Node, word: &str, args: &[&Node]) -> Assertion {
+        let essence = essential(word);
+        let mut assertion = Assertion { facts: Vec::new(), inner: Inner::Made, promised: false };
+        let first = args.first().copied();
+        let essence = if matches!(word, "assertThat" | "assert_that") { "that".to_owned() } else { essence };
+        let facts = match (essence.as_str(), first) {
+            (_, None) => vec![self.live(call, None, strength(word, 0))],
+            ("fail", _) => vec![self.live(call, None, Strength::Partial)],
+            ("" | "true" | "ok" | "truthy" | "satisfies", Some(first)) => self.facts(first, Must::Hold),
+            ("false" | "notok" | "falsy", Some(first)) => self.facts(first, Must::Fail),
+            ("not", Some(first)) if args.len() == 1 => self.facts(first, Must::Fail),
+            (name, Some(first)) if is_throwing(name) => {
+                let classes = args.iter().filter(|arg| arg.function().is_none());
+                let class = classes.clone().find(|arg| {
+                    !matches!(arg.kind, Kind::Pair(_) | Kind::Literal(_)) && !arg.text().contains("=>")
+                });
+                let general =
+                    class.is_none_or(|class| GENERAL.contains(&class.text().trim_end_matches(".class")));
+                if general || class.is_some_and(|class| class.text().contains("Assertion")) {
+                    assertion.inner = Inner::Inverted;
+                }
+                assertion.promised = name.contains("reject") && self.file.language == Language::Script;
+                let says = call.args().iter().any(|arg| match &arg.kind {
+                    Kind::Pair(key) => matches!(key.as_str(), "match" | "message" | "expected_regex"),
+                    _ => false,
+                }) || name.contains("regex")
+                    || name.contains("message");
+                let strength = match (general, says) {
+                    (true, false) => Strength::Shape,
+                    (false, false) => Strength::Partial,
+                    (_, true) => Strength::Exact,
+                };
+                let subject = args.iter().find(|arg| arg.function().is_some()).copied().unwrap_or(first);
+                vec![self.live(subject, class.copied(), strength)]
+            }
+            ("that", Some(first)) if args.len() >= 2 => {
+                // Hamcrest: `assertThat(actual, is(3))`, perhaps with a reason first.
+                let (subject, matcher) = match args {
+                    [_, subject, matcher] => (*subject, *matcher),
+                    [subject, matcher, ..] => (*subject, *matcher),
+                    _ => (first, first),
+                };
+                self.hamcrest(subject, matcher)
+            }
+            ("that", Some(first)) => self.facts(first, Must::Hold),
+            (name, Some(first)) => {
+                let args = without_message(args);
+                let level = strength(word, args.len().saturating_sub(1));
+                match args {
+                    [left, right, rest @ ..] if level == Strength::Exact && is_equality(name) => {
+                        let wide = rest.iter().any(|arg| is_wide(arg));
+                        vec![match self.equality(left, right) {
+                            Fact::Live { subject, about, expected, .. } if wide => {
+                                Fact::Live { subject, about, expected, strength: Strength::Partial }
+                            }
+                            fact => fact,
+                        }]
+                    }
+                    [left, right, ..] if level != Strength::Shape => {
+                        if self.is_constant(left) && self.is_constant(right) {
+                            vec![Fact::Dead("it compares constants".to_owned())]
+                        } else if name.contains("greater")
+                            && is_length(left)
+                            && is_below(right, if name.contains("equal") { ">=" } else { ">" })
+                        {
+                            vec![Fact::Dead("a length is never negative".to_owned())]
+                        } else {
+                            let (subject, expected) = self.sides(left, right);
+                            vec![self.live(subject, Some(expected), level)]
+                        }
+                    }
+                    _ if self.is_constant(first) && args.len() <= 1 => {
+                        vec![Fact::Dead("it is about a constant".to_owned())]
+                    }
+                    _ => {
+                        let subject = if level == Strength::Shape { first } else { call };
+                        let mut fact = self.live(
+                            if asserts_by_name(word) && args.len() != 1 { subject } else { first },
+                            None,
+                            level,
+                        );
+                        if let Fact::Live { about, .. } = &mut fact {
+                            about.push(word.to_owned());
+                        }
+                        vec![fact]
+                    }
+                }
+            }
+        };
+        assertion.facts = facts;
+        assertion
+    }
+
+    fn hamcrest(&self, subject: &Node, matcher: &Node) -> Vec<Fact> {
+        match (matcher.called(), matcher.args()) {
+            ("is" | "equalTo" | "equal_to", [inner])
+                if inner.kind == Kind::Call && self.value_matcher(inner) =>
+            {
+                self.hamcrest(subject, inner)
+            }
+            ("is" | "equalTo" | "equal_to" | "is_", [value]) => vec![self.equality(subject, value)],
+            ("not" | "is_not", _) => vec![self.live(subject, matcher.args().first(), Strength::Partial)],
+            ("notNullValue" | "not_none" | "anything" | "instanceOf" | "any" | "isA", _) => {
+                vec![self.live(subject, None, Strength::Shape)]
+            }
+            ("", _) => self.facts(subject, Must::Hold),
+            (name, given) => vec![self.live(subject, given.first(), strength(name, given.len()))],
+        }
+    }
+
+    /// Whether a call is a matcher itself, as in `is(equalTo(3))`.
+    fn value_matcher(&self, call: &Node) -> bool {
+        matches!(
+            call.called(),
+            "equalTo"
+                | "equal_to"
+                | "not"
+                | "notNullValue"
+                | "nullValue"
+                | "instanceOf"
+                | "greaterThan"
+                | "lessThan"
+                | "containsString"
+                | "hasItem"
+                | "hasItems"
+                | "hasSize"
+                | "anything"
+                | "closeTo"
+                | "empty"
+                | "startsWith"
+                | "endsWith"
+                | "contains"
+                | "any"
+        )
+    }
+}
+
+fn is_throwing(essence: &str) -> bool {
+    (essence.starts_with("raises")
+        || essence.starts_with("throws")
+        || essence.starts_with("rejects")
+        || essence.starts_with("warns"))
+        && !essence.starts_with("throwsno")
+}
+
+fn is_equality(essence: &str) -> bool {
+    ["equal", "eq", "same", "close", "exact", "is", "identical", "alike", "isclose"]
+        .iter()
+        .any(|word| essence.contains(word))
+        || essence.is_empty()
+}
+
+/// JUnit 4 has the message first: it is text, and what is compared follows.
+fn without_message<'n, 'm>(args: &'m [&'n Node]) -> &'m [&'n Node] {
+    use super::super::ir::Literal;
+    let is_text = |node: &Node| node.kind == Kind::Literal(Literal::Text);
+    match args {
+        [first, second, third]
+            if is_text(first)
+                && !is_text(third)
+                && third.kind != Kind::Literal(Literal::Number)
+                && !is_text(second) =>
+        {
+            &args[1..]
+        }
+        [first, second, third] if is_text(first) && !is_text(second) && third.kind == Kind::Call => {
+            &args[1..]
+        }
+        _ => args,
+    }
+}

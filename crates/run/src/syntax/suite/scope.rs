@@ -1,0 +1,317 @@
+//! What names stand for in a file and in a test, and whether an expression can be anything but what it is.
+
+use std::collections::HashMap;
+
+use acquit_core::check::source::Language;
+
+use super::super::ir::{Kind, Literal, Node};
+
+/// How far a name is followed.
+const FOLLOWED: usize = 6;
+
+/// What a file defines at its top and in its classes.
+pub(super) struct File<'a> {
+    pub(super) language: Language,
+    /// Functions by name, with those of classes.
+    pub(super) functions: HashMap<&'a str, &'a Node>,
+    /// Values that are given once.
+    pub(super) values: Names<'a>,
+    /// Names that come from elsewhere, with what they are called there.
+    pub(super) imports: HashMap<&'a str, &'a str>,
+}
+
+/// What is assigned to names; `None` where that is not a value that can be seen.
+#[derive(Clone, Default)]
+pub(super) struct Names<'a>(HashMap<&'a str, Vec<Option<&'a Node>>>);
+
+impl<'a> Names<'a> {
+    /// Everything that is assigned below a node.
+    pub(super) fn below(root: &'a Node) -> Self {
+        let mut names = Self::default();
+        for node in root.all() {
+            names.add(node);
+        }
+        names
+    }
+
+    pub(super) fn add(&mut self, node: &'a Node) {
+        let Kind::Assign(left) = &node.kind else { return };
+        let words = left.split(|char: char| !char.is_alphanumeric() && char != '_' && char != '.');
+        for word in words.filter(|word| !word.is_empty() && *word != "mut") {
+            self.0.entry(word).or_default().push(node.kids.first());
+        }
+    }
+
+    /// The value of a name that is assigned once.
+    pub(super) fn get(&self, name: &str) -> Option<&'a Node> {
+        match self.0.get(name)?.as_slice() {
+            [Some(value)] => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether the name is given anything.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+}
+
+/// What names stand for inside of a function.
+pub(super) struct Scope<'f, 'a> {
+    pub(super) file: &'f File<'a>,
+    pub(super) locals: Names<'a>,
+    /// The whole text of the function, to see what is passed on by reference.
+    text: &'a str,
+}
+
+/// Functions that give the same for the same, and that no project tests.
+const PURE: [&str; 48] = [
+    "len",
+    "str",
+    "int",
+    "float",
+    "bool",
+    "list",
+    "dict",
+    "set",
+    "sum",
+    "min",
+    "max",
+    "abs",
+    "sorted",
+    "tuple",
+    "repr",
+    "round",
+    "range",
+    "type",
+    "isinstance",
+    "String",
+    "Number",
+    "Boolean",
+    "Array",
+    "Object",
+    "parseInt",
+    "vec!",
+    "format!",
+    "to_string",
+    "to_owned",
+    "into",
+    "from",
+    "Some",
+    "Ok",
+    "Err",
+    "List",
+    "of",
+    "asList",
+    "valueOf",
+    "stringify",
+    "approx",
+    "errorf",
+    "Sprintf",
+    "int64",
+    "string",
+    "byte",
+    "new String",
+    "new Integer",
+    "BigInt",
+];
+
+impl<'f, 'a> Scope<'f, 'a> {
+    pub(super) fn new(file: &'f File<'a>, function: &'a Node) -> Self {
+        Self { file, locals: Names::below(function), text: function.raw() }
+    }
+
+    /// What a name stands for, if that is to be seen.
+    pub(super) fn value(&self, name: &str) -> Option<&'a Node> {
+        if self.locals.has(name) { self.locals.get(name) } else { self.file.values.get(name) }
+    }
+
+    /// Whether a node is the same in every run, whatever the code under test does.
+    pub(super) fn is_constant(&self, node: &Node) -> bool {
+        self.constant(node, FOLLOWED)
+    }
+
+    fn constant(&self, node: &Node, left: usize) -> bool {
+        let Some(left) = left.checked_sub(1) else { return false };
+        let all = |nodes: &[Node]| nodes.iter().all(|node| self.constant(node, left));
+        match &node.kind {
+            Kind::Literal(_) => true,
+            Kind::List | Kind::Pair(_) | Kind::Unary(_) | Kind::Binary(_) => {
+                // The key of a pair is no kid.
+                all(&node.kids) && !node.raw().contains("...")
+            }
+            Kind::Name(name) if matches!(name.as_str(), "undefined" | "NaN" | "Infinity") => true,
+            Kind::Name(name) => {
+                let passed = [format!("&{name}"), format!("&mut {name}"), format!("{name}.")];
+                let value = self.value(name).filter(|_| !passed.iter().any(|form| self.text.contains(form)));
+                // What a list holds can be changed without an assignment.
+                value.is_some_and(|value| value.kind != Kind::List && self.constant(value, left))
+            }
+            Kind::Call => {
+                let pure = PURE.contains(&node.called()) && !self.file.functions.contains_key(node.called());
+                let object = node.kids.first().filter(|callee| matches!(callee.kind, Kind::Member(_)));
+                let object = object.and_then(|callee| callee.kids.first());
+                let literal = object.is_some_and(|object| {
+                    matches!(object.kind, Kind::Literal(_) | Kind::List) && self.constant(object, left)
+                });
+                (literal || (pure && object.is_none_or(is_type))) && all(node.args())
+            }
+            Kind::Member(_) => node.kids.first().is_some_and(|object| {
+                matches!(object.kind, Kind::Literal(_) | Kind::List) && self.constant(object, left)
+            }),
+            _ => false,
+        }
+    }
+
+    /// Whether a condition is always true, always false, or neither.
+    pub(super) fn truth(&self, node: &Node) -> Option<bool> {
+        self.true_or_false(node, FOLLOWED)
+    }
+
+    fn true_or_false(&self, node: &Node, left: usize) -> Option<bool> {
+        let left = left.checked_sub(1)?;
+        let kid = |index: usize| node.kids.get(index).and_then(|kid| self.true_or_false(kid, left));
+        match &node.kind {
+            Kind::Literal(Literal::True) => Some(true),
+            Kind::Literal(Literal::False | Literal::None) => Some(false),
+            Kind::Literal(Literal::Number) => Some(node.raw().parse::<f64>().ok()? != 0.0),
+            Kind::Literal(Literal::Text) => Some(node.raw().trim_matches(['"', '\'', '`']) != ""),
+            Kind::List => Some(!node.kids.is_empty()),
+            Kind::Unary(sign) if matches!(sign.as_str(), "!" | "not") => kid(0).map(|truth| !truth),
+            Kind::Binary(sign) => match sign.as_str() {
+                "and" | "&&" => match (kid(0), kid(1)) {
+                    (Some(false), _) | (_, Some(false)) => Some(false),
+                    (Some(true), Some(true)) => Some(true),
+                    _ => None,
+                },
+                "or" | "||" => match (kid(0), kid(1)) {
+                    (Some(true), _) | (_, Some(true)) => Some(true),
+                    (Some(false), Some(false)) => Some(false),
+                    _ => None,
+                },
+                "==" | "===" | "!=" | "!==" | "is" | "is not" if self.constant(node, left) => {
+                    let same = node.kids.first()?.text() == node.kids.get(1)?.text();
+                    Some(same == !matches!(sign.as_str(), "!=" | "!==" | "is not"))
+                }
+                "<" | ">" | "<=" | ">=" if self.constant(node, left) => {
+                    let number = |index: usize| node.kids.get(index)?.raw().parse::<f64>().ok();
+                    let (a, b) = (number(0)?, number(1)?);
+                    Some(match sign.as_str() {
+                        "<" => a < b,
+                        ">" => a > b,
+                        "<=" => a <= b,
+                        _ => a >= b,
+                    })
+                }
+                _ => None,
+            },
+            Kind::Name(name) if name == "TYPE_CHECKING" => Some(false),
+            Kind::Name(name) => {
+                let value = self.value(name)?;
+                if self.constant(node, left) { self.true_or_false(value, left) } else { None }
+            }
+            Kind::Call if node.called() == "cfg!" => {
+                let text = node.text();
+                (text.contains("any()") || text.contains("(FALSE)")).then_some(false)
+            }
+            Kind::Call if matches!(node.called(), "bool" | "Boolean") => {
+                node.args().first().and_then(|arg| self.true_or_false(arg, left))
+            }
+            _ => None,
+        }
+    }
+
+    /// How many entries something has that is looped over; `None` if that is not to be seen.
+    pub(super) fn entries(&self, node: &Node) -> Option<u32> {
+        let count = |list: &Node| u32::try_from(list.kids.len()).ok();
+        match &node.kind {
+            Kind::List => count(node),
+            Kind::Name(name) => {
+                // A list that is filled later is not empty.
+                let grown = [format!("{name}.append"), format!("{name}.push"), format!("append({name}")];
+                let value =
+                    self.value(name).filter(|_| !grown.iter().any(|form| self.text.contains(form)))?;
+                if value.kind == Kind::List || value.called() == "vec!" { self.entries(value) } else { None }
+            }
+            Kind::Call if node.called() == "vec!" => u32::try_from(node.args().len()).ok(),
+            Kind::Call if matches!(node.called(), "range") => match node.args() {
+                [end] => end.raw().parse().ok(),
+                [start, end] => {
+                    Some(end.raw().parse::<u32>().ok()?.saturating_sub(start.raw().parse().ok()?))
+                }
+                _ => None,
+            },
+            // `enumerate(rows)`, `rows.items()`, `Object.entries(rows)`, `rows.iter()`.
+            Kind::Call => {
+                let inner = match (node.called(), node.args()) {
+                    ("enumerate" | "entries" | "zip" | "list" | "of" | "keys" | "values", [first, ..]) => {
+                        Some(first)
+                    }
+                    ("items" | "iter" | "into_iter" | "entries" | "enumerate" | "stream", []) => {
+                        node.kids.first().and_then(|callee| callee.kids.first())
+                    }
+                    _ => None,
+                };
+                inner.and_then(|inner| self.entries(inner))
+            }
+            _ => None,
+        }
+    }
+
+    /// The text of an expression with names replaced by what they stand for, once.
+    pub(super) fn resolved(&self, node: &Node) -> String {
+        match &node.kind {
+            Kind::Name(name) => match self.locals.get(name) {
+                Some(value) if value.kind != Kind::List => value.text(),
+                _ => node.text(),
+            },
+            Kind::Await => node.kids.first().map(|kid| self.resolved(kid)).unwrap_or_default(),
+            _ => node.text(),
+        }
+    }
+
+    /// The functions that an expression comes from, or the names in it if there are none.
+    pub(super) fn about(&self, node: &Node) -> Vec<String> {
+        let (mut called, mut named) = (Vec::new(), Vec::new());
+        self.collect(node, FOLLOWED, &mut called, &mut named);
+        let mut about = if called.is_empty() { named } else { called };
+        about.sort();
+        about.dedup();
+        about.truncate(12);
+        about
+    }
+
+    fn collect(&self, node: &Node, left: usize, called: &mut Vec<String>, named: &mut Vec<String>) {
+        let Some(left) = left.checked_sub(1) else { return };
+        for node in node.all() {
+            match &node.kind {
+                Kind::Call => {
+                    let word = node.called().trim_start_matches("new ");
+                    if !PURE.contains(&node.called()) && !word.is_empty() && word != "()" && word != "?" {
+                        called.push(word.to_owned());
+                    }
+                }
+                Kind::Name(name) => match self.locals.get(name) {
+                    Some(value) => self.collect(value, left, called, named),
+                    None => named.push(name.clone()),
+                },
+                Kind::Member(name) => named.push(name.clone()),
+                _ => {}
+            }
+            if called.len() + named.len() > 200 {
+                return;
+            }
+        }
+    }
+}
+
+/// `String.from`, `Vec::from`, `List.of`: the object is a type, and no value.
+fn is_type(node: &Node) -> bool {
+    match &node.kind {
+        Kind::Name(name) | Kind::Member(name) => {
+            name.starts_with(char::is_uppercase) || matches!(name.as_str(), "pytest" | "fmt" | "np" | "json")
+        }
+        Kind::Literal(_) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,122 @@
+//! What becomes of a failure: caught and dropped, expected, or left to fail the test.
+
+use acquit_core::agent::shorten;
+use acquit_core::check::outline::TEXT;
+use acquit_core::check::source::Language;
+
+use super::super::super::ir::{Kind, Node};
+use super::super::facts::Fact;
+use super::super::matchers::Inner;
+use super::super::vocabulary::asserts_by_name;
+use super::{Flow, Walk, Way};
+
+impl<'a> Walk<'_, '_, 'a> {
+    pub(super) fn attempt(&mut self, node: &'a Node, way: &Way) -> Flow {
+        let drops =
+            node.kids.iter().any(|kid| matches!(&kid.kind, Kind::Handler(what) if self.drops(what, kid)));
+        let body = if drops { way.dead("a failure of it is caught and dropped") } else { way.clone() };
+        let mut flow = Flow::default();
+        let mut surely = false;
+        for (index, kid) in node.kids.iter().enumerate() {
+            match &kid.kind {
+                Kind::Handler(_) => {
+                    let inner =
+                        if surely { way.clone() } else { way.only_if(kid.kids.first().unwrap_or(kid)) };
+                    self.each(&kid.kids, &inner);
+                }
+                _ if index == 0 || kid.kind == Kind::Block => {
+                    let inner = if index == 0 { &body } else { way };
+                    let next = self.visit(kid, inner);
+                    surely |= kid.any(&is_plain_failure);
+                    // A handler goes on behind it.
+                    flow.ends |= next.ends && node.kids.len() == 1;
+                    flow.leaves_if = flow.leaves_if.or(next.leaves_if);
+                }
+                _ => {
+                    self.visit(kid, way);
+                }
+            }
+        }
+        flow
+    }
+
+    /// Whether a handler takes a failed assertion and does nothing with it.
+    pub(super) fn drops(&self, what: &str, handler: &Node) -> bool {
+        let word =
+            |wanted: &str| what.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == wanted);
+        let catches = match self.scope.file.language {
+            Language::Python => {
+                what.trim() == "except"
+                    || ["Exception", "BaseException", "AssertionError"].iter().any(|name| word(name))
+            }
+            Language::Script => true,
+            Language::Java => {
+                ["AssertionError", "Throwable", "Error", "AssertionFailedError"].iter().any(|name| word(name))
+            }
+            Language::Rust | Language::Go => false,
+        };
+        let reacts = |node: &Node| match &node.kind {
+            Kind::Throw | Kind::Assert => true,
+            Kind::Call => {
+                let called = node.called();
+                asserts_by_name(called)
+                    || matches!(called, "fail" | "done" | "reject" | "next" | "exit")
+                    || self.scope.assertion(node).is_some()
+            }
+            _ => false,
+        };
+        catches && !handler.any(&reacts)
+    }
+
+    pub(super) fn with(&mut self, node: &'a Node, way: &Way) {
+        let Some((body, items)) = node.kids.split_last() else { return };
+        let mut inner = way.clone();
+        for item in items {
+            for call in item.all().into_iter().filter(|node| node.kind == Kind::Call) {
+                let general = |arg: &Node| {
+                    matches!(arg.text().as_str(), "Exception" | "BaseException" | "AssertionError")
+                };
+                if call.called() == "suppress" && call.args().iter().any(general) {
+                    inner = inner.dead("a failure of it is caught and dropped");
+                } else if let Some(assertion) = self.scope.assertion(call) {
+                    let about = self.scope.about(body);
+                    let facts = assertion.facts.into_iter().map(|fact| match fact {
+                        Fact::Live { expected, strength, .. } => Fact::Live {
+                            subject: shorten(&body.text(), TEXT),
+                            about: about.clone(),
+                            expected,
+                            strength,
+                        },
+                        dead @ Fact::Dead(_) => dead,
+                    });
+                    self.record(call, facts.collect(), way);
+                    if assertion.inner == Inner::Inverted {
+                        inner = inner.dead("it is expected to fail");
+                    }
+                } else if self.is_skip(call) {
+                    self.skip(call, way);
+                }
+            }
+        }
+        self.visit(body, &inner);
+    }
+}
+
+/// A call that fails the test whenever it is reached.
+pub(super) fn is_plain_failure(node: &Node) -> bool {
+    if node.kind != Kind::Call {
+        return false;
+    }
+    let path = node.kids.first().map(|callee| callee.path()).unwrap_or_default();
+    match path.as_slice() {
+        ["panic!" | "unreachable!" | "fail" | "todo!" | "bail!"] => true,
+        ["t" | "b" | "tb" | "f" | "c" | "s" | "suite", word] | ["s" | "suite", "T", "()", word] => {
+            matches!(*word, "Error" | "Errorf" | "Fatal" | "Fatalf" | "Fail" | "FailNow" | "fail")
+        }
+        [.., "fail"] => path.len() <= 3,
+        ["process" | "sys" | "os", "exit" | "Exit"] => {
+            node.args().first().is_some_and(|code| code.text() != "0")
+        }
+        _ => false,
+    }
+}
