@@ -235,8 +235,8 @@ impl<'a> Pairs<'a> {
 
     fn examine(&self, only_tests: bool, examined: &mut Examined) {
         let removed = self.removed();
-        let (mut lost, mut spare): (Vec<(usize, Open<'a>)>, Vec<(usize, Open<'a>)>) =
-            (Vec::new(), Vec::new());
+        let mut lost: Vec<(usize, Open<'a>)> = Vec::new();
+        let mut spare: Vec<(usize, Open<'a>)> = Vec::new();
         let mut balances: Vec<(Place, Place, Balance<'a>)> = Vec::new();
         for (old, new) in &self.found {
             let (before, after) = (words::test(self.old, *old), words::test(self.new, *new));

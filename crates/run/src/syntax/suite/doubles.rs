@@ -52,8 +52,7 @@ fn called(call: &Node, modules: &[(String, Vec<String>)]) -> Vec<String> {
     let path: Vec<&str> = callee.split('.').collect();
     match path.as_slice() {
         [.., "patch", "object"]
-        | [.., "setattr"]
-        | [.., "spyOn"]
+        | [.., "setattr" | "spyOn"]
         | ["sinon", "stub" | "replace"]
         | [.., "mock", "method"] => {
             let watched = path.last() == Some(&"spyOn");
@@ -133,7 +132,7 @@ fn modules(language: Language, root: &Node) -> Vec<(String, Vec<String>)> {
                 modules.push((path, names));
             }
             (Kind::Other, Language::Rust) if raw.starts_with("use ") => {
-                modules.push((String::new(), words(raw)))
+                modules.push((String::new(), words(raw)));
             }
             (Kind::Other, Language::Java) if raw.starts_with("import ") => {
                 modules.push((String::new(), words(raw)));

@@ -213,7 +213,7 @@ impl Scope<'_, '_> {
         if matches!(&subject.kind, Kind::Unary(sign) if sign == "typeof") || subject.called() == "type" {
             return self.live(subject, Some(expected), Strength::Shape);
         }
-        self.live(subject, Some(expected), self.precision(expected))
+        self.live(subject, Some(expected), Self::precision(expected))
     }
 
     /// Which of two is what is asserted about, and which is what it must be.
@@ -238,7 +238,7 @@ impl Scope<'_, '_> {
     }
 
     /// How much an expected value says: one that fits anything says little.
-    pub(super) fn precision(&self, expected: &Node) -> Strength {
+    pub(super) fn precision(expected: &Node) -> Strength {
         let mut strength = Strength::Exact;
         let top = expected.callee();
         if top.ends_with("expect.anything") || top.ends_with("expect.any") || top.ends_with("mock.ANY") {

@@ -10,6 +10,10 @@ use acquit_core::check::source::Language;
 use super::super::ir::{Kind, Node};
 use super::facts::{Fact, Must, is_below, is_length, is_wide};
 use super::scope::Scope;
+use super::vocabulary::{
+    FILLERS, GENERAL, PROPERTIES, ROOTS, asserts_by_name, essential, is_equality, is_throwing, strength,
+    without_message,
+};
 
 /// An assertion.
 pub(super) struct Assertion {
@@ -28,177 +32,6 @@ pub(super) enum Inner {
     /// They are expected to fail.
     Inverted,
 }
-
-/// Links of a chain that say nothing by themselves.
-const FILLERS: [&str; 30] = [
-    "to",
-    "be",
-    "been",
-    "is",
-    "that",
-    "which",
-    "and",
-    "has",
-    "have",
-    "with",
-    "at",
-    "of",
-    "same",
-    "but",
-    "does",
-    "still",
-    "also",
-    "resolves",
-    "rejects",
-    "deep",
-    "own",
-    "nested",
-    "ordered",
-    "should",
-    "Should",
-    "eventually",
-    "returns",
-    "soft",
-    "an",
-    "a",
-];
-/// Properties of chai that assert by being looked at.
-const PROPERTIES: [&str; 16] = [
-    "true",
-    "false",
-    "ok",
-    "null",
-    "undefined",
-    "exist",
-    "empty",
-    "NaN",
-    "called",
-    "calledOnce",
-    "calledTwice",
-    "notCalled",
-    "finite",
-    "sealed",
-    "frozen",
-    "extensible",
-];
-/// Names of functions that begin an assertion in a chain.
-const ROOTS: [&str; 12] = [
-    "expect",
-    "Expect",
-    "Ω",
-    "assertThat",
-    "assert_that",
-    "expectThat",
-    "expectTypeOf",
-    "expectObservable",
-    "assertThatThrownBy",
-    "assertThatCode",
-    "then",
-    "StepVerifier",
-];
-/// Matchers that say that there is something, or of which type it is. Without `to`, `be`, `is`, `assert` and underscores.
-const SHAPES: [&str; 50] = [
-    "defined",
-    "truthy",
-    "falsy",
-    "notnull",
-    "notnone",
-    "notnil",
-    "nonnull",
-    "instanceof",
-    "isinstance",
-    "isinstanceof",
-    "instance",
-    "exist",
-    "exists",
-    "ok",
-    "anything",
-    "type",
-    "typeof",
-    "havebeencalled",
-    "called",
-    "noerror",
-    "error",
-    "err",
-    "iserror",
-    "isok",
-    "noterror",
-    "panics",
-    "notpanics",
-    "doesnotthrow",
-    "notthrow",
-    "doesnotraise",
-    "callable",
-    "notundefined",
-    "implements",
-    "a",
-    "an",
-    "isa",
-    "istype",
-    "notisinstance",
-    "succeed",
-    "haveoccurred",
-    "any",
-    "present",
-    "doesnotthrowanyexception",
-    "nothrow",
-    "iferror",
-    "notthrows",
-    "notthrowsasync",
-    "errors",
-    "isdefined",
-    "notthrown",
-];
-/// Parts of names of matchers that say something about a part.
-const PARTS: [&str; 35] = [
-    "contain",
-    "include",
-    "match",
-    "greater",
-    "less",
-    "above",
-    "below",
-    "within",
-    "between",
-    "length",
-    "size",
-    "startswith",
-    "endswith",
-    "startwith",
-    "endwith",
-    "regex",
-    "subset",
-    "superset",
-    "key",
-    "property",
-    "oneof",
-    "substring",
-    "notempty",
-    "count",
-    "positive",
-    "negative",
-    "atleast",
-    "atmost",
-    "hasattr",
-    "elementsmatch",
-    "like",
-    "members",
-    "member",
-    "hasitem",
-    "intersect",
-];
-/// Errors so general that a failed assertion is one of them.
-const GENERAL: [&str; 9] = [
-    "Exception",
-    "BaseException",
-    "Throwable",
-    "Error",
-    "AssertionError",
-    "AssertionFailedError",
-    "RuntimeException",
-    "any",
-    "unknown",
-];
 
 struct Link<'n> {
     name: &'n str,
@@ -228,46 +61,6 @@ fn chain(node: &Node) -> (&Node, Vec<Link<'_>>) {
     }
     links.reverse();
     (node, links)
-}
-
-/// A name without the words that every matcher has.
-fn essential(name: &str) -> String {
-    let lower: String =
-        name.chars().filter(|char| *char != '_' && *char != '!').flat_map(char::to_lowercase).collect();
-    let mut rest = lower.as_str();
-    for prefix in ["debugassert", "propassert", "assert", "to", "be", "is", "that"] {
-        rest = rest.strip_prefix(prefix).unwrap_or(rest);
-    }
-    rest.to_owned()
-}
-
-/// How much a matcher of this name says.
-fn strength(name: &str, arguments: usize) -> Strength {
-    let name = essential(name);
-    let negative = name.starts_with("not") || name.starts_with("ne") && name.len() <= 3;
-    if SHAPES.contains(&name.as_str()) || (name.starts_with("throw") && arguments == 0) {
-        Strength::Shape
-    } else if negative || PARTS.iter().any(|part| name.contains(part)) && !name.contains("exactly") {
-        Strength::Partial
-    } else {
-        Strength::Exact
-    }
-}
-
-/// Whether a name says that its function asserts something.
-pub(super) fn asserts_by_name(name: &str) -> bool {
-    let lower = name.to_lowercase();
-    if lower.contains("assert") {
-        return !lower.contains("assertions");
-    }
-    if matches!(lower.as_str(), "check_output" | "check_call" | "checkout" | "verify_none" | "shouldskip") {
-        return false;
-    }
-    ["verify", "check", "expect", "ensure", "should", "must"].iter().any(|word| {
-        let Some(rest) = lower.strip_prefix(word) else { return lower.contains(&format!("_{word}_")) };
-        let next = name.get(word.len()..).and_then(|rest| rest.chars().next());
-        rest.is_empty() || next.is_some_and(|next| next == '_' || next.is_uppercase() || next == '!')
-    })
 }
 
 impl Scope<'_, '_> {
@@ -415,7 +208,7 @@ impl Scope<'_, '_> {
                     let why = if same { "it compares a value with itself" } else { "it compares constants" };
                     return vec![Fact::Dead(why.to_owned())];
                 }
-                strength = strength.min(self.precision(expected));
+                strength = strength.min(Self::precision(expected));
                 if matches!(&subject.kind, Kind::Unary(sign) if sign == "typeof") {
                     strength = Strength::Shape;
                 }
@@ -564,8 +357,7 @@ impl Scope<'_, '_> {
             ("that", Some(first)) if args.len() >= 2 => {
                 // Hamcrest: `assertThat(actual, is(3))`, perhaps with a reason first.
                 let (subject, matcher) = match args {
-                    [_, subject, matcher] => (*subject, *matcher),
-                    [subject, matcher, ..] => (*subject, *matcher),
+                    [_, subject, matcher] | [subject, matcher, ..] => (*subject, *matcher),
                     _ => (first, first),
                 };
                 self.hamcrest(subject, matcher)
@@ -622,7 +414,7 @@ impl Scope<'_, '_> {
     fn hamcrest(&self, subject: &Node, matcher: &Node) -> Vec<Fact> {
         match (matcher.called(), matcher.args()) {
             ("is" | "equalTo" | "equal_to", [inner])
-                if inner.kind == Kind::Call && self.value_matcher(inner) =>
+                if inner.kind == Kind::Call && Self::value_matcher(inner) =>
             {
                 self.hamcrest(subject, inner)
             }
@@ -637,7 +429,7 @@ impl Scope<'_, '_> {
     }
 
     /// Whether a call is a matcher itself, as in `is(equalTo(3))`.
-    fn value_matcher(&self, call: &Node) -> bool {
+    fn value_matcher(call: &Node) -> bool {
         matches!(
             call.called(),
             "equalTo"
@@ -660,40 +452,5 @@ impl Scope<'_, '_> {
                 | "contains"
                 | "any"
         )
-    }
-}
-
-fn is_throwing(essence: &str) -> bool {
-    (essence.starts_with("raises")
-        || essence.starts_with("throws")
-        || essence.starts_with("rejects")
-        || essence.starts_with("warns"))
-        && !essence.starts_with("throwsno")
-}
-
-fn is_equality(essence: &str) -> bool {
-    ["equal", "eq", "same", "close", "exact", "is", "identical", "alike", "isclose"]
-        .iter()
-        .any(|word| essence.contains(word))
-        || essence.is_empty()
-}
-
-/// JUnit 4 has the message first: it is text, and what is compared follows.
-fn without_message<'n, 'm>(args: &'m [&'n Node]) -> &'m [&'n Node] {
-    use super::super::ir::Literal;
-    let is_text = |node: &Node| node.kind == Kind::Literal(Literal::Text);
-    match args {
-        [first, second, third]
-            if is_text(first)
-                && !is_text(third)
-                && third.kind != Kind::Literal(Literal::Number)
-                && !is_text(second) =>
-        {
-            &args[1..]
-        }
-        [first, second, third] if is_text(first) && !is_text(second) && third.kind == Kind::Call => {
-            &args[1..]
-        }
-        _ => args,
     }
 }

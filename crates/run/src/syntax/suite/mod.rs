@@ -7,6 +7,7 @@ mod matchers;
 mod scope;
 mod script;
 mod skips;
+mod vocabulary;
 mod walk;
 
 use acquit_core::agent::shorten;
@@ -16,8 +17,8 @@ use acquit_core::check::outline::{
 use acquit_core::check::source::Language;
 
 use super::ir::{Kind, Node};
-use matchers::asserts_by_name;
 use scope::{File, Names, Scope};
+use vocabulary::asserts_by_name;
 use walk::{Found, Walk, Way};
 
 /// A test that was found, before its body was looked at.
@@ -101,7 +102,7 @@ pub(super) fn outline(language: Language, root: &Node) -> Outline {
 }
 
 /// What the file defines outside of functions.
-fn file<'a>(language: Language, root: &'a Node) -> File<'a> {
+fn file(language: Language, root: &Node) -> File<'_> {
     let mut file = File {
         language,
         functions: std::collections::HashMap::new(),

@@ -175,7 +175,7 @@ impl<'f, 'a> Scope<'f, 'a> {
             Kind::Literal(Literal::True) => Some(true),
             Kind::Literal(Literal::False | Literal::None) => Some(false),
             Kind::Literal(Literal::Number) => Some(node.raw().parse::<f64>().ok()? != 0.0),
-            Kind::Literal(Literal::Text) => Some(node.raw().trim_matches(['"', '\'', '`']) != ""),
+            Kind::Literal(Literal::Text) => Some(!node.raw().trim_matches(['"', '\'', '`']).is_empty()),
             Kind::List => Some(!node.kids.is_empty()),
             Kind::Unary(sign) if matches!(sign.as_str(), "!" | "not") => kid(0).map(|truth| !truth),
             Kind::Binary(sign) => match sign.as_str() {

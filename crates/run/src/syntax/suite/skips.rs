@@ -32,13 +32,13 @@ pub(super) fn decorators(file: &File<'_>, node: &Node, suite: &mut Suite<'_>) ->
             suite.marks.push(mark(decorator, Deed::Retries));
         } else if has("parametrize") || has("expand") || has("data") || has("parameters") {
             let scope = Scope::new(file, decorator);
-            let lists =
+            let mut lists =
                 decorator.args().iter().filter(|arg| !matches!(arg.kind, Kind::Literal(_) | Kind::Pair(_)));
             let values = decorator.args().iter().find_map(|arg| match &arg.kind {
                 Kind::Pair(key) if key == "argvalues" => arg.kids.first(),
                 _ => None,
             });
-            let last = lists.last().or(values);
+            let last = lists.next_back().or(values);
             if let Some(count) = last.and_then(|list| scope.entries(list)) {
                 // `pytest.param(…, marks=pytest.mark.skip)` takes a row away.
                 let list = last.and_then(|list| match &list.kind {
@@ -259,10 +259,11 @@ pub(super) fn outside<'a>(file: &File<'a>, root: &'a Node, suite: &mut Suite<'a>
                     suite.marks.push(mark(node, Deed::Skips));
                 }
             }
-            Kind::Call if matches!(node.called(), "retryTimes" | "retries") => {
-                if node.args().first().is_some_and(|count| count.text() != "0") {
-                    suite.marks.push(mark(node, Deed::Retries));
-                }
+            Kind::Call
+                if matches!(node.called(), "retryTimes" | "retries")
+                    && node.args().first().is_some_and(|count| count.text() != "0") =>
+            {
+                suite.marks.push(mark(node, Deed::Retries));
             }
             Kind::Pair(key)
                 if matches!(key.as_str(), "retry" | "retries" | "retryAnalyzer")

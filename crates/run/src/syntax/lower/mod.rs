@@ -8,13 +8,11 @@ use std::time::Instant;
 use tree_sitter::Node as Tree;
 
 use super::ir::{Function, Kind, Literal, Node};
-use super::parse;
+
+mod parts;
 
 /// How deep a file may be nested. Deeper ones were not written by hand, and are not read.
 const DEEPEST: usize = 250;
-/// How deep macros may stand in macros.
-const MACROS: usize = 4;
-
 /// What is lowered, and how far it may go.
 pub(super) struct Lower<'a> {
     source: Rc<str>,
@@ -47,6 +45,7 @@ impl<'a> Lower<'a> {
         self.source.get(tree.byte_range()).unwrap_or_default().to_owned()
     }
 
+    #[expect(clippy::option_option, reason = "there is no such field, or it is too deep")]
     fn field(&self, tree: Tree<'_>, name: &str, depth: usize) -> Option<Option<Node>> {
         match tree.child_by_field_name(name) {
             Some(child) => self.node(child, depth + 1).map(Some),
@@ -168,7 +167,6 @@ impl<'a> Lower<'a> {
             | "do_statement" => self.repeat(tree, depth)?,
             "try_statement" | "try_with_resources_statement" => all(Kind::Try)?,
             "except_clause" | "except_group_clause" | "catch_clause" => self.handler(tree, depth)?,
-            "finally_clause" => all(Kind::Block)?,
             "with_statement" => all(Kind::With)?,
             "match_expression"
             | "switch_statement"
@@ -349,8 +347,8 @@ impl<'a> Lower<'a> {
                 all(Kind::Unary(sign))?
             }
             "await" | "await_expression" => all(Kind::Await)?,
-            "block" | "statement_block" | "class_body" | "declaration_list" | "module" | "program"
-            | "source_file" | "statement_list" => all(Kind::Block)?,
+            "finally_clause" | "block" | "statement_block" | "class_body" | "declaration_list" | "module"
+            | "program" | "source_file" | "statement_list" => all(Kind::Block)?,
             _ => all(Kind::Other)?,
         };
         Some(node)
@@ -425,7 +423,7 @@ impl<'a> Lower<'a> {
         for child in tree.named_children(&mut cursor) {
             match child.kind() {
                 "match_block" | "switch_body" | "switch_block" | "block" => {
-                    self.arms(child, depth + 1, arms)?
+                    self.arms(child, depth + 1, arms)?;
                 }
                 "match_arm"
                 | "switch_case"
@@ -513,137 +511,6 @@ impl<'a> Lower<'a> {
         let mut node = self.make(Kind::Class(name, bases), tree);
         node.kids.extend(self.field(tree, "body", depth)?);
         self.modifiers(tree, depth, &mut node)?;
-        Some(node)
-    }
-
-    fn assign(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
-        let left = ["left", "name", "pattern"].iter().find_map(|name| tree.child_by_field_name(name));
-        let name = left.map(|left| self.text(left)).unwrap_or_default();
-        let mutable = tree.kind().starts_with("augmented")
-            || tree.kind().starts_with("compound")
-            || self.text(tree).starts_with("let mut ");
-        let mut node = self.make(Kind::Assign(name), tree);
-        for value in ["right", "value"] {
-            node.kids.extend(self.field(tree, value, depth)?);
-        }
-        if mutable {
-            // A second node of the same name: what it holds is not known from here.
-            let again = self.make(node.kind.clone(), tree);
-            node.kids.push(again);
-        }
-        Some(node)
-    }
-
-    fn import(&self, tree: Tree<'_>) -> Node {
-        let name = tree.child_by_field_name("name").or_else(|| tree.child_by_field_name("path"));
-        let name = name.map(|name| self.text(name)).unwrap_or_default();
-        let alias = tree.child_by_field_name("alias").map_or_else(|| name.clone(), |alias| self.text(alias));
-        self.make(Kind::Import(alias, name), tree)
-    }
-
-    fn call(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
-        let mut node = self.make(Kind::Call, tree);
-        let callee = match tree.kind() {
-            "method_invocation" => {
-                let name = tree.child_by_field_name("name")?;
-                match tree.child_by_field_name("object") {
-                    Some(object) => {
-                        let mut member = self.make(Kind::Member(self.text(name)), name);
-                        member.kids.push(self.node(object, depth + 1)?);
-                        member
-                    }
-                    None => self.make(Kind::Name(self.text(name)), name),
-                }
-            }
-            "new_expression" | "object_creation_expression" => {
-                let made =
-                    tree.child_by_field_name("constructor").or_else(|| tree.child_by_field_name("type"))?;
-                self.make(Kind::Name(format!("new {}", self.text(made))), made)
-            }
-            _ => self.node(tree.child_by_field_name("function")?, depth + 1)?,
-        };
-        node.kids.push(callee);
-        if let Some(arguments) = tree.child_by_field_name("arguments") {
-            match arguments.kind() {
-                "argument_list" | "arguments" => {
-                    let kids = self.kids(arguments, depth)?;
-                    node.kids.extend(kids.into_iter().filter(|kid| kid.kind != Kind::Comment));
-                }
-                _ => node.kids.push(self.node(arguments, depth + 1)?),
-            }
-        }
-        Some(node)
-    }
-
-    fn member(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
-        let names = ["attribute", "property", "field", "name"];
-        let Some(name) = names.iter().find_map(|name| tree.child_by_field_name(name)) else {
-            return Some(self.make(Kind::Other, tree));
-        };
-        let mut node = self.make(Kind::Member(self.text(name)), tree);
-        let objects = ["object", "value", "operand", "path"];
-        if let Some(object) = objects.iter().find_map(|name| tree.child_by_field_name(name)) {
-            node.kids.push(self.node(object, depth + 1)?);
-        }
-        Some(node)
-    }
-
-    fn list(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
-        // Go: `[]T{…}`; its type is no element.
-        if let Some(body) = tree.child_by_field_name("body").filter(|_| tree.kind() == "composite_literal") {
-            let mut whole = self.make(Kind::List, tree);
-            whole.kids = self.node(body, depth + 1)?.kids;
-            return Some(whole);
-        }
-        let mut node = self.make(Kind::List, tree);
-        node.kids = self.kids(tree, depth)?;
-        node.kids.retain(|kid| kid.kind != Kind::Comment);
-        Some(node)
-    }
-
-    /// Python: `a == b`, `a in b`, `a is not b`. A chain is taken by its first sign.
-    fn comparison(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
-        let mut cursor = tree.walk();
-        let signs: Vec<String> =
-            tree.children_by_field_name("operators", &mut cursor).map(|sign| self.text(sign)).collect();
-        // `not in` and `is not` are one sign of two words.
-        let sign = signs.first().map(|sign| sign.split_whitespace().collect::<Vec<_>>().join(" "));
-        let mut node = self.make(Kind::Binary(sign.unwrap_or_default()), tree);
-        node.kids = self.kids(tree, depth)?;
-        Some(node)
-    }
-
-    /// A macro of Rust. Its arguments are tokens to the grammar, so they are read once more as those of a call.
-    fn invocation(&self, tree: Tree<'_>, depth: usize) -> Option<Node> {
-        let name = tree.child_by_field_name("macro").map(|name| self.text(name)).unwrap_or_default();
-        let mut node = self.make(Kind::Call, tree);
-        let word = name.rsplit("::").next().unwrap_or_default().to_owned();
-        node.kids.push(self.make(Kind::Name(format!("{word}!")), tree));
-        let Some(tokens) = tree.named_child(1).filter(|_| self.macros < MACROS) else { return Some(node) };
-        let inner = tokens.start_byte() + 1..tokens.end_byte().saturating_sub(1);
-        let inner = self.source.get(inner).unwrap_or_default();
-        if inner.trim().is_empty() {
-            return Some(node);
-        }
-        // The head has no end of line, so that lines stay what they are.
-        let braces = self.source.get(tokens.byte_range()).is_some_and(|text| text.starts_with('{'));
-        let text = if braces { format!("fn f() {{{inner}}}") } else { format!("fn f() {{ f({inner}); }}") };
-        let parsed = parse(self.ending, &text, self.until)?;
-        let above = u32::try_from(tokens.start_position().row).unwrap_or(0).saturating_add(self.above);
-        let nested = Lower {
-            source: text.as_str().into(),
-            ending: self.ending,
-            above,
-            macros: self.macros + 1,
-            until: self.until,
-        };
-        let lowered = nested.node(parsed.root_node(), depth + 1)?;
-        if braces {
-            node.kids.push(lowered);
-        } else {
-            let call = lowered.all().into_iter().find(|node| node.kind == Kind::Call).cloned();
-            node.kids.extend(call.map(|call| call.args().to_vec()).unwrap_or_default());
-        }
         Some(node)
     }
 }

@@ -9,9 +9,13 @@ use acquit_core::check::outline::{Check, Dead, MOST, Skip, Strength, TEXT};
 use acquit_core::check::source::Language;
 
 use super::super::ir::{Kind, Node};
+
+mod caught;
+
 use super::facts::{Fact, Must};
-use super::matchers::{Inner, asserts_by_name};
+use super::matchers::Inner;
 use super::scope::Scope;
+use caught::is_plain_failure;
 
 /// How many nodes are visited of one test, with all that it calls.
 const STEPS: usize = 100_000;
@@ -335,96 +339,6 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
         }
     }
 
-    fn attempt(&mut self, node: &'a Node, way: &Way) -> Flow {
-        let drops =
-            node.kids.iter().any(|kid| matches!(&kid.kind, Kind::Handler(what) if self.drops(what, kid)));
-        let body = if drops { way.dead("a failure of it is caught and dropped") } else { way.clone() };
-        let mut flow = Flow::default();
-        let mut surely = false;
-        for (index, kid) in node.kids.iter().enumerate() {
-            match &kid.kind {
-                Kind::Handler(_) => {
-                    let inner =
-                        if surely { way.clone() } else { way.only_if(kid.kids.first().unwrap_or(kid)) };
-                    self.each(&kid.kids, &inner);
-                }
-                _ if index == 0 || kid.kind == Kind::Block => {
-                    let inner = if index == 0 { &body } else { way };
-                    let next = self.visit(kid, inner);
-                    surely |= kid.any(&is_plain_failure);
-                    // A handler goes on behind it.
-                    flow.ends |= next.ends && node.kids.len() == 1;
-                    flow.leaves_if = flow.leaves_if.or(next.leaves_if);
-                }
-                _ => {
-                    self.visit(kid, way);
-                }
-            }
-        }
-        flow
-    }
-
-    /// Whether a handler takes a failed assertion and does nothing with it.
-    fn drops(&self, what: &str, handler: &Node) -> bool {
-        let word =
-            |wanted: &str| what.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == wanted);
-        let catches = match self.scope.file.language {
-            Language::Python => {
-                what.trim() == "except"
-                    || ["Exception", "BaseException", "AssertionError"].iter().any(|name| word(name))
-            }
-            Language::Script => true,
-            Language::Java => {
-                ["AssertionError", "Throwable", "Error", "AssertionFailedError"].iter().any(|name| word(name))
-            }
-            Language::Rust | Language::Go => false,
-        };
-        let reacts = |node: &Node| match &node.kind {
-            Kind::Throw | Kind::Assert => true,
-            Kind::Call => {
-                let called = node.called();
-                asserts_by_name(called)
-                    || matches!(called, "fail" | "done" | "reject" | "next" | "exit")
-                    || self.scope.assertion(node).is_some()
-            }
-            _ => false,
-        };
-        catches && !handler.any(&reacts)
-    }
-
-    fn with(&mut self, node: &'a Node, way: &Way) {
-        let Some((body, items)) = node.kids.split_last() else { return };
-        let mut inner = way.clone();
-        for item in items {
-            for call in item.all().into_iter().filter(|node| node.kind == Kind::Call) {
-                let general = |arg: &Node| {
-                    matches!(arg.text().as_str(), "Exception" | "BaseException" | "AssertionError")
-                };
-                if call.called() == "suppress" && call.args().iter().any(general) {
-                    inner = inner.dead("a failure of it is caught and dropped");
-                } else if let Some(assertion) = self.scope.assertion(call) {
-                    let about = self.scope.about(body);
-                    let facts = assertion.facts.into_iter().map(|fact| match fact {
-                        Fact::Live { expected, strength, .. } => Fact::Live {
-                            subject: shorten(&body.text(), TEXT),
-                            about: about.clone(),
-                            expected,
-                            strength,
-                        },
-                        dead @ Fact::Dead(_) => dead,
-                    });
-                    self.record(call, facts.collect(), way);
-                    if assertion.inner == Inner::Inverted {
-                        inner = inner.dead("it is expected to fail");
-                    }
-                } else if self.is_skip(call) {
-                    self.skip(call, way);
-                }
-            }
-        }
-        self.visit(body, &inner);
-    }
-
     fn call(&mut self, node: &'a Node, way: &Way) -> Flow {
         if self.is_skip(node) {
             let holds = node.args().first().and_then(|arg| self.scope.truth(arg));
@@ -638,28 +552,9 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
                     self.found.dead.push(Dead { line: node.line, text: text.clone(), why: why.clone() });
                 }
                 (Fact::Dead(why), _) => {
-                    self.found.dead.push(Dead { line: node.line, text: text.clone(), why })
+                    self.found.dead.push(Dead { line: node.line, text: text.clone(), why });
                 }
             }
         }
-    }
-}
-
-/// A call that fails the test whenever it is reached.
-fn is_plain_failure(node: &Node) -> bool {
-    if node.kind != Kind::Call {
-        return false;
-    }
-    let path = node.kids.first().map(|callee| callee.path()).unwrap_or_default();
-    match path.as_slice() {
-        ["panic!" | "unreachable!" | "fail" | "todo!" | "bail!"] => true,
-        ["t" | "b" | "tb" | "f" | "c" | "s" | "suite", word] | ["s" | "suite", "T", "()", word] => {
-            matches!(*word, "Error" | "Errorf" | "Fatal" | "Fatalf" | "Fail" | "FailNow" | "fail")
-        }
-        [.., "fail"] => path.len() <= 3,
-        ["process" | "sys" | "os", "exit" | "Exit"] => {
-            node.args().first().is_some_and(|code| code.text() != "0")
-        }
-        _ => false,
     }
 }
