@@ -139,6 +139,9 @@ fn same_text(lost: &mut [Open<'_>], spare: &mut [Open<'_>]) {
             && let Some(place) = places.last()
         {
             let new = &mut spare[*place];
+            if new.check.strength < old.check.strength {
+                break;
+            }
             let taken = old.left.min(new.left);
             old.left -= taken;
             new.left -= taken;
