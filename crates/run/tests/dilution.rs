@@ -6,6 +6,7 @@
 //! change comes with a change of code, unless its title ends with `(tests only)`.
 
 #[path = "../../core/tests/check/kit.rs"]
+#[expect(dead_code, reason = "its other functions are for the tests of the core")]
 mod kit;
 
 use std::time::{Duration, Instant};

@@ -2,52 +2,170 @@
 
 use super::Finding;
 use super::diff::{Diff, Side};
+use crate::gate::Paths;
 use crate::gate::check::{Dependencies, Scope};
 
-/// Files that say what a project depends on.
-const DEPENDENCY_FILES: [&str; 32] = [
-    "Cargo.toml",
-    "Cargo.lock",
+/// Files that say what a project depends on, and where that comes from. In small letters.
+const DEPENDENCY_FILES: &[&str] = &[
+    "cargo.toml",
+    "cargo.lock",
+    "rust-toolchain",
+    "rust-toolchain.toml",
     "package.json",
     "package-lock.json",
     "npm-shrinkwrap.json",
     "pnpm-lock.yaml",
     "pnpm-workspace.yaml",
+    ".pnpmfile.cjs",
     "yarn.lock",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".npmrc",
+    ".pnp.cjs",
     "bun.lock",
     "bun.lockb",
+    "bunfig.toml",
     "deno.json",
+    "deno.jsonc",
     "deno.lock",
+    "import_map.json",
+    "bower.json",
+    "lerna.json",
     "pyproject.toml",
     "poetry.lock",
+    "poetry.toml",
     "uv.lock",
+    "uv.toml",
     "pdm.lock",
-    "Pipfile",
-    "Pipfile.lock",
+    "pylock.toml",
+    "pipfile",
+    "pipfile.lock",
     "setup.py",
     "setup.cfg",
     "environment.yml",
+    "environment.yaml",
+    "pixi.toml",
+    "pixi.lock",
+    "conda-lock.yml",
+    "pip.conf",
     "go.mod",
     "go.sum",
+    "go.work",
+    "go.work.sum",
     "pom.xml",
     "build.gradle",
     "build.gradle.kts",
+    "settings.gradle",
+    "settings.gradle.kts",
+    "gradle.properties",
     "gradle.lockfile",
     "libs.versions.toml",
-    "Gemfile",
-    "Gemfile.lock",
+    "gradle-wrapper.properties",
+    "gradle-wrapper.jar",
+    "maven-wrapper.properties",
+    "extensions.xml",
+    "build.sbt",
+    "gemfile",
+    "gemfile.lock",
+    "gems.rb",
+    "gems.locked",
     "composer.json",
     "composer.lock",
+    "mix.exs",
+    "mix.lock",
+    "rebar.config",
+    "rebar.lock",
+    "package.swift",
+    "package.resolved",
+    "podfile",
+    "podfile.lock",
+    "cartfile",
+    "cartfile.resolved",
+    "pubspec.yaml",
+    "pubspec.lock",
+    "flake.nix",
+    "flake.lock",
+    "shell.nix",
+    ".gitmodules",
+    "packages.config",
+    "packages.lock.json",
+    "directory.packages.props",
+    "directory.build.props",
+    "nuget.config",
+    "paket.dependencies",
+    "paket.lock",
+    "global.json",
+    "conanfile.txt",
+    "conanfile.py",
+    "conan.lock",
+    "vcpkg.json",
+    "vcpkg-configuration.json",
+    "module.bazel",
+    "module.bazel.lock",
+    "workspace.bazel",
+    "stack.yaml",
+    "stack.yaml.lock",
+    "cabal.project",
+    "dub.json",
+    "project.toml",
+    "manifest.toml",
+    "renv.lock",
+    ".tool-versions",
+    "mise.toml",
+    ".terraform.lock.hcl",
+    "chart.lock",
+    "dune-project",
 ];
+
+/// Whether a file says what the project depends on.
+fn is_dependency_file(path: &str) -> bool {
+    let lower = path.to_lowercase();
+    let (folder, name) = lower.rsplit_once('/').unwrap_or(("", lower.as_str()));
+    let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+    let within = |part: &str| folder == part || folder.ends_with(&format!("/{part}"));
+    let pip = ["requirements", "constraints"].iter().any(|word| name.contains(word))
+        || within("requirements")
+        || within("constraints");
+    DEPENDENCY_FILES.contains(&name)
+        || ends(&[
+            ".csproj",
+            ".fsproj",
+            ".vbproj",
+            ".gemspec",
+            ".podspec",
+            ".cabal",
+            ".nimble",
+            ".opam",
+            ".rockspec",
+        ])
+        || (pip && ends(&[".txt", ".in", ".pip"]))
+        || (within(".cargo") && matches!(name, "config" | "config.toml"))
+        || lower.starts_with("vendor/")
+        || lower.contains("/vendor/")
+        || (name.starts_with("environment") && ends(&[".yml", ".yaml"]) && folder.is_empty())
+}
+
+/// What a line of a program has at most that a person writes: a longer one counts as several.
+const LINE_BYTES: usize = 120;
+
+/// How many lines a changed line is worth. Line ends are a matter of style: statements and bytes are not.
+fn worth(text: &str) -> usize {
+    let statements = text.matches(';').count();
+    (text.len().div_ceil(LINE_BYTES)).max(if statements > 3 { statements } else { 1 }).max(1)
+}
 
 /// What the change does that it should not. `recent` are the files that the newest commits of the base changed.
 pub fn scope(diff: &Diff, settings: &Scope, recent: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let uncounted = settings.uncounted.compile();
     let counted = diff.files.iter().filter(|file| !uncounted.is_match(file.path()));
-    let lines = counted.flat_map(|file| &file.lines).filter(|line| line.side != Side::Both).count();
+    let changed = counted.flat_map(|file| &file.lines).filter(|line| line.side != Side::Both);
+    let lines: usize = changed.map(|line| worth(&line.text)).sum();
     if lines > settings.max_lines as usize {
-        let what = format!("{lines} lines were changed, and {} may be: do less at once", settings.max_lines);
+        let what = format!(
+            "{lines} lines were changed, and {} may be (a line counts once for every {LINE_BYTES} bytes and every statement): do less at once",
+            settings.max_lines
+        );
         findings.push(Finding::general("too-many-lines", what));
     }
     let most = settings.max_files.map_or(usize::MAX, |most| most as usize);
@@ -56,17 +174,30 @@ pub fn scope(diff: &Diff, settings: &Scope, recent: &[String]) -> Vec<Finding> {
         findings.push(Finding::general("too-many-files", what));
     }
     let forbidden = settings.forbidden.compile();
+    let lowered = settings.forbidden.lowercase().compile();
     for file in &diff.files {
         for path in both_names(file.old.as_deref(), file.new.as_deref()) {
-            if forbidden.is_match(path) {
+            // A file system that does not tell capitals apart makes one file of both.
+            if forbidden.is_match(path) || lowered.is_match(path.to_lowercase()) {
                 let what = "this file may not be changed here: put it back";
                 findings.push(Finding::new("forbidden-path", path, None, what));
             }
-            let name = path.rsplit('/').next().unwrap_or(path);
-            let is_dependency = DEPENDENCY_FILES.contains(&name) || is_requirements(name);
+            let is_dependency = is_dependency_file(path);
             if settings.dependencies == Dependencies::Reject && is_dependency {
                 let what = "what the project depends on may not be changed here: put it back";
                 findings.push(Finding::new("dependency-file", path, None, what));
+            }
+            if file.new_mode == Some(LINK)
+                && file.new.as_deref() == Some(path)
+                && settings.forbidden != Paths::default()
+            {
+                let target = file.added().next().map(|line| line.text.clone()).unwrap_or_default();
+                let inside = join(path, &target);
+                if forbidden.is_match(&inside) || lowered.is_match(inside.to_lowercase()) {
+                    let what =
+                        format!("this link leads to `{target}`, which may not be changed here: remove it");
+                    findings.push(Finding::new("forbidden-path", path, None, what));
+                }
             }
             if recent.iter().any(|other| other == path) {
                 let newest = settings.recent.unwrap_or_default();
@@ -80,14 +211,26 @@ pub fn scope(diff: &Diff, settings: &Scope, recent: &[String]) -> Vec<Finding> {
     findings
 }
 
+/// The mode of a symbolic link.
+const LINK: u32 = 0o120_000;
+
+/// Where a link leads, from the root of the repository.
+fn join(path: &str, target: &str) -> String {
+    let mut parts: Vec<&str> = path.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
 /// A file that was moved has two names, and neither may be a forbidden one.
 fn both_names<'a>(old: Option<&'a str>, new: Option<&'a str>) -> Vec<&'a str> {
     let mut names: Vec<&str> = old.into_iter().chain(new).collect();
     names.dedup();
     names
-}
-
-fn is_requirements(name: &str) -> bool {
-    name.starts_with("requirements")
-        && name.rsplit_once('.').is_some_and(|(_, end)| matches!(end, "txt" | "in"))
 }

@@ -47,6 +47,12 @@ impl Paths {
         Ok(())
     }
 
+    /// The same patterns in small letters, for file systems that do not tell capitals apart.
+    #[must_use]
+    pub fn lowercase(&self) -> Self {
+        Self(self.0.iter().map(|pattern| pattern.to_lowercase()).collect())
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

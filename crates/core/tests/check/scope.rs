@@ -37,7 +37,10 @@ fn each_limit_of_scope_holds_by_itself() {
     let lines = Scope { max_lines: 3, ..loose() };
     assert_eq!(rules(&scope(&diff, &lines, &[])), [("too-many-lines", None)]);
     let counted = Scope { uncounted: Paths::default(), ..loose() };
-    assert_eq!(scope(&diff, &counted, &[])[0].what, "15 lines were changed, and 10 may be: do less at once");
+    assert_eq!(
+        scope(&diff, &counted, &[])[0].what,
+        "15 lines were changed, and 10 may be (a line counts once for every 120 bytes and every statement): do less at once"
+    );
     let files = Scope { max_files: Some(3), ..loose() };
     assert_eq!(rules(&scope(&diff, &files, &[])), [("too-many-files", None)]);
     let forbidden = Scope { forbidden: Paths::literal(&["infra/**"]), ..loose() };

@@ -13,9 +13,10 @@ use acquit_core::check::scope::scope;
 use acquit_core::check::secrets::{Leak, MARKER, Marked, in_message, secrets};
 use acquit_core::check::source::Language;
 use acquit_core::check::{self, Finding};
-use acquit_core::failure::Location;
+use acquit_core::failure::{Location, kind};
 use acquit_core::gate::check::{Commits, Dilution, Review, Scope, Secrets};
 use acquit_core::gate::{Evidence, Gate, Verdict, Weight};
+use acquit_core::ids::Name;
 use acquit_core::outcome::Outcome;
 
 use super::conclude;
@@ -82,6 +83,8 @@ pub(super) fn run(
     if let (Looking::Secrets(_), Some(failure)) = (check, &mut verdict.failure) {
         // The code around a secret is the secret.
         failure.excerpt = None;
+        // It stays in the history whatever an agent does about it, so a person is asked.
+        failure.kind = Name::literal(kind::UNJUDGED);
     }
     if verdict.passed {
         "nothing was found".clone_into(&mut verdict.ended);

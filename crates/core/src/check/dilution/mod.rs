@@ -12,6 +12,7 @@ mod compare;
 mod files;
 mod marks;
 mod permit;
+mod pipelines;
 mod settings;
 mod snapshots;
 mod values;

@@ -33,7 +33,7 @@ pub(super) fn loosened(file: &FileChange, name: &str) -> Vec<Finding> {
         return vec![loose(file, line.line, ' ', "more settings were changed than can be looked at")];
     }
     let mut findings = numbers(file, &before, &after);
-    findings.extend(ranks(file, &before, &after));
+    findings.extend(ranks(file, name, &before, &after));
     findings.extend(switches(file, &before, &after));
     // What a crate leaves out is not published; what a check leaves out is not checked.
     if name != "Cargo.toml" {
@@ -158,7 +158,16 @@ fn numbers(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) -> 
 }
 
 /// How much a word demands of a rule.
-fn rank(value: &str) -> Option<u8> {
+fn rank(name: &str, value: &str) -> Option<u8> {
+    // eslint has numbers for the same.
+    if name.contains("eslint") {
+        match value.trim_start_matches(['[', ' ']).split([',', ' ', ']']).next() {
+            Some("0") => return Some(0),
+            Some("1") => return Some(2),
+            Some("2") => return Some(3),
+            _ => {}
+        }
+    }
     static WORD: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
             r#"^[\[{(\s]*(?:level\s*=\s*)?["']?(off|allow|ignore|none|info|warn|warning|error|deny|forbid)["']?(?:\s*[,\]})]|\s*$)"#,
@@ -175,16 +184,16 @@ fn rank(value: &str) -> Option<u8> {
 }
 
 /// Rules that were turned down or off.
-fn ranks(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) -> Vec<Finding> {
+fn ranks(file: &FileChange, name: &str, before: &[Setting<'_>], after: &[Setting<'_>]) -> Vec<Finding> {
     let own = |settings: &[Setting<'_>], key: &str| -> Option<u8> {
         settings
             .iter()
             .filter(|setting| setting.own && setting.key == key)
-            .find_map(|setting| rank(&setting.value))
+            .find_map(|setting| rank(name, &setting.value))
     };
     let mut findings = Vec::new();
     for setting in after.iter().filter(|setting| setting.own) {
-        let Some(now) = rank(&setting.value) else { continue };
+        let Some(now) = rank(name, &setting.value) else { continue };
         let was = own(before, &setting.key);
         if was.map_or(now == 0, |was| now < was) {
             let what = format!("the rule `{}` is turned down", setting.key);
@@ -192,7 +201,7 @@ fn ranks(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) -> Ve
         }
     }
     for setting in before.iter().filter(|setting| setting.own) {
-        let was = rank(&setting.value).unwrap_or(0);
+        let was = rank(name, &setting.value).unwrap_or(0);
         if was >= 2 && !after.iter().any(|other| other.key == setting.key) {
             findings.push(loose(file, setting.line, '-', &format!("the rule `{}` is gone", setting.key)));
         }
@@ -204,12 +213,12 @@ fn ranks(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) -> Ve
 fn switches(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) -> Vec<Finding> {
     static STRICT: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"^(strict\w*|no[A-Z]\w+|disallow_\w+|check_untyped_defs|warn_\w+|fail_?[oO]n\w*|no_implicit\w*|exactOptionalPropertyTypes|useUnknownInCatchVariables|xfail_strict|forbidOnly|test|doctest|autotests|branch)$",
+            r"^(strict\w*|no[A-Z]\w+|disallow_\w+|check_untyped_defs|warn_\w+|fail_?[oO]n\w*|no_implicit\w*|exactOptionalPropertyTypes|useUnknownInCatchVariables|xfail_strict|forbidOnly|fail_ci_if_error|failsOnError|failOnError|failOnViolation|haltOnFailure|enable-all|test|doctest|autotests|branch)$",
         )
     });
     static LAX: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"^(skipLibCheck|skipTests|ignore_errors|ignore_missing_imports|allowUnreachableCode|allowUnusedLabels|allow_(untyped|any|redefinition)\w*|passWithNoTests|ignoreFailures|testFailureIgnore|only-new-issues)$",
+            r"^(skipLibCheck|skipTests|ignore_errors|ignore_missing_imports|allowUnreachableCode|allowUnusedLabels|allow_(untyped|any|redefinition)\w*|passWithNoTests|ignoreFailures|testFailureIgnore|only-new-issues|disable-all|soft_fail|soft-fail|skipITs|bail_out|allowOnly|noEmitOnError_off|exit-zero|exit_zero)$",
         )
     });
     let is = |setting: &Setting<'_>, word: &str| {
@@ -241,7 +250,7 @@ fn switches(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) ->
 fn lists(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) -> Vec<Finding> {
     static LEAVE_OUT: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"(?i)^((extend-)?ignores?|per-file-ignores|(extend-)?exclude[\w-]*|exclude_also|omit|disable[\w-]*|\w*IgnorePatterns|ignorePatterns|norecursedirs|globalIgnores|skip|deselect)$",
+            r"(?i)^((extend-)?ignores?|per-file-ignores|(extend-)?exclude[\w-]*|exclude_also|omit|disable[\w-]*|\w*IgnorePatterns|ignorePatterns|norecursedirs|globalIgnores|skip|deselect|paths-ignore|branches-ignore|tags-ignore|modulePathIgnorePatterns|exclude-rules|exclude-files|exclude-dirs|ignored-modules|ignore-paths|exclude_dirs|skips|disable_error_code)$",
         )
     });
     static CHOOSE: LazyLock<Regex> = LazyLock::new(|| {

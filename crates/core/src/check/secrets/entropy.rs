@@ -1,49 +1,9 @@
-//! Whether a value looks as if a machine had drawn it, and whether it is one of those that people write as examples.
+//! Whether a value looks as if a machine had drawn it, and not written by a person.
 
 /// Below this many bits for each character a long value is made of words.
 const RANDOM: f64 = 3.5;
 /// Passwords are short, and made by people.
 const PASSWORD: f64 = 2.7;
-/// A key with fewer bits for each character is a row of `x`, or a keyboard walked along.
-const WORN: f64 = 2.6;
-
-/// Parts of values that stand for one.
-const WORDS: [&str; 21] = [
-    "example",
-    "sample",
-    "placeholder",
-    "changeme",
-    "change_me",
-    "change-me",
-    "your_",
-    "your-",
-    "yourkey",
-    "xxxx",
-    "dummy",
-    "fake",
-    "redacted",
-    "insert",
-    "replace",
-    "todo",
-    "****",
-    "....",
-    "secret_key_here",
-    "not-a-real",
-    "0123456789",
-];
-
-/// Whether a value stands for a secret instead of being one.
-pub(super) fn is_placeholder(value: &str) -> bool {
-    let lower = value.to_lowercase();
-    WORDS.iter().any(|word| lower.contains(word))
-        || value.starts_with(['<', '$', '{', '%', '['])
-        || value.contains("${")
-        || value.contains("{{")
-        || lower.contains("abcdefghij")
-        || lower.contains("1234567890")
-        || (value.len() >= 16 && entropy(value) < WORN)
-}
-
 /// Whether a value that is assigned to a secret name could be a real one.
 pub(super) fn is_random(value: &str, is_password: bool) -> bool {
     let has = |test: fn(&char) -> bool| value.chars().any(|char| test(&char));
@@ -60,7 +20,12 @@ pub(super) fn is_random(value: &str, is_password: bool) -> bool {
             && entropy(value) >= PASSWORD
             && !is_code(value);
     }
-    value.len() >= 16 && letters && digits && entropy(value) >= RANDOM.min(limit(value)) && !is_code(value)
+    value.len() >= 16
+        && !value.starts_with("http")
+        && letters
+        && digits
+        && entropy(value) >= RANDOM.min(limit(value))
+        && !is_code(value)
 }
 
 /// Digits and the letters up to `f` cannot have more than four bits.
@@ -86,6 +51,7 @@ fn is_code(value: &str) -> bool {
         || value.contains('(')
         || value.contains("->")
         || value.contains("env.")
+        || value.contains(['\\', '[', '^', '|', '*'])
         || is_name(value)
 }
 

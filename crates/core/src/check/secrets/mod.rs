@@ -9,14 +9,18 @@
 //! gate's own `allow` is for that.
 
 mod entropy;
+mod examples;
+mod shapes;
 mod table;
+mod whole;
 
 use std::collections::HashSet;
 
 use globset::GlobSet;
 
 use super::diff::{CommitDiff, FileChange, Line};
-use entropy::{is_placeholder, is_random};
+use entropy::{entropy, is_random};
+use examples::{is_about, is_placeholder, is_words};
 use table::{ASSIGNMENT, KINDS, Kind};
 
 /// By which a line says that what looks like a secret is none.
@@ -90,24 +94,87 @@ pub fn in_message(commit: &str, message: &str) -> Vec<Leak> {
     };
     let lines = (1..).zip(message.lines());
     lines
-        .flat_map(|(number, line)| in_line(line, Place::Prose).into_iter().map(move |found| (number, found)))
+        .flat_map(|(number, line)| {
+            in_line(line, Place::Prose, false).into_iter().map(move |found| (number, found))
+        })
         .map(|(number, (kind, value))| leak(number, kind, &value))
         .collect()
 }
 
-fn in_file(file: &FileChange) -> Vec<(&Line, &'static str, String)> {
+fn in_file(file: &FileChange) -> Vec<(Line, &'static str, String)> {
     let place = Place::of(file.path());
-    let added: Vec<_> = file.added().collect();
-    let mut found = Vec::new();
+    let added: Vec<&Line> = file.added().collect();
+    let mut found: Vec<(Line, &'static str, String)> = Vec::new();
+    if let Some(kind) =
+        whole::by_name(file.path()).filter(|_| file.binary && file.new.is_some() && !is_tried(file.path()))
+    {
+        let line = Line { side: super::diff::Side::Added, number: 1, text: String::new() };
+        found.push((line, kind, file.path().to_owned()));
+    }
     for (index, line) in added.iter().enumerate() {
-        let next = added.get(index + 1).map(|line| line.text.as_str());
-        if let Some(value) = private_key(&line.text, next) {
-            found.push((*line, "private key", value));
+        if let Some(value) = whole::private_key(&added, index) {
+            found.push(((*line).clone(), "private key", value));
             continue;
         }
-        found.extend(in_line(&line.text, place).into_iter().map(|(kind, value)| (*line, kind, value)));
+        let mut here = in_line(&line.text, place, is_tried(file.path()));
+        // Notebooks and other JSON have lines of programs in strings.
+        if here.is_empty() && line.text.contains("\\\"") {
+            here = in_line(&line.text.replace("\\\"", "\""), place, is_tried(file.path()));
+        }
+        found.extend(here.into_iter().map(|(kind, value)| ((*line).clone(), kind, value)));
     }
+    found.extend(whole::manifest(file).into_iter().map(|(line, kind, value)| (line.clone(), kind, value)));
     found
+}
+
+/// Whether a file is there for tries: tests, examples, documentation. What stands there under a secret name is mostly made up.
+fn is_tried(path: &str) -> bool {
+    let lower = path.to_lowercase();
+    let folders = [
+        "test",
+        "tests",
+        "__tests__",
+        "spec",
+        "specs",
+        "fixtures",
+        "testdata",
+        "examples",
+        "example",
+        "samples",
+        "docs",
+        "doc",
+        "e2e",
+        "mocks",
+        "__mocks__",
+        "cypress",
+        "testing",
+        "stories",
+        "locales",
+        "i18n",
+        "translations",
+        "lang",
+    ];
+    let name = lower.rsplit('/').next().unwrap_or_default();
+    lower.split('/').any(|part| folders.contains(&part))
+        || ["test_", "conftest"].iter().any(|start| name.starts_with(start))
+        || [
+            "_test.",
+            ".test.",
+            ".spec.",
+            ".example",
+            ".sample",
+            ".template",
+            ".dist",
+            "_spec.",
+            "tests.",
+            "test.java",
+            ".stories.",
+            ".md",
+            ".rst",
+            ".adoc",
+        ]
+        .iter()
+        .any(|part| name.contains(part))
 }
 
 /// Where a line stands, and so how values are written there.
@@ -141,10 +208,26 @@ impl Place {
             | (_, "lock") => Self::LockFile,
             (
                 _,
-                "env" | "ini" | "cfg" | "conf" | "properties" | "yml" | "yaml" | "toml" | "sh" | "tfvars"
-                | "npmrc",
+                "env" | "netrc" | "tf" | "hcl" | "plist" | "ini" | "cfg" | "conf" | "properties" | "yml"
+                | "yaml" | "toml" | "sh" | "tfvars" | "npmrc",
             ) => Self::Settings,
-            _ if name.starts_with(".env") || name == "Dockerfile" || name == ".pypirc" => Self::Settings,
+            _ if name.starts_with(".env")
+                || name.starts_with("Dockerfile")
+                || matches!(
+                    name,
+                    ".pypirc"
+                        | ".npmrc"
+                        | ".netrc"
+                        | ".pgpass"
+                        | "credentials"
+                        | ".s3cfg"
+                        | ".boto"
+                        | ".yarnrc.yml"
+                        | "Makefile"
+                ) =>
+            {
+                Self::Settings
+            }
             (_, "md" | "rst" | "txt") => Self::Prose,
             _ => Self::Code,
         }
@@ -152,7 +235,9 @@ impl Place {
 }
 
 /// The secrets of a line: kind and value.
-fn in_line(line: &str, place: Place) -> Vec<(&'static str, String)> {
+fn in_line(line: &str, place: Place, tried: bool) -> Vec<(&'static str, String)> {
+    // A file in two bytes for each character is text with zeros in between.
+    let line = &line.replace('\0', "");
     let mut found: Vec<(&'static str, String)> = Vec::new();
     for piece in pieces(line) {
         let piece = without_images(piece);
@@ -165,7 +250,7 @@ fn in_line(line: &str, place: Place) -> Vec<(&'static str, String)> {
             }
         }
         if place != Place::LockFile && found.is_empty() {
-            found.extend(assigned(&piece, place));
+            found.extend(assigned(&piece, place, tried));
         }
     }
     found.sort();
@@ -174,34 +259,45 @@ fn in_line(line: &str, place: Place) -> Vec<(&'static str, String)> {
 }
 
 /// Values that are assigned to a name which sounds secret.
-fn assigned(line: &str, place: Place) -> Vec<(&'static str, String)> {
+fn assigned(line: &str, place: Place, tried: bool) -> Vec<(&'static str, String)> {
     let pattern = match place {
         Place::Settings => &*table::BARE_ASSIGNMENT,
         Place::Code | Place::LockFile | Place::Prose => &*table::QUOTED_ASSIGNMENT,
     };
+    let markup = line.contains('<').then_some(&*table::MARKUP);
     let mut found = Vec::new();
-    for hit in pattern.captures_iter(line) {
-        let (Some(name), Some(value)) = (hit.get(1), hit.get(2)) else { continue };
-        let is_password = ["pass", "pwd"].iter().any(|part| name.as_str().to_lowercase().contains(part));
-        if is_random(value.as_str(), is_password) && !is_placeholder(value.as_str()) {
+    for pattern in [Some(pattern), markup, Some(&*table::SPACED)].into_iter().flatten() {
+        for hit in pattern.captures_iter(line) {
+            let (Some(name), Some(value)) = (hit.get(1), hit.get(2)) else { continue };
+            if is_about(name.as_str()) || !is_held(name.as_str(), value.as_str(), tried) {
+                continue;
+            }
             found.push((ASSIGNMENT, value.as_str().to_owned()));
         }
     }
     found
 }
 
-/// The beginning of a private key, if a key follows: its first line alone stands in many programs that read keys.
-fn private_key(line: &str, next: Option<&str>) -> Option<String> {
-    let header = table::PRIVATE_KEY.find(line)?;
-    let rest = &line[header.end()..];
-    let body = |text: &str| {
-        let trimmed = text.trim().trim_start_matches(['"', '\'', '`', '+', ' ']);
-        let letters =
-            trimmed.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte)).count();
-        letters >= 32 || trimmed.starts_with("Proc-Type:") || trimmed.starts_with("Version:")
-    };
-    let inline = rest.strip_prefix("\\n").or_else(|| rest.strip_prefix("\\r\\n")).unwrap_or(rest);
-    (body(inline) || next.is_some_and(body)).then(|| header.as_str().to_owned())
+/// Whether a value could be what its name says.
+fn is_held(name: &str, value: &str, tried: bool) -> bool {
+    let is_password = ["pass", "pwd"].iter().any(|part| name.to_lowercase().contains(part));
+    if !is_random(value, is_password) || is_placeholder(value) || is_words(value) {
+        return false;
+    }
+    // In a test a password is made up; one that a machine drew may have been copied there.
+    let drawn = entropy(value) >= 3.6 && value.len() >= 16 && has_three_kinds(value);
+    let hex = value.len() >= 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
+    !tried || drawn || (hex && !is_password)
+}
+
+/// Small letters, capitals, digits and signs: three of them at least.
+fn has_three_kinds(value: &str) -> bool {
+    let has = |test: &dyn Fn(char) -> bool| u8::from(value.chars().any(test));
+    has(&|c| c.is_ascii_lowercase())
+        + has(&|c| c.is_ascii_uppercase())
+        + has(&|c| c.is_ascii_digit())
+        + has(&|c| c.is_ascii_punctuation())
+        >= 3
 }
 
 /// Pictures that stand in a text are long and random, and no secret.
