@@ -10,3 +10,4 @@ mod reading;
 mod review;
 mod scope;
 mod secrets;
+mod secrets_corpus;

@@ -57,6 +57,16 @@ impl Locked {
 
     /// What each commit changed that `to` has and `from` has not, newest first. Of a merge only what none of its parents has.
     pub fn changes(&self, from: &CommitId, to: &CommitId) -> Result<Vec<CommitDiff>, Error> {
+        // What git takes for a binary file may be text in another encoding, or an archive with text in it. Only a change that is
+        // too large as text is read without such files.
+        let output = match self.log(from, to, &["--text"]) {
+            Err(crate::git::Error::TooMuchOutput { .. }) => self.log(from, to, &[]),
+            read => read,
+        };
+        Diff::parse_log(&output.map_err(Error::git(DOING))?).map_err(Error::Change)
+    }
+
+    fn log(&self, from: &CommitId, to: &CommitId, more: &[&str]) -> Result<Vec<u8>, crate::git::Error> {
         let output = self
             .looking("log")
             .args([
@@ -69,10 +79,10 @@ impl Locked {
             ])
             .args(["--no-mailmap", Around::Nothing.option()])
             .args(FORM)
+            .args(more)
             .args([&format!("{from}..{to}"), "--"])
-            .run()
-            .map_err(Error::git(DOING))?;
-        Diff::parse_log(&output.stdout).map_err(Error::Change)
+            .run()?;
+        Ok(output.stdout)
     }
 
     /// The commits that `to` has and `from` has not, newest first.

@@ -281,7 +281,8 @@ fn assigned(line: &str, place: Place, tried: bool) -> Vec<(&'static str, String)
 /// Whether a value could be what its name says.
 fn is_held(name: &str, value: &str, tried: bool) -> bool {
     let is_password = ["pass", "pwd"].iter().any(|part| name.to_lowercase().contains(part));
-    if !is_random(value, is_password) || is_placeholder(value) || is_words(value) {
+    // A machine draws from ASCII; other letters are words of people.
+    if !value.is_ascii() || !is_random(value, is_password) || is_placeholder(value) || is_words(value) {
         return false;
     }
     // In a test a password is made up; one that a machine drew may have been copied there.

@@ -32,7 +32,7 @@ const NAME: &str = r"(?i)((?:[\w.-]*[^a-z0-9])?(?:[a-z]+)??(?:secret|passw(?:or)
 pub(super) static QUOTED_ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(&format!(
         "{NAME}{}",
-        r#"["'`\]]*\s*(?::=|=>|==|:\s*\w+\s*=|[:=,(])\s*[rbf]?["'`]([^\s"'`]{8,200})["'`]"#
+        r#"["'`\]]*\s*(?::=|=>|==|:\s*&?[\w<>' ]{1,30}=|[:=,(])\s*(?:\[\]byte\(|[\w.]{1,20}\.from\()?[rbf]?["'`]([^\s"'`]{8,200})["'`]"#
     ))
 });
 

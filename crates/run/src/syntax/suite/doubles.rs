@@ -96,7 +96,7 @@ fn called(call: &Node, modules: &[(String, Vec<String>)]) -> Vec<String> {
 }
 
 /// The modules that a file imports, with the names that come from each.
-fn modules(language: Language, root: &Node) -> Vec<(String, Vec<String>)> {
+pub(super) fn modules(language: Language, root: &Node) -> Vec<(String, Vec<String>)> {
     let mut modules = Vec::new();
     let words = |text: &str| -> Vec<String> {
         text.split(|char: char| !char.is_alphanumeric() && char != '_' && char != '$')

@@ -108,6 +108,7 @@ fn file(language: Language, root: &Node) -> File<'_> {
         functions: std::collections::HashMap::new(),
         values: Names::default(),
         imports: std::collections::HashMap::new(),
+        imported: doubles::modules(language, root).into_iter().flat_map(|(_, names)| names).collect(),
     };
     let mut open = vec![root];
     while let Some(node) = open.pop() {

@@ -1,6 +1,6 @@
 //! What names stand for in a file and in a test, and whether an expression can be anything but what it is.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use acquit_core::check::source::Language;
 
@@ -18,6 +18,8 @@ pub(super) struct File<'a> {
     pub(super) values: Names<'a>,
     /// Names that come from elsewhere, with what they are called there.
     pub(super) imports: HashMap<&'a str, &'a str>,
+    /// All names that stand in its imports.
+    pub(super) imported: HashSet<String>,
 }
 
 /// What is assigned to names; `None` where that is not a value that can be seen.
@@ -64,61 +66,50 @@ pub(super) struct Scope<'f, 'a> {
     text: &'a str,
 }
 
-/// Functions that give the same for the same, and that no project tests.
-const PURE: [&str; 48] = [
-    "len",
-    "str",
-    "int",
-    "float",
-    "bool",
-    "list",
-    "dict",
-    "set",
-    "sum",
-    "min",
-    "max",
-    "abs",
-    "sorted",
-    "tuple",
-    "repr",
-    "round",
-    "range",
-    "type",
-    "isinstance",
-    "String",
-    "Number",
-    "Boolean",
-    "Array",
-    "Object",
-    "parseInt",
-    "vec!",
-    "format!",
-    "to_string",
-    "to_owned",
-    "into",
-    "from",
-    "Some",
-    "Ok",
-    "Err",
-    "List",
-    "of",
-    "asList",
-    "valueOf",
-    "stringify",
-    "approx",
-    "errorf",
-    "Sprintf",
-    "int64",
-    "string",
-    "byte",
-    "new String",
-    "new Integer",
-    "BigInt",
-];
+/// Functions of a language itself that give the same for the same, and that no project tests.
+fn pure(language: Language) -> &'static [&'static str] {
+    match language {
+        Language::Python => &[
+            "len",
+            "str",
+            "int",
+            "float",
+            "bool",
+            "list",
+            "dict",
+            "set",
+            "sum",
+            "min",
+            "max",
+            "abs",
+            "sorted",
+            "tuple",
+            "repr",
+            "round",
+            "range",
+            "type",
+            "isinstance",
+            "approx",
+        ],
+        Language::Script => {
+            &["String", "Number", "Boolean", "Array", "Object", "parseInt", "BigInt", "stringify"]
+        }
+        Language::Rust => &["vec!", "format!", "to_string", "to_owned", "into", "from", "Some", "Ok", "Err"],
+        Language::Go => &["len", "string", "int64", "byte", "Errorf", "Sprintf"],
+        Language::Java => &["valueOf", "of", "asList", "new String", "new Integer"],
+    }
+}
 
 impl<'f, 'a> Scope<'f, 'a> {
     pub(super) fn new(file: &'f File<'a>, function: &'a Node) -> Self {
         Self { file, locals: Names::below(function), text: function.raw() }
+    }
+
+    /// Whether a function is the language's own, and not one of the project by the same name.
+    fn is_pure(&self, name: &str) -> bool {
+        pure(self.file.language).contains(&name)
+            && !self.file.functions.contains_key(name)
+            && !self.file.imported.contains(name)
     }
 
     /// What a name stands for, if that is to be seen.
@@ -148,7 +139,7 @@ impl<'f, 'a> Scope<'f, 'a> {
                 value.is_some_and(|value| value.kind != Kind::List && self.constant(value, left))
             }
             Kind::Call => {
-                let pure = PURE.contains(&node.called()) && !self.file.functions.contains_key(node.called());
+                let pure = self.is_pure(node.called());
                 let object = node.kids.first().filter(|callee| matches!(callee.kind, Kind::Member(_)));
                 let object = object.and_then(|callee| callee.kids.first());
                 let literal = object.is_some_and(|object| {
@@ -287,7 +278,7 @@ impl<'f, 'a> Scope<'f, 'a> {
             match &node.kind {
                 Kind::Call => {
                     let word = node.called().trim_start_matches("new ");
-                    if !PURE.contains(&node.called()) && !word.is_empty() && word != "()" && word != "?" {
+                    if !self.is_pure(node.called()) && !word.is_empty() && word != "()" && word != "?" {
                         called.push(word.to_owned());
                     }
                 }
