@@ -105,12 +105,6 @@ fn in_file(file: &FileChange) -> Vec<(Line, &'static str, String)> {
     let place = Place::of(file.path());
     let added: Vec<&Line> = file.added().collect();
     let mut found: Vec<(Line, &'static str, String)> = Vec::new();
-    if let Some(kind) =
-        whole::by_name(file.path()).filter(|_| file.binary && file.new.is_some() && !is_tried(file.path()))
-    {
-        let line = Line { side: super::diff::Side::Added, number: 1, text: String::new() };
-        found.push((line, kind, file.path().to_owned()));
-    }
     for (index, line) in added.iter().enumerate() {
         if let Some(value) = whole::private_key(&added, index) {
             found.push(((*line).clone(), "private key", value));
@@ -124,6 +118,11 @@ fn in_file(file: &FileChange) -> Vec<(Line, &'static str, String)> {
         found.extend(here.into_iter().map(|(kind, value)| ((*line).clone(), kind, value)));
     }
     found.extend(whole::manifest(file).into_iter().map(|(line, kind, value)| (line.clone(), kind, value)));
+    let named = whole::by_name(file.path()).filter(|_| file.new.is_some() && !is_tried(file.path()));
+    if let Some(kind) = named.filter(|_| found.is_empty()) {
+        let line = Line { side: super::diff::Side::Added, number: 1, text: String::new() };
+        found.push((line, kind, file.path().to_owned()));
+    }
     found
 }
 
