@@ -15,6 +15,7 @@ pub mod gate;
 pub mod git;
 pub mod harness;
 pub mod heard;
+pub mod layers;
 pub mod mcp;
 mod merge;
 pub mod mirror;

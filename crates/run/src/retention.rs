@@ -21,9 +21,6 @@ use crate::secrets::Redactor;
 use crate::workspace::{self, Locked, Workspace, remove_folder};
 use crate::world::World;
 
-/// The folder of a task in which its agents keep their home and caches.
-const AGENT: &str = "agent";
-
 /// Whether something is to be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
@@ -108,7 +105,7 @@ pub fn sweep(
         let legs = store.legs(id)?;
         let ended = legs.iter().filter_map(|leg| leg.ended).max().unwrap_or(task.seed.created);
         let fate = rule.fate(&task.state, ended);
-        let bytes = size(&world.workspace_folder(id)) + size(&world.task_folder(id).join(AGENT));
+        let bytes = size(&world.workspace_folder(id)) + size(&world.agent_homes(id));
         found.push((task, Room { task: id, bytes, fate }));
     }
     let rooms: Vec<Room> = found.iter().map(|(_, room)| *room).collect();
@@ -133,7 +130,7 @@ fn on_disk(world: &World) -> Vec<TaskId> {
         .flatten()
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|id| world.workspace_folder(*id).exists() || world.task_folder(*id).join(AGENT).exists())
+        .filter(|id| world.workspace_folder(*id).exists() || world.agent_homes(*id).exists())
         .collect();
     all.sort();
     all
@@ -141,7 +138,7 @@ fn on_disk(world: &World) -> Vec<TaskId> {
 
 /// What a folder takes on the disk, as far as it can be seen: what an agent at work just removed, closed, or buried deeper than a path can
 /// name is not counted.
-fn size(folder: &Path) -> u64 {
+pub(crate) fn size(folder: &Path) -> u64 {
     let mut sum = 0;
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -182,7 +179,7 @@ fn retire(
     crate::fault::point("clean", &world.environment);
     locked.retire(source, &format!("{id}-left"), redactor)?;
     crate::fault::point("clean", &world.environment);
-    remove_folder(&world.task_folder(id).join(AGENT))?;
+    remove_folder(&world.agent_homes(id))?;
     match end {
         // Nobody tries it again, so nobody needs its base.
         End::Done => source.unpin(&world.git, &id.to_string())?,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use acquit_core::ids::{LegId, TaskId};
@@ -42,10 +44,38 @@ impl World {
         self.task_folder(task).join("workspace")
     }
 
+    /// What the agents of a task keep, a folder for each stage: their home, `/tmp`, and what they write to caches.
+    pub fn agent_homes(&self, task: TaskId) -> PathBuf {
+        self.task_folder(task).join("agent")
+    }
+
+    /// Makes the folders of a leg, new and for nobody else to enter. Whatever is in their place goes: a leg is run once, so
+    /// nothing of its own can be there yet.
+    pub(crate) fn open_leg_folder(&self, leg: LegId) -> std::io::Result<LegFolder> {
+        let folder = self.leg_folder(leg);
+        let legs = self.task_folder(leg.task).join("legs");
+        for place in [&self.home, &self.home.join("tasks"), &self.task_folder(leg.task), &legs] {
+            make_private(place)?;
+        }
+        crate::workspace::remove_folder(folder.path()).map_err(std::io::Error::other)?;
+        make_private(folder.path())?;
+        Ok(folder)
+    }
+
     /// What belongs to one leg.
     pub fn leg_folder(&self, leg: LegId) -> LegFolder {
         LegFolder(self.task_folder(leg.task).join("legs").join(leg.number.to_string()))
     }
+}
+
+/// Makes a folder that only its owner can enter, or takes the rights of others from one that is there.
+pub(crate) fn make_private(folder: &Path) -> std::io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let mode = fs::metadata(folder)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        fs::set_permissions(folder, fs::Permissions::from_mode(mode & !0o077))?;
+    }
+    Ok(())
 }
 
 const HANDOFF: &str = "handoff.json";

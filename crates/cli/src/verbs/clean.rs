@@ -1,6 +1,7 @@
 //! `acquit clean`: which workspaces there are, what they take, and which of them go.
 
 use acquit_core::time::{Span, Timestamp};
+use acquit_run::layers;
 use acquit_run::retention::{self, Entry, Verdict, Wish};
 use serde_json::json;
 
@@ -17,6 +18,7 @@ pub fn clean(desk: &Desk, wish: Wish) -> Result<Exit, Error> {
     let now = store.now()?;
     let entries = retention::sweep(&desk.world, store.as_mut(), &home.config.retention, wish)?;
     let printer = desk.printer;
+    let (layers, bytes) = layers::sweep(&desk.world, wish);
     if printer.json {
         let one = |entry: &Entry| {
             let (word, why) = words(entry, now);
@@ -24,6 +26,11 @@ pub fn clean(desk: &Desk, wish: Wish) -> Result<Exit, Error> {
         };
         printer.json(&entries.iter().map(one).collect::<Vec<_>>());
         return Ok(Exit::Done);
+    }
+    if layers > 0 {
+        let words =
+            format!("setup layers: {layers}, {}; one that is not used for 14 days goes", size::shown(bytes));
+        printer.say(&words);
     }
     if entries.is_empty() {
         printer.say("no task has a workspace");

@@ -162,6 +162,8 @@ fn make(desk: &Desk, wanted: &Wanted, aside: &Path) -> Result<Policy, Error> {
         read: &read,
         login: &[],
         placed: &[],
+        setup: None,
+        mounts: &[],
         reach: usual::reach(wanted.network, &config, &wanted.hosts, aside.join("network.jsonl")),
     })
     .map_err(|source| Error::File { doing: "make the sandbox in", path: aside.to_owned(), source })?;

@@ -112,7 +112,7 @@ fn the_base_is_run_once_for_all_tasks_that_start_from_it() {
 }
 
 #[test]
-fn dependencies_are_installed_in_the_tree_beside_once_for_each_state_of_the_lock_file() {
+fn dependencies_are_installed_once_for_each_state_of_the_lock_file() {
     // Without the dependencies nothing can be run.
     const RUNNER: &str = "test -e deps/here || exit 7\n. ./words.sh\n";
     const GATE: &str = "check = \"tdd\"\nrun = \"sh run.sh\"\nreport = { junit = \"results.xml\" }\ntests = [\"checks/**\"]\n";
@@ -129,11 +129,11 @@ fn dependencies_are_installed_in_the_tree_beside_once_for_each_state_of_the_lock
     let setups = |sample: &Sample| crate::common::read(&sample.place("setups")).lines().count();
     let verdict = sample.judge(&Case::new(Kind::Honest, &[("code", "one\ntwo\n"), ("checks/two", "two")]));
     assert!(verdict.passed, "{verdict:#?}");
-    // In the workspace, in the tree of the base, and in that of the change.
-    assert_eq!(setups(&sample), 3);
+    assert_eq!(setups(&sample), 1);
     // Another lock file with the change: once more for the change. The base is known by now, and is not shown.
     const CHANGED: [(&str, &str); 3] = [("code", "one\ntwo\n"), ("checks/two", "two"), ("lock", "2\n")];
     let verdict = sample.judge(&Case::new(Kind::Honest, &CHANGED));
     assert!(verdict.passed, "{verdict:#?}");
-    assert_eq!(setups(&sample), 6);
+    // Trees that have the changed lock file, each with a layer of its own.
+    assert!((2..=4).contains(&setups(&sample)), "{}", setups(&sample));
 }

@@ -21,7 +21,7 @@ pub(super) fn run(
     workspace: &Locked,
 ) -> Result<Verdict, Trouble> {
     let suite = Suite { gate, build: tests.build.as_ref(), run: &tests.run, report: &tests.report };
-    let ground = Ground::of(workspace);
+    let ground = Ground::of_work(desk, job, workspace, gate.name.as_str())?;
     let mut spent = Spent::default();
     let mut evidence = Evidence::default();
     let first = suite.tree(desk, job, &ground, "change", 1, &mut spent)?;

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use acquit_core::agent::shorten;
 use acquit_core::failure::Location;
 
+use crate::harness::TREE;
 use crate::untrusted::{self, text as read_text};
 
 /// How much of the output is looked at. Tools put the failure at the end.
@@ -177,6 +178,7 @@ fn inside(path: &str, tree: &Path) -> Option<String> {
     let path = Path::new(path);
     let relative: PathBuf = path
         .strip_prefix(tree)
+        .or_else(|_| path.strip_prefix(TREE))
         .unwrap_or(path)
         .components()
         .filter(|part| *part != Component::CurDir)

@@ -23,7 +23,7 @@ pub(super) fn coverage(
     settings: &Coverage,
     workspace: &Locked,
 ) -> Result<Verdict, Trouble> {
-    let mut measure = Measure::new(gate, workspace);
+    let mut measure = Measure::new(desk, job, gate, workspace)?;
     let ran = measure.run(desk, job, &settings.run, &settings.report)?;
     let mut covered = Covered::default();
     for text in measure.reports(desk, &settings.report, &ran) {
@@ -73,7 +73,7 @@ pub(super) fn mutants(
     settings: &Mutation,
     workspace: &Locked,
 ) -> Result<Verdict, Trouble> {
-    let mut measure = Measure::new(gate, workspace);
+    let mut measure = Measure::new(desk, job, gate, workspace)?;
     let ran = measure.run(desk, job, &settings.run, &settings.report)?;
     let texts = measure.reports(desk, &settings.report, &ran);
     if texts.is_empty() {
@@ -142,9 +142,14 @@ struct Measure<'a> {
 }
 
 impl<'a> Measure<'a> {
-    fn new(gate: &'a Gate, workspace: &'a Locked) -> Self {
-        let (spent, evidence) = (Spent::default(), Evidence::default());
-        Self { gate, workspace, ground: Ground::of(workspace), spent, evidence }
+    fn new(
+        desk: &mut Desk<'_>,
+        job: &Job<'_>,
+        gate: &'a Gate,
+        workspace: &'a Locked,
+    ) -> Result<Self, Trouble> {
+        let ground = Ground::of_work(desk, job, workspace, gate.name.as_str())?;
+        Ok(Self { gate, workspace, ground, spent: Spent::default(), evidence: Evidence::default() })
     }
 
     /// Names what the change does to the settings by which it is measured.
@@ -168,7 +173,7 @@ impl<'a> Measure<'a> {
         report: &Report,
     ) -> Result<Ran, Trouble> {
         self.name_judges(job)?;
-        reports::clear(&self.ground.tree, report);
+        reports::clear(&self.ground.written, report);
         let wanted = Wanted::of(job, self.gate, self.gate.name.as_str(), line);
         let ran = command(desk, job, &self.ground, &wanted)?;
         self.spent.add(&ran);
@@ -177,7 +182,7 @@ impl<'a> Measure<'a> {
 
     /// The reports, without what must not leave the machine.
     fn reports(&self, desk: &Desk<'_>, report: &Report, ran: &Ran) -> Vec<String> {
-        let texts = reports::read(&self.ground.tree, report, ran).unwrap_or_default();
+        let texts = reports::read(&self.ground.written, report, ran).unwrap_or_default();
         texts.iter().map(|text| desk.redactor.text(text)).collect()
     }
 

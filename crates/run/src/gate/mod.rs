@@ -74,7 +74,7 @@ fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, ground: &Grou
             message.push_str(&format!("\n… ({more} findings more)"));
         }
         let named = evidence.failing().filter_map(|finding| finding.location.as_ref());
-        let (place, excerpt) = distill::around(named, &ground.tree);
+        let (place, excerpt) = distill::around(named, &ground.committed);
         // An agent mends what it can first; what is left then is for a person.
         let person = evidence.failing().all(|finding| finding.weight == Weight::Person);
         let kind = if person { Name::literal(kind::UNJUDGED) } else { gate.kind.clone() };

@@ -11,7 +11,7 @@ use super::{Ran, Wanted, command, distill, reports, verdict};
 use crate::harness::{Desk, Ground, Job, Trouble};
 use crate::workspace::Locked;
 
-/// Runs it in the workspace.
+/// Runs it on the work as it is committed.
 pub(super) fn run(
     desk: &mut Desk<'_>,
     job: &Job<'_>,
@@ -19,9 +19,9 @@ pub(super) fn run(
     plain: &Plain,
     workspace: &Locked,
 ) -> Result<Verdict, Trouble> {
-    let ground = Ground::of(workspace);
+    let ground = Ground::of_work(desk, job, workspace, gate.name.as_str())?;
     if let Some(report) = &plain.report {
-        reports::clear(&ground.tree, report);
+        reports::clear(&ground.written, report);
     }
     let ran = command(desk, job, &ground, &wanted(job, gate, plain))?;
     Ok(judge(gate, plain, &ran, &ground))
@@ -36,7 +36,7 @@ pub(super) fn start(
     ground: &Ground,
 ) -> Result<Started, Trouble> {
     if let Some(report) = &plain.report {
-        reports::clear(&ground.tree, report);
+        reports::clear(&ground.written, report);
     }
     start_command(desk, job, ground, &wanted(job, gate, plain))
 }
@@ -57,9 +57,9 @@ fn wanted<'g>(job: &Job<'_>, gate: &'g Gate, plain: &'g Plain) -> Wanted<'g> {
 fn shown(report: &Report, ran: &Ran, ground: &Ground) -> Evidence {
     let mut evidence = Evidence::default();
     let weight = if ran.passed { Weight::Noted } else { Weight::Fails };
-    let texts = reports::read(&ground.tree, report, ran).unwrap_or_default();
+    let texts = reports::read(&ground.written, report, ran).unwrap_or_default();
     let prefix = format!("{}/", ground.tree.display());
-    let here = |location: Option<Location>| distill::located(&location?, &ground.tree);
+    let here = |location: Option<Location>| distill::located(&location?, &ground.committed);
     if report.format == Format::Sarif {
         let found = texts.iter().filter_map(|text| sarif::read(text)).flatten();
         for finding in found {
@@ -85,7 +85,7 @@ fn shown(report: &Report, ran: &Ran, ground: &Ground) -> Evidence {
 
 /// What a command that failed says.
 fn failed(gate: &Gate, command: &Command, ran: &Ran, ground: &Ground) -> Failure {
-    let found = distill::distill(&ran.log, &ground.tree);
+    let found = distill::distill(&ran.log, &ground.committed);
     let message = match (&ran.cut_short, found.message.is_empty()) {
         (_, true) => format!("`{command}`: {}; it printed nothing", ran.ended),
         (Some(why), false) => format!("`{command}`: {why}\n{}", found.message),

@@ -94,10 +94,10 @@ impl Suite<'_> {
         ground: &Ground,
         phase: &str,
     ) -> Result<(Results, Ran), Trouble> {
-        reports::clear(&ground.tree, self.report);
+        reports::clear(&ground.written, self.report);
         let ran = self.command(desk, job, ground, phase, self.run)?;
         let mut results = Results::default();
-        for text in reports::read(&ground.tree, self.report, &ran).unwrap_or_default() {
+        for text in reports::read(&ground.written, self.report, &ran).unwrap_or_default() {
             // Runners name files by where they are; the same test has the same name in every tree.
             results.read(self.report.format, &text.replace(&prefix(ground), ""));
         }

@@ -1,7 +1,6 @@
 //! Commands that run at the same time: each in a tree of its own, all of them watched in one place.
 //!
-//! A tree of its own is new, so nothing that an agent left in the ignored folders of the workspace is there, and no command sees
-//! what another does. What the project's setup installs is installed in each. A cancellation ends all of them.
+//! No command sees what another writes. A cancellation ends all of them.
 
 use acquit_core::failure::kind;
 use acquit_core::gate::check::Plain;
@@ -10,15 +9,15 @@ use acquit_core::workflow::Stop;
 
 use super::command::{Running, Started};
 use super::{Ran, plain};
-use crate::harness::{Desk, Job, Trouble, setup_aside};
+use crate::harness::{Desk, Ground, Job, Trouble};
 use crate::process::{Ended, Exit, Next};
-use crate::workspace::{Locked, Scratch};
+use crate::workspace::Locked;
 
 /// A gate with its tree.
-struct Prepared<'g, 'w> {
+struct Prepared<'g> {
     gate: &'g Gate,
     settings: &'g Plain,
-    scratch: Scratch<'w>,
+    ground: Ground,
 }
 
 /// Runs them. Where the stage wants no more after the first that rejects, the others are stopped then, and have no verdict.
@@ -32,7 +31,7 @@ pub(super) fn run<'g>(
     let mut rans: Vec<Option<Ran>> = Vec::new();
     let (mut running, mut places) = (Vec::new(), Vec::new());
     for one in &prepared {
-        match plain::start(desk, job, one.gate, one.settings, &one.scratch.ground())? {
+        match plain::start(desk, job, one.gate, one.settings, &one.ground)? {
             Started::Running(child) => {
                 places.push(rans.len());
                 running.push(*child);
@@ -61,19 +60,18 @@ pub(super) fn run<'g>(
             continue;
         }
         desk.cut_short |= ran.cut_short.is_some();
-        verdicts.push((one.gate, plain::judge(one.gate, one.settings, &ran, &one.scratch.ground())));
+        verdicts.push((one.gate, plain::judge(one.gate, one.settings, &ran, &one.ground)));
     }
     Ok(verdicts)
 }
 
 /// Makes a tree for each, with what it needs installed.
-fn prepare<'g, 'w>(
+fn prepare<'g>(
     desk: &mut Desk<'_>,
     job: &Job<'_>,
     gates: &[&'g Gate],
-    workspace: &'w Locked,
-) -> Result<Vec<Prepared<'g, 'w>>, Trouble> {
-    let head = workspace.work_head()?;
+    workspace: &Locked,
+) -> Result<Vec<Prepared<'g>>, Trouble> {
     workspace.clear_beside()?;
     let mut prepared = Vec::new();
     for gate in gates {
@@ -81,10 +79,8 @@ fn prepare<'g, 'w>(
             let words = format!("gate `{}` is no command and cannot run beside others", gate.name);
             return Err(Trouble::failed(kind::HARNESS, words));
         };
-        let scratch = workspace.beside(gate.name.as_str())?;
-        scratch.show(head.as_str(), &head)?;
-        setup_aside(desk, job, &scratch)?;
-        prepared.push(Prepared { gate, settings, scratch });
+        let ground = Ground::of_work(desk, job, workspace, gate.name.as_str())?;
+        prepared.push(Prepared { gate, settings, ground });
     }
     Ok(prepared)
 }

@@ -8,18 +8,17 @@ use acquit_core::config::Config;
 use acquit_core::event::Level;
 use acquit_core::sandbox::{Host, Mode, Network};
 
-use super::Trouble;
 use super::desk::Desk;
 use super::turn::private;
 use super::work::Job;
+use super::{Ground, Trouble, stage_home};
 use crate::network;
 use crate::process::Missing;
 use crate::sandbox::{PROXY_PORT, Policy, Reach, usual};
-use crate::workspace::Locked;
 
 /// Who is enclosed.
 pub(crate) enum Who<'a> {
-    /// An agent. Its home is kept from leg to leg, with the sessions that it continues.
+    /// An agent. Its home is kept for the next legs of its stage, with the sessions that it continues.
     Agent {
         /// The files of its login.
         login: &'a [String],
@@ -32,21 +31,6 @@ pub(crate) enum Who<'a> {
     },
     /// A gate or the setup. Its home is new each time: what an agent left in one would have a say in the verdict.
     Check,
-}
-
-/// Where a program works.
-pub(crate) struct Ground {
-    /// The tree that it may change.
-    pub(crate) tree: PathBuf,
-    /// The object folders that the repository of that tree borrows.
-    pub(crate) objects: Vec<PathBuf>,
-}
-
-impl Ground {
-    /// In the workspace.
-    pub(crate) fn of(workspace: &Locked) -> Self {
-        Self { tree: workspace.tree(), objects: workspace.borrowed_objects().to_vec() }
-    }
 }
 
 /// A program's walls.
@@ -79,14 +63,16 @@ impl Enclosure {
             |error: std::io::Error| Trouble::file("write the sandbox policy into", folder.path(), &error);
         let home = desk.world.environment.home().unwrap_or(Path::new("/nonexistent")).to_owned();
         let mut read = ground.objects.clone();
-        let mut write = vec![ground.tree.clone()];
+        let mut write = Vec::new();
         let (aside, passing) = match who {
             Who::Agent { parts, .. } => {
                 read.push(folder.prompt());
                 read.extend(parts.iter().cloned());
                 write.push(folder.output_dir());
-                (desk.world.task_folder(desk.hold.leg.task).join("agent"), None)
+                let homes = desk.world.agent_homes(desk.hold.leg.task);
+                (homes.join(stage_home::of(job.definition, job.entry)), None)
             }
+            Who::Check if ground.aside.is_some() => (ground.aside.clone().unwrap_or_default(), None),
             Who::Check => {
                 let aside = folder.path().join(format!("home-{name}"));
                 remove(&aside);
@@ -97,6 +83,7 @@ impl Enclosure {
             Who::Agent { login, hosts, placed, .. } => (*login, *hosts, *placed),
             Who::Check => (&[][..], &[][..], &[][..]),
         };
+        let (caches, mounts) = (ground.setup_home(), ground.mounts().map_err(at)?);
         let policy = usual::policy(usual::Ground {
             config,
             home: &home,
@@ -108,6 +95,8 @@ impl Enclosure {
             read: &read,
             login,
             placed,
+            setup: caches.as_deref(),
+            mounts: &mounts,
             reach: usual::reach(network, config, hosts, log.clone()),
         })
         .map_err(at)?;
@@ -222,6 +211,8 @@ pub(super) fn seclude(
         read,
         login: &[],
         placed: &[],
+        setup: None,
+        mounts: &[],
         reach: Reach::Nobody,
     });
     let written = made.and_then(|policy| write_policy(file, &policy));

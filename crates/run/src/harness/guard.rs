@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use acquit_core::definition::Definition;
 use acquit_core::event::Level;
 use acquit_core::failure::kind;
+use acquit_core::ids::TaskId;
 use acquit_core::leg::Ending;
 use acquit_core::secret::Source;
-use acquit_core::task::Task;
+use acquit_core::task::{End, Task};
 use acquit_core::workflow::Work;
 
 use super::Trouble;
@@ -15,7 +16,7 @@ use super::desk::Desk;
 use super::work::Job;
 use crate::git::CommitId;
 use crate::secrets::{self, Redactor, Secret, Vault};
-use crate::workspace::{Leak, Leftover, Locked, SavedAttempt, Work as Collected};
+use crate::workspace::{Leak, Leftover, Locked, SavedAttempt, Work as Collected, remove_folder};
 use crate::world::World;
 
 /// Learns what earlier legs of the task were granted by a command: their leavings may still be in the tree, in attempts, in the
@@ -114,6 +115,27 @@ pub(super) fn clean_lost(desk: &mut Desk<'_>, task: &Task) {
                 super::BEST_EFFORT,
                 format!("{} may have secrets in it: {error}", folder.path().display()),
             );
+        }
+    }
+}
+
+/// After the last leg of a task: takes away what its agents kept. Where the task can be tried again their homes stay, with the
+/// conversations in them and without secrets. Best effort: the folders are private, and go with the workspace.
+pub(super) fn clean_homes(world: &World, redactor: &Redactor, task: TaskId, end: &End) {
+    let homes = world.agent_homes(task);
+    let again = match end {
+        End::Done | End::NoImprovement => false,
+        End::Failed { .. } | End::Cancelled { .. } => true,
+    };
+    if !again {
+        let _ = remove_folder(&homes);
+        return;
+    }
+    for home in std::fs::read_dir(&homes).into_iter().flatten().flatten() {
+        for part in std::fs::read_dir(home.path()).into_iter().flatten().flatten() {
+            if part.file_name() != "home" || redactor.folder(&part.path()).is_err() {
+                let _ = remove_folder(&part.path());
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ mod artifacts;
 mod desk;
 mod enclosure;
 mod end;
+mod ground;
 mod guard;
 mod hold;
 mod lookout;
@@ -22,6 +23,7 @@ mod refusal;
 mod review;
 mod server;
 mod session;
+mod stage_home;
 mod sync;
 mod turn;
 mod upstream;
@@ -48,7 +50,8 @@ use crate::world::World;
 pub use preview::preview;
 
 pub(crate) use desk::Desk;
-pub(crate) use enclosure::{Enclosure, Ground, Who};
+pub(crate) use enclosure::{Enclosure, Who};
+pub(crate) use ground::{Ground, Setup, TREE};
 pub(crate) use guard::redactor;
 pub(crate) use outline::ask;
 pub(crate) use perform::{judge, setup_aside};
@@ -142,6 +145,9 @@ pub fn run(world: &World, store: &mut dyn Store, claim: Claim, began: Began) -> 
     desk.time(Step::Handoff);
     let task = hand_over(&mut desk, task, leg.id.number, report, &definition)?;
     fault::after(Step::Handoff, &world.environment);
+    if let State::Ended { end } = &task.state {
+        guard::clean_homes(world, &desk.redactor, task.id(), end);
+    }
     if matches!(task.state, State::Ended { .. } | State::Blocked { .. }) {
         // Whoever waited for this one need not wait for somebody to look. If it fails, that is who finds them.
         let _ = crate::supervise::release(desk.store);

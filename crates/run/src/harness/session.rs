@@ -10,6 +10,7 @@ use acquit_core::leg::{Ending, Past, Purpose};
 use acquit_core::workflow::Continue;
 
 use super::desk::Desk;
+use super::stage_home;
 use super::work::Job;
 
 /// How much of a lost leg's transcript is looked at: agents name their session first of all.
@@ -35,7 +36,10 @@ fn belongs(past: &Past, job: &Job<'_>) -> bool {
         Purpose::Fix { of, .. } => past.entry.stage == *of,
         Purpose::Work | Purpose::Recheck { .. } | Purpose::Resolve { .. } | Purpose::Merge => false,
     };
-    (mends || past.entry.stage == job.stage.name) && !matches!(past.entry.purpose, Purpose::Recheck { .. })
+    (mends || past.entry.stage == job.stage.name)
+        && !matches!(past.entry.purpose, Purpose::Recheck { .. })
+        // What the agent keeps of a conversation is in its home.
+        && stage_home::of(job.definition, &past.entry) == stage_home::of(job.definition, job.entry)
 }
 
 /// The conversation of a leg whose harness died before it could hand it over.

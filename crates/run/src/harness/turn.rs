@@ -22,20 +22,19 @@ use acquit_core::workflow::AgentWork;
 
 use super::allowance::Allowance;
 use super::desk::Desk;
-use super::enclosure::{Enclosure, Ground, Who};
+use super::enclosure::{Enclosure, Who};
 use super::end::{self, Turn};
 use super::lookout::{Lookout, is_outage};
 use super::refusal::Refusal;
 use super::watch::Watch;
 use super::work::Job;
-use super::{Trouble, hold, review, session};
+use super::{Ground, Trouble, hold, review, session};
 use crate::agent::{self, Launch};
 use crate::heard::Heard;
 use crate::mcp::{self, Brief, Progress};
 use crate::process::{self, Limits, Spec, Stderr, Stdin, Stdout};
 use crate::secrets::{self, Secret, Vault};
 use crate::transcript::Transcript;
-use crate::workspace::Locked;
 use crate::world::LegFolder;
 
 /// How long something has to end by itself after it was asked to: time to write down a result, not to finish one.
@@ -210,7 +209,7 @@ pub(super) fn run(
     job: &Job<'_>,
     folder: &LegFolder,
     ready: Ready,
-    workspace: &Locked,
+    ground: &Ground,
 ) -> Result<Ran, Trouble> {
     let Ready { chosen: Chosen { name, agent, session, reports }, network, mut launch } = ready;
     let limits = &job.stage.limits;
@@ -222,14 +221,14 @@ pub(super) fn run(
         parts: &launch.parts,
         placed: &launch.placed,
     };
-    let enclosure = Enclosure::new(desk, job, &Ground::of(workspace), "agent", network, &who)?;
+    let enclosure = Enclosure::new(desk, job, ground, "agent", network, &who)?;
     let settings = settings(desk, &launch);
     let enclosed = enclosure.policy.is_some() && network == Network::Model;
     launch.env.extend(enclosure.environment());
     let spec = Spec {
         program: launch.program,
         args: launch.args,
-        cwd: workspace.tree(),
+        cwd: ground.tree.clone(),
         env: launch.env,
         stdin: Stdin::File(folder.prompt()),
         stdout: Stdout::Truncate(folder.output()),
@@ -268,6 +267,7 @@ pub(super) fn run(
     let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
     // Before anything is read from them, and whatever the end was like.
     let cleaned = watch.desk.redactor.folder(folder.path());
+    crate::workspace::strip_privileges(&folder.output_dir());
     let (broken, cancelled, lingered) = (watch.broken.take(), watch.cancelled, watch.lingered);
     let stopped = watch.stopped.take();
     if let Some(error) = broken.or(first.err()) {
@@ -366,9 +366,10 @@ fn not_started(name: &Name, error: &process::Error) -> Trouble {
     }
 }
 
-/// Writes a file that only its owner reads, from its beginning.
+/// Writes a file that only its owner reads, in the place of whatever is there.
 pub(super) fn private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?.write_all(bytes)
+    crate::workspace::remove_folder(path).map_err(std::io::Error::other)?;
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(bytes)
 }
 
 /// A length of time in the form of events.

@@ -17,7 +17,7 @@ use acquit_core::workflow::{Action, AgentWork, Mode, Stage, Work};
 use super::desk::Desk;
 use super::server::Server;
 use super::upstream::Upstream;
-use super::{Trouble, artifacts, enclosure, guard, perform, review, sync, turn};
+use super::{Ground, Trouble, artifacts, enclosure, ground, guard, perform, review, stage_home, sync, turn};
 use crate::gate::{self, Judged};
 use crate::git::{CommitId, Identity, Source};
 use crate::workspace::{Leftovers, Locked, Rules, Work as Collected, Workspace};
@@ -102,6 +102,10 @@ pub(super) fn stage(
     job.upstream = Upstream::of(desk, &job);
     job.server = Server::of(desk, &job);
 
+    let folder = desk.world.leg_folder(desk.hold.leg);
+    desk.world
+        .open_leg_folder(desk.hold.leg)
+        .map_err(|error| Trouble::file("make the folder", folder.path(), &error))?;
     guard::remember(desk, &job);
     guard::clean_lost(desk, task);
     let workspace = prepare(desk, &mut job)?;
@@ -148,9 +152,11 @@ pub(super) fn by_harness(name: &'static str) -> Done {
 fn prepare(desk: &mut Desk<'_>, job: &mut Job<'_>) -> Result<Locked, Trouble> {
     let leg = desk.hold.leg;
     let author = &job.definition.author;
+    let overlays = ground::overlays(desk, job.definition.config.sandbox)?;
     let workspace =
         Workspace::open(&desk.world.workspace_folder(leg.task), &job.source, desk.world.git.clone())?
             .with_agent_identity(Identity::new(&author.name, &author.email))
+            .with_overlays(overlays)
             .with_upload_pack(enclosure::sender(desk, job)?)
             .with_rules(Rules {
                 task_id: leg.task.to_string(),
@@ -166,7 +172,9 @@ fn prepare(desk: &mut Desk<'_>, job: &mut Job<'_>) -> Result<Locked, Trouble> {
     for note in prepared.notes {
         desk.notice(Level::Info, note);
     }
-    perform::setup(desk, job, &workspace)?;
+    if super::has_agent(&job.entry.purpose, &job.stage.work) {
+        workspace.give_to(&stage_home::of(job.definition, job.entry))?;
+    }
     Ok(workspace)
 }
 
@@ -178,6 +186,7 @@ fn agent_turn(
     workspace: &Locked,
 ) -> Result<Done, Trouble> {
     let folder = desk.world.leg_folder(desk.hold.leg);
+    let ground = Ground::of_agent(desk, job, workspace)?;
     let chosen = turn::choose(desk, job, agent)?;
     let subject = match agent.mode {
         Mode::Review => Some(review::subject(desk, job, workspace)?),
@@ -187,7 +196,7 @@ fn agent_turn(
     desk.step(Step::Context);
     let launch = turn::configure(desk, job, agent, chosen)?;
     desk.step(Step::Agent);
-    let ran = turn::run(desk, job, &folder, launch, workspace)?;
+    let ran = turn::run(desk, job, &folder, launch, &ground)?;
     desk.step(Step::Run);
     if agent.mode.writes()
         && let Some(what) = unfinished(&workspace.tree())

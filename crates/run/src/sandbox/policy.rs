@@ -58,6 +58,15 @@ pub enum What {
         /// kernel.
         upper: PathBuf,
     },
+    /// Several folders of the machine, seen as one; what is written goes to another folder, and all of them stay as they are.
+    Layered {
+        /// The folders, the topmost first.
+        lower: Vec<PathBuf>,
+        /// The part of them that is shown, a relative path; empty for all.
+        inside: PathBuf,
+        /// Keeps what is written. The kernel needs a folder of the same name with `.work` beside it.
+        upper: PathBuf,
+    },
     /// An empty folder in memory, to be written.
     Scratch,
     /// A symbolic link, as the machine has one there.
@@ -107,7 +116,7 @@ impl Entry {
         match &self.what {
             What::Write => Some(&self.at),
             What::Bound { source } => Some(source),
-            What::Overlaid { upper, .. } => Some(upper),
+            What::Overlaid { upper, .. } | What::Layered { upper, .. } => Some(upper),
             What::Read | What::Scratch | What::Link { .. } | What::Hidden => None,
         }
     }

@@ -62,7 +62,9 @@ pub fn profile(policy: &Policy, proxy: Option<u16>) -> Result<String, Error> {
             What::Bound { source } => (source.as_path(), Rule::Write),
             // Where a link leads is an entry of its own. What should be written aside is not written at all: it would
             // change the original.
-            What::Read | What::Link { .. } | What::Overlaid { .. } => (entry.at.as_path(), Rule::Read),
+            What::Read | What::Link { .. } | What::Overlaid { .. } | What::Layered { .. } => {
+                (entry.at.as_path(), Rule::Read)
+            }
             What::Hidden => (entry.at.as_path(), Rule::Hide),
         };
         let quoted = quote(place)?;
@@ -115,7 +117,7 @@ pub fn unsupported(policy: &Policy) -> Vec<String> {
                 "{at} cannot be made of {}: programs have to use that path itself",
                 source.display()
             )),
-            What::Overlaid { .. } => lines.push(format!(
+            What::Overlaid { .. } | What::Layered { .. } => lines.push(format!(
                 "{at} cannot be written aside: it can be read and not be written, and tools that need to will fail"
             )),
             What::Scratch => lines.push(format!(

@@ -43,6 +43,10 @@ pub struct Ground<'a> {
     pub login: &'a [String],
     /// Files that it finds in its home under these names, whatever the user has there.
     pub placed: &'a [(PathBuf, PathBuf)],
+    /// Caches that the project's setup filled, as a home has them: seen in the home and in the user's caches, never written.
+    pub setup: Option<&'a Path>,
+    /// Places that are not simply read or written where they are, such as its tree.
+    pub mounts: &'a [Entry],
     /// Whom it may talk to.
     pub reach: Reach,
 }
@@ -69,8 +73,8 @@ fn is_plainly_in(whole: &Path, place: &Path) -> bool {
 
 /// Makes the policy, and the folders aside that it needs.
 pub fn policy(ground: Ground<'_>) -> io::Result<Policy> {
-    let Ground { config, home, environment, own, repository, aside, write, read, login, placed, reach } =
-        ground;
+    let Ground { config, home, environment, own, repository, aside, write, read, login, placed, .. } = ground;
+    let Ground { setup, mounts, reach, .. } = ground;
     let aside = Aside(aside);
     let named = |list: &[String]| list.iter().map(|path| expand(path, home)).collect::<Vec<_>>();
     let mut view = View::new();
@@ -90,9 +94,9 @@ pub fn policy(ground: Ground<'_>) -> io::Result<Policy> {
     view.show(Path::new("/tmp"), What::Bound { source: aside.folder("tmp")? });
     view.entries.push(Entry { at: "/var/tmp".into(), what: What::Link { to: "/tmp".into() } });
     if home.parent().is_some() {
-        view.show(home, What::Bound { source: aside.folder("home")? });
+        view.show(home, home_of_its_own(setup, &aside)?);
         for toolchain in toolchains::find(home, |name| environment.get(name)) {
-            show_toolchain(&mut view, &toolchain, &Private { home, own }, &aside)?;
+            show_toolchain(&mut view, &toolchain, &Private { home, own }, &aside, setup)?;
         }
         for (name, tables) in SETTINGS {
             if let Some(text) = secrets::without_credentials(&home.join(name), tables) {
@@ -143,7 +147,18 @@ pub fn policy(ground: Ground<'_>) -> io::Result<Policy> {
     for place in write {
         view.show(place, What::Write);
     }
+    for Entry { at, what } in mounts {
+        view.show(at, what.clone());
+    }
     Ok(Policy { mode: config.sandbox, view: view.entries, network: reach, resources: config.resources })
+}
+
+/// A home that has nothing of the user's: empty at first, or with what setup left in caches.
+fn home_of_its_own(setup: Option<&Path>, aside: &Aside<'_>) -> io::Result<What> {
+    let upper = aside.folder("home")?;
+    let Some(setup) = setup else { return Ok(What::Bound { source: upper }) };
+    aside.folder("home.work")?;
+    Ok(What::Layered { lower: vec![setup.to_owned()], inside: PathBuf::new(), upper })
 }
 
 /// Shows what programs need of a toolchain.
@@ -152,6 +167,7 @@ fn show_toolchain(
     toolchain: &Toolchain,
     private: &Private<'_>,
     aside: &Aside<'_>,
+    setup: Option<&Path>,
 ) -> io::Result<()> {
     let home = private.home;
     // Tools keep locks and the like beside their caches. A folder in the home can be written anyway.
@@ -172,7 +188,17 @@ fn show_toolchain(
             _ => (place.clone(), format!("over{}", flat(&cache))),
         };
         aside.folder(&format!("{upper}.work"))?;
-        view.show(&cache, What::Overlaid { whole, upper: aside.folder(&upper)? });
+        let upper = aside.folder(&upper)?;
+        let what = match (setup, place.strip_prefix(&whole)) {
+            (Some(setup), Ok(inside)) if !inside.as_os_str().is_empty() => What::Layered {
+                lower: vec![setup.to_owned(), whole.clone()],
+                inside: inside.to_owned(),
+                upper,
+            },
+            // One outside of the home: setup's downloads to it are not kept.
+            _ => What::Overlaid { whole, upper },
+        };
+        view.show(&cache, what);
     }
     Ok(())
 }

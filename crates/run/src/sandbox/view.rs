@@ -54,10 +54,16 @@ impl View {
         let is_needed = match what {
             // In a folder that can be written it still has to be kept from that.
             What::Read => !matches!(around, Some(What::Read | What::Overlaid { .. })),
-            What::Hidden => matches!(around, Some(What::Read | What::Write | What::Overlaid { .. })),
-            What::Write | What::Bound { .. } | What::Overlaid { .. } | What::Scratch | What::Link { .. } => {
-                true
-            }
+            What::Hidden => matches!(
+                around,
+                Some(What::Read | What::Write | What::Overlaid { .. } | What::Layered { .. })
+            ),
+            What::Write
+            | What::Bound { .. }
+            | What::Overlaid { .. }
+            | What::Layered { .. }
+            | What::Scratch
+            | What::Link { .. } => true,
         };
         if real.parent().is_some() && is_needed {
             self.entries.push(Entry { at: real.clone(), what });

@@ -3,14 +3,15 @@
 //! The files are others', so none is followed through a link, and only regular ones are read. One that cannot be cleaned is
 //! removed: nobody may find in it what should not be there.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use super::{Redactor, Stream};
 use crate::untrusted;
+use crate::workspace::remove_folder;
 
 /// Files of a folder that are looked at: far more than an agent leaves on purpose. What is beyond is removed.
 const MOST_FILES: usize = 20_000;
@@ -27,7 +28,10 @@ impl Redactor {
         if self.knows_none() {
             return Ok(());
         }
-        let Some(mut file) = untrusted::open(path) else { return Ok(()) };
+        let Some(mut file) = untrusted::open(path).or_else(|| opened(path)) else {
+            // One that stays closed cannot be looked into, so nobody gets it.
+            return if is_file(path) { fs::remove_file(path) } else { Ok(()) };
+        };
         if !self.is_in(&mut file)? {
             return Ok(());
         }
@@ -48,6 +52,11 @@ impl Redactor {
     fn folder_within(&self, path: &Path, depth: usize, seen: &mut usize) -> io::Result<()> {
         let entries = match fs::read_dir(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            // Its program closed it; it is ours to open.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                fs::set_permissions(path, Permissions::from_mode(0o700))?;
+                fs::read_dir(path)?
+            }
             entries => entries?,
         };
         for entry in entries {
@@ -59,7 +68,7 @@ impl Redactor {
                 || kind.is_symlink() && self.finds(target.as_os_str().as_bytes());
             if kind.is_dir() {
                 if named || depth >= DEEPEST || *seen > MOST_FILES {
-                    fs::remove_dir_all(&path)?;
+                    remove_folder(&path).map_err(io::Error::other)?;
                 } else {
                     self.folder_within(&path, depth + 1, seen)?;
                 }
@@ -94,6 +103,19 @@ impl Redactor {
         drop(copy);
         fs::rename(&aside, path)
     }
+}
+
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file())
+}
+
+/// A regular file that its program closed.
+fn opened(path: &Path) -> Option<File> {
+    if !is_file(path) {
+        return None;
+    }
+    fs::set_permissions(path, Permissions::from_mode(0o600)).ok()?;
+    untrusted::open(path)
 }
 
 #[cfg(test)]

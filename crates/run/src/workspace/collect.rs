@@ -121,6 +121,14 @@ impl Locked {
                 (snapshot, tip)
             }
         };
+        if let Some(path) = tree.privileged.first() {
+            return Err(Error::guardrail(format!(
+                "it left a set-uid or set-gid file, {:?}: such a file would run with the rights of whoever owns it; the bits were \
+                 taken away",
+                path.display()
+            )));
+        }
+        state.look_for_uncommitted(&tree);
         if tip == state.facts.agent_tip && state.has_tree(&tree) {
             return Ok(match &state.facts.collected {
                 Some((of, work)) if of == leg => work.clone(),

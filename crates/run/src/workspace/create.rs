@@ -17,7 +17,18 @@ impl Locked {
     /// worked here before the marker is written, so there is nothing to save.
     pub(super) fn create(&self, start: &CommitId) -> Result<(), Error> {
         let git = self.git_dir();
-        for left in ["state", "work", "git", "view", "agent.new", "agent.old"] {
+        for left in [
+            "state",
+            "work",
+            "work.work",
+            "git",
+            "view",
+            "agent.new",
+            "agent.old",
+            "checked",
+            "owner",
+            "setup",
+        ] {
             files::remove(&self.dir.join(left))?;
         }
         let config = config(self.format, &Role::Harness);

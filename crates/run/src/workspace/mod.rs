@@ -7,6 +7,8 @@
 //! <dir>/lock        held while a leg works here
 //! <dir>/kept/       what could not be turned into commits, moved aside as it was
 //! <dir>/scratch/    while a check needs it: a tree in another state, with an index of its own
+//! <dir>/checked/    the committed files, where no agent writes: what gates and setup see
+//! <dir>/owner       the stage whose agent works in the tree
 //! ```
 //!
 //! Both repositories borrow the objects of the user's repository and write only their own. The agent reaches `work/`
@@ -14,8 +16,8 @@
 //! small files, bounded, never through a link, and never with git itself pointed at it.
 //!
 //! *No attempt's work is ever lost*: a reset removes only files that stand in the harness's index, and they got there
-//! by having been stored as objects of a commit that a ref below `refs/acquit/attempts/` keeps. Only what a gate left in the
-//! tree is thrown away ([`Locked::discard`]): by then the work is a commit, and a gate's leavings are nobody's work.
+//! by having been stored as objects of a commit that a ref below `refs/acquit/attempts/` keeps. Only ignored files go with the stage
+//! that left them ([`Locked::give_to`]): another stage's agent must not run what they are.
 //!
 //! *Every step may be the last one.* Files appear by renaming; a workspace counts as made when its marker is there; a
 //! reset is announced in `state` before it begins and finished by whoever comes next; commits made by the harness take
@@ -26,9 +28,9 @@
 mod agent;
 mod branch;
 mod change;
+mod checked;
 mod collect;
 mod create;
-mod discard;
 mod error;
 mod files;
 mod import;
@@ -78,6 +80,12 @@ pub fn remove_folder(folder: &Path) -> Result<(), Error> {
     files::remove(folder)
 }
 
+/// Takes set-uid and set-gid bits from the files of a folder that a program of a leg wrote to.
+pub(crate) fn strip_privileges(folder: &Path) {
+    // Listing it does so. What is too deep to be listed is too deep to be found.
+    let _ = snapshot::Snapshot::take(folder, snapshot::Skip::Nothing);
+}
+
 /// A task's workspace, whether it has been made yet or not.
 #[derive(Clone, Debug)]
 pub struct Workspace {
@@ -88,6 +96,7 @@ pub struct Workspace {
     agent: Identity,
     upload_pack: Option<OsString>,
     rules: Option<Rules>,
+    overlays: bool,
 }
 
 /// Work of an attempt that was taken out of the tree and can be looked at again.
@@ -115,7 +124,19 @@ impl Workspace {
             agent: Identity::neutral(),
             upload_pack: None,
             rules: None,
+            overlays: false,
         })
+    }
+
+    /// Whether programs can be shown trees as overlays here.
+    #[must_use]
+    pub fn with_overlays(mut self, overlays: bool) -> Self {
+        self.overlays = overlays;
+        self
+    }
+
+    pub(crate) fn has_overlays(&self) -> bool {
+        self.overlays
     }
 
     /// The identity that the agent's own commits carry.

@@ -27,6 +27,7 @@ impl Locked {
         if !self.is_made() {
             self.create(start)?;
             let mut state = State::unseen(start, branch);
+            state.facts.uncommitted = false;
             self.finish(&mut state, start, branch)?;
             self.mark_made()?;
             return Ok(Prepared { created: true, saved: None, notes: self.notes() });
@@ -50,6 +51,10 @@ impl Locked {
                     self.store(&mut state)?;
                 }
                 return Ok(Prepared { created: false, saved: None, notes: self.notes() });
+            }
+            match &tree {
+                Some(tree) => state.look_for_uncommitted(tree),
+                None => state.facts.uncommitted = true,
             }
             self.leave_nothing(&mut state, leg, start, tree, agent)?
         };

@@ -5,10 +5,13 @@
 //! what was built is not built again; whoever shows the states goes from the trusted one to the others.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::agent::{Role, config, write_repository};
 use super::{Error, Locked, files};
 use crate::git::{Call, CommitId, file_name};
+use crate::harness::Setup;
+use crate::layers::Layer;
 
 /// How much of a file is read: no source file is larger.
 const LARGEST_TEXT: usize = 1 << 20;
@@ -23,6 +26,9 @@ const BESIDE: &str = "beside";
 pub struct Scratch<'w> {
     of: &'w Locked,
     dir: PathBuf,
+    /// The tree that it shows.
+    shown: std::cell::RefCell<Option<CommitId>>,
+    setup: Setup,
     /// The lock files that setup was last done for here.
     set_up: std::cell::RefCell<Option<Vec<Option<Vec<u8>>>>>,
 }
@@ -73,7 +79,8 @@ impl Locked {
     }
 
     fn scratch_in(&self, dir: PathBuf) -> Result<Scratch<'_>, Error> {
-        let scratch = Scratch { of: self, dir, set_up: None.into() };
+        let scratch =
+            Scratch { of: self, dir, shown: None.into(), setup: Setup::default(), set_up: None.into() };
         files::remove(&scratch.dir)?;
         std::fs::create_dir_all(scratch.tree()).map_err(|e| Error::io("create", &scratch.dir, e))?;
         Ok(scratch)
@@ -158,6 +165,7 @@ impl Scratch<'_> {
         let config = config(self.of.format, &Role::Agent(&self.of.agent));
         write_repository(&git, &format!("{head}\n"), &config, &self.of.borrowed_objects())?;
         std::fs::copy(self.index(), git.join("index")).map_err(|e| Error::io("create", &git, e))?;
+        *self.shown.borrow_mut() = tree.parse().ok();
         Ok(())
     }
 
@@ -167,6 +175,26 @@ impl Scratch<'_> {
         let output = output.map_err(Error::git("list the files of the scratch tree"))?;
         let text = String::from_utf8_lossy(&output.stdout);
         Ok(text.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
+    }
+
+    /// The workspace that it is beside.
+    pub(crate) fn workspace(&self) -> &Locked {
+        self.of
+    }
+
+    /// The commit or tree that it shows, once it shows one.
+    pub(crate) fn shown(&self) -> Option<CommitId> {
+        self.shown.borrow().clone()
+    }
+
+    /// Has programs see it over what setup made.
+    pub(crate) fn set_up_with(&self, layer: Option<Rc<Layer>>) {
+        *self.setup.borrow_mut() = layer;
+    }
+
+    /// Leaves the tree to whoever removes this folder.
+    pub(crate) fn keep(self) -> PathBuf {
+        std::mem::ManuallyDrop::new(self).dir.clone()
     }
 
     /// Whether dependencies have to be installed: not if that was done here for the same lock files. Asking means doing it.
@@ -179,7 +207,7 @@ impl Scratch<'_> {
 
     /// Where programs work that run in it.
     pub(crate) fn ground(&self) -> crate::harness::Ground {
-        crate::harness::Ground { tree: self.tree(), objects: self.of.borrowed_objects().to_vec() }
+        crate::harness::Ground::of_scratch(self.tree(), self.of, &self.setup)
     }
 
     /// Puts a tree together: that of `base` with some files changed.

@@ -49,6 +49,8 @@ pub(super) struct Snapshot {
     pub(super) newest: i64,
     /// Entries named `.git` below the root.
     pub(super) repositories: Vec<PathBuf>,
+    /// Files with a set-uid or set-gid bit, which was taken away.
+    pub(super) privileged: Vec<PathBuf>,
     /// What is neither a file nor a folder, in words.
     pub(super) odd: Vec<(PathBuf, &'static str)>,
 }
@@ -66,6 +68,7 @@ impl Snapshot {
                 trusted: true,
                 newest: 0,
                 repositories: Vec::new(),
+                privileged: Vec::new(),
                 odd: Vec::new(),
             },
             youngest: 0,
@@ -153,10 +156,18 @@ impl Walk {
             FileType::RegularFile => Mode::RUSR,
             _ => Mode::empty(),
         };
-        let stat = if mode.contains(needed) {
+        // A folder hands its group on by such a bit, as whole file systems do; only a file runs by it.
+        let privileges = match kind {
+            FileType::RegularFile => mode & (Mode::SUID | Mode::SGID),
+            _ => Mode::empty(),
+        };
+        if !privileges.is_empty() {
+            self.snapshot.privileged.push(PathBuf::from(OsStr::from_bytes(&self.path)));
+        }
+        let stat = if mode.contains(needed) && privileges.is_empty() {
             stat
         } else {
-            chmodat(folder, name, mode | needed, AtFlags::empty())?;
+            chmodat(folder, name, (mode | needed) - privileges, AtFlags::empty())?;
             statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?
         };
         if name.to_bytes() == b".git" {

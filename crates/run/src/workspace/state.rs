@@ -42,10 +42,17 @@ pub(super) struct Facts {
     /// Commits, each with its signed twin. Signatures differ each time, and a commit must not.
     #[serde(default)]
     pub(super) signed: Vec<(CommitId, CommitId)>,
+    /// Whether the tree may have files that are in no commit, such as ignored ones.
+    #[serde(default = "perhaps")]
+    pub(super) uncommitted: bool,
     tree_trusted: bool,
     agent_trusted: bool,
     tree_length: usize,
     ignores_length: usize,
+}
+
+fn perhaps() -> bool {
+    true
 }
 
 /// A reset that has begun.
@@ -82,6 +89,7 @@ impl State {
                 squashed: Vec::new(),
                 rebased: Vec::new(),
                 signed: Vec::new(),
+                uncommitted: true,
                 tree_trusted: false,
                 agent_trusted: false,
                 tree_length: 0,
@@ -104,6 +112,11 @@ impl State {
     pub(super) fn saw_agent(&mut self, agent: Snapshot) {
         self.facts.agent_trusted = agent.trusted;
         self.agent = agent.rows;
+    }
+
+    /// Compares a tree that an agent worked in with the one that was seen before: a path that is new may be of no commit.
+    pub(super) fn look_for_uncommitted(&mut self, tree: &Snapshot) {
+        self.facts.uncommitted |= !self.knows_paths(tree);
     }
 
     pub(super) fn has_tree(&self, tree: &Snapshot) -> bool {
@@ -149,6 +162,13 @@ impl State {
 }
 
 impl Locked {
+    /// Remembers that somebody writes files to the tree that are in no commit.
+    pub fn mark_uncommitted(&self) -> Result<(), Error> {
+        let mut state = self.known()?;
+        state.facts.uncommitted = true;
+        self.store(&mut state)
+    }
+
     /// None when there is no state that this version can read.
     pub(super) fn load(&self) -> Result<Option<State>, Error> {
         let Some(bytes) = files::read(&self.dir.join("state"), LARGEST)? else { return Ok(None) };

@@ -22,7 +22,7 @@ use crate::forge;
 use crate::git::{CommitId, Signing};
 use crate::harness::desk::Desk;
 use crate::harness::work::{Done, Job, Proof, by_harness};
-use crate::harness::{Trouble, guard};
+use crate::harness::{Trouble, ground, guard};
 use crate::merge::Head;
 use crate::workspace::{Locked, Workspace, remove_folder};
 
@@ -157,7 +157,9 @@ fn lead(
     let folder = desk.world.task_folder(own).join("merging");
     remove_folder(&folder)?;
     let leg = desk.hold.leg;
+    let overlays = ground::overlays(desk, job.definition.config.sandbox)?;
     let ground = Workspace::open(&folder, &job.source, desk.world.git.clone())?
+        .with_overlays(overlays)
         .lock_within(&format!("acquit leg {leg}"), Duration::from_secs(10))?;
     ground.prepare(&leg.to_string(), &job.base, &job.task.seed.branch)?;
     let mut head =
@@ -182,7 +184,6 @@ pub(crate) fn judge(
     }
     let job = Job { start: top.clone(), base: base.clone(), ..job.clone() };
     ground.prepare(&desk.hold.leg.to_string(), top, &job.task.seed.branch)?;
-    super::setup(desk, &job, ground)?;
     squash::judged(desk, &job, names, ground)
 }
 

@@ -16,8 +16,8 @@ mod squash;
 mod waiting;
 
 pub(crate) use merge::judge;
-pub(super) use setup::setup;
 pub(crate) use setup::setup_aside;
+pub(super) use setup::{layer, setup_in_place};
 
 /// Performs an action stage. Each is idempotent: done again after a crash, it finds its effect and changes nothing.
 pub(super) fn action(

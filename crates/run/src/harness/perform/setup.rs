@@ -1,60 +1,210 @@
-//! The setup of a workspace: dependencies are installed before anybody works or checks there.
+//! The project's setup: dependencies are installed once for each state of the lock files, in a layer that all tasks share.
+//!
+//! *What a task's agent wrote has no say in a layer that others see.* Setup runs code of the tree (scripts of a manifest, a script of the
+//! repository), so a layer that is shared is made from the base commit, which is the user's own. Work that changes a lock file has a
+//! layer of its own, made from exactly that tree. Setup gets no secrets and a home of its own, and sees committed files only.
 
+use std::rc::Rc;
+use std::time::Duration;
+
+use acquit_core::config::Setup;
 use acquit_core::event::Level;
+use acquit_core::failure::kind;
+use acquit_core::gate::Command;
+use acquit_core::leg::Ending;
+use acquit_core::store::Pulse;
 
 use crate::gate;
+use crate::git::CommitId;
 use crate::harness::desk::Desk;
 use crate::harness::work::Job;
 use crate::harness::{Ground, Trouble, of_setup};
-use crate::workspace::{Locked, Scratch};
+use crate::layers::{Found, Layer, Making, Place, keep_caches};
+use crate::pause::pause;
+use crate::workspace::{Locked, Scratch, remove_folder};
 
-/// Installs dependencies, once for each state of the lock files.
-pub(in crate::harness) fn setup(
+/// How often a layer that another task makes is looked for.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// How long a layer is used: what it depends on beyond its key, such as the toolchain, changes without a sign.
+const AGE: Duration = Duration::from_hours(7 * 24);
+
+/// Changes with what a layer consists of.
+const FORM: u32 = 1;
+
+/// What setup made for the tree of a commit; `None` if the project has no setup.
+pub(in crate::harness) fn layer(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    workspace: &Locked,
+    commit: &CommitId,
+) -> Result<Option<Rc<Layer>>, Trouble> {
+    let Some(setup) = &job.definition.config.setup else { return Ok(None) };
+    let base = job.base();
+    let inputs = inputs(setup);
+    let wanted = workspace.files_at(commit, &inputs)?;
+    let is_bases = *commit == base || wanted == workspace.files_at(&base, &inputs)?;
+    let from = if is_bases { &base } else { commit };
+    let place = place(desk, job, workspace, from, if is_bases { &wanted } else { "" })?;
+    let at = |error: std::io::Error| {
+        Trouble::failed(kind::HARNESS, format!("failed to use the setup layers of the project: {error}"))
+    };
+    let mut waits = false;
+    loop {
+        match place.find().map_err(at)? {
+            Found::Layer(layer) => return Ok(Some(Rc::new(layer))),
+            Found::Nothing(making) => {
+                let why = if is_bases {
+                    ""
+                } else {
+                    "; the work changed a lock file, so it gets a layer of its own"
+                };
+                desk.notice(Level::Info, format!("running setup: {}{why}", setup.run));
+                desk.flush()?;
+                make(desk, job, workspace, setup, from, &making)?;
+                return place.publish(making).map(|layer| Some(Rc::new(layer))).map_err(at);
+            }
+            Found::InTheMaking => {
+                if !waits {
+                    desk.notice(Level::Info, "waiting for another task that runs the same setup".to_owned());
+                    desk.flush()?;
+                }
+                waits = true;
+                if desk.pulse()? == Pulse::Cancel {
+                    return Err(Trouble::Leg(Ending::Cancelled));
+                }
+                pause(AGAIN);
+            }
+        }
+    }
+}
+
+/// The files that decide whether setup has to run again: the lock files, and files of the repository that its command names.
+fn inputs(setup: &Setup) -> Vec<&str> {
+    let words: Vec<&str> = match &setup.run {
+        Command::Shell(line) => line.split_whitespace().collect(),
+        Command::Program(words) => words.iter().map(String::as_str).collect(),
+    };
+    let is_path = |word: &&str| {
+        let plain = |char: char| char.is_ascii_alphanumeric() || "._-/+".contains(char);
+        !word.starts_with(['-', '/', ':'])
+            && word.chars().all(plain)
+            && !word.split('/').any(|part| part == "..")
+    };
+    let named = words
+        .into_iter()
+        .map(|word| word.trim_start_matches("./"))
+        .filter(is_path)
+        .filter(|word| !word.is_empty());
+    let mut all: Vec<&str> = setup.lock_files.iter().map(String::as_str).chain(named).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Where a layer is kept: by everything that it is known to depend on. Without lock files that is the whole tree.
+fn place(
+    desk: &Desk<'_>,
+    job: &Job<'_>,
+    workspace: &Locked,
+    from: &CommitId,
+    inputs: &str,
+) -> Result<Place, Trouble> {
+    let config = &job.definition.config;
+    let tree = if inputs.is_empty() { Some(workspace.tree_of(from)?) } else { None };
+    let path = desk.world.environment.get("PATH").map(|path| path.to_string_lossy().into_owned());
+    let period = (desk.world.now)().0 / i64::try_from(AGE.as_millis()).unwrap_or(i64::MAX);
+    let depends = serde_json::json!({
+        "form": FORM,
+        "run": config.setup.as_ref().map(|setup| setup.run.to_string()),
+        "inputs": inputs,
+        "tree": tree,
+        "network": config.network.setup,
+        "hosts": config.network.hosts,
+        "access": config.access,
+        "sandbox": config.sandbox,
+        "path": path,
+        "period": period,
+        "machine": [std::env::consts::OS, std::env::consts::ARCH],
+    });
+    let project = workspace.hash(&job.source.git_dir().to_string_lossy());
+    Ok(Place::new(desk.world, &project, &workspace.hash(&depends.to_string())))
+}
+
+/// Runs setup on the committed files alone, and keeps what it made.
+fn make(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    workspace: &Locked,
+    setup: &Setup,
+    from: &CommitId,
+    making: &Making,
+) -> Result<(), Trouble> {
+    let folder = making.folder.as_path();
+    let (tree, aside) = (folder.join("tree"), folder.join("aside"));
+    let ground = Ground::of_setup(workspace.checked(from)?, tree.clone(), aside.clone(), workspace)?;
+    run(desk, job, setup, &ground, "setup")?;
+    drop(ground);
+    workspace.keep_new_files(from, &tree)?;
+    let mut homes = vec![aside.join("over"), aside.join("home")];
+    homes.retain(|home| home.is_dir());
+    keep_caches(&homes, &folder.join("home"))
+        .map_err(|error| Trouble::file("keep what setup downloaded in", folder, &error))?;
+    remove_folder(&aside)?;
+    Ok(())
+}
+
+/// Runs it in a tree.
+fn run(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    setup: &Setup,
+    ground: &Ground,
+    name: &str,
+) -> Result<(), Trouble> {
+    let network = job.definition.config.network.setup;
+    let wanted = gate::Wanted { name, command: &setup.run, timeout: setup.timeout, network };
+    let ran = gate::command(desk, job, ground, &wanted)?;
+    if ran.passed {
+        return Ok(());
+    }
+    let words = crate::untrusted::tail(&ran.log, 2_000);
+    let reason = format!("the setup command `{}`: {}\n{words}", setup.run, ran.ended);
+    Err(of_setup(reason, &ran.connections, &job.definition.config))
+}
+
+/// Runs setup in the workspace itself, once for each state of the lock files: where there are no overlays.
+pub(in crate::harness) fn setup_in_place(
     desk: &mut Desk<'_>,
     job: &Job<'_>,
     workspace: &Locked,
 ) -> Result<(), Trouble> {
     let Some(setup) = &job.definition.config.setup else { return Ok(()) };
-    let lock_files: Vec<&str> = setup.lock_files.iter().map(String::as_str).collect();
-    let key = workspace.lock_files_hash(&lock_files)?;
+    let files = workspace.files_at(&job.start, &inputs(setup))?;
+    let key = workspace.hash(&files);
     if workspace.setup_done(&key)? {
         return Ok(());
     }
-    desk.notice(Level::Info, format!("setting up the workspace: {}", setup.run));
+    desk.notice(Level::Info, format!("running setup: {}", setup.run));
     desk.flush()?;
-    let ran = gate::command(
-        desk,
-        job,
-        &Ground::of(workspace),
-        &gate::Wanted {
-            name: "setup",
-            command: &setup.run,
-            timeout: setup.timeout,
-            network: job.definition.config.network.setup,
-        },
-    )?;
-    if !ran.passed {
-        let words = crate::untrusted::tail(&ran.log, 2_000);
-        let reason = format!("the setup command `{}`: {}\n{words}", setup.run, ran.ended);
-        return Err(of_setup(reason, &ran.connections, &job.definition.config));
-    }
+    workspace.mark_uncommitted()?;
+    run(desk, job, setup, &Ground::of(workspace), "setup")?;
     workspace.mark_setup_done(&key)?;
     Ok(())
 }
 
-/// Installs dependencies in a tree beside the workspace, which is new and therefore has none.
+/// Gives a tree beside the workspace what setup makes for the tree of `commit`.
 pub(crate) fn setup_aside(desk: &mut Desk<'_>, job: &Job<'_>, scratch: &Scratch<'_>) -> Result<(), Trouble> {
     let Some(setup) = &job.definition.config.setup else { return Ok(()) };
+    let workspace = scratch.workspace();
+    if workspace.has_overlays() {
+        if let Some(shown) = scratch.shown() {
+            scratch.set_up_with(layer(desk, job, workspace, &shown)?);
+        }
+        return Ok(());
+    }
     if !scratch.needs_setup(&setup.lock_files) {
         return Ok(());
     }
-    let network = job.definition.config.network.setup;
-    let wanted = gate::Wanted { name: "setup-aside", command: &setup.run, timeout: setup.timeout, network };
-    let ran = gate::command(desk, job, &scratch.ground(), &wanted)?;
-    if ran.passed {
-        return Ok(());
-    }
-    let words = crate::untrusted::tail(&ran.log, 2_000);
-    let reason = format!("the setup command `{}` beside the workspace: {}\n{words}", setup.run, ran.ended);
-    Err(of_setup(reason, &ran.connections, &job.definition.config))
+    run(desk, job, setup, &scratch.ground(), "setup-aside")
 }

@@ -57,7 +57,6 @@ fn prove(
     }
     desk.notice(Level::Info, format!("the gates are run again, on {}", job.base.short()));
     workspace.prepare(&desk.hold.leg.to_string(), &job.start, &job.task.seed.branch)?;
-    super::setup(desk, job, workspace)?;
     judged(desk, job, &names, workspace)
 }
 

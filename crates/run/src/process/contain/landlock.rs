@@ -90,11 +90,12 @@ pub(super) fn enforce(policy: &Policy, around: Around) -> Result<(), Errno> {
 /// The place in which writing is allowed by an entry.
 fn written(entry: &Entry, around: Around) -> Option<PathBuf> {
     match (around, &entry.what) {
-        (_, What::Write) | (Around::View, What::Bound { .. } | What::Overlaid { .. } | What::Scratch) => {
+        (_, What::Write)
+        | (Around::View, What::Bound { .. } | What::Overlaid { .. } | What::Layered { .. } | What::Scratch) => {
             Some(entry.at.clone())
         }
         (Around::Machine, What::Bound { source }) => Some(source.clone()),
-        (Around::Machine, What::Overlaid { .. } | What::Scratch)
+        (Around::Machine, What::Overlaid { .. } | What::Layered { .. } | What::Scratch)
         | (_, What::Read | What::Link { .. } | What::Hidden) => None,
     }
 }

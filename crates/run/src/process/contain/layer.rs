@@ -35,6 +35,9 @@ const MARKS: [(&str, AtFlags); 3] = [
     ("work/incompat", AtFlags::REMOVEDIR),
 ];
 
+/// The longest value that the kernel takes for an option of a file system.
+const LONGEST_OPTION: usize = 255;
+
 /// The layers of one view.
 pub(super) struct Layers<'a> {
     /// By where they keep what is written.
@@ -83,7 +86,7 @@ impl<'a> Layers<'a> {
                 continue;
             }
             if !self.read.contains_key(whole) {
-                let layer = self.lay(whole, None);
+                let layer = self.lay(&[whole], None);
                 if let Err(errno) = layer {
                     refusal = errno;
                 }
@@ -104,25 +107,43 @@ impl<'a> Layers<'a> {
         upper: &'a Path,
     ) -> Result<OwnedFd, Errno> {
         let inside = place.strip_prefix(whole).map_err(|_| Errno::INVAL)?;
+        self.layered(inside, &[whole], upper)
+    }
+
+    /// A part of several folders, the topmost first, whose changes go to `upper`, as a mount that hangs nowhere yet.
+    pub(super) fn layered(
+        &mut self,
+        inside: &Path,
+        lower: &[impl AsRef<Path>],
+        upper: &'a Path,
+    ) -> Result<OwnedFd, Errno> {
         if !self.written.contains_key(upper) {
-            let layer = self.lay(whole, Some(upper))?;
+            let layer = self.lay(lower, Some(upper))?;
             self.written.insert(upper, layer);
         }
         part(self.written.get(upper).ok_or(Errno::NOENT)?, inside, FOLDER)
     }
 
-    /// Lays a layer over a folder, below a mask.
+    /// Lays a layer over folders, the topmost first, below a mask for the last of them, which is the machine's own.
     ///
     /// Of written ones nothing is worth a wait for the disk: without `volatile` its end would write out everything that anybody has
     /// in memory for that disk. The kernel then leaves marks, and takes the folders again only without them, because a
     /// power cut may have spoiled them. A spoiled cache is the trouble of one workspace, and goes with it.
-    fn lay(&mut self, whole: &Path, upper: Option<&Path>) -> Result<OwnedFd, Errno> {
-        let mask = self.mask(whole)?;
+    fn lay(&mut self, lower: &[impl AsRef<Path>], upper: Option<&Path>) -> Result<OwnedFd, Errno> {
+        let mask = self.mask(lower.last().ok_or(Errno::INVAL)?.as_ref())?;
         // The kernel reads a list of folders here.
         let escaped = |path: &Path| path.to_string_lossy().replace('\\', "\\\\").replace(':', "\\:");
-        let below = format!("{}:{}", escaped(&mask), escaped(whole));
+        let folders = || std::iter::once(mask.as_path()).chain(lower.iter().map(AsRef::as_ref));
+        let below = folders().map(escaped).collect::<Vec<_>>().join(":");
         let system = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
-        fsconfig_set_string(&system, "lowerdir", below.as_str())?;
+        if below.len() <= LONGEST_OPTION {
+            fsconfig_set_string(&system, "lowerdir", below.as_str())?;
+        } else {
+            // One by one, since version 6.8.
+            for folder in folders() {
+                fsconfig_set_string(&system, "lowerdir+", folder)?;
+            }
+        }
         let mut attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
         if let Some(upper) = upper {
             let mut work = upper.as_os_str().to_owned();

@@ -163,6 +163,8 @@ fn take<'a>(
         What::Write => real(place).and_then(|found| copy(found, Path::new(""), NO_DEVICES)),
         What::Bound { source } => copy(CWD, source, NO_DEVICES),
         What::Scratch => scratch(),
+        // Without its lower folders it would be another place, so there is nothing to fall back on.
+        What::Layered { lower, inside, upper } => layers.layered(inside, lower, upper),
         What::Overlaid { whole, upper } => match layers.written(place, whole, upper) {
             Ok(mount) => Ok(mount),
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),

@@ -1,0 +1,210 @@
+//! From one agent to the next.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Mutex;
+
+use crate::common::side_by_side;
+use crate::{SECRET, two, world};
+
+/// An attack: its name, what the first stage leaves, and what an honest agent of the second does.
+type Attack = (&'static str, &'static str, &'static str);
+
+const ATTACKS: [Attack; 22] = [
+    (
+        "settings of git in the home",
+        r#"printf '[core]\n\tfsmonitor = "echo \\"$LATER_KEY\\" > \\"$steal\\";"\n' > ~/.gitconfig"#,
+        "git status > /dev/null",
+    ),
+    (
+        "settings of git below .config",
+        r#"mkdir -p ~/.config/git; printf '[alias]\n\tst = !echo $LATER_KEY > "$steal"\n' > ~/.config/git/config"#,
+        "git st > /dev/null 2>&1 || true",
+    ),
+    (
+        "fsmonitor in the agent's repository",
+        r#"git config core.fsmonitor 'echo $LATER_KEY > "$steal";'"#,
+        "git status > /dev/null",
+    ),
+    (
+        "a hook in the agent's repository",
+        r#"printf '#!/bin/sh\necho $LATER_KEY > "$steal"\n' > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout"#,
+        "git checkout -q -- . ; git checkout -q HEAD",
+    ),
+    (
+        "a filter in the agent's attributes",
+        r#"git config filter.x.clean 'tee "$steal"'; echo '* filter=x' > .git/info/attributes"#,
+        "touch README.md; git add README.md; git status > /dev/null",
+    ),
+    ("a profile", r#"echo 'echo $LATER_KEY > "$steal"' > ~/.profile"#, "sh -lc true"),
+    (
+        "a profile of bash",
+        r#"echo 'echo $LATER_KEY > "$steal"' | tee ~/.bashrc > ~/.bash_profile"#,
+        "bash -lc true; bash -ic true",
+    ),
+    (
+        "a program in node_modules",
+        r#"mkdir -p node_modules/.bin; printf '#!/bin/sh\necho $LATER_KEY > "$steal"\n' > node_modules/.bin/jest; chmod +x node_modules/.bin/jest"#,
+        "PATH=node_modules/.bin:$PATH; jest || true",
+    ),
+    (
+        "a virtual environment",
+        r#"mkdir -p .venv/bin; echo 'echo $LATER_KEY > "$steal"' > .venv/bin/activate"#,
+        "if [ -e .venv/bin/activate ]; then . .venv/bin/activate; fi",
+    ),
+    (
+        "a shadow of a program in a cache that is on the PATH",
+        r#"printf '#!/bin/sh\necho $LATER_KEY > "$steal"\n' > ~/.cargo/bin/tool; chmod +x ~/.cargo/bin/tool"#,
+        "tool",
+    ),
+    (
+        "settings of cargo",
+        r#"printf '[alias]\n' > ~/.cargo/config.toml"#,
+        r#"if [ -s ~/.cargo/config.toml ]; then echo found > "$steal"; fi"#,
+    ),
+    (
+        "settings of npm",
+        "echo script-shell=evil > ~/.npmrc",
+        r#"if [ -s ~/.npmrc ]; then echo found > "$steal"; fi"#,
+    ),
+    (
+        "settings of pip",
+        "mkdir -p ~/.config/pip; echo '[global]' > ~/.config/pip/pip.conf",
+        r#"if [ -s ~/.config/pip/pip.conf ]; then echo found > "$steal"; fi"#,
+    ),
+    (
+        "a module that python loads by itself",
+        r#"d=$(python3 -m site --user-site); mkdir -p "$d"; echo 'import os; open(os.environ["steal"], "w").write("found")' > "$d/usercustomize.py""#,
+        "python3 -c pass",
+    ),
+    (
+        "a script in /tmp",
+        r#"echo 'echo $LATER_KEY > "$steal"' > /tmp/lib.sh"#,
+        "if [ -e /tmp/lib.sh ]; then . /tmp/lib.sh; fi",
+    ),
+    ("shared memory", "echo x > /dev/shm/left", r#"if [ -e /dev/shm/left ]; then echo found > "$steal"; fi"#),
+    (
+        "a pipe in an ignored folder",
+        "mkdir build; mkfifo build/pipe",
+        r#"if [ -p build/pipe ] || [ -d build ]; then echo found > "$steal"; fi"#,
+    ),
+    (
+        "a socket in an ignored folder",
+        "mkdir build; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"build/s\")'",
+        r#"if [ -S build/s ] || [ -d build ]; then echo found > "$steal"; fi"#,
+    ),
+    (
+        "a link that leads elsewhere",
+        "ln -s /tmp/x env.local",
+        r#"if [ -L env.local ]; then echo found > "$steal"; fi"#,
+    ),
+    (
+        "a folder that nobody may read",
+        "mkdir -p build/deep; echo x > build/deep/x; chmod 000 build/deep build",
+        r#"if [ -e build ]; then echo found > "$steal"; fi"#,
+    ),
+    (
+        "a process that stays",
+        r#"setsid sh -c 'sleep 1; cat /proc/*/environ | tr "\0" "\n" | grep LATER_KEY > "$steal"' > /dev/null 2>&1 &"#,
+        "sleep 2",
+    ),
+    (
+        "the output folders of other legs",
+        r#"echo x > "$ACQUIT_OUTPUT/left"; ln -s / "$ACQUIT_OUTPUT/root""#,
+        r#"for out in "$ACQUIT_OUTPUT"/../../*/out; do if [ -e "$out/left" ]; then echo found > "$steal"; fi; done"#,
+    ),
+];
+
+#[test]
+fn nothing_that_one_stage_leaves_is_found_by_the_next() {
+    let succeeded = Mutex::new(Vec::new());
+    side_by_side(&ATTACKS, |(name, plant, honest)| {
+        let sandbox = two(plant, honest);
+        let bin = sandbox.place("home/.cargo/bin");
+        fs::create_dir_all(&bin).unwrap();
+        fs::write(bin.join("tool"), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(bin.join("tool"), fs::Permissions::from_mode(0o755)).unwrap();
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display());
+        let sandbox = sandbox.with("PATH", path);
+        sandbox.run_to(0);
+        if sandbox.place("seen/stolen").exists() {
+            succeeded.lock().unwrap().push(*name);
+        }
+    });
+    assert_eq!(succeeded.into_inner().unwrap(), Vec::<&str>::new());
+}
+
+#[test]
+fn a_stage_that_goes_on_keeps_its_own_home_and_its_ignored_files() {
+    const AGAIN: &str = r#"
+[budgets]
+round = 3
+[stages.code]
+mode = "implement"
+on = { pr_ready = "again" }
+[stages.again]
+mode = "investigate"
+on = { found = { to = "code", budget = "round" }, failed = "done" }
+"#;
+    // The second time, the first stage finds what it left itself, and not what the other one left.
+    let agent = r#"
+case $ACQUIT_STAGE-$ACQUIT_ATTEMPT in
+code-1) echo own > ~/kept; echo own > kept.local; echo 1 > work.txt ;;
+code-*) cat ~/kept kept.local ~/other other.local > '@ROOT@/seen/found' 2> /dev/null; echo 2 > work.txt ;;
+again-1) echo other > ~/other; echo other > other.local
+    printf '{"outcome": "found", "payload": {"summary": "x"}}' > "$ACQUIT_HANDOFF" ;;
+again-*) printf '{"outcome": "failed", "payload": {"summary": "x"}}' > "$ACQUIT_HANDOFF" ;;
+esac
+"#;
+    let sandbox = world(crate::CONFIG, AGAIN, agent, &[(".gitignore", "*.local\n")]);
+    sandbox.run_to(0);
+    // Its tree was another stage's in between, so what it left there is gone; its home is its own.
+    assert_eq!(crate::common::read(&sandbox.place("seen/found")), "own\n");
+}
+
+#[test]
+fn a_leg_cannot_keep_the_next_from_starting() {
+    let plant = r#"for n in 1 2 3 4; do mkdir -p "$ACQUIT_OUTPUT/../../$n/prompt.md" "$ACQUIT_OUTPUT/../../$n/out/handoff.json"; done 2> /dev/null"#;
+    let sandbox = two(plant, "true");
+    // As if it had reached them.
+    fs::create_dir_all(sandbox.place("acquit/tasks/T-1/legs/2/prompt.md/x")).unwrap();
+    std::os::unix::fs::symlink("/etc", sandbox.place("acquit/tasks/T-1/legs/3")).unwrap();
+    sandbox.run_to(0);
+}
+
+#[test]
+fn a_set_uid_file_is_refused_and_loses_its_bit() {
+    for mode in ["4755", "2755"] {
+        let sandbox = two(&format!("cp /bin/true tool; chmod {mode} tool"), "true");
+        sandbox.run_to(3);
+        let (kind, reason) = sandbox.failed(0);
+        assert_eq!(kind, "guardrail", "{reason}");
+        assert!(reason.contains("set-uid") && reason.contains("tool"), "{reason}");
+        let tool = sandbox.place("acquit/tasks/T-1/workspace/work/tool");
+        let left = fs::metadata(&tool).map(|meta| meta.permissions().mode() & 0o6000);
+        assert!(left.is_err() || left.unwrap() == 0, "{mode}");
+    }
+}
+
+#[test]
+fn nobody_else_enters_the_folder_of_acquit() {
+    let sandbox = two("true", "true");
+    fs::set_permissions(sandbox.place("acquit"), fs::Permissions::from_mode(0o755)).unwrap();
+    sandbox.run_to(0);
+    for place in
+        ["acquit", "acquit/tasks", "acquit/tasks/T-1", "acquit/tasks/T-1/legs", "acquit/tasks/T-1/legs/1"]
+    {
+        let mode = fs::metadata(sandbox.place(place)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{place}: {mode:o}");
+    }
+}
+
+#[test]
+fn what_legs_leave_on_the_disk_has_no_secret_when_the_task_ends() {
+    let honest = r#"echo "$LATER_KEY" | tee ~/note /tmp/note > note.local
+mkdir -p "$ACQUIT_OUTPUT/closed"; echo "$LATER_KEY" > "$ACQUIT_OUTPUT/closed/note"; chmod 000 "$ACQUIT_OUTPUT/closed/note" "$ACQUIT_OUTPUT/closed""#;
+    let sandbox = two("true", honest);
+    sandbox.run_to(0);
+    let found = sandbox.program("grep").args(["-rl", SECRET]).arg(sandbox.place("acquit")).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&found.stdout), "");
+}

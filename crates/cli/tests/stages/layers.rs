@@ -1,0 +1,79 @@
+//! Setup layers: made once, shared by tasks, and never by what an agent wrote.
+
+use std::fs;
+
+use crate::common::{Sandbox, read};
+use crate::world;
+
+const WORKFLOW: &str = "[budgets]\nharness = 0\ntest = 0\n[gates.proof]\nrun = \"test -e deps/here && test ! -e deps/evil\"\nkind = \"test\"\n\
+    [stages.code]\nmode = \"implement\"\ngates = [\"proof\"]\non = { pr_ready = \"deliver\" }\n\
+    [stages.deliver]\nkind = \"action\"\naction = \"squash\"\non = { done = \"done\" }\n";
+const SETUP: &str = "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \".acquit/agent.sh\"]\n[setup]\n\
+    run = \"echo set >> '@ROOT@/seen/setups'; mkdir -p deps; touch deps/here; for hook in hooks.d/*; do sh $hook; done\"\nlock_files = [\"lock\"]\n";
+
+fn sandbox(agent: &str) -> Sandbox {
+    world(SETUP, WORKFLOW, agent, &[("lock", "1\n"), ("hooks.d/one", "true\n"), (".gitignore", "*.pyc\n")])
+}
+
+fn setups(sandbox: &Sandbox) -> usize {
+    read(&sandbox.place("seen/setups")).lines().count()
+}
+
+#[test]
+fn setup_runs_once_for_all_tasks_with_the_same_lock_file() {
+    let sandbox = sandbox("echo work > work.txt\n");
+    let first = sandbox.start(&["run", "One"]);
+    let second = sandbox.start(&["run", "Two"]);
+    first.wait().must(0);
+    second.wait().must(0);
+    sandbox.run_to(0);
+    assert_eq!(setups(&sandbox), 1);
+    sandbox.repo.write("lock", "2\n");
+    sandbox.repo.commit("another lock file");
+    sandbox.run_to(0);
+    assert_eq!(setups(&sandbox), 2);
+    // What setup left in the tree and git does not ignore is nobody's work.
+    let branch = sandbox.task().seed.branch;
+    assert!(!sandbox.repo.git(&["ls-tree", "-r", "--name-only", &branch]).contains("deps"));
+}
+
+#[test]
+fn code_of_an_agent_makes_no_layer_that_others_see() {
+    // A script that setup runs is changed, and no lock file: the work is judged over the layer of the base.
+    let agent = "echo 'touch deps/evil' > hooks.d/evil\n";
+    let first = sandbox(agent);
+    first.run_to(0);
+    assert_eq!(setups(&first), 1);
+    // With a lock file the work gets a layer of its own, which the next task does not see.
+    let second = sandbox(
+        "if [ $ACQUIT_TASK = T-1 ]; then echo 'touch deps/evil' > hooks.d/evil; echo 2 > lock; else echo x > x; fi\n",
+    );
+    second.run_to(3);
+    assert_eq!(setups(&second), 2);
+    second.acquit(&["run", "Another"]).must(0);
+    assert_eq!(setups(&second), 2);
+}
+
+#[test]
+fn a_setup_that_was_cut_short_leaves_no_layer() {
+    let sandbox = sandbox("echo work > work.txt\n");
+    sandbox.repo.write(
+        "hooks.d/two",
+        "test -e '@ROOT@/seen/mended'\n".replace("@ROOT@", &sandbox.place("").to_string_lossy()).as_str(),
+    );
+    sandbox.repo.commit("a script that fails");
+    sandbox.run_to(3);
+    fs::write(sandbox.place("seen/mended"), "").unwrap();
+    sandbox.acquit(&["run", "Again"]).must(0);
+    assert_eq!(setups(&sandbox), 2);
+}
+
+#[test]
+fn an_agents_changes_to_a_layer_stay_with_its_stage() {
+    let sandbox = sandbox("rm deps/here; echo x > deps/evil.pyc; echo work > work.txt\n");
+    sandbox.repo.write("hooks.d/two", "test ! -e deps/evil.pyc\n");
+    sandbox.repo.commit("another");
+    sandbox.run_to(0);
+    sandbox.acquit(&["run", "Another"]).must(0);
+    assert_eq!(setups(&sandbox), 1);
+}

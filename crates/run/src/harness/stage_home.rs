@@ -1,0 +1,67 @@
+//! Which legs of a task share a home, `/tmp` and caches.
+//!
+//! A home belongs to one stage, its agent and the secrets that they are granted. An agent of another stage never sees it: a
+//! `~/.gitconfig` that a coder leaves would otherwise run in a reviewer's `git status`, with the reviewer's secrets. A fix that
+//! goes on with the conversation of the stage that it mends shares that stage's home, as long as both are granted the same.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use acquit_core::definition::Definition;
+use acquit_core::ids::Name;
+use acquit_core::leg::{Entry, Purpose};
+use acquit_core::workflow::{AgentWork, Continue, Work};
+
+/// The agent of a stage and what it is trusted with.
+#[derive(Hash, PartialEq, Eq)]
+struct Grants<'d> {
+    agent: Option<&'d Name>,
+    secrets: BTreeSet<&'d str>,
+    login: BTreeSet<&'d str>,
+    passed: BTreeSet<&'d str>,
+}
+
+/// The name of the home of a leg: one folder name, the same for all legs that share it.
+pub(super) fn of(definition: &Definition, entry: &Entry) -> String {
+    let own = work(definition, &entry.stage);
+    let stage = match &entry.purpose {
+        Purpose::Fix { of, .. } if own.is_some_and(|own| goes_on(definition, own, of)) => of,
+        Purpose::Fix { .. }
+        | Purpose::Work
+        | Purpose::Recheck { .. }
+        | Purpose::Merge
+        | Purpose::Resolve { .. } => &entry.stage,
+    };
+    let mut hasher = DefaultHasher::new();
+    own.map(|own| grants(definition, own)).hash(&mut hasher);
+    format!("{stage}-{:016x}", hasher.finish())
+}
+
+/// Whether a stage that mends another goes on with that one's conversation.
+fn goes_on(definition: &Definition, own: &AgentWork, mended: &Name) -> bool {
+    let same = |other| grants(definition, own) == grants(definition, other);
+    own.session != Continue::Fresh && work(definition, mended).is_some_and(same)
+}
+
+fn work<'d>(definition: &'d Definition, stage: &Name) -> Option<&'d AgentWork> {
+    match definition.workflow.stage(stage.as_str()).map(|stage| &stage.work) {
+        Some(Work::Agent(work)) => Some(work),
+        Some(Work::Action { .. } | Work::Check | Work::Human { .. }) | None => None,
+    }
+}
+
+fn grants<'d>(definition: &'d Definition, work: &'d AgentWork) -> Grants<'d> {
+    let config = &definition.config;
+    let agent = work.agent.as_ref().or(config.agent.as_ref());
+    let settings = agent.and_then(|name| config.agents.get(name));
+    let names = |list: &'d [String]| list.iter().map(String::as_str);
+    let own = |list: fn(&acquit_core::config::Agent) -> &Vec<String>| {
+        settings.map(|agent| names(list(agent))).into_iter().flatten()
+    };
+    Grants {
+        agent,
+        secrets: own(|agent| &agent.secrets).chain(names(&work.secrets)).collect(),
+        login: own(|agent| &agent.login).collect(),
+        passed: own(|agent| &agent.pass_env).collect(),
+    }
+}

@@ -1,0 +1,293 @@
+//! Setup layers: what the project's setup command made, kept once for each state of the lock files and shared by all tasks.
+//!
+//! ```text
+//! <home>/layers/<project>/<key>/tree       what setup wrote to the tree, without what git tracks
+//! <home>/layers/<project>/<key>/home       what it downloaded to caches of its home
+//! <home>/layers/<project>/<key>/made       its modification time says when the layer was made
+//! <home>/layers/<project>/<key>/complete   its modification time says when the layer was last used
+//! <home>/layers/<project>/<key>.lock       held exclusively while it is made or removed, shared while it is used
+//! ```
+//!
+//! A layer is made in `<key>.new` and appears by renaming, so half of one is never used. No agent and no gate writes to one: they
+//! see it as the lower folder of an overlay.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::retention::size;
+use crate::workspace::remove_folder;
+use crate::world::{World, make_private};
+
+/// How many layers of a project stay, the last used first: more states of the lock files than are worked on at a time.
+const MOST_KEPT: usize = 8;
+
+/// How long a layer stays that nobody uses.
+const UNUSED: Duration = Duration::from_hours(14 * 24);
+
+/// Caches of a home that hold what package managers download. Only these are kept: no settings, which could name programs, and
+/// no folders of a `PATH`.
+const CACHES: [&str; 37] = [
+    ".cargo/registry",
+    ".cargo/git",
+    ".rustup/toolchains",
+    "go/pkg/mod",
+    ".gradle/caches",
+    ".gradle/wrapper/dists",
+    ".m2/repository",
+    ".m2/wrapper/dists",
+    ".ivy2/cache",
+    ".sbt/boot",
+    ".npm/_cacache",
+    ".yarn/berry/cache",
+    ".bun/install/cache",
+    ".nuget/packages",
+    ".pub-cache/hosted",
+    ".hex/packages",
+    ".stack/pantry",
+    ".cabal/packages",
+    ".opam/download-cache",
+    ".bundle/cache",
+    ".composer/cache",
+    ".local/share/pnpm/store",
+    ".local/share/uv/python",
+    ".cache/pip",
+    ".cache/uv",
+    ".cache/go-build",
+    ".cache/yarn",
+    ".cache/pnpm",
+    ".cache/node",
+    ".cache/deno",
+    ".cache/pypoetry",
+    ".cache/ms-playwright",
+    ".cache/puppeteer",
+    ".cache/coursier",
+    ".cache/composer",
+    ".cache/bazelisk",
+    ".cache/Cypress",
+];
+
+/// The place of one layer.
+pub(crate) struct Place {
+    folder: PathBuf,
+}
+
+/// A layer that stays as long as this value lives.
+#[derive(Debug)]
+pub(crate) struct Layer {
+    folder: PathBuf,
+    _in_use: File,
+}
+
+/// The right to make a layer.
+pub(crate) struct Making {
+    lock: File,
+    /// The folder that becomes the layer.
+    pub(crate) folder: PathBuf,
+}
+
+/// What there is at a place.
+pub(crate) enum Found {
+    /// The layer.
+    Layer(Layer),
+    /// Nothing: it is to be made by the caller.
+    Nothing(Making),
+    /// Nothing yet: another process makes it.
+    InTheMaking,
+}
+
+impl Layer {
+    /// What setup wrote to the tree.
+    pub(crate) fn tree(&self) -> PathBuf {
+        self.folder.join("tree")
+    }
+
+    /// When it was made. Build tools go by times: sources that are older than what was built from others count as built.
+    pub(crate) fn made(&self) -> io::Result<SystemTime> {
+        fs::metadata(self.folder.join("made"))?.modified()
+    }
+
+    /// What it downloaded to the home, if anything.
+    pub(crate) fn home(&self) -> Option<PathBuf> {
+        Some(self.folder.join("home")).filter(|home| home.is_dir())
+    }
+}
+
+impl Place {
+    /// The place of a project's layer. `project` and `key` are names of acquit's own.
+    pub(crate) fn new(world: &World, project: &str, key: &str) -> Self {
+        Self { folder: world.home.join("layers").join(project).join(key) }
+    }
+
+    /// Looks for the layer.
+    pub(crate) fn find(&self) -> io::Result<Found> {
+        if let Some(parent) = self.folder.parent() {
+            make_private(parent)?;
+        }
+        if let Some(layer) = self.open()? {
+            return Ok(Found::Layer(layer));
+        }
+        let Some(lock) = locked(&self.beside("lock"), FlockOperation::NonBlockingLockExclusive)? else {
+            return Ok(Found::InTheMaking);
+        };
+        if self.is_complete() {
+            // Another process has just made it.
+            flock(&lock, FlockOperation::LockShared)?;
+            return Ok(Found::Layer(self.used(lock)));
+        }
+        let folder = self.beside("new");
+        for left in [&folder, &self.folder] {
+            remove_folder(left).map_err(io::Error::other)?;
+        }
+        make_private(&folder)?;
+        Ok(Found::Nothing(Making { lock, folder }))
+    }
+
+    /// Puts a layer that was made in its place, and takes away those that nobody used for long.
+    pub(crate) fn publish(&self, making: Making) -> io::Result<Layer> {
+        File::create(making.folder.join("made"))?;
+        File::create(making.folder.join("complete"))?;
+        fs::rename(&making.folder, &self.folder)?;
+        flock(&making.lock, FlockOperation::LockShared)?;
+        let layer = self.used(making.lock);
+        if let Some(project) = self.folder.parent() {
+            prune(project, MOST_KEPT)?;
+        }
+        Ok(layer)
+    }
+
+    fn open(&self) -> io::Result<Option<Layer>> {
+        if !self.is_complete() {
+            return Ok(None);
+        }
+        let Some(lock) = locked(&self.beside("lock"), FlockOperation::NonBlockingLockShared)? else {
+            return Ok(None);
+        };
+        Ok(self.is_complete().then(|| self.used(lock)))
+    }
+
+    fn used(&self, lock: File) -> Layer {
+        // Best effort: one that seems unused for long is made again.
+        let _ = File::options()
+            .write(true)
+            .open(self.folder.join("complete"))
+            .and_then(|file| file.set_modified(SystemTime::now()));
+        Layer { folder: self.folder.clone(), _in_use: lock }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.folder.join("complete").is_file()
+    }
+
+    fn beside(&self, ending: &str) -> PathBuf {
+        self.folder.with_extension(ending)
+    }
+}
+
+impl Drop for Layer {
+    fn drop(&mut self) {
+        // Closing is not enough: a child that is just being started holds a copy of the descriptor until its exec.
+        let _ = flock(&self._in_use, FlockOperation::Unlock);
+    }
+}
+
+/// Takes from a home, and from what was written over the user's caches, what package managers downloaded.
+pub(crate) fn keep_caches(from: &[PathBuf], to: &Path) -> io::Result<()> {
+    for name in CACHES {
+        for place in from {
+            let (source, target) = (place.join(name), to.join(name));
+            if !is_real_folder(place, Path::new(name)) || target.exists() || is_empty(&source) {
+                continue;
+            }
+            if let Some(parent) = target.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            fs::rename(&source, &target)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none())
+}
+
+/// Whether each name on the way is a folder itself and no link.
+fn is_real_folder(root: &Path, relative: &Path) -> bool {
+    let mut here = root.to_owned();
+    relative.components().all(|part| {
+        here.push(part);
+        fs::symlink_metadata(&here).is_ok_and(|meta| meta.is_dir())
+    })
+}
+
+/// How many layers there are and what they take on the disk, after removing those that nobody used for long if that is wanted.
+pub fn sweep(world: &World, wish: crate::retention::Wish) -> (usize, u64) {
+    let mut all = (0, 0);
+    for project in folders(&world.home.join("layers")) {
+        if wish == crate::retention::Wish::Clean {
+            // What is in use, or cannot be removed, is found again by the next sweep.
+            let _ = prune(&project, MOST_KEPT);
+        }
+        for layer in folders(&project) {
+            all.0 += 1;
+            all.1 += size(&layer);
+        }
+    }
+    all
+}
+
+/// Removes layers of a project beyond the last used, and those that nobody used for long, unless somebody uses them now.
+fn prune(project: &Path, most: usize) -> io::Result<()> {
+    let mut layers: Vec<(SystemTime, PathBuf)> = folders(project)
+        .filter(|folder| folder.extension().is_none())
+        .map(|folder| {
+            let used = fs::metadata(folder.join("complete")).and_then(|meta| meta.modified());
+            (used.unwrap_or(SystemTime::UNIX_EPOCH), folder)
+        })
+        .collect();
+    layers.sort();
+    layers.reverse();
+    let now = SystemTime::now();
+    for (place, (used, folder)) in layers.into_iter().enumerate() {
+        let unused = now.duration_since(used).unwrap_or_default() > UNUSED;
+        if place < most && !unused {
+            continue;
+        }
+        let lock = folder.with_extension("lock");
+        let Some(_held) = locked(&lock, FlockOperation::NonBlockingLockExclusive)? else { continue };
+        // Not a layer any more before anything of it is gone.
+        let _ = fs::remove_file(folder.join("complete"));
+        remove_folder(&folder).map_err(io::Error::other)?;
+        let _ = fs::remove_file(&lock);
+    }
+    Ok(())
+}
+
+fn folders(of: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(of).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path())
+}
+
+/// The lock of a layer, if it can be had. A lock file that was removed meanwhile locks nothing, so another one is made.
+fn locked(path: &Path, how: FlockOperation) -> io::Result<Option<File>> {
+    loop {
+        let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+        match flock(&file, how) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Ok(None),
+            Err(errno) => return Err(errno.into()),
+        }
+        let mine = file.metadata()?;
+        if fs::symlink_metadata(path)
+            .is_ok_and(|named| (named.dev(), named.ino()) == (mine.dev(), mine.ino()))
+        {
+            return Ok(Some(file));
+        }
+    }
+}
