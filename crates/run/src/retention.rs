@@ -78,6 +78,8 @@ pub enum Trouble {
 /// Removes the workspace of a task that is done: its work is in the user's repository. The workspaces of all others are kept,
 /// because they can be tried again. Refuses if anything in it is nowhere else.
 pub fn clean(world: &World, definition: &Definition, task: TaskId) -> Result<(), Trouble> {
+    // Its harness does the same; whoever comes first.
+    let _ = remove_folder(&world.agent_homes(task));
     if !world.workspace_folder(task).exists() {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Mutex;
 
-use crate::common::side_by_side;
+use crate::common::{side_by_side, until};
 use crate::{SECRET, two, world};
 
 /// An attack: its name, what the first stage leaves, and what an honest agent of the second does.
@@ -205,6 +205,10 @@ fn what_legs_leave_on_the_disk_has_no_secret_when_the_task_ends() {
 mkdir -p "$ACQUIT_OUTPUT/closed"; echo "$LATER_KEY" > "$ACQUIT_OUTPUT/closed/note"; chmod 000 "$ACQUIT_OUTPUT/closed/note" "$ACQUIT_OUTPUT/closed""#;
     let sandbox = two("true", honest);
     sandbox.run_to(0);
-    let found = sandbox.program("grep").args(["-rl", SECRET]).arg(sandbox.place("acquit")).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&found.stdout), "");
+    // The harness cleans up after its last handoff, which is when the command ends.
+    until("no secret on the disk", || {
+        let found =
+            sandbox.program("grep").args(["-rl", SECRET]).arg(sandbox.place("acquit")).output().unwrap();
+        found.stdout.is_empty().then_some(())
+    });
 }

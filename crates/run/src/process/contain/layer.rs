@@ -130,10 +130,13 @@ impl<'a> Layers<'a> {
     /// in memory for that disk. The kernel then leaves marks, and takes the folders again only without them, because a
     /// power cut may have spoiled them. A spoiled cache is the trouble of one workspace, and goes with it.
     fn lay(&mut self, lower: &[impl AsRef<Path>], upper: Option<&Path>) -> Result<OwnedFd, Errno> {
-        let mask = self.mask(lower.last().ok_or(Errno::INVAL)?.as_ref())?;
+        let last = lower.last().ok_or(Errno::INVAL)?.as_ref();
+        // An overlay whose folders are all on one disk tells that disk's files from others by one number, so none is added in vain.
+        let masked = upper.is_none() || self.hidden.iter().any(|hidden| hidden.starts_with(last));
+        let mask = if masked { Some(self.mask(last)?) } else { None };
         // The kernel reads a list of folders here.
         let escaped = |path: &Path| path.to_string_lossy().replace('\\', "\\\\").replace(':', "\\:");
-        let folders = || std::iter::once(mask.as_path()).chain(lower.iter().map(AsRef::as_ref));
+        let folders = || mask.as_deref().into_iter().chain(lower.iter().map(AsRef::as_ref));
         let below = folders().map(escaped).collect::<Vec<_>>().join(":");
         let system = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
         if below.len() <= LONGEST_OPTION {

@@ -83,6 +83,11 @@ impl Usage {
             });
             disk.devices.insert(outside.st_dev);
             disk.devices.extend(rustix::fs::stat(&at).map(|inside| inside.st_dev));
+            // A file of an overlay may have another number than the overlay's folders.
+            let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+            let nameless = openat(CWD, &at, flags, Mode::from_raw_mode(0o600));
+            disk.devices
+                .extend(nameless.and_then(|file| rustix::fs::fstat(&file)).map(|inside| inside.st_dev));
             disk.folders.push(folder);
         }
         Self { limits: policy.resources, shared: shared(), disks, closely: Instant::now() + RARELY }
