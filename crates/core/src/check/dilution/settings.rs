@@ -147,7 +147,7 @@ pub(super) fn loosened(file: &FileChange, diff: &Diff) -> Vec<Finding> {
     let Some((_, after)) = texts(file) else { return Vec::new() };
     let mut findings = values::loosened(file, name);
     findings.extend(narrowed(file));
-    if path.starts_with(".github/workflows/") || name.ends_with(".yml") || name.ends_with(".yaml") {
+    if [".yml", ".yaml"].iter().any(|end| name.ends_with(end)) {
         findings.extend(super::pipelines::loosened(file));
     }
     if name == "package.json" {

@@ -205,14 +205,12 @@ pub(super) fn is_words(value: &str) -> bool {
     let mut rest = value.to_lowercase();
     rest.retain(char::is_alphabetic);
     let mut letters = rest.as_str();
-    'next: while !letters.is_empty() {
-        let mut words: Vec<&&str> = COMMON.iter().filter(|word| letters.starts_with(**word)).collect();
-        words.sort_by_key(|word| std::cmp::Reverse(word.len()));
-        for word in words {
-            letters = &letters[word.len()..];
-            continue 'next;
+    while !letters.is_empty() {
+        let longest = COMMON.iter().filter(|word| letters.starts_with(**word)).map(|word| word.len()).max();
+        match longest {
+            Some(length) => letters = &letters[length..],
+            None => return false,
         }
-        return false;
     }
     true
 }
@@ -304,9 +302,7 @@ const ABOUT: &[&str] = &[
 pub(super) fn is_about(name: &str) -> bool {
     let mut words: Vec<String> = vec![String::new()];
     for char in name.chars() {
-        if !char.is_alphanumeric() {
-            words.push(String::new());
-        } else {
+        if char.is_alphanumeric() {
             let was_lower = words.last().and_then(|word| word.chars().last()).is_some_and(char::is_lowercase);
             if char.is_uppercase() && was_lower {
                 words.push(String::new());
@@ -314,6 +310,8 @@ pub(super) fn is_about(name: &str) -> bool {
             if let Some(word) = words.last_mut() {
                 word.push(char);
             }
+        } else {
+            words.push(String::new());
         }
     }
     let words: Vec<String> =
