@@ -68,8 +68,9 @@ impl Steps {
                 periodic.then_some(part)
             };
             let exactly = |one: &Step, next: &Step| one.call == next.call && one.result == next.result;
-            let quickly =
-                |one: &Step, next: &Step| one.call == next.call && next.at - one.at < QUICK * length as u32;
+            let quickly = |one: &Step, next: &Step| {
+                one.call == next.call && next.at - one.at < QUICK * u32::try_from(length).unwrap_or(1)
+            };
             let found = repeats(REPEATS, &exactly).map(|part| (REPEATS, part));
             let found = found.or_else(|| repeats(BLIND_REPEATS, &quickly).map(|part| (BLIND_REPEATS, part)));
             if let Some((times, part)) = found {
