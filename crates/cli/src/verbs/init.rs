@@ -9,8 +9,16 @@ use crate::init::{self, Overwrite};
 pub fn init(desk: &Desk, overwrite: Overwrite) -> Result<Exit, Error> {
     let source = desk.source()?;
     let top = source.top();
-    let path = desk.surroundings.environment.get("PATH").unwrap_or_default();
-    let plan = init::plan(top, path);
+    let tracked = source.tracked(&desk.world.git)?;
+    // Before the first commit nothing is known of what a clone will have.
+    let cloned = |file: &str| tracked.is_empty() || tracked.contains(std::path::Path::new(file));
+    let below = desk.surroundings.here.strip_prefix(top).ok().and_then(std::path::Path::to_str);
+    let plan = init::plan(&init::Place {
+        top,
+        folder: below.filter(|folder| !folder.is_empty()),
+        cloned: &cloned,
+        environment: &desk.surroundings.environment,
+    });
     init::write(top, &plan, overwrite)?;
     let printer = desk.printer;
     let files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();

@@ -14,6 +14,7 @@ use super::turn::private;
 use super::work::Job;
 use crate::network;
 use crate::process::Missing;
+use crate::registry;
 use crate::sandbox::{PROXY_PORT, Policy, Reach, usual};
 use crate::workspace::Locked;
 
@@ -79,6 +80,7 @@ impl Enclosure {
             |error: std::io::Error| Trouble::file("write the sandbox policy into", folder.path(), &error);
         let home = desk.world.environment.home().unwrap_or(Path::new("/nonexistent")).to_owned();
         let mut read = ground.objects.clone();
+        read.extend(registry::certificates(&desk.world.environment));
         let mut write = vec![ground.tree.clone()];
         let (aside, passing) = match who {
             Who::Agent { parts, .. } => {
@@ -97,6 +99,9 @@ impl Enclosure {
             Who::Agent { login, hosts, placed, .. } => (*login, *hosts, *placed),
             Who::Check => (&[][..], &[][..], &[][..]),
         };
+        let mut placed = placed.to_vec();
+        let clients = registry::Clients::of(&desk.world.environment);
+        placed.extend(clients.write(&folder.path().join("clients")).map_err(at)?);
         let policy = usual::policy(usual::Ground {
             config,
             home: &home,
@@ -107,7 +112,7 @@ impl Enclosure {
             write: &write,
             read: &read,
             login,
-            placed,
+            placed: &placed,
             reach: usual::reach(network, config, hosts, log.clone()),
         })
         .map_err(at)?;
