@@ -32,7 +32,13 @@ use init::{Place, Plan};
 fn plan(top: &Path, path_variable: &OsStr) -> Plan {
     let environment =
         Environment::new([("PATH".into(), path_variable.to_owned()), ("HOME".into(), "/nonexistent".into())]);
-    init::plan(&Place { top, folder: None, cloned: &|_| true, environment: &environment })
+    init::plan(&Place {
+        top,
+        folder: None,
+        cloned: &|_| true,
+        environment: &environment,
+        resolve: &|_, _| Vec::new(),
+    })
 }
 
 type Files<'f> = &'f [(&'f str, &'f str)];

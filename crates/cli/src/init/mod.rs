@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
-use acquit_run::registry::{self, Server, User};
+use acquit_run::registry::{self, By, Server, User};
 use acquit_run::world::Environment;
 
 mod agents;
@@ -43,6 +43,8 @@ pub struct Place<'a> {
     pub cloned: &'a Cloned<'a>,
     /// Where agents and the settings of package managers are found.
     pub environment: &'a Environment,
+    /// Looks up the names of servers.
+    pub resolve: &'a registry::Resolve<'a>,
 }
 
 /// Looks at a repository's top folder, at well-known folders in it, for agents in `PATH`, and at the registries that the user's
@@ -68,11 +70,6 @@ pub fn plan(place: &Place<'_>) -> Plan {
              then",
             render::CONFIG
         ));
-    } else {
-        notes.push(
-            "run the gates once by hand: what fails today, single tests aside, will be held against every task"
-                .to_owned(),
-        );
     }
     notes.push("look through .acquit/ and commit it".to_owned());
     Plan { files: render::files(&found, &agents, &servers), seen, notes }
@@ -92,9 +89,16 @@ fn servers(place: &Place<'_>, found: &[detect::Finding], notes: &mut Vec<String>
             let Some(mut folder) = folder else { continue };
             let servers = registry::servers(*manager, &user, &mut |file| folder.text(file));
             for server in servers.list {
-                if all.iter().all(|known| known.host != server.host) {
-                    all.push(server);
+                if all.iter().any(|known| known.host == server.host) {
+                    continue;
                 }
+                for host in registry::inside(&server, place.resolve) {
+                    if all.iter().all(|known| known.host != host) {
+                        let origin = format!("where {} leads in your network", server.host.name());
+                        all.push(Server { host, origin, by: By::User });
+                    }
+                }
+                all.push(server);
             }
             notes.extend(servers.refused.iter().map(|refused| {
                 format!(

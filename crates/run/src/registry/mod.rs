@@ -49,6 +49,17 @@ pub struct Server {
     pub host: Host,
     /// What names it: `default of npm`, `~/.npmrc`, `PIP_INDEX_URL`.
     pub origin: String,
+    /// Who names it.
+    pub by: By,
+}
+
+/// Who names a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The user, or the package manager itself.
+    User,
+    /// A file of the project.
+    Project,
 }
 
 /// A server that a project's file names and that is not taken from there.
@@ -91,7 +102,7 @@ impl Servers {
     /// Adds the server of a URL that the user or the client itself names.
     fn add(&mut self, url: &str, origin: &str) {
         if let Some(host) = address::host(url) {
-            self.push(host, origin);
+            self.push(host, origin, By::User);
         }
     }
 
@@ -99,7 +110,7 @@ impl Servers {
     fn add_of_project(&mut self, url: &str, file: &str) {
         let Some(host) = address::host(url) else { return };
         if address::is_public(&host) {
-            self.push(host, file);
+            self.push(host, file, By::Project);
         } else if !self.list.iter().any(|known| known.host == host) {
             let refused = Refused { host: host.to_string(), origin: file.to_owned() };
             if !self.refused.contains(&refused) {
@@ -108,11 +119,44 @@ impl Servers {
         }
     }
 
-    fn push(&mut self, host: Host, origin: &str) {
-        if self.list.iter().all(|known| known.host != host) {
-            self.list.push(Server { host, origin: origin.to_owned() });
+    fn push(&mut self, host: Host, origin: &str, by: By) {
+        match self.list.iter_mut().find(|known| known.host == host) {
+            None => self.list.push(Server { host, origin: origin.to_owned(), by }),
+            // What the user names too is not the project's alone.
+            Some(known) if by == By::User && known.by == By::Project => {
+                *known = Server { host, origin: origin.to_owned(), by };
+            }
+            Some(_) => {}
         }
     }
+}
+
+/// Where the name of a server leads inside the user's own network, by `resolve`: a mirror behind a name of its own or of the
+/// public registry. A sandbox refuses such addresses unless they are listed. Only for servers that the user names: with one of
+/// a project's, its owner would choose which machine of the user's network is opened.
+pub fn inside(server: &Server, resolve: &Resolve<'_>) -> Vec<Host> {
+    if server.by == By::Project || server.host.address().is_some() {
+        return Vec::new();
+    }
+    let found = resolve(server.host.name(), server.host.port()).into_iter();
+    let found =
+        found.filter(|address| crate::network::not_public(*address).is_some() && !address.is_loopback());
+    let mut hosts: Vec<Host> = Vec::new();
+    for address in found {
+        let text = if address.is_ipv6() { format!("[{address}]") } else { address.to_string() };
+        let host = format!("{text}:{}", server.host.port()).parse::<Host>();
+        hosts.extend(host.ok().filter(|host| !hosts.contains(host)));
+    }
+    hosts
+}
+
+/// Looks up a name, for a port.
+pub type Resolve<'a> = dyn Fn(&str, u16) -> Vec<std::net::IpAddr> + 'a;
+
+/// Looks up a name as the machine does.
+pub fn system_resolve(name: &str, port: u16) -> Vec<std::net::IpAddr> {
+    use std::net::ToSocketAddrs;
+    (name, port).to_socket_addrs().into_iter().flatten().map(|address| address.ip()).collect()
 }
 
 #[cfg(test)]

@@ -172,3 +172,15 @@ fn variables_pass_without_credentials_and_certificates_are_found() {
     );
     assert_eq!(certificates(&environment), [file]);
 }
+
+#[test]
+fn an_address_of_the_users_network_is_only_opened_for_a_server_that_the_user_names() {
+    let resolve = |name: &str, _: u16| {
+        let list = if name == "pypi.org" { &["10.1.2.3", "1.1.1.1", "127.0.0.1"][..] } else { &["10.9.9.9"] };
+        list.iter().map(|text| text.parse().unwrap()).collect()
+    };
+    let server = |by| Server { host: "pypi.org".parse().unwrap(), origin: String::new(), by };
+    let hosts = inside(&server(By::User), &resolve);
+    assert_eq!(hosts.iter().map(ToString::to_string).collect::<Vec<_>>(), ["10.1.2.3"]);
+    assert!(inside(&server(By::Project), &resolve).is_empty());
+}
