@@ -27,6 +27,20 @@ pub struct Args {
     pub color: Colour,
 }
 
+/// What to do about trust.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub struct TrustArgs {
+    /// Show what is asked for and whether it is trusted, and change nothing.
+    #[arg(long, conflicts_with_all = ["yes", "revoke"])]
+    pub show: bool,
+    /// Trust it without asking.
+    #[arg(long, conflicts_with = "revoke")]
+    pub yes: bool,
+    /// End the trust.
+    #[arg(long)]
+    pub revoke: bool,
+}
+
 /// When to use colours.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
@@ -71,16 +85,30 @@ pub enum Verb {
         #[arg(long)]
         fix: bool,
     },
+    /// Trust this repository's `.acquit/`: read what it asks for, and let it be used.
+    ///
+    /// A repository can name programs, commands, secrets and hosts. acquit uses none of that before you have read it. Trust is kept by the
+    /// content of all files of `.acquit/`: when one of them changes, you are shown the difference and asked again.
+    #[command(
+        after_help = "Examples:\n  acquit trust             # show what changed, then ask\n  acquit trust --show      # only show; exit code 1 if it is not trusted\n  acquit trust --yes       # without asking\n  acquit trust --revoke"
+    )]
+    Trust {
+        #[command(flatten)]
+        args: TrustArgs,
+    },
     /// Run a task through its workflow, here and now, and show how it goes.
     ///
     /// The task works in a private clone: your checkout, branches, hooks and index are not touched. When it is done, its work
     /// is one commit on a branch of its own. Ctrl-C cancels it; what was done so far is kept.
     #[command(
-        after_help = "Examples:\n  acquit run \"Add a --json flag\"\n  acquit run \"Fix the crash on empty input\" --workflow feature --base main\n  acquit run T-7          # go on with a task that exists"
+        after_help = "Examples:\n  acquit run \"Add a --json flag\"\n  acquit run \"Fix the crash on empty input\" --workflow feature --base main\n  acquit run \"Speed up the parser\" --max-cost 5 --max-time 2h\n  acquit run T-7          # continue a task\n  acquit run T-7 --model opus"
     )]
     Run {
         #[command(flatten)]
         task: NewTask,
+        /// Continue a task with the workflow and configuration that it was added with, whatever the files say now.
+        #[arg(long)]
+        pinned: bool,
     },
     /// Let the reviewers look at a branch, or at a pull or merge request of others.
     ///
@@ -115,11 +143,19 @@ pub enum Verb {
         /// The answer; `-` reads it from standard input.
         #[arg(allow_hyphen_values = true)]
         words: String,
+        /// Keep the workflow and configuration that the task was added with.
+        #[arg(long)]
+        pinned: bool,
     },
-    /// Say yes: agree to what a task asks, or let it try once more.
+    /// Approve what a task asks for, or let it try again.
+    ///
+    /// The task continues with the workflow and configuration as the files have them now.
     Approve {
         /// The task, such as T-1.
         task: TaskId,
+        /// Keep the workflow and configuration that the task was added with.
+        #[arg(long)]
+        pinned: bool,
     },
     /// Say no: refuse what a task asks. Where that was consent, the task ends.
     Reject {

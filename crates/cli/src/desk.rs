@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use acquit_core::change::Change;
 use acquit_core::decide::{Input, decide};
-use acquit_core::definition::{Author, Definition};
+use acquit_core::definition::{Author, Chosen, Definition};
 use acquit_core::ids::TaskId;
 use acquit_core::store::{self, Commit, Store};
 use acquit_core::task::{Actor, Base, Project as Known, Seed, Task, Wish};
-use acquit_core::workflow::{Work, Workflow};
+use acquit_core::workflow::Workflow;
 use acquit_run::checkout;
 use acquit_run::git::{Git, Offer, Source};
 use acquit_run::harness::Began;
@@ -23,7 +23,8 @@ use acquit_store::{Clock, Location};
 use crate::args::NewTask;
 use crate::environment::Surroundings;
 use crate::error::Error;
-use crate::project::{Files, Project};
+use crate::project::{FOLDER, Files, Project, User};
+use crate::renew::{self, Renewal};
 use crate::report::Printer;
 
 /// A decision is tried again so often when somebody else changed the task in between.
@@ -82,7 +83,29 @@ impl Desk {
 
     /// The files of a repository's project, and the user's own under them.
     pub fn files(&self, source: &Source) -> Result<Files, Error> {
-        Files::find(source.top(), self.surroundings.user_config.as_deref())
+        self.files_at(source.top())
+    }
+
+    /// The same of the repository at a path.
+    pub fn files_at(&self, top: &Path) -> Result<Files, Error> {
+        let user = User {
+            config: self.surroundings.user_config.as_deref(),
+            home: self.surroundings.user_home.as_deref(),
+            acquit: &self.surroundings.home,
+        };
+        Files::find(top, &user)
+    }
+
+    /// Trusts what acquit has just written into `.acquit/` for the user, unless something lies beside it that the user has not seen. Says
+    /// whether the repository is trusted now.
+    pub fn trust_written(&self, source: &Source, written: &[(PathBuf, String)]) -> Result<bool, Error> {
+        let files = self.files(source)?;
+        let inside = |(path, text): &(PathBuf, String)| {
+            Some((path.strip_prefix(FOLDER).ok()?.to_str()?.to_owned(), text.clone()))
+        };
+        let written = written.iter().filter_map(inside).collect();
+        files.trust().keep_written(files.snapshot(), &written, (self.world.now)())?;
+        Ok(files.trust().standing(files.snapshot()).is_trusted())
     }
 
     /// Makes a task and its first leg.
@@ -119,13 +142,21 @@ impl Desk {
     ) -> Result<Task, Error> {
         let Origin { source, project, id, category, metadata, by } = origin;
         let mut workflow = project.workflow(new.means.workflow.as_ref())?.clone();
-        for stage in &mut workflow.stages {
-            if let Work::Agent(work) = &mut stage.work {
-                work.agent = new.means.agent.clone().or(work.agent.take());
-                work.model = new.means.model.clone().or(work.model.take());
-            }
-        }
+        let mut chosen = Chosen {
+            agent: new.means.agent.clone(),
+            model: new.means.model.clone(),
+            max_cost: new.limits.max_cost,
+            max_time: new.limits.max_time,
+            ..Chosen::default()
+        };
+        renew::take_chosen(&mut workflow, &chosen);
         let variables = begin_with(&mut workflow, &new.variables, category)?;
+        // Rotated to the front, if one was named.
+        chosen.variation = workflow
+            .variation
+            .as_ref()
+            .filter(|one| one.first == 0)
+            .and_then(|one| one.values.first().cloned());
         project.check_stages(&workflow)?;
         let (base, work) = if let Some(Offer { head, base }) = offer {
             (acquit_run::git::Base { branch: None, commit: base }, Some(head))
@@ -148,7 +179,7 @@ impl Desk {
             id,
             wish: Wish {
                 description,
-                priority: new.priority,
+                priority: new.priority.unwrap_or(0),
                 tags: new.tags.clone(),
                 variables,
                 metadata,
@@ -174,6 +205,7 @@ impl Desk {
             instructions: project.instructions,
             author: Author { name: author.name().to_owned(), email: author.email().to_owned() },
             source: serde_json::to_value(&source).unwrap_or_default(),
+            chosen,
         };
         let task = Task::new(seed.clone());
         let mut changes = vec![Change::Created { seed: Box::new(seed) }];
@@ -184,11 +216,37 @@ impl Desk {
 
     /// Lets something happen to a task: reads it, decides, writes, and begins anew if somebody else was faster.
     pub fn decide(&self, store: &mut dyn Store, id: TaskId, input: &Input) -> Result<Task, Error> {
+        let pinned = Renewal { pinned: true, ..Renewal::default() };
+        self.decide_with(store, id, Some(input), &pinned)
+    }
+
+    /// The same with the configuration as it is now, or another one that a person wants. Without an input only that is changed.
+    pub fn decide_with(
+        &self,
+        store: &mut dyn Store,
+        id: TaskId,
+        input: Option<&Input>,
+        renewal: &Renewal,
+    ) -> Result<Task, Error> {
         let definition = store.definition(id)?;
         for attempt in 1.. {
             let task = store.task(id)?;
-            let changes = decide(&task, &definition.workflow, input.clone())
-                .map_err(|source| Error::Illegal { task: id, source })?;
+            let decided = |workflow: &Workflow| match input {
+                Some(input) => decide(&task, workflow, input.clone())
+                    .map_err(|source| Error::Illegal { task: id, source }),
+                None => Ok(Vec::new()),
+            };
+            // What cannot be is said before anything is said about the configuration.
+            let mut changes = decided(&definition.workflow)?;
+            if let Some(update) = renew::change(self, &task, &definition, renewal)? {
+                if let Change::DefinitionUpdated { definition, .. } = &update {
+                    changes = decided(&definition.workflow)?;
+                }
+                changes.insert(0, update);
+            }
+            if changes.is_empty() {
+                return Ok(task);
+            }
             let by = self.person();
             let commit = Commit { before: &task, changes: &changes, by: &by, hold: None, notes: &[] };
             match store.commit(commit) {
@@ -229,7 +287,7 @@ pub struct Origin {
 
 /// The task's own variables. One that has the name of the workflow's variation, or a category, says which of its values comes
 /// first.
-fn begin_with(
+pub fn begin_with(
     workflow: &mut Workflow,
     variables: &[(String, String)],
     category: Option<String>,

@@ -128,6 +128,23 @@ pub enum Error {
     /// There is no `.acquit/`.
     #[error("find .acquit/acquit.toml in {}", .0.display())]
     NotInitialised(PathBuf),
+    /// The user does not trust what `.acquit/` asks for.
+    #[error(
+        "use .acquit/ of {}: {} It asks for:\n  {asks}",
+        repository.display(),
+        if *changed { "it has changed since you trusted it." } else { "you have not trusted it yet." }
+    )]
+    Untrusted {
+        /// The repository.
+        repository: PathBuf,
+        /// Whether the user trusted something else there before.
+        changed: bool,
+        /// What is asked for.
+        asks: String,
+    },
+    /// Nobody is there to be asked.
+    #[error("ask whether this repository is trusted: standard input is not a terminal")]
+    TrustUnasked,
     /// Mistakes in the project's files.
     #[error("read the project's configuration")]
     Mistakes(#[from] Mistakes),
@@ -159,6 +176,22 @@ pub enum Error {
         name: Name,
         /// Those that do.
         known: String,
+    },
+    /// A stage that a task stands at, and its workflow does not have any more.
+    #[error("continue at stage `{stage}`: the workflow `{workflow}` does not have it any more")]
+    StageGone {
+        /// The workflow.
+        workflow: Name,
+        /// The stage.
+        stage: String,
+    },
+    /// Flags that have a meaning for a new task only.
+    #[error("use {flags} for {task}, which exists already")]
+    OnlyForNew {
+        /// The task.
+        task: TaskId,
+        /// The flags.
+        flags: String,
     },
     /// A workflow that is not there.
     #[error("find the workflow `{name}`; there are: {known}")]
@@ -302,8 +335,12 @@ impl Error {
             | Self::Init(init::Error::Exists(_) | init::Error::NotAFolder(_))
             | Self::Illegal { .. }
             | Self::NotInitialised(_)
+            | Self::Untrusted { .. }
+            | Self::TrustUnasked
             | Self::Mistakes(_)
             | Self::NoWorkflow { .. }
+            | Self::StageGone { .. }
+            | Self::OnlyForNew { .. }
             | Self::WhichWorkflow(_)
             | Self::NoCategory { .. }
             | Self::OtherService { .. }
@@ -376,6 +413,10 @@ impl Error {
             Self::NoWorkflow { .. } => {
                 "name one of those with --workflow, or in `workflow` of .acquit/acquit.toml"
             }
+            Self::StageGone { .. } => "name another stage: `acquit task retry` with --stage",
+            Self::OnlyForNew { .. } => {
+                "they say how a task is added; --agent, --model, --max-cost and --max-time can be changed later"
+            }
             Self::NoValue { .. } => "name one of those with --var",
             Self::NotShipped { .. } => "`acquit workflow list` says where each comes from",
             Self::NoSection { .. } => "leave out --section to see all of it",
@@ -403,6 +444,10 @@ impl Error {
             }
             Self::NoServices => "`acquit serve` runs in any terminal; let what your system has start it",
             Self::NoHome => "set ACQUIT_HOME to a folder that acquit may write to",
+            Self::Untrusted { .. } => {
+                "read it and trust it with `acquit trust`; `acquit trust --show` only shows it (docs/trust.md)"
+            }
+            Self::TrustUnasked => "read what was shown, then repeat with --yes",
             Self::NotInitialised(_) => "run `acquit init` in the repository first",
             Self::WhichWorkflow(_) => "name one with --workflow, or set `workflow` in .acquit/acquit.toml",
             Self::Init(error) => return error.hint().map(str::to_owned),

@@ -10,9 +10,11 @@ mod init;
 mod interrupt;
 mod project;
 mod relay;
+mod renew;
 mod report;
 mod serve;
 mod shipped;
+mod trust;
 mod verbs;
 
 use std::path::Path;
@@ -85,14 +87,15 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         Verb::Check { fix } => {
             verbs::check::check(&desk, if fix { verbs::check::Fix::All } else { verbs::check::Fix::Ask })
         }
-        Verb::Run { task } => verbs::run::run(&desk, &task),
+        Verb::Trust { args } => verbs::trust::trust(&desk, args),
+        Verb::Run { task, pinned } => verbs::run::run(&desk, &task, pinned),
         Verb::Task(verb) => verbs::task::task(&desk, verb),
         Verb::Inbox { all_projects, limit } => {
             let whose = if all_projects { verbs::inbox::Whose::All } else { verbs::inbox::Whose::Here };
             verbs::inbox::inbox(&desk, whose, limit)
         }
-        Verb::Answer { task, words } => verbs::inbox::answer(&desk, task, words),
-        Verb::Approve { task } => verbs::inbox::approve(&desk, task),
+        Verb::Answer { task, words, pinned } => verbs::inbox::answer(&desk, task, words, pinned),
+        Verb::Approve { task, pinned } => verbs::inbox::approve(&desk, task, pinned),
         Verb::Reject { task, reason } => verbs::inbox::reject(&desk, task, reason),
         Verb::Feedback { task } => verbs::feedback::feedback(&desk, task),
         Verb::Review { asked } => verbs::review::review(&desk, &asked),

@@ -2,6 +2,7 @@
 //! whole, with those that come with the program under them.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use acquit_core::config::toml::{Mistake, Mistakes};
 use acquit_core::config::{self, Adapter, Config};
@@ -10,9 +11,12 @@ use acquit_core::workflow::{self, Around, Workflow};
 
 use crate::error::Error;
 use crate::shipped;
+use crate::trust::Trust;
 
+mod snapshot;
 mod texts;
 
+pub use snapshot::{Content, Snapshot, hex};
 pub use texts::{Asked, Library};
 
 /// The folder of acquit's files in a repository.
@@ -22,11 +26,24 @@ pub const CONFIG: &str = "acquit.toml";
 const WORKFLOWS: &str = "workflows";
 const INSTRUCTIONS: &str = "instructions.md";
 
-/// A project's files, found but not yet read.
+/// A project's files as they are at one moment, not yet checked.
 pub struct Files {
     folder: PathBuf,
-    /// The user's own configuration, if there is a place for one.
-    user: Option<PathBuf>,
+    snapshot: Rc<Snapshot>,
+    /// The user's own configuration, if there is a place for one, and what it says.
+    user: Option<(PathBuf, Option<String>)>,
+    /// Whether the user trusts the repository.
+    trust: Trust,
+}
+
+/// What belongs to the user, whatever the repository.
+pub struct User<'u> {
+    /// The user's own configuration, if there is a place for one; it need not be there.
+    pub config: Option<&'u Path>,
+    /// The user's home folder.
+    pub home: Option<&'u Path>,
+    /// The folder of acquit's own files.
+    pub acquit: &'u Path,
 }
 
 /// The files that a configuration comes from, in the order in which they are read.
@@ -84,19 +101,45 @@ impl Origin {
 }
 
 impl Files {
-    /// Finds `.acquit/` at the top of a repository.
-    pub fn find(repository: &Path, user: Option<&Path>) -> Result<Self, Error> {
+    /// Finds `.acquit/` at the top of a repository, and reads all that is in it.
+    pub fn find(repository: &Path, user: &User<'_>) -> Result<Self, Error> {
         let folder = repository.join(FOLDER);
         if !folder.join(CONFIG).is_file() {
             return Err(Error::NotInitialised(repository.to_owned()));
         }
-        Ok(Self { folder, user: user.map(Path::to_owned) })
+        let snapshot =
+            Snapshot::take(&folder).map_err(|source| Error::ProjectFile { path: folder.clone(), source })?;
+        let own = match user.config {
+            Some(path) => Some((path.to_owned(), read_if_there(path)?)),
+            None => None,
+        };
+        let prefixes = trusted_paths(own.as_ref(), user.home);
+        let trust = Trust::new(user.acquit, repository, &prefixes);
+        Ok(Self { folder, snapshot: Rc::new(snapshot), user: own, trust })
     }
 
-    /// Reads and checks everything; all mistakes of all files come together.
+    /// The user's trust in the repository.
+    pub fn trust(&self) -> &Trust {
+        &self.trust
+    }
+
+    /// The files.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// Reads and checks everything, if the user trusts it: what comes of this may be used.
     pub fn read(&self) -> Result<Project, Error> {
+        let project = self.look()?;
+        self.trust.check(&self.snapshot)?;
+        Ok(project)
+    }
+
+    /// Reads and checks everything, trusted or not, to show it; nothing of it may be run, asked or sent. All mistakes of all files come
+    /// together.
+    pub fn look(&self) -> Result<Project, Error> {
         let mut mistakes = Vec::new();
-        let under = match self.user_config()? {
+        let under = match self.user_config() {
             Ok(config) => config,
             Err(Mistakes(list)) => {
                 mistakes.extend(list);
@@ -131,7 +174,7 @@ impl Files {
 
     /// The project's texts, and those of the program under them.
     pub fn library(&self) -> Library {
-        Library::new(self.folder.clone())
+        Library::new(Rc::clone(&self.snapshot))
     }
 
     /// Every workflow that there is. Mistakes of the project's files are added to `mistakes`; what only lacks something that a
@@ -164,6 +207,10 @@ impl Files {
                 Origin::Project | Origin::OverridesShipped => (shown(&file), self.text(&file)?),
             };
             let read = text.and_then(|text| workflow::read_in(&called, &name, &text, &around));
+            let read = read.map(|mut workflow| {
+                config.floor.hold_workflow(&mut workflow);
+                workflow
+            });
             if let Err(Mistakes(list)) = &read {
                 let ours = list.iter().filter(|mistake| !texts::is_shipped(&mistake.file));
                 for mistake in ours {
@@ -181,38 +228,41 @@ impl Files {
     /// The texts that the configuration comes from, the user's first.
     pub fn layers(&self) -> Result<Vec<Layer>, Error> {
         let mut layers = Vec::new();
-        if let Some(path) = &self.user {
-            let text = read_if_there(path)?.unwrap_or_default();
+        if let Some((path, text)) = &self.user {
+            let text = text.clone().unwrap_or_default();
             layers.push(Layer { name: "user", path: path.clone(), text });
         }
-        let path = self.folder.join(CONFIG);
-        let text = read_if_there(&path)?.unwrap_or_default();
-        layers.push(Layer { name: "project", path, text });
+        let text = self.text(CONFIG)?.unwrap_or_default();
+        layers.push(Layer { name: "project", path: self.folder.join(CONFIG), text });
         Ok(layers)
     }
 
     /// What the user's own file says; the built-in values if there is none.
-    fn user_config(&self) -> Result<Result<Config, Mistakes>, Error> {
-        let Some(path) = &self.user else { return Ok(Ok(Config::default())) };
-        let Some(text) = read_if_there(path)? else { return Ok(Ok(Config::default())) };
-        let config = config::read(&path.to_string_lossy(), &text);
-        Ok(config.map(|config| absolute_scripts(config, path.parent().unwrap_or(path))))
+    fn user_config(&self) -> Result<Config, Mistakes> {
+        let Some((path, Some(text))) = &self.user else { return Ok(Config::default()) };
+        let config = config::read(&path.to_string_lossy(), text);
+        config.map(|config| absolute_scripts(config, path.parent().unwrap_or(path)))
     }
 
     /// Names of the workflow files, in order.
     fn workflow_names(&self) -> Result<Vec<Name>, Error> {
         let path = self.folder.join(WORKFLOWS);
-        let file = |source| Error::ProjectFile { path: path.clone(), source };
+        match self.snapshot.get(WORKFLOWS) {
+            None => {}
+            Some(Content::Refused(refusal)) => {
+                return Err(Error::ProjectFile { path, source: refusal.error() });
+            }
+            Some(Content::Bytes(_)) => {
+                let source = std::io::Error::from(std::io::ErrorKind::NotADirectory);
+                return Err(Error::ProjectFile { path, source });
+            }
+        }
         let mut names = Vec::new();
-        let entries = match std::fs::read_dir(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(names),
-            entries => entries.map_err(file)?,
-        };
-        for entry in entries {
-            let name = entry.map_err(file)?.file_name();
-            let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(".toml")) else { continue };
+        for file in self.snapshot.names(WORKFLOWS) {
+            let name = file.rsplit('/').next().unwrap_or(file);
+            let Some(stem) = name.strip_suffix(".toml") else { continue };
             let bad = |error| Error::ProjectFile {
-                path: path.join(&name),
+                path: path.join(name),
                 source: std::io::Error::new(std::io::ErrorKind::InvalidInput, error),
             };
             names.push(stem.parse::<Name>().map_err(bad)?);
@@ -223,10 +273,26 @@ impl Files {
 
     /// A file's text. That it is none is a mistake like others, with its place.
     fn text(&self, file: &str) -> Result<Result<String, Mistakes>, Error> {
-        let path = self.folder.join(file);
-        let bytes = std::fs::read(&path).map_err(|source| Error::ProjectFile { path, source })?;
-        Ok(String::from_utf8(bytes).map_err(|error| not_text(&shown(file), &error)))
+        let failed = |source| Error::ProjectFile { path: self.folder.join(file), source };
+        match self.snapshot.get(file) {
+            None => Err(failed(std::io::ErrorKind::NotFound.into())),
+            Some(Content::Refused(refusal)) => Err(failed(refusal.error())),
+            Some(Content::Bytes(bytes)) => {
+                Ok(String::from_utf8(bytes.clone()).map_err(|error| not_text(&shown(file), &error)))
+            }
+        }
     }
+}
+
+/// The folders whose repositories the user trusts. A file with mistakes names none: whoever reads it says so.
+fn trusted_paths(user: Option<&(PathBuf, Option<String>)>, home: Option<&Path>) -> Vec<PathBuf> {
+    let Some((path, Some(text))) = user else { return Vec::new() };
+    let Ok(config) = config::read(&path.to_string_lossy(), text) else { return Vec::new() };
+    let expand = |written: &String| match written.strip_prefix("~/") {
+        Some(rest) => home.map(|home| home.join(rest)),
+        None => Some(PathBuf::from(written)),
+    };
+    config.trusted_paths.iter().filter_map(expand).collect()
 }
 
 /// Scripts are named relative to the file that names them, and used by processes that run elsewhere.

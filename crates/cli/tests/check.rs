@@ -39,7 +39,10 @@ fn what_fails_on_the_base_is_found_and_its_edit_is_only_made_when_asked_for() {
     let mended = sandbox.acquit(&["check", "--fix"]).must(0);
     assert!(mended.err.contains("make lint a warning"), "{}", mended.err);
     let text = read(&file);
-    assert!(text.contains("kind = \"lint\"\nseverity = \"warning\"\n") && text.contains("# The owner's comment."), "{text}");
+    assert!(
+        text.contains("kind = \"lint\"\nseverity = \"warning\"\n") && text.contains("# The owner's comment."),
+        "{text}"
+    );
 
     let tasks = sandbox.acquit(&["task", "list", "--json"]).must(0).out;
     assert!(!tasks.contains("T-"), "the rehearsal shows in the list of tasks: {tasks}");
@@ -63,7 +66,12 @@ fn init_checks_what_it_wrote() {
     let makefile = "test:\n\ttest -f README.md\n";
     let sandbox = Sandbox::of_files("project", &[("Makefile", makefile)]);
     let said = sandbox.acquit(&["init"]).must(0);
-    assert!(said.err.contains("everything holds") && said.out.contains("✓ test"), "{}\n{}", said.err, said.out);
+    assert!(
+        said.err.contains("everything holds") && said.out.contains("✓ test"),
+        "{}\n{}",
+        said.err,
+        said.out
+    );
     let written = read(&sandbox.repo.path().join(".acquit/acquit.toml"));
     assert!(written.contains("[gates.dilution]") && written.contains("[gates.secrets]"), "{written}");
 }

@@ -13,7 +13,7 @@ const WORKFLOW: &str = "[stages.code]\nmode = \"implement\"\non = { pr_ready = \
 
 /// The user's own file.
 fn user(sandbox: &Sandbox, text: &str) {
-    repo::write(&sandbox.place("home/.config/acquit/config.toml"), text);
+    sandbox.user_config(text);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_mistake_in_the_users_file_is_told_with_its_place() {
     let sandbox = Sandbox::new("", WORKFLOW, "");
     user(&sandbox, "agent = \"mine\"\ncolour = \"blue\"\n");
     let ran = sandbox.acquit(&["config", "show"]).must(2);
-    ran.said(".config/acquit/config.toml:2:1: unknown key `colour`");
+    ran.said(".config/acquit/config.toml:3:1: unknown key `colour`");
     ran.said("unknown agent `mine`");
 }
 

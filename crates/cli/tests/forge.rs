@@ -1,6 +1,8 @@
 //! Delivery to a forge: one request with its evidence, however often and wherever it is interrupted, and nobody's work lost.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "forge/audience.rs"]
+mod audience;
 #[path = "forge/base.rs"]
 mod base;
 #[path = "forge/broken.rs"]

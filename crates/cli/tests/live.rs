@@ -7,6 +7,7 @@
 //! |---|---|---|---|---|---|---|
 //! | success with edits and a commit | `edits_and_commits` | same | same | same | `edits`; it is told not to commit, acquit does | `edits_and_commits` |
 //! | a tool is refused | `a_refused_tool_is_told` (a hook) | same (an approval) | same (a permission) | same (a policy) | has no tools | has no rules |
+//! | a mistake of the configuration | `every_mistake_asks_at_once` | same | same | same | same | same |
 //! | 429 with a reset | F: until then | F: until then | F: until then | F: tells no time, 30 min | F: tries again itself, as an overload | F: tells no time, 30 min |
 //! | 529, 500, a stream that is cut | F | F | F | F | F | F |
 //! | login refused, the model hangs | F | F | F | F | F | F |
@@ -26,6 +27,8 @@
     reason = "tests look again until a condition holds or a deadline passes, and show all that was said when they fail"
 )]
 
+#[path = "live/asked.rs"]
+mod asked;
 mod common;
 #[path = "live/ends.rs"]
 mod ends;
@@ -55,6 +58,7 @@ macro_rules! agent {
 
 agent! {
     claude, Claude:
+    every_mistake_asks_at_once = crate::asked::at_once;
     edits_and_commits = crate::work::edits;
     a_refused_tool_is_told = crate::refused::refused;
     a_report_is_mended_in_its_turn = crate::work::reports;
@@ -68,6 +72,7 @@ agent! {
 
 agent! {
     codex, Codex:
+    every_mistake_asks_at_once = crate::asked::at_once;
     edits_and_commits = crate::work::edits;
     a_refused_tool_is_told = crate::refused::refused;
     a_report_is_mended_in_its_turn = crate::work::reports;
@@ -81,6 +86,7 @@ agent! {
 
 agent! {
     opencode, Opencode:
+    every_mistake_asks_at_once = crate::asked::at_once;
     edits_and_commits = crate::work::edits;
     a_refused_tool_is_told = crate::refused::refused;
     a_report_is_mended_in_its_turn = crate::work::reports;
@@ -95,6 +101,7 @@ agent! {
 
 agent! {
     gemini, Gemini:
+    every_mistake_asks_at_once = crate::asked::at_once;
     edits_and_commits = crate::work::edits;
     a_refused_tool_is_told = crate::refused::refused;
     a_report_is_mended_in_its_turn = crate::work::reports;
@@ -108,6 +115,7 @@ agent! {
 
 agent! {
     aider, Aider:
+    every_mistake_asks_at_once = crate::asked::at_once;
     edits = crate::work::edits;
     a_person_ends_it = crate::ends::ended, crate::ends::By::Person;
     a_limit_ends_it = crate::ends::ended, crate::ends::By::Limit;
@@ -118,6 +126,7 @@ agent! {
 
 agent! {
     pi, Pi:
+    every_mistake_asks_at_once = crate::asked::at_once;
     edits_and_commits = crate::work::edits;
     the_handoff_file_is_its_report = crate::work::reports_without_tools;
     a_fix_goes_on_with_the_conversation = crate::work::goes_on;

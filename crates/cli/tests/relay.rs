@@ -4,6 +4,8 @@
 #[path = "relay/cancelling.rs"]
 mod cancelling;
 mod common;
+#[path = "relay/continued.rs"]
+mod continued;
 #[path = "relay/demo.rs"]
 mod demo;
 #[path = "relay/guardrails.rs"]

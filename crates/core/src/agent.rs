@@ -151,6 +151,10 @@ pub struct Usage {
     /// The same by our own list of prices, as far as the list goes; see `unpriced`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_micros: Option<u64>,
+    /// How much of `list_micros` is for tokens that `cost_micros` pays for as well. An agent that was killed has told no cost for
+    /// its last tokens. `None` in records of before this was counted: then a cost pays for all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub covered_micros: Option<u64>,
     /// How many of the tokens have no price in our list.
     #[serde(skip_serializing_if = "is_zero")]
     pub unpriced: u64,
@@ -176,6 +180,7 @@ impl Usage {
             (None, None) => None,
             (mine, theirs) => Some(mine.unwrap_or(0).saturating_add(theirs.unwrap_or(0))),
         };
+        self.covered_micros = sum(self.covered(), other.covered());
         self.cost_micros = sum(self.cost_micros, other.cost_micros);
         self.list_micros = sum(self.list_micros, other.list_micros);
         self.unpriced = self.unpriced.saturating_add(other.unpriced);
@@ -183,6 +188,29 @@ impl Usage {
         if other.model.is_some() {
             self.model.clone_from(&other.model);
         }
+    }
+
+    /// How much of the list's figure the told cost pays for.
+    fn covered(&self) -> Option<u64> {
+        self.covered_micros.or_else(|| self.cost_micros.and(self.list_micros))
+    }
+
+    /// The told cost pays for everything so far.
+    pub fn settle(&mut self) {
+        self.covered_micros = self.list_micros;
+    }
+
+    /// What it cost: the agent's own figure, and our list's for what the agent told none for. `None` without any price.
+    pub fn paid(&self) -> Option<u64> {
+        match (self.cost_micros, self.list_micros) {
+            (None, None) => None,
+            (told, _) => Some(told.unwrap_or(0).saturating_add(self.estimated())),
+        }
+    }
+
+    /// The part of [`Usage::paid`] that is our list's figure and not the agent's.
+    pub fn estimated(&self) -> u64 {
+        self.list_micros.unwrap_or(0).saturating_sub(self.covered().unwrap_or(0))
     }
 
     /// All its tokens.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::Artifact;
+use crate::definition::Definition;
 use crate::fingerprint::Fingerprint;
 use crate::ids::Name;
 use crate::leg::{Ending, Entry, Past, Purpose, Report};
@@ -30,6 +31,13 @@ pub enum Change {
         entry: Box<Entry>,
         /// How long it waits before it may be claimed.
         delay: Span,
+    },
+    /// A person changed the configuration, and the task goes on with what it says now.
+    DefinitionUpdated {
+        /// What it runs by from the next leg on.
+        definition: Box<Definition>,
+        /// What is different, a line for each setting.
+        difference: Vec<String>,
     },
     /// A leg is over.
     LegEnded {
@@ -110,6 +118,7 @@ impl Change {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Created { .. } => "task_created",
+            Self::DefinitionUpdated { .. } => "definition_updated",
             Self::LegReadied { .. } => "leg_readied",
             Self::LegEnded { .. } => "leg_ended",
             Self::BudgetSpent { .. } => "budget_spent",
@@ -129,6 +138,7 @@ impl Change {
         match self {
             Self::LegReadied { leg, .. } | Self::LegEnded { leg, .. } => Some(*leg),
             Self::Created { .. }
+            | Self::DefinitionUpdated { .. }
             | Self::BudgetSpent { .. }
             | Self::BudgetsReset
             | Self::VariationTried { .. }
@@ -184,7 +194,8 @@ impl Task {
     /// them out, so it never fails, and on a history from elsewhere it does nothing worse than describe it.
     pub fn apply(&mut self, change: &Change) {
         match change {
-            Change::Created { .. } => {}
+            // What a task runs by is kept beside it.
+            Change::Created { .. } | Change::DefinitionUpdated { .. } => {}
             Change::LegReadied { leg, entry, .. } => {
                 self.legs = *leg;
                 self.state = State::Working { leg: *leg, entry: (**entry).clone(), cancel: None };
@@ -195,6 +206,7 @@ impl Task {
             }
             Change::BudgetsReset => {
                 self.spent.clear();
+                self.paid_for = self.past.len();
                 // After all values were tried in vain, trying again means trying all of them again.
                 if self.is_exhausted() {
                     self.tried.clear();

@@ -310,7 +310,7 @@ impl Next<'_> {
 
     /// A leg without a result: again while the budget lasts, then the `failed` transition, then a person.
     fn failed(&mut self, entry: &Entry, kind: &Name, reason: &str) {
-        if *kind == *kind::LOGIN || *kind == *kind::DELIVERY {
+        if kind::ASKED.contains(&kind.as_str()) {
             // No other way of the workflow gets on without it either, so nothing is tried and nothing is spent.
             return self.ask(entry, Ask::Stuck, format!("stage {}: {reason}", entry.stage), entry.clone());
         }

@@ -236,6 +236,7 @@ fn change_level(change: &Change) -> Level {
         Change::Ended { end: End::Failed { .. } } => Level::Error,
         Change::RequestOpened { .. } | Change::CancelAsked { .. } => Level::Warning,
         Change::Created { .. }
+        | Change::DefinitionUpdated { .. }
         | Change::LegReadied { .. }
         | Change::BudgetSpent { .. }
         | Change::BudgetsReset
@@ -250,6 +251,10 @@ fn change_level(change: &Change) -> Level {
 fn change_summary(change: &Change) -> String {
     match change {
         Change::Created { seed } => format!("created: {}", seed.wish.title),
+        Change::DefinitionUpdated { difference, .. } => {
+            let lines: Vec<String> = difference.iter().map(|line| format!("\n    {line}")).collect();
+            format!("configuration updated:{}", lines.concat())
+        }
         Change::LegReadied { leg, entry, .. } => format!("leg {leg} ready: {}", entry.stage),
         Change::LegEnded { leg, report } => match (&report.ending, report.ending.trouble()) {
             (Ending::Passed { outcome }, _) => format!("leg {leg} passed: {}", outcome.name),

@@ -47,12 +47,27 @@ pub mod kind {
 
     /// Whether a failure of this kind says nothing about the work: the agent, its model or acquit itself broke down.
     pub fn is_breakdown(kind: &str) -> bool {
-        [AGENT, OUTCOME, LIMIT, NOTHING, GUARDRAIL, HARNESS, LOST, USAGE, OVERLOAD, LOGIN, FORGE]
-            .contains(&kind)
+        [
+            AGENT, OUTCOME, LIMIT, NOTHING, GUARDRAIL, HARNESS, LOST, USAGE, OVERLOAD, LOGIN, FORGE, CONFIG,
+            LOOP, SPENT,
+        ]
+        .contains(&kind)
     }
 
+    /// The configuration or the machine lacks something that the leg needs: a host that is not listed, a secret, a program, part
+    /// of the sandbox, a working setup. Trying again finds the same, so a person is asked at once.
+    pub const CONFIG: &str = "config";
+    /// The agent repeated the same steps. It has one more try, and is told what it repeated.
+    pub const LOOP: &str = "loop";
+    /// A limit on money or time that a person has set is used up. A person is asked at once.
+    pub const SPENT: &str = "spent";
+
+    /// Kinds about which a person is asked at once, whatever the workflow does with failures: every other way of it would meet
+    /// the same.
+    pub const ASKED: [&str; 4] = [LOGIN, DELIVERY, CONFIG, SPENT];
+
     /// Every kind that has a budget without being written in a workflow, with its default.
-    pub const DEFAULTS: [(&str, u32); 23] = [
+    pub const DEFAULTS: [(&str, u32); 26] = [
         ("build", 2),
         ("lint", 3),
         ("types", 3),
@@ -73,6 +88,9 @@ pub mod kind {
         (LOGIN, 0),
         (FORGE, 60),
         (DELIVERY, 0),
+        (CONFIG, 0),
+        (LOOP, 1),
+        (SPENT, 0),
         (BLOCKED, 5),
         (CONFLICT, 6),
         (QUEUE, 500),

@@ -128,6 +128,9 @@ pub struct Task {
     /// The failures that it mends. No other task of the project tries what one of them is about until this one is over.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub roots: BTreeSet<Fingerprint>,
+    /// How many of `past` a person has answered for since: what they cost counts against no limit any more.
+    #[serde(default)]
+    pub paid_for: usize,
     /// Counts the transactions that changed it. A write that expects another version is refused.
     pub version: u64,
 }
@@ -300,6 +303,7 @@ impl Task {
             legs: 0,
             requests: 0,
             roots: BTreeSet::new(),
+            paid_for: 0,
             version: 0,
         }
     }
@@ -371,6 +375,12 @@ impl Task {
         let described =
             self.past.iter().rev().find_map(|past| past.ending.passed()?.payload.get("title")?.as_str());
         described.map(str::trim).filter(|title| !title.is_empty()).unwrap_or(&self.seed.wish.title)
+    }
+
+    /// What its ended legs cost that a limit still counts, as far as `counts` wants them.
+    pub fn spent_money(&self, counts: impl Fn(&Past) -> bool) -> u64 {
+        let since = self.past.iter().skip(self.paid_for).filter(|past| counts(past));
+        since.filter_map(|past| past.usage.paid()).fold(0, u64::saturating_add)
     }
 
     /// What all its ended legs used.

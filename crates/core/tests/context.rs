@@ -91,6 +91,7 @@ fn definition() -> Definition {
         instructions: "Use tabs.".to_owned(),
         author: Author { name: "Ann".to_owned(), email: "ann@example.org".to_owned() },
         source: json!(null),
+        chosen: acquit_core::definition::Chosen::default(),
     }
 }
 

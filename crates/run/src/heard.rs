@@ -1,11 +1,15 @@
 //! What the harness itself must know of what an agent said, whether or not the store keeps the words.
 
+mod steps;
+
 use std::collections::BTreeMap;
 
 use acquit_core::agent::{Fault, Said, Usage};
 use acquit_core::outcome::PAYLOAD_LIMIT;
 use acquit_core::time::Timestamp;
 use serde_json::Value;
+
+use steps::Steps;
 
 /// The last words of an agent are kept so far, for outcome markers: the largest payload and the words around it.
 const LAST_WORDS: usize = PAYLOAD_LIMIT + 64 * 1024;
@@ -35,6 +39,8 @@ pub struct Heard {
     pub report: Option<Value>,
     /// How many records of each kind its adapter does not know.
     pub unknown: BTreeMap<String, u64>,
+    /// Its last tool uses.
+    pub(crate) steps: Steps,
     last_words: String,
 }
 
@@ -69,9 +75,16 @@ pub struct Trouble {
 
 impl Heard {
     /// Takes note of what was said.
-    pub(crate) fn heed(&mut self, said: &Said) {
+    pub fn heed(&mut self, said: &Said) {
+        self.steps.heed(said);
         match said {
-            Said::Usage(usage) => self.usage.add(usage),
+            Said::Usage(usage) => {
+                self.usage.add(usage);
+                // A cost that is told pays for everything before it as well.
+                if usage.cost_micros.is_some() {
+                    self.usage.settle();
+                }
+            }
             Said::Text { text } => {
                 self.goes_on();
                 self.remember(text);

@@ -123,6 +123,8 @@ pub fn settings(own: &Settings, url: &str) -> Settings {
         request: own.request.clone(),
         proxy: own.proxy.clone(),
         ca: own.ca.clone(),
+        token_hosts: own.token_hosts.clone(),
+        own_hosts: own.own_hosts.clone(),
         ..Settings::default()
     };
     if same {

@@ -73,7 +73,7 @@ impl TaskRow {
             workflow: seed.workflow.to_string(),
             priority: i64::from(seed.wish.priority),
             legs: i64::from(task.legs),
-            cost: task.usage().cost_micros.map(number),
+            cost: task.usage().paid().map(number),
             created: seed.created.0,
             updated: updated.0,
             body: json("task", task)?,

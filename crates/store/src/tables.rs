@@ -22,6 +22,8 @@ pub(crate) trait Tables: LedgerTables + crate::queue::Queues {
     /// The task's body.
     fn task(&mut self, task: i64) -> Result<Option<String>>;
     fn definition(&mut self, task: i64) -> Result<Option<String>>;
+    /// Replaces what a task runs by.
+    fn set_definition(&mut self, task: i64, definition: &str, sandbox: &str) -> Result<()>;
     fn list(&mut self, filter: &Filter) -> Result<Vec<SummaryRow>>;
 
     /// Makes these the failures that the task mends, as far as no other task mends them already.

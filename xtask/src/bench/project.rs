@@ -34,7 +34,14 @@ impl Project {
         std::fs::write(folder.join("bench.toml"), workflow).map_err(Stop::doing("write a workflow"))?;
         std::fs::write(repository.join(".acquit/acquit.toml"), config)
             .map_err(Stop::doing("write a configuration"))?;
-        Ok(Self { acquit: acquit.to_owned(), repository, home: dir.join("home") })
+        let home = dir.join("home");
+        let own = home.join(".config/acquit");
+        std::fs::create_dir_all(&own).map_err(Stop::doing("make the user's configuration"))?;
+        // A path may have quotes in it, and JSON's are TOML's.
+        let trusted = serde_json::json!([repository]).to_string();
+        std::fs::write(own.join("config.toml"), format!("trusted_paths = {trusted}\n"))
+            .map_err(Stop::doing("write the user's configuration"))?;
+        Ok(Self { acquit: acquit.to_owned(), repository, home })
     }
 
     /// The program, in the project, with nothing of the caller's environment but what it needs.

@@ -5,6 +5,8 @@ use clap::Subcommand;
 use acquit_core::config::is_model;
 use acquit_core::ids::{Name, TaskId};
 
+use crate::renew::Limits;
+
 /// A task to be made.
 #[derive(clap::Args, Debug, Default)]
 pub struct NewTask {
@@ -18,15 +20,17 @@ pub struct NewTask {
     /// The branch or commit to start from, instead of what is checked out.
     #[arg(short, long)]
     pub base: Option<String>,
-    /// Higher goes first.
-    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
-    pub priority: i32,
+    /// Higher goes first; 0 if not given.
+    #[arg(long, allow_negative_numbers = true)]
+    pub priority: Option<i32>,
     /// A word to find it by; can be given several times.
     #[arg(long = "tag")]
     pub tags: Vec<String>,
     /// A variable for templates, as NAME=VALUE; can be given several times.
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = key_value)]
     pub variables: Vec<(String, String)>,
+    #[command(flatten)]
+    pub limits: Limits,
 }
 
 /// By what a task is done, where that is not as the project says.
@@ -78,6 +82,9 @@ pub enum TaskVerb {
         /// Words for the agent.
         #[arg(long)]
         note: Option<String>,
+        /// Keep the workflow and configuration that the task was added with.
+        #[arg(long)]
+        pinned: bool,
     },
     /// Answer the question of a task that waits for a person. `acquit run` then goes on with it.
     #[command(group = clap::ArgGroup::new("answer").required(true))]

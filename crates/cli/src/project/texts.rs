@@ -3,18 +3,15 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::rc::Rc;
 
 use acquit_core::template::{Found, Texts};
 
-use super::shown;
+use super::{Content, Snapshot, shown};
 use crate::shipped;
 
 /// What the program's files are called in messages.
 const SHIPPED: &str = "shipped:";
-
-/// The largest text: a hundred times what anybody writes for an agent.
-const LARGEST: u64 = 256 * 1024;
 
 /// How a file of the program is called in messages.
 pub(super) fn shipped(path: &str) -> String {
@@ -28,40 +25,27 @@ pub(super) fn is_shipped(file: &str) -> bool {
 
 /// The texts of a project.
 pub struct Library {
-    folder: PathBuf,
+    files: Rc<Snapshot>,
 }
 
 impl Library {
-    pub(super) fn new(folder: PathBuf) -> Self {
-        Self { folder }
+    pub(super) fn new(files: Rc<Snapshot>) -> Self {
+        Self { files }
     }
 
     /// Whether the project has a file of its own at this path.
     pub fn has_own(&self, path: &str) -> bool {
-        self.folder.join(path).symlink_metadata().is_ok()
+        self.files.get(path).is_some()
     }
 
-    /// The project's own file, if there is one. A repository that somebody else made may have links in it that lead to what
-    /// no prompt should show; only regular files inside of the folder are read.
+    /// The project's own file, if there is one.
     fn own(&self, path: &str) -> Option<Found> {
-        let file = self.folder.join(path);
-        file.symlink_metadata().ok()?;
-        let refused = |why: &str| Some(Found::Refused(why.to_owned()));
-        let (Ok(real), Ok(folder)) = (file.canonicalize(), self.folder.canonicalize()) else {
-            return refused("it is a link that leads nowhere");
-        };
-        if !real.starts_with(&folder) {
-            return refused("it is a link that leads out of .acquit/");
-        }
-        match real.metadata() {
-            Ok(meta) if !meta.is_file() => return refused("it is not a regular file"),
-            Ok(meta) if meta.len() > LARGEST => return refused("it is larger than 256 KiB"),
-            Ok(_) => {}
-            Err(error) => return Some(Found::Refused(error.to_string())),
-        }
-        Some(match std::fs::read_to_string(&real) {
-            Ok(text) => Found::Text { shown: shown(path), text },
-            Err(error) => Found::Refused(error.to_string()),
+        Some(match self.files.get(path)? {
+            Content::Refused(refusal) => Found::Refused(refusal.words().to_owned()),
+            Content::Bytes(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => Found::Text { shown: shown(path), text: text.to_owned() },
+                Err(error) => Found::Refused(error.to_string()),
+            },
         })
     }
 }
@@ -75,8 +59,7 @@ impl Texts for Library {
     }
 
     fn names(&self, folder: &str) -> Vec<String> {
-        let own = std::fs::read_dir(self.folder.join(folder)).into_iter().flatten().flatten();
-        let own = own.filter_map(|entry| Some(format!("{folder}/{}", entry.file_name().to_str()?)));
+        let own = self.files.names(folder).into_iter().map(str::to_owned);
         let theirs = shipped::FILES.iter().map(|(path, _)| (*path).to_owned());
         let theirs = theirs.filter(|path| path.rsplit_once('/').is_some_and(|(within, _)| within == folder));
         let all: BTreeSet<String> = own.chain(theirs).collect();

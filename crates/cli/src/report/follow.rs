@@ -177,6 +177,11 @@ impl Follower {
                 )]
             }
             Change::Created { .. } | Change::Ended { .. } => Vec::new(),
+            Change::DefinitionUpdated { difference, .. } => {
+                let head = self.printer.paint(Look::Notable, "configuration updated");
+                let lines = difference.iter().map(|line| self.faint(&text::line(line, WIDTH)));
+                std::iter::once(format!("  {head}")).chain(lines).collect()
+            }
             Change::BudgetsReset
             | Change::VariationTried { .. }
             | Change::Blocked { .. }

@@ -15,17 +15,17 @@ pub fn cost(micros: Option<u64>) -> String {
     }
 }
 
-/// The cost of a leg by its agent's own figure, or else by our list (`≈`, and `+` if not all of it has a price); empty if it
-/// used nothing.
+/// What it cost: the agent's own figure, and our list's for what the agent told none for (`≈`, and `+` if not all of it has a
+/// price); empty if it used nothing.
 pub fn usage_cost(usage: &Usage) -> String {
-    match (usage.cost_micros, usage.list_micros) {
-        _ if usage.is_empty() => String::new(),
-        (None, Some(list)) => {
-            let more = if usage.unpriced > 0 { "+" } else { "" };
-            format!("≈{}{more}", cost(Some(list)))
-        }
-        (own, _) => cost(own),
+    if usage.is_empty() {
+        return String::new();
     }
+    if usage.estimated() == 0 {
+        return cost(usage.cost_micros);
+    }
+    let more = if usage.unpriced > 0 { "+" } else { "" };
+    format!("≈{}{more}", cost(usage.paid()))
 }
 
 /// What must be said beside costs: whose figure they are, and who pays.

@@ -39,7 +39,7 @@ pub struct Which {
 pub fn begin(desk: &Desk, which: &Which) -> Result<(), Error> {
     let mut store = desk.store()?;
     let store = store.as_mut();
-    let home = Home::read(desk)?;
+    let home = Home::read(desk)?.trusted()?;
     let schedule = home.schedule(&which.schedule)?;
     let Some(night) = find(store, &which.schedule, which.nominal)? else { return Ok(()) };
     let Some(job) = night.jobs.get(which.job).filter(|_| night.state == State::Running) else {

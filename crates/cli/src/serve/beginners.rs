@@ -7,9 +7,9 @@ use acquit_core::night::{Night, Progress};
 use acquit_core::store::{self, Store};
 use acquit_run::process::Detached;
 
-use super::Daemon;
 use super::begin::Which;
 use super::nights::find;
+use super::{Daemon, Home};
 use crate::error::Error;
 
 /// The longest that one may take: a first fetch of a large repository, and a forge that is slow about every earlier request.
@@ -61,6 +61,14 @@ impl Daemon<'_> {
             }
             Some((_, until)) if *until > Instant::now() => return Ok(None),
             Some(_) | None => {}
+        }
+        // What it was last read as may be half a minute old.
+        if self.waits {
+            return Ok(None);
+        }
+        if let Ok(Home { untrusted: Some(error), .. }) = Home::read(self.desk) {
+            self.wait_for_trust(&error);
+            return Ok(None);
         }
         if self.beginners.running.len() < self.options.most as usize {
             let (nominal, job) = (which.nominal.0.to_string(), which.job.to_string());

@@ -23,6 +23,8 @@ pub struct Home {
     source: Option<Source>,
     /// Where relative paths begin.
     pub top: PathBuf,
+    /// Why the repository's own files are not in it: the user does not trust them. Then it is the user's own configuration.
+    pub untrusted: Option<Error>,
 }
 
 /// A repository, with what it is run by.
@@ -34,26 +36,48 @@ pub struct Place {
 }
 
 impl Home {
-    /// Reads it.
+    /// Reads it, to go by it.
     pub fn read(desk: &Desk) -> Result<Self, Error> {
+        Self::with(desk, Files::read)
+    }
+
+    /// Reads it to show it, trusted or not.
+    pub fn look(desk: &Desk) -> Result<Self, Error> {
+        Self::with(desk, Files::look)
+    }
+
+    /// It, if the user trusts it.
+    pub fn trusted(self) -> Result<Self, Error> {
+        match self.untrusted {
+            Some(error) => Err(error),
+            None => Ok(self),
+        }
+    }
+
+    fn with(desk: &Desk, read: fn(&Files) -> Result<Project, Error>) -> Result<Self, Error> {
         let source = match desk.source() {
             Ok(source) => Some(source),
             Err(Error::Git(git::Error::NotARepository { .. })) => None,
             Err(error) => return Err(error),
         };
-        let project = source.as_ref().map(|source| desk.files(source).and_then(|files| files.read()));
+        let project = source.as_ref().map(|source| desk.files(source).and_then(|files| read(&files)));
+        let own = || match &desk.surroundings.user_config {
+            Some(path) => user(path),
+            None => Ok(Config::default()),
+        };
         match (project, source) {
-            (Some(Ok(project)), Some(source)) => {
+            (Some(Ok(Project { config, workflows, .. })), Some(source)) => {
                 let top = source.top().to_owned();
-                Ok(Self { config: project.config, workflows: project.workflows, source: Some(source), top })
+                Ok(Self { config, workflows, source: Some(source), top, untrusted: None })
+            }
+            (Some(Err(error @ Error::Untrusted { .. })), Some(source)) => {
+                let (config, top) = (own()?, source.top().to_owned());
+                Ok(Self { config, workflows: Vec::new(), source: Some(source), top, untrusted: Some(error) })
             }
             (Some(Err(error)), _) if !matches!(error, Error::NotInitialised(_)) => Err(error),
             _ => {
-                let config = match &desk.surroundings.user_config {
-                    Some(path) => user(path)?,
-                    None => Config::default(),
-                };
-                Ok(Self { config, workflows: Vec::new(), source: None, top: desk.surroundings.here.clone() })
+                let (config, top) = (own()?, desk.surroundings.here.clone());
+                Ok(Self { config, workflows: Vec::new(), source: None, top, untrusted: None })
             }
         }
     }
@@ -88,7 +112,7 @@ impl Home {
         let source = Source::discover(git, &mirror)?;
         // A repository from elsewhere brings no configuration: whoever may push there could have programs run as this user.
         let own = self.source.as_ref().ok_or_else(|| Error::NotInitialised(self.top.clone()))?;
-        let mut project = Files::find(own.top(), desk.surroundings.user_config.as_deref())?.read()?;
+        let mut project = desk.files(own)?.read()?;
         project.config.forge = mirror::settings(&project.config.forge, repository);
         Ok(Place { source, project })
     }

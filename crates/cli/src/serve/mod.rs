@@ -48,6 +48,8 @@ const SOON: Duration = Duration::from_millis(100);
 const PATROL: Duration = Duration::from_secs(5);
 /// How often the configuration is read again, and schedules looked at that others may have paused.
 const REREAD: Duration = Duration::from_secs(30);
+/// The same while the configuration is not trusted: somebody may be about to trust it.
+const REREAD_UNTRUSTED: Duration = Duration::from_secs(2);
 /// How long it waits after the store refused.
 const TROUBLE: Duration = Duration::from_secs(5);
 
@@ -101,6 +103,8 @@ struct Daemon<'d> {
     sender: Option<Detached>,
     patrolled: Option<Instant>,
     reread: Option<Instant>,
+    /// Whether the files that it goes by are not trusted: then nothing is begun and nobody is told anything until they are.
+    waits: bool,
     /// When a schedule is looked at again, if not earlier.
     next_run: Option<Timestamp>,
 }
@@ -109,7 +113,10 @@ struct Daemon<'d> {
 pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
     let interrupt = Interrupt::listen()?;
     let mut store = desk.store()?;
-    let home = Home::read(desk)?;
+    let mut home = Home::read(desk)?;
+    if options.until == Until::Done {
+        home = home.trusted()?;
+    }
     let mut daemon = Daemon {
         desk,
         options,
@@ -121,8 +128,12 @@ pub fn run(desk: &Desk, options: Options) -> Result<Exit, Error> {
         sender: None,
         patrolled: None,
         reread: None,
+        waits: false,
         next_run: None,
     };
+    if let Some(error) = daemon.home.untrusted.take() {
+        daemon.wait_for_trust(&error);
+    }
     daemon.log("serve", &format!("looks after {} schedules", daemon.home.config.schedules.len()));
     let mut troubled = false;
     while interrupt.count() == 0 {
@@ -180,18 +191,25 @@ impl Daemon<'_> {
             }
         }
         let everything = self.options.only.is_none();
-        if everything && self.reread.is_none_or(|at| at.elapsed() >= REREAD) {
+        let reread = if self.waits { REREAD_UNTRUSTED } else { REREAD };
+        if everything && self.reread.is_none_or(|at| at.elapsed() >= reread) {
             self.reread = Some(Instant::now());
             self.next_run = None;
             match Home::read(self.desk) {
-                Ok(home) => self.home = home,
+                Ok(Home { untrusted: Some(error), .. }) => self.wait_for_trust(&error),
+                Ok(home) => {
+                    if std::mem::take(&mut self.waits) {
+                        self.log("trust", "the configuration is trusted; schedules go on");
+                    }
+                    self.home = home;
+                }
                 Err(error) => {
                     let words = acquit_run::harness::chain(&error);
                     self.log("trouble", &format!("the configuration of before stays: {words}"));
                 }
             }
         }
-        if everything && self.next_run.is_none_or(|at| at <= now) {
+        if everything && !self.waits && self.next_run.is_none_or(|at| at <= now) {
             self.next_run = self.fire(store, now)?;
         }
         let nights = self.go_on(store, now)?;
@@ -206,6 +224,14 @@ impl Daemon<'_> {
         }
         let idle = [nights, work, rooms, letters].iter().all(|busy| *busy == Busy::No);
         Ok(if idle { Busy::No } else { Busy::Yes })
+    }
+
+    /// The files that it goes by are not trusted. What runs goes on by what it began with; nothing else is begun.
+    fn wait_for_trust(&mut self, error: &Error) {
+        if !std::mem::replace(&mut self.waits, true) {
+            let words = acquit_run::harness::chain(error);
+            self.log("trust", &format!("schedules and messages wait for `acquit trust`: failed to {words}"));
+        }
     }
 
     /// How long it sleeps when nothing is wrong.

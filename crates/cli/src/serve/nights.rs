@@ -125,6 +125,9 @@ impl Daemon<'_> {
         wanted: &mut BTreeSet<Which>,
     ) -> Result<Busy, Error> {
         let Ok(schedule) = self.home.schedule(&night.schedule).cloned() else {
+            if self.waits {
+                return Ok(Busy::No);
+            }
             // What was begun ends by itself; the rest has nobody to say how.
             for job in night.jobs.iter_mut().filter(|job| job.progress == Progress::Todo) {
                 job.progress = Progress::Skipped {
@@ -279,7 +282,7 @@ fn standings(store: &mut dyn Store, night: &Night) -> Result<BTreeMap<TaskId, St
             TaskState::Working { cancel: Some(_), .. } => Work::Ending,
             TaskState::Waiting { .. } | TaskState::Blocked { .. } | TaskState::Ended { .. } => Work::Settled,
         };
-        let cost_micros = usage.cost_micros.or(usage.list_micros).unwrap_or(0);
+        let cost_micros = usage.paid().unwrap_or(0);
         all.insert(id, Standing { cost_micros, work });
     }
     Ok(all)

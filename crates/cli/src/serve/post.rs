@@ -23,6 +23,10 @@ const TEXT: usize = 2_000;
 impl Daemon<'_> {
     /// Makes messages of what happened since it was last looked.
     pub(super) fn tell(&mut self, store: &mut dyn Store) -> Result<(), Error> {
+        if self.waits {
+            // Whom to tell stands in files that are not trusted at the moment.
+            return Ok(());
+        }
         let told = !self.home.config.notices.channels.is_empty();
         let Some(mut after) = store.mark(MARK)? else {
             // What happened before anybody wanted to know is not news.
@@ -56,6 +60,9 @@ impl Daemon<'_> {
             }
             self.sender = None;
         }
+        if self.waits {
+            return Ok(Busy::No);
+        }
         let now = store.now()?;
         if store.next_letter()?.is_none_or(|due| due > now) {
             return Ok(Busy::No);
@@ -68,7 +75,7 @@ impl Daemon<'_> {
 /// Sends every message that is due: `acquit post`, a process of its own. What it took when it was killed is sent by another.
 pub fn post(desk: &Desk) -> Result<(), Error> {
     let mut store = desk.store()?;
-    let home = Home::read(desk)?;
+    let home = Home::read(desk)?.trusted()?;
     while let Some(letter) = store.take(notify::LEASE)? {
         let delivery = notify::deliver(&desk.world, &home.config, &home.top, &letter);
         let key = &letter.message.key;

@@ -35,16 +35,22 @@ pub fn agents(desk: &Desk) -> Result<Exit, Error> {
 /// The programs that the project names, if the command was called in one.
 fn programs(desk: &Desk) -> Result<Vec<(Product, String)>, Error> {
     let Ok(source) = desk.source() else { return Ok(Vec::new()) };
-    let project = match desk.files(&source).and_then(|files| files.read()) {
-        Ok(project) => project,
+    let files = match desk.files(&source) {
+        Ok(files) => files,
         Err(Error::NotInitialised(_)) => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
+    let project = files.look()?;
     let named = project.config.agents.into_values().filter_map(|agent| match agent.adapter {
         Adapter::Product { product } => Some((product, agent.program?)),
         Adapter::Command { .. } | Adapter::Acp { .. } | Adapter::Scripted { .. } => None,
     });
-    Ok(named.collect())
+    let named: Vec<(Product, String)> = named.collect();
+    if !named.is_empty() {
+        // They are started to ask for their versions.
+        files.trust().check(files.snapshot())?;
+    }
+    Ok(named)
 }
 
 fn shown(product: Product, found: Option<&Found>) -> Value {

@@ -15,6 +15,9 @@ use crate::report::{Look, text};
 /// How often it is tried again after an edit: each round can bring up the next problem, and one that comes back is not mended.
 const ROUNDS: usize = 6;
 
+/// The file that is edited.
+const CONFIG: &str = ".acquit/acquit.toml";
+
 /// Who decides about edits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fix {
@@ -71,7 +74,8 @@ fn apply(desk: &Desk, mends: &[Mend]) -> Result<Vec<Mend>, Error> {
     if mends.is_empty() {
         return Ok(Vec::new());
     }
-    let path = desk.source()?.top().join(".acquit/acquit.toml");
+    let source = desk.source()?;
+    let path = source.top().join(CONFIG);
     let file = |doing: &'static str| {
         let path = path.clone();
         move |source| Error::File { doing, path, source }
@@ -89,6 +93,8 @@ fn apply(desk: &Desk, mends: &[Mend]) -> Result<Vec<Mend>, Error> {
         let fresh = path.with_extension("toml.new");
         std::fs::write(&fresh, &text).map_err(file("write"))?;
         std::fs::rename(&fresh, &path).map_err(file("write"))?;
+        // The user asked for these edits, of a file that was trusted.
+        desk.trust_written(&source, &[(CONFIG.into(), text)])?;
     }
     Ok(made)
 }

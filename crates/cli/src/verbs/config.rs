@@ -16,7 +16,7 @@ const BUILT_IN: &str = "built-in";
 pub fn show(desk: &Desk, origin: bool) -> Result<Exit, Error> {
     let files = desk.files(&desk.source()?)?;
     let layers = files.layers()?;
-    let values = values(&files.read()?.config);
+    let values = values(&files.look()?.config);
     let known: Vec<(&Layer, toml::Table)> =
         layers.iter().map(|layer| (layer, layer.text.parse().unwrap_or_default())).collect();
     let from = |key: &str| known.iter().rev().find(|(_, table)| says(table, key)).map(|(layer, _)| *layer);

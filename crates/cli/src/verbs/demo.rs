@@ -51,6 +51,9 @@ pub fn demo(mut desk: Desk, keep: bool) -> Result<Exit, Error> {
 fn show(desk: &Desk, repository: &Path) -> Result<Exit, Error> {
     let printer = desk.printer;
     printer.say(&format!("{}\n", printer.paint(Look::Faint, INTRODUCTION)));
+    let written: Vec<(PathBuf, String)> =
+        FILES.iter().map(|(path, text)| (PathBuf::from(path), (*text).to_owned())).collect();
+    desk.trust_written(&desk.source()?, &written)?;
     let mut store = desk.store()?;
     let store: &mut dyn Store = store.as_mut();
     let wish = NewTask { title: "Add a --json flag".to_owned(), ..NewTask::default() };

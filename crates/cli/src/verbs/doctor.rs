@@ -104,7 +104,11 @@ fn project_found(desk: &Desk) -> Vec<Ability> {
             return vec![Ability::new("repository", Need::Always, Err(lack(error)), "no task can run here")];
         }
     };
-    let project = match desk.files(&source).and_then(|files| files.read()) {
+    let read = desk.files(&source).and_then(|files| {
+        let project = files.look()?;
+        Ok((project, files.trust().check(files.snapshot())))
+    });
+    let (project, trusted) = match read {
         Ok(project) => project,
         Err(error @ Error::NotInitialised(_)) => {
             return vec![Ability::new("project", Need::Useful, Err(lack(error)), "no task can run here yet")];
@@ -116,6 +120,12 @@ fn project_found(desk: &Desk) -> Vec<Ability> {
     let valid = Ok("its configuration and workflows have no mistakes".to_owned());
     vec![
         Ability::new("project", Need::Always, valid, ""),
+        Ability::new(
+            "trust in the project",
+            Need::Useful,
+            trusted.map(|()| "what .acquit/ asks for may be done".to_owned()).map_err(lack),
+            "no task can be made here",
+        ),
         Ability::new(
             "sandbox of the project",
             Need::Strict,

@@ -11,6 +11,7 @@ use acquit_core::task::{State, Task};
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::renew::Renewal;
 
 /// An answer longer than this is a file, not an answer.
 const ANSWER_LIMIT: u64 = 256 * 1024;
@@ -43,14 +44,14 @@ pub fn inbox(desk: &Desk, whose: Whose, limit: u32) -> Result<Exit, Error> {
 }
 
 /// Answers in words, or with one of the options.
-pub fn answer(desk: &Desk, task: TaskId, words: String) -> Result<Exit, Error> {
+pub fn answer(desk: &Desk, task: TaskId, words: String, pinned: bool) -> Result<Exit, Error> {
     let words = if words == "-" { from_stdin()? } else { words };
-    said(desk, task, |ask| understood(ask, &words))
+    said(desk, task, pinned, |ask| understood(ask, &words))
 }
 
 /// Says yes.
-pub fn approve(desk: &Desk, task: TaskId) -> Result<Exit, Error> {
-    said(desk, task, |ask| match ask.and_then(yes_or_no) {
+pub fn approve(desk: &Desk, task: TaskId, pinned: bool) -> Result<Exit, Error> {
+    said(desk, task, pinned, |ask| match ask.and_then(yes_or_no) {
         Some(_) => Answer::Text { text: "yes".to_owned() },
         None => Answer::Approve,
     })
@@ -58,26 +59,40 @@ pub fn approve(desk: &Desk, task: TaskId) -> Result<Exit, Error> {
 
 /// Says no.
 pub fn reject(desk: &Desk, task: TaskId, reason: String) -> Result<Exit, Error> {
-    said(desk, task, |ask| match ask.and_then(yes_or_no) {
+    said(desk, task, true, |ask| match ask.and_then(yes_or_no) {
         Some(_) => Answer::Text { text: format!("no: {reason}") },
         None => Answer::Reject { reason },
     })
 }
 
 /// Gives an answer to a task, and says what follows.
-pub fn give(desk: &Desk, store: &mut dyn Store, task: &Task, answer: Answer) -> Result<Task, Error> {
+pub fn give(
+    desk: &Desk,
+    store: &mut dyn Store,
+    task: &Task,
+    answer: Answer,
+    pinned: bool,
+) -> Result<Task, Error> {
     let request = match &task.state {
         State::Waiting { request } => request.number,
         State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => 0,
     };
-    let task = desk.decide(store, task.id(), &Input::Answer { request, by: desk.person(), answer })?;
+    let pinned = pinned || matches!(answer, Answer::Reject { .. });
+    let input = Input::Answer { request, by: desk.person(), answer };
+    let renewal = Renewal { pinned, ..Renewal::default() };
+    let task = desk.decide_with(store, task.id(), Some(&input), &renewal)?;
     if matches!(task.state, State::Working { .. }) {
         desk.printer.say(&format!("answered; `acquit run {}` goes on with it", task.id()));
     }
     Ok(task)
 }
 
-fn said(desk: &Desk, task: TaskId, answer: impl FnOnce(Option<&Ask>) -> Answer) -> Result<Exit, Error> {
+fn said(
+    desk: &Desk,
+    task: TaskId,
+    pinned: bool,
+    answer: impl FnOnce(Option<&Ask>) -> Answer,
+) -> Result<Exit, Error> {
     let mut store = desk.store()?;
     let known = store.task(task)?;
     let ask = match &known.state {
@@ -85,7 +100,7 @@ fn said(desk: &Desk, task: TaskId, answer: impl FnOnce(Option<&Ask>) -> Answer) 
         State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => None,
     };
     let answer = answer(ask);
-    let task = give(desk, store.as_mut(), &known, answer)?;
+    let task = give(desk, store.as_mut(), &known, answer, pinned)?;
     if desk.printer.json {
         desk.printer.json(&task);
     } else {

@@ -22,10 +22,11 @@ pub fn init(desk: &Desk, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit
         resolve: &acquit_run::registry::system_resolve,
     });
     init::write(top, &plan, overwrite)?;
+    let trusted = desk.trust_written(&source, &plan.files)?;
     let printer = desk.printer;
     let files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
-    // Before the first commit there is no base to check.
-    let then = then.filter(|_| source.base(&desk.world.git, None).is_ok());
+    // Before the first commit there is no base to check, and what nobody trusts is not run.
+    let then = then.filter(|_| trusted && source.base(&desk.world.git, None).is_ok());
     if printer.json {
         printer.json(&serde_json::json!({ "files": files, "seen": plan.seen, "notes": plan.notes }));
     } else {
@@ -35,6 +36,11 @@ pub fn init(desk: &Desk, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit
         files.iter().for_each(|file| printer.data(&format!("wrote {file}")));
         for note in &plan.notes {
             printer.say(&format!("note: {note}"));
+        }
+        if !trusted {
+            printer.say(
+                "note: .acquit/ has files that `acquit init` did not write; read them with `acquit trust`",
+            );
         }
     }
     let exit = match then {

@@ -12,7 +12,7 @@ use crate::serve::Home;
 /// Refreshes it, within these limits.
 pub fn mirror(desk: &Desk, url: &str, largest: u64, within: Duration) -> Result<Exit, Error> {
     mirror::bound(largest);
-    let home = Home::read(desk)?;
+    let home = Home::read(desk)?.trusted()?;
     let (said, exit) = match mirror::refresh(&desk.world, &home.config, url, within) {
         Ok(place) => (Said::Mirror(place), Exit::Done),
         Err(error) => (Said::Failed(acquit_run::harness::chain(&error)), Exit::Failed),

@@ -28,4 +28,5 @@ pub mod scripted;
 pub mod serve;
 pub mod service;
 pub mod task;
+pub mod trust;
 pub mod workflow;

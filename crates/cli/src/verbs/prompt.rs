@@ -62,7 +62,7 @@ fn entry(task: &Task, definition: &Definition, stage: Option<&Name>) -> Entry {
 /// A task that was never made.
 fn imagined(desk: &Desk, title: &str, workflow: Option<&Name>) -> Result<(Task, Definition), Error> {
     let source = desk.source()?;
-    let project = desk.files(&source)?.read()?;
+    let project = desk.files(&source)?.look()?;
     let workflow = project.workflow(workflow)?.clone();
     let base = source.base(&desk.world.git, project.config.base.as_deref())?;
     let id = TaskId(0);
@@ -84,6 +84,7 @@ fn imagined(desk: &Desk, title: &str, workflow: Option<&Name>) -> Result<(Task, 
         instructions: project.instructions,
         author: Author { name: String::new(), email: String::new() },
         source: serde_json::Value::Null,
+        chosen: acquit_core::definition::Chosen::default(),
     };
     Ok((Task::new(seed), definition))
 }

@@ -13,22 +13,47 @@ use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::relay::{self, Part};
+use crate::renew::Renewal;
 use crate::report::{Look, text};
 
 /// A description longer than this is a file, not a wish.
 const DESCRIPTION_LIMIT: u64 = 256 * 1024;
 
 /// Runs a task, new or known.
-pub fn run(desk: &Desk, new: &NewTask) -> Result<Exit, Error> {
+pub fn run(desk: &Desk, new: &NewTask, pinned: bool) -> Result<Exit, Error> {
     let mut store = desk.store()?;
     let store = store.as_mut();
     acquit_run::supervise::release(store)?;
     let (task, after) = match new.title.parse::<TaskId>() {
         // Only the form `T-7` means a task that exists: a bare number could be a wish.
-        Ok(id) if new.title.starts_with(['T', 't']) => (store.task(id)?, newest(store, id)?),
+        Ok(id) if new.title.starts_with(['T', 't']) => {
+            (known(desk, store, id, new, pinned)?, newest(store, id)?)
+        }
         _ => (desk.create(store, new, description(new)?)?, 0),
     };
     run_task(desk, store, &task, after)
+}
+
+/// A task that exists, with the configuration that it is to continue with.
+fn known(desk: &Desk, store: &mut dyn Store, id: TaskId, new: &NewTask, pinned: bool) -> Result<Task, Error> {
+    let task = store.task(id)?;
+    let flags = [
+        ("--workflow", new.means.workflow.is_some()),
+        ("--description", new.description.is_some()),
+        ("--base", new.base.is_some()),
+        ("--priority", new.priority.is_some()),
+        ("--tag", !new.tags.is_empty()),
+        ("--var", !new.variables.is_empty()),
+    ];
+    let flags: Vec<&str> = flags.into_iter().filter(|(_, given)| *given).map(|(flag, _)| flag).collect();
+    if !flags.is_empty() {
+        return Err(Error::OnlyForNew { task: id, flags: flags.join(", ") });
+    }
+    let renewal = Renewal { pinned, means: new.means.clone(), limits: new.limits };
+    // What runs now has its configuration; what a person asks for counts from its next leg on.
+    let running = store.legs(id)?.last().is_some_and(|leg| leg.state == acquit_core::leg::State::Running);
+    let pinned = pinned || running || !matches!(task.state, State::Working { .. });
+    desk.decide_with(store, id, None, &Renewal { pinned, ..renewal })
 }
 
 /// Runs a task that is in the store, and shows how it goes from an event on.

@@ -20,7 +20,14 @@ const WORKERS: u32 = 4;
 
 /// Does one of them.
 pub fn schedule(desk: &Desk, verb: ScheduleVerb) -> Result<Exit, Error> {
-    let home = Home::read(desk)?;
+    // Only a run goes by it.
+    let home = match verb {
+        ScheduleVerb::Run { .. } => Home::read(desk)?.trusted()?,
+        ScheduleVerb::List
+        | ScheduleVerb::Next { .. }
+        | ScheduleVerb::Pause { .. }
+        | ScheduleVerb::Resume { .. } => Home::look(desk)?,
+    };
     let mut store = desk.store()?;
     let store = store.as_mut();
     match verb {

@@ -12,6 +12,7 @@ use crate::args::TaskVerb;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::renew::Renewal;
 use crate::verbs::{inbox, run};
 
 /// Does one of them.
@@ -33,12 +34,11 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
             printer.say(&format!("added; `acquit run {}` runs it", task.id()));
             task
         }
-        TaskVerb::Retry { task, stage, note } => {
-            let task = desk.decide(store, task, &Input::Retry { by: desk.person(), stage, note })?;
-            printer.say(&format!(
-                "ready again, by the workflow and configuration it was added with; `acquit run {}` runs it",
-                task.id()
-            ));
+        TaskVerb::Retry { task, stage, note, pinned } => {
+            let input = Input::Retry { by: desk.person(), stage, note };
+            let renewal = Renewal { pinned, ..Renewal::default() };
+            let task = desk.decide_with(store, task, Some(&input), &renewal)?;
+            printer.say(&format!("ready again; `acquit run {}` runs it", task.id()));
             task
         }
         TaskVerb::Answer { task, approve, reject, choose, text } => {
@@ -49,7 +49,7 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
                 (_, None, None, None) => Answer::Approve,
             };
             let known = store.task(task)?;
-            inbox::give(desk, store, &known, answer)?
+            inbox::give(desk, store, &known, answer, false)?
         }
         TaskVerb::Cancel { task } => {
             let task = desk.cancel(store, task)?;

@@ -23,7 +23,7 @@ pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
         let overwrite = if *force { Overwrite::Allowed } else { Overwrite::Never };
         return eject(desk, workflow, *only, overwrite);
     }
-    let project = desk.files(&desk.source()?)?.read()?;
+    let project = desk.files(&desk.source()?)?.look()?;
     let printer = desk.printer;
     match verb {
         WorkflowVerb::Eject { .. } => {}
@@ -145,6 +145,7 @@ fn eject(desk: &Desk, name: &Name, only: Option<Ejected>, overwrite: Overwrite) 
     }
     let plan = init::Plan { files, seen: Vec::new(), notes: Vec::new() };
     init::write(source.top(), &plan, overwrite)?;
+    let trusted = desk.trust_written(&source, &plan.files)?;
     let written: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
     let printer = desk.printer;
     if printer.json {
@@ -154,6 +155,9 @@ fn eject(desk: &Desk, name: &Name, only: Option<Ejected>, overwrite: Overwrite) 
     written.iter().for_each(|file| printer.data(&format!("wrote {file}")));
     kept.iter().for_each(|file| printer.say(&format!("kept {FOLDER}/{file}")));
     printer.say("these files count from now on; what you remove comes from acquit again");
+    if !trusted {
+        printer.say("next: `acquit trust` to look at all of .acquit/ and let it be used");
+    }
     Ok(Exit::Done)
 }
 

@@ -92,6 +92,7 @@ impl Sandbox {
         for folder in ["home", "tmp", "said", "acquit"] {
             fs::create_dir_all(sandbox.place(folder)).expect("a folder");
         }
+        sandbox.user_config("");
         sandbox
     }
 
@@ -118,6 +119,20 @@ impl Sandbox {
     /// Sets a variable for every command from here on.
     pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
         self.variables.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// Writes the user's own configuration. It trusts everything of this test, as `trusted_paths` of a user does.
+    pub(crate) fn user_config(&self, text: &str) {
+        // The folder of all worlds: a test may have several.
+        let all = self.place("").parent().map(Path::to_owned).unwrap_or_default();
+        let text = self.fill(&format!("trusted_paths = [\"{}\"]\n{text}", all.display()));
+        acquit_testkit::repo::write(&self.place("home/.config/acquit/config.toml"), &text);
+    }
+
+    /// Takes the user's own configuration away, and with it the trust in everything of this test.
+    pub(crate) fn untrusted(self) -> Self {
+        fs::remove_file(self.place("home/.config/acquit/config.toml")).expect("it was there");
         self
     }
 

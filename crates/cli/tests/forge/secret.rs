@@ -141,7 +141,8 @@ fn a_token_that_is_no_declared_secret_is_nowhere_either_when_git_repeats_it() {
     let without = text.replace("THE_TOKEN = { env = \"THE_TOKEN\" }\n", "");
     assert_ne!(text, without);
     sandbox.repo.write(".acquit/acquit.toml", &without);
-    let world = World { forge, sandbox: sandbox.with("GITLAB_TOKEN", TOKEN) };
+    let host = forge.host();
+    let world = World { forge, sandbox: sandbox.with("GITLAB_TOKEN", TOKEN).with("GITLAB_HOST", host) };
     world.forge.protect("acme/widget", "acquit/");
     let hook = world.forge.repository("acme/widget").join("hooks/update");
     fs::write(&hook, read(&hook).replace("GH006", TOKEN)).unwrap();
@@ -153,9 +154,13 @@ fn a_token_that_is_no_declared_secret_is_nowhere_either_when_git_repeats_it() {
 
 #[test]
 fn a_token_is_found_in_the_environment() {
-    for (dialect, variable) in [(Dialect::GitHub, "GH_ENTERPRISE_TOKEN"), (Dialect::GitLab, "GITLAB_TOKEN")] {
+    for (dialect, variable, place) in [
+        (Dialect::GitHub, "GH_ENTERPRISE_TOKEN", "GH_HOST"),
+        (Dialect::GitLab, "GITLAB_TOKEN", "GITLAB_HOST"),
+    ] {
         let World { forge, sandbox } = without_token(dialect);
-        let world = World { forge, sandbox: sandbox.with(variable, TOKEN) };
+        let host = forge.host();
+        let world = World { forge, sandbox: sandbox.with(variable, TOKEN).with(place, host) };
         world.sandbox.run_to(0);
         assert_eq!(world.forge.pulls().len(), 1);
     }

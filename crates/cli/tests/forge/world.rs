@@ -86,9 +86,14 @@ impl World {
             Dialect::GitHub => ("github", r#"["nobody", "bob", "acme/core"]"#),
             Dialect::GitLab => ("gitlab", r#"["nobody", "bob"]"#),
         };
+        let host = if settings.contains("host = ") {
+            String::new()
+        } else {
+            format!("host = \"{}\"\n", forge.host())
+        };
         let config = format!(
             "{top}{SCRIPTED}\n[secrets]\nTHE_TOKEN = {{ env = \"THE_TOKEN\" }}\n\
-             [forge]\nkind = \"{kind}\"\ntoken = \"THE_TOKEN\"\n{settings}\n"
+             [forge]\nkind = \"{kind}\"\ntoken = \"THE_TOKEN\"\n{host}{settings}\n"
         );
         let workflow = workflow.replace("@REVIEWERS@", reviewers);
         let sandbox = Sandbox::new(&config, &workflow, SCRIPT).with("THE_TOKEN", TOKEN);

@@ -14,7 +14,7 @@ fn missing(sandbox: &Sandbox, words: &[&str]) {
     sandbox.run_to(3);
     let endings = sandbox.endings();
     let [Ending::Failed { kind, reason }] = endings.as_slice() else { panic!("{endings:?}") };
-    assert_eq!(kind.as_str(), "harness", "{reason}");
+    assert_eq!(kind.as_str(), "config", "{reason}");
     for word in words {
         assert!(reason.contains(word), "no {word:?} in {reason}");
     }

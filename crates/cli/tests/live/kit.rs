@@ -48,6 +48,24 @@ pub(crate) struct More {
     pub(crate) key: Option<&'static str>,
     /// Lines of the agent's table in the configuration.
     pub(crate) lines: &'static str,
+    /// What is wrong with the configuration.
+    pub(crate) lacks: Lacks,
+}
+
+/// What a configuration lacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Lacks {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The program.
+    Program,
+    /// The key, and any other login.
+    Key,
+    /// The model's host in the list.
+    Host,
+    /// A model's address that is right: it names another host, which is not listed.
+    Address,
 }
 
 /// A repository, a model, and an agent between them.
@@ -155,10 +173,16 @@ impl Live {
     pub(crate) fn new(agent: Agent, workflow: &str, scripts: Scripts, more: More) -> Option<Self> {
         let bin = agents::bin()?;
         let model = Model::start(scripts).expect("a model");
-        let sandbox = Sandbox::new("", workflow, "")
-            .with("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display()));
+        let sandbox = Sandbox::new("", workflow, "").with(
+            "PATH",
+            match more.lacks {
+                Lacks::Program => "/usr/bin:/bin".to_owned(),
+                _ => format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display()),
+            },
+        );
         let sandbox = sandbox.with("THE_KEY", KEY);
-        let mut files = agent.files(&model.url());
+        let url = address(&model, more.lacks);
+        let mut files = agent.files(&url);
         files.extend(more.files.iter().cloned());
         for (name, text) in &files {
             match name.strip_prefix("~/") {
@@ -245,11 +269,24 @@ impl Drop for Live {
     }
 }
 
+/// Where the agent looks for its model.
+fn address(model: &Model, lacks: Lacks) -> String {
+    match lacks {
+        Lacks::Address => "http://model.example:8080".to_owned(),
+        Lacks::Nothing | Lacks::Program | Lacks::Key | Lacks::Host => model.url(),
+    }
+}
+
 /// The configuration of a project.
 fn config(agent: Agent, model: &Model, more: &More, home: Vec<&str>) -> String {
     let text = |text: &str| toml::Value::from(text).to_string();
     let list = |list: &[String]| list.iter().map(|one| text(one)).collect::<Vec<_>>().join(", ");
-    let (mut args, mut env) = agent.to_model(&model.url());
+    let (mut args, mut env) = agent.to_model(&address(model, more.lacks));
+    if more.lacks != Lacks::Nothing {
+        // As a user has it: with the agent's own retries.
+        env.retain(|(name, _)| *name != "CLAUDE_CODE_MAX_RETRIES");
+        args.iter_mut().for_each(|arg| *arg = arg.replace(",request_max_retries=1,stream_max_retries=1", ""));
+    }
     args.extend(more.args.iter().cloned());
     env.extend(more.env.iter().cloned());
     let key = more.key.unwrap_or(agent.key());
@@ -260,14 +297,18 @@ fn config(agent: Agent, model: &Model, more: &More, home: Vec<&str>) -> String {
     // What the agent consists of besides the folder that it is found in.
     let python = agents::python().filter(|_| agent == Agent::Aider);
     let access = python.map(|path| format!("[access]\nread = [{}]\n", text(&path.to_string_lossy())));
+    let secrets = if more.lacks == Lacks::Key { String::new() } else { format!("secrets = [\"{key}\"]\n") };
+    let hosts = match more.lacks {
+        Lacks::Host => "hosts = [\"api.example.com\"]\n".to_owned(),
+        _ => format!("hosts = [\"127.0.0.1:{}\"]\n", model.port()),
+    };
     format!(
         "agent = \"bot\"\n[secrets]\n{key} = {{ env = \"THE_KEY\" }}\n[agents.bot]\nadapter = \"{}\"\nmodel = \"{}\"\n\
-         args = [{}]\nenv = {{ {} }}\nsecrets = [\"{key}\"]\nhosts = [\"127.0.0.1:{}\"]\n{login}{}\n{}",
+         args = [{}]\nenv = {{ {} }}\n{secrets}{hosts}{login}{}\n{}",
         agent.adapter(),
         agent.model(),
         list(&args),
         env.join(", "),
-        model.port(),
         more.lines,
         access.unwrap_or_default(),
     )

@@ -163,7 +163,7 @@ pub(crate) fn has_no_form(agent: Agent) {
     let more = More { lines: "report = \"structured\"", ..More::default() };
     let Some(live) = Live::new(agent, CODE, usual(), more) else { return };
     live.run("Say hello. [[edit]]", 3).said("structured");
-    assert!(matches!(&live.sandbox.endings()[0], Ending::Failed { kind, .. } if kind.as_str() == "harness"));
+    assert!(matches!(&live.sandbox.endings()[0], Ending::Failed { kind, .. } if kind.as_str() == "config"));
     assert!(live.model.requests().is_empty(), "it was started all the same");
 }
 

@@ -112,7 +112,7 @@ fn a_program_that_is_not_there_is_named() {
     let config = "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"no-such-agent\"]\n";
     let sandbox = Sandbox::new(config, CODE, "");
     sandbox.run_to(3).said("no-such-agent");
-    assert_eq!(sandbox.failed(0).0, "harness");
+    assert_eq!(sandbox.failed(0).0, "config");
 }
 
 #[test]

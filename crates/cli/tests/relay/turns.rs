@@ -91,7 +91,7 @@ exit 1
 #[test]
 fn an_expired_login_is_a_question_to_a_person_and_spends_nothing() {
     let sandbox = agent("", r#"say '{"type":"fault","fault":"login","text":"401 expired"}'; exit 1"#);
-    sandbox.run_to(3).said("log in, then answer to go on");
+    sandbox.run_to(3).said("log in or correct its key, then approve");
     assert_eq!((sandbox.endings().len(), sandbox.task().spent.len()), (1, 0));
 }
 

@@ -16,7 +16,8 @@ fn with_forge(dialect: Dialect) -> (Forge, Sandbox) {
     };
     let config = today("category = \"tests\"\nmost_open = 9")
         + &format!(
-            "[secrets]\nTHE_TOKEN = {{ env = \"THE_TOKEN\" }}\n[forge]\nkind = \"{kind}\"\ntoken = \"THE_TOKEN\"\n"
+            "[secrets]\nTHE_TOKEN = {{ env = \"THE_TOKEN\" }}\n[forge]\nkind = \"{kind}\"\ntoken = \"THE_TOKEN\"\nhost = \"{}\"\n",
+            forge.host()
         );
     let shift = SHIFT.replace("action = \"squash\"", "action = \"publish\"");
     let sandbox = Sandbox::new(&format!("{SCRIPTED}\n{config}"), &shift, FINDS).with("THE_TOKEN", TOKEN);

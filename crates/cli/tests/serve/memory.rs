@@ -75,7 +75,7 @@ fn what_became_of_a_request_is_asked_of_the_forge() {
             "[report]\nfile = \"../night.md\"\n[forge]\nkind = \"gitlab\"\nhost = \"{}\"\n",
             forge.host()
         );
-    let sandbox = due(&config, FINDS).with("GITLAB_TOKEN", TOKEN);
+    let sandbox = due(&config, FINDS).with("GITLAB_TOKEN", TOKEN).with("GITLAB_HOST", forge.host());
     sandbox.repo.write(".acquit/workflows/flow.toml", &crate::SHIFT.replace("squash", "publish"));
     sandbox.repo.git(&["remote", "add", "origin", &forge.url("acme/widget")]);
     forge.project("acme/widget", sandbox.repo.path());

@@ -41,7 +41,7 @@ fn a_dry_run_shows_the_unit_and_the_calls_and_writes_nothing() {
     ] {
         ran.said(words);
     }
-    assert!(!sandbox.place("home/.config").exists());
+    assert!(!sandbox.place("home/.config/systemd").exists());
     let system = sandbox.acquit(&["service", "install", "--system", "--dry-run"]).must(0);
     system.said("User=tester");
     system.said("systemctl enable --now acquit.service");

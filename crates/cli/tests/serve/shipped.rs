@@ -73,8 +73,8 @@ fn the_shipped_night_shift_runs_by_its_schedule_and_proposes_nothing_twice() {
 
 /// The same with a forge that nights make their requests at.
 pub(crate) fn with_forge(script: &str) -> (Forge, Sandbox) {
-    let sandbox = project(script).with("GITLAB_TOKEN", TOKEN);
     let forge = Forge::start(Dialect::GitLab);
+    let sandbox = project(script).with("GITLAB_TOKEN", TOKEN).with("GITLAB_HOST", forge.host());
     forge.project("acme/widget", sandbox.repo.path());
     forge.allow(TOKEN, "ada", Rights::Write);
     forge.user("bob");

@@ -18,7 +18,8 @@ fn at_forge(dialect: Dialect, token: &str) -> (Forge, Sandbox) {
         Dialect::GitLab => "gitlab",
     };
     let config = format!(
-        "{SCRIPTED}{GATE}[secrets]\nTHE_TOKEN = {{ env = \"THE_TOKEN\" }}\n[forge]\nkind = \"{kind}\"\n{token}"
+        "{SCRIPTED}{GATE}[secrets]\nTHE_TOKEN = {{ env = \"THE_TOKEN\" }}\n[forge]\nkind = \"{kind}\"\nhost = \"{}\"\n{token}",
+        forge.host()
     );
     let sandbox = Sandbox::new(&config, UNUSED, &script()).with("THE_TOKEN", TOKEN);
     sandbox.repo.write("check.sh", CHECK);

@@ -22,6 +22,10 @@ pub struct Forge {
     pub push_remote: Option<String>,
     /// The secret of `[secrets]` that is its token.
     pub token: Option<String>,
+    /// The hosts that `token` is for: those that the same file names, and those of the user's own configuration.
+    pub token_hosts: Vec<String>,
+    /// The hosts that the user's own configuration names. Tokens of the user's environment may go there.
+    pub own_hosts: Vec<String>,
     /// A file of certificates to trust, of a forge with an authority of its own.
     pub ca: Option<String>,
     /// The proxy that leads to it. Never taken from the environment.

@@ -15,6 +15,7 @@ use crate::secret;
 use crate::time::Span;
 
 mod commit;
+mod floor;
 pub mod forge;
 mod merge;
 pub mod notify;
@@ -24,6 +25,7 @@ pub mod toml;
 mod waiting;
 
 pub use commit::{Commit, CommitStyle, Sign};
+pub use floor::Floor;
 pub use forge::{Forge, Publishing};
 pub use merge::{By, Merge, Method};
 pub(crate) use read::{OF_REQUESTS, branch_prefix, grants, model, publishing};
@@ -66,6 +68,9 @@ pub struct Config {
     /// Secrets that stages and agents can name; the name is that of the variable in which they get it.
     #[serde(default)]
     pub secrets: BTreeMap<String, secret::Source>,
+    /// What the agents of one task may cost, in millionths of a dollar; `None` for any amount.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<u64>,
     /// What is done while the model's provider accepts no work.
     #[serde(default)]
     pub waiting: Waiting,
@@ -90,6 +95,12 @@ pub struct Config {
     /// Where requests are made, and what they have.
     #[serde(default)]
     pub forge: Forge,
+    /// The folders whose repositories the user trusts. Only the user's own file says so.
+    #[serde(skip)]
+    pub trusted_paths: Vec<String>,
+    /// What the user's own file says outright about safety. Everything else is held to it already.
+    #[serde(skip)]
+    pub floor: Floor,
     /// What is begun by the clock. Not stored with tasks: it is no part of what they run by.
     #[serde(skip)]
     pub schedules: Vec<Schedule>,
@@ -117,6 +128,7 @@ impl Default for Config {
             resources: Resources::default(),
             protected: Vec::new(),
             secrets: BTreeMap::new(),
+            max_cost: None,
             waiting: Waiting::default(),
             models: BTreeMap::new(),
             prices: Prices::new(),
@@ -125,6 +137,8 @@ impl Default for Config {
             gates: Vec::new(),
             budgets: BTreeMap::new(),
             forge: Forge::default(),
+            trusted_paths: Vec::new(),
+            floor: Floor::default(),
             schedules: Vec::new(),
             notices: notify::Notices::default(),
             retention: Retention::default(),

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::floor::{Floor, Outright};
 use super::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
 use super::{Config, Setup};
 use crate::gate::Gate;
@@ -26,7 +27,7 @@ pub use agent::is_model;
 pub(crate) use agent::model;
 pub(crate) use forge::{OF_REQUESTS, publishing};
 pub(crate) use safety::grants;
-use safety::{access, limits, network, protected, secrets};
+use safety::{access, limits, network, protected, secrets, trusted_paths};
 
 /// How long setup may take if it does not say: dependencies may have to be fetched and compiled.
 const SETUP_TIMEOUT: Span = Span::mins(15);
@@ -49,25 +50,37 @@ pub fn schema() -> serde_json::Value {
 fn reference() -> Source<'static> {
     #[expect(clippy::expect_used, reason = "the reference is part of the program, and tests read it")]
     let (source, root) = Source::parse("acquit.toml", REFERENCE).expect("the reference is TOML");
-    config(Table::root(&source, &root), Config::default());
+    config(Table::root(&source, &root), Config::default(), Whose::User);
     source
 }
 
-/// Reads and checks the configuration. `file` is what mistakes call it.
-pub fn read(file: &str, text: &str) -> Result<Config, Mistakes> {
-    read_over(file, text, Config::default())
+/// Whose file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    /// The user's own.
+    User,
+    /// A repository's, which others write.
+    Project,
 }
 
-/// The same over what another file says: its values stand where this one is silent, and its agents, secrets, models, prices and
-/// variables beside those of this one.
-pub fn read_over(file: &str, text: &str, under: Config) -> Result<Config, Mistakes> {
+/// Reads and checks the user's own configuration. `file` is what mistakes call it.
+pub fn read(file: &str, text: &str) -> Result<Config, Mistakes> {
     let (source, root) = Source::parse(file, text)?;
-    let config = config(Table::root(&source, &root), under);
+    let config = config(Table::root(&source, &root), Config::default(), Whose::User);
     source.end(Some(config))
 }
 
-fn config(mut root: Table<'_, '_>, under: Config) -> Config {
+/// Reads a project's configuration over what the user's says: its values stand where this one is silent, and its agents, secrets, models, prices and
+/// variables beside those of this one.
+pub fn read_over(file: &str, text: &str, under: Config) -> Result<Config, Mistakes> {
+    let (source, root) = Source::parse(file, text)?;
+    let config = config(Table::root(&source, &root), under, Whose::Project);
+    source.end(Some(config))
+}
+
+fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
     let source = root.source;
+    let outright = Outright::of(&root);
     let workflow = root.name("workflow").map(|name| name.value);
     let agent = root.name("agent");
     let base = root.string("base").map(|base| {
@@ -76,8 +89,10 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
     });
     let branch_prefix = branch_prefix(&mut root);
     let sandbox = root.word("sandbox", &Mode::ALL).map_or(under.sandbox, |mode| mode.value);
+    let trusted_paths = trusted_paths(&mut root, whose).unwrap_or(under.trusted_paths);
     let protected = protected(&mut root);
     let protected = if root.has("protected") { protected } else { under.protected };
+    let max_cost = root.value("max_cost").and_then(|value| value.dollars()).or(under.max_cost);
     let access = match root.table("access") {
         Some(table) => access(table, under.access),
         None => under.access,
@@ -100,7 +115,7 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
     let merge = root.table("merge").map_or(under.merge, |table| delivery::merge(table, under.merge));
     let setup = root.table("setup").and_then(setup).or(under.setup);
     let forge = match root.table("forge") {
-        Some(table) => forge::forge(table, under.forge, &known),
+        Some(table) => forge::forge(table, under.forge, &known, whose),
         None => under.forge,
     };
     let mut agents = under.agents;
@@ -137,7 +152,7 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
     root.finish();
     let mut secrets = under.secrets.clone();
     secrets.extend(own_secrets);
-    Config {
+    let mut config = Config {
         workflow: workflow.or(under.workflow),
         agent: agent.map(|agent| agent.value).or(only).or(under.agent),
         base: base.or(under.base),
@@ -151,6 +166,7 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         resources,
         protected,
         secrets,
+        max_cost,
         waiting,
         models,
         prices,
@@ -159,10 +175,17 @@ fn config(mut root: Table<'_, '_>, under: Config) -> Config {
         gates,
         budgets,
         forge,
+        trusted_paths,
+        floor: under.floor,
         schedules,
         notices,
         retention,
+    };
+    match whose {
+        Whose::User => config.floor = Floor::of(&config, &outright),
+        Whose::Project => config.floor.clone().hold(&mut config),
     }
+    config
 }
 
 /// Budgets, and the gates that spend them.

@@ -234,10 +234,13 @@ fn cost(usage: &Usage) -> String {
     if usage.is_empty() {
         return String::new();
     }
-    let mut text = match (usage.cost_micros, usage.list_micros) {
-        (Some(micros), _) => format!("{} by the agents' own figures", dollars(micros)),
-        (None, Some(micros)) => format!("about {} by the price list", dollars(micros)),
-        (None, None) => "Nobody told a price".to_owned(),
+    let mut text = match usage.paid() {
+        Some(micros) if usage.estimated() == 0 => format!("{} by the agents' own figures", dollars(micros)),
+        Some(micros) if usage.cost_micros.is_none() => format!("about {} by the price list", dollars(micros)),
+        Some(micros) => {
+            format!("about {} by the agents' own figures and the price list", dollars(micros))
+        }
+        None => "Nobody told a price".to_owned(),
     };
     text.push_str(&format!(
         "; {} tokens read ({} from caches), {} written",

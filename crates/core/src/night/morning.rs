@@ -334,11 +334,11 @@ fn result(result: &Result) -> String {
 
 /// A cost in dollars, with whose figure it is; or that there is none.
 pub fn cost(usage: &Usage) -> String {
-    match (usage.cost_micros, usage.list_micros) {
-        (Some(own), _) => dollars(own),
-        (None, Some(list)) => format!("about {}", dollars(list)),
-        (None, None) if usage.is_empty() => "nothing used".to_owned(),
-        (None, None) => "no price known".to_owned(),
+    match usage.paid() {
+        Some(micros) if usage.estimated() == 0 => dollars(micros),
+        Some(micros) => format!("about {}", dollars(micros)),
+        None if usage.is_empty() => "nothing used".to_owned(),
+        None => "no price known".to_owned(),
     }
 }
 

@@ -331,13 +331,16 @@ pub struct Limits {
     pub idle: Option<Span>,
     /// How many bytes it may print.
     pub output: u64,
+    /// What its turns at this stage may cost, in millionths of a dollar; `None` for any amount.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<u64>,
 }
 
 impl Default for Limits {
     /// Half an hour is longer than most turns take and short enough to lose; a quarter of a gigabyte is far more than
     /// any agent prints that is not in a loop.
     fn default() -> Self {
-        Self { time: Span::mins(30), idle: None, output: 256 * 1024 * 1024 }
+        Self { time: Span::mins(30), idle: None, output: 256 * 1024 * 1024, cost: None }
     }
 }
 

@@ -35,7 +35,7 @@ enum Kind {
 const KINDS: [(&str, Kind); 4] =
     [("agent", Kind::Agent), ("check", Kind::Check), ("action", Kind::Action), ("human", Kind::Human)];
 
-const OF_AGENTS: [&str; 14] = [
+const OF_AGENTS: [&str; 15] = [
     "mode",
     "role",
     "step",
@@ -47,6 +47,7 @@ const OF_AGENTS: [&str; 14] = [
     "timeout",
     "idle",
     "output",
+    "max_cost",
     "secrets",
     "network",
     "session",
@@ -254,6 +255,7 @@ fn agent(
         time: table.span("timeout").unwrap_or(usual.time),
         idle: table.span("idle").or(usual.idle),
         output: table.bytes("output").unwrap_or(usual.output),
+        cost: table.value("max_cost").and_then(|value| value.dollars()),
     };
     Some(AgentWork {
         mode: mode?,
@@ -431,7 +433,9 @@ fn gates(table: &mut Table<'_, '_>, part: &Part<'_>, whole: &mut bool) -> Vec<At
                 continue;
             }
             REPRODUCED => Vec::new(),
-            word if part.shared.iter().all(|gate| gate.name != *word) && !of_kind(part.shared, word).is_empty() => {
+            word if part.shared.iter().all(|gate| gate.name != *word)
+                && !of_kind(part.shared, word).is_empty() =>
+            {
                 of_kind(part.shared, word)
             }
             word if of_kind(part.shared, word).iter().any(|own| *own == name.value) => {
@@ -452,7 +456,8 @@ fn gates(table: &mut Table<'_, '_>, part: &Part<'_>, whole: &mut bool) -> Vec<At
             table.source.report(name.place, "the project has no gates", Some(hint));
             *whole = false;
         }
-        let new: Vec<Name> = all.into_iter().filter(|one| gates.iter().all(|known| known.value != *one)).collect();
+        let new: Vec<Name> =
+            all.into_iter().filter(|one| gates.iter().all(|known| known.value != *one)).collect();
         gates.extend(new.into_iter().map(|value| At { value, place: name.place }));
     }
     gates

@@ -38,7 +38,7 @@ pub(crate) fn by_status(status: u16) -> Option<Trouble> {
 
 /// Words that tell, in the order in which they are looked for: a quota that is used up also comes as a 429, and a prompt that
 /// is too long as a 400. All in lower case.
-const WORDS: [(&str, Trouble); 46] = [
+const WORDS: [(&str, Trouble); 48] = [
     ("credit balance", Trouble::Fault(Fault::Billing)),
     ("insufficient_quota", Trouble::Fault(Fault::Billing)),
     ("insufficient credits", Trouble::Fault(Fault::Billing)),
@@ -78,6 +78,8 @@ const WORDS: [(&str, Trouble); 46] = [
     ("model not found", Trouble::Fault(Fault::Model)),
     ("model_not_found", Trouble::Fault(Fault::Model)),
     ("does not exist or you do not have access", Trouble::Fault(Fault::Model)),
+    ("unable to connect", Trouble::Fault(Fault::Network)),
+    ("cannot connect", Trouble::Fault(Fault::Network)),
     ("connection", Trouble::Fault(Fault::Network)),
     ("network", Trouble::Fault(Fault::Network)),
     ("fetch failed", Trouble::Fault(Fault::Network)),
@@ -98,6 +100,14 @@ pub(crate) fn in_text(text: &str) -> Trouble {
     let by_words = first.and_then(|first| WORDS.get(first)).map(|(_, trouble)| *trouble);
     let clear = by_words.filter(|_| first.is_some_and(|first| first < VAGUE));
     clear.or_else(|| status(text).and_then(by_status)).or(by_words).unwrap_or(Trouble::Fault(Fault::Other))
+}
+
+/// What an agent that said nothing else wrote to its error output, if only a person can correct it: the line that says so.
+pub(crate) fn in_errors(errors: &str) -> Option<(Fault, &str)> {
+    errors.lines().find_map(|line| match in_text(line) {
+        Trouble::Fault(fault @ (Fault::Login | Fault::Billing | Fault::Model)) => Some((fault, line.trim())),
+        _ => None,
+    })
 }
 
 /// All the words at once, in whatever case. There is always a search: a test uses it.

@@ -4,10 +4,11 @@
 //! recognised by a hidden mark ([`acquit_core::delivery::Marker`]); after an answer that leaves open whether anything
 //! happened it is looked for again. Whatever a call does is harmless to do twice.
 //!
-//! [`remote`] tells the forge from an address, [`token`] finds its token, `way` leads there, `http` makes the calls, `github` and
+//! [`remote`] tells the forge from an address, [`token`] finds its token, `audience` says who would see that, `way` leads there, `http` makes the calls, `github` and
 //! `gitlab` are the dialects, [`publish`] is the order of calls, [`merge`] has the forge merge. `draft` and `standing` are what a
 //! request can be, `look` what one of others is, `feedback`, `said` and `checks` what comes back.
 
+mod audience;
 mod checks;
 mod draft;
 mod error;
@@ -29,6 +30,7 @@ use acquit_core::definition::Definition;
 use acquit_core::delivery::Comment;
 use acquit_core::task::Task;
 
+pub(crate) use audience::Audience;
 pub use draft::Readiness;
 pub use error::Error;
 pub use feedback::done;

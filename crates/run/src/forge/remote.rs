@@ -177,8 +177,6 @@ pub struct Place {
     pub upstream: Address,
     /// Where git pushes to.
     pub push: Address,
-    /// Whether the configuration names this forge; else all that is known of it is the remote's address.
-    pub named: bool,
 }
 
 /// What a remote turned out to be.
@@ -246,8 +244,7 @@ pub fn locate(settings: &Settings, upstream: Option<&str>, push: Option<&str>) -
         )));
     }
     let fork = (push.project != project).then(|| push.project.clone());
-    let named = settings.host.is_some() || settings.api.is_some() || settings.kind.is_some();
-    Ok(Located::At(Box::new(Place { kind, host, api, project, fork, upstream, push, named })))
+    Ok(Located::At(Box::new(Place { kind, host, api, project, fork, upstream, push })))
 }
 
 /// A host without its port.
@@ -479,6 +476,5 @@ mod tests {
         assert_eq!(place.api, "https://git.acme.org/api/v4");
         assert_eq!((place.project.as_str(), place.fork.as_deref()), ("up/stream", Some("ada/stream")));
         assert_eq!(place.push.url, "work:ada/stream.git");
-        assert!(place.named);
     }
 }

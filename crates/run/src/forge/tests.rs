@@ -80,7 +80,6 @@ fn asked_at<T>(api: &str, kind: Kind, fork: Option<&str>, ask: impl FnOnce(&dyn 
         fork: fork.map(str::to_owned),
         upstream: address.clone(),
         push: address,
-        named: true,
     };
     let http = Http::new(Way {
         base: api,

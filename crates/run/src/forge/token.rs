@@ -1,8 +1,9 @@
 //! The token of a forge: from the configuration, the environment, the logins of `gh` and `glab`, or git's credential helper,
 //! in this order. The first that has one is taken.
 //!
-//! A token is shown to one host. Those of the environment are made for a well-known one, or for whatever the user named:
-//! a remote's address alone, which somebody else may have written, never gets them.
+//! A token goes to the hosts that it is for ([`super::audience`]): a variable to the well-known host that it is made for, or to one that the
+//! user's own configuration or environment names; a login to the host that it was made at; a secret that `token` in `[forge]` names to the
+//! host that is named beside it. A remote's address, which somebody else may have written, gets none of them.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use acquit_core::config::Config;
 use acquit_core::config::forge::Kind;
 use acquit_core::secret::Source;
 
+use super::audience::Audience;
 use super::error::Error;
 use super::remote::{Place, Transport};
 use crate::process::{Call, Exit, Guard};
@@ -38,28 +40,70 @@ impl Token {
     }
 }
 
-/// Finds the token of a forge. `None` if nobody has one.
+/// Finds the token of a forge. `None` if there is none that may be sent there.
 pub fn find(world: &World, config: &Config, place: &Place) -> Result<Option<Token>, Error> {
+    let audience = Audience::of(place, &config.forge);
     if let Some(name) = &config.forge.token {
-        let secret = Vault::new(config, world)
-            .resolve(name)
-            .map_err(|error| Error::Setting(crate::harness::chain(&error)))?;
-        return match secret.text() {
-            Some(_) => Ok(Some(Token { secret, origin: format!("the secret {name}") })),
-            None => Err(Error::Setting(format!(
-                "use the secret {name} as token: it has blanks or other characters that no token has"
-            ))),
-        };
+        return configured(world, config, name, &audience).map(Some);
     }
-    let found = variables(&world.environment, place)
+    if audience.overheard().is_some() {
+        return Ok(None);
+    }
+    let own = &config.forge.own_hosts;
+    let found = variables(&world.environment, place, own)
         .into_iter()
-        .find_map(|name| {
+        .filter(|(_, hosts)| audience.fits(hosts))
+        .find_map(|(name, _)| {
             let value = world.environment.get(name)?.to_str()?;
             token(value.as_bytes(), format!("${name}"))
-        })
-        .or_else(|| logged_in(world, config, place))
-        .or_else(|| helped(world, place));
-    Ok(found)
+        });
+    if found.is_some() {
+        return Ok(found);
+    }
+    // A login is for the host that it was made at, and the user may have named others of the same forge.
+    let hosts: Vec<String> = own.iter().cloned().chain([place.host.clone()]).collect();
+    if !audience.fits(&hosts) {
+        return Ok(None);
+    }
+    Ok(logged_in(world, config, place).or_else(|| helped(world, place)))
+}
+
+/// The secret that the configuration names as token, if it may go there.
+fn configured(world: &World, config: &Config, name: &str, audience: &Audience) -> Result<Token, Error> {
+    if let Some(host) = audience.overheard() {
+        return Err(Error::Setting(format!(
+            "send the secret {name} to {host} without TLS, where others can read it: use an address that begins with https://"
+        )));
+    }
+    let mut hosts = config.forge.token_hosts.clone();
+    if let Some(Source::Env(variable)) = config.secrets.get(name) {
+        hosts.extend(made_for(variable).map(str::to_owned));
+    }
+    if let Some(host) = audience.stranger(&hosts) {
+        let host = if host.is_empty() { "the forge".to_owned() } else { host };
+        return Err(Error::Setting(format!(
+            "send the secret {name} to {host}: nobody named that host for it; if it is for that host, set `host = \"{host}\"` in \
+             [forge], in the file that names the token or in your own configuration"
+        )));
+    }
+    let secret = Vault::new(config, world)
+        .resolve(name)
+        .map_err(|error| Error::Setting(crate::harness::chain(&error)))?;
+    match secret.text() {
+        Some(_) => Ok(Token { secret, origin: format!("the secret {name}") }),
+        None => Err(Error::Setting(format!(
+            "use the secret {name} as token: it has blanks or other characters that no token has"
+        ))),
+    }
+}
+
+/// The host that a variable is made for, whatever else is said.
+fn made_for(variable: &str) -> Option<&'static str> {
+    match variable {
+        "GH_TOKEN" | "GITHUB_TOKEN" => Some("github.com"),
+        "GITLAB_TOKEN" => Some("gitlab.com"),
+        _ => None,
+    }
 }
 
 /// A value that can be a token, as one.
@@ -70,23 +114,40 @@ fn token(value: &[u8], origin: String) -> Option<Token> {
         .then_some(Token { secret, origin })
 }
 
-/// The variables that may hold a token for this host.
-fn variables(environment: &Environment, place: &Place) -> Vec<&'static str> {
-    let host_is = |variable: &str| environment.get(variable).is_some_and(|host| host == place.host.as_str());
-    let meant = |variable: &str, own: &str| {
-        place.host == own && environment.get(variable).is_none() || host_is(variable) || place.named
-    };
+/// The variables that may hold a token for this forge, each with the hosts that it is for. `own` are the hosts that the user's own
+/// configuration names.
+fn variables(environment: &Environment, place: &Place, own: &[String]) -> Vec<(&'static str, Vec<String>)> {
+    let set = |variable: &str| environment.get(variable).and_then(|host| host.to_str()).map(str::to_owned);
+    let known =
+        |first: Option<String>| -> Vec<String> { first.into_iter().chain(own.iter().cloned()).collect() };
     match place.kind {
         Kind::GitHub if place.host == "github.com" || place.host.ends_with(".ghe.com") => {
-            vec!["GH_TOKEN", "GITHUB_TOKEN"]
+            let hosts = vec![place.host.clone()];
+            vec![("GH_TOKEN", hosts.clone()), ("GITHUB_TOKEN", hosts)]
         }
-        Kind::GitHub if place.named || host_is("GH_HOST") => {
-            vec!["GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"]
+        Kind::GitHub => {
+            let hosts = known(set("GH_HOST"));
+            vec![("GH_ENTERPRISE_TOKEN", hosts.clone()), ("GITHUB_ENTERPRISE_TOKEN", hosts)]
         }
-        Kind::GitLab if meant("GITLAB_HOST", "gitlab.com") => vec!["GITLAB_TOKEN"],
-        Kind::GitHub | Kind::GitLab | Kind::None => Vec::new(),
+        Kind::GitLab => {
+            vec![("GITLAB_TOKEN", known(set("GITLAB_HOST").or_else(|| Some("gitlab.com".to_owned()))))]
+        }
+        Kind::None => Vec::new(),
     }
 }
+
+/// Variables that `gh` and `glab` would answer with, for whatever host they are asked. They are looked at by [`variables`], which knows
+/// what each is for.
+const FOR_ANY_HOST: [&str; 8] = [
+    "GH_TOKEN",
+    "GITHUB_TOKEN",
+    "GH_ENTERPRISE_TOKEN",
+    "GITHUB_ENTERPRISE_TOKEN",
+    "GITLAB_TOKEN",
+    "GITLAB_ACCESS_TOKEN",
+    "OAUTH_TOKEN",
+    "CI_JOB_TOKEN",
+];
 
 /// The login of the forge's own command line, where that is installed.
 fn logged_in(world: &World, config: &Config, place: &Place) -> Option<Token> {
@@ -97,7 +158,11 @@ fn logged_in(world: &World, config: &Config, place: &Place) -> Option<Token> {
         Kind::None => return None,
     };
     let is_secret = |name: &OsString| {
-        config.secrets.values().any(|source| matches!(source, Source::Env(other) if name == other.as_str()))
+        FOR_ANY_HOST.iter().any(|known| name == known)
+            || config
+                .secrets
+                .values()
+                .any(|source| matches!(source, Source::Env(other) if name == other.as_str()))
     };
     let mut env: Vec<(OsString, OsString)> =
         world.environment.all().into_iter().filter(|(name, _)| !is_secret(name)).collect();
@@ -140,17 +205,28 @@ mod tests {
     use acquit_core::config::forge::Forge as Settings;
 
     #[test]
-    fn a_token_of_the_environment_is_for_the_host_that_it_is_made_for_or_that_was_named() {
+    fn a_token_of_the_environment_is_for_the_host_that_it_is_made_for_or_that_the_user_named() {
         let asked = |settings: &Settings, url: &str, set: &[(&str, &str)]| {
             let Ok(Located::At(place)) = locate(settings, Some(url), Some(url)) else { panic!("{url}") };
             let set = set.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-            variables(&Environment::new(set), &place)
+            let audience = Audience::of(&place, settings);
+            let known = variables(&Environment::new(set), &place, &settings.own_hosts);
+            let fit = known.into_iter().filter(|(_, hosts)| audience.fits(hosts));
+            fit.map(|(name, _)| name).collect::<Vec<_>>()
         };
         let usual = Settings::default();
-        let named = |kind| Settings { kind: Some(kind), ..Settings::default() };
+        let kind = |kind| Settings { kind: Some(kind), ..Settings::default() };
+        // What a project's own file says names no host for the user's tokens.
+        let project = |kind, host: &str| Settings {
+            kind: Some(kind),
+            host: Some(host.to_owned()),
+            ..Settings::default()
+        };
+        let user = |kind, host: &str| Settings { own_hosts: vec![host.to_owned()], ..project(kind, host) };
         for (settings, url, set, expected) in [
             (&usual, "git@github.com:a/b", vec![], "GH_TOKEN GITHUB_TOKEN"),
             (&usual, "https://acme.ghe.com/a/b", vec![], "GH_TOKEN GITHUB_TOKEN"),
+            (&usual, "http://github.com/a/b", vec![], ""),
             // Anybody can call their host so.
             (&usual, "https://github.evil.example/a/b", vec![], ""),
             (&usual, "https://gitlab.evil.example/a/b", vec![], ""),
@@ -165,9 +241,13 @@ mod tests {
             // It is for another one then.
             (&usual, "https://gitlab.com/a/b", vec![("GITLAB_HOST", "git.acme.org")], ""),
             (&usual, "https://gitlab.acme.org/a/b", vec![("GITLAB_HOST", "gitlab.acme.org")], "GITLAB_TOKEN"),
-            (&named(Kind::GitLab), "https://git.acme.org/a/b", vec![], "GITLAB_TOKEN"),
+            (&kind(Kind::GitLab), "https://git.acme.org/a/b", vec![], ""),
+            (&kind(Kind::GitHub), "https://git.acme.org/a/b", vec![], ""),
+            (&project(Kind::GitLab, "git.acme.org"), "https://git.acme.org/a/b", vec![], ""),
+            (&user(Kind::GitLab, "git.acme.org"), "https://git.acme.org/a/b", vec![], "GITLAB_TOKEN"),
+            (&user(Kind::GitLab, "git.acme.org"), "http://git.acme.org/a/b", vec![], ""),
             (
-                &named(Kind::GitHub),
+                &user(Kind::GitHub, "git.acme.org"),
                 "https://git.acme.org/a/b",
                 vec![],
                 "GH_ENTERPRISE_TOKEN GITHUB_ENTERPRISE_TOKEN",

@@ -27,6 +27,8 @@ pub(crate) struct Ran {
     pub(crate) took: Span,
     /// Where its output is.
     pub(crate) log: PathBuf,
+    /// The connections that it asked for.
+    pub(crate) connections: Vec<crate::network::Connection>,
 }
 
 impl Ran {
@@ -133,9 +135,10 @@ pub(super) fn start(
                 cut_short: Some(why),
                 took,
                 log,
+                connections: Vec::new(),
             }));
         }
-        Err(error) => return Err(Trouble::harness(&error)),
+        Err(error) => return Err(Trouble::process(&error)),
     };
     let about = format!("`{name}`");
     enclosure.announce(desk, &about, child.missing());
@@ -171,14 +174,15 @@ impl Running {
             return Err(Trouble::Leg(Ending::Cancelled));
         }
         let rans = ended?.into_iter().zip(rest).map(|(ended, (enclosure, about, log))| {
+            let connections = enclosure.connections();
             enclosure.end(desk, &about);
-            ran(&ended, log)
+            ran(&ended, log, connections)
         });
         Ok(rans.collect())
     }
 }
 
-fn ran(ended: &Ended, log: PathBuf) -> Ran {
+fn ran(ended: &Ended, log: PathBuf, connections: Vec<crate::network::Connection>) -> Ran {
     Ran {
         passed: ended.exit == Exit::Code(0),
         ended: ended.exit.to_string(),
@@ -193,5 +197,6 @@ fn ran(ended: &Ended, log: PathBuf) -> Ran {
         },
         took: span(ended.duration),
         log,
+        connections,
     }
 }

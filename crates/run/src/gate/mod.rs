@@ -81,7 +81,7 @@ fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, ground: &Grou
         number => format!("{number} findings"),
     };
     let (passed, took, log) = (failure.is_none(), spent.took(), spent.log.clone());
-    let all = Ran { passed, ended, cut_short: None, took, log };
+    let all = Ran { passed, ended, cut_short: None, took, log, connections: Vec::new() };
     Verdict { evidence, ..verdict(gate, &all, failure) }
 }
 

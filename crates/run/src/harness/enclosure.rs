@@ -134,6 +134,16 @@ impl Enclosure {
         list
     }
 
+    /// The connections that the program asked for so far.
+    pub(crate) fn connections(&self) -> Vec<network::Connection> {
+        network::read_log(&self.log)
+    }
+
+    /// Where they are logged.
+    pub(crate) fn log(&self) -> &Path {
+        &self.log
+    }
+
     /// In words, for the event log.
     pub(crate) fn words(&self, missing: Missing) -> String {
         match &self.policy {

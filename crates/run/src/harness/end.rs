@@ -10,11 +10,17 @@ use acquit_core::config::Patience;
 use acquit_core::failure::kind;
 use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
+use acquit_core::sandbox::{Host, Network};
 
 use super::hold;
-use crate::agent::Tells;
+use super::lookout::Stop;
+use super::refusal::{self, Refusal};
+use crate::agent::{Tells, fault};
 use crate::heard::{End, Heard, Trouble};
 use crate::process::Exit;
+
+/// How much is shown of a line of error output.
+const ERROR_SHOWN: usize = 300;
 
 /// A turn that is over.
 pub(super) struct Turn<'a> {
@@ -26,6 +32,14 @@ pub(super) struct Turn<'a> {
     pub(super) exit: Exit,
     /// Whether it was ended because it stayed after its result.
     pub(super) lingered: bool,
+    /// Why it was stopped before its end, if it was.
+    pub(super) stopped: Option<Stop>,
+    /// What the proxy refused it, if it never reached its model.
+    pub(super) refusal: Option<Refusal>,
+    /// The hosts of its model.
+    pub(super) hosts: &'a [Host],
+    /// Whom it could talk to.
+    pub(super) network: Network,
     /// Whether an agent of this kind says how its turn ended.
     pub(super) tells: Tells,
     /// What it said.
@@ -38,6 +52,30 @@ pub(super) struct Turn<'a> {
 
 /// How the leg ends because of it; `None` if the turn counts, and what was left is looked at.
 pub(super) fn meaning(turn: &Turn<'_>) -> Option<Ending> {
+    match &turn.stopped {
+        Some(Stop::Loop(words)) => {
+            let words = format!("the agent {} {words}. It was stopped; do something else", turn.agent);
+            return Some(failed(kind::LOOP, words));
+        }
+        Some(Stop::Spent(words)) => return Some(failed(kind::SPENT, words.clone())),
+        Some(Stop::Hopeless) | None => {}
+    }
+    let ending = by_itself(turn);
+    let heard = turn.heard;
+    // Some agents end well without having talked to anybody.
+    let idle = ending.is_none() && !turn.hosts.is_empty() && heard.usage.is_empty() && heard.tools == 0;
+    if let (Some(refusal), true) = (&turn.refusal, ending.is_some() || idle) {
+        return Some(failed(kind::CONFIG, refusal.of_agent(turn.agent, turn.hosts)));
+    }
+    let unreached = heard.fault.as_ref().is_some_and(|trouble| trouble.fault == Fault::Network);
+    if turn.network == Network::Off && unreached && ending.is_some() {
+        return Some(failed(kind::CONFIG, refusal::no_network(turn.agent, turn.stage)));
+    }
+    ending
+}
+
+/// The same by what the agent said and how it exited.
+fn by_itself(turn: &Turn<'_>) -> Option<Ending> {
     let Turn { agent, stage, exit, heard, .. } = turn;
     let reason = format!("the agent {agent}: {exit}");
     let limit = |key: &str| {
@@ -64,6 +102,16 @@ pub(super) fn meaning(turn: &Turn<'_>) -> Option<Ending> {
         return Some(turn.trouble(trouble, &reason));
     }
     let clean = *exit == Exit::Code(0);
+    // Some say it to nobody but their terminal.
+    if !clean
+        && heard.end.is_none()
+        && heard.usage.is_empty()
+        && heard.tools == 0
+        && let Some((fault, line)) = fault::in_errors(turn.errors)
+    {
+        let text = acquit_core::agent::shorten(line, ERROR_SHOWN);
+        return Some(turn.trouble(&Trouble { fault, text, again: false }, &reason));
+    }
     match (&heard.end, turn.tells) {
         (Some(End { ok: true, .. }), _) | (None, Tells::Nothing) if clean => None,
         (Some(End { ok: false, text }), _) => {
@@ -111,17 +159,22 @@ impl Turn<'_> {
         match fault {
             Fault::Login => failed(
                 kind::LOGIN,
-                format!("the agent {agent} is not logged in ({text}); log in, then answer to go on"),
+                format!(
+                    "the agent {agent} is not logged in ({text}); log in or correct its key, then approve"
+                ),
             ),
             Fault::Billing => failed(
                 kind::LOGIN,
                 format!(
-                    "the agent {agent} has nothing left to pay with ({text}); top it up, then answer to go on"
+                    "the account of the agent {agent} has no credit left ({text}); top it up, then approve"
                 ),
             ),
             Fault::Model => failed(
                 kind::LOGIN,
-                format!("the agent {agent} cannot use its model ({text}); name another in acquit.toml"),
+                format!(
+                    "the agent {agent} cannot use its model ({text}); \
+                     set `model` of [agents.{agent}] in .acquit/acquit.toml, then approve"
+                ),
             ),
             Fault::Overloaded | Fault::Server | Fault::Network => self.overloaded(text),
             Fault::Turns => {

@@ -7,14 +7,17 @@
 //! Nothing here decides where a task goes: [`acquit_core::decide`] does. Nothing here believes an agent: its report selects
 //! a transition, and the gates say whether the work counts.
 
+mod allowance;
 mod artifacts;
 mod desk;
 mod enclosure;
 mod end;
 mod guard;
 mod hold;
+mod lookout;
 mod perform;
 mod preview;
+mod refusal;
 mod review;
 mod server;
 mod session;
@@ -47,6 +50,7 @@ pub(crate) use desk::Desk;
 pub(crate) use enclosure::{Enclosure, Ground, Who};
 pub(crate) use guard::redactor;
 pub(crate) use perform::{judge, setup_aside};
+pub(crate) use refusal::of_setup;
 pub(crate) use turn::{GRACE, span};
 pub(crate) use watch::Watch;
 pub(crate) use work::Job;
@@ -196,6 +200,26 @@ impl Trouble {
     /// The harness could not do its part.
     pub(crate) fn harness(error: &(dyn std::error::Error + 'static)) -> Self {
         Self::failed(kind::HARNESS, format!("failed to {}", chain(error)))
+    }
+
+    /// A program could not be started. What the machine or the configuration lacks is for a person to add.
+    pub(crate) fn process(error: &crate::process::Error) -> Self {
+        use crate::process::Error;
+        let lasting = match error {
+            Error::ProgramMissing { .. } | Error::ProgramNotExecutable { .. } | Error::Strict { .. } => true,
+            Error::Setup { source, .. } => {
+                use std::io::ErrorKind::{InvalidInput, NotFound, PermissionDenied, Unsupported};
+                matches!(source.kind(), PermissionDenied | NotFound | InvalidInput | Unsupported)
+            }
+            _ => false,
+        };
+        let kind = if lasting { kind::CONFIG } else { kind::HARNESS };
+        Self::failed(kind, format!("failed to {}", chain(error)))
+    }
+
+    /// The configuration lacks something, or has something that cannot be.
+    pub(crate) fn config(error: &(dyn std::error::Error + 'static)) -> Self {
+        Self::failed(kind::CONFIG, format!("failed to {}", chain(error)))
     }
 
     /// A file or folder of the harness's own could not be used.

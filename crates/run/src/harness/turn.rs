@@ -1,5 +1,6 @@
 //! An agent's turn: what it is told, how it is started, and what came of it.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
@@ -19,9 +20,12 @@ use acquit_core::sandbox::Network;
 use acquit_core::time::Span;
 use acquit_core::workflow::AgentWork;
 
+use super::allowance::Allowance;
 use super::desk::Desk;
 use super::enclosure::{Enclosure, Ground, Who};
 use super::end::{self, Turn};
+use super::lookout::{Lookout, is_outage};
+use super::refusal::Refusal;
 use super::watch::Watch;
 use super::work::Job;
 use super::{Trouble, hold, review, session};
@@ -72,15 +76,15 @@ pub(super) fn choose(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Re
     let config = &job.definition.config;
     let name = work.agent.as_ref().or(config.agent.as_ref()).ok_or_else(|| {
         let words = format!("stage {} names no agent, and the project has no default agent", job.stage.name);
-        Trouble::failed(kind::HARNESS, words)
+        Trouble::failed(kind::CONFIG, words)
     })?;
     let mut agent =
         config.agents.get(name).cloned().ok_or_else(|| {
-            Trouble::failed(kind::HARNESS, format!("the configuration has no agent `{name}`"))
+            Trouble::failed(kind::CONFIG, format!("the configuration has no agent `{name}`"))
         })?;
     agent.model = agent.model_for(work);
     let session = session::earlier(desk, job, name, work.session);
-    let reports = agent::reports(&agent).map_err(|error| Trouble::harness(&error))?;
+    let reports = agent::reports(&agent).map_err(|error| Trouble::config(&error))?;
     Ok(Chosen { name: name.clone(), agent, session, reports })
 }
 
@@ -160,14 +164,14 @@ pub(super) fn configure(
         tools,
         schema: form.as_ref(),
     })
-    .map_err(|error| Trouble::harness(&error))?;
+    .map_err(|error| Trouble::config(&error))?;
     if tools.is_some() {
         launch.parts.extend([desk.world.spawner.helper.clone(), folder.tools()]);
     }
     settle(&launch, &folder)
         .map_err(|error| Trouble::file("write the agent's settings into", folder.path(), &error))?;
     let granted = secrets::granted(&Vault::new(config, desk.world), agent, work)
-        .map_err(|error| Trouble::harness(&error))?;
+        .map_err(|error| Trouble::config(&error))?;
     desk.redactor = desk.redactor.with(&granted);
     launch.env.extend(granted.iter().map(Secret::variable));
     agent::billing::check(agent, &launch.env)
@@ -210,6 +214,8 @@ pub(super) fn run(
 ) -> Result<Ran, Trouble> {
     let Ready { chosen: Chosen { name, agent, session, reports }, network, mut launch } = ready;
     let limits = &job.stage.limits;
+    let allowance = Allowance::of(desk, job)?;
+    allowance.must_last()?;
     let who = Who::Agent {
         login: &launch.login,
         hosts: &launch.hosts,
@@ -217,6 +223,8 @@ pub(super) fn run(
         placed: &launch.placed,
     };
     let enclosure = Enclosure::new(desk, job, &Ground::of(workspace), "agent", network, &who)?;
+    let settings = settings(desk, &launch);
+    let enclosed = enclosure.policy.is_some() && network == Network::Model;
     launch.env.extend(enclosure.environment());
     let spec = Spec {
         program: launch.program,
@@ -254,12 +262,14 @@ pub(super) fn run(
     let mut transcript = Transcript::new(parser, desk.redactor.clone());
     let mut watch = Watch::new(desk, Some(&mut transcript)).ending_within(LINGER);
     watch.progress = Some(Progress::new(folder.progress()));
+    watch.lookout = Some(Lookout::new(enclosure.log().to_owned(), &launch.hosts, enclosed, allowance));
     // The agent works by itself now: a good moment to let others see how far it came.
     let first = watch.desk.flush();
     let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
     // Before anything is read from them, and whatever the end was like.
     let cleaned = watch.desk.redactor.folder(folder.path());
     let (broken, cancelled, lingered) = (watch.broken.take(), watch.cancelled, watch.lingered);
+    let stopped = watch.stopped.take();
     if let Some(error) = broken.or(first.err()) {
         return Err(error.into());
     }
@@ -280,6 +290,12 @@ pub(super) fn run(
         left: ended.left,
         unknown: heard.unknown.clone(),
     });
+    let connections = enclosure.connections();
+    let refusal = Refusal::of(&connections, &launch.hosts).or_else(|| {
+        let unreached = enclosed && heard.fault.as_ref().is_some_and(is_outage);
+        let settings = settings.iter().map(|text| Cow::from(text.as_str())).filter(|_| unreached);
+        Refusal::of_unreached(&connections, &launch.hosts, settings).filter(|_| unreached)
+    });
     enclosure.end(desk, "the agent");
     if cancelled {
         return Err(Trouble::Leg(Ending::Cancelled));
@@ -289,6 +305,10 @@ pub(super) fn run(
         stage: &job.stage.name,
         exit: ended.exit,
         lingered,
+        stopped,
+        refusal,
+        hosts: &launch.hosts,
+        network,
         tells,
         heard: &heard,
         errors: &crate::untrusted::tail(&folder.errors(), ERRORS_SHOWN),
@@ -308,6 +328,19 @@ pub(super) fn run(
     }
 }
 
+/// The texts by which an agent knows where its model is: its variables, arguments and files.
+fn settings(desk: &Desk<'_>, launch: &Launch) -> Vec<String> {
+    /// A file of settings is not larger.
+    const LARGEST: u64 = 256 * 1024;
+    let text = |text: &OsString| text.to_string_lossy().into_owned();
+    let mut all: Vec<String> = launch.env.iter().map(|(_, value)| text(value)).collect();
+    all.extend(launch.args.iter().map(text));
+    all.extend(launch.files.iter().map(|(_, text)| text.clone()));
+    let files = launch.login.iter().filter_map(|file| desk.world.environment.expand(file));
+    all.extend(files.filter_map(|file| crate::untrusted::text(&file, LARGEST).ok().flatten()));
+    all
+}
+
 /// The conversation as it stands after this leg.
 fn continued(name: &Name, id: &str, before: Option<&Session>, heard: &Heard) -> Session {
     let mut total =
@@ -320,12 +353,17 @@ fn continued(name: &Name, id: &str, before: Option<&Session>, heard: &Heard) -> 
 fn not_started(name: &Name, error: &process::Error) -> Trouble {
     let advice = match error {
         process::Error::ProgramMissing { .. } | process::Error::ProgramNotExecutable { .. } => {
-            format!("; install it where PATH leads, or run another with [agents.{name}] in acquit.toml")
+            format!(
+                "; install it in a folder of PATH and approve, or configure another in [agents.{name}] of .acquit/acquit.toml"
+            )
         }
         _ => String::new(),
     };
     let reason = format!("the agent {name} did not start: failed to {}{advice}", super::chain(error));
-    Trouble::failed(kind::HARNESS, reason)
+    match Trouble::process(error) {
+        Trouble::Leg(Ending::Failed { kind, .. }) => Trouble::Leg(Ending::Failed { kind, reason }),
+        other => other,
+    }
 }
 
 /// Writes a file that only its owner reads, from its beginning.

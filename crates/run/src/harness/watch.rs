@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use acquit_core::store::{self, Pulse};
 
 use super::desk::Desk;
+use super::lookout::{Lookout, Stop};
 use crate::mcp::Progress;
 use crate::process::{Next, Watcher};
 use crate::transcript::Transcript;
@@ -22,6 +23,9 @@ pub(crate) struct Watch<'d, 'a> {
     pub(crate) cancelled: bool,
     /// Whether it was ended because it stayed after it had said how its turn ended.
     pub(crate) lingered: bool,
+    /// Says when an agent gets nowhere, and what it said then.
+    pub(crate) lookout: Option<Lookout>,
+    pub(crate) stopped: Option<Stop>,
     /// How long it may stay, and since when it does.
     linger: Option<Duration>,
     ended: Option<Instant>,
@@ -38,6 +42,8 @@ impl<'d, 'a> Watch<'d, 'a> {
             broken: None,
             cancelled: false,
             lingered: false,
+            lookout: None,
+            stopped: None,
             linger: None,
             ended: None,
             progress: None,
@@ -118,7 +124,12 @@ impl Watcher for Watch<'_, '_> {
             Err(error) => self.tolerate(error),
         }
         self.lingered |= !self.cancelled && self.stays();
-        if self.cancelled || self.lingered || self.broken.is_some() {
+        if let (Some(lookout), Some(transcript)) = (&mut self.lookout, &mut self.transcript)
+            && self.stopped.is_none()
+        {
+            self.stopped = lookout.look(&transcript.heard);
+        }
+        if self.cancelled || self.lingered || self.stopped.is_some() || self.broken.is_some() {
             return Next::Stop;
         }
         Next::Continue

@@ -5,6 +5,7 @@
     reason = "a test reads its own files, and may fail"
 )]
 
+mod money;
 mod mutate;
 mod recorded;
 mod sums;

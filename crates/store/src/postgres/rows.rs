@@ -133,6 +133,14 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         self.one("select definition from tasks where id = $1", &[&task], |row| row.get(0))
     }
 
+    fn set_definition(&mut self, task: i64, definition: &str, sandbox: &str) -> Result<()> {
+        self.execute(
+            "update tasks set definition = $2, sandbox = $3 where id = $1",
+            &[&task, &definition, &sandbox],
+        )?;
+        Ok(())
+    }
+
     fn list(&mut self, filter: &Filter) -> Result<Vec<SummaryRow>> {
         let (query, values) = list_query(filter, '$');
         let values: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();

@@ -119,6 +119,14 @@ impl Tables for Rows<'_> {
         self.one("select definition from tasks where id = ?1", [task], |row| row.get(0))
     }
 
+    fn set_definition(&mut self, task: i64, definition: &str, sandbox: &str) -> Result<()> {
+        self.execute(
+            "update tasks set definition = ?2, sandbox = ?3 where id = ?1",
+            (task, definition, sandbox),
+        )?;
+        Ok(())
+    }
+
     fn list(&mut self, filter: &Filter) -> Result<Vec<SummaryRow>> {
         let (query, values) = list_query(filter, '?');
         self.all(&query, params_from_iter(values), |row| {

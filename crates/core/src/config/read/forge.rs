@@ -2,7 +2,7 @@
 
 use super::super::forge::{Forge, Kind, Otherwise, Publishing};
 use super::super::toml::{At, Source, Table, quoted};
-use super::declare;
+use super::{Whose, declare};
 
 /// So many labels, reviewers or assignees: more are a mistake.
 const MOST: usize = 20;
@@ -14,7 +14,7 @@ pub(crate) const OF_REQUESTS: [&str; 7] =
     ["labels", "reviewers", "assignees", "draft", "auto_merge", "squash", "otherwise"];
 
 /// Reads `[forge]`. `known` are the names of secrets.
-pub(super) fn forge(mut table: Table<'_, '_>, usual: Forge, known: &[&str]) -> Forge {
+pub(super) fn forge(mut table: Table<'_, '_>, usual: Forge, known: &[&str], whose: Whose) -> Forge {
     let source = table.source;
     let kind = table.word("kind", &Kind::ALL).map(|kind| kind.value).or(usual.kind);
     let host = plain(&mut table, "host", "write it as in its address: \"git.example.org\"", |text| {
@@ -44,6 +44,16 @@ pub(super) fn forge(mut table: Table<'_, '_>, usual: Forge, known: &[&str]) -> F
     let proxy = plain(&mut table, "proxy", "write its address: \"http://proxy.example.org:3128\"", url);
     let request = publishing(&mut table).over(&usual.request);
     table.finish();
+    let named: Vec<String> = [host.clone(), api.as_deref().and_then(host_of)].into_iter().flatten().collect();
+    // A token goes to the hosts that stand beside it. A host that another file names later gets none of it.
+    let token_hosts = match &token {
+        Some(_) => named.iter().chain(&usual.own_hosts).cloned().collect(),
+        None => usual.token_hosts,
+    };
+    let own_hosts = match whose {
+        Whose::User => named,
+        Whose::Project => usual.own_hosts,
+    };
     Forge {
         kind,
         host: host.or(usual.host),
@@ -52,6 +62,8 @@ pub(super) fn forge(mut table: Table<'_, '_>, usual: Forge, known: &[&str]) -> F
         remote: remote.or(usual.remote),
         push_remote: push_remote.or(usual.push_remote),
         token: token.or(usual.token),
+        token_hosts,
+        own_hosts,
         ca: ca.or(usual.ca),
         proxy: proxy.or(usual.proxy),
         request,
@@ -105,6 +117,12 @@ fn plain(
         table.source.report(text.place, what, Some(hint.to_owned()));
     }
     Some(text.value)
+}
+
+/// The host of an address, with its port.
+fn host_of(url: &str) -> Option<String> {
+    let authority = url.split_once("://")?.1.split('/').next()?;
+    (!authority.is_empty()).then(|| authority.to_ascii_lowercase())
 }
 
 /// `group/name`, with as many groups as there are.

@@ -53,6 +53,9 @@ fn channel(mut table: Table<'_, '_>, secrets: &[&str]) -> Option<Channel> {
             table.require("topic", "name one that is hard to guess: whoever knows it can read it");
             let token = table.string("token").map(|token| declared(&table, token, secrets));
             table.refuse(&["secret"], "ntfy takes a `token`");
+            if let (Some(url), Some(_)) = (&url, &token) {
+                encrypted(&mut table, url);
+            }
             topic.map(|topic| {
                 let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
                 if topic.value.is_empty() || topic.value.len() > 64 || !topic.value.chars().all(plain) {
@@ -117,6 +120,9 @@ fn page(mut table: Table<'_, '_>, secrets: &[&str]) -> Option<Page> {
     let user = table.string("user").map(|user| user.value);
     let token = table.string("token").map(|token| declared(&table, token, secrets));
     table.require("token", "name a secret: token = \"CONFLUENCE_TOKEN\", declared in [secrets]");
+    if let Some(url) = &url {
+        encrypted(&mut table, url);
+    }
     let flavour = table.word("flavour", &Flavour::ALL).map(|word| word.value).unwrap_or_default();
     table.finish();
     Some(Page { url: url?, id: id?.value, user, token: token?, flavour })
@@ -133,6 +139,20 @@ fn checked_url(table: &Table<'_, '_>, url: At<String>) -> String {
         table.source.report(url.place, what, Some(hint));
     }
     url.value.trim_end_matches('/').to_owned()
+}
+
+/// Notes an address that a token would go to in the clear. On the loopback interface nobody reads along.
+fn encrypted(table: &mut Table<'_, '_>, url: &str) {
+    let Some(rest) = url.strip_prefix("http://") else { return };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let address = bare.parse::<core::net::IpAddr>();
+    if host != "localhost" && !address.is_ok_and(|address| address.is_loopback()) {
+        let Some(written) = table.value("url") else { return };
+        let what = "a token would go there without TLS, where others can read it".to_owned();
+        table.source.report(written.place, what, Some("use an address that begins with https://".to_owned()));
+    }
 }
 
 /// The name of a secret, which must be declared.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::toml::{At, Source, Table, Value, quoted};
-use super::{check_ref, check_variable};
+use super::{Whose, check_ref, check_variable};
 use crate::sandbox::{Access, Host, Network, Networks, Resources};
 use crate::secret;
 
@@ -127,6 +127,18 @@ pub(super) fn protected(root: &mut Table<'_, '_>) -> Vec<String> {
         check_ref(root.source, name, &example);
     }
     names.into_iter().map(|name| name.value).collect()
+}
+
+/// The folders whose repositories are trusted. Whoever is to be trusted does not say so.
+pub(super) fn trusted_paths(root: &mut Table<'_, '_>, whose: Whose) -> Option<Vec<String>> {
+    let written = root.strings("trusted_paths")?;
+    if whose == Whose::Project {
+        let place = written.first().map_or(root.place, |first| first.place);
+        let what = "only your own configuration can name trusted paths";
+        root.source.report(place, what, Some("run `acquit trust` to trust this repository".to_owned()));
+        return None;
+    }
+    Some(written.iter().map(|path| self::path(root.source, path, Use::Read)).collect())
 }
 
 pub(super) fn access(mut table: Table<'_, '_>, under: Access) -> Access {

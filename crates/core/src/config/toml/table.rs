@@ -48,6 +48,19 @@ impl<'s, 't> Table<'s, 't> {
         self.entries.contains_key(key)
     }
 
+    /// Whether a key is there, `outer.inner` for one in a table of this one.
+    pub(crate) fn says(&self, key: &str) -> bool {
+        let mut entries = self.entries;
+        let (above, last) = key.rsplit_once('.').map_or(("", key), |(above, last)| (above, last));
+        for part in above.split('.').filter(|part| !part.is_empty()) {
+            match entries.get(part).map(Spanned::get_ref) {
+                Some(DeValue::Table(inner)) => entries = inner,
+                Some(_) | None => return false,
+            }
+        }
+        entries.contains_key(last)
+    }
+
     /// The value of a key that is known here.
     pub(crate) fn value(&mut self, key: &'static str) -> Option<Value<'s, 't>> {
         self.asked.push(key);

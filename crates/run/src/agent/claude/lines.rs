@@ -90,6 +90,8 @@ struct Record<'a> {
     usage: Option<&'a RawValue>,
     #[serde(borrow, default)]
     model_usage_since_last_result: Option<&'a RawValue>,
+    #[serde(rename = "modelUsage", borrow, default)]
+    model_usage: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -199,6 +201,15 @@ impl ModelUsage {
         let usage = usage(Some(model), self.input_tokens, self.output_tokens, read, written, hour);
         Usage { cost_micros: self.cost.and_then(micros), ..usage }
     }
+}
+
+/// What a result's totals are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Totals {
+    /// All processes that continued it.
+    OfConversation,
+    /// This process alone.
+    OfProcess,
 }
 
 impl Lines {
@@ -378,6 +389,26 @@ impl Lines {
             .unwrap_or_else(|| fault::in_text(text))
     }
 
+    /// What the totals of a result are of. Programs of before `model_usage_since_last_result` differ in this, and do not say it:
+    /// the tokens by model are of the same as the cost, and those of this run are known.
+    fn totals(&self, record: &Record<'_>, run: &Usage) -> Totals {
+        let before = &self.hearing.before;
+        if run.cost_micros < before.cost_micros {
+            return Totals::OfProcess;
+        }
+        let Some(models) = json::part::<BTreeMap<String, ModelUsage>>(record.model_usage) else {
+            return Totals::OfConversation;
+        };
+        let tokens = |(model, usage): (String, ModelUsage)| usage.usage(model).tokens();
+        let all = models.into_iter().map(tokens).fold(0, u64::saturating_add).max(1);
+        // This run's share of the cost, by its share of the tokens: the reading that comes nearer to it is the right one.
+        let total = run.cost_micros.unwrap_or(0);
+        let share = u128::from(total) * u128::from(run.tokens().min(all)) / u128::from(all);
+        let distance = |cost: u64| share.abs_diff(u128::from(cost));
+        let rest = total.saturating_sub(before.cost_micros.unwrap_or(0));
+        if distance(total) <= distance(rest) { Totals::OfProcess } else { Totals::OfConversation }
+    }
+
     /// Brings what was counted while it ran to what the result says.
     fn settle(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
         let cost = record.total_cost_usd.and_then(micros);
@@ -390,8 +421,11 @@ impl Lines {
             let tokens = json::part::<Used>(record.usage).unwrap_or_default();
             let known = self.spend.total();
             let all = Usage { cost_micros: cost, ..tokens.usage(known.model.clone()) };
-            let before = Usage { cost_micros: self.hearing.before.cost_micros, ..known };
-            self.spend.add(minus(&all, &before), said);
+            let before = match self.totals(record, &all) {
+                Totals::OfConversation => self.hearing.before.cost_micros,
+                Totals::OfProcess => None,
+            };
+            self.spend.add(minus(&all, &Usage { cost_micros: before, ..known }), said);
         }
         self.spend.begin_anew();
         self.hearing.before.cost_micros = cost.or(self.hearing.before.cost_micros);

@@ -29,6 +29,10 @@ fn ends(said: &[Said], exit: Exit, tells: Tells, lingered: bool, waiting: &Waiti
         stage: &Name::literal("code"),
         exit,
         lingered,
+        stopped: None,
+        refusal: None,
+        hosts: &[],
+        network: Network::Model,
         tells,
         heard: &heard,
         errors: "",
@@ -94,7 +98,7 @@ fn each_way_to_end_has_its_own_meaning() {
         (
             vec![fault(Fault::Login, false)],
             zero,
-            "login: the agent bot is not logged in (its trouble); log in, then answer to go on",
+            "login: the agent bot is not logged in (its trouble); log in or correct its key, then approve",
         ),
         (
             vec![fault(Fault::Turns, false)],

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use acquit_core::artifact::{Artifact, Requested};
 use acquit_core::config::Publishing;
-use acquit_core::config::forge::{Kind, Otherwise};
+use acquit_core::config::forge::{Forge as Settings, Kind, Otherwise};
 use acquit_core::context::{self, Memory, Parts, Tools};
 use acquit_core::delivery::{self, Account, Marker};
 use acquit_core::event::{Body, Level};
@@ -30,7 +30,7 @@ use super::outgoing::{
     unnamed,
 };
 use crate::forge::publish::{Invite, Made, Publication, Published, Turn, publish};
-use crate::forge::{self, Located, Place, Readiness, Standing, Token, Transport, Wanted};
+use crate::forge::{self, Audience, Located, Place, Readiness, Standing, Token, Transport, Wanted};
 use crate::git::{self, CommitId};
 use crate::workspace::Locked;
 
@@ -386,14 +386,19 @@ fn needs(place: &Place) -> String {
 
 pub(super) fn no_token(place: &Place) -> String {
     let host = &place.host;
+    if let Some(host) = Audience::of(place, &Settings::default()).overheard() {
+        return format!(
+            "no token is sent to {host} without TLS, where others can read it: give the remote an address that begins with https://"
+        );
+    }
     let (variables, login) = match place.kind {
         Kind::GitHub if host == "github.com" => ("GH_TOKEN or GITHUB_TOKEN", "gh auth login"),
         Kind::GitHub | Kind::None => ("GH_ENTERPRISE_TOKEN", "gh auth login"),
         Kind::GitLab => ("GITLAB_TOKEN", "glab auth login"),
     };
     format!(
-        "there is no token for {} at {host}: name a secret as `token` in [forge], set {variables} where acquit is started, run \
-         `{login} --hostname {host}`, or let git's credential helper know one. {}",
+        "there is no token for {} at {host}: name a secret as `token` in [forge], set {variables} where acquit is started (for a host of your own, \
+         name that as `host` in [forge] of your own configuration), run `{login} --hostname {host}`, or let git's credential helper know one. {}",
         place.kind.name(),
         needs(place)
     )

@@ -1,12 +1,11 @@
 //! The setup of a workspace: dependencies are installed before anybody works or checks there.
 
 use acquit_core::event::Level;
-use acquit_core::failure::kind;
 
 use crate::gate;
 use crate::harness::desk::Desk;
 use crate::harness::work::Job;
-use crate::harness::{Ground, Trouble};
+use crate::harness::{Ground, Trouble, of_setup};
 use crate::workspace::{Locked, Scratch};
 
 /// Installs dependencies, once for each state of the lock files.
@@ -37,7 +36,7 @@ pub(in crate::harness) fn setup(
     if !ran.passed {
         let words = crate::untrusted::tail(&ran.log, 2_000);
         let reason = format!("the setup command `{}`: {}\n{words}", setup.run, ran.ended);
-        return Err(Trouble::failed(kind::HARNESS, reason));
+        return Err(of_setup(reason, &ran.connections, &job.definition.config));
     }
     workspace.mark_setup_done(&key)?;
     Ok(())
@@ -57,5 +56,5 @@ pub(crate) fn setup_aside(desk: &mut Desk<'_>, job: &Job<'_>, scratch: &Scratch<
     }
     let words = crate::untrusted::tail(&ran.log, 2_000);
     let reason = format!("the setup command `{}` beside the workspace: {}\n{words}", setup.run, ran.ended);
-    Err(Trouble::failed(kind::HARNESS, reason))
+    Err(of_setup(reason, &ran.connections, &job.definition.config))
 }

@@ -1,0 +1,10 @@
+export default [
+  {
+    files: ["src/**/*.ts"],
+    rules: {
+      "no-unused-vars": "error",
+      eqeqeq: "error",
+      "no-warning-comments": "warn",
+    },
+  },
+];

@@ -1,0 +1,134 @@
+//! Mistakes of the configuration that only a person can correct: how long until the person is asked, and in which words.
+//!
+//! The table in `docs/agents.md` is made here: with `UPDATE_TABLES=1` the rows of the agents under test are written again.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use acquit_core::leg::Ending;
+use acquit_core::request::Ask;
+use acquit_core::task::State;
+use acquit_testkit::model::{Scripts, Step};
+
+use crate::common::CODE;
+use crate::kit::{Agent, KEY, Lacks, Live, More, PATIENCE};
+
+/// A mistake, as a user makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mistake {
+    NotInstalled,
+    NotLoggedIn,
+    WrongKey,
+    WrongModel,
+    WrongHost,
+    CustomUrl,
+}
+
+const ALL: [(Mistake, &str); 6] = [
+    (Mistake::NotInstalled, "not installed"),
+    (Mistake::NotLoggedIn, "not logged in"),
+    (Mistake::WrongKey, "wrong key"),
+    (Mistake::WrongModel, "wrong model"),
+    (Mistake::WrongHost, "wrong host"),
+    (Mistake::CustomUrl, "custom base URL, not listed"),
+];
+
+impl Mistake {
+    fn lacks(self) -> Lacks {
+        match self {
+            Self::NotInstalled => Lacks::Program,
+            Self::NotLoggedIn => Lacks::Key,
+            Self::WrongKey | Self::WrongModel => Lacks::Nothing,
+            Self::WrongHost => Lacks::Address,
+            Self::CustomUrl => Lacks::Host,
+        }
+    }
+
+    /// What the model's server answers.
+    fn answer(self) -> Step {
+        match self {
+            Self::WrongModel => Step::status(404),
+            _ => Step::status(401),
+        }
+    }
+
+    /// What the question must have in it.
+    fn words(self, port: u16) -> Vec<String> {
+        match self {
+            Self::NotInstalled => vec!["no such program".into(), "install it".into()],
+            Self::NotLoggedIn => vec!["not logged in".into()],
+            Self::WrongKey => vec!["not logged in".into(), "correct its key".into()],
+            Self::WrongModel => vec!["cannot use its model".into(), "set `model` of [agents.bot]".into()],
+            Self::WrongHost => {
+                vec!["[agents.bot]".into(), format!("hosts = [\"127.0.0.1:{port}\", \"model.example:8080\"]")]
+            }
+            Self::CustomUrl => {
+                vec!["[agents.bot]".into(), format!("hosts = [\"api.example.com\", \"127.0.0.1:{port}\"]")]
+            }
+        }
+    }
+}
+
+/// Makes each of them, one after another, so that the times mean something.
+pub(crate) fn at_once(agent: Agent) {
+    let mut rows = Vec::new();
+    for (mistake, called) in ALL {
+        let scripts = Scripts::default().with("mistake", [mistake.answer()]);
+        let more = More { lacks: mistake.lacks(), ..More::default() };
+        let Some(live) = Live::new(agent, CODE, scripts, more) else { return };
+        let begun = Instant::now();
+        live.start("Say hello. [[mistake]]").wait_within(PATIENCE).must(3);
+        let took = begun.elapsed();
+        let task = live.sandbox.task();
+        let State::Waiting { request } = &task.state else { panic!("{mistake:?}: {:?}", task.state) };
+        assert!(matches!(request.ask, Ask::Stuck), "{mistake:?}: {request:?}");
+        assert_eq!((task.past.len(), task.spent.len()), (1, 0), "{mistake:?} was tried again");
+        assert!(
+            matches!(task.past[0].ending, Ending::Failed { .. }),
+            "{mistake:?}: {:?}",
+            task.past[0].ending
+        );
+        for words in mistake.words(live.model.port()) {
+            assert!(request.question.contains(&words), "{mistake:?}: no {words:?} in {:?}", request.question);
+        }
+        assert!(!request.question.contains(KEY));
+        let question = request.question.replace(&live.model.port().to_string(), "PORT");
+        rows.push((called, took, question));
+    }
+    document(agent.adapter(), &rows);
+}
+
+/// Writes the rows of an agent into the table, or compares them with it: the mistakes, and which of them take longer than the
+/// documentation says.
+fn document(agent: &str, rows: &[(&str, Duration, String)]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agents.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let first = |called: &str| format!("| {agent} | {called} |");
+    if std::env::var_os("UPDATE_TABLES").is_some() {
+        let lines = text.lines().map(|line| {
+            let row = rows.iter().find(|(called, ..)| line.starts_with(&first(called)));
+            row.map_or_else(
+                || line.to_owned(),
+                |(called, took, question)| {
+                    format!("{} {:.1} s | {} |", first(called), took.as_secs_f64(), shown(question))
+                },
+            )
+        });
+        let text = lines.collect::<Vec<_>>().join("\n") + "\n";
+        std::fs::write(&path, text).unwrap();
+        return;
+    }
+    for (called, _, question) in rows {
+        let line = text.lines().find(|line| line.starts_with(&first(called)));
+        let line = line.unwrap_or_else(|| panic!("docs/agents.md has no row {}", first(called)));
+        let stem: String = shown(question).chars().take(60).collect();
+        assert!(line.contains(&stem), "docs/agents.md says {line:?}, and the question is {question:?}");
+    }
+}
+
+/// A question as a cell.
+fn shown(question: &str) -> String {
+    let line = question.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|");
+    let short: String = line.chars().take(260).collect();
+    format!("`{}`", short.replace('`', "'"))
+}

@@ -1,0 +1,121 @@
+//! Looks whether an agent that still runs can get anywhere, and says when to stop it.
+//!
+//! Agents retry for minutes what cannot change: a host that acquit refuses, a key that the provider does not know. Some repeat
+//! one command for as long as they are paid for. Neither is waited for.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use acquit_core::agent::Fault;
+use acquit_core::sandbox::Host;
+
+use super::allowance::Allowance;
+use super::refusal::Refusal;
+use crate::heard::{Heard, Trouble};
+use crate::network;
+
+/// Between two looks at the proxy's log.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long an agent may retry what only a person can change. A login that expired is renewed within this time.
+const RETRIES: Duration = Duration::from_secs(4);
+/// An agent that does not say that it retries is stopped after so many refusals and this long. It may have asked for something
+/// else than its model at first.
+const SILENT_REFUSALS: usize = 3;
+const SILENT: Duration = Duration::from_secs(12);
+
+/// Why an agent was stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// It retries what cannot change; what it said and the proxy's log say what.
+    Hopeless,
+    /// It repeats itself; the words say what.
+    Loop(String),
+    /// It has used up the money or the time that it had; the words say which.
+    Spent(String),
+}
+
+/// Whether an agent says that its provider or the way there failed.
+pub(crate) fn is_outage(trouble: &Trouble) -> bool {
+    matches!(trouble.fault, Fault::Network | Fault::Server | Fault::Overloaded)
+}
+
+/// Looks after one agent.
+pub(crate) struct Lookout {
+    log: PathBuf,
+    hosts: Vec<Host>,
+    looked: Instant,
+    size: u64,
+    refusals: usize,
+    refused: Option<Instant>,
+    fault: Option<Instant>,
+    /// Whether all its ways out lead through the proxy.
+    enclosed: bool,
+    /// Since when it retries without having asked the proxy for anything.
+    unreached: Option<Instant>,
+    allowance: Allowance,
+}
+
+impl Lookout {
+    /// With the proxy's log, the hosts of the agent's model, and what the agent may use.
+    pub(crate) fn new(log: PathBuf, hosts: &[Host], enclosed: bool, allowance: Allowance) -> Self {
+        Self {
+            log,
+            hosts: hosts.to_vec(),
+            looked: Instant::now(),
+            size: 0,
+            refusals: 0,
+            refused: None,
+            fault: None,
+            enclosed: enclosed && !hosts.is_empty(),
+            unreached: None,
+            allowance,
+        }
+    }
+
+    /// Whether the agent is to be stopped.
+    pub(crate) fn look(&mut self, heard: &Heard) -> Option<Stop> {
+        if let Some(words) = heard.steps.cycle() {
+            return Some(Stop::Loop(words));
+        }
+        if let Some(words) = self.allowance.spent(heard) {
+            return Some(Stop::Spent(words));
+        }
+        if self.looked.elapsed() < LOOK {
+            return None;
+        }
+        self.looked = Instant::now();
+        let retries = heard.fault.as_ref().filter(|trouble| trouble.again);
+        let personal = retries
+            .is_some_and(|trouble| matches!(trouble.fault, Fault::Login | Fault::Billing | Fault::Model));
+        self.fault = if personal { self.fault.or_else(|| Some(Instant::now())) } else { None };
+        if self.fault.is_some_and(|since| since.elapsed() >= RETRIES) {
+            return Some(Stop::Hopeless);
+        }
+        self.read_log();
+        let unreached = retries.is_some_and(is_outage) && self.enclosed && self.size == 0;
+        self.unreached = if unreached { self.unreached.or_else(|| Some(Instant::now())) } else { None };
+        if self.unreached.is_some_and(|since| since.elapsed() >= RETRIES) {
+            return Some(Stop::Hopeless);
+        }
+        let since = self.refused?.elapsed();
+        let told = retries.is_some() && since >= RETRIES;
+        let silent = heard.usage.is_empty() && self.refusals >= SILENT_REFUSALS && since >= SILENT;
+        (told || silent).then_some(Stop::Hopeless)
+    }
+
+    /// Reads the log again if it has grown.
+    fn read_log(&mut self) {
+        let size = std::fs::symlink_metadata(&self.log).map_or(0, |file| file.len());
+        if size == self.size {
+            return;
+        }
+        self.size = size;
+        let connections = network::read_log(&self.log);
+        self.refused = match Refusal::of(&connections, &self.hosts) {
+            Some(_) => self.refused.or_else(|| Some(Instant::now())),
+            None => None,
+        };
+        let failed = |one: &&network::Connection| one.verdict != network::Verdict::Granted;
+        self.refusals = connections.iter().filter(failed).count();
+    }
+}
