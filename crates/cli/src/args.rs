@@ -286,7 +286,7 @@ pub enum Verb {
     )]
     Sandbox {
         /// A policy to use as it is, as a file of JSON.
-        #[arg(long, value_name = "FILE", conflicts_with_all = ["network", "hosts", "read", "write", "strict", "print"])]
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["network", "hosts", "read", "write", "reduced", "print"])]
         policy: Option<std::path::PathBuf>,
         /// Whom the program may talk to: off, model (only the hosts that are listed), open.
         #[arg(long, default_value = "off", value_parser = network)]
@@ -300,9 +300,9 @@ pub enum Verb {
         /// A path that the program may write; can be given several times.
         #[arg(long, value_name = "PATH")]
         write: Vec<std::path::PathBuf>,
-        /// Refuse to start where this machine cannot enforce everything.
+        /// Start also where this machine cannot build every wall.
         #[arg(long)]
-        strict: bool,
+        reduced: bool,
         /// Print the policy instead of running anything.
         #[arg(long)]
         print: bool,
@@ -322,7 +322,7 @@ pub enum Verb {
     /// Nothing is started or changed, except that a store is made where there is none yet. In a repository its `.acquit/` is
     /// looked at too.
     #[command(
-        after_help = "Exit codes:\n  0  everything is there that a task with sandbox = \"strict\" needs\n  1  something is missing; the last line says what\n\nExamples:\n  acquit doctor\n  acquit doctor --json    # { \"abilities\": [ … ], \"strict\": true }"
+        after_help = "Exit codes:\n  0  everything is there that a task with sandbox = \"on\" needs\n  1  something is missing; the last line says what\n\nExamples:\n  acquit doctor\n  acquit doctor --json    # { \"abilities\": [ … ], \"complete\": true }"
     )]
     Doctor,
     /// Print the form of acquit's files as a JSON Schema, for editors that complete and check them.

@@ -8,9 +8,11 @@ use acquit_core::change::Change;
 use acquit_core::decide::{Input, decide};
 use acquit_core::definition::{Author, Chosen, Definition};
 use acquit_core::ids::TaskId;
+use acquit_core::night::key;
 use acquit_core::store::{self, Commit, Store};
 use acquit_core::task::{Actor, Base, Project as Known, Seed, Task, Wish};
 use acquit_core::workflow::Workflow;
+use acquit_run::base;
 use acquit_run::checkout;
 use acquit_run::git::{Git, Offer, Source};
 use acquit_run::harness::Began;
@@ -162,7 +164,7 @@ impl Desk {
             (acquit_run::git::Base { branch: None, commit: base }, Some(head))
         } else {
             let named = new.base.as_deref().or(project.config.base.as_deref());
-            let base = source.base(&self.world.git, named)?;
+            let base = self.base(&source, &project, &workflow, named, &metadata)?;
             if checkout::is_changed(&self.world.git, &source, &project.config)? {
                 self.printer.warn(
                     "your checkout has uncommitted changes; the task starts from the commit, without them",
@@ -212,6 +214,38 @@ impl Desk {
         let next = decide(&task, &definition.workflow, Input::Begin);
         changes.extend(next.map_err(|source| Error::Illegal { task: id, source })?);
         Ok(store.create(&definition, &changes, &by)?)
+    }
+
+    /// Where a task starts. What leaves this machine, and what is begun by the clock, starts from the remote's branch.
+    fn base(
+        &self,
+        source: &Source,
+        project: &Project,
+        workflow: &Workflow,
+        named: Option<&str>,
+        metadata: &BTreeMap<String, String>,
+    ) -> Result<acquit_run::git::Base, Error> {
+        let git = &self.world.git;
+        let by_clock = metadata.contains_key(key::SCHEDULE);
+        if !by_clock && !base::leaves(&self.world, &project.config, workflow, source) {
+            return Ok(source.base(git, named)?);
+        }
+        let Some(base) = base::at_remote(&self.world, &project.config, source, named)? else {
+            return Ok(source.base(git, named)?);
+        };
+        let local = match &base.branch {
+            Some(branch) => source.branch(git, branch)?,
+            None => None,
+        };
+        if let (Some(local), Some(branch)) = (local, &base.branch)
+            && local != base.commit
+            && source.contains(git, &local, &base.commit)?
+        {
+            self.printer.warn(&format!(
+                "your branch {branch} has commits that are not at its remote; the task starts without them"
+            ));
+        }
+        Ok(base)
     }
 
     /// Lets something happen to a task: reads it, decides, writes, and begins anew if somebody else was faster.

@@ -125,6 +125,12 @@ pub enum Error {
         /// Where it was called.
         here: PathBuf,
     },
+    /// A sandbox that would have keys or acquit's own files in it.
+    #[error("make a sandbox in {}: that is a place of credentials or of acquit itself", here.display())]
+    SandboxOfSecrets {
+        /// Where it was called.
+        here: PathBuf,
+    },
     /// There is no `.acquit/`.
     #[error("find .acquit/acquit.toml in {}", .0.display())]
     NotInitialised(PathBuf),
@@ -329,6 +335,7 @@ impl Error {
         match self {
             Self::NoHome
             | Self::SandboxOfHome { .. }
+            | Self::SandboxOfSecrets { .. }
             | Self::NotDelivered { .. }
             | Self::DirtyCheckout { .. }
             | Self::StoreText
@@ -393,11 +400,16 @@ impl Error {
             Self::Here(_) => "it was removed, or may not be entered: go to a folder that exists",
             Self::DirtyCheckout { .. } => "commit or stash them there, then merge again",
             Self::NotDelivered { .. } => "`acquit show` with its id says where it stands",
-            Self::SandboxOfHome { .. } => "go to the folder that the program is to work in",
+            Self::SandboxOfHome { .. } | Self::SandboxOfSecrets { .. } => {
+                "go to the folder that the program is to work in"
+            }
             Self::StoreText => "set ACQUIT_STORE to a path or an address in UTF-8, or unset it",
             Self::Git(git::Error::Start(_)) => "install git, or add the folder that it is in to PATH",
             Self::Git(git::Error::NotARepository { .. }) => {
                 "acquit works in a git repository: go to one, or run `git init`"
+            }
+            Self::Git(git::Error::NoDefaultBranch { .. }) => {
+                "name a branch as `base` in acquit.toml, or run `git remote set-head origin --auto`"
             }
             Self::Git(git::Error::UnknownBase { .. }) => "`git branch --all` shows the branches there are",
             Self::Prompt(acquit_core::context::Error::NoAgent(_)) => {

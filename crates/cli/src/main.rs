@@ -8,6 +8,7 @@ mod error;
 mod exit;
 mod init;
 mod interrupt;
+mod passing;
 mod project;
 mod relay;
 mod renew;
@@ -114,8 +115,8 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         Verb::Merge { task } => verbs::merge::merge(&desk, task),
         Verb::Workflow(verb) => verbs::workflow::workflow(&desk, verb),
         Verb::Prompt(verb) => verbs::prompt::prompt(&desk, &verb),
-        Verb::Sandbox { policy, network, hosts, read, write, strict, print: _, command } => {
-            let mode = if strict { Mode::Strict } else { Mode::On };
+        Verb::Sandbox { policy, network, hosts, read, write, reduced, print: _, command } => {
+            let mode = if reduced { Mode::Reduced } else { Mode::On };
             verbs::sandbox::sandbox(
                 &desk,
                 &verbs::sandbox::Wanted { policy, network, hosts, read, write, mode, command },

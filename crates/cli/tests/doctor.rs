@@ -23,15 +23,23 @@ fn one<'a>(all: &'a serde_json::Value, name: &str) -> &'a serde_json::Value {
 }
 
 #[test]
-fn the_exit_code_says_whether_strict_would_start_and_every_lack_has_its_consequence() {
+fn the_exit_code_says_whether_tasks_would_start_and_every_lack_has_its_consequence() {
     let sandbox = Sandbox::scripted(FLOW, "");
     let (code, all) = asked(&sandbox);
     let list = all["abilities"].as_array().unwrap();
     let lacks = |ability: &&serde_json::Value| ability["state"].get("no").is_some();
     assert!(list.iter().filter(lacks).all(|ability| ability["consequence"] != ""), "{all:#}");
-    let strict = !list.iter().filter(lacks).any(|ability| ability["need"] != "useful");
-    assert_eq!((all["strict"].as_bool(), code), (Some(strict), Some(i32::from(!strict))));
-    for name in ["user namespaces", "Landlock", "seccomp", "store", "project", "version of git"] {
+    let complete = !list.iter().filter(lacks).any(|ability| ability["need"] != "useful");
+    assert_eq!((all["complete"].as_bool(), code), (Some(complete), Some(i32::from(!complete))));
+    for name in [
+        "user namespaces",
+        "Landlock",
+        "seccomp",
+        "barrier to Unix sockets",
+        "store",
+        "project",
+        "version of git",
+    ] {
         one(&all, name);
     }
     assert!(one(&all, "version of git")["state"]["yes"].as_str().unwrap().starts_with("git version"));
@@ -43,7 +51,7 @@ fn words_come_without_colours_where_there_is_no_terminal_and_say_it_all_in_the_l
     let ran = sandbox.acquit(&["doctor"]);
     assert!(!ran.out.contains('\u{1b}'), "{}", ran.out);
     assert!(
-        ran.out.contains("  seccomp  ") && ran.out.lines().last().unwrap().contains("strict"),
+        ran.out.contains("  seccomp  ") && ran.out.lines().last().unwrap().contains("sandbox = \"on\""),
         "{}",
         ran.out
     );

@@ -59,22 +59,30 @@ fn the_current_folder_can_be_changed_and_the_home_cannot_be_seen() {
 #[test]
 fn toolchains_can_be_used_and_written_without_being_changed() {
     let place = Place::new();
+    fs::write(place.path("home/.cargo/config.toml"), "[build]\njobs = 3\n[registry]\ntoken = \"a token\"\n")
+        .unwrap();
     let (output, said) =
         place.sh(&[], "cat ~/.cargo/config.toml && echo x > ~/.cargo/planted && cat ~/.cargo/planted");
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("# settings"), "{said}");
+    assert!(said.contains("jobs = 3") && !said.contains("a token"), "{said}");
     assert!(!place.path("home/.cargo/planted").exists());
 }
 
 #[test]
 fn many_caches_are_parts_of_one_layer_and_nothing_else_of_the_home_comes_with_it() {
     let place = Place::new();
-    for folder in ["home/.npm", "home/.cache/pip", "home/private", "elsewhere"] {
+    for folder in [
+        "home/.npm/_cacache",
+        "home/.cargo/registry",
+        "home/.cache/pip",
+        "home/private",
+        "elsewhere/repository",
+    ] {
         fs::create_dir_all(place.path(folder)).unwrap();
     }
-    fs::write(place.path("home/.npm/old"), "npm\n").unwrap();
+    fs::write(place.path("home/.npm/_cacache/old"), "npm\n").unwrap();
     fs::write(place.path("home/private/note"), "a secret").unwrap();
-    fs::write(place.path("elsewhere/old"), "linked\n").unwrap();
+    fs::write(place.path("elsewhere/repository/old"), "linked\n").unwrap();
     // A cache that is a link is none of the home's own folders.
     std::os::unix::fs::symlink(place.path("elsewhere"), place.path("home/.m2")).unwrap();
 
@@ -86,15 +94,17 @@ fn many_caches_are_parts_of_one_layer_and_nothing_else_of_the_home_comes_with_it
             policy["view"].as_array().unwrap().iter().find(|entry| entry["at"] == *at.to_str().unwrap());
         entry.map(|entry| entry["what"]["overlaid"].clone()).unwrap()
     };
-    assert_eq!(overlaid("home/.npm"), overlaid("home/.cargo"));
-    assert_eq!(overlaid("home/.npm"), overlaid("home/.cache/pip"));
+    assert_eq!(overlaid("home/.npm/_cacache"), overlaid("home/.cargo/registry"));
+    assert_eq!(overlaid("home/.npm/_cacache"), overlaid("home/.cache/pip"));
 
-    let script = "cat ~/.npm/old ~/.m2/old; for cache in .npm .cache/pip .cargo .m2; do echo new > ~/$cache/new; done;
-        cat ~/.npm/new ~/.cache/pip/new ~/.cargo/new ~/.m2/new; ls -a ~ ~/.npm/.. ~/private; cat ~/.npm/../private/note";
-    let (_, said) = place.sh(&["--strict"], script);
+    let script = "cat ~/.npm/_cacache/old ~/.m2/repository/old
+        for cache in .npm/_cacache .cache/pip .cargo/registry .m2/repository; do echo new > ~/$cache/new; done;
+        cat ~/.npm/_cacache/new ~/.cache/pip/new ~/.cargo/registry/new ~/.m2/repository/new
+        ls -a ~ ~/.npm/.. ~/private; cat ~/.npm/../private/note";
+    let (_, said) = place.sh(&[], script);
     assert!(said.starts_with("npm\nlinked\nnew\nnew\nnew\nnew\n"), "{said}");
     assert!(!said.contains("a secret") && !said.contains("note\n"), "{said}");
-    for cache in ["home/.npm", "home/.cache/pip", "home/.cargo", "elsewhere"] {
+    for cache in ["home/.npm/_cacache", "home/.cache/pip", "home/.cargo/registry", "elsewhere/repository"] {
         assert!(!place.path(cache).join("new").exists(), "{cache}");
     }
 }
@@ -102,7 +112,7 @@ fn many_caches_are_parts_of_one_layer_and_nothing_else_of_the_home_comes_with_it
 #[test]
 fn a_printed_policy_is_one_that_can_be_used() {
     let place = Place::new();
-    let (output, text) = place.run(&["--print", "--network", "off", "--strict"]);
+    let (output, text) = place.run(&["--print", "--network", "off"]);
     assert_eq!(output.status.code(), Some(0), "{text}");
     let mut policy: serde_json::Value = serde_json::from_str(&text).unwrap();
     // The folders that it was made with are gone.
@@ -126,20 +136,22 @@ fn a_printed_policy_is_one_that_can_be_used() {
 }
 
 #[test]
-fn where_the_machine_lacks_walls_it_says_so_and_strict_refuses() {
+fn where_the_machine_lacks_walls_nothing_starts_unless_less_is_accepted() {
     let place = Place::new();
     // In a sandbox there are no namespaces to be had: as on a machine that refuses them.
     let exe = env!("CARGO_BIN_EXE_acquit");
-    let (output, said) = place.run(&["--read", exe, "--", exe, "sandbox", "--", "sh", "-c", "echo inside"]);
+    let nested = |options: &[&str], script: &str| {
+        let words = [&["--read", exe, "--", exe, "sandbox"], options, &["--", "sh", "-c", script]].concat();
+        place.run(&words)
+    };
+    let (output, said) = nested(&[], "echo inside");
+    assert_ne!(output.status.code(), Some(0), "{said}");
+    for words in ["namespaces of its own", "acquit doctor", "sandbox = \"reduced\""] {
+        assert!(!said.contains("inside\n") && said.contains(words), "{words}: {said}");
+    }
+    let (output, said) = nested(&["--reduced"], "echo inside");
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("inside") && said.contains("lacks namespaces of its own"), "{said}");
-    let (output, said) =
-        place.run(&["--read", exe, "--", exe, "sandbox", "--strict", "--", "sh", "-c", "echo inside"]);
-    assert_ne!(output.status.code(), Some(0), "{said}");
-    assert!(
-        !said.contains("inside\n") && said.contains("strict") && said.contains("acquit doctor"),
-        "{said}"
-    );
 }
 
 #[test]
@@ -174,4 +186,71 @@ fn a_home_is_not_a_place_for_a_sandbox() {
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("all of your home would be in it") && said.contains("hint:"), "{said}");
+}
+
+#[test]
+fn what_git_and_acquit_obey_in_the_checkout_can_be_read_only() {
+    let place = Place::new();
+    for folder in ["work/.git/hooks", "work/.acquit/workflows", "work/lib/sub/.git/hooks"] {
+        fs::create_dir_all(place.path(folder)).unwrap();
+    }
+    fs::write(place.path("work/.git/config"), "[core]\n").unwrap();
+    let script = "cat .git/config; for folder in .git/hooks .acquit/workflows lib/sub/.git/hooks; do echo x > $folder/planted; done;
+        mv .git moved; rm -rf .acquit; echo x > lib/sub/file; mkdir -p new/.git";
+    let (_, said) = place.sh(&[], script);
+    assert!(said.contains("[core]") && said.contains("the program made"), "{said}");
+    for planted in ["work/.git/hooks", "work/.acquit/workflows", "work/lib/sub/.git/hooks"] {
+        assert_eq!(fs::read_dir(place.path(planted)).unwrap().count(), 0, "{planted}: {said}");
+    }
+    assert!(place.path("work/lib/sub/file").exists() && !place.path("work/moved").exists(), "{said}");
+}
+
+#[test]
+fn places_of_credentials_are_no_place_for_a_sandbox() {
+    let place = Place::new();
+    fs::create_dir_all(place.path("home/.gnupg/private")).unwrap();
+    fs::create_dir_all(place.path("acquit/tasks")).unwrap();
+    std::os::unix::fs::symlink(place.path("home/.ssh"), place.path("linked")).unwrap();
+    for here in ["home/.ssh", "home/.gnupg/private", "acquit/tasks", "linked"] {
+        let output = place.command(&["--", "cat", "id"]).current_dir(place.path(here)).output().unwrap();
+        let said = String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{here}: {said}");
+        assert!(!said.contains("a key") && said.contains("hint:"), "{here}: {said}");
+    }
+}
+
+#[test]
+fn a_link_that_a_program_planted_shows_the_next_one_nothing() {
+    let place = Place::new();
+    fs::create_dir_all(place.path("home/.cache/pip")).unwrap();
+    let cache = place.path("home/.cache").to_string_lossy().into_owned();
+    let plant = format!(
+        "rmdir ~/.cache/pip && ln -s {} ~/.cache/pip && ln -s ~/.ssh ~/.cache/uv",
+        place.path("home").display()
+    );
+    let (output, said) = place.sh(&["--write", &cache], &plant);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for options in [&["--write", cache.as_str()][..], &["--read", cache.as_str()]] {
+        let (_, said) = place.sh(options, "cat ~/.cache/pip/.ssh/id ~/.cache/uv/id; ls ~/.cache/pip/");
+        assert!(!said.contains("a key"), "{options:?}: {said}");
+    }
+}
+
+#[test]
+fn its_folder_is_gone_after_a_signal_and_what_a_killed_one_left_is_removed_by_the_next() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let place = Place::new();
+    let folders = || fs::read_dir(place.path("acquit/sandboxes")).into_iter().flatten().count();
+    for (signal, left) in [(Signal::TERM, 0), (Signal::INT, 0), (Signal::HUP, 0), (Signal::KILL, 2)] {
+        let mut child = place.command(&["--", "sh", "-c", "echo > begun; exec sleep 60"]).spawn().unwrap();
+        while !place.path("work/begun").exists() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        fs::remove_file(place.path("work/begun")).unwrap();
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        child.wait().unwrap();
+        assert_eq!(folders(), left, "{signal:?}");
+    }
+    let (_, said) = place.sh(&[], "ls ~");
+    assert_eq!((folders(), said.as_str()), (0, ""), "a killed one's folder is nobody else's");
 }

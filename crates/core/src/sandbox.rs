@@ -11,18 +11,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Everything that the machine can enforce; what it cannot is said.
+    /// Every wall, or nothing starts.
     #[default]
+    // Older stores have this word for it.
+    #[serde(alias = "strict")]
     On,
-    /// Nothing starts where anything is missing.
-    Strict,
+    /// The walls that the machine can build. Has to be written out; what is missing is said with every program.
+    Reduced,
     /// No walls. Has to be written out, and is shown wherever a task is.
     Off,
 }
 
 impl Mode {
     /// All of them with their names, as configurations and stores write them.
-    pub const ALL: [(&str, Self); 3] = [("on", Self::On), ("strict", Self::Strict), ("off", Self::Off)];
+    pub const ALL: [(&str, Self); 3] = [("on", Self::On), ("reduced", Self::Reduced), ("off", Self::Off)];
 
     /// The mode's name.
     pub fn name(self) -> &'static str {

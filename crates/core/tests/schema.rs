@@ -46,8 +46,8 @@ fn a_schema_explains_keys_in_the_words_of_the_reference() {
     assert_eq!(
         key("/properties/sandbox"),
         json!({
-            "enum": ["on", "strict", "off"],
-            "description": "\"strict\": nothing starts where the machine lacks a wall; \"off\": no walls",
+            "enum": ["on", "reduced", "off"],
+            "description": "\"reduced\": start also where the machine lacks a wall; \"off\": no walls",
         })
     );
     assert_eq!(

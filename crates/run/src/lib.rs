@@ -6,6 +6,7 @@
 
 pub mod acp;
 pub mod agent;
+pub mod base;
 pub mod checkout;
 mod client;
 mod fault;

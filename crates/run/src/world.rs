@@ -162,8 +162,10 @@ impl Environment {
 
     /// The short common list, as agents, gates and setup get it.
     pub fn common(&self) -> Vec<(OsString, OsString)> {
+        let toolchains = crate::sandbox::toolchains::variables();
         let mut list: Vec<_> = COMMON
-            .iter()
+            .into_iter()
+            .chain(toolchains)
             .filter_map(|name| Some((OsString::from(name), self.get(name)?.to_owned())))
             .collect();
         list.push(("TERM".into(), "dumb".into()));

@@ -124,7 +124,7 @@ impl SummaryRow {
             cost_micros: self.cost.map(natural),
             created: Timestamp(self.created),
             updated: Timestamp(self.updated),
-            sandbox: Mode::from_name(&self.sandbox).unwrap_or_default(),
+            sandbox: mode(&self.sandbox),
         })
     }
 }
@@ -312,4 +312,20 @@ pub(crate) fn json(what: &str, value: &impl Serialize) -> Result<String> {
 /// A value of JSON.
 pub(crate) fn read<T: DeserializeOwned>(what: &str, text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|error| Refusal::corrupt(what, error))
+}
+
+/// The word of a mode in the table of tasks. Its words are those of schema 1, where `strict` was what `on` is now, and `on` what
+/// `reduced` is.
+pub(crate) fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::On => "strict",
+        Mode::Reduced => "on",
+        Mode::Off => "off",
+    }
+}
+
+/// The mode of a word in the table of tasks.
+fn mode(word: &str) -> Mode {
+    let known = [Mode::On, Mode::Reduced, Mode::Off];
+    known.into_iter().find(|mode| mode_word(*mode) == word).unwrap_or_default()
 }

@@ -11,7 +11,7 @@ use acquit_core::store::{Commit, Error, Note};
 use acquit_core::task::{Actor, State, Task};
 use acquit_core::time::Timestamp;
 
-use crate::record::{NewEvent, TaskRow, json, key, number, plain};
+use crate::record::{NewEvent, TaskRow, json, key, mode_word, number, plain};
 use crate::refusal::{Refusal, Result};
 use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Touched};
 
@@ -27,7 +27,7 @@ pub(crate) fn create(
         Refusal::corrupt("history of a new task", "it does not begin with the task's creation")
     })?;
     task.version = 1;
-    let sandbox = definition.config.sandbox.name();
+    let sandbox = mode_word(definition.config.sandbox);
     tables.insert_task(&TaskRow::of(&task, now)?, &json("definition", definition)?, sandbox)?;
     move_legs(tables, now, &task, changes, None)?;
     tables.append(key(task.id()), &events(now, changes, by)?)?;

@@ -12,7 +12,7 @@ pub fn lines(printer: Printer, list: &[Ability]) -> Vec<String> {
         let (look, word, detail) = match (&ability.state, ability.need) {
             (State::Yes(detail), _) => (Look::Good, "yes", detail),
             (State::No(why), Need::Useful) => (Look::Notable, "no ", why),
-            (State::No(why), Need::Always | Need::Strict) => (Look::Bad, "no ", why),
+            (State::No(why), Need::Always | Need::Wall) => (Look::Bad, "no ", why),
         };
         let name = format!("{:width$}", ability.name);
         let detail = text::visible(detail);
@@ -28,17 +28,17 @@ pub fn lines(printer: Printer, list: &[Ability]) -> Vec<String> {
         let names = list.iter().filter(|ability| !ability.is_there() && ability.need == need);
         names.map(|ability| ability.name.as_str()).collect::<Vec<_>>().join(", ")
     };
-    let (always, strict) = (missing(Need::Always), missing(Need::Strict));
+    let (always, walls) = (missing(Need::Always), missing(Need::Wall));
     lines.push(String::new());
     lines.push(if !always.is_empty() {
         printer.paint(Look::Bad, &format!("tasks cannot run here; mend first: {always}"))
-    } else if !strict.is_empty() {
+    } else if !walls.is_empty() {
         let words = format!(
-            "tasks run here, with weaker walls; `sandbox = \"strict\"` refuses, for want of: {strict}"
+            "tasks with `sandbox = \"on\"` do not start here; mend: {walls}; or accept less: `sandbox = \"reduced\"` in acquit.toml"
         );
-        printer.paint(Look::Notable, &words)
+        printer.paint(Look::Bad, &words)
     } else {
-        printer.paint(Look::Good, "everything is there that `sandbox = \"strict\"` asks for")
+        printer.paint(Look::Good, "every wall that `sandbox = \"on\"` promises can be built here")
     });
     lines
 }

@@ -86,7 +86,10 @@ impl Printer {
     pub fn sandbox(self, sandbox: Mode) -> String {
         match sandbox {
             Mode::On => "on".to_owned(),
-            Mode::Strict => "strict".to_owned(),
+            Mode::Reduced => self.paint(
+                Look::Notable,
+                "reduced: walls that this machine lacks are left out (sandbox = \"reduced\" in acquit.toml)",
+            ),
             Mode::Off => self.paint(
                 Look::Bad,
                 "OFF: agents and gates may do all that you may (sandbox = \"off\" in acquit.toml)",

@@ -120,6 +120,7 @@ fn make(
     let new = NewTask {
         title: format!("{words} {date}{category}"),
         means: Means { workflow: Some(schedule.workflow.clone()), ..Means::default() },
+        base: schedule.base.clone(),
         tags: vec![schedule.name.to_string()],
         ..NewTask::default()
     };

@@ -18,7 +18,9 @@ const OLDEST_GIT: Version = Version(2, 41);
 
 /// Looks, says what there is, and ends as a script can use it.
 pub fn doctor(desk: &Desk) -> Exit {
-    let mut list = Machine::here(acquit_run::process::contain::landlock_version()).abilities();
+    let mut list =
+        Machine::here(acquit_run::process::contain::landlock_version(), desk.world.spawner.helper.clone())
+            .abilities();
     list.push(Ability::new("version of git", Need::Always, git_found(desk), "no task can run"));
     list.push(Ability::new("store", Need::Always, store_found(desk), "no task can be made or looked at"));
     list.push(Ability::new(
@@ -28,14 +30,14 @@ pub fn doctor(desk: &Desk) -> Exit {
         "such records are kept in the legs' output, and nothing follows from them",
     ));
     list.extend(project_found(desk));
-    let strict = list.iter().all(|ability| ability.is_there() || ability.need == Need::Useful);
+    let complete = list.iter().all(|ability| ability.is_there() || ability.need == Need::Useful);
     let printer = desk.printer;
     if printer.json {
-        printer.json(&serde_json::json!({ "abilities": list, "strict": strict }));
+        printer.json(&serde_json::json!({ "abilities": list, "complete": complete }));
     } else {
         report::doctor::lines(printer, &list).iter().for_each(|line| printer.data(line));
     }
-    if strict { Exit::Done } else { Exit::Failed }
+    if complete { Exit::Done } else { Exit::Failed }
 }
 
 fn git_found(desk: &Desk) -> Found {
@@ -128,7 +130,7 @@ fn project_found(desk: &Desk) -> Vec<Ability> {
         ),
         Ability::new(
             "sandbox of the project",
-            Need::Strict,
+            Need::Wall,
             sandbox_found(project.config.sandbox),
             "agents and gates run with all your rights, whatever the machine could enforce",
         ),
@@ -137,8 +139,8 @@ fn project_found(desk: &Desk) -> Vec<Ability> {
 
 fn sandbox_found(mode: Mode) -> Found {
     match mode {
-        Mode::On => Ok("on: what the machine can enforce is enforced".to_owned()),
-        Mode::Strict => Ok("strict: no task starts where anything is missing".to_owned()),
+        Mode::On => Ok("on: no task starts where a wall is missing".to_owned()),
+        Mode::Reduced => Ok("reduced: walls that this machine lacks are left out".to_owned()),
         Mode::Off => Err(Lack::mended(
             "`sandbox = \"off\"` is written in .acquit/acquit.toml",
             "remove that line from .acquit/acquit.toml",
@@ -168,6 +170,6 @@ mod tests {
     #[test]
     fn a_sandbox_that_is_off_is_a_lack_and_the_others_are_none() {
         assert!(sandbox_found(Mode::Off).is_err());
-        assert!(sandbox_found(Mode::On).is_ok() && sandbox_found(Mode::Strict).is_ok());
+        assert!(sandbox_found(Mode::On).is_ok() && sandbox_found(Mode::Reduced).is_ok());
     }
 }

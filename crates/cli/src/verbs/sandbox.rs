@@ -1,17 +1,21 @@
 //! `acquit sandbox`: the sandbox of agents and gates, for people.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use acquit_core::config::Config;
 use acquit_core::sandbox::{Host, Mode, Network};
 use acquit_run::process::{Attached, Exit as Ended};
+use acquit_run::sandbox::secrets::SECRETS;
 use acquit_run::sandbox::{Entry, PROXY_PORT, Policy, Reach, What, usual};
 
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::passing::Folder;
 
 /// What was asked for.
 pub struct Wanted {
@@ -41,9 +45,9 @@ pub fn sandbox(desk: &Desk, wanted: &Wanted) -> Result<Exit, Error> {
         let cwd = start(&policy, here);
         (here.join(path), policy, cwd)
     } else {
-        folder = Folder::new(desk)?;
-        let policy = make(desk, wanted, &folder.0)?;
-        (folder.0.join("policy.json"), policy, here.clone())
+        folder = Folder::new(&desk.world.home.join("sandboxes"))?;
+        let policy = make(desk, wanted, &folder.path)?;
+        (folder.path.join("policy.json"), policy, here.clone())
     };
     let text = serde_json::to_string_pretty(&policy).unwrap_or_default();
     let Some((program, args)) = wanted.command.split_first() else {
@@ -62,13 +66,26 @@ pub fn sandbox(desk: &Desk, wanted: &Wanted) -> Result<Exit, Error> {
         let proxy = acquit_run::network::variables(PROXY_PORT);
         env.extend(proxy.into_iter().map(|(name, value)| (name.into(), value.into())));
     }
-    let attached =
-        Attached { program: program.clone(), args: args.to_vec(), cwd: &cwd, env, policy: Some(&file) };
+    let stop = signals()?;
+    let attached = Attached {
+        program: program.clone(),
+        args: args.to_vec(),
+        cwd: &cwd,
+        env,
+        policy: Some(&file),
+        stop: Some(stop.as_fd()),
+    };
+    let before = planted(&policy);
     let ended = desk.world.spawner.attach(&attached, |missing| {
         if !missing.is_empty() {
             desk.printer.warn(&format!("this sandbox lacks {missing}: `acquit doctor` says what follows"));
         }
     })?;
+    for place in planted(&policy).difference(&before) {
+        let place = place.display();
+        desk.printer
+            .warn(&format!("the program made {place}: look into it before you run git or acquit there"));
+    }
     Ok(match ended {
         Ended::Code(code) => Exit::Program(u8::try_from(code).unwrap_or(1)),
         Ended::Signal(signal) => Exit::Program(u8::try_from(128 + signal).unwrap_or(1)),
@@ -83,22 +100,21 @@ pub fn sandbox(desk: &Desk, wanted: &Wanted) -> Result<Exit, Error> {
     })
 }
 
-/// A folder for one sandbox; gone with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(desk: &Desk) -> Result<Self, Error> {
-        let path = desk.world.home.join("sandboxes").join(std::process::id().to_string());
-        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&path);
-        made.map_err(|source| Error::File { doing: "create", path: path.clone(), source })?;
-        Ok(Self(path))
+/// Can be read once somebody asks this process to end.
+fn signals() -> Result<UnixStream, Error> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let (heard, told) = UnixStream::pair().map_err(Error::Signals)?;
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        let told = told.try_clone().map_err(Error::Signals)?;
+        signal_hook::low_level::pipe::register(signal, told).map_err(Error::Signals)?;
     }
+    Ok(heard)
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// What git and acquit obey in the folders that a program may write.
+fn planted(policy: &Policy) -> BTreeSet<PathBuf> {
+    let written = policy.view.iter().filter(|entry| entry.what == What::Write);
+    written.flat_map(|entry| checkouts(&entry.at)).collect()
 }
 
 /// Where a program of a policy starts: here if it can see that, and otherwise in the first folder that it may change.
@@ -125,13 +141,18 @@ fn make(desk: &Desk, wanted: &Wanted, aside: &Path) -> Result<Policy, Error> {
     write.extend(wanted.write.iter().map(absolute));
     let read: Vec<PathBuf> = wanted.read.iter().map(absolute).collect();
     let home = desk.surroundings.user_home.clone().unwrap_or_else(|| PathBuf::from("/nonexistent"));
-    if home.starts_with(here) {
+    let (real_here, real_home) = (real(here), real(&home));
+    if real_home.starts_with(&real_here) {
         return Err(Error::SandboxOfHome { here: here.clone() });
     }
-    usual::policy(usual::Ground {
+    let private = SECRETS.iter().map(|name| home.join(name)).chain([desk.world.home.clone()]);
+    if private.map(|place| real(&place)).any(|place| real_here.starts_with(&place)) {
+        return Err(Error::SandboxOfSecrets { here: here.clone() });
+    }
+    let mut policy = usual::policy(usual::Ground {
         config: &config,
         home: &home,
-        path: desk.world.environment.get("PATH"),
+        environment: &desk.world.environment,
         own: &desk.world.home,
         repository: None,
         aside,
@@ -141,5 +162,57 @@ fn make(desk: &Desk, wanted: &Wanted, aside: &Path) -> Result<Policy, Error> {
         placed: &[],
         reach: usual::reach(wanted.network, &config, &wanted.hosts, aside.join("network.jsonl")),
     })
-    .map_err(|source| Error::File { doing: "make the sandbox in", path: aside.to_owned(), source })
+    .map_err(|source| Error::File { doing: "make the sandbox in", path: aside.to_owned(), source })?;
+    let checkouts = write.iter().flat_map(|folder| checkouts(&real(folder)));
+    policy.view.extend(checkouts.collect::<BTreeSet<_>>().into_iter().map(Entry::read));
+    Ok(policy)
+}
+
+/// Where a path really is, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// What git and acquit obey in a folder: hooks, settings, workflows.
+const OBEYED: [&str; 2] = [".git", ".acquit"];
+/// How many folders are searched for checkouts, and how deep: those of a workspace with many repositories, not all of a disk.
+const MOST_FOLDERS: usize = 4_000;
+const DEEPEST: usize = 4;
+
+/// The `.git` and `.acquit` of every checkout in a folder: a program that may change them runs its own at the next commit. The
+/// repository of a linked worktree is elsewhere, and is shown so that git works.
+fn checkouts(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = VecDeque::from([(folder.to_owned(), 0)]);
+    let mut looked_at = 0;
+    while let Some((folder, depth)) = folders.pop_front().filter(|_| looked_at < MOST_FOLDERS) {
+        looked_at += 1;
+        for place in OBEYED.map(|name| folder.join(name)) {
+            if place.is_symlink() || !place.exists() {
+                continue;
+            }
+            if place.is_file() {
+                found.extend(repository(&place));
+            }
+            found.push(place);
+        }
+        if depth < DEEPEST {
+            let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+            let inside = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            let inside = inside.filter(|entry| !OBEYED.iter().any(|name| entry.file_name() == *name));
+            folders.extend(inside.map(|entry| (entry.path(), depth + 1)));
+        }
+    }
+    found
+}
+
+/// The repository that the `.git` file of a linked worktree or a submodule names.
+fn repository(file: &Path) -> Vec<PathBuf> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let Some(named) = text.strip_prefix("gitdir:") else { return Vec::new() };
+    let folder = real(&file.parent().unwrap_or(file).join(named.trim()));
+    let common = std::fs::read_to_string(folder.join("commondir")).ok();
+    let common = common.map(|common| real(&folder.join(common.trim())));
+    // Anything else could be named too.
+    [Some(folder), common].into_iter().flatten().filter(|folder| folder.join("HEAD").is_file()).collect()
 }

@@ -223,7 +223,8 @@ fn a_base_that_never_rests_is_given_up_after_a_while_and_nothing_stale_is_pushed
 fn a_forge_that_is_away_is_a_warning_at_the_start_of_a_leg_and_waited_for_before_publishing() {
     let world = World::new(Dialect::GitHub, &without(&["look"], "").replace("\"look\"", "\"publish\""));
     let newer = pushed(&world, "other.txt", "other\n");
-    for _ in 0..2 {
+    // When the task is made, at the start of its leg, and before it publishes.
+    for _ in 0..3 {
         world.forge.fail("GIT", "/info/refs", Fault::Before(503));
     }
     world.sandbox.run_to(0).said("the leg goes on with what is known of the base branch");
@@ -235,18 +236,56 @@ fn a_forge_that_is_away_is_a_warning_at_the_start_of_a_leg_and_waited_for_before
 }
 
 #[test]
-fn commits_that_only_the_user_has_stay_below_the_work_until_the_forge_has_others() {
+fn commits_that_only_the_user_has_are_not_below_the_work() {
     let workflow = without(&["look"], "").replace("\"look\"", "\"publish\"");
-    let world = World::new(Dialect::GitHub, &workflow);
-    world.sandbox.repo.write("mine.txt", "mine\n");
-    let mine = world.sandbox.repo.commit("mine, pushed by nobody");
-    world.sandbox.run_to(0);
-    assert_eq!(parent(&world), mine, "the work may need them");
-
     let world = World::new(Dialect::GitHub, &workflow);
     world.sandbox.repo.write("mine.txt", "mine\n");
     world.sandbox.repo.commit("mine, pushed by nobody");
     let newer = pushed(&world, "other.txt", "other\n");
     world.sandbox.run_to(0);
     assert_eq!(parent(&world), newer, "what the request is compared with");
+}
+
+/// Whether the forge has a commit, on whatever branch.
+fn has(world: &World, commit: &str) -> bool {
+    repo::git_succeeds(&world.forge.repository("acme/widget"), &["cat-file", "-e", commit])
+}
+
+#[test]
+fn commits_that_the_user_has_not_pushed_are_not_pushed_by_a_task() {
+    // On the base branch itself, and on another that happens to be checked out.
+    for branch in ["main", "wip"] {
+        let world = World::new(Dialect::GitHub, crate::world::WORKFLOW);
+        if branch == "wip" {
+            world.sandbox.repo.git(&["checkout", "--quiet", "-b", "wip"]);
+        }
+        world.sandbox.repo.write("half-done.txt", "not for others\n");
+        let wip = world.sandbox.repo.commit("wip");
+        world.sandbox.run_to(0);
+        let pulls = world.forge.pulls();
+        assert_eq!((pulls.len(), pulls[0].base.as_str()), (1, "main"), "{branch}: {pulls:?}");
+        assert!(!has(&world, wip.trim()), "{branch}: the user's own commit was pushed");
+        assert_eq!(world.sandbox.repo.git(&["rev-parse", branch]), wip.trim(), "nothing of the user's moves");
+    }
+}
+
+#[test]
+fn a_base_that_only_the_user_has_is_a_question_and_nothing_is_pushed() {
+    let world = World::new(Dialect::GitHub, crate::world::WORKFLOW);
+    world.sandbox.repo.git(&["checkout", "--quiet", "-b", "topic"]);
+    world.sandbox.repo.write("half-done.txt", "not for others\n");
+    let wip = world.sandbox.repo.commit("wip");
+    world.sandbox.acquit(&["run", "Do it", "--base", "topic"]).must(3).said("the forge has no branch topic");
+    assert!(!has(&world, wip.trim()) && world.forge.branch("acme/widget", BRANCH).is_none());
+}
+
+#[test]
+fn the_default_branch_is_the_one_of_the_remote() {
+    let world = World::new(Dialect::GitHub, crate::world::WORKFLOW);
+    let bare = world.forge.repository("acme/widget");
+    repo::git(&bare, &["branch", "develop", "main"]);
+    repo::git(&bare, &["symbolic-ref", "HEAD", "refs/heads/develop"]);
+    world.sandbox.repo.git(&["branch", "develop", "main"]);
+    world.sandbox.run_to(0);
+    assert_eq!(world.forge.pulls()[0].base, "develop");
 }

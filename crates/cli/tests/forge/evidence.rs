@@ -43,6 +43,8 @@ fn tests_that_were_red_and_are_green_are_named_in_the_request() {
     }
     repo.write(".acquit/script.toml", SCRIPT);
     repo.commit("a runner");
+    let there = world.forge.repository("acme/widget");
+    repo.git(&["push", "--quiet", &there.to_string_lossy(), "HEAD:refs/heads/main"]);
     world.sandbox.run_to(0).said("red before, green now: ");
     let body = world.forge.pulls().remove(0).body;
     for words in [

@@ -115,6 +115,19 @@ impl Arena {
         // What is attacked is outside of everything that acquit knows.
         let doors = sandbox.place("d");
         fs::create_dir_all(&doors).unwrap();
+        // Folders that every program is shown, with sockets of the host in them.
+        let shown = [
+            ("shown", sandbox.place("shown")),
+            ("toolchain", sandbox.place("home/.rustup/toolchains")),
+            ("cache", sandbox.place("home/.cache/pip")),
+        ];
+        for (_, folder) in &shown {
+            fs::create_dir_all(folder).unwrap();
+        }
+        repo::write(&sandbox.place("shown/source"), &secret("renamed"));
+        repo::write(&sandbox.place("shown/hidden"), &secret("renamed"));
+        let folders: Vec<String> = shown.iter().map(|(_, folder)| folder.display().to_string()).collect();
+        fs::write(doors.join("doors"), folders.join("\n")).unwrap();
         let outside = Command::new(&program)
             .arg("outside")
             .arg(&doors)
@@ -137,6 +150,9 @@ impl Arena {
         tell("repo", &sandbox.repo.path().to_string_lossy());
         tell("private", &private.path().to_string_lossy());
         tell("private-commit", &private_commit);
+        for (key, folder) in &shown {
+            tell(key, &folder.to_string_lossy());
+        }
         tell("shm", &shared_memory.to_string_lossy());
         tell("victim", &outside.id().to_string());
         tell("marker", &mark);
@@ -149,6 +165,12 @@ impl Arena {
         let lists = std::iter::once(("shared", shared.join(" ")))
             .chain(own.iter().map(|verb| (*verb, (*verb).to_owned())));
         let mut config = config(role, network, &listed);
+        let [hidden, later, source] =
+            ["hidden", "later", "source"].map(|name| sandbox.place("shown").join(name));
+        config.push_str(&format!(
+            "[access]\nread = [{:?}]\nhide = [{hidden:?}, {later:?}, {source:?}]\n",
+            sandbox.place("shown")
+        ));
         for (name, verbs) in lists {
             let attack = |verbs: &str| format!("tools/hostile tools/world {verbs}");
             let (agent, gates) = match role {

@@ -109,6 +109,8 @@ const ATTACKS: &[(&str, Expect)] = &[
     ("uid-map", Refused),
     // Private things beside those in the home.
     ("list-home", Refused),
+    ("read-renamed", Refused),
+    ("read-service-settings", Refused),
     ("read-shadow", Refused),
     ("read-other-homes", Refused),
     ("read-store", Refused),
@@ -177,6 +179,8 @@ const ATTACKS: &[(&str, Expect)] = &[
     ("unix-path", Refused),
     ("unix-datagram", Refused),
     ("pass-descriptor", Refused),
+    ("unix-shown", Refused),
+    ("pairs-of-odd-families", Refused),
     ("ssh-agent", Refused),
     ("docker-socket", Refused),
     ("vsock", Refused),

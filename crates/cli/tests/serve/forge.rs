@@ -84,3 +84,24 @@ fn a_forge_that_is_away_is_asked_once() {
     sandbox.acquit(&["schedule", "run", "night"]).must(0);
     assert_eq!(forge.calls().len() - before, 1, "{:?}", forge.calls());
 }
+
+#[test]
+fn a_night_starts_from_the_branch_of_the_remote_and_pushes_nothing_of_the_users() {
+    for (schedule, base) in [("", "main"), ("base = \"develop\"\n", "develop")] {
+        let (forge, sandbox) = with_forge(Dialect::GitHub);
+        let bare = forge.repository("acme/widget");
+        acquit_testkit::repo::git(&bare, &["branch", "develop", "main"]);
+        sandbox.repo.git(&["branch", "develop", "main"]);
+        let config = read(&sandbox.repo.path().join(".acquit/acquit.toml"));
+        let config = config.replace("zone = \"UTC\"\n", &format!("zone = \"UTC\"\n{schedule}"));
+        sandbox.repo.write(".acquit/acquit.toml", &config);
+        sandbox.repo.git(&["checkout", "--quiet", "-b", "wip"]);
+        sandbox.repo.write("half-done.txt", "not for others\n");
+        let wip = sandbox.repo.commit("wip");
+        sandbox.acquit(&["schedule", "run", "night"]).must(0);
+        let pulls = forge.pulls();
+        assert_eq!((pulls.len(), pulls[0].base.as_str()), (1, base), "{pulls:?}");
+        let pushed = acquit_testkit::repo::git_succeeds(&bare, &["cat-file", "-e", wip.trim()]);
+        assert!(!pushed, "the user's own commit was pushed");
+    }
+}

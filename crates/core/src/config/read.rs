@@ -78,6 +78,12 @@ pub fn read_over(file: &str, text: &str, under: Config) -> Result<Config, Mistak
     source.end(Some(config))
 }
 
+/// Modes of the sandbox that are no more.
+const FORMER_MODES: [(&str, &str); 1] = [(
+    "strict",
+    "write \"on\", the default: nothing starts where a wall is missing; \"reduced\" accepts what the machine has",
+)];
+
 fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
     let source = root.source;
     let outright = Outright::of(&root);
@@ -88,7 +94,8 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
         base.value
     });
     let branch_prefix = branch_prefix(&mut root);
-    let sandbox = root.word("sandbox", &Mode::ALL).map_or(under.sandbox, |mode| mode.value);
+    let sandbox = root.word_or_former("sandbox", &Mode::ALL, &FORMER_MODES);
+    let sandbox = sandbox.map_or(under.sandbox, |mode| mode.value);
     let trusted_paths = trusted_paths(&mut root, whose).unwrap_or(under.trusted_paths);
     let protected = protected(&mut root);
     let protected = if root.has("protected") { protected } else { under.protected };

@@ -32,6 +32,7 @@ fn nightly(cron: &str) -> Schedule {
     ];
     let days = days.into_iter().map(|(day, category)| (day, category.to_owned()));
     Schedule {
+        base: None,
         name: Name::literal("night"),
         cron: cron.parse().unwrap(),
         zone: None,

@@ -31,6 +31,8 @@ pub struct Schedule {
     pub zone: Option<String>,
     /// What is run.
     pub workflow: Name,
+    /// The branch that its tasks start from; `None` for the project's, or the default branch of the repository's remote.
+    pub base: Option<String>,
     /// What its tasks are called; `None` for the schedule's name.
     pub title: Option<String>,
     /// The value that the workflow's variation begins with.

@@ -143,6 +143,13 @@ pub fn of(world: &World, settings: &Settings, source: &Source) -> Result<Located
     locate(settings, upstream.as_deref(), push.as_deref())
 }
 
+/// The name of the remote whose branches are what work is based on: the one that requests are made against.
+pub fn base_remote(world: &World, settings: &Settings, source: &Source) -> Option<String> {
+    let home = world.environment.home();
+    let url = |name: &str, direction| Ok(source.remote_url(&world.git, home, name, direction).ok().flatten());
+    remote::base_name(settings, url).ok().flatten().map(str::to_owned)
+}
+
 /// The git server of a repository's remote, at a host of which it cannot be told what forge it is. `None` if there is no such host, if it
 /// is a forge's, and if the configuration says that nobody is to be asked.
 pub fn server(world: &World, settings: &Settings, source: &Source) -> Option<Address> {

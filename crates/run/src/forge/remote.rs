@@ -16,20 +16,33 @@ pub(super) fn choose(
     settings: &Settings,
     mut url: impl FnMut(&str, Direction) -> Result<Option<String>, Error>,
 ) -> Result<(Option<String>, Option<String>), Error> {
-    let host = |url: &Option<String>| Some(Address::parse(url.as_deref()?)?.host);
-    let own = settings.remote.as_deref().unwrap_or(ORIGIN);
-    let mut from = url(own, Direction::Fetch)?;
-    if from.is_none() {
+    let Some(base) = base_name(settings, &mut url)? else {
         // Then there is no forge, wherever branches are pushed to.
         return Ok((None, None));
+    };
+    let own = settings.remote.as_deref().unwrap_or(ORIGIN);
+    let push = settings.push_remote.as_deref().unwrap_or(own);
+    Ok((url(base, Direction::Fetch)?, url(push, Direction::Push)?))
+}
+
+/// The name of the remote that requests are made against, if there is one.
+pub(super) fn base_name<'s>(
+    settings: &'s Settings,
+    mut url: impl FnMut(&str, Direction) -> Result<Option<String>, Error>,
+) -> Result<Option<&'s str>, Error> {
+    let host = |url: &Option<String>| Some(Address::parse(url.as_deref()?)?.host);
+    let own = settings.remote.as_deref().unwrap_or(ORIGIN);
+    let from = url(own, Direction::Fetch)?;
+    if from.is_none() {
+        return Ok(None);
     }
-    if settings.remote.is_none() && host(&from).is_some() {
-        let above = url(UPSTREAM, Direction::Fetch)?;
-        if host(&above) == host(&from) {
-            from = above;
-        }
+    if settings.remote.is_none()
+        && host(&from).is_some()
+        && host(&url(UPSTREAM, Direction::Fetch)?) == host(&from)
+    {
+        return Ok(Some(UPSTREAM));
     }
-    Ok((from, url(settings.push_remote.as_deref().unwrap_or(own), Direction::Push)?))
+    Ok(Some(own))
 }
 
 /// How a remote is reached.

@@ -100,6 +100,14 @@ pub enum Error {
         /// The repository.
         path: PathBuf,
     },
+    /// Nobody says which branch of a remote is its default one.
+    #[error("tell the default branch of the remote `{remote}` of {path}", path = path.display())]
+    NoDefaultBranch {
+        /// The remote.
+        remote: String,
+        /// The repository.
+        path: PathBuf,
+    },
     /// A name that cannot be part of a ref.
     #[error("use {name:?} as part of a ref name")]
     BadName {

@@ -1,6 +1,7 @@
 //! Fetching one branch of a remote into a ref of acquit's own, under the rules of a push: one protocol, one address, no question, no
 //! redirect, and the token in no argument.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::push::Way;
@@ -49,6 +50,19 @@ impl Call {
             _ if output.stderr.contains("couldn't find remote ref") => Ok(Fetched::Absent),
             _ => Err(output.failed("fetch")),
         }
+    }
+}
+
+impl Git {
+    /// The default branch of a remote, as it says itself. No repository has a say in how it is asked.
+    pub fn default_branch(&self, way: &Way<'_>) -> Result<Option<String>, Error> {
+        let limit = self.time_limit();
+        let call = self.call("ls-remote").inside(Path::new("/")).reaching(way).within(limit);
+        let output = call.args(["--quiet", "--symref", "--", way.url, "HEAD"]).run()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let branch =
+            text.lines().find_map(|line| line.strip_prefix("ref: refs/heads/")?.strip_suffix("\tHEAD"));
+        Ok(branch.filter(|branch| is_ref_name(branch)).map(str::to_owned))
     }
 }
 

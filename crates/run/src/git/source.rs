@@ -152,6 +152,25 @@ impl Source {
         }
     }
 
+    /// The default branch of a remote, as the user's own clone or fetch last saw it.
+    pub fn tracked_head(&self, git: &Git, remote: &str) -> Result<Option<String>, Error> {
+        if !is_ref_name(remote) {
+            return Ok(None);
+        }
+        let front = format!("refs/remotes/{remote}/");
+        let name =
+            self.call(git, "symbolic-ref").args(["--quiet", &format!("{front}HEAD")]).run_any()?.line();
+        Ok(name.strip_prefix(&front).filter(|branch| is_ref_name(branch)).map(str::to_owned))
+    }
+
+    /// Where a branch of a remote was when the user last fetched it.
+    pub fn tracked(&self, git: &Git, remote: &str, branch: &str) -> Result<Option<CommitId>, Error> {
+        if !is_ref_name(remote) || !is_ref_name(branch) {
+            return Ok(None);
+        }
+        self.resolve(git, &format!("refs/remotes/{remote}/{branch}"))
+    }
+
     /// The author that the user's own settings name. With [`Source::signing`] the one call that reads the user's configuration,
     /// from `home`.
     pub fn identity(&self, git: &Git, home: Option<&Path>) -> Identity {

@@ -105,7 +105,7 @@ impl Enclosure {
         let policy = usual::policy(usual::Ground {
             config,
             home: &home,
-            path: desk.world.environment.get("PATH"),
+            environment: &desk.world.environment,
             own: &desk.world.home,
             repository: Some(job.source.git_dir()),
             aside: &aside,
@@ -219,7 +219,7 @@ pub(super) fn seclude(
     let made = usual::policy(usual::Ground {
         config: &Config { sandbox: job.definition.config.sandbox, ..Config::default() },
         home: Path::new("/nonexistent"),
-        path: desk.world.environment.get("PATH"),
+        environment: &desk.world.environment,
         own: &desk.world.home,
         repository: Some(job.source.git_dir()),
         aside,

@@ -206,7 +206,7 @@ impl Trouble {
     pub(crate) fn process(error: &crate::process::Error) -> Self {
         use crate::process::Error;
         let lasting = match error {
-            Error::ProgramMissing { .. } | Error::ProgramNotExecutable { .. } | Error::Strict { .. } => true,
+            Error::ProgramMissing { .. } | Error::ProgramNotExecutable { .. } | Error::Promise { .. } => true,
             Error::Setup { source, .. } => {
                 use std::io::ErrorKind::{InvalidInput, NotFound, PermissionDenied, Unsupported};
                 matches!(source.kind(), PermissionDenied | NotFound | InvalidInput | Unsupported)

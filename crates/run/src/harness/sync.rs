@@ -48,6 +48,7 @@ pub(super) fn before_leg(desk: &mut Desk<'_>, job: &mut Job<'_>, workspace: &Loc
                 Level::Warning,
                 format!("the leg goes on with what is known of the base branch: {missed}"),
             );
+            return Ok(());
         }
     }
     if let Some(server) = job.server.clone() {
@@ -97,8 +98,8 @@ pub(super) fn follow(
     Ok(None)
 }
 
-/// Where the base branch is: in the user's repository, unless the forge that the work goes to has something that is missing there, or
-/// the server that the repository comes from is ahead of it.
+/// Where the base branch is: at the forge that the work goes to, whatever the user has beyond that and has not pushed. Else in the
+/// user's repository, unless the server that the repository comes from is ahead of it.
 fn now(git: &Git, job: &Job<'_>, branch: &str) -> Result<Option<CommitId>, git::Error> {
     if job.upstream.is_none() && job.server.is_none() {
         return job.source.branch_known_at(git, branch, &job.base);
@@ -108,11 +109,7 @@ fn now(git: &Git, job: &Job<'_>, branch: &str) -> Result<Option<CommitId>, git::
     if job.upstream.is_none() {
         return super::server::ahead(git, job, local, there);
     }
-    match (&local, &there) {
-        (Some(own), Some(seen)) if job.source.contains(git, own, seen)? => Ok(local),
-        (_, Some(_)) => Ok(there),
-        (_, None) => Ok(local),
-    }
+    Ok(there.or(local))
 }
 
 /// The end of a leg that met a conflict.

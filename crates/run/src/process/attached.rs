@@ -1,6 +1,7 @@
 //! Programs that take over the terminal, or the pipes, of whoever started them: for people, and for git's transports.
 
 use std::ffi::OsString;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,7 +25,12 @@ pub struct Attached<'a> {
     pub env: Vec<(OsString, OsString)>,
     /// The file with its policy.
     pub policy: Option<&'a Path>,
+    /// Can be read when somebody wants it to end. Then it is asked, and killed a moment later.
+    pub stop: Option<BorrowedFd<'a>>,
 }
+
+/// How long a program that is asked to end may take.
+const GRACE: Duration = Duration::from_secs(2);
 
 impl Spawner {
     /// Runs it to its end, which comes by itself or with that of this process. `begun` is called when it runs, with the walls that
@@ -46,7 +52,16 @@ impl Spawner {
         let [stdout, stderr] = spawn::own_streams()?;
         let (tree, held) = self.start(&wanted, stdout, stderr)?;
         begun(held.missing);
-        while watch::poll(&mut [PollFd::from_borrowed_fd(tree.pidfd(), PollFlags::IN)], Duration::MAX)? == 0 {
+        let ended = PollFd::from_borrowed_fd(tree.pidfd(), PollFlags::IN);
+        let stop = attached.stop.map(|stop| PollFd::from_borrowed_fd(stop, PollFlags::IN));
+        let mut both: Vec<PollFd<'_>> = std::iter::once(ended.clone()).chain(stop).collect();
+        while watch::poll(&mut both, Duration::MAX)? == 0 {}
+        if !both[0].revents().contains(PollFlags::IN) {
+            tree.ask();
+            if watch::poll(&mut [ended.clone()], GRACE)? == 0 {
+                tree.force();
+            }
+            while watch::poll(&mut [ended.clone()], Duration::MAX)? == 0 {}
         }
         let reaped = tree.reap()?;
         let excess = attached.policy.and_then(contain::excess);

@@ -73,11 +73,12 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// The machine lacks something that a strict policy asks for.
+    /// The machine lacks a wall that the policy promises.
     #[error(
-        "close the sandbox as sandbox = \"strict\" wants it: this machine has no {missing}; `acquit doctor` says how to mend it"
+        "build the sandbox: this machine has no {missing}; `acquit doctor` says how to get it, and `sandbox = \"reduced\"` in \
+         acquit.toml (`--reduced`) starts without"
     )]
-    Strict {
+    Promise {
         /// What it lacks.
         missing: String,
     },
@@ -131,7 +132,7 @@ impl Error {
             Step::Exec | Step::Interpreter => Self::ProgramNotExecutable { program, source },
             Step::Cwd => Self::Cwd { path: cwd, source },
             Step::Stdin => Self::Stdin { program, source },
-            Step::Strict => Self::Strict { missing: about },
+            Step::Promise => Self::Promise { missing: about },
             step @ (Step::Arguments
             | Step::Parent
             | Step::Clone

@@ -35,8 +35,8 @@ pub enum Step {
     Network,
     /// Closing the last walls around it.
     Walls,
-    /// Finding every wall that `strict` asks for.
-    Strict,
+    /// Finding every wall that the policy promises.
+    Promise,
     /// Making a session for the program.
     Session,
     /// Closing descriptors that are not the program's.
@@ -59,7 +59,7 @@ const STEPS: [Step; 15] = [
     Step::View,
     Step::Network,
     Step::Walls,
-    Step::Strict,
+    Step::Promise,
     Step::Session,
     Step::Files,
     Step::Cwd,
@@ -79,7 +79,7 @@ impl fmt::Display for Step {
             Self::View => "make its file system",
             Self::Network => "make its network",
             Self::Walls => "close the sandbox",
-            Self::Strict => "find everything that sandbox = \"strict\" asks for",
+            Self::Promise => "build every wall of the sandbox",
             Self::Session => "make a session",
             Self::Files => "close inherited files",
             Self::Cwd => "enter the directory",

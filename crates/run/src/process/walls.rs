@@ -15,6 +15,8 @@ pub enum Wall {
     Processes,
     /// Toolchains and caches that can be written without being changed.
     Overlay,
+    /// Sockets of the machine's programs that cannot be reached by their paths.
+    Sockets,
     /// Landlock.
     Landlock,
     /// The filter of system calls.
@@ -22,12 +24,13 @@ pub enum Wall {
 }
 
 /// All of them.
-pub const WALLS: [Wall; 7] = [
+pub const WALLS: [Wall; 8] = [
     Wall::Namespaces,
     Wall::Network,
     Wall::Proc,
     Wall::Processes,
     Wall::Overlay,
+    Wall::Sockets,
     Wall::Landlock,
     Wall::Calls,
 ];
@@ -40,6 +43,7 @@ impl fmt::Display for Wall {
             Self::Proc => "a /proc of its own",
             Self::Processes => "the kernel's limit on processes",
             Self::Overlay => "overlays on toolchains",
+            Self::Sockets => "a barrier to Unix sockets of the machine",
             Self::Landlock => "Landlock",
             Self::Calls => "the filter of system calls",
         })
@@ -65,6 +69,12 @@ impl Missing {
 
     pub(super) fn from_bits(bits: i32) -> Self {
         Self(bits.cast_unsigned())
+    }
+
+    /// Whether one is missing that keeps a program in. Without the others tools cannot write to their caches, and the number of
+    /// processes is counted by looking.
+    pub(super) fn breaks_a_promise(self) -> bool {
+        self.walls().any(|wall| !matches!(wall, Wall::Processes | Wall::Overlay))
     }
 
     /// Whether all of them stand.

@@ -38,8 +38,8 @@ pub enum State {
 pub enum Need {
     /// Every task.
     Always,
-    /// Tasks with `sandbox = "strict"`, which do not start without.
-    Strict,
+    /// Tasks with `sandbox = "on"`, which do not start without.
+    Wall,
     /// Nobody; it makes something better.
     Useful,
 }
@@ -89,6 +89,8 @@ pub struct Machine {
     pub landlock: Option<u32>,
     /// Whom it is asked for.
     pub user: User,
+    /// The program that makes namespaces: acquit itself.
+    pub program: PathBuf,
 }
 
 /// Whom a machine is asked for.
@@ -106,6 +108,8 @@ const PIDS_PER_NAMESPACE: Version = Version(6, 14);
 const OVERLAY_IN_NAMESPACE: Version = Version(5, 11);
 /// Descriptors that a harness with many connections of the proxy comes to.
 const DESCRIPTORS: u64 = 1024;
+/// The ABI of Landlock from which on it knows of Unix sockets with a path.
+const SOCKETS: u32 = 9;
 const NEWER_KERNEL: &str = "use a newer kernel";
 
 /// A version of the kernel or of git, as far as anything depends on it.
@@ -129,10 +133,10 @@ impl std::fmt::Display for Version {
 
 impl Machine {
     /// The one that this runs on.
-    pub fn here(landlock: Option<u32>) -> Self {
+    pub fn here(landlock: Option<u32>, program: PathBuf) -> Self {
         let user = if rustix::process::geteuid().is_root() { User::Root } else { User::Ordinary };
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
-        Self { root: PathBuf::from("/"), release, landlock, user }
+        Self { root: PathBuf::from("/"), release, landlock, user, program }
     }
 
     /// What it can do, line by line.
@@ -140,32 +144,38 @@ impl Machine {
         vec![
             Ability::new(
                 "user namespaces",
-                Need::Strict,
+                Need::Wall,
                 self.user_namespaces(),
-                "programs see the machine's processes, files and network; Landlock and seccomp alone hold them, and what they \
-                 leave running is looked for, not ended for certain",
+                "no task with `sandbox = \"on\"` starts; with `reduced` programs see the machine's processes, `model` is not enforced, and \
+                 what they leave running is looked for, not ended for certain",
             ),
             Ability::new(
                 "Landlock",
-                Need::Strict,
+                Need::Wall,
                 self.landlock(),
                 "writing outside the workspace is refused by the namespace's mounts alone",
             ),
             Ability::new(
                 "seccomp",
-                Need::Strict,
+                Need::Wall,
                 self.seccomp(),
                 "system calls that have a history of holes are not filtered",
             ),
             Ability::new(
+                "barrier to Unix sockets",
+                Need::Wall,
+                self.sockets(),
+                "programs can connect to every Unix socket in a folder that they are shown",
+            ),
+            Ability::new(
                 "overlays in namespaces",
-                Need::Strict,
+                Need::Useful,
                 self.overlays(),
                 "toolchains and caches can be read and not be written: tools that write there fail",
             ),
             Ability::new(
                 "process limit of a namespace",
-                Need::Strict,
+                Need::Useful,
                 self.process_limit(),
                 "processes are counted from outside, so a fork bomb is ended a moment later",
             ),
@@ -216,12 +226,28 @@ impl Machine {
             if is("proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
                 return Err(Lack::mended(
                     "AppArmor keeps them from programs without a profile",
-                    "give acquit a profile with `userns,` in /etc/apparmor.d, or for all programs: sudo sysctl -w \
-                     kernel.apparmor_restrict_unprivileged_userns=0",
+                    self.profile(),
                 ));
             }
         }
         Ok(format!("at most {most}"))
+    }
+
+    /// How to give acquit a profile of AppArmor, as a command.
+    fn profile(&self) -> String {
+        let program = self.program.display();
+        format!(
+            "printf '%s\\n' 'abi <abi/4.0>,' 'include <tunables/global>' 'profile acquit \"{program}\" flags=(unconfined) {{' '  userns,' '}}' \
+             | sudo tee /etc/apparmor.d/acquit && sudo apparmor_parser -r /etc/apparmor.d/acquit"
+        )
+    }
+
+    fn sockets(&self) -> Found {
+        match (self.landlock, self.overlays()) {
+            (Some(abi @ SOCKETS..), _) => Ok(format!("Landlock ABI {abi}")),
+            (_, Ok(_)) => Ok("overlays: a socket in a shown folder refuses connections".to_owned()),
+            (_, Err(lack)) => Err(lack),
+        }
     }
 
     fn landlock(&self) -> Found {

@@ -2,7 +2,12 @@
 
 pub mod machine;
 pub mod policy;
+mod programs;
 pub mod seatbelt;
+pub mod secrets;
+mod system;
+pub mod toolchains;
 pub mod usual;
+mod view;
 
 pub use policy::{Entry, PROXY_PORT, Policy, Reach, What};

@@ -4,166 +4,22 @@
 //! user's home, the workspace. The home itself is an empty folder aside. What is written to toolchains and caches lands aside
 //! too, so that no agent can leave something in them that a later build of the user would run.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Component, Path, PathBuf};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 use acquit_core::config::Config;
 use acquit_core::sandbox::{Host, Network};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
+use super::programs::Programs;
+use super::secrets::{self, SECRETS, SETTINGS};
+use super::system::{ETC, SYSTEM, SYSTEM_HIDDEN};
+use super::toolchains::{self, Toolchain};
+use super::view::View;
 use super::{Entry, Policy, Reach, What};
-use crate::world::expand;
-
-/// Where programs and libraries are on the systems that we know.
-const SYSTEM: [&str; 17] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/etc",
-    "/opt",
-    "/nix",
-    "/gnu",
-    "/snap",
-    "/run/current-system",
-    "/run/systemd/resolve",
-    "/sys/devices/system",
-    "/sys/fs/cgroup",
-    "/var/lib/snapd/snap",
-];
-
-/// What in there is nobody's business. To those who are not root most of it is closed anyway.
-const SYSTEM_HIDDEN: [&str; 24] = [
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/ssh",
-    "/etc/ssl/private",
-    "/etc/pki/tls/private",
-    "/etc/krb5.keytab",
-    "/etc/NetworkManager",
-    "/etc/wireguard",
-    "/etc/openvpn",
-    "/etc/letsencrypt",
-    "/etc/docker",
-    "/etc/kubernetes",
-    "/etc/rancher",
-    "/etc/credstore",
-    "/etc/credstore.encrypted",
-    "/etc/netrc",
-    "/etc/git-credentials",
-    "/etc/ppp",
-    "/etc/wpa_supplicant",
-    "/etc/acquit",
-];
-
-/// Toolchains in a home: to be read.
-const TOOLS: [&str; 22] = [
-    ".rustup",
-    ".pyenv",
-    ".rbenv",
-    ".nvm",
-    ".volta",
-    ".fnm",
-    ".asdf",
-    ".sdkman",
-    ".jenv",
-    ".bun",
-    ".deno",
-    ".juliaup",
-    ".ghcup",
-    ".opam",
-    ".local/bin",
-    ".local/lib",
-    ".local/share/mise",
-    ".local/share/uv",
-    ".local/share/pnpm",
-    ".local/share/fnm",
-    ".local/share/virtualenv",
-    ".config/nvm",
-];
-
-/// Caches and toolchains in a home that tools write to while they work: what they write stays aside.
-const CACHES: [&str; 22] = [
-    ".cargo",
-    "go",
-    ".gradle",
-    ".m2",
-    ".npm",
-    ".ivy2",
-    ".sbt",
-    ".nuget/packages",
-    ".cache/pip",
-    ".cache/uv",
-    ".cache/go-build",
-    ".cache/yarn",
-    ".cache/pnpm",
-    ".cache/node",
-    ".cache/deno",
-    ".cache/pypoetry",
-    ".cache/ms-playwright",
-    ".cache/puppeteer",
-    ".cache/ccache",
-    ".cache/sccache",
-    ".cache/coursier",
-    ".cache/bazelisk",
-];
-
-/// Secrets of a home, hidden even where the project shows what is around them.
-const SECRETS: [&str; 40] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/glab-cli",
-    ".config/hub",
-    ".netrc",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".gitconfig",
-    ".npmrc",
-    ".yarnrc",
-    ".pypirc",
-    ".docker",
-    ".kube",
-    ".terraform.d",
-    ".terraformrc",
-    ".vault-token",
-    ".password-store",
-    ".local/share/keyrings",
-    ".mozilla",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".config/BraveSoftware",
-    ".thunderbird",
-    ".bash_history",
-    ".zsh_history",
-    ".python_history",
-    ".psql_history",
-    ".node_repl_history",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gradle/gradle.properties",
-    ".m2/settings.xml",
-    ".m2/settings-security.xml",
-    ".ivy2/.credentials",
-    ".sbt/.credentials",
-    ".config/op",
-];
-
-/// Links that are followed to find where a place really is, as the kernel does.
-const MOST_LINKS: usize = 40;
+use crate::world::{Environment, expand};
 
 /// What a program of a leg needs beyond the usual.
 pub struct Ground<'a> {
@@ -171,8 +27,8 @@ pub struct Ground<'a> {
     pub config: &'a Config,
     /// The user's home.
     pub home: &'a Path,
-    /// Where programs are looked for.
-    pub path: Option<&'a OsStr>,
+    /// What acquit was started with: where programs are looked for, and where toolchains are.
+    pub environment: &'a Environment,
     /// The folder that belongs to acquit, which is not shown.
     pub own: &'a Path,
     /// The user's repository itself, which is not shown either, also where a folder around it is.
@@ -212,44 +68,41 @@ fn is_plainly_in(whole: &Path, place: &Path) -> bool {
 }
 
 /// Makes the policy, and the folders aside that it needs.
-pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
-    let Ground { config, home, path, own, repository, aside, write, read, login, placed, reach } = ground;
-    let mut view = View { entries: Vec::new() };
-    let folder = |name: &str| -> std::io::Result<PathBuf> {
-        let path = aside.join(name);
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
-        Ok(path)
-    };
+pub fn policy(ground: Ground<'_>) -> io::Result<Policy> {
+    let Ground { config, home, environment, own, repository, aside, write, read, login, placed, reach } =
+        ground;
+    let aside = Aside(aside);
+    let named = |list: &[String]| list.iter().map(|path| expand(path, home)).collect::<Vec<_>>();
+    let mut view = View::new();
+    // What earlier programs wrote to: no link in there is followed.
+    for folder in named(&config.access.write).iter().chain(write).chain([&own.join("tasks")]) {
+        view.distrust(folder);
+    }
     for place in SYSTEM {
         view.show_if_there(Path::new(place), What::Read);
+    }
+    for name in ETC {
+        view.show_if_there(&Path::new("/etc").join(name), What::Read);
     }
     for place in SYSTEM_HIDDEN {
         view.show_if_there(Path::new(place), What::Hidden);
     }
-    view.show(Path::new("/tmp"), What::Bound { source: folder("tmp")? });
+    view.show(Path::new("/tmp"), What::Bound { source: aside.folder("tmp")? });
     view.entries.push(Entry { at: "/var/tmp".into(), what: What::Link { to: "/tmp".into() } });
-    for place in programs(path, home, own).filter(|place| !place.starts_with(home)) {
-        view.show(&place, What::Read);
-    }
     if home.parent().is_some() {
-        view.show(home, What::Bound { source: folder("home")? });
-        for name in TOOLS {
-            view.show_if_there(&home.join(name), What::Read);
+        view.show(home, What::Bound { source: aside.folder("home")? });
+        for toolchain in toolchains::find(home, |name| environment.get(name)) {
+            show_toolchain(&mut view, &toolchain, &Private { home, own }, &aside)?;
         }
-        for name in CACHES.iter().filter(|name| home.join(name).is_dir()) {
-            let place = fs::canonicalize(home.join(name))?;
-            let (whole, aside) = match fs::canonicalize(home) {
-                Ok(home) if is_plainly_in(&home, &place) => (home, "over".to_owned()),
-                _ => (place.clone(), format!("over-{}", name.trim_start_matches('.').replace('/', "-"))),
-            };
-            folder(&format!("{aside}.work"))?;
-            view.show(&home.join(name), What::Overlaid { whole, upper: folder(&aside)? });
-        }
-        for place in programs(path, home, own).filter(|place| place.starts_with(home)) {
-            view.show(&place, What::Read);
+        for (name, tables) in SETTINGS {
+            if let Some(text) = secrets::without_credentials(&home.join(name), tables) {
+                let source = aside.file(&name.replace('/', "-"), &text)?;
+                view.show(&home.join(name), What::Bound { source });
+            }
         }
     }
-    let named = |list: &[String]| list.iter().map(|path| expand(path, home)).collect::<Vec<_>>();
+    let mut programs = Programs { view: &mut view, home, own };
+    programs.of_path(environment.get("PATH"));
     let (shown, logins) = (named(&config.access.read), named(login));
     for place in &shown {
         view.show(place, What::Read);
@@ -259,8 +112,9 @@ pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
     }
     for secret in SECRETS.iter().map(|name| home.join(name)) {
         let asked_for = shown.iter().chain(&logins).any(|place| place.starts_with(&secret));
-        if !asked_for {
-            view.show_if_there(&secret, What::Hidden);
+        let has_a_copy = view.entries.iter().any(|entry| entry.at.starts_with(&secret));
+        if !asked_for && !has_a_copy {
+            view.show(&secret, What::Hidden);
         }
     }
     view.show(own, What::Hidden);
@@ -277,7 +131,14 @@ pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
         view.show(&place, What::Hidden);
     }
     for place in read {
-        view.show(place, What::Read);
+        let is_program = fs::metadata(place).is_ok_and(|meta| {
+            meta.is_file() && std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o111 != 0
+        });
+        if is_program {
+            Programs { view: &mut view, home, own }.program(place);
+        } else {
+            view.show(place, What::Read);
+        }
     }
     for place in write {
         view.show(place, What::Write);
@@ -285,96 +146,78 @@ pub fn policy(ground: Ground<'_>) -> std::io::Result<Policy> {
     Ok(Policy { mode: config.sandbox, view: view.entries, network: reach, resources: config.resources })
 }
 
-/// The places of programs that the system's folders do not have: a folder `bin` with what is beside it, because programs are
-/// often links into their neighbourhood.
-fn programs<'a>(
-    path: Option<&'a OsStr>,
+/// Shows what programs need of a toolchain.
+fn show_toolchain(
+    view: &mut View,
+    toolchain: &Toolchain,
+    private: &Private<'_>,
+    aside: &Aside<'_>,
+) -> io::Result<()> {
+    let home = private.home;
+    // Tools keep locks and the like beside their caches. A folder in the home can be written anyway.
+    let root = &toolchain.root;
+    if toolchain.cached().next().is_some()
+        && !root.starts_with(home)
+        && !toolchain.layout.cached.contains(&"")
+    {
+        view.show(root, What::Bound { source: aside.folder(&format!("root{}", flat(root)))? });
+    }
+    for place in toolchain.read().filter(|place| !private.is_at(place)) {
+        view.show(&place, What::Read);
+    }
+    for cache in toolchain.cached().filter(|place| !private.is_at(place)) {
+        let Ok(place) = fs::canonicalize(&cache) else { continue };
+        let (whole, upper) = match fs::canonicalize(home) {
+            Ok(home) if is_plainly_in(&home, &place) => (home, "over".to_owned()),
+            _ => (place.clone(), format!("over{}", flat(&cache))),
+        };
+        aside.folder(&format!("{upper}.work"))?;
+        view.show(&cache, What::Overlaid { whole, upper: aside.folder(&upper)? });
+    }
+    Ok(())
+}
+
+/// What no toolchain can be. A program that once could write to a cache may have left a link there.
+struct Private<'a> {
     home: &'a Path,
     own: &'a Path,
-) -> impl Iterator<Item = PathBuf> + use<'a> {
-    let system = |place: &Path| SYSTEM.iter().any(|system| place.starts_with(system));
-    let too_much =
-        |place: &Path| home.starts_with(place) || own.starts_with(place) || place == home.join(".local");
-    let list = path.map(std::env::split_paths).into_iter().flatten();
-    list.filter(|place| place.is_absolute()).filter_map(move |place| {
-        if system(&place) {
-            return None;
-        }
-        let is_bin = place.file_name().is_some_and(|name| name == "bin" || name == "sbin");
-        let around = place.parent().filter(|parent| is_bin && !too_much(parent));
-        let place = around.map_or_else(|| place.clone(), Path::to_path_buf);
-        (!too_much(&place)).then_some(place)
-    })
 }
 
-struct View {
-    entries: Vec<Entry>,
-}
-
-impl View {
-    /// Shows one of the many places that some machine has, if this one does.
-    fn show_if_there(&mut self, place: &Path, what: What) {
-        if place.symlink_metadata().is_ok() {
-            self.show(place, what);
-        }
-    }
-
-    /// Shows a place where it really is, and the links on the way to it.
-    fn show(&mut self, place: &Path, what: What) {
-        let mut links = 0;
-        let mut real = PathBuf::from("/");
-        let mut rest = plain(place);
-        while let Some(name) = rest.pop() {
-            let next = real.join(&name);
-            match fs::read_link(&next) {
-                Ok(to) if links < MOST_LINKS => {
-                    links += 1;
-                    rest.append(&mut plain(&real.join(&to)));
-                    let link = Entry { at: next, what: What::Link { to } };
-                    if !self.entries.contains(&link) {
-                        self.entries.push(link);
-                    }
-                    real = PathBuf::from("/");
-                }
-                _ => real = next,
-            }
-        }
-        // What is seen already because of what lies around it needs no mount of its own, and what is not seen none that hides it.
-        let covers = |entry: &&Entry| !matches!(entry.what, What::Link { .. }) && is_in(&real, &entry.at);
-        let around = self.entries.iter().rfind(covers).map(|entry| &entry.what);
-        let is_needed = match what {
-            // In a folder that can be written it still has to be kept from that.
-            What::Read => !matches!(around, Some(What::Read | What::Overlaid { .. })),
-            What::Hidden => {
-                let is_seen = matches!(around, Some(What::Read | What::Write | What::Overlaid { .. }));
-                is_seen && real.symlink_metadata().is_ok()
-            }
-            What::Write | What::Bound { .. } | What::Overlaid { .. } | What::Scratch | What::Link { .. } => {
-                true
-            }
-        };
-        if real.parent().is_some() && is_needed {
-            self.entries.push(Entry { at: real, what });
-        }
+impl Private<'_> {
+    /// Whether a place is, or leads to, the home, acquit's own folder, or credentials.
+    fn is_at(&self, place: &Path) -> bool {
+        let real = |place: &Path| fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
+        let (place, home, own) = (real(place), real(self.home), real(self.own));
+        let overlaps = |secret: PathBuf| secret.starts_with(&place) || place.starts_with(&secret);
+        home.starts_with(&place) || overlaps(own) || SECRETS.iter().any(|name| overlaps(home.join(name)))
     }
 }
 
-/// Whether a place is another one or lies in it. Both are plain, so their bytes say it: this is asked thousands of times.
-fn is_in(place: &Path, folder: &Path) -> bool {
-    let rest = place.as_os_str().as_bytes().strip_prefix(folder.as_os_str().as_bytes());
-    rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
+/// A path as a name.
+fn flat(path: &Path) -> String {
+    path.to_string_lossy().replace('/', "-")
 }
 
-/// The names of a path, last first, without `..`.
-fn plain(path: &Path) -> Vec<std::ffi::OsString> {
-    let mut names = Vec::new();
-    for component in path.components() {
-        match component {
-            Component::Normal(name) => names.push(name.to_owned()),
-            Component::ParentDir => drop(names.pop()),
-            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
-        }
+/// The folder that keeps what programs write.
+struct Aside<'a>(&'a Path);
+
+impl Aside<'_> {
+    /// A folder in it, made if it is missing.
+    fn folder(&self, name: &str) -> io::Result<PathBuf> {
+        let path = self.0.join(name);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
+        Ok(path)
     }
-    names.reverse();
-    names
+
+    /// A file in it, written anew: the last program may have changed it.
+    fn file(&self, name: &str, text: &str) -> io::Result<PathBuf> {
+        let path = self.folder("settings")?.join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        io::Write::write_all(&mut file, text.as_bytes())?;
+        Ok(path)
+    }
 }

@@ -74,7 +74,7 @@ pub use search::Leak;
 pub use squash::{Piece, Seal};
 
 /// Removes a folder that a program of a leg wrote to, also what it closed.
-pub(crate) fn remove_folder(folder: &Path) -> Result<(), Error> {
+pub fn remove_folder(folder: &Path) -> Result<(), Error> {
     files::remove(folder)
 }
 

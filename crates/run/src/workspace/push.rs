@@ -21,17 +21,10 @@ pub enum Sent {
 }
 
 impl Locked {
-    /// Where a branch of a remote is, if that is not part of the history of `seen`.
-    pub fn moved_on(
-        &self,
-        way: &PushWay<'_>,
-        branch: &str,
-        seen: &CommitId,
-    ) -> Result<Option<CommitId>, Error> {
+    /// Where a branch of a remote is.
+    pub fn branch_at(&self, way: &PushWay<'_>, branch: &str) -> Result<Option<CommitId>, Error> {
         let look = "look at the branch of the remote";
-        let found = self.call("ls-remote").remote_branch(way, branch).map_err(Error::git(look))?;
-        // A commit that is not here is none that anybody has seen.
-        Ok(found.filter(|found| found != seen && !self.descends(seen, found).unwrap_or(false)))
+        self.call("ls-remote").remote_branch(way, branch).map_err(Error::git(look))
     }
 
     /// Makes `commit` the branch of a remote, if nothing stands there that we did not push: neither in this workspace, nor, as

@@ -87,6 +87,7 @@ fn listen(folder: &Path) -> io::Result<String> {
     let name = format!("acquit-hostile-{}", std::process::id());
     let path = folder.join("door");
     world.push_str(&format!("abstract={name}\nsocket={}\nagent={}\n", path.display(), path.display()));
+    stand_in_the_way(folder, &log)?;
     let streams = [
         ("abstract", UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?),
         ("socket", UnixListener::bind(&path)?),
@@ -123,6 +124,40 @@ fn listen(folder: &Path) -> io::Result<String> {
         world.push_str(&format!("terminal={terminal}\n"));
     }
     Ok(world)
+}
+
+/// Sockets in folders that every program is shown, and files there that come and go. The folders are named in `folder/doors`.
+fn stand_in_the_way(folder: &Path, log: &Path) -> io::Result<()> {
+    let list = fs::read_to_string(folder.join("doors")).unwrap_or_default();
+    for place in list.lines().map(PathBuf::from) {
+        let (stream, datagram) =
+            (UnixListener::bind(place.join("door"))?, UnixDatagram::bind(place.join("door-d"))?);
+        let (first, second) = (log.to_owned(), log.to_owned());
+        thread::spawn(move || {
+            for mut visitor in stream.incoming().flatten() {
+                let _ = visitor.write_all(b"welcome\n");
+                visit(&first, "socket in a shown folder", b"");
+            }
+        });
+        thread::spawn(move || {
+            while datagram.recv(&mut [0; 64]).is_ok() {
+                visit(&second, "datagram in a shown folder", b"");
+            }
+        });
+    }
+    if let Some(place) = list.lines().next().map(PathBuf::from) {
+        thread::spawn(move || {
+            loop {
+                for name in ["hidden", "later"] {
+                    let _ = fs::copy(place.join("source"), place.join("new"));
+                    let _ = fs::rename(place.join("new"), place.join(name));
+                }
+                thread::sleep(Duration::from_millis(50));
+                let _ = fs::remove_file(place.join("later"));
+            }
+        });
+    }
+    Ok(())
 }
 
 /// Makes a terminal, and notes what is written to it.

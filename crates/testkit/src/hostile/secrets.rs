@@ -22,6 +22,8 @@ macro_rules! secrets {
         pub(super) const ATTACKS: &[Attack] = &[
             $(($verb, concat!("reads ~/", $file), |world, tried| in_home(world, tried, $file)),)*
             ("list-home", "lists the user's home", list_home),
+            ("read-renamed", "reads a hidden file after the host renamed another over it", renamed),
+            ("read-service-settings", "reads what services keep below /etc", services),
             ("read-shadow", "reads the machine's passwords", shadow),
             ("read-other-homes", "lists homes of other users", other_homes),
             ("read-store", "reads acquit's store", store),
@@ -64,6 +66,19 @@ secrets![
     ("read-vault", ".vault-token"),
     ("read-pgpass", ".pgpass"),
     ("read-documents", "Documents/diary.txt"),
+    ("read-cargo-settings", ".cargo/config.toml"),
+    ("read-cargo-home", ".cargo/notes"),
+    ("read-uv-login", ".local/share/uv/credentials/login"),
+    ("read-gradle-properties", ".gradle/gradle.properties"),
+    ("read-gradle-scripts", ".gradle/init.d/login.gradle"),
+    ("read-npm-logs", ".npm/_logs/debug.log"),
+    ("read-maven-settings", ".m2/settings.xml"),
+    ("read-go-sources", "go/src/private/main.go"),
+    ("read-volta-hooks", ".volta/hooks.json"),
+    ("read-pyenv-home", ".pyenv/.env"),
+    ("read-mise-settings", ".config/mise/config.toml"),
+    ("read-sbt-settings", ".sbt/1.0/credentials.sbt"),
+    ("read-unknown-tool", ".newtool/token"),
 ];
 
 /// Reads a file that has a canary in it. Another file in its place, such as one of the attacker's own, tells nothing.
@@ -71,6 +86,35 @@ fn look(path: impl AsRef<Path>) -> io::Result<String> {
     world::look(path).and_then(|found| {
         if found.starts_with(MARK) { Ok(found) } else { Err(io::Error::from_raw_os_error(libc::ENODATA)) }
     })
+}
+
+/// A file that is hidden, which the host replaces now and then, and one that the host makes only later.
+fn renamed(world: &World, tried: &mut Tried) {
+    let folder = world.path("shown");
+    for name in ["hidden", "later"] {
+        let begun = std::time::Instant::now();
+        let mut found = look(folder.join(name));
+        while found.is_err() && begun.elapsed() < std::time::Duration::from_secs(1) {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            found = look(folder.join(name));
+        }
+        tried.way(name, found);
+    }
+}
+
+/// Settings that no build needs.
+fn services(_: &World, tried: &mut Tried) {
+    for path in [
+        "/etc/ssh",
+        "/etc/sudoers",
+        "/etc/crontab",
+        "/etc/apt",
+        "/etc/systemd",
+        "/etc/environment",
+        "/etc/pam.d",
+    ] {
+        tried.way(path, fs::symlink_metadata(path).map(|_| "there"));
+    }
 }
 
 /// Every way to one file.

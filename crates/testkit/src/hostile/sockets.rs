@@ -16,6 +16,8 @@ pub(super) const ATTACKS: &[Attack] = &[
     ("unix-path", "talks to a socket by its file", pathname),
     ("unix-datagram", "the same with datagrams", datagram),
     ("pass-descriptor", "hands a descriptor of its own to a process outside", pass),
+    ("unix-shown", "talks to sockets in folders that it is shown", shown),
+    ("pairs-of-odd-families", "makes pairs of sockets that nobody needs", odd_pairs),
     ("ssh-agent", "uses the keys of the user's agent", ssh_agent),
     ("docker-socket", "asks services of the machine for a container, a unit, a window", services),
     ("vsock", "talks to the host of a virtual machine", vsock),
@@ -67,6 +69,44 @@ fn pathname(world: &World, tried: &mut Tried) {
     let _ = std::os::unix::fs::symlink(&path, &link);
     tried.way("symlink", UnixStream::connect(&link).and_then(say));
     let _ = std::fs::remove_file(link);
+}
+
+fn shown(world: &World, tried: &mut Tried) {
+    for key in ["shown", "toolchain", "cache"] {
+        let folder = world.path(key);
+        // The folder itself is there, or there is nothing to attack.
+        tried.way(key, UnixStream::connect(folder.join("door")).and_then(say));
+        let sent = UnixDatagram::unbound();
+        tried.way(key, sent.and_then(|socket| socket.send_to(b"hostile words", folder.join("door-d"))));
+        let entered = || {
+            std::env::set_current_dir(&folder)?;
+            UnixStream::connect("./door").and_then(say)
+        };
+        tried.way(key, entered());
+    }
+}
+
+fn odd_pairs(_: &World, tried: &mut Tried) {
+    for (name, family, kind) in [
+        ("inet", libc::AF_INET, libc::SOCK_STREAM),
+        ("netlink", libc::AF_NETLINK, libc::SOCK_RAW),
+        ("packet", libc::AF_PACKET, libc::SOCK_RAW),
+        ("vsock", libc::AF_VSOCK, libc::SOCK_STREAM),
+        ("tipc", 30, libc::SOCK_STREAM),
+        ("tipc", 30, libc::SOCK_SEQPACKET),
+    ] {
+        let mut pair = [0_u8; 8];
+        let made = call(
+            libc::SYS_socketpair,
+            &mut [Arg::N(family.into()), Arg::N(kind.into()), Arg::N(0), Arg::B(&mut pair)],
+        );
+        // A family that has no pairs says so by itself, after a socket was made. The filter says that there is no such family.
+        let made = match made {
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(0),
+            other => other,
+        };
+        tried.way(name, made.map(|_| "made"));
+    }
 }
 
 fn datagram(world: &World, tried: &mut Tried) {

@@ -67,6 +67,10 @@ fn schedule(value: &Value<'_, '_>) -> Option<Schedule> {
     let hours = clock::hours(&mut table);
     let budget = table.value("budget").and_then(|value| value.dollars());
     let most_open = table.value("most_open").and_then(|value| value.count(1_000)).unwrap_or(MOST_OPEN);
+    let base = table.string("base").map(|base| {
+        super::check_ref(table.source, &base, &base.value);
+        base.value
+    });
     let title = table.string("title").map(|title| title.value);
     let paused = table.flag("paused").is_some_and(|flag| flag.value);
     table.finish();
@@ -75,6 +79,7 @@ fn schedule(value: &Value<'_, '_>) -> Option<Schedule> {
         cron: cron?,
         zone,
         workflow: workflow?.value,
+        base,
         title,
         category,
         repositories,

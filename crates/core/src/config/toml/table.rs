@@ -115,6 +115,16 @@ impl<'s, 't> Table<'s, 't> {
 
     /// One of a few words, each with its meaning.
     pub(crate) fn word<T: Clone>(&mut self, key: &'static str, words: &[(&str, T)]) -> Option<At<T>> {
+        self.word_or_former(key, words, &[])
+    }
+
+    /// The same, with words that had a meaning once: each with a hint that says what to write now.
+    pub(crate) fn word_or_former<T: Clone>(
+        &mut self,
+        key: &'static str,
+        words: &[(&str, T)],
+        former: &[(&str, &str)],
+    ) -> Option<At<T>> {
         let value = self.value(key)?;
         let text = value.string()?;
         value.is(Form::Words(words.iter().map(|(word, _)| (*word).to_owned()).collect()));
@@ -122,7 +132,10 @@ impl<'s, 't> Table<'s, 't> {
             return Some(At { value: meaning.clone(), place: text.place });
         }
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let hint = did_you_mean(&text.value, "it can be", known);
+        let hint = match former.iter().find(|(word, _)| *word == text.value) {
+            Some((_, instead)) => Some((*instead).to_owned()),
+            None => did_you_mean(&text.value, "it can be", known),
+        };
         self.source.report(text.place, format!("unknown {key} {}", quoted(&text.value)), hint);
         None
     }

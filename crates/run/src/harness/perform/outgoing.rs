@@ -103,13 +103,22 @@ pub(super) fn stand<'j>(
     beat(desk)?;
     let Some(base) = &job.task.seed.base.branch else { return Err(unnamed()) };
     let way = to.upstream.way(desk, &job, &to.place.upstream, Some(to.token));
-    let moved = workspace.moved_on(&way, base, &job.base);
-    if let Some(moved) = moved.map_err(|error| away(desk, &job, to.place, to.token, error))? {
-        let words = format!("{base} has moved to {} at the forge meanwhile", moved.short());
-        desk.notice(Level::Info, words);
-        return Ok(Stands::Stale);
+    let there = workspace.branch_at(&way, base);
+    // What lies below the work is pushed with it, so it must be at the forge already.
+    match there.map_err(|error| away(desk, &job, to.place, to.token, error))? {
+        Some(there) if there == job.base => Ok(Stands::Proven { job: Box::new(job), commit, branch }),
+        Some(there) => {
+            let words = format!("{base} has moved to {} at the forge meanwhile", there.short());
+            desk.notice(Level::Info, words);
+            Ok(Stands::Stale)
+        }
+        None => Err(Trouble::failed(
+            kind::DELIVERY,
+            format!(
+                "the forge has no branch {base} to merge the work into; push it, or name another as `base`"
+            ),
+        )),
     }
-    Ok(Stands::Proven { job: Box::new(job), commit, branch })
 }
 
 /// Looks where the base branch is at the forge, which must answer.
@@ -231,7 +240,7 @@ pub(super) fn push(
     let Some(base) = &job.task.seed.base.branch else { return Ok(None) };
     // Best effort: whoever merges sees it at the forge as well.
     let way = to.upstream.way(desk, job, &place.upstream, Some(token));
-    let moved = workspace.moved_on(&way, base, &job.base).ok().flatten();
+    let moved = workspace.branch_at(&way, base).ok().flatten().filter(|there| *there != job.base);
     if let Some(moved) = &moved {
         let words = format!(
             "{base} is at {} at the forge, and the gates saw the work on {}",

@@ -13,13 +13,14 @@ use libc::{
     BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W, c_long, sock_filter,
 };
 
-/// Sockets of programs that may talk to nobody where no network namespace holds them.
+/// Families of sockets that a program can make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sockets {
-    /// Those of the internet too.
-    Internet,
-    /// Those of this machine only.
-    Local,
+pub(super) struct Sockets {
+    /// IPv4 and IPv6. Refused to programs that may talk to nobody where no network namespace holds them.
+    pub(super) internet: bool,
+    /// Unix. Refused where nothing else keeps a program from the sockets of the machine: a filter cannot see which one it connects
+    /// to. Pairs are allowed, they lead nowhere else.
+    pub(super) unix: bool,
 }
 
 const REFUSED: &[c_long] = &[
@@ -183,12 +184,10 @@ pub(super) fn program(sockets: Sockets) -> Vec<sock_filter> {
 
 /// Which sockets can be made.
 fn families(sockets: Sockets) -> Vec<sock_filter> {
-    let internet: &[i32] = match sockets {
-        Sockets::Internet => &[libc::AF_INET, libc::AF_INET6],
-        Sockets::Local => &[],
-    };
+    let internet: &[i32] = if sockets.internet { &[libc::AF_INET, libc::AF_INET6] } else { &[] };
+    let unix: &[i32] = if sockets.unix { &[libc::AF_UNIX] } else { &[] };
     let mut body = vec![load(argument(0))];
-    for family in internet.iter().chain(&[libc::AF_UNIX]) {
+    for family in internet.iter().chain(unix) {
         body.extend([only_if(family.cast_unsigned(), 1), give(libc::SECCOMP_RET_ALLOW)]);
     }
     // Of netlink only what tells which addresses there are, without which names are not looked up.
@@ -201,5 +200,13 @@ fn families(sockets: Sockets) -> Vec<sock_filter> {
     ]);
     let skip = u8::try_from(body.len()).unwrap_or(u8::MAX);
     body.insert(0, only_if(number(libc::SYS_socket), skip));
+    // Families that no pair is made of make some all the same, with the memory and the faults of their kind.
+    body.extend([
+        only_if(number(libc::SYS_socketpair), 4),
+        load(argument(0)),
+        only_if(libc::AF_UNIX.cast_unsigned(), 1),
+        give(libc::SECCOMP_RET_ALLOW),
+        refuse(libc::EAFNOSUPPORT),
+    ]);
     body
 }

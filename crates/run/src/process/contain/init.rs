@@ -43,8 +43,8 @@ pub(super) fn main(plan: &Plan, policy: Option<&Policy>, side: Inside) -> ! {
             Ok((missing, written)) => {
                 if let Some(pipe) = &pipe {
                     status::report_missing(pipe, missing);
-                    if policy.mode == Mode::Strict && !missing.is_empty() {
-                        status::report_failure(pipe, Failure::new(Step::Strict, Errno::OPNOTSUPP));
+                    if policy.mode == Mode::On && missing.breaks_a_promise() {
+                        status::report_failure(pipe, Failure::new(Step::Promise, Errno::OPNOTSUPP));
                         sys::exit(NOT_STARTED);
                     }
                 }

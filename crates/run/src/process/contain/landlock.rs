@@ -23,12 +23,17 @@ const TRUNCATE: u64 = 1 << 14;
 /// Since version 5.
 const IOCTL_DEV: u64 = 1 << 15;
 
+/// Connecting to Unix sockets that were bound outside; since version 9.
+const RESOLVE_UNIX: u64 = 1 << 16;
+/// The first version with it.
+pub(super) const WITH_SOCKETS: u32 = 9;
+
 /// Signals and abstract sockets of whoever is outside; since version 6.
 const SCOPES: u64 = 0b11;
 
 const READ: u64 = EXECUTE | READ_FILE | READ_DIR;
 /// What can be allowed on a single file.
-const OF_FILES: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
+const OF_FILES: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV | RESOLVE_UNIX;
 
 /// The oldest version that knows of truncation, without which a file that can be read can be emptied.
 const OLDEST: u32 = 3;
@@ -47,9 +52,11 @@ pub(super) fn enforce(policy: &Policy, around: Around) -> Result<(), Errno> {
     let version = kernel::landlock_version().filter(|version| *version >= OLDEST).ok_or(Errno::NOSYS)?;
     let ioctl = if version >= 5 { IOCTL_DEV } else { 0 };
     let files = READ | WRITE_FILE | CHANGE_DIR | REFER | TRUNCATE | ioctl;
+    // No folder gets this right, only a socket that the policy names itself. Sockets of the program's own are not concerned.
+    let sockets = if version >= WITH_SOCKETS { RESOLVE_UNIX } else { 0 };
     let (scopes, size) = if version >= 6 { (SCOPES, size_of::<Handled>()) } else { (0, size_of::<u64>()) };
-    let ruleset = kernel::landlock_ruleset(&Handled { files, network: 0, scopes }, size)?;
-    let rules = Rules { ruleset: &ruleset, files };
+    let ruleset = kernel::landlock_ruleset(&Handled { files: files | sockets, network: 0, scopes }, size)?;
+    let rules = Rules { ruleset: &ruleset, files: files | sockets };
 
     match around {
         Around::View => rules.allow(Path::new("/"), READ)?,
@@ -64,6 +71,9 @@ pub(super) fn enforce(policy: &Policy, around: Around) -> Result<(), Errno> {
     }
     for place in policy.view.iter().filter_map(|entry| written(entry, around)) {
         rules.allow(&place, files)?;
+    }
+    for entry in policy.view.iter().filter(|entry| entry.what == What::Read && is_socket(&entry.at)) {
+        rules.allow(&entry.at, READ_FILE | WRITE_FILE | sockets)?;
     }
     for place in ["/dev/shm", "/dev/pts"] {
         rules.allow(Path::new(place), files)?;
@@ -87,6 +97,10 @@ fn written(entry: &Entry, around: Around) -> Option<PathBuf> {
         (Around::Machine, What::Overlaid { .. } | What::Scratch)
         | (_, What::Read | What::Link { .. } | What::Hidden) => None,
     }
+}
+
+fn is_socket(place: &Path) -> bool {
+    rustix::fs::lstat(place).is_ok_and(|meta| FileType::from_raw_mode(meta.st_mode) == FileType::Socket)
 }
 
 struct Rules<'a> {

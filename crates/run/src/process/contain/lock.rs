@@ -42,9 +42,10 @@ pub(super) fn close(policy: &Policy, around: Around) -> Result<Missing, Failure>
         Err(Errno::NOSYS | Errno::OPNOTSUPP) => missing.add(Wall::Landlock),
         Err(errno) => return Err(refused(errno)),
     }
-    let sockets = match (around, &policy.network) {
-        (Around::Machine, Reach::Nobody) => Sockets::Local,
-        (Around::View, _) | (Around::Machine, Reach::Hosts { .. } | Reach::Everybody) => Sockets::Internet,
+    let has_own = around == Around::View;
+    let sockets = Sockets {
+        internet: has_own || policy.network != Reach::Nobody,
+        unix: has_own || kernel::landlock_version() >= Some(landlock::WITH_SOCKETS),
     };
     match kernel::filter_calls(&filter::program(sockets)) {
         Ok(()) => {}

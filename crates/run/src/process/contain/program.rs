@@ -42,8 +42,8 @@ fn become_program(plan: &Plan, policy: Option<&Policy>, around: Around, pipe: Op
                 if let Some(pipe) = pipe {
                     status::report_missing(pipe, missing);
                 }
-                if policy.mode == Mode::Strict && !(missing.is_empty() && around == Around::View) {
-                    return Failure::new(Step::Strict, Errno::OPNOTSUPP);
+                if policy.mode == Mode::On && (missing.breaks_a_promise() || around == Around::Machine) {
+                    return Failure::new(Step::Promise, Errno::OPNOTSUPP);
                 }
             }
             Err(failure) => return failure,

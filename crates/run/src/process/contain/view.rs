@@ -6,7 +6,7 @@
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode as FileMode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2,
@@ -21,8 +21,9 @@ use rustix::mount::{
 use rustix::process::{chdir, fchdir, pivot_root};
 
 use super::super::walls::{Missing, Wall};
-use super::kernel::{Depth, restrict_mount};
-use super::layer::Layers;
+use super::kernel::{self, Depth, restrict_mount};
+use super::landlock;
+use super::layer::{self, Layers};
 use crate::sandbox::{Entry, Policy, What};
 
 /// The devices that every program may count on.
@@ -33,6 +34,9 @@ const PROC_READ_ONLY: [&str; 4] = ["sys", "irq", "bus", "fs"];
 /// Parts of it that tell or do what is nobody's business in there.
 const PROC_HIDDEN: [&str; 8] =
     ["kcore", "keys", "key-users", "sysrq-trigger", "timer_list", "sched_debug", "latency_stats", "scsi"];
+
+/// Folders that the kernel makes up: no layer can be laid over them, and nobody can put a socket there.
+const KERNEL_FOLDERS: [&str; 2] = ["/sys", "/proc"];
 
 /// Where the new root is hung before it becomes the root. Every machine has it, and nothing of it is needed any more by then.
 pub(super) const PLACE: &str = "/proc";
@@ -63,10 +67,10 @@ fn at(place: impl AsRef<Path>) -> impl FnOnce(Errno) -> Trouble {
 }
 
 /// Something to be hung into the new root.
-enum Piece<'a> {
-    Mount(&'a Path, OwnedFd),
-    Link(&'a Path, &'a Path),
-    Hidden(&'a Path),
+enum Piece {
+    Mount(PathBuf, OwnedFd),
+    Link(PathBuf, PathBuf),
+    Hidden(PathBuf),
 }
 
 /// Makes the policy's file system the root of this process, and says what the machine could not do. Must run in a mount and pid
@@ -74,15 +78,11 @@ enum Piece<'a> {
 pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
     let mut missing = Missing::default();
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).map_err(at("/"))?;
-    let mut layers = Layers::default();
-    let pieces: Vec<Piece<'_>> = policy
-        .view
-        .iter()
-        .map(|entry| take(entry, &mut layers, &mut missing))
-        .collect::<Result<Vec<_>>>()?
-        .into_iter()
-        .flatten()
-        .collect();
+    let mut layers = Layers::new(&policy.view);
+    let mut pieces = Vec::new();
+    for entry in &policy.view {
+        take(entry, &mut layers, &mut missing, &mut pieces)?;
+    }
     let devices = take_devices()?;
     let proc = new_file_system("proc", &[], MountAttrFlags::MOUNT_ATTR_NOEXEC);
 
@@ -124,9 +124,9 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
     let mut hidden = Vec::new();
     for piece in pieces {
         match piece {
-            Piece::Mount(place, mount) => hang(&root, place, &mount)?,
-            Piece::Link(place, to) => link(&root, place, to)?,
-            Piece::Hidden(place) => hidden.extend(hide(&root, place)?),
+            Piece::Mount(place, mount) => hang(&root, &place, &mount)?,
+            Piece::Link(place, to) => link(&root, &place, &to)?,
+            Piece::Hidden(place) => hidden.extend(hide(&root, &place)?),
         }
     }
     // Only now: entries that lie in a hidden folder had to be hung into it.
@@ -143,29 +143,88 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
 }
 
 /// Takes hold of what an entry shows. Nothing of what may be missing is not an error.
-fn take<'a>(entry: &'a Entry, layers: &mut Layers<'a>, missing: &mut Missing) -> Result<Option<Piece<'a>>> {
+fn take<'a>(
+    entry: &'a Entry,
+    layers: &mut Layers<'a>,
+    missing: &mut Missing,
+    pieces: &mut Vec<Piece>,
+) -> Result<()> {
     let place = entry.at.as_path();
     let mount = match &entry.what {
-        What::Link { to } => return Ok(Some(Piece::Link(place, to))),
-        What::Hidden => return Ok(Some(Piece::Hidden(place))),
-        What::Read => match copy(CWD, place, READ_ONLY | NO_DEVICES) {
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => return Ok(None),
-            other => other,
-        },
-        What::Write => copy(CWD, place, NO_DEVICES),
+        What::Link { to } => {
+            pieces.push(Piece::Link(place.to_owned(), to.clone()));
+            return Ok(());
+        }
+        What::Hidden => {
+            pieces.push(Piece::Hidden(place.to_owned()));
+            return Ok(());
+        }
+        What::Read => return take_to_read(place, layers, missing, pieces),
+        What::Write => real(place).and_then(|found| copy(found, Path::new(""), NO_DEVICES)),
         What::Bound { source } => copy(CWD, source, NO_DEVICES),
         What::Scratch => scratch(),
-        What::Overlaid { whole, upper } => match layers.part(place, whole, upper) {
+        What::Overlaid { whole, upper } => match layers.written(place, whole, upper) {
             Ok(mount) => Ok(mount),
-            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
             // To be read is better than not to be there.
             Err(_) => {
                 missing.add(Wall::Overlay);
-                copy(CWD, place, READ_ONLY | NO_DEVICES)
+                return take_to_read(place, layers, missing, pieces);
             }
         },
     };
-    mount.map(|mount| Some(Piece::Mount(place, mount))).map_err(at(place))
+    pieces.push(Piece::Mount(place.to_owned(), mount.map_err(at(place))?));
+    Ok(())
+}
+
+/// Takes hold of a place to be read: a file as it is, a folder through a layer, in which no socket of the machine answers.
+///
+/// A folder with mounts below it is shown by its children, because the kernel lays no layer over it.
+fn take_to_read(
+    place: &Path,
+    layers: &mut Layers<'_>,
+    missing: &mut Missing,
+    pieces: &mut Vec<Piece>,
+) -> Result<()> {
+    let found = match real(place) {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => return Ok(()),
+        other => other.map_err(at(place))?,
+    };
+    let is_folder = FileType::from_raw_mode(fstat(&found).map_err(at(place))?.st_mode) == FileType::Directory;
+    let mount = if !is_folder || KERNEL_FOLDERS.iter().any(|folder| place.starts_with(folder)) {
+        copy(found, Path::new(""), READ_ONLY | NO_DEVICES)
+    } else if layers.has_mounts_below(place) {
+        for (child, link) in layer::children(place) {
+            match link {
+                _ if layers.hides(&child) => {}
+                Some(to) => pieces.push(Piece::Link(child, to)),
+                None => take_to_read(&child, layers, missing, pieces)?,
+            }
+        }
+        return Ok(());
+    } else {
+        layers.read(place).or_else(|errno| match errno {
+            Errno::NOENT | Errno::NOTDIR | Errno::ACCESS => Err(errno),
+            _ => {
+                if kernel::landlock_version() < Some(landlock::WITH_SOCKETS) {
+                    missing.add(Wall::Sockets);
+                }
+                copy(found, Path::new(""), READ_ONLY | NO_DEVICES)
+            }
+        })
+    };
+    match mount {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => Ok(()),
+        other => {
+            pieces.push(Piece::Mount(place.to_owned(), other.map_err(at(place))?));
+            Ok(())
+        }
+    }
+}
+
+/// Opens a place of the machine. A policy names real paths, so a link on the way was put there since, perhaps by an agent.
+fn real(place: &Path) -> std::result::Result<OwnedFd, Errno> {
+    openat2(CWD, place, ANYTHING, FileMode::empty(), ResolveFlags::NO_SYMLINKS)
 }
 
 fn take_devices() -> Result<Vec<(&'static str, OwnedFd)>> {
@@ -181,10 +240,12 @@ fn take_devices() -> Result<Vec<(&'static str, OwnedFd)>> {
     Ok(devices)
 }
 
-/// A copy of what is mounted at a place, with everything below it, that hangs nowhere yet.
+/// A copy of what is mounted at a place below a folder, or at that itself, with everything below it, that hangs nowhere yet.
 fn copy(root: impl AsFd, place: &Path, attributes: u64) -> std::result::Result<OwnedFd, Errno> {
-    let flags =
-        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
     let mount = open_tree(root, place, flags)?;
     restrict_mount(&mount, attributes, Depth::AndBelow)?;
     Ok(mount)
@@ -247,7 +308,7 @@ fn hide(root: &OwnedFd, place: &Path) -> Result<Option<OwnedFd>> {
     Ok((kind == FileType::Directory).then_some(nothing))
 }
 
-fn empty_folder() -> std::result::Result<OwnedFd, Errno> {
+pub(super) fn empty_folder() -> std::result::Result<OwnedFd, Errno> {
     new_file_system("tmpfs", &[("mode", "0755"), ("size", ROOT_SIZE)], MountAttrFlags::empty())
 }
 
@@ -289,7 +350,7 @@ fn close_proc(root: &OwnedFd) -> Result<()> {
 
 pub(super) const FOLDER: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-const ANYTHING: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(super) const ANYTHING: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Opens a place below a root. The kernel refuses every link on the way, and every way out.
 pub(super) fn open(root: &OwnedFd, place: &Path, flags: OFlags) -> std::result::Result<OwnedFd, Errno> {

@@ -25,11 +25,17 @@ fn missing(
         fs::create_dir_all(path.parent().expect("a folder above")).expect("a folder");
         fs::write(path, text).expect("a file");
     }
-    let machine = Machine { root: folder.path().to_owned(), release: release.to_owned(), landlock, user };
+    let machine = Machine {
+        root: folder.path().to_owned(),
+        release: release.to_owned(),
+        landlock,
+        user,
+        program: "/opt/acquit".into(),
+    };
     let mut list = machine.abilities();
     // Of the machine that the test runs on.
     list.retain(|ability| ability.name != "open files");
-    assert_eq!(list.len(), 6);
+    assert_eq!(list.len(), 7);
     assert!(list.iter().all(|one| one.is_there() == one.consequence.is_empty()));
     list.into_iter()
         .filter_map(|one| match one.state {
@@ -58,12 +64,20 @@ fn each_thing_that_a_machine_lacks_is_named_with_its_reason() {
             "seccomp",
             "the kernel offers no filters",
         ),
-        ("proc/filesystems", "nodev\toverlayx\n", "overlays in namespaces", "overlayfs is not loaded"),
         ("proc/self/cgroup", "1:cpu:/\n", "cgroup of one's own", "there is no cgroup of version 2"),
         ("proc/self/cgroup", "0::/other\n", "cgroup of one's own", "its cgroup has no control over memory"),
     ] {
         let found = missing(&[(file, text)], "6.18.1", Some(7), User::Ordinary);
         assert_eq!(found, [(name.to_owned(), why.to_owned())], "{file}");
+    }
+    // Without overlays sockets answer, unless Landlock knows of them.
+    let without = &[("proc/filesystems", "nodev\toverlayx\n")];
+    for (landlock, names) in
+        [(8, &["barrier to Unix sockets", "overlays in namespaces"][..]), (9, &["overlays in namespaces"])]
+    {
+        let found = missing(without, "6.18.1", Some(landlock), User::Ordinary);
+        assert_eq!(found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), names, "{landlock}");
+        assert!(found.iter().all(|(_, why)| why == "overlayfs is not loaded"));
     }
     let found = missing(&[(restricted, "1"), (clone, "0")], "6.18.1", None, User::Root);
     assert_eq!(found, [("Landlock".to_owned(), "the kernel does not have it on".to_owned())]);
@@ -77,8 +91,11 @@ fn an_old_kernel_lacks_what_came_later() {
     };
     assert_eq!(names("6.14.0"), [""; 0]);
     assert_eq!(names("6.9.12-arch"), ["process limit of a namespace"]);
-    assert_eq!(names("5.10.0"), ["overlays in namespaces", "process limit of a namespace"]);
-    assert_eq!(names("unknown"), ["overlays in namespaces", "process limit of a namespace"]);
+    let old = ["barrier to Unix sockets", "overlays in namespaces", "process limit of a namespace"];
+    assert_eq!(
+        (names("5.10.0"), names("unknown")),
+        (old.map(str::to_owned).to_vec(), old.map(str::to_owned).to_vec())
+    );
 }
 
 #[test]

@@ -1,0 +1,1 @@
+"""Free times in calendars. Times are minutes of a day."""

@@ -1,0 +1,89 @@
+//! Where work starts that is to leave this machine: at a branch of the repository's remote, and never at what happens to be checked out.
+//!
+//! What is checked out may be half done, and commits that the user has not pushed are not acquit's to push. So the base of a night, and of
+//! a task that ends at a forge, is the remote's default branch, or the branch that somebody named, as it is at the remote.
+
+use std::time::Duration;
+
+use acquit_core::config::{By, Config};
+use acquit_core::workflow::{Action, Work, Workflow};
+
+use crate::forge::{self, Located};
+use crate::git::{Base, Error, PushWay, Source};
+use crate::world::World;
+
+/// How long a remote may take to say which branch is its default one. Somebody waits for the task to begin.
+const ASK: Duration = Duration::from_secs(20);
+
+/// What default branches are called where nobody says which it is.
+const USUAL: [&str; 3] = ["main", "master", "trunk"];
+
+/// Whether a workflow's work goes to the forge of the repository.
+pub fn leaves(world: &World, config: &Config, workflow: &Workflow, source: &Source) -> bool {
+    let merges = config.merge.by == By::Forge;
+    let delivers = |work: &Work| match work {
+        Work::Action { action: Action::Publish(_), .. } => true,
+        Work::Action { action: Action::Merge, .. } => merges,
+        Work::Action { action: Action::Squash, .. } | Work::Agent(_) | Work::Check | Work::Human { .. } => {
+            false
+        }
+    };
+    workflow.stages.iter().any(|stage| delivers(&stage.work))
+        && matches!(forge::of(world, &config.forge, source), Ok(Located::At(_)))
+}
+
+/// The base at the repository's remote: the branch that was named, or the default one. `None` if the repository has no remote.
+pub fn at_remote(
+    world: &World,
+    config: &Config,
+    source: &Source,
+    named: Option<&str>,
+) -> Result<Option<Base>, Error> {
+    let git = &world.git;
+    let Some(remote) = forge::base_remote(world, &config.forge, source) else { return Ok(None) };
+    let branch = match named {
+        Some(name) => name.strip_prefix("refs/heads/").unwrap_or(name).to_owned(),
+        None => default_branch(world, config, source, &remote)?.ok_or_else(|| Error::NoDefaultBranch {
+            remote: remote.clone(),
+            path: source.path().to_owned(),
+        })?,
+    };
+    // A leg looks again where it is at the remote; this is what the user's last fetch knows.
+    if let Some(commit) = source.tracked(git, &remote, &branch)? {
+        return Ok(Some(Base { branch: Some(branch), commit }));
+    }
+    source.base(git, Some(&branch)).map(Some)
+}
+
+/// The remote's default branch: as the user's clone knows it, as the remote says, or as such branches are called.
+fn default_branch(
+    world: &World,
+    config: &Config,
+    source: &Source,
+    remote: &str,
+) -> Result<Option<String>, Error> {
+    let git = &world.git;
+    if let Some(branch) = source.tracked_head(git, remote)? {
+        return Ok(Some(branch));
+    }
+    if let Some(branch) = asked(world, config, source) {
+        return Ok(Some(branch));
+    }
+    for branch in USUAL {
+        if source.tracked(git, remote, branch)?.is_some() || source.branch(git, branch)?.is_some() {
+            return Ok(Some(branch.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// The default branch as the forge itself says, if it answers.
+fn asked(world: &World, config: &Config, source: &Source) -> Option<String> {
+    let Ok(Located::At(place)) = forge::of(world, &config.forge, source) else { return None };
+    let token = forge::token::find(world, config, &place).ok().flatten();
+    let address = &place.upstream;
+    let access = forge::access(world, place.kind, address.transport, token.as_ref());
+    let ca = forge::ca(world, &config.forge);
+    let way = PushWay { url: &address.url, access, ca: ca.as_deref(), proxy: config.forge.proxy.as_deref() };
+    world.git.clone().with_time_limit(ASK).default_branch(&way).ok().flatten()
+}

@@ -1,0 +1,251 @@
+//! Toolchains and package caches of a user: where version managers and package managers keep programs, and which of their files hold
+//! programs rather than credentials.
+//!
+//! A layout lists what is *shown*. Everything else in the folder stays hidden, so a file that a future version of the tool adds is
+//! hidden until somebody lists it here.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// Where a tool keeps its programs and caches.
+#[derive(Debug)]
+pub struct Layout {
+    /// The tool's name.
+    pub name: &'static str,
+    /// The variable that moves its folder.
+    pub variable: Option<&'static str>,
+    /// Its usual folders: below the home, or absolute.
+    pub roots: &'static [&'static str],
+    /// What programs read there.
+    pub read: &'static [&'static str],
+    /// What they also write while they work. Changes stay in the sandbox.
+    pub cached: &'static [&'static str],
+    /// Files of a repository that choose a version of this tool.
+    pub version_files: &'static [&'static str],
+}
+
+const fn layout(
+    name: &'static str,
+    variable: Option<&'static str>,
+    roots: &'static [&'static str],
+    read: &'static [&'static str],
+    cached: &'static [&'static str],
+    version_files: &'static [&'static str],
+) -> Layout {
+    Layout { name, variable, roots, read, cached, version_files }
+}
+
+/// What a version manager of the rbenv family has.
+const SHIMS: &[&str] = &[
+    "bin",
+    "shims",
+    "versions",
+    "libexec",
+    "plugins",
+    "completions",
+    "version",
+    "pyenv.d",
+    "rbenv.d",
+    "nodenv.d",
+];
+/// The folder itself, of tools that keep nothing but programs there.
+const ALL: &[&str] = &[""];
+/// What an installation prefix has.
+const PREFIX: &[&str] = &["bin", "sbin", "lib", "lib64", "libexec", "include", "share"];
+const CONDA: &[&str] = &[
+    "bin",
+    "condabin",
+    "lib",
+    "libexec",
+    "include",
+    "share",
+    "ssl",
+    "envs",
+    "conda-meta",
+    "compiler_compat",
+    "x86_64-conda-linux-gnu",
+    "aarch64-conda-linux-gnu",
+    "etc/profile.d",
+    "etc/fonts",
+];
+const CONDA_ROOTS: &[&str] = &["miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", ".conda"];
+const BREW: &[&str] = &[
+    "bin",
+    "sbin",
+    "lib",
+    "libexec",
+    "include",
+    "share",
+    "opt",
+    "Cellar",
+    "Homebrew/bin",
+    "Homebrew/Library",
+    "var/homebrew/linked",
+    "etc/ca-certificates",
+    "etc/openssl@3",
+    "etc/openssl@1.1",
+    "etc/fonts",
+];
+const NODE: &[&str] = &[".nvmrc", ".node-version", ".tool-versions", "package.json"];
+
+/// The layouts that are known.
+#[rustfmt::skip]
+pub const LAYOUTS: &[Layout] = &[
+    layout("rustup", Some("RUSTUP_HOME"), &[".rustup"], &["toolchains", "settings.toml", "update-hashes"], &[],
+        &["rust-toolchain.toml", "rust-toolchain"]),
+    layout("cargo", Some("CARGO_HOME"), &[".cargo"], &["bin", "env"], &["registry", "git"], &[]),
+    layout("nvm", Some("NVM_DIR"), &[".nvm", ".config/nvm"], &["versions", "alias", "nvm.sh", "nvm-exec", "bash_completion"], &[], NODE),
+    layout("fnm", Some("FNM_DIR"), &[".local/share/fnm", ".fnm"], &["node-versions", "aliases"], &[], NODE),
+    layout("volta", Some("VOLTA_HOME"), &[".volta"], &["bin", "tools", "layout.v4"], &[], &["package.json"]),
+    layout("nodenv", Some("NODENV_ROOT"), &[".nodenv"], SHIMS, &[], &[".node-version"]),
+    layout("pyenv", Some("PYENV_ROOT"), &[".pyenv"], SHIMS, &[], &[".python-version"]),
+    layout("rbenv", Some("RBENV_ROOT"), &[".rbenv"], SHIMS, &[], &[".ruby-version"]),
+    layout("goenv", Some("GOENV_ROOT"), &[".goenv"], SHIMS, &[], &[".go-version"]),
+    layout("jenv", Some("JENV_ROOT"), &[".jenv"], SHIMS, &[], &[".java-version"]),
+    layout("asdf", Some("ASDF_DIR"), &[".asdf"], &["bin", "lib", "completions", "asdf.sh", "defaults", "help.txt", "shims", "installs", "plugins"], &[], &[".tool-versions"]),
+    layout("asdf", Some("ASDF_DATA_DIR"), &[], &["shims", "installs", "plugins"], &[], &[".tool-versions"]),
+    layout("mise", Some("MISE_DATA_DIR"), &[".local/share/mise", ".local/share/rtx"], &["installs", "shims", "plugins", "bin"], &[],
+        &["mise.toml", ".mise.toml", ".tool-versions"]),
+    layout("uv", None, &[".local/share/uv"], &["python", "tools"], &[], &[".python-version", "pyproject.toml"]),
+    layout("uv", Some("UV_PYTHON_INSTALL_DIR"), &[], ALL, &[], &[".python-version"]),
+    layout("uv", Some("UV_TOOL_DIR"), &[], ALL, &[], &[]),
+    layout("rye", Some("RYE_HOME"), &[".rye"], &["self", "shims", "py", "tools", "env"], &[], &[".python-version"]),
+    layout("pipx", Some("PIPX_HOME"), &[".local/share/pipx", ".local/pipx"], &["venvs", "shared", "py"], &[], &[]),
+    layout("poetry", Some("POETRY_HOME"), &[".local/share/pypoetry", ".poetry"], &["bin", "lib", "venv"], &[], &[]),
+    layout("virtualenv", None, &[".local/share/virtualenv", ".local/share/virtualenvs"], ALL, &[], &[]),
+    layout("conda", Some("CONDA_ROOT"), CONDA_ROOTS, CONDA, &[], &["environment.yml"]),
+    layout("sdkman", Some("SDKMAN_DIR"), &[".sdkman"], &["bin", "candidates", "etc", "libexec", "src", "var"], &[], &[".sdkmanrc"]),
+    layout("java", Some("JAVA_HOME"), &[".jdks"], &["bin", "lib", "conf", "jre", "include", "legal", "release", "jmods"], &[], &[]),
+    layout("homebrew", Some("HOMEBREW_PREFIX"), &[concat!("/home", "/linuxbrew/.linuxbrew"), ".linuxbrew"], BREW, &[], &[]),
+    layout("pnpm", Some("PNPM_HOME"), &[".local/share/pnpm"], &["global", "nodejs", "bin", ".tools"], &["store"], &[]),
+    layout("bun", Some("BUN_INSTALL"), &[".bun"], &["bin", "install/global"], &["install/cache"], &[]),
+    layout("deno", Some("DENO_INSTALL"), &[".deno"], &["bin"], &[], &[]),
+    layout("npm", None, &[".npm"], &[], &["_cacache", "_prebuilds"], &[]),
+    layout("npm prefix", Some("NPM_CONFIG_PREFIX"), &[".npm-global", ".npm-packages"], PREFIX, &[], &[]),
+    layout("yarn", None, &[".yarn"], &["bin"], &["berry/cache"], &[]),
+    layout("yarn global", None, &[".config/yarn/global"], &["node_modules"], &[], &[]),
+    layout("go", Some("GOPATH"), &["go"], &["bin"], &["pkg"], &["go.mod"]),
+    layout("go modules", Some("GOMODCACHE"), &[], &[], ALL, &[]),
+    layout("go root", Some("GOROOT"), &[], &["bin", "lib", "pkg", "src", "misc", "api", "VERSION", "go.env"], &[], &[]),
+    layout("gradle", Some("GRADLE_USER_HOME"), &[".gradle"], &["jdks"], &["caches", "wrapper", "native"], &[]),
+    layout("maven", None, &[".m2"], &[], &["repository", "wrapper"], &[]),
+    layout("maven home", Some("MAVEN_HOME"), &[], &["bin", "boot", "conf", "lib"], &[], &[]),
+    layout("ivy", None, &[".ivy2"], &[], &["cache", "local", "jars"], &[]),
+    layout("sbt", None, &[".sbt"], &[], &["boot", "launchers"], &[]),
+    layout("coursier", None, &[".local/share/coursier"], &["bin", "jvm"], &[], &[]),
+    layout("dotnet", Some("DOTNET_ROOT"), &[".dotnet"], &["dotnet", "host", "sdk", "shared", "packs", "templates", "tools"], &[], &["global.json"]),
+    layout("nuget", None, &[".nuget"], &[], &["packages"], &[]),
+    layout("ghcup", None, &[".ghcup"], &["bin", "ghc", "hls", "env"], &[], &[]),
+    layout("cabal", None, &[".cabal"], &["bin"], &["packages", "store"], &[]),
+    layout("stack", Some("STACK_ROOT"), &[".stack"], &["programs"], &["pantry", "snapshots"], &[]),
+    layout("opam", Some("OPAMROOT"), &[".opam"], ALL, &[], &[]),
+    layout("julia", None, &[".juliaup"], ALL, &[], &[]),
+    layout("julia depot", None, &[".julia"], &["juliaup", "conda"], &["packages", "artifacts", "compiled", "registries"], &[]),
+    layout("swift", Some("SWIFTLY_HOME_DIR"), &[".local/share/swiftly"], &["bin", "toolchains", "config.json"], &[], &[".swift-version"]),
+    layout("android", Some("ANDROID_HOME"), &["Android/Sdk"],
+        &["platform-tools", "platforms", "build-tools", "cmdline-tools", "tools", "ndk", "cmake", "licenses", "extras", "sources"], &[], &[]),
+    layout("pub", None, &[".pub-cache"], &["bin"], &["hosted", "git", "global_packages"], &[]),
+    layout("user programs", None, &[".local"], &["bin", "lib", "libexec", "opt"], &[], &[]),
+    layout("caches", Some("XDG_CACHE_HOME"), &[".cache"], &[], &["pip", "uv", "go-build", "yarn", "pnpm", "node", "deno", "pypoetry", "ms-playwright", "puppeteer",
+        "ccache", "sccache", "coursier", "bazelisk", "zig", "composer", "electron"], &[]),
+];
+
+/// A toolchain of this machine.
+#[derive(Debug)]
+pub struct Toolchain {
+    /// What is known of it.
+    pub layout: &'static Layout,
+    /// Its folder.
+    pub root: PathBuf,
+    /// The variable that named the folder, if one did.
+    pub variable: Option<&'static str>,
+}
+
+impl Toolchain {
+    /// The places that programs read and that exist.
+    pub fn read(&self) -> impl Iterator<Item = PathBuf> {
+        self.places(self.layout.read)
+    }
+
+    /// The places that programs write to and that exist.
+    pub fn cached(&self) -> impl Iterator<Item = PathBuf> {
+        self.places(self.layout.cached).filter(|place| place.is_dir())
+    }
+
+    fn places(&self, names: &'static [&'static str]) -> impl Iterator<Item = PathBuf> {
+        let place = |name: &&str| if name.is_empty() { self.root.clone() } else { self.root.join(name) };
+        names.iter().map(place).filter(|place| place.symlink_metadata().is_ok())
+    }
+}
+
+/// Variables by which programs in a sandbox find their toolchain. Their values are paths.
+pub fn variables() -> impl Iterator<Item = &'static str> {
+    LAYOUTS.iter().filter_map(|layout| layout.variable)
+}
+
+/// The toolchains of a user, by their variables and at their usual places.
+///
+/// A variable that names the home, a folder around it or the root says nothing: everything would be a toolchain then.
+pub fn find<'a>(home: &Path, get: impl Fn(&str) -> Option<&'a OsStr>) -> Vec<Toolchain> {
+    let mut found: Vec<Toolchain> = Vec::new();
+    for layout in LAYOUTS {
+        let named = layout.variable.and_then(|variable| Some((variable, get(variable)?)));
+        let named = named.into_iter().flat_map(|(variable, value)| {
+            // GOPATH and the like are lists.
+            let list: Vec<PathBuf> = std::env::split_paths(&OsString::from(value)).collect();
+            list.into_iter().map(move |root| (Some(variable), root))
+        });
+        let usual = layout.roots.iter().map(|root| (None, home.join(root)));
+        for (variable, root) in named.chain(usual) {
+            let is_new = !found.iter().any(|other| other.root == root && other.layout.name == layout.name);
+            if root.is_absolute() && root.is_dir() && !home.starts_with(&root) && is_new {
+                found.push(Toolchain { layout, root, variable });
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_move_a_toolchain_and_usual_places_are_found_too() {
+        let place = tempfile::tempdir().expect("a folder");
+        let home = place.path().join("home");
+        for folder in ["home/.nvm/versions", "home/.cargo/bin", "data/cargo/registry", "data/cargo/bin"] {
+            std::fs::create_dir_all(place.path().join(folder)).expect("a folder");
+        }
+        std::fs::write(home.join(".cargo/credentials.toml"), "token").expect("a file");
+        let moved = place.path().join("data/cargo").into_os_string();
+        let get = |name: &str| match name {
+            "CARGO_HOME" => Some(moved.as_os_str()),
+            // Says nothing: the whole home is no toolchain.
+            "NVM_DIR" => Some(home.as_os_str()),
+            _ => None,
+        };
+        let found = find(&home, get);
+        let names: Vec<_> = found.iter().map(|tool| (tool.layout.name, tool.variable)).collect();
+        assert_eq!(names, [("cargo", Some("CARGO_HOME")), ("cargo", None), ("nvm", None)]);
+        let cargo = &found[0];
+        assert_eq!(cargo.read().collect::<Vec<_>>(), [place.path().join("data/cargo/bin")]);
+        assert_eq!(cargo.cached().collect::<Vec<_>>(), [place.path().join("data/cargo/registry")]);
+        assert_eq!(found[1].read().collect::<Vec<_>>(), [home.join(".cargo/bin")]);
+    }
+
+    #[test]
+    fn no_layout_shows_a_known_place_of_secrets() {
+        let home = Path::new("/nowhere/u");
+        for layout in LAYOUTS {
+            for root in layout.roots.iter().map(|root| home.join(root)) {
+                for name in layout.read.iter().chain(layout.cached) {
+                    let place = if name.is_empty() { root.clone() } else { root.join(name) };
+                    let secret = super::super::secrets::SECRETS.iter().map(|secret| home.join(secret));
+                    let shown: Vec<_> = secret.filter(|secret| secret.starts_with(&place)).collect();
+                    assert_eq!(shown, Vec::<PathBuf>::new(), "{} shows {}", layout.name, place.display());
+                }
+            }
+        }
+    }
+}
