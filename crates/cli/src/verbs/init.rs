@@ -10,7 +10,7 @@ use crate::verbs::check::{self, Fix};
 pub fn init(desk: &Desk, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, Error> {
     let source = desk.source()?;
     let top = source.top();
-    let tracked = source.tracked(&desk.world.git)?;
+    let tracked = source.tracked_files(&desk.world.git)?;
     // Before the first commit nothing is known of what a clone will have.
     let cloned = |file: &str| tracked.is_empty() || tracked.contains(std::path::Path::new(file));
     let below = desk.surroundings.here.strip_prefix(top).ok().and_then(std::path::Path::to_str);

@@ -193,7 +193,7 @@ impl Source {
     }
 
     /// The files that git knows of: those that a clone will have once they are committed.
-    pub fn tracked(&self, git: &Git) -> Result<std::collections::HashSet<PathBuf>, Error> {
+    pub fn tracked_files(&self, git: &Git) -> Result<std::collections::HashSet<PathBuf>, Error> {
         use std::os::unix::ffi::OsStrExt;
         let output = self.call(git, "ls-files").args(["--cached", "-z"]).run()?;
         let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
