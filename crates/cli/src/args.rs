@@ -55,11 +55,35 @@ pub enum Colour {
 /// What acquit can do.
 #[derive(Subcommand, Debug)]
 pub enum Verb {
-    /// Write `.acquit/` with a workflow and gates that fit this repository.
+    /// Write `.acquit/` with a workflow and gates that fit this repository, and check that they hold.
+    ///
+    /// It looks at manifests, lock files and the registries of your package managers, and writes setup, gates and the servers that
+    /// they need. Then it runs `acquit check`. In a subfolder it looks at that package alone.
+    #[command(
+        after_help = "Examples:\n  acquit init\n  acquit init --fix         # also make the edits that the check suggests\n  acquit init --no-check    # only write the files"
+    )]
     Init {
         /// Write anew what is already there.
         #[arg(long)]
         force: bool,
+        /// Do not run setup and gates afterwards.
+        #[arg(long)]
+        no_check: bool,
+        /// Make the edits that the check suggests, without asking.
+        #[arg(long, conflicts_with = "no_check")]
+        fix: bool,
+    },
+    /// Run setup and every gate on the untouched base, in the sandbox, and say what holds.
+    ///
+    /// What fails here would fail every task. For most failures it offers an edit of `.acquit/acquit.toml`: on a terminal it asks,
+    /// with --fix it makes the edit and tries again. The results of the base's tests are kept for the tasks that follow.
+    #[command(
+        after_help = "Exit codes:\n  0  everything holds\n  1  something fails on the untouched base\n\nExamples:\n  acquit check\n  acquit check --fix\n  acquit check --json     # { \"holds\": …, \"gates\": [ … ], \"problems\": [ … ], \"edits\": [ … ] }"
+    )]
+    Check {
+        /// Make the suggested edits without asking, and check again.
+        #[arg(long)]
+        fix: bool,
     },
     /// Trust this repository's `.acquit/`: read what it asks for, and let it be used.
     ///

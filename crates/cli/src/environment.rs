@@ -9,6 +9,7 @@ use acquit_run::world::Environment;
 use crate::error::Error;
 
 /// What acquit takes from its surroundings.
+#[derive(Clone)]
 pub struct Surroundings {
     /// All variables, for the harness to choose from.
     pub environment: Environment,

@@ -1,6 +1,7 @@
 //! The `acquit` binary: arguments, configuration, words for people, and the wiring of the rest.
 
 mod args;
+mod check;
 mod desk;
 mod environment;
 mod error;
@@ -97,9 +98,13 @@ fn usage(error: &clap::Error) -> ExitCode {
 
 fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
     match verb {
-        Verb::Init { force } => {
+        Verb::Init { force, no_check, fix } => {
             let overwrite = if force { init::Overwrite::Allowed } else { init::Overwrite::Never };
-            verbs::init::init(&desk, overwrite)
+            let fix = if fix { verbs::check::Fix::All } else { verbs::check::Fix::Ask };
+            verbs::init::init(&desk, overwrite, (!no_check).then_some(fix))
+        }
+        Verb::Check { fix } => {
+            verbs::check::check(&desk, if fix { verbs::check::Fix::All } else { verbs::check::Fix::Ask })
         }
         Verb::Trust { args } => verbs::trust::trust(&desk, args),
         Verb::Run { task, pinned } => verbs::run::run(&desk, &task, pinned),

@@ -25,7 +25,21 @@ mod init;
 #[path = "init/writing.rs"]
 mod writing;
 
-use init::{Plan, plan};
+use acquit_run::world::Environment;
+use init::{Place, Plan};
+
+/// Looks at a whole repository, for a user without settings.
+fn plan(top: &Path, path_variable: &OsStr) -> Plan {
+    let environment =
+        Environment::new([("PATH".into(), path_variable.to_owned()), ("HOME".into(), "/nonexistent".into())]);
+    init::plan(&Place {
+        top,
+        folder: None,
+        cloned: &|_| true,
+        environment: &environment,
+        resolve: &|_, _| Vec::new(),
+    })
+}
 
 type Files<'f> = &'f [(&'f str, &'f str)];
 
@@ -308,7 +322,7 @@ fn clippy_only_warns_where_the_repository_does_not_ask_for_it() {
 fn a_gate_that_nobody_wrote_fails_and_says_what_to_do() {
     let folder = repository(&[]);
     let workflow = checked(&plan(folder.path(), OsStr::new("")));
-    let [gate] = workflow.gates.as_slice() else { panic!("{:?}", workflow.gates) };
+    let [_, _, gate] = workflow.gates.as_slice() else { panic!("{:?}", workflow.gates) };
     let Some(acquit_core::gate::Command::Shell(line)) = gate.check.command() else { panic!("{gate:?}") };
     let output = Command::new("sh").args(["-c", line]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
@@ -345,7 +359,11 @@ fn files_that_are_not_what_they_seem_lead_to_a_note_and_nothing_else() {
             make(&folder.path().join(name));
         }
         let plan = plan(folder.path(), OsStr::new(""));
-        assert_eq!(gates(&checked(&plan)).len(), 1, "only the gate that fails");
+        assert_eq!(
+            gates(&checked(&plan)).len(),
+            3,
+            "only the gate that fails, beside those of every project"
+        );
         for name in NAMES {
             let note = format!("{name} was left out of account: {why}");
             assert_eq!(plan.notes.iter().filter(|it| **it == note).count(), 1, "{note}: {:?}", plan.notes);
@@ -357,12 +375,12 @@ fn files_that_are_not_what_they_seem_lead_to_a_note_and_nothing_else() {
 fn broken_manifests_lead_to_a_note() {
     let deep = "[".repeat(100_000);
     for (name, broken, gates_left) in [
-        ("package.json", "{\"scripts\": ", 1),
-        ("package.json", "[1]", 1),
-        ("package.json", deep.as_str(), 1),
-        ("Cargo.toml", "[package\nname = \"\u{1b}[31m\"", 5),
-        ("Cargo.toml", deep.as_str(), 5),
-        ("pyproject.toml", "= 1", 2),
+        ("package.json", "{\"scripts\": ", 3),
+        ("package.json", "[1]", 3),
+        ("package.json", deep.as_str(), 3),
+        ("Cargo.toml", "[package\nname = \"\u{1b}[31m\"", 7),
+        ("Cargo.toml", deep.as_str(), 7),
+        ("pyproject.toml", "= 1", 4),
     ] {
         let folder = repository(&[(name, broken)]);
         let plan = plan(folder.path(), OsStr::new(""));
@@ -385,7 +403,7 @@ fn values_of_the_wrong_type_are_no_scripts_and_nothing_hostile_is_copied() {
                       "dependencies": ["typescript"], "devDependencies": {"typescript": null}, "workspaces": 1}"#;
     let folder = repository(&[("package.json", hostile), ("tsconfig.json", "")]);
     let plan = plan(folder.path(), OsStr::new(""));
-    assert_eq!(gates(&checked(&plan)), ["lint: npm run lint", "types: npx --no-install tsc --noEmit"]);
+    assert_eq!(gates(&checked(&plan))[2..], ["lint: npm run lint", "types: npx --no-install tsc --noEmit"]);
     assert!(plan.notes.iter().any(|note| note.starts_with("nothing tests this yet")), "{:?}", plan.notes);
     assert!(plan.files.iter().all(|(_, text)| !text.contains("rm -rf")));
 }
@@ -395,8 +413,8 @@ fn a_linked_subfolder_is_not_looked_into() {
     let outside = repository(&[("go.mod", "module x\n")]);
     let folder = repository(&[]);
     symlink(outside.path(), folder.path().join("backend")).unwrap();
-    let plan = plan(&folder.path().join("."), OsStr::new(""));
-    assert_eq!(plan.seen, [""; 0]);
+    let seen = plan(&folder.path().join("."), OsStr::new("")).seen;
+    assert_eq!(seen, [""; 0]);
     // Nor does a repository that is gone do any harm.
-    checked(&init::plan(Path::new("/nonexistent"), OsStr::new("")));
+    checked(&plan(Path::new("/nonexistent"), OsStr::new("")));
 }

@@ -24,6 +24,7 @@ pub mod notify;
 pub mod offered;
 mod pause;
 pub mod process;
+pub mod registry;
 pub mod retention;
 mod rpc;
 pub mod sandbox;

@@ -89,6 +89,16 @@ pub fn clean(world: &World, definition: &Definition, task: TaskId) -> Result<(),
     Ok(())
 }
 
+/// Removes all that is on the disk of a task that no store keeps.
+pub fn forget(world: &World, source: &Source, task: TaskId) -> Result<(), Trouble> {
+    source.unpin(&world.git, &task.to_string())?;
+    let folder = world.task_folder(task);
+    if folder.exists() {
+        remove_folder(&folder)?;
+    }
+    Ok(())
+}
+
 /// Looks at every workspace on this machine whose task the store knows, and removes those that go.
 pub fn sweep(
     world: &World,

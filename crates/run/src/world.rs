@@ -199,6 +199,8 @@ impl Environment {
             .filter_map(|name| Some((OsString::from(name), self.get(name)?.to_owned())))
             .collect();
         list.push(("TERM".into(), "dumb".into()));
+        // Behind a company's mirror or certificates nothing can be fetched without them.
+        list.extend(crate::registry::variables(self));
         list
     }
 }

@@ -13,27 +13,69 @@ const LARGEST: u64 = 1 << 20;
 /// A folder that is looked at.
 pub(super) struct Folder<'n> {
     path: PathBuf,
-    /// Its name below the repository's top; `None` for the top itself.
-    name: Option<&'static str>,
+    /// Its path below the repository's top; `None` for the top itself.
+    name: Option<String>,
+    /// Whether a fresh clone of the repository has a file, by its path below the top.
+    cloned: &'n Cloned<'n>,
     notes: &'n mut Vec<String>,
 }
 
+/// Tells which files a fresh clone has: what git ignores is in the user's folder and in no task's.
+pub type Cloned<'c> = dyn Fn(&str) -> bool + 'c;
+
 impl<'n> Folder<'n> {
     /// The repository's top.
-    pub(super) fn top(repository: &Path, notes: &'n mut Vec<String>) -> Self {
-        Self { path: repository.to_owned(), name: None, notes }
+    pub(super) fn top(repository: &Path, cloned: &'n Cloned<'n>, notes: &'n mut Vec<String>) -> Self {
+        Self { path: repository.to_owned(), name: None, cloned, notes }
     }
 
-    /// A folder in the repository's top, if it is there and not a link.
-    pub(super) fn below(repository: &Path, name: &'static str, notes: &'n mut Vec<String>) -> Option<Self> {
+    /// A folder below the repository's top, if it is there and neither it nor what is above it is a link.
+    pub(super) fn below(
+        repository: &Path,
+        name: &str,
+        cloned: &'n Cloned<'n>,
+        notes: &'n mut Vec<String>,
+    ) -> Option<Self> {
         let path = repository.join(name);
-        let there = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir());
-        there.then_some(Self { path, name: Some(name), notes })
+        is_plain(repository, name).then(|| Self { path, name: Some(name.to_owned()), cloned, notes })
     }
 
-    /// Its name below the repository's top.
-    pub(super) fn name(&self) -> Option<&'static str> {
-        self.name
+    /// Its path below the repository's top.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Whether it has a regular file of that name, and a fresh clone has it too. What is only here is noted.
+    pub(super) fn has_cloned(&mut self, file: &str) -> bool {
+        if !self.has(file) {
+            return false;
+        }
+        let shown = self.shown(file);
+        let cloned = (self.cloned)(&shown);
+        if !cloned {
+            let note =
+                format!("{shown} is not committed, so tasks work without it: commit it to pin dependencies");
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        cloned
+    }
+
+    /// The names of its files with that ending in a folder of it, at most a hundred.
+    pub(super) fn files_in(&self, folder: &str, ending: &str) -> Vec<String> {
+        if !is_plain(&self.path, folder) {
+            return Vec::new();
+        }
+        let names = fs::read_dir(self.path.join(folder)).into_iter().flatten().flatten();
+        let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names
+            .filter(|name| name.ends_with(ending))
+            .take(100)
+            .map(|name| format!("{folder}/{name}"))
+            .collect();
+        names.sort();
+        names
     }
 
     /// Whether it has a regular file of that name.
@@ -54,6 +96,10 @@ impl<'n> Folder<'n> {
 
     /// The text of a file; `None` if there is none, or none that could be used, which is noted.
     pub(super) fn text(&mut self, file: &str) -> Option<String> {
+        let parent = Path::new(file).parent().and_then(Path::to_str).unwrap_or_default();
+        if !is_plain(&self.path, parent) {
+            return None;
+        }
         match read(&self.path.join(file)) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -77,8 +123,18 @@ impl<'n> Folder<'n> {
 
     /// What a file is called in notes and lists.
     pub(super) fn shown(&self, file: &str) -> String {
-        self.name.map_or_else(|| file.to_owned(), |name| format!("{name}/{file}"))
+        self.name.as_ref().map_or_else(|| file.to_owned(), |name| format!("{name}/{file}"))
     }
+}
+
+/// Whether every part of a path below a folder is a folder and no link.
+fn is_plain(folder: &Path, below: &str) -> bool {
+    let mut path = folder.to_owned();
+    Path::new(below).components().all(|part| {
+        path.push(part);
+        matches!(part, std::path::Component::Normal(_))
+            && fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir())
+    })
 }
 
 fn read(path: &Path) -> io::Result<String> {

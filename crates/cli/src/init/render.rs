@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use acquit_core::failure::kind;
 use acquit_run::agent::Facts;
+use acquit_run::registry::Server;
 
 use super::detect::{Check, Finding, Gate, Report, Severity};
 
@@ -28,8 +29,8 @@ const MARK: &str = "#> ";
 const WIDTH: usize = 120;
 
 /// All files, the configuration last.
-pub(super) fn files(found: &[Finding], agents: &[&Facts]) -> Vec<(PathBuf, String)> {
-    vec![(INSTRUCTIONS.into(), INSTRUCTIONS_TEXT.to_owned()), (CONFIG.into(), config(found, agents))]
+pub(super) fn files(found: &[Finding], agents: &[&Facts], servers: &[Server]) -> Vec<(PathBuf, String)> {
+    vec![(INSTRUCTIONS.into(), INSTRUCTIONS_TEXT.to_owned()), (CONFIG.into(), config(found, agents, servers))]
 }
 
 fn fill(template: &str, blocks: &[(&str, String)]) -> String {
@@ -40,11 +41,18 @@ fn fill(template: &str, blocks: &[(&str, String)]) -> String {
     template.lines().map(line).collect()
 }
 
+/// The gates of every project, whatever it is written in. They look at the change and run nothing.
+const ALWAYS: [&str; 2] = [
+    "# No test is weaker than before: removed, skipped, or without its assertions.\n[gates.dilution]\ncheck = \"dilution\"\nkind = \"test\"",
+    "# No key, token or password in any commit of the change.\n[gates.secrets]\ncheck = \"secrets\"\nkind = \"security\"",
+];
+
 /// The gates, and the budgets that their failures spend.
 fn proof(found: &[Finding]) -> (String, String) {
     let unknown = [(String::from("test"), Gate::unknown())];
     let named: Vec<(String, Gate)> = if found.is_empty() { unknown.to_vec() } else { names(found) };
-    let gates: Vec<String> = named.iter().map(|(name, gate)| gate_table(name, gate)).collect();
+    let own = named.iter().map(|(name, gate)| gate_table(name, gate));
+    let gates: Vec<String> = ALWAYS.iter().map(|table| (*table).to_owned()).chain(own).collect();
     (gates.join("\n\n"), budgets(&named, found.is_empty()))
 }
 
@@ -53,13 +61,14 @@ fn names(found: &[Finding]) -> Vec<(String, Gate)> {
     let mut named = Vec::new();
     for finding in found {
         let alone_there = found.iter().filter(|other| other.folder == finding.folder).count() == 1;
-        let prefix = match finding.folder {
-            None if found.len() == 1 => String::new(),
+        let prefix = match &finding.folder {
+            _ if found.len() == 1 => String::new(),
             None => format!("{}-", finding.language.short()),
-            Some(folder) if alone_there => format!("{folder}-"),
-            Some(folder) => format!("{folder}-{}-", finding.language.short()),
+            Some(folder) if alone_there => format!("{}-", gate_name(folder)),
+            Some(folder) => format!("{}-{}-", gate_name(folder), finding.language.short()),
         };
-        let inside = |line: &str| in_folder(finding.folder, line);
+        let folder = finding.folder.as_deref();
+        let inside = |line: &str| in_folder(folder, line);
         named.extend(finding.gates.iter().map(|gate| {
             let check = match &gate.check {
                 Check::Tdd { build, report } => {
@@ -67,7 +76,7 @@ fn names(found: &[Finding]) -> Vec<(String, Gate)> {
                 }
                 other @ (Check::Command | Check::Tests(_)) => other.clone(),
             };
-            let gate = Gate { run: inside(&gate.run), check, folder: finding.folder, ..gate.clone() };
+            let gate = Gate { run: inside(&gate.run), check, folder: finding.folder.clone(), ..gate.clone() };
             (format!("{prefix}{}", gate.name), gate)
         }));
     }
@@ -76,7 +85,22 @@ fn names(found: &[Finding]) -> Vec<(String, Gate)> {
 
 /// A line for sh that is run in a folder.
 fn in_folder(folder: Option<&str>, line: &str) -> String {
-    folder.map_or_else(|| line.to_owned(), |folder| format!("cd {folder} && {line}"))
+    folder.map_or_else(|| line.to_owned(), |folder| format!("cd {} && {line}", word(folder)))
+}
+
+/// A path as one word for sh.
+fn word(path: &str) -> String {
+    let plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
+    if plain { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
+}
+
+/// A folder in the name of a gate: its last part, in the characters that names have.
+fn gate_name(folder: &str) -> String {
+    let last = folder.rsplit('/').next().unwrap_or(folder);
+    let name: String =
+        last.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
+    let name = name.trim_matches('-').chars().take(30).collect::<String>();
+    if name.is_empty() { "part".to_owned() } else { name }
 }
 
 fn gate_table(name: &str, gate: &Gate) -> String {
@@ -94,7 +118,10 @@ fn gate_table(name: &str, gate: &Gate) -> String {
         None => String::new(),
         Some(Report::Printed(format)) => format!("report = {}\n", quoted(format)),
         Some(Report::Junit(files)) => {
-            let files = gate.folder.map_or_else(|| (*files).to_owned(), |folder| format!("{folder}/{files}"));
+            let files = gate
+                .folder
+                .as_ref()
+                .map_or_else(|| (*files).to_owned(), |folder| format!("{folder}/{files}"));
             format!("report = {{ junit = {} }}\n", quoted(&files))
         }
     };
@@ -119,14 +146,14 @@ fn budgets(gates: &[(String, Gate)], nothing_found: bool) -> String {
             text += &format!(
                 "{name} = 0                        # raise it once the gate above says how to test\n"
             );
-        } else if used || name == "review" {
+        } else if used || ["review", "security", "test"].contains(&name) {
             text += &format!("{name} = {usual}\n");
         }
     }
     text
 }
 
-fn config(found: &[Finding], agents: &[&Facts]) -> String {
+fn config(found: &[Finding], agents: &[&Facts], servers: &[Server]) -> String {
     let agent = match agents.first() {
         Some(first) => {
             format!(
@@ -145,15 +172,22 @@ fn config(found: &[Finding], agents: &[&Facts]) -> String {
         format!("\n{}", tables.join("\n\n"))
     };
     let (gates, budgets) = proof(found);
-    let blocks =
-        [("agent", agent), ("setup", setup(found)), ("gates", gates), ("budgets", budgets), ("agents", list)];
+    let blocks = [
+        ("agent", agent),
+        ("setup", setup(found)),
+        ("network", network(servers)),
+        ("gates", gates),
+        ("budgets", budgets),
+        ("agents", list),
+    ];
     fill(CONFIG_TEMPLATE, &blocks)
 }
 
 fn setup(found: &[Finding]) -> String {
     const WHY: &str =
         "# Run in a fresh workspace before the first agent, and again when one of the lock files changed.\n";
-    let all: Vec<_> = found.iter().filter_map(|it| Some((it.folder, it.setup.as_ref()?))).collect();
+    let all: Vec<_> =
+        found.iter().filter_map(|it| Some((it.folder.as_deref(), it.setup.as_ref()?))).collect();
     let line = match all.as_slice() {
         [] => {
             return format!(
@@ -178,6 +212,26 @@ fn setup(found: &[Finding]) -> String {
         })
         .collect();
     format!("{WHY}[setup]\nrun = {}\nlock_files = {}\n", quoted(&line), wrapped(&files))
+}
+
+/// The servers that setup and agents may reach, each with what names it.
+fn network(servers: &[Server]) -> String {
+    const WHY: &str =
+        "# Servers that setup and agents may reach, beside the agents' own models. Gates reach none.\n";
+    if servers.is_empty() {
+        return format!("{WHY}# [network]\n# hosts = [\"registry.example.com\"]");
+    }
+    let line = |server: &Server| {
+        let host = format!("{},", quoted(&server.host.to_string()));
+        format!("    {host:<35} # {}\n", one_line(&server.origin))
+    };
+    let lines: String = servers.iter().map(line).collect();
+    format!("{WHY}[network]\nhosts = [\n{lines}]")
+}
+
+/// A comment is one line, whatever a path has in it.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(100).collect()
 }
 
 fn agent_table(facts: &Facts) -> String {

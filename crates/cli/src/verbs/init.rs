@@ -4,32 +4,55 @@ use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::init::{self, Overwrite};
+use crate::verbs::check::{self, Fix};
 
-/// Looks at the repository and writes `.acquit/`.
-pub fn init(desk: &Desk, overwrite: Overwrite) -> Result<Exit, Error> {
+/// Looks at the repository and writes `.acquit/`. With `then`, checks what it wrote.
+pub fn init(desk: &Desk, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, Error> {
     let source = desk.source()?;
     let top = source.top();
-    let path = desk.surroundings.environment.get("PATH").unwrap_or_default();
-    let plan = init::plan(top, path);
+    let tracked = source.tracked_files(&desk.world.git)?;
+    // Before the first commit nothing is known of what a clone will have.
+    let cloned = |file: &str| tracked.is_empty() || tracked.contains(std::path::Path::new(file));
+    let below = desk.surroundings.here.strip_prefix(top).ok().and_then(std::path::Path::to_str);
+    let plan = init::plan(&init::Place {
+        top,
+        folder: below.filter(|folder| !folder.is_empty()),
+        cloned: &cloned,
+        environment: &desk.surroundings.environment,
+        resolve: &acquit_run::registry::system_resolve,
+    });
     init::write(top, &plan, overwrite)?;
     let trusted = desk.trust_written(&source, &plan.files)?;
     let printer = desk.printer;
     let files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
+    // Before the first commit there is no base to check, and what nobody trusts is not run.
+    let then = then.filter(|_| trusted && source.base(&desk.world.git, None).is_ok());
     if printer.json {
         printer.json(&serde_json::json!({ "files": files, "seen": plan.seen, "notes": plan.notes }));
-        return Ok(Exit::Done);
+    } else {
+        for seen in &plan.seen {
+            printer.say(&format!("seen: {seen}"));
+        }
+        files.iter().for_each(|file| printer.data(&format!("wrote {file}")));
+        for note in &plan.notes {
+            printer.say(&format!("note: {note}"));
+        }
+        if !trusted {
+            printer.say(
+                "note: .acquit/ has files that `acquit init` did not write; read them with `acquit trust`",
+            );
+        }
     }
-    for seen in &plan.seen {
-        printer.say(&format!("seen: {seen}"));
+    let exit = match then {
+        Some(fix) => {
+            printer.say("\nchecking that setup and gates hold on the untouched tree; Ctrl-C leaves it");
+            check::check(desk, fix)?
+        }
+        None => Exit::Done,
+    };
+    if !printer.json && exit == Exit::Done {
+        let look = if then.is_some() { "" } else { "`acquit check`, then " };
+        printer.say(&format!("next: {look}`acquit run \"what you want\"`"));
     }
-    files.iter().for_each(|file| printer.data(&format!("wrote {file}")));
-    for note in &plan.notes {
-        printer.say(&format!("note: {note}"));
-    }
-    if !trusted {
-        printer
-            .say("note: .acquit/ has files that `acquit init` did not write; read them with `acquit trust`");
-    }
-    printer.say("next: look at the gates in .acquit/acquit.toml, then `acquit run \"what you want\"`");
-    Ok(Exit::Done)
+    Ok(exit)
 }

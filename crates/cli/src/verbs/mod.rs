@@ -3,6 +3,7 @@
 pub mod acp;
 pub mod agents;
 pub mod begin;
+pub mod check;
 pub mod clean;
 pub mod config;
 pub mod demo;

@@ -9,7 +9,8 @@ use std::process::Command;
 use acquit_testkit::need;
 use tempfile::TempDir;
 
-use crate::init::{Error, Overwrite, Plan, plan, write};
+use crate::init::{Error, Overwrite, Plan, write};
+use crate::plan;
 use crate::repository;
 
 fn tree(folder: &Path) -> Vec<PathBuf> {

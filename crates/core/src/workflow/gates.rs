@@ -3,7 +3,7 @@
 use super::check;
 use crate::config::toml::{At, Source, Table};
 use crate::failure::kind;
-use crate::gate::check::{Plain, Reproduced, Tests, UnknownKind};
+use crate::gate::check::{Dilution, Plain, Reproduced, Secrets, Tests, UnknownKind};
 use crate::gate::{Check, Command, Gate, Manner, Reuse, Severity};
 use crate::ids::Name;
 use crate::sandbox::Network;
@@ -109,6 +109,38 @@ pub(crate) fn refuse_project(source: &Source<'_>, name: &At<Name>) {
         let hint = "it stands for gates of the project; choose another name".to_owned();
         source.report(name.place, format!("a gate cannot be named `{}`", name.value), Some(hint));
     }
+}
+
+/// The checks that need no settings and no command. A stage can name them by these words in every project: they stand for the
+/// project's own gates of that kind, or else for these.
+const BUILT_IN: [(&str, &str, fn() -> Check); 2] = [
+    ("dilution", "test", || Check::Dilution(Dilution::default())),
+    ("secrets", "security", || Check::Secrets(Secrets::default())),
+];
+
+/// The built-in gates of which the project has none of its own.
+pub(super) fn built_in(gates: &[Gate]) -> Vec<Gate> {
+    let lacking = BUILT_IN.iter().filter(|(name, ..)| of_kind(gates, name).is_empty());
+    lacking
+        .filter(|(name, ..)| gates.iter().all(|gate| gate.name != **name))
+        .map(|(name, kind, check)| Gate {
+            name: Name::literal(name),
+            check: check(),
+            kind: Name::literal(kind),
+            severity: Severity::Error,
+            timeout: GATE_TIMEOUT,
+            network: None,
+            manner: Manner::default(),
+            reuse: Reuse::default(),
+        })
+        .collect()
+}
+
+/// The project's own gates that a built-in name stands for; none if it is no such name.
+pub(super) fn of_kind(gates: &[Gate], name: &str) -> Vec<Name> {
+    let known = BUILT_IN.iter().any(|(word, ..)| *word == name);
+    let same = gates.iter().filter(|gate| known && gate.check.word() == name);
+    same.map(|gate| gate.name.clone()).collect()
 }
 
 /// The project's gates for work that adds no behaviour, such as a refactoring: no new test has to have been red, but everything

@@ -144,7 +144,7 @@ fn shared(gates: &[Gate]) -> Vec<Gate> {
         .map(super::gates::unbroken)
         .chain(super::gates::reproduced(gates))
         .filter(|other| gates.iter().all(|gate| gate.name != other.name));
-    gates.iter().cloned().chain(others).collect()
+    gates.iter().cloned().chain(others).chain(super::gates::built_in(gates)).collect()
 }
 
 /// Reads `[variables]`: strings by names that nothing else has.

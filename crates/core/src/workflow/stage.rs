@@ -1,7 +1,7 @@
 //! Reads one stage: its kind decides which keys it has.
 
 use super::draft::{StageDraft, TransitionDraft};
-use super::gates::{PROJECT, REPRODUCED, UNBROKEN, reproduced, unbroken};
+use super::gates::{PROJECT, REPRODUCED, UNBROKEN, of_kind, reproduced, unbroken};
 use super::{Action, AgentWork, Begin, Commits, Consent, Continue, Limits, Mode, Stop, Target, Work};
 use crate::config;
 use crate::config::toml::{At, Source, Table, Value, did_you_mean, quoted, sentence};
@@ -433,6 +433,18 @@ fn gates(table: &mut Table<'_, '_>, part: &Part<'_>, whole: &mut bool) -> Vec<At
                 continue;
             }
             REPRODUCED => Vec::new(),
+            word if part.shared.iter().all(|gate| gate.name != *word)
+                && !of_kind(part.shared, word).is_empty() =>
+            {
+                of_kind(part.shared, word)
+            }
+            word if of_kind(part.shared, word).iter().any(|own| *own == name.value) => {
+                // `project` has it as well; it is run once.
+                if gates.iter().all(|known: &At<Name>| known.value != name.value) {
+                    gates.push(name);
+                }
+                continue;
+            }
             _ => {
                 gates.push(name);
                 continue;
@@ -444,7 +456,9 @@ fn gates(table: &mut Table<'_, '_>, part: &Part<'_>, whole: &mut bool) -> Vec<At
             table.source.report(name.place, "the project has no gates", Some(hint));
             *whole = false;
         }
-        gates.extend(all.into_iter().map(|value| At { value, place: name.place }));
+        let new: Vec<Name> =
+            all.into_iter().filter(|one| gates.iter().all(|known| known.value != *one)).collect();
+        gates.extend(new.into_iter().map(|value| At { value, place: name.place }));
     }
     gates
 }

@@ -192,6 +192,14 @@ impl Source {
         Ok(!output.stdout.is_empty())
     }
 
+    /// The files that git knows of: those that a clone will have once they are committed.
+    pub fn tracked_files(&self, git: &Git) -> Result<std::collections::HashSet<PathBuf>, Error> {
+        use std::os::unix::ffi::OsStrExt;
+        let output = self.call(git, "ls-files").args(["--cached", "-z"]).run()?;
+        let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| PathBuf::from(std::ffi::OsStr::from_bytes(name))).collect())
+    }
+
     /// A call that looks at a checkout and runs no filter program.
     pub(crate) fn unfiltered(&self, git: &Git, verb: &str) -> Result<Call, Error> {
         Ok(self.filters(git)?.emptied(git.call(verb)))

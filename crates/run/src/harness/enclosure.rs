@@ -14,6 +14,7 @@ use super::work::Job;
 use super::{Ground, Trouble, stage_home};
 use crate::network;
 use crate::process::Missing;
+use crate::registry;
 use crate::sandbox::{PROXY_PORT, Policy, Reach, usual};
 
 /// Who is enclosed.
@@ -63,6 +64,7 @@ impl Enclosure {
             |error: std::io::Error| Trouble::file("write the sandbox policy into", folder.path(), &error);
         let home = desk.world.environment.home().unwrap_or(Path::new("/nonexistent")).to_owned();
         let mut read = ground.objects.clone();
+        read.extend(registry::certificates(&desk.world.environment));
         let mut write = Vec::new();
         let (aside, passing) = match who {
             Who::Agent { parts, .. } => {
@@ -84,6 +86,9 @@ impl Enclosure {
             Who::Check => (&[][..], &[][..], &[][..]),
         };
         let (caches, mounts) = (ground.setup_home(), ground.mounts().map_err(at)?);
+        let mut placed = placed.to_vec();
+        let clients = registry::Clients::of(&desk.world.environment);
+        placed.extend(clients.write(&folder.path().join("clients")).map_err(at)?);
         let policy = usual::policy(usual::Ground {
             config,
             home: &home,
@@ -94,7 +99,7 @@ impl Enclosure {
             write: &write,
             read: &read,
             login,
-            placed,
+            placed: &placed,
             setup: caches.as_deref(),
             mounts: &mounts,
             reach: usual::reach(network, config, hosts, log.clone()),

@@ -22,6 +22,12 @@ const SLACK: u64 = 64 * 1024;
 /// A summary has at most so many lines: what a person reads, and an event holds.
 const MOST_LINES: usize = 50;
 
+/// Why most connections are refused.
+pub(super) const NOT_LISTED: &str = "it is not listed";
+
+/// Why others are, before the address.
+pub(super) const LEADS_TO: &str = "its name leads to ";
+
 /// What became of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -207,6 +213,23 @@ fn shown(text: &str) -> String {
         .take(300)
         .map(|char| if char.is_ascii_graphic() || char == ' ' { char } else { '?' })
         .collect()
+}
+
+/// The host of a line of [`summary`] that tells of a refusal which listing the host would end; as the configuration writes it.
+pub fn refused_host(line: &str) -> Option<String> {
+    let (place, rest) = line.split_once(" refused ")?;
+    let (name, port) = place.rsplit_once(':')?;
+    let name = match rest.split_once(LEADS_TO) {
+        // The name is listed; its address in the user's own network is not.
+        Some((_, address)) => match address.split(',').next()? {
+            address if address.contains(':') => format!("[{address}]"),
+            address => address.to_owned(),
+        },
+        None if rest.ends_with(NOT_LISTED) => name.to_owned(),
+        None => return None,
+    };
+    let host = format!("{name}:{port}").parse::<acquit_core::sandbox::Host>().ok()?;
+    Some(host.to_string())
 }
 
 /// A line for each host, port and verdict, with how often; what was refused first.

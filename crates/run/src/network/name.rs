@@ -138,7 +138,7 @@ impl Hosts {
                 }
                 Ok(Leads::Unknown(name.clone()))
             }
-            Named::Address(_) | Named::Name(_) => Err("it is not listed".to_owned()),
+            Named::Address(_) | Named::Name(_) => Err(super::log::NOT_LISTED.to_owned()),
         }
     }
 
@@ -149,7 +149,7 @@ impl Hosts {
         for address in found {
             match not_public(address) {
                 Some(why) if !self.has(address, port) => {
-                    reason = Some(format!("its name leads to {address}, which is {why}"));
+                    reason = Some(format!("{}{address}, which is {why}", super::log::LEADS_TO));
                 }
                 Some(_) | None => kept.push(address),
             }

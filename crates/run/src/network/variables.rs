@@ -3,7 +3,7 @@
 /// For a proxy at this port of the loopback.
 ///
 /// Java reads none of them. `JAVA_TOOL_OPTIONS` would tell it, but makes every JVM print a line about it to standard error, which
-/// breaks what compares outputs; who needs it sets it in the agent's own variables.
+/// breaks what compares outputs. Maven and Gradle are told by variables of their own; for others set it in the agent's variables.
 pub fn variables(port: u16) -> Vec<(String, String)> {
     /// What is inside with the program, and has no need of a proxy.
     const INSIDE: &str = "localhost,127.0.0.1,::1";
@@ -19,6 +19,13 @@ pub fn variables(port: u16) -> Vec<(String, String)> {
     }
     for name in ["npm_config_proxy", "npm_config_https_proxy", "CARGO_HTTP_PROXY"] {
         list.push((name.to_owned(), proxy.clone()));
+    }
+    let java = format!(
+        "-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort={port} -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort={port} \
+         -Dhttp.nonProxyHosts=localhost|127.0.0.1|[::1]"
+    );
+    for name in ["MAVEN_OPTS", "GRADLE_OPTS"] {
+        list.push((name.to_owned(), java.clone()));
     }
     list.push(("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned()));
     list

@@ -1,21 +1,31 @@
-//! Go, by `go.mod`. Go fetches what it needs, so there is no setup.
+//! Go, by `go.mod`. Gates have no network, so setup fetches the modules.
 
-use super::{Finding, Gate, Language, Report};
+use acquit_run::registry::Manager;
+
+use super::{Finding, Gate, Language, Report, Setup};
 use crate::init::look::Folder;
 
 pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     const MODULE: &str = "go.mod";
-    folder.text(MODULE)?;
+    let text = folder.text(MODULE)?;
+    let requires = text.lines().any(|line| line.trim_start().starts_with("require"));
+    // What is vendored needs no server.
+    let fetches = requires && !folder.has("vendor/modules.txt");
+    let setup = fetches.then(|| Setup {
+        run: "go mod download".to_owned(),
+        lock_files: [MODULE, "go.sum", "go.work.sum"].into_iter().filter(|file| folder.has(file)).collect(),
+    });
     let mut gates =
         vec![Gate::new("build", "go build ./..."), Gate { name: "vet", ..Gate::new("lint", "go vet ./...") }];
     // It tells of packages that cannot be compiled apart from tests that fail, so it needs no build before.
     gates.extend(Gate::proving("go test -json -count=1 ./...", None, Report::Printed("go-test")));
     Some(Finding {
         language: Language::Go,
-        folder: folder.name(),
+        folder: folder.name().map(str::to_owned),
         by: MODULE.to_owned(),
         gates,
-        setup: None,
+        managers: if fetches { vec![Manager::Go] } else { Vec::new() },
+        setup,
         leaves: Vec::new(),
     })
 }

@@ -4,14 +4,15 @@
 use std::path::Path;
 
 use super::Finding;
-use crate::init::look::Folder;
+use crate::init::look::{Cloned, Folder};
 
 /// Notes what should be ignored and is not, as far as the plain `.gitignore` files tell.
-pub(super) fn check(repository: &Path, found: &[Finding], notes: &mut Vec<String>) {
+pub(super) fn check(repository: &Path, found: &[Finding], cloned: &Cloned<'_>, notes: &mut Vec<String>) {
     let mut unread = Vec::new();
-    let top = Folder::top(repository, &mut unread).text(".gitignore").unwrap_or_default();
+    let top = Folder::top(repository, cloned, &mut unread).text(".gitignore").unwrap_or_default();
     for finding in found {
-        let below = finding.folder.and_then(|name| Folder::below(repository, name, &mut unread));
+        let below =
+            finding.folder.as_ref().and_then(|name| Folder::below(repository, name, cloned, &mut unread));
         let below = below.and_then(|mut folder| folder.text(".gitignore")).unwrap_or_default();
         let ignored = |name: &str| top.lines().chain(below.lines()).any(|line| covers(line, name));
         let missing: Vec<&str> = finding.leaves.iter().copied().filter(|name| !ignored(name)).collect();

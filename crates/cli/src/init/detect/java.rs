@@ -1,6 +1,9 @@
-//! Java and its relatives, by Maven's or Gradle's files. Both fetch what they need, so there is no setup.
+//! Java and its relatives, by Maven's or Gradle's files. Gates have no network, so setup fetches what they need. Both tools find
+//! out only by working what that is: plugins, and the runner of the tests.
 
-use super::{Finding, Gate, Language, Report};
+use acquit_run::registry::Manager;
+
+use super::{Finding, Gate, Language, Report, Setup};
 use crate::init::look::Folder;
 
 /// A first build fetches half the internet.
@@ -18,7 +21,12 @@ fn maven(folder: &mut Folder<'_>) -> Option<Finding> {
         folder,
         PROJECT,
         // Quiet, so that what is printed is what went wrong.
-        [format!("{program} -q -B test-compile"), format!("{program} -q -B -fae verify")],
+        Runs {
+            setup: format!("{program} -q -B -Dmaven.test.failure.ignore=true verify"),
+            build: format!("{program} -o -q -B test-compile"),
+            test: format!("{program} -o -q -B -fae verify"),
+        },
+        Manager::Maven,
         "**/target/surefire-reports/TEST-*.xml",
         vec!["target"],
     ))
@@ -33,22 +41,44 @@ fn gradle(folder: &mut Folder<'_>) -> Option<Finding> {
     Some(finding(
         folder,
         file,
-        [format!("{program} assemble testClasses"), format!("{program} --continue check")],
+        Runs {
+            // Each configuration is resolved, also those that only running tests asks for.
+            setup: format!("{program} assemble testClasses dependencies"),
+            build: format!("{program} --offline assemble testClasses"),
+            test: format!("{program} --offline --continue check"),
+        },
+        Manager::Gradle,
         "**/build/test-results/test/TEST-*.xml",
         vec!["build", ".gradle"],
     ))
 }
 
+/// The command lines.
+struct Runs {
+    setup: String,
+    build: String,
+    test: String,
+}
+
 fn finding(
     folder: &Folder<'_>,
-    by: &str,
-    runs: [String; 2],
+    by: &'static str,
+    runs: Runs,
+    manager: Manager,
     reports: &'static str,
     leaves: Vec<&'static str>,
 ) -> Finding {
-    let [build, test] = runs;
+    let Runs { setup, build, test } = runs;
     let mut gates = vec![Gate::new("build", build.clone()).timeout(BUILDING)];
     let proving = Gate::proving(test, Some(build), Report::Junit(reports));
     gates.extend(proving.map(|gate| gate.timeout(BUILDING)));
-    Finding { language: Language::Java, folder: folder.name(), by: by.to_owned(), gates, setup: None, leaves }
+    Finding {
+        language: Language::Java,
+        folder: folder.name().map(str::to_owned),
+        managers: vec![manager],
+        by: by.to_owned(),
+        gates,
+        setup: Some(Setup { run: setup, lock_files: vec![by] }),
+        leaves,
+    }
 }

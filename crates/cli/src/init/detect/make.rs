@@ -17,9 +17,10 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     let gates = ["build", "lint", "test"].into_iter().filter(|target| has(target));
     Some(Finding {
         language: Language::Make,
-        folder: folder.name(),
+        folder: folder.name().map(str::to_owned),
         by: file.to_owned(),
         gates: gates.map(|target| Gate::new(target, format!("make {target}"))).collect(),
+        managers: Vec::new(),
         setup: None,
         leaves: Vec::new(),
     })

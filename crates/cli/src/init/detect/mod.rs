@@ -5,7 +5,9 @@
 
 use std::path::Path;
 
-use super::look::Folder;
+use acquit_run::registry::Manager;
+
+use super::look::{Cloned, Folder};
 
 mod go;
 mod ignored;
@@ -17,6 +19,9 @@ mod rust;
 
 /// Folders in which a part of a repository in another language often lives. What is deeper is a person's to write.
 const PARTS: [&str; 8] = ["frontend", "backend", "web", "client", "server", "api", "app", "ui"];
+
+/// More packages than this are a person's to write gates for.
+const MOST_PACKAGES: usize = 40;
 
 /// What something is written in, or built by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +52,9 @@ impl Language {
 pub(super) struct Finding {
     pub(super) language: Language,
     /// The folder below the top that it is in; `None` for the top itself.
-    pub(super) folder: Option<&'static str>,
+    pub(super) folder: Option<String>,
+    /// What fetches its dependencies, and so decides about servers.
+    pub(super) managers: Vec<Manager>,
     /// By what it was recognised, and what is used.
     pub(super) by: String,
     /// What must hold, the quickest first.
@@ -69,7 +76,7 @@ impl Finding {
             Language::Java => "Java",
             Language::Make => "make",
         };
-        let folder = self.folder.map_or_else(String::new, |folder| format!(" in {folder}/"));
+        let folder = self.folder.as_ref().map_or_else(String::new, |folder| format!(" in {folder}/"));
         format!("{name}{folder} ({})", self.by)
     }
 }
@@ -90,7 +97,7 @@ pub(super) struct Gate {
     /// How its results are read, if it is more than a command.
     pub(super) check: Check,
     /// The folder that its reports are in.
-    pub(super) folder: Option<&'static str>,
+    pub(super) folder: Option<String>,
 }
 
 /// What a gate checks.
@@ -184,17 +191,31 @@ pub(super) struct Setup {
 }
 
 /// Looks at the repository's top and at well-known folders in it. Notes what the user should know.
-pub(super) fn detect(repository: &Path, notes: &mut Vec<String>) -> Vec<Finding> {
+pub(super) fn detect(
+    repository: &Path,
+    only: Option<&str>,
+    cloned: &Cloned<'_>,
+    notes: &mut Vec<String>,
+) -> Vec<Finding> {
     let mut found = Vec::new();
-    look_into(&mut Folder::top(repository, notes), &mut found);
-    for part in PARTS {
-        if let Some(mut folder) = Folder::below(repository, part, notes) {
+    if let Some(only) = only {
+        if let Some(mut folder) = Folder::below(repository, only, cloned, notes) {
             look_into(&mut folder, &mut found);
+        }
+    } else {
+        look_into(&mut Folder::top(repository, cloned, notes), &mut found);
+        for part in parts(repository, cloned) {
+            if let Some(mut folder) = Folder::below(repository, &part, cloned, notes) {
+                look_into(&mut folder, &mut found);
+            }
         }
     }
     if found.is_empty() {
-        let mut top = Folder::top(repository, notes);
-        found.extend(make::look(&mut top));
+        let folder = match only {
+            Some(only) => Folder::below(repository, only, cloned, notes),
+            None => Some(Folder::top(repository, cloned, notes)),
+        };
+        found.extend(folder.and_then(|mut folder| make::look(&mut folder)));
     }
     for finding in &found {
         if finding.gates.iter().all(|gate| gate.kind != "test") {
@@ -203,8 +224,17 @@ pub(super) fn detect(repository: &Path, notes: &mut Vec<String>) -> Vec<Finding>
     }
     // A language without any gate proves nothing; it stays in the notes.
     found.retain(|finding| !finding.gates.is_empty());
-    ignored::check(repository, &found, notes);
+    ignored::check(repository, &found, cloned, notes);
     found
+}
+
+/// The folders that parts of a repository live in: those with a usual name, and the packages of a monorepo.
+fn parts(repository: &Path, cloned: &Cloned<'_>) -> Vec<String> {
+    const PACKAGES: [&str; 6] = ["packages", "apps", "services", "libs", "modules", "projects"];
+    let mut notes = Vec::new();
+    let top = Folder::top(repository, cloned, &mut notes);
+    let packages = PACKAGES.iter().flat_map(|name| top.files_in(name, "")).take(MOST_PACKAGES);
+    PARTS.iter().map(|part| (*part).to_owned()).chain(packages).collect()
 }
 
 /// Adds what is in a folder. A language that is already known is left out: its tools know the parts of a whole by

@@ -1,5 +1,6 @@
 //! JavaScript and TypeScript, by `package.json`. Only scripts that exist become gates.
 
+use acquit_run::registry;
 use serde_json::Value;
 
 use super::{Finding, Gate, Language, Report, Setup, one_line};
@@ -69,7 +70,7 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
             return None;
         }
     };
-    let lock = LOCK_FILES.into_iter().find(|(file, _)| folder.has(file));
+    let lock = LOCK_FILES.into_iter().find(|(file, _)| folder.has_cloned(file));
     let declared = manifest["packageManager"].as_str().and_then(|text| text.split('@').next());
     let declared = declared.and_then(|name| Manager::ALL.iter().find(|(known, _)| *known == name));
     let manager = declared.map_or_else(|| lock.map_or(Manager::Npm, |(_, manager)| manager), |(_, it)| *it);
@@ -97,12 +98,18 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
         gates.insert(place, Gate::new("types", manager.tsc()));
     }
     gates.extend(tests.into_iter().flatten());
+    let setup = setup(folder, &manifest, manager, lock);
+    let family = match manager {
+        Manager::Npm | Manager::Pnpm | Manager::Bun => registry::Manager::Npm,
+        Manager::Yarn => registry::Manager::Yarn,
+    };
     Some(Finding {
         language: Language::Node,
-        folder: folder.name(),
+        folder: folder.name().map(str::to_owned),
         by: format!("{MANIFEST}, {}", manager.name()),
         gates,
-        setup: setup(folder, &manifest, manager, lock),
+        managers: setup.iter().map(|_| family).collect(),
+        setup,
         leaves: if has_dependencies(&manifest) { vec!["node_modules"] } else { Vec::new() },
     })
 }

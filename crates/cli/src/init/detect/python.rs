@@ -1,6 +1,8 @@
 //! Python, by `pyproject.toml`, `requirements.txt` or `setup.py`. With uv and poetry their own environments are used, otherwise
 //! one in `.venv` that setup makes.
 
+use acquit_run::registry::Manager;
+
 use super::{Finding, Gate, Language, Report, Setup, at, toml_of};
 use crate::init::look::Folder;
 
@@ -8,8 +10,40 @@ const PROJECT: &str = "pyproject.toml";
 const REQUIREMENTS: &str = "requirements.txt";
 const SETUP: &str = "setup.py";
 /// Further lists that tests may need.
-const MORE_REQUIREMENTS: [&str; 3] =
-    ["requirements-dev.txt", "requirements-test.txt", "dev-requirements.txt"];
+const MORE_REQUIREMENTS: [&str; 14] = [
+    "requirements-dev.txt",
+    "requirements-test.txt",
+    "requirements-tests.txt",
+    "requirements_dev.txt",
+    "requirements_test.txt",
+    "dev-requirements.txt",
+    "test-requirements.txt",
+    "dev_requirements.txt",
+    "requirements/dev.txt",
+    "requirements/test.txt",
+    "requirements/tests.txt",
+    "requirements/testing.txt",
+    "tests/requirements.txt",
+    "test/requirements.txt",
+];
+/// Files with the settings of pytest, and the section that they are in.
+const PYTEST_SETTINGS: [(&str, &str); 4] = [
+    ("pytest.ini", "[pytest]"),
+    (PROJECT, "[tool.pytest"),
+    ("setup.cfg", "[tool:pytest]"),
+    ("tox.ini", "[pytest]"),
+];
+/// What a word in those settings needs to be understood.
+const PLUGINS: [(&str, &str); 8] = [
+    ("--cov", "pytest-cov"),
+    ("asyncio_mode", "pytest-asyncio"),
+    ("timeout", "pytest-timeout"),
+    ("--benchmark", "pytest-benchmark"),
+    ("-n auto", "pytest-xdist"),
+    ("--numprocesses", "pytest-xdist"),
+    ("--randomly", "pytest-randomly"),
+    ("DJANGO_SETTINGS_MODULE", "pytest-django"),
+];
 
 /// Where dependencies come from.
 enum Source {
@@ -37,6 +71,7 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     };
     let mut gates = Vec::new();
     let mut tools = vec!["pytest"];
+    tools.extend(plugins(folder));
     if at(&project, &["tool", "ruff", "format"]).is_some() {
         gates.push(Gate::new("format", format!("{python} -m ruff format --check .")));
     }
@@ -62,21 +97,23 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
         }
         Source::Uv | Source::Poetry | Source::Pip { .. } | Source::None => vec!["__pycache__"],
     };
+    let setup = setup(source, &tools);
     Some(Finding {
         language: Language::Python,
-        folder: folder.name(),
+        folder: folder.name().map(str::to_owned),
         by: by.to_owned(),
         gates,
-        setup: setup(source, &tools),
+        managers: setup.iter().map(|_| Manager::Python).collect(),
+        setup,
         leaves,
     })
 }
 
-fn source(folder: &Folder<'_>, project: &toml::Table) -> Source {
-    if folder.has("uv.lock") {
+fn source(folder: &mut Folder<'_>, project: &toml::Table) -> Source {
+    if folder.has_cloned("uv.lock") {
         return Source::Uv;
     }
-    if folder.has("poetry.lock") {
+    if folder.has_cloned("poetry.lock") {
         return Source::Poetry;
     }
     let (mut install, mut files) = (Vec::new(), Vec::new());
@@ -88,12 +125,18 @@ fn source(folder: &Folder<'_>, project: &toml::Table) -> Source {
         folder.has(SETUP) || project.contains_key("project") || project.contains_key("build-system");
     if is_package {
         let extras = at(project, &["project", "optional-dependencies"]);
-        let extras = ["dev", "test", "tests"]
+        let extras = ["dev", "test", "tests", "testing"]
             .into_iter()
             .filter(|name| extras.is_some_and(|it| it.get(name).is_some()));
         let extras: Vec<&str> = extras.collect();
         let what = if extras.is_empty() { ".".to_owned() } else { format!("'.[{}]'", extras.join(",")) };
         install.extend(["-e".to_owned(), what]);
+        let groups = project.get("dependency-groups").and_then(toml::Value::as_table);
+        for name in ["dev", "test", "tests", "testing"] {
+            if groups.is_some_and(|groups| groups.contains_key(name)) {
+                install.extend(["--group".to_owned(), name.to_owned()]);
+            }
+        }
         files.extend([PROJECT, SETUP].into_iter().filter(|file| folder.has(file)));
     }
     if install.is_empty() { Source::None } else { Source::Pip { install, files } }
@@ -106,12 +149,38 @@ fn setup(source: Source, tools: &[&str]) -> Option<Setup> {
         Source::Pip { install, files } => {
             // The environment ignores itself, so that it is never taken for work. The gates' own tools come with it.
             let words = [install.join(" "), tools.join(" ")].join(" ");
+            // The pip of older Pythons knows nothing of dependency groups.
+            let grouped = install.iter().any(|word| word == "--group");
+            let newer = if grouped { ".venv/bin/python -m pip install -q --upgrade pip && " } else { "" };
             let run = format!(
-                "python3 -m venv .venv && echo '*' > .venv/.gitignore && .venv/bin/python -m pip install -q {words}"
+                "python3 -m venv .venv && echo '*' > .venv/.gitignore && {newer}.venv/bin/python -m pip install -q {words}"
             );
             (run, files)
         }
         Source::None => return None,
     };
     Some(Setup { run, lock_files })
+}
+
+/// Plugins without which pytest refuses the repository's own settings.
+fn plugins(folder: &mut Folder<'_>) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    for (file, section) in PYTEST_SETTINGS {
+        let Some(text) = folder.text(file) else { continue };
+        let Some((_, settings)) = text.split_once(section) else { continue };
+        // Up to the next section; a list of TOML may begin a line with a bracket too, but not with a name in it.
+        let end = settings.find("\n[").unwrap_or(settings.len());
+        let lines: Vec<&str> =
+            settings[..end].lines().filter(|line| !line.trim_start().starts_with('#')).collect();
+        for (word, plugin) in PLUGINS {
+            let named = lines.iter().any(|line| match word {
+                "timeout" => line.trim_start().starts_with("timeout") || line.contains("--timeout"),
+                word => line.contains(word),
+            });
+            if named && !found.contains(&plugin) {
+                found.push(plugin);
+            }
+        }
+    }
+    found
 }

@@ -1,6 +1,8 @@
-//! Rust, by `Cargo.toml`. Cargo fetches what it needs, so there is no setup.
+//! Rust, by `Cargo.toml`. Gates have no network, so setup fetches the dependencies.
 
-use super::{Finding, Gate, Language, Report, at, toml_of};
+use acquit_run::registry::Manager;
+
+use super::{Finding, Gate, Language, Report, Setup, at, toml_of};
 use crate::init::look::Folder;
 
 /// A first build of all dependencies takes its time.
@@ -18,7 +20,14 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     let lints = [&["lints", "clippy"][..], &["workspace", "lints", "clippy"]];
     let clippy = folder.first(&["clippy.toml", ".clippy.toml"]).is_some()
         || lints.iter().any(|path| at(&manifest, path).is_some());
-    let lint = Gate::new("lint", format!("cargo clippy{all} --all-targets -- -D warnings")).timeout(BUILDING);
+    // Benches that only the nightly compiler takes would fail every task.
+    let nightly = needs_nightly(folder);
+    let (built, linted) = if nightly {
+        (format!("cargo build{all} && cargo test{all} --no-run"), "--bins --tests --examples")
+    } else {
+        (format!("cargo build{all} --all-targets"), "--all-targets")
+    };
+    let lint = Gate::new("lint", format!("cargo clippy{all} {linted} -- -D warnings")).timeout(BUILDING);
     let lint = if clippy {
         lint
     } else {
@@ -26,7 +35,10 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     };
     let mut gates = vec![
         Gate::new("format", "cargo fmt --all --check"),
-        Gate::new("build", format!("cargo build{all} --all-targets")).timeout(BUILDING),
+        Gate {
+            why: nightly.then_some("Without benches: they use features of the nightly compiler."),
+            ..Gate::new("build", built).timeout(BUILDING)
+        },
         lint,
     ];
     let build = Some(format!("cargo test{all} --no-run"));
@@ -38,12 +50,19 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
         None => Gate::proving(format!("cargo test{all} --no-fail-fast"), build, Report::Printed("libtest")),
     };
     gates.extend(proving.map(|gate| gate.timeout(BUILDING)));
+    let lock = folder.has_cloned("Cargo.lock");
+    let setup = Setup {
+        run: if lock { "cargo fetch --locked" } else { "cargo fetch" }.to_owned(),
+        lock_files: vec![if lock { "Cargo.lock" } else { MANIFEST }],
+    };
+    let fetches = lock || has_dependencies(&manifest);
     Some(Finding {
         language: Language::Rust,
-        folder: folder.name(),
+        folder: folder.name().map(str::to_owned),
         by: MANIFEST.to_owned(),
         gates,
-        setup: None,
+        managers: if fetches { vec![Manager::Cargo] } else { Vec::new() },
+        setup: fetches.then_some(setup),
         leaves: vec!["target"],
     })
 }
@@ -60,4 +79,21 @@ fn nextest(folder: &mut Folder<'_>) -> Option<(&'static str, &'static str)> {
         path.is_some_and(|path| path.as_str() == Some("junit.xml"))
     };
     PROFILES.into_iter().find(|(profile, _)| writes(profile))
+}
+
+/// Whether it depends on anything, as far as this manifest tells; of a workspace the members do.
+fn has_dependencies(manifest: &toml::Table) -> bool {
+    ["dependencies", "dev-dependencies", "build-dependencies", "workspace", "target"]
+        .iter()
+        .any(|key| manifest.get(*key).and_then(toml::Value::as_table).is_some_and(|table| !table.is_empty()))
+}
+
+/// Whether benches use features of the nightly compiler, which this repository does not ask for.
+fn needs_nightly(folder: &mut Folder<'_>) -> bool {
+    let toolchain = ["rust-toolchain.toml", "rust-toolchain"].into_iter().find_map(|file| folder.text(file));
+    if toolchain.is_some_and(|text| text.contains("nightly")) {
+        return false;
+    }
+    let benches = folder.files_in("benches", ".rs");
+    benches.iter().any(|file| folder.text(file).is_some_and(|text| text.contains("#![feature(")))
 }

@@ -29,7 +29,7 @@ pub struct Tests {
 
 impl Tests {
     /// The same tests, without the question whether those of the change were red.
-    pub(crate) fn of(tdd: &Tdd) -> Self {
+    pub fn of(tdd: &Tdd) -> Self {
         Self { build: tdd.build.clone(), run: tdd.run.clone(), report: tdd.report.clone(), again: AGAIN }
     }
 

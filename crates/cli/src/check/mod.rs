@@ -1,0 +1,249 @@
+//! The rehearsal behind `acquit check`: setup and every gate, run on the base as it is, before any agent is paid.
+//!
+//! It is a task with one stage of the kind `check`, in a store of its own, run by the same harness in the same sandbox as every
+//! other. So what holds here holds there, setups and baselines are kept for the tasks that follow, and the user's own list of
+//! tasks never shows it. [`rehearse`] runs it, [`problem`] says what a failure means and which edit mends it, [`edit`] makes the
+//! edit in `acquit.toml`.
+
+use std::path::PathBuf;
+
+use acquit_core::config::Config;
+use acquit_core::config::forge::Kind;
+use acquit_core::event::{Body, Level};
+use acquit_core::gate::check::Tests;
+use acquit_core::gate::{Check, Gate, Manner, Reuse, Severity, Verdict};
+use acquit_core::ids::{Name, TaskId};
+use acquit_core::leg::Ending;
+use acquit_core::store::Store;
+use acquit_core::task::{End, State};
+use acquit_core::template::NoTexts;
+use acquit_core::workflow::{self, Around};
+use acquit_run::{network, retention};
+
+use crate::args::NewTask;
+use crate::desk::{Desk, Origin};
+use crate::error::Error;
+use crate::project::{self, Known, Project};
+use crate::relay::{self, Part};
+
+pub mod edit;
+pub mod problem;
+
+use problem::{Place, Problem};
+
+/// Rehearsals have numbers from here on, by process, so that they share the folder of acquit with tasks and meet none.
+const FIRST: u64 = 1_000_000_000;
+
+/// The only stage.
+const STAGE: &str = "check";
+
+/// How many events are read at once.
+const PAGE: u32 = 500;
+
+/// What a rehearsal came to.
+pub struct Rehearsal {
+    /// Each gate that was run, in order.
+    pub verdicts: Vec<Verdict>,
+    /// What was not run, and why.
+    pub left_out: Vec<(Name, &'static str)>,
+    /// What does not hold.
+    pub problems: Vec<Problem>,
+    /// Whether the user ended it.
+    pub cancelled: bool,
+}
+
+/// Runs setup and all gates of the project that can say something without a change.
+pub fn rehearse(desk: &Desk) -> Result<Rehearsal, Error> {
+    let source = desk.source()?;
+    let config = desk.files(&source)?.read()?.config;
+    let id = TaskId(FIRST + u64::from(std::process::id()));
+    sweep(desk);
+    let folder = desk.world.task_folder(id);
+    let made = std::fs::create_dir_all(&folder);
+    made.map_err(|source| Error::File { doing: "create", path: folder.clone(), source })?;
+    let done = in_store(desk, &config, id, &folder);
+    let removed = retention::forget(&desk.world, &source, id);
+    if let Err(error) = removed {
+        desk.printer.warn(&format!("{} is kept: {}", folder.display(), acquit_run::harness::chain(&error)));
+    }
+    done
+}
+
+fn in_store(desk: &Desk, config: &Config, id: TaskId, folder: &std::path::Path) -> Result<Rehearsal, Error> {
+    let mut surroundings = desk.surroundings.clone();
+    surroundings.store = folder.join("check.db").to_string_lossy().into_owned();
+    let mut printer = desk.printer;
+    // Progress is told in words, to standard error; the result comes at the end.
+    printer.json = false;
+    let desk = Desk::new(surroundings, printer, None);
+    let (gates, left_out) = gates(config);
+    let source = desk.source()?;
+    let origin = Origin {
+        source,
+        project: project(config, gates.clone())?,
+        id: Some(id),
+        category: None,
+        metadata: std::collections::BTreeMap::new(),
+        by: desk.person(),
+    };
+    let wish = NewTask { title: "check".to_owned(), ..NewTask::default() };
+    let mut store = desk.store()?;
+    let store: &mut dyn Store = store.as_mut();
+    let task = desk.create_from(store, &wish, String::new(), origin)?;
+    let task = relay::follow(&desk, store, task.id(), Part::Runs, Level::Info, 0)?;
+    let cancelled = matches!(
+        task.state,
+        State::Ended { end: End::Cancelled { .. } } | State::Working { cancel: Some(_), .. }
+    );
+    let (verdicts, refused) = told(store, id)?;
+    let mut problems = Vec::new();
+    let failed = task.past.last().and_then(|past| match &past.ending {
+        Ending::Failed { reason, .. } => Some(reason.clone()),
+        Ending::TimedOut { .. }
+        | Ending::Passed { .. }
+        | Ending::Rejected { .. }
+        | Ending::Cancelled
+        | Ending::Lost { .. }
+        | Ending::Conflict { .. }
+        | Ending::Held { .. } => None,
+    });
+    if let Some(reason) = failed {
+        problems.push(problem::of_setup(config, &reason, &refused));
+    }
+    for verdict in verdicts.iter().filter(|verdict| !verdict.passed) {
+        let Some(gate) = gates.iter().find(|gate| gate.name == verdict.gate) else { continue };
+        if gate.severity == Severity::Error {
+            let refused: Vec<_> =
+                refused.iter().filter(|(name, _)| *name == gate.name.as_str()).cloned().collect();
+            problems.push(problem::of_gate(config, gate, verdict, &refused));
+        }
+    }
+    for problem in &mut problems {
+        missing_program(&desk, problem);
+    }
+    Ok(Rehearsal { verdicts, left_out, problems, cancelled })
+}
+
+/// The gates that say something about a tree without a change, and the others with the reason.
+fn gates(config: &Config) -> (Vec<Gate>, Vec<(Name, &'static str)>) {
+    let mut kept: Vec<Gate> = Vec::new();
+    let mut left_out = Vec::new();
+    for gate in &config.gates {
+        let check = match &gate.check {
+            Check::Command(_) | Check::Tests(_) => gate.check.clone(),
+            Check::Tdd(tdd) => {
+                let same = config.gates.iter().any(|other| match &other.check {
+                    Check::Tests(tests) => tests.run == tdd.run && tests.report == tdd.report,
+                    _ => false,
+                });
+                if same {
+                    left_out.push((gate.name.clone(), "runs the tests of another gate"));
+                    continue;
+                }
+                Check::Tests(Tests::of(tdd))
+            }
+            Check::Reproduced(_) | Check::Coverage(_) | Check::Mutation(_) => {
+                left_out.push((gate.name.clone(), "needs a change to run on"));
+                continue;
+            }
+            Check::Secrets(_)
+            | Check::Scope(_)
+            | Check::Commits(_)
+            | Check::Dilution(_)
+            | Check::Review(_) => {
+                left_out.push((gate.name.clone(), "looks at the change only"));
+                continue;
+            }
+        };
+        kept.push(Gate { check, manner: Manner::Alone, reuse: Reuse::Never, ..gate.clone() });
+    }
+    (kept, left_out)
+}
+
+/// A project with one workflow: these gates, and nothing is tried twice.
+fn project(config: &Config, gates: Vec<Gate>) -> Result<Project, Error> {
+    let names: Vec<String> = gates.iter().map(|gate| format!("\"{}\"", gate.name)).collect();
+    let text = format!(
+        "description = \"setup and gates on the base\"\n[budgets]\nharness = 0\nlimit = 0\n[stages.{STAGE}]\nkind = \"check\"\n\
+         gates = [{}]\non = {{ passed = \"done\", rejected = \"failed\", failed = \"failed\" }}\n",
+        names.join(", ")
+    );
+    let name = Name::literal(STAGE);
+    let budgets = gates.iter().map(|gate| (gate.kind.clone(), 0)).collect();
+    let around = Around { variables: &[], gates: &gates, budgets: &budgets, texts: &NoTexts };
+    let read = workflow::read_in(STAGE, &name, &text, &around)?;
+    let mut config = Config { workflow: Some(name.clone()), gates, budgets, ..config.clone() };
+    // Nothing is delivered, so no forge is asked about the base.
+    config.forge.kind = Some(Kind::None);
+    config.agents.clear();
+    config.agent = None;
+    Ok(Project {
+        config,
+        instructions: String::new(),
+        workflows: vec![Known { name, origin: project::Origin::Shipped, read: Ok(read) }],
+    })
+}
+
+/// A program's name in the notices, and a host that it was refused.
+pub type RefusedHost = (String, String);
+
+/// What the events tell: verdicts, and hosts that were refused to which program.
+fn told(store: &mut dyn Store, id: TaskId) -> Result<(Vec<Verdict>, Vec<RefusedHost>), Error> {
+    let (mut verdicts, mut refused) = (Vec::new(), Vec::new());
+    let mut after = 0;
+    loop {
+        let events = store.events(Some(id), after, PAGE)?;
+        for event in &events {
+            after = event.seq;
+            match &event.body {
+                Body::Gate { verdict } => verdicts.push((**verdict).clone()),
+                Body::Notice { text, .. } => {
+                    if let Some((name, line)) = text.strip_prefix('`').and_then(|rest| rest.split_once("`: "))
+                        && let Some(host) = network::refused_host(line)
+                    {
+                        refused.push((name.to_owned(), host));
+                    }
+                }
+                _ => {}
+            }
+        }
+        if events.len() < PAGE as usize {
+            return Ok((verdicts, refused));
+        }
+    }
+}
+
+/// Says of a program that the sandbox does not have whether the machine has it.
+fn missing_program(desk: &Desk, problem: &mut Problem) {
+    let Some(program) = &problem.missing else { return };
+    let path = desk.surroundings.environment.get("PATH").unwrap_or_default();
+    match acquit_run::agent::found::in_path(path, program) {
+        Some(found) => {
+            let folder: PathBuf = found.canonicalize().unwrap_or(found);
+            let folder = folder.parent().map(|it| it.display().to_string()).unwrap_or_default();
+            problem.what = format!("`{program}` is installed in {folder}, which the sandbox does not show");
+            problem.mends.insert(0, problem::show(&folder));
+        }
+        None => {
+            problem.what = format!("`{program}` is not installed");
+            problem.advice = Some(format!("install {program}, or change the command in .acquit/acquit.toml"));
+            if let Place::Setup = problem.place {
+                problem.mends.clear();
+            }
+        }
+    }
+}
+
+/// Removes what killed rehearsals left.
+fn sweep(desk: &Desk) {
+    let Ok(source) = desk.source() else { return };
+    let tasks = desk.world.home.join("tasks");
+    for entry in std::fs::read_dir(tasks).into_iter().flatten().flatten() {
+        let id = entry.file_name().to_str().and_then(|name| name.parse::<TaskId>().ok());
+        let Some(pid) = id.and_then(|id| id.0.checked_sub(FIRST)) else { continue };
+        if !std::path::Path::new("/proc").join(pid.to_string()).exists() {
+            // What cannot be removed now is found again.
+            let _ = retention::forget(&desk.world, &source, TaskId(FIRST + pid));
+        }
+    }
+}

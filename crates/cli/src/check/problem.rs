@@ -1,0 +1,439 @@
+//! What a failure on the untouched base means, in a line for people, and the edits of `acquit.toml` that mend it. Pure: it looks at
+//! what programs said, and knows the words of the common ones.
+
+use acquit_core::config::Config;
+use acquit_core::gate::{Check, Command, Gate, Verdict};
+use acquit_core::ids::Name;
+use acquit_core::sandbox::Host;
+use serde::Serialize;
+
+use super::RefusedHost;
+use super::edit::Edit;
+
+/// Where a problem is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// The setup.
+    Setup,
+    /// A gate.
+    Gate(Name),
+}
+
+/// Something that does not hold on the base, so that no task could pass.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// Where.
+    pub place: Place,
+    /// What is wrong, in a line.
+    pub what: String,
+    /// The lines of its output that tell most.
+    pub said: Vec<String>,
+    /// What a person can do where no edit mends it.
+    pub advice: Option<String>,
+    /// Edits that mend it, the best first.
+    pub mends: Vec<Mend>,
+    /// A program that was not found.
+    #[serde(skip)]
+    pub missing: Option<String>,
+}
+
+/// An edit, and what it means.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Mend {
+    /// In words: "add pypi.org to `hosts`".
+    pub words: String,
+    /// The edit.
+    pub edit: Edit,
+    /// Whether a person has to agree, whatever the command line says.
+    pub asks: bool,
+}
+
+/// How many lines of output are shown.
+const LINES: usize = 6;
+
+/// Why setup failed.
+pub fn of_setup(config: &Config, reason: &str, refused: &[RefusedHost]) -> Problem {
+    let mut problem = Problem {
+        place: Place::Setup,
+        what: "setup fails on the untouched tree".to_owned(),
+        said: telling(reason),
+        advice: Some("run the command of [setup] by hand, and mend it in .acquit/acquit.toml".to_owned()),
+        mends: Vec::new(),
+        missing: None,
+    };
+    let run = config.setup.as_ref().map(|setup| setup.run.to_string()).unwrap_or_default();
+    let hosts = hosts(refused.iter().filter(|(name, _)| name.starts_with("setup")));
+    if !hosts.is_empty() {
+        problem.what = format!("setup needs servers that are not listed: {}", hosts.join(", "));
+        problem.mends.push(add_hosts(hosts));
+    } else if let Some(program) = missing_program(reason) {
+        problem.missing = Some(program);
+    } else if has(
+        reason,
+        &[
+            "401 Unauthorized",
+            "403 Forbidden",
+            "E401",
+            "E403",
+            "HTTP error 401",
+            "HTTP error 403",
+            "status code 401",
+            "status code 403",
+        ],
+    ) {
+        problem.what = "the registry wants a login, and setup never gets yours".to_owned();
+        problem.advice =
+            Some("use a registry that can be read without a login inside your network".to_owned());
+    } else if let Some(mend) = without_lock(&run, reason) {
+        problem.what = "the lock file is missing in a fresh clone, or does not fit the manifest".to_owned();
+        problem.advice = Some("commit a lock file that fits, or let setup do without".to_owned());
+        problem.mends.push(mend);
+    } else if is_offline(reason) {
+        problem.what = "setup cannot reach its server from this machine".to_owned();
+        problem.advice =
+            Some("check the connection, and the proxy or mirror of the package manager".to_owned());
+    } else if reason.contains("timed out") {
+        problem.what = "setup takes longer than it may".to_owned();
+        let edit =
+            Edit::Set { table: "setup".to_owned(), key: "timeout".to_owned(), value: "\"1h\"".to_owned() };
+        problem.mends.push(Mend { words: "let setup take an hour".to_owned(), edit, asks: false });
+    }
+    problem
+}
+
+/// Why a gate rejects the untouched tree.
+pub fn of_gate(config: &Config, gate: &Gate, verdict: &Verdict, refused: &[RefusedHost]) -> Problem {
+    let message = verdict.failure.as_ref().map(|failure| failure.message.clone()).unwrap_or_default();
+    let findings: Vec<String> = verdict.evidence.findings.iter().map(ToString::to_string).collect();
+    let said = [findings.join("\n"), message, verdict.tail.clone()].join("\n");
+    let name = gate.name.as_str();
+    let set = |key: &str, value: &str| Edit::Set {
+        table: format!("gates.{name}"),
+        key: key.to_owned(),
+        value: value.to_owned(),
+    };
+    let mut problem = Problem {
+        place: Place::Gate(gate.name.clone()),
+        what: format!("{name} fails on the untouched tree, so no change can pass it"),
+        said: telling(&said),
+        advice: None,
+        mends: Vec::new(),
+        missing: None,
+    };
+    let warning = Mend {
+        words: format!("make {name} a warning: shown, but rejects nothing"),
+        edit: set("severity", "\"warning\""),
+        asks: false,
+    };
+    let hosts = hosts(refused.iter());
+    if !hosts.is_empty() {
+        problem.what = format!("{name} needs servers that are not listed: {}", hosts.join(", "));
+        problem.mends.push(add_hosts(hosts));
+    } else if let Some((module, package)) = missing_package(&said) {
+        problem.what = format!("{name} needs the Python package {package}, which setup does not install");
+        problem.mends.extend(install(config, package));
+        problem.said = vec![module];
+    } else if let Some(program) = missing_program(&said) {
+        problem.missing = Some(program);
+    } else if let Some(mend) = without_nightly(gate, &said, &set) {
+        problem.what = format!("{name} builds targets that need the nightly compiler");
+        problem.mends.push(mend);
+    } else if verdict.ended.contains("timed out") || said.contains("timed out after") {
+        problem.what = format!("{name} takes longer than it may");
+        let minutes = u64::from(gate.timeout) / 60_000 * 3;
+        let value = format!("\"{}m\"", minutes.max(30));
+        problem.mends.push(Mend {
+            words: format!("let {name} take {value}"),
+            edit: set("timeout", &value),
+            asks: false,
+        });
+    } else if is_offline(&said) {
+        problem.what = format!("{name} wants the network, and gates have none");
+        problem.mends.push(Mend {
+            words: format!("let {name} reach the listed servers"),
+            edit: set("network", "\"model\""),
+            asks: false,
+        });
+    } else if said.contains("no test was executed") {
+        problem.what = format!("{name} runs no test");
+        problem.advice = Some("write how the tests are run, or leave the gate out".to_owned());
+    } else if gate.kind.as_str() == "test" && matches!(gate.check, Check::Command(_)) {
+        problem.what = format!("{name}: tests fail already on the untouched tree");
+        problem.advice = Some(
+            "mend them first; or use check = \"tests\" with a report, which holds only new failures against a change"
+                .to_owned(),
+        );
+    }
+    if problem.mends.is_empty() {
+        problem.mends.push(warning);
+    }
+    problem
+}
+
+/// The edit that shows a folder inside the sandbox.
+pub fn show(folder: &str) -> Mend {
+    Mend {
+        words: format!("show {folder} in the sandbox"),
+        edit: Edit::Add {
+            table: "access".to_owned(),
+            key: "read".to_owned(),
+            values: vec![folder.to_owned()],
+        },
+        asks: true,
+    }
+}
+
+fn add_hosts(hosts: Vec<String>) -> Mend {
+    // An address of the user's own network is opened by a person only: the name that leads to it may be anybody's.
+    let is_address = |host: &String| host.parse::<Host>().is_ok_and(|host| host.address().is_some());
+    Mend {
+        asks: hosts.iter().any(is_address),
+        words: format!("add {} to `hosts` of [network]", hosts.join(", ")),
+        edit: Edit::Add { table: "network".to_owned(), key: "hosts".to_owned(), values: hosts },
+    }
+}
+
+fn hosts<'r>(refused: impl Iterator<Item = &'r RefusedHost>) -> Vec<String> {
+    let mut hosts: Vec<String> = Vec::new();
+    for (_, host) in refused {
+        if !hosts.contains(host) {
+            hosts.push(host.clone());
+        }
+    }
+    hosts
+}
+
+/// The last lines that say something.
+fn telling(text: &str) -> Vec<String> {
+    let is_error = |line: &&str| {
+        let lower = line.to_ascii_lowercase();
+        ["error", "fail", "not found", "refused", "cannot", "no such"].iter().any(|word| lower.contains(word))
+    };
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
+    let mut chosen: Vec<&str> = lines.iter().copied().filter(is_error).take(LINES).collect();
+    if chosen.is_empty() {
+        chosen = lines.iter().rev().take(LINES).rev().copied().collect();
+    }
+    chosen.into_iter().map(str::to_owned).collect()
+}
+
+fn has(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.contains(word))
+}
+
+/// Whether a program found no way to a server.
+fn is_offline(said: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "ould not resolve host",
+        "Temporary failure in name resolution",
+        "Name or service not known",
+        "ENOTFOUND",
+        "EAI_AGAIN",
+        "getaddrinfo",
+        "Network is unreachable",
+        "ENETUNREACH",
+        "dial tcp",
+        "Failed to establish a new connection",
+        "UnknownHostException",
+        "Cannot access ",
+        "in offline mode",
+        "failed to download",
+    ];
+    has(said, &WORDS)
+}
+
+/// The program that a shell, cargo or a runner did not find.
+fn missing_program(said: &str) -> Option<String> {
+    for line in said.lines() {
+        let line = line.trim();
+        let found = if let Some(rest) =
+            line.strip_suffix(": not found").or_else(|| line.strip_suffix(": command not found"))
+        {
+            rest.rsplit(": ").next()
+        } else if let Some((_, rest)) = line.split_once("no such command: `") {
+            rest.split('`').next().map(|name| if name == "fmt" { "cargo-fmt" } else { name })
+        } else if let Some((_, rest)) = line.split_once("error: command '") {
+            rest.split_once("' failed: No such file").map(|(name, _)| name)
+        } else if let Some((_, rest)) = line.split_once("failed to find the program `") {
+            rest.split('`').next()
+        } else {
+            None
+        };
+        let is_name = |name: &str| {
+            !name.is_empty()
+                && name.len() < 60
+                && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._+-/".contains(&b))
+        };
+        if let Some(name) = found.map(|name| name.trim_matches(['\'', '"', '`'])).filter(|name| is_name(name))
+        {
+            return Some(name.to_owned());
+        }
+    }
+    None
+}
+
+/// Packages for tests, by the module or the option that misses them. Only known names: a package of a guessed name could be
+/// anybody's.
+const PACKAGES: [(&str, &str); 30] = [
+    ("pytest", "pytest"),
+    ("ruff", "ruff"),
+    ("mypy", "mypy"),
+    ("hypothesis", "hypothesis"),
+    ("freezegun", "freezegun"),
+    ("time_machine", "time-machine"),
+    ("pytest_mock", "pytest-mock"),
+    ("pytest_asyncio", "pytest-asyncio"),
+    ("pytest_httpserver", "pytest-httpserver"),
+    ("pytest_subprocess", "pytest-subprocess"),
+    ("parameterized", "parameterized"),
+    ("responses", "responses"),
+    ("requests_mock", "requests-mock"),
+    ("mock", "mock"),
+    ("numpy", "numpy"),
+    ("pandas", "pandas"),
+    ("yaml", "pyyaml"),
+    ("attr", "attrs"),
+    ("trio", "trio"),
+    ("requests", "requests"),
+    ("syrupy", "syrupy"),
+    ("pexpect", "pexpect"),
+    ("psutil", "psutil"),
+    ("pretend", "pretend"),
+    ("flaky", "flaky"),
+    ("--cov", "pytest-cov"),
+    ("--timeout", "pytest-timeout"),
+    ("--benchmark", "pytest-benchmark"),
+    ("-n", "pytest-xdist"),
+    ("--asyncio", "pytest-asyncio"),
+];
+
+/// The line that tells of a missing Python package, and the package.
+fn missing_package(said: &str) -> Option<(String, &'static str)> {
+    said.lines().find_map(|line| {
+        let word = if let Some((_, rest)) = line.split_once("No module named ") {
+            let module = rest.trim_matches(['\'', '"', ' ', ';']);
+            module.split(['.', '\'', ' ']).next()
+        } else if let Some((_, rest)) = line.split_once("unrecognized arguments: ") {
+            rest.split_whitespace().next()
+        } else {
+            None
+        }?;
+        let known = PACKAGES
+            .iter()
+            .find(|(name, _)| word == *name || (name.starts_with('-') && word.starts_with(name)))?;
+        Some((line.trim().to_owned(), known.1))
+    })
+}
+
+/// Lets setup install one more package.
+fn install(config: &Config, package: &str) -> Option<Mend> {
+    let Command::Shell(run) = &config.setup.as_ref()?.run else { return None };
+    let line = if run.contains("pip install") && !run.starts_with('(') {
+        format!("{run} {package}")
+    } else {
+        return None;
+    };
+    Some(Mend {
+        words: format!("let setup install {package}"),
+        edit: Edit::Set {
+            table: "setup".to_owned(),
+            key: "run".to_owned(),
+            value: toml::Value::from(line).to_string(),
+        },
+        asks: false,
+    })
+}
+
+/// Setup that does without a lock file, if it failed for want of one.
+fn without_lock(run: &str, said: &str) -> Option<Mend> {
+    const WORDS: [&str; 9] = [
+        "can only install with an existing package-lock",
+        "are in sync",
+        "--locked was passed",
+        "the lock file",
+        "needs to be updated",
+        "Cannot install with \"frozen-lockfile\"",
+        "lockfile had changes, but lockfile is frozen",
+        "lockfile would have been modified",
+        "pyproject.toml changed significantly since poetry.lock",
+    ];
+    const INSTEAD: [(&str, &str); 5] = [
+        ("npm ci", "npm install --no-package-lock"),
+        (" --locked", ""),
+        (" --frozen-lockfile", " --no-frozen-lockfile"),
+        (" --immutable", ""),
+        ("poetry install", "poetry lock && poetry install"),
+    ];
+    if !has(said, &WORDS) {
+        return None;
+    }
+    let (from, to) = INSTEAD.iter().find(|(from, _)| run.contains(from))?;
+    Some(Mend {
+        words: "let setup do without the lock file".to_owned(),
+        edit: Edit::Set {
+            table: "setup".to_owned(),
+            key: "run".to_owned(),
+            value: toml::Value::from(run.replace(from, to)).to_string(),
+        },
+        asks: false,
+    })
+}
+
+/// A cargo command without the targets that need the nightly compiler, if it failed because of them.
+fn without_nightly(gate: &Gate, said: &str, set: &dyn Fn(&str, &str) -> Edit) -> Option<Mend> {
+    const ALL: &str = "--all-targets";
+    if !has(said, &["E0554", "may not be used on the stable release channel"]) {
+        return None;
+    }
+    let run = gate.check.command()?.to_string();
+    let without = run.contains(ALL).then(|| run.replace(ALL, "--bins --tests --examples"))?;
+    Some(Mend {
+        words: format!("leave benches out of {}", gate.name),
+        edit: set("run", &toml::Value::from(without).to_string()),
+        asks: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_that_are_missing_are_named() {
+        for (said, name) in [
+            ("sh: 1: pnpm: not found", "pnpm"),
+            ("/bin/sh: line 1: uv: command not found", "uv"),
+            ("error: no such command: `clippy`", "clippy"),
+            ("error: command 'gcc' failed: No such file or directory", "gcc"),
+        ] {
+            assert_eq!(missing_program(said).as_deref(), Some(name), "{said}");
+        }
+        for said in ["assertion failed: not found", "sh: 1: $(rm -rf /): not found", "404 Not found"] {
+            assert_eq!(missing_program(said), None, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_python_package_is_only_suggested_under_a_known_name() {
+        assert_eq!(
+            missing_package("E   ModuleNotFoundError: No module named 'freezegun'").unwrap().1,
+            "freezegun"
+        );
+        assert_eq!(
+            missing_package("error: unrecognized arguments: --cov=x --cov-report").unwrap().1,
+            "pytest-cov"
+        );
+        assert_eq!(missing_package("/usr/bin/python3: No module named pytest").unwrap().1, "pytest");
+        assert_eq!(missing_package("No module named 'evil'"), None);
+    }
+
+    #[test]
+    fn a_setup_that_lacks_its_lock_file_is_told_to_do_without() {
+        let said = "npm error The `npm ci` command can only install with an existing package-lock.json";
+        let mend = without_lock("npm ci --no-audit", said).unwrap();
+        let Edit::Set { value, .. } = mend.edit else { panic!() };
+        assert_eq!(value, "\"npm install --no-package-lock --no-audit\"");
+        assert_eq!(without_lock("npm ci", "something else"), None);
+    }
+}

@@ -1,0 +1,188 @@
+//! `acquit check`: setup and every gate on the untouched base, in the sandbox, with the edit that mends what does not hold.
+
+use std::io::{BufRead, IsTerminal};
+
+use acquit_core::gate::Verdict;
+use serde_json::json;
+
+use crate::check::problem::{Mend, Place, Problem};
+use crate::check::{Rehearsal, rehearse};
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::report::{Look, text};
+
+/// How often it is tried again after an edit: each round can bring up the next problem, and one that comes back is not mended.
+const ROUNDS: usize = 6;
+
+/// The file that is edited.
+const CONFIG: &str = ".acquit/acquit.toml";
+
+/// Who decides about edits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fix {
+    /// A person, if one is at the terminal.
+    Ask,
+    /// All are made.
+    All,
+}
+
+/// Checks, and mends what may be mended.
+pub fn check(desk: &Desk, fix: Fix) -> Result<Exit, Error> {
+    let mut applied: Vec<String> = Vec::new();
+    for round in 1.. {
+        let rehearsal = rehearse(desk)?;
+        let chosen: Vec<Mend> = if round < ROUNDS && !rehearsal.cancelled {
+            rehearsal.problems.iter().filter_map(|problem| choose(desk, problem, fix, &applied)).collect()
+        } else {
+            Vec::new()
+        };
+        let made = apply(desk, &chosen)?;
+        if made.is_empty() {
+            return Ok(finish(desk, &rehearsal, &applied));
+        }
+        for mend in made {
+            desk.printer.say(&format!("edited .acquit/acquit.toml: {}", mend.words));
+            applied.push(mend.words);
+        }
+    }
+    unreachable!("the last round chooses nothing")
+}
+
+/// The edit for a problem that is to be made.
+fn choose(desk: &Desk, problem: &Problem, fix: Fix, applied: &[String]) -> Option<Mend> {
+    let mend = problem.mends.iter().find(|mend| !applied.contains(&mend.words))?;
+    let agreed = match fix {
+        Fix::All if !mend.asks => true,
+        Fix::All | Fix::Ask if desk.printer.json || !desk.printer.live || !std::io::stdin().is_terminal() => {
+            false
+        }
+        Fix::All | Fix::Ask => {
+            show(desk, problem);
+            desk.printer.say(&format!("{}\n{}\nMake this edit? [Y/n]", mend.words, mend.edit.lines()));
+            let mut answer = String::new();
+            let read = std::io::stdin().lock().read_line(&mut answer);
+            let answer = answer.trim().to_ascii_lowercase();
+            read.is_ok_and(|bytes| bytes > 0) && matches!(answer.as_str(), "" | "y" | "yes")
+        }
+    };
+    agreed.then(|| mend.clone())
+}
+
+/// Makes the edits; those that could be made.
+fn apply(desk: &Desk, mends: &[Mend]) -> Result<Vec<Mend>, Error> {
+    if mends.is_empty() {
+        return Ok(Vec::new());
+    }
+    let source = desk.source()?;
+    let path = source.top().join(CONFIG);
+    let file = |doing: &'static str| {
+        let path = path.clone();
+        move |source| Error::File { doing, path, source }
+    };
+    let mut text = std::fs::read_to_string(&path).map_err(file("read"))?;
+    let mut made = Vec::new();
+    for mend in mends {
+        if let Some(edited) = mend.edit.apply(&text) {
+            text = edited;
+            made.push(mend.clone());
+        }
+    }
+    if !made.is_empty() {
+        // Whole or not at all: a name beside it, then in its place.
+        let fresh = path.with_extension("toml.new");
+        std::fs::write(&fresh, &text).map_err(file("write"))?;
+        std::fs::rename(&fresh, &path).map_err(file("write"))?;
+        // The user asked for these edits, of a file that was trusted.
+        desk.trust_written(&source, &[(CONFIG.into(), text)])?;
+    }
+    Ok(made)
+}
+
+/// Says what holds and what does not.
+fn finish(desk: &Desk, rehearsal: &Rehearsal, applied: &[String]) -> Exit {
+    let printer = desk.printer;
+    let Rehearsal { verdicts, left_out, problems, cancelled } = rehearsal;
+    let holds = problems.is_empty() && !cancelled;
+    if printer.json {
+        let gates: Vec<_> = verdicts
+            .iter()
+            .map(|it| json!({ "gate": it.gate, "passed": it.passed, "severity": it.severity, "took": it.took, "evidence": it.evidence }))
+            .collect();
+        let left_out: Vec<_> =
+            left_out.iter().map(|(gate, why)| json!({ "gate": gate, "why": why })).collect();
+        printer.json(&json!({
+            "holds": holds, "gates": gates, "not_run": left_out, "problems": problems, "edits": applied,
+        }));
+    } else {
+        for verdict in verdicts {
+            printer.data(&line(desk, verdict));
+        }
+        for (gate, why) in left_out {
+            printer.data(&printer.paint(Look::Faint, &format!("- {gate}: not run here, {why}")));
+        }
+        for problem in problems {
+            show(desk, problem);
+            for mend in problem.mends.iter().take(1) {
+                printer.say(&format!("  mend: {}\n{}", mend.words, indented(&mend.edit.lines())));
+            }
+        }
+        match (cancelled, problems.is_empty(), problems.iter().all(|it| it.mends.is_empty())) {
+            (true, ..) => {}
+            (_, true, _) => printer.say(&printer.paint(Look::Good, "everything holds: tasks can run here")),
+            (_, _, true) => printer.say("tasks cannot pass here yet"),
+            _ => printer.say("tasks cannot pass here yet: `acquit check --fix` makes these edits"),
+        }
+    }
+    match (cancelled, holds) {
+        (true, _) => Exit::Cancelled,
+        (false, true) => Exit::Done,
+        (false, false) => Exit::Failed,
+    }
+}
+
+fn line(desk: &Desk, verdict: &Verdict) -> String {
+    let printer = desk.printer;
+    let (mark, look) = match (verdict.passed, verdict.rejects()) {
+        (true, _) => ("✓", Look::Good),
+        (false, true) => ("✗", Look::Bad),
+        (false, false) => ("!", Look::Notable),
+    };
+    let figures: Vec<String> = verdict
+        .evidence
+        .figures
+        .iter()
+        .filter(|it| it.what == "tests")
+        .map(|it| format!(" · {} tests", it.value))
+        .collect();
+    let already = verdict.evidence.findings.iter().filter(|it| it.rule.contains("before")).count();
+    let already = if already > 0 { format!(" · {already} fail already") } else { String::new() };
+    let warns = if mark == "!" { " · fails, but only warns" } else { "" };
+    format!(
+        "{} {} {}{}{already}{warns}",
+        printer.paint(look, mark),
+        verdict.gate,
+        verdict.took,
+        figures.concat()
+    )
+}
+
+fn show(desk: &Desk, problem: &Problem) {
+    let printer = desk.printer;
+    let name = match &problem.place {
+        Place::Setup => "setup".to_owned(),
+        Place::Gate(name) => name.to_string(),
+    };
+    printer.say(&format!("\n{} {}", printer.paint(Look::Bad, "✗"), printer.paint(Look::Strong, &name)));
+    printer.say(&format!("  {}", text::line(&problem.what, 200)));
+    for said in &problem.said {
+        printer.say(&printer.paint(Look::Faint, &format!("  │ {}", text::line(said, 110))));
+    }
+    if let Some(advice) = &problem.advice {
+        printer.say(&format!("  {advice}"));
+    }
+}
+
+fn indented(lines: &str) -> String {
+    lines.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+}

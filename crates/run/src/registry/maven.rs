@@ -1,0 +1,96 @@
+//! Repositories of Maven and Gradle.
+
+use super::{Project, Servers, User};
+
+const CENTRAL: &str = "https://repo.maven.apache.org/";
+
+pub(super) fn maven(user: &User<'_>, project: &mut Project<'_>, servers: &mut Servers) {
+    let mut mirrored = false;
+    for (name, text) in user.files(user_files(user)) {
+        // A blocked mirror is Maven's way to forbid an address.
+        for mirror in
+            elements(&text, "mirror").filter(|it| elements(it, "blocked").all(|it| it.trim() != "true"))
+        {
+            elements(mirror, "url").for_each(|url| servers.add(url, &name));
+            mirrored |=
+                elements(mirror, "mirrorOf").any(|of| matches!(of.trim(), "*" | "central" | "external:*"));
+        }
+        for repository in elements(&text, "repository").chain(elements(&text, "pluginRepository")) {
+            elements(repository, "url").for_each(|url| servers.add(url, &name));
+        }
+    }
+    if mirrored {
+        return;
+    }
+    servers.add(CENTRAL, "default of Maven");
+    for file in ["pom.xml", ".mvn/settings.xml"] {
+        let Some(text) = project(file) else { continue };
+        for repository in elements(&text, "repository").chain(elements(&text, "pluginRepository")) {
+            elements(repository, "url").for_each(|url| servers.add_of_project(url, file));
+        }
+    }
+    wrapper(".mvn/wrapper/maven-wrapper.properties", project, servers);
+}
+
+pub(super) fn gradle(user: &User<'_>, project: &mut Project<'_>, servers: &mut Servers) {
+    servers.add(CENTRAL, "default of Gradle");
+    for url in ["https://plugins.gradle.org/", "https://plugins-artifacts.gradle.org/"] {
+        servers.add(url, "default of Gradle");
+    }
+    for name in ["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"] {
+        let Some(text) = project(name) else { continue };
+        if text.contains("google()") {
+            servers.add_of_project("https://dl.google.com/", name);
+        }
+        for line in text.lines().filter(|line| line.contains("url") || line.contains("maven")) {
+            for url in line.split(['"', '\'']).filter(|part| part.starts_with("http")) {
+                servers.add_of_project(url, name);
+            }
+        }
+    }
+    let scripts = ["init.gradle", "init.gradle.kts"].map(|name| user.home(&format!(".gradle/{name}")));
+    for (name, text) in user.files(scripts) {
+        text.split(['"', '\''])
+            .filter(|part| part.starts_with("http"))
+            .for_each(|url| servers.add(url, &name));
+    }
+    if wrapper("gradle/wrapper/gradle-wrapper.properties", project, servers) {
+        // The address of a distribution leads on to where releases are kept.
+        for url in ["https://github.com/", "https://release-assets.githubusercontent.com/"] {
+            servers.add(url, "default of Gradle");
+        }
+    }
+}
+
+/// The user's own settings, and those of the installation.
+fn user_files(user: &User<'_>) -> Vec<Option<std::path::PathBuf>> {
+    vec![user.home(".m2/settings.xml"), user.machine("etc/maven/settings.xml")]
+}
+
+/// Where a wrapper gets the build tool from.
+fn wrapper(file: &str, project: &mut Project<'_>, servers: &mut Servers) -> bool {
+    let Some(text) = project(file) else { return false };
+    let url = text.lines().find_map(|line| line.trim().strip_prefix("distributionUrl="));
+    if let Some(url) = url {
+        servers.add_of_project(&url.replace("\\:", ":"), file);
+    }
+    url.is_some()
+}
+
+/// The contents of all elements of that name outside of comments.
+fn elements<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
+    let (open, close) = (format!("<{name}>"), format!("</{name}>"));
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        loop {
+            let start = rest.find(&open)?;
+            let is_comment = rest[..start].rfind("<!--").is_some_and(|at| !rest[at..start].contains("-->"));
+            let inner = &rest[start + open.len()..];
+            let end = inner.find(&close)?;
+            rest = &inner[end + close.len()..];
+            if !is_comment {
+                return Some(&inner[..end]);
+            }
+        }
+    })
+}
