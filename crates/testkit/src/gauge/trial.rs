@@ -46,6 +46,8 @@ impl Trial {
                 "pytest" => {
                     let bin = place.runners.join("python/bin");
                     let real = bin.join("python").canonicalize().map_err(|_| missing(need))?;
+                    read.push(place.runners.join("python"));
+                    read.extend(place.runners.join("python").canonicalize());
                     path.push(bin);
                     path.extend(real.parent().map(Path::to_owned));
                 }
@@ -110,11 +112,16 @@ impl Trial {
         write(&exclude, "/.acquit/\n")?;
         let quoted: Vec<String> =
             read.iter().map(|path| format!("{:?}", path.display().to_string())).collect();
+        // Go keeps what it compiled behind a link in the home.
+        let cache = self.repo.beside("home/.cache/go-build").canonicalize().ok();
+        let writable =
+            cache.map(|cache| format!("write = [{:?}]\n", cache.display().to_string())).unwrap_or_default();
         let mut config = format!(
-            "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", {:?}, {:?}]\n[access]\nread = [{}]\n",
+            "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", {:?}, {:?}]\n[access]\nread = [{}]\n{}",
             self.repo.beside("side/agent.sh").display().to_string(),
             self.repo.beside("side").display().to_string(),
-            quoted.join(", ")
+            quoted.join(", "),
+            writable
         );
         if !setup.is_empty() {
             config.push_str(&format!("[setup]\nrun = {setup:?}\n"));
