@@ -178,6 +178,7 @@ fn project(config: &Config, gates: Vec<Gate>) -> Result<Project, Error> {
     config.agents.clear();
     config.agent = None;
     Ok(Project {
+        broken: Vec::new(),
         config,
         instructions: String::new(),
         workflows: vec![Known { name, origin: project::Origin::Shipped, read: Ok(read) }],
