@@ -162,10 +162,17 @@ fn programs_of_a_checkout_are_shown_without_the_checkout() {
         place.path.clear();
         place.on_path(&file("bin"));
         place.on_path(&file("node_modules/.bin"));
+        place.file(&file(".venv/pyvenv.cfg"), "home = /usr/bin\n").file(&file(".venv/lib/data"), "ran\n");
+        place.program(
+            &file(".venv/bin/checker"),
+            "d=$(dirname \"$(readlink -f \"$0\")\")/..; test -s $d/pyvenv.cfg && cat $d/lib/data",
+        );
+        place.on_path(&file(".venv/bin"));
         let hidden = [file(".env"), file("bin/.env"), file("lib/secret")];
         let hidden: Vec<&str> = hidden.iter().map(String::as_str).collect();
         place.runs("tool", &hidden);
         place.runs("agent", &hidden);
+        place.runs("checker", &hidden);
     }
 }
 

@@ -161,7 +161,7 @@ fn a_broken_workflow_does_not_stop_the_others() {
 fn the_tree_of_a_task_can_be_opened_in_its_sandbox() {
     let sandbox = Sandbox::shell(CODE, "echo half > half.txt\nexit 1\n");
     sandbox.run_to(3);
-    let ran = sandbox.acquit(&["open", "T-1", "--", "sh", "-c", "cat half.txt; ls /root/.ssh 2>&1"]);
+    let ran = sandbox.acquit(&["open", "T-1", "--", "sh", "-c", "cat half.txt; ls ~/.ssh 2>&1"]);
     assert!(ran.out.contains("half"), "{}{}", ran.out, ran.err);
     sandbox.acquit(&["task", "add", "Another"]).must(0);
     sandbox.acquit(&["open", "T-2"]).must(2).said("its workspace does not exist");

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::address::without_credentials;
-use super::{User, npm};
+use super::{User, maven, npm};
 use crate::world::Environment;
 
 /// Variables that name a registry. What stands before an `@` in their addresses is left out.
@@ -66,7 +66,9 @@ pub fn certificates(environment: &Environment) -> Vec<PathBuf> {
     paths.filter(|path| path.is_absolute() && path.exists()).collect()
 }
 
-/// Settings files of the user's clients, without credentials, by the name that each has below the home.
+/// Settings files of the user's clients, made anew from what is known to name a registry or a certificate, by the name that each
+/// has below the home. Nothing else of the user's files is in them, so that a credential in a place that nobody thought of
+/// is left out.
 pub struct Clients(Vec<(PathBuf, String)>);
 
 impl Clients {
@@ -74,20 +76,26 @@ impl Clients {
     pub fn of(environment: &Environment) -> Self {
         let user = User::new(environment);
         let mut files = Vec::new();
-        let mut place = |name: &str, from: Option<PathBuf>, clean: fn(&str) -> String| {
-            let text = from.and_then(|path| User::text(&path)).map(|text| clean(&text));
-            files.extend(text.filter(|text| !text.trim().is_empty()).map(|text| (PathBuf::from(name), text)));
+        let mut place = |name: &str, from: Option<PathBuf>, made: &dyn Fn(&str) -> String| {
+            let text = from.and_then(|path| User::text(&path)).map(|text| made(&text));
+            files.extend(text.filter(|text| !text.is_empty()).map(|text| (PathBuf::from(name), text)));
         };
         let npmrc = npm::user_files(&user).into_iter().next().flatten();
-        place(".npmrc", npmrc, lines_without_credentials);
-        place(".yarnrc.yml", user.home(".yarnrc.yml"), lines_without_credentials);
-        place(".yarnrc", user.home(".yarnrc"), lines_without_credentials);
-        let pip = user.variable(&["PIP_CONFIG_FILE"]).map(|(_, path)| path.into());
-        let pip = pip.or_else(|| user.config("pip/pip.conf").filter(|path: &PathBuf| path.exists()));
-        place(".config/pip/pip.conf", pip.or_else(|| user.home(".pip/pip.conf")), lines_without_credentials);
-        place(".config/uv/uv.toml", user.config("uv/uv.toml"), lines_without_credentials);
-        place(".config/go/env", user.config("go/env"), lines_without_credentials);
-        place(".m2/settings.xml", user.home(".m2/settings.xml"), settings_without_credentials);
+        place(".npmrc", npmrc, &|text| settings(text, &["registry", "cafile", "strict-ssl"]));
+        let yarn = ["npmRegistryServer", "httpsCaFilePath"];
+        place(".yarnrc.yml", user.home(".yarnrc.yml"), &|text| settings(text, &yarn));
+        place(".yarnrc", user.home(".yarnrc"), &|text| settings(text, &["registry"]));
+        let named = user.variable(&["PIP_CONFIG_FILE"]).map(|(_, path)| path.into());
+        let named = named.or_else(|| user.config("pip/pip.conf").filter(|path: &PathBuf| path.exists()));
+        let pip = ["index-url", "extra-index-url", "find-links", "cert"];
+        place(".config/pip/pip.conf", named.or_else(|| user.home(".pip/pip.conf")), &|text| {
+            settings(text, &pip)
+        });
+        let uv = ["index-url", "extra-index-url", "url", "default"];
+        place(".config/uv/uv.toml", user.config("uv/uv.toml"), &|text| settings(text, &uv));
+        let go = ["GOPROXY", "GOSUMDB"];
+        place(".config/go/env", user.config("go/env"), &|text| settings(text, &go));
+        place(".m2/settings.xml", user.home(".m2/settings.xml"), &maven::mirrors);
         Self(files)
     }
 
@@ -104,47 +112,54 @@ impl Clients {
     }
 }
 
-/// A file of lines `key = value`, without those that hold or name a credential.
-fn lines_without_credentials(text: &str) -> String {
-    /// In the keys of npm, Yarn, pip and uv alike.
-    const KEYS: [&str; 12] = [
-        "auth",
-        "token",
-        "password",
-        "passwd",
-        "username",
-        "user =",
-        "user=",
-        "email",
-        "certfile",
-        "keyfile",
-        "client-cert",
-        "secret",
-    ];
-    let is_credential = |line: &&str| {
-        // `//host/:_authToken=…`: the key may have a colon in it, so it ends at `=`, or else at `: `.
-        let key_end = line.find('=').or_else(|| line.find(": ")).map_or(line.len(), |at| at + 1);
-        let key = line[..key_end].to_ascii_lowercase();
-        let name = key.trim_end_matches([' ', '=', ':']).trim();
-        KEYS.iter().any(|word| key.contains(word)) || name == "key" || name.ends_with(":key")
-    };
-    let kept: Vec<&str> = text.lines().filter(|line| !is_credential(line)).collect();
-    without_credentials(&kept.join("\n")) + "\n"
-}
-
-/// Maven's settings with their mirrors, profiles and proxies, and without comments and the servers' passwords.
-fn settings_without_credentials(text: &str) -> String {
-    let mut out = text.to_owned();
-    let names = ["servers", "username", "password", "passphrase", "privateKey"];
-    let pairs = names.map(|name| (format!("<{name}>"), format!("</{name}>")));
-    for (open, close) in [("<!--".to_owned(), "-->".to_owned())].into_iter().chain(pairs) {
-        while let Some(start) = out.find(&open) {
-            // What is never closed goes to its end: better no settings than a password.
-            let end = out[start..].find(&close).map_or(out.len(), |at| start + at + close.len());
-            out.replace_range(start..end, "");
+/// Of a file of sections and settings, those with one of these keys whose values are addresses, paths or words such as `true`.
+/// Empty if there are none.
+fn settings(text: &str, keys: &[&str]) -> String {
+    let mut kept: Vec<String> = Vec::new();
+    let mut found = false;
+    let mut goes_on = false;
+    for line in text.lines() {
+        let is_section = line.starts_with('[') && line.trim_end().ends_with(']');
+        if is_section {
+            let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "[]-_.".contains(letter);
+            goes_on = false;
+            if line.trim_end().chars().all(is_plain) {
+                kept.push(line.trim_end().to_owned());
+            }
+            continue;
+        }
+        // A value may go on, indented, on the lines that follow.
+        let is_more = goes_on && line.starts_with([' ', '\t']);
+        let (key, value) = if is_more { ("", line.trim()) } else { parts(line) };
+        let is_key =
+            keys.iter().any(|wanted| key == *wanted || key.ends_with(":registry") && *wanted == "registry");
+        goes_on = is_more || (is_key && value.is_empty());
+        if (is_more || is_key) && value.split_whitespace().all(is_harmless) {
+            kept.push(without_credentials(line.trim_end()));
+            found |= !value.is_empty();
         }
     }
-    without_credentials(&out)
+    if found { kept.join("\n") + "\n" } else { String::new() }
+}
+
+/// Key and value of a line, whichever way its client separates them.
+fn parts(line: &str) -> (&str, &str) {
+    let separators = [line.find('='), line.find(": "), line.find(' ')];
+    match separators.into_iter().flatten().next() {
+        Some(at) => (line[..at].trim(), line[at + 1..].trim()),
+        None => (line.trim(), ""),
+    }
+}
+
+/// Whether one word of a value is an address without a query, a path, or a word of the clients' own.
+fn is_harmless(word: &str) -> bool {
+    let word = word.trim_matches(['"', '\'', ',', '[', ']']);
+    let is_address = |part: &str| {
+        let known = part.starts_with("https://") || part.starts_with("http://");
+        known && !part.contains(['?', '#'])
+    };
+    let words = ["", "true", "false", "direct", "off", "sum.golang.org"];
+    word.split([',', '|']).all(|part| is_address(part) || part.starts_with('/') || words.contains(&part))
 }
 
 #[cfg(test)]
@@ -155,22 +170,26 @@ mod tests {
     fn no_credential_of_any_client_is_left_and_every_registry_is() {
         let npmrc = "registry=https://user:hunter2@npm.example.com/\n//npm.example.com/:_authToken=hunter2\n\
                      //npm.example.com/:_password = hunter2\n@a:registry=https://b.example.com/\n_auth=hunter2\nkey=hunter2\n\
-                     cafile=/etc/ca.pem\n//npm.example.com/:username=hunter2\nalways-auth=true\n";
-        let clean = lines_without_credentials(npmrc);
+                     cafile=/etc/ca.pem\n//npm.example.com/:username=hunter2\nalways-auth=true\nhunter2\n\
+                     registry=https://q.example.com/?token=hunter2\nunknown=hunter2\n";
         assert_eq!(
-            clean,
+            settings(npmrc, &["registry", "cafile", "strict-ssl"]),
             "registry=https://npm.example.com/\n@a:registry=https://b.example.com/\ncafile=/etc/ca.pem\n"
         );
-        let pip = "[global]\nindex-url = https://me:hunter2@pypi.example.com/simple\nextra-index-url =\n    https://hunter2@c.example.com/\n";
-        let clean = lines_without_credentials(pip);
-        assert!(!clean.contains("hunter2") && clean.contains("https://pypi.example.com/simple"), "{clean}");
-        assert!(clean.contains("https://c.example.com/"), "{clean}");
+        let pip = "[global]\nindex-url = https://me:hunter2@pypi.example.com/simple\nextra-index-url =\n    https://hunter2@c.example.com/\n\
+                   proxy = http://hunter2@p.example.com\n";
+        assert_eq!(
+            settings(pip, &["index-url", "extra-index-url"]),
+            "[global]\nindex-url = https://pypi.example.com/simple\nextra-index-url =\n    https://c.example.com/\n"
+        );
         let yarn = "npmRegistryServer: \"https://y.example.com\"\nnpmAuthToken: hunter2\n";
-        assert_eq!(lines_without_credentials(yarn), "npmRegistryServer: \"https://y.example.com\"\n");
+        assert_eq!(settings(yarn, &["npmRegistryServer"]), "npmRegistryServer: \"https://y.example.com\"\n");
+        assert_eq!(settings("[global]\nhunter2\n", &["index-url"]), "", "nothing is known of it");
         let maven = "<settings><servers><server><password>hunter2</password></server></servers>\
-                     <mirrors><mirror><url>https://hunter2@m.example.com/</url></mirror></mirrors>\
+                     <mirrors><mirror><id>own</id><mirrorOf>*</mirrorOf><url>https://hunter2@m.example.com/</url></mirror></mirrors>\
                      <proxies><proxy><password>hunter2</password></proxy></proxies></settings>";
-        let clean = settings_without_credentials(maven);
-        assert!(!clean.contains("hunter2") && clean.contains("https://m.example.com/"), "{clean}");
+        let made = maven::mirrors(maven);
+        assert!(!made.contains("hunter2") && made.contains("<url>https://m.example.com/</url>"), "{made}");
+        assert_eq!(maven::mirrors("hunter2"), "");
     }
 }

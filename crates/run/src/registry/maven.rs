@@ -1,5 +1,6 @@
 //! Repositories of Maven and Gradle.
 
+use super::address::without_credentials;
 use super::{Project, Servers, User};
 
 const CENTRAL: &str = "https://repo.maven.apache.org/";
@@ -60,6 +61,28 @@ pub(super) fn gradle(user: &User<'_>, project: &mut Project<'_>, servers: &mut S
             servers.add(url, "default of Gradle");
         }
     }
+}
+
+/// Settings with the user's mirrors and nothing else of theirs. Empty without a mirror.
+pub(super) fn mirrors(text: &str) -> String {
+    let is_plain = |word: &&str| {
+        let letter = |letter: char| letter.is_ascii_alphanumeric() || "-_.:*,!".contains(letter);
+        !word.is_empty() && word.chars().all(letter)
+    };
+    let mut made = String::new();
+    for (number, mirror) in elements(text, "mirror").enumerate() {
+        let first = |name| elements(mirror, name).next().map(str::trim);
+        let Some(url) = first("url").filter(|url| url.starts_with("http") && !url.contains(['?', '<', '&']))
+        else {
+            continue;
+        };
+        let of = first("mirrorOf").filter(is_plain).unwrap_or("*");
+        let url = without_credentials(url);
+        made.push_str(&format!(
+            "<mirror><id>mirror-{number}</id><mirrorOf>{of}</mirrorOf><url>{url}</url></mirror>"
+        ));
+    }
+    if made.is_empty() { made } else { format!("<settings><mirrors>{made}</mirrors></settings>\n") }
 }
 
 /// The user's own settings, and those of the installation.

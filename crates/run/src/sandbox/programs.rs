@@ -15,7 +15,9 @@ use super::system::SYSTEM;
 use super::view::View;
 
 /// What of an installation prefix belongs to its programs.
-const PREFIX: [&str; 7] = ["bin", "sbin", "lib", "lib64", "libexec", "include", "share"];
+const PREFIX: [&str; 8] = ["bin", "sbin", "lib", "lib64", "libexec", "include", "share", ENVIRONMENT];
+/// The file by which Python knows a virtual environment. Such a folder is an installation wherever it lies, also in a checkout.
+const ENVIRONMENT: &str = "pyvenv.cfg";
 /// The folder in which packages of Node.js lie.
 const MODULES: &str = "node_modules";
 /// Entries of one folder that are looked at. More than any folder of programs has.
@@ -56,7 +58,7 @@ impl Programs<'_> {
         let mut entries: Vec<PathBuf> = entries.map(|entry| folder.join(entry.file_name())).collect();
         entries.sort();
         let is_bin = is_bin(&real);
-        if is_bin && !self.is_in_checkout(&real) {
+        if is_bin && (is_environment(&real) || !self.is_in_checkout(&real)) {
             self.view.show(folder, What::Read);
             self.prefix(&real);
             // Links lead elsewhere; what lies in the folder itself is shown.
@@ -78,7 +80,7 @@ impl Programs<'_> {
             return;
         }
         let Some(folder) = real.parent() else { return };
-        if self.is_in_checkout(folder) || self.is_too_much(folder) {
+        if self.is_too_much(folder) || (self.is_in_checkout(folder) && !is_environment(folder)) {
             return;
         }
         if is_bin(folder) {
@@ -131,6 +133,11 @@ fn is_system(place: &Path) -> bool {
 
 fn is_bin(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == "bin" || name == "sbin")
+}
+
+/// Whether a folder is the `bin` of a virtual environment of Python.
+fn is_environment(folder: &Path) -> bool {
+    is_bin(folder) && folder.parent().is_some_and(|prefix| prefix.join(ENVIRONMENT).is_file())
 }
 
 /// Whether what is around a `bin` is an installation: most have libraries or manuals beside their programs, a project has sources.
