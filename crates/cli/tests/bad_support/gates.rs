@@ -55,7 +55,7 @@ fn a_missing_agent_is_told_with_what_to_do() {
         bench
             .run_to(3)
             .says(&says)
-            .says("install it where PATH leads, or run another with [agents.bot] in acquit.toml");
+            .says("install it in a folder of PATH and approve, or configure another in [agents.bot]");
     }
 }
 

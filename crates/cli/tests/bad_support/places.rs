@@ -28,7 +28,7 @@ fn a_repository_without_commits_is_refused() {
 #[test]
 fn a_folder_outside_of_a_repository_is_refused() {
     let bench = Bench::new();
-    for args in [&["run", "x"][..], &["init"], &["task", "list"], &["workflow", "check"]] {
+    for args in [&["run", "x"][..], &["init"], &["check"], &["workflow", "check"]] {
         let ran = finish(bench.command(args).current_dir(bench.place("home"))).must(2);
         assert_eq!(
             lines(&bench.mask(&ran.err)),
@@ -174,13 +174,20 @@ fn a_current_folder_that_is_gone_is_told() {
 }
 
 #[test]
+fn tasks_are_listed_from_any_folder() {
+    let bench = Bench::agent(WORKS);
+    bench.acquit(&["task", "add", "Do it"]).must(0);
+    finish(bench.command(&["task", "list"]).current_dir(bench.place("home"))).must(0).says("Do it");
+}
+
+#[test]
 fn a_repository_that_moved_away_ends_in_a_message() {
     let bench = Bench::agent(WORKS);
     bench.acquit(&["task", "add", "Do it"]).must(0);
     let moved = bench.place("moved");
     fs::rename(bench.repo().path(), &moved).unwrap();
     let ran = finish(bench.program(ACQUIT).args(["run", "T-1"]).current_dir(&moved)).must(3);
-    ran.says("T-1 waits for a person").says("failed");
+    ran.says("T-1 needs your input").says("failed");
     fs::rename(&moved, bench.repo().path()).unwrap();
     bench.acquit(&["task", "retry", "T-1"]).must(0);
     bench.acquit(&["run", "T-1"]).must(0);
