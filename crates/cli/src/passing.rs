@@ -1,4 +1,5 @@
 //! A folder that belongs to one process: private, of a name that nobody had before, and gone with the process. One that was killed leaves
+#![allow(clippy::disallowed_methods, reason = "the time is part of a name that nobody else has")]
 //! its folder behind; the next process removes it.
 
 use std::fs::{self, DirBuilder, File};

@@ -160,7 +160,10 @@ fn secrets_are_in_the_environment_of_their_stages_agent_and_nowhere_else() {
     }
     assert_eq!(sampled.wrong, Vec::<String>::new());
 
-    assert!(matches!(endings[0], Ending::Rejected { .. }), "{endings:#?}");
+    assert!(
+        matches!(endings[0], Ending::Passed { .. }),
+        "a gate saw what an agent left beside its commits: {endings:#?}"
+    );
     let saved = sandbox.events().iter().filter(|event| event.body.kind() == "work_saved").count();
     assert_eq!(saved, 0, "an attempt with a secret in it was kept");
     look::nowhere(&sandbox, &canaries);

@@ -1,4 +1,8 @@
 //! Setup layers: what the project's setup command made, kept once for each state of the lock files and shared by all tasks.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the age of a layer is that of its files, which the file system keeps"
+)]
 //!
 //! ```text
 //! <home>/layers/<project>/<key>/tree       what setup wrote to the tree, without what git tracks
@@ -81,7 +85,7 @@ pub(crate) struct Place {
 #[derive(Debug)]
 pub(crate) struct Layer {
     folder: PathBuf,
-    _in_use: File,
+    in_use: File,
 }
 
 /// The right to make a layer.
@@ -177,7 +181,7 @@ impl Place {
             .write(true)
             .open(self.folder.join("complete"))
             .and_then(|file| file.set_modified(SystemTime::now()));
-        Layer { folder: self.folder.clone(), _in_use: lock }
+        Layer { folder: self.folder.clone(), in_use: lock }
     }
 
     fn is_complete(&self) -> bool {
@@ -192,7 +196,7 @@ impl Place {
 impl Drop for Layer {
     fn drop(&mut self) {
         // Closing is not enough: a child that is just being started holds a copy of the descriptor until its exec.
-        let _ = flock(&self._in_use, FlockOperation::Unlock);
+        let _ = flock(&self.in_use, FlockOperation::Unlock);
     }
 }
 

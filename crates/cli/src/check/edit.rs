@@ -92,21 +92,17 @@ fn set(text: &str, table: &str, key: &str, value: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let line = format!("{key} = {value}");
     let mut out: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-    match section(&lines, table) {
-        None => out.push(format!("\n[{table}]\n{line}")),
-        Some(section) => match key_line(&lines, section, key) {
-            Some(at) => out[at] = line,
-            None => {
-                // After the last line of the table that is neither empty nor a comment about what follows.
-                let (start, end) = section;
-                let is_key = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
-                let last = lines[start..end]
-                    .iter()
-                    .rposition(|line| is_key(&line))
-                    .map_or(start, |at| start + at + 1);
-                out.insert(last, line);
-            }
-        },
+    let Some((start, end)) = section(&lines, table) else {
+        out.push(format!("\n[{table}]\n{line}"));
+        return out.join("\n") + "\n";
+    };
+    if let Some(at) = key_line(&lines, (start, end), key) {
+        out[at] = line;
+    } else {
+        // After the last line of the table that is neither empty nor a comment about what follows.
+        let is_key = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+        let last = lines[start..end].iter().rposition(|line| is_key(line)).map_or(start, |at| start + at + 1);
+        out.insert(last, line);
     }
     out.join("\n") + "\n"
 }

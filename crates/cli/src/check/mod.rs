@@ -218,19 +218,16 @@ fn told(store: &mut dyn Store, id: TaskId) -> Result<(Vec<Verdict>, Vec<RefusedH
 fn missing_program(desk: &Desk, problem: &mut Problem) {
     let Some(program) = &problem.missing else { return };
     let path = desk.surroundings.environment.get("PATH").unwrap_or_default();
-    match acquit_run::agent::found::in_path(path, program) {
-        Some(found) => {
-            let folder: PathBuf = found.canonicalize().unwrap_or(found);
-            let folder = folder.parent().map(|it| it.display().to_string()).unwrap_or_default();
-            problem.what = format!("`{program}` is installed in {folder}, which the sandbox does not show");
-            problem.mends.insert(0, problem::show(&folder));
-        }
-        None => {
-            problem.what = format!("`{program}` is not installed");
-            problem.advice = Some(format!("install {program}, or change the command in .acquit/acquit.toml"));
-            if let Place::Setup = problem.place {
-                problem.mends.clear();
-            }
+    if let Some(found) = acquit_run::agent::found::in_path(path, program) {
+        let folder: PathBuf = found.canonicalize().unwrap_or(found);
+        let folder = folder.parent().map(|it| it.display().to_string()).unwrap_or_default();
+        problem.what = format!("`{program}` is installed in {folder}, which the sandbox does not show");
+        problem.mends.insert(0, problem::show(&folder));
+    } else {
+        problem.what = format!("`{program}` is not installed");
+        problem.advice = Some(format!("install {program}, or change the command in .acquit/acquit.toml"));
+        if let Place::Setup = problem.place {
+            problem.mends.clear();
         }
     }
 }

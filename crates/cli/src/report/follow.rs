@@ -154,7 +154,7 @@ impl Follower {
 
     /// How much of a line is left for what is shown in it.
     fn room(&self) -> usize {
-        self.printer.width().saturating_sub(8).max(15).min(WIDTH)
+        self.printer.width().saturating_sub(8).clamp(15, WIDTH)
     }
 
     /// Says something beside the events.

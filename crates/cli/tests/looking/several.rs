@@ -35,7 +35,7 @@ fn names(sandbox: &Sandbox) -> Vec<String> {
 /// A gate that says that it runs and waits until the other does, both in files beside the repository.
 fn meets(name: &str, other: &str) -> String {
     format!(
-        "[gates.{name}]\nparallel = true\ntimeout = \"20s\"\nrun = \"touch '@ROOT@/{name}'; while ! [ -e '@ROOT@/{other}' ]; do sleep 0.05; done; test -f work.txt; echo x > {name}.txt; pwd\"\n"
+        "[gates.{name}]\nparallel = true\ntimeout = \"20s\"\nrun = \"touch '@ROOT@/{name}'; while ! [ -e '@ROOT@/{other}' ]; do sleep 0.05; done; test -f work.txt; echo x > {name}.txt; echo *.txt\"\n"
     )
 }
 
@@ -45,7 +45,12 @@ fn gates_that_may_run_at_once_do_each_in_a_tree_of_its_own() {
     sandbox.run_to(0);
     let given = verdicts(sandbox.events());
     assert!(given.len() == 2 && given.iter().all(|verdict| verdict.passed), "{given:?}");
-    assert_ne!(given[0].tail, given[1].tail, "two places");
+    for (verdict, other) in [(&given[0], &given[1]), (&given[1], &given[0])] {
+        assert!(
+            verdict.tail.contains("work.txt") && !verdict.tail.contains(other.gate.as_str()),
+            "{given:?}"
+        );
+    }
     assert!(
         !sandbox.place("acquit/tasks/T-1/workspace/beside").exists() || {
             fs::read_dir(sandbox.place("acquit/tasks/T-1/workspace/beside")).unwrap().next().is_none()

@@ -125,11 +125,15 @@ pub fn judges(path: &str, old: Option<&str>, new: Option<&str>, named: &[String]
     is_named(path, named)
 }
 
+fn has_ending(name: &str, ending: &str) -> bool {
+    std::path::Path::new(name).extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))
+}
+
 /// The settings in which other files are named to a runner.
 pub fn names_files(path: &str) -> bool {
     static SET: LazyLock<GlobSet> = LazyLock::new(|| Paths::literal(&HOOKS).compile());
     let name = path.rsplit('/').next().unwrap_or(path);
-    (SET.is_match(path) && !name.ends_with(".py")) || MIXED.iter().any(|(mixed, _)| *mixed == name)
+    (SET.is_match(path) && !has_ending(name, "py")) || MIXED.iter().any(|(mixed, _)| *mixed == name)
 }
 
 /// Whether a script or a module of settings is named in one of the texts. Sources and tests are named in settings as well, as

@@ -26,6 +26,7 @@ pub use reproduced::{reproduced, reproduced_by_exit};
 
 /// What a tree came to.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "there are a handful of them, and most are of the large kind")]
 pub enum Tree {
     /// It was built, and its tests were run.
     Ran(Ran),

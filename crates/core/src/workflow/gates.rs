@@ -111,9 +111,12 @@ pub(crate) fn refuse_project(source: &Source<'_>, name: &At<Name>) {
     }
 }
 
+/// Name, kind of failure, and check.
+type BuiltIn = (&'static str, &'static str, fn() -> Check);
+
 /// The checks that need no settings and no command. A stage can name them by these words in every project: they stand for the
 /// project's own gates of that kind, or else for these.
-const BUILT_IN: [(&str, &str, fn() -> Check); 2] = [
+const BUILT_IN: [BuiltIn; 2] = [
     ("dilution", "test", || Check::Dilution(Dilution::default())),
     ("secrets", "security", || Check::Secrets(Secrets::default())),
 ];

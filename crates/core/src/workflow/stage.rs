@@ -438,7 +438,7 @@ fn gates(table: &mut Table<'_, '_>, part: &Part<'_>, whole: &mut bool) -> Vec<At
             {
                 of_kind(part.shared, word)
             }
-            word if of_kind(part.shared, word).iter().any(|own| *own == name.value) => {
+            word if of_kind(part.shared, word).contains(&name.value) => {
                 // `project` has it as well; it is run once.
                 if gates.iter().all(|known: &At<Name>| known.value != name.value) {
                     gates.push(name);

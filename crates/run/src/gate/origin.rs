@@ -1,6 +1,7 @@
 //! What the lines of a stack trace belong to: the code under test, its tests, or neither.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use acquit_core::failure::Location;
 use acquit_core::gate::Paths;
@@ -102,14 +103,14 @@ impl Origins<'_> {
     }
 
     fn is_inline(&self, path: &str, line: u32) -> bool {
-        if !path.ends_with(".rs") {
+        if Path::new(path).extension().is_none_or(|ending| ending != "rs") {
             return false;
         }
         let mut known = self.inline.borrow_mut();
         let ranges = known.entry(path.to_owned()).or_insert_with(|| {
             let bytes = read_file(&self.scratch.tree(), path, LARGEST).unwrap_or_default();
             let text = String::from_utf8_lossy(&bytes);
-            let number = |at: usize| text[..at].matches('\n').count() as u32 + 1;
+            let number = |at: usize| u32::try_from(text[..at].matches('\n').count() + 1).unwrap_or(u32::MAX);
             inline::test_items(&text).into_iter().map(|item| (number(item.start), number(item.end))).collect()
         });
         ranges.iter().any(|(first, last)| (*first..=*last).contains(&line))

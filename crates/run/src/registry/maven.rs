@@ -87,7 +87,7 @@ pub(super) fn mirrors(text: &str) -> String {
 
 /// The user's own settings, and those of the installation.
 fn user_files(user: &User<'_>) -> Vec<Option<std::path::PathBuf>> {
-    vec![user.home(".m2/settings.xml"), user.machine("etc/maven/settings.xml")]
+    vec![user.home(".m2/settings.xml"), Some(user.machine("etc/maven/settings.xml"))]
 }
 
 /// Where a wrapper gets the build tool from.

@@ -71,7 +71,7 @@ pub(super) fn user_files(user: &User<'_>) -> Vec<Option<std::path::PathBuf>> {
         user.home(".yarnrc"),
         user.home(".bunfig.toml"),
         global.map(|(_, path)| path.into()).or_else(|| Some(user.prefix_of("node")?.join("etc/npmrc"))),
-        user.machine("etc/npmrc"),
+        Some(user.machine("etc/npmrc")),
     ]
 }
 

@@ -75,9 +75,9 @@ fn user_files(user: &User<'_>) -> Vec<Option<std::path::PathBuf>> {
         user.home(".pip/pip.conf"),
         user.variable(&["UV_CONFIG_FILE"]).map(|(_, path)| path.into()),
         user.config("uv/uv.toml"),
-        user.machine("etc/pip.conf"),
-        user.machine("etc/xdg/pip/pip.conf"),
-        user.machine("etc/uv/uv.toml"),
+        Some(user.machine("etc/pip.conf")),
+        Some(user.machine("etc/xdg/pip/pip.conf")),
+        Some(user.machine("etc/uv/uv.toml")),
     ]
 }
 

@@ -29,8 +29,8 @@ impl<'a> User<'a> {
     }
 
     /// A file of the machine, such as `etc/npmrc`.
-    pub(super) fn machine(&self, name: &str) -> Option<PathBuf> {
-        Some(self.root.join(name))
+    pub(super) fn machine(&self, name: &str) -> PathBuf {
+        self.root.join(name)
     }
 
     /// A variable, by the first of these names that is set to something.

@@ -147,15 +147,15 @@ pub(super) fn find(corpus: &Path) -> Result<Vec<(Fixture, Case)>, String> {
     let kinds = kinds(corpus)?;
     let mut found = Vec::new();
     for (folder, cases) in [(corpus.to_owned(), ""), (corpus.join("held-out"), "held-out/")] {
-        for language in folders(&folder)? {
+        for language in folders(&folder) {
             let word = name(&language);
             if word == "held-out" || word == "real" {
                 continue;
             }
-            for project in folders(&language)? {
+            for project in folders(&language) {
                 let fixture =
                     fixture(&corpus.join(&word).join(name(&project)), &format!("{word}/{}", name(&project)))?;
-                let mut files: Vec<PathBuf> = entries(&project.join("cases"))?;
+                let mut files: Vec<PathBuf> = entries(&project.join("cases"));
                 files.retain(|file| file.extension().is_some_and(|end| end == "toml"));
                 for file in files {
                     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -199,15 +199,15 @@ fn fixture(folder: &Path, name: &str) -> Result<Fixture, String> {
     Ok(Fixture { name: name.to_owned(), base: folder.join("base"), gates, tables, requires })
 }
 
-fn folders(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    Ok(entries(folder)?.into_iter().filter(|path| path.is_dir()).collect())
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    entries(folder).into_iter().filter(|path| path.is_dir()).collect()
 }
 
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut all: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     all.sort();
-    Ok(all)
+    all
 }
 
 fn name(path: &Path) -> String {
@@ -220,7 +220,6 @@ impl Case {
         let runs = |gate: &&String| match (&self.file.gates, self.file.work.as_deref()) {
             (Some(named), _) => named.contains(gate),
             (None, Some("reproduce")) => ["reproduced", "secrets"].contains(&gate.as_str()),
-            (None, Some("fix" | "feature")) => *gate != "reproduced",
             (None, Some("refactor" | "chore" | "docs" | "tests")) => {
                 !["tdd", "reproduced"].contains(&gate.as_str())
             }

@@ -35,15 +35,12 @@ impl<'a> Expander<'a> {
             let inside = &rest[at + 2..];
             let end = closing(inside);
             let value = end.and_then(|end| self.value(&inside[..end], depth));
-            match (value, end) {
-                (Some(value), Some(end)) => {
-                    out.push_str(&value);
-                    rest = &inside[end + 2..];
-                }
-                (_, _) => {
-                    out.push_str("{{");
-                    rest = inside;
-                }
+            if let (Some(value), Some(end)) = (value, end) {
+                out.push_str(&value);
+                rest = &inside[end + 2..];
+            } else {
+                out.push_str("{{");
+                rest = inside;
             }
         }
         out.push_str(rest);

@@ -120,7 +120,7 @@ impl Place {
 
 /// A share of the cases, always the same one: one of `share`, spread over all of them.
 pub fn sample(cases: Vec<(Fixture, Case)>, share: usize) -> Vec<(Fixture, Case)> {
-    cases.into_iter().filter(|(_, case)| expand::number(&case.name) % share as u64 == 0).collect()
+    cases.into_iter().filter(|(_, case)| expand::number(&case.name).is_multiple_of(share as u64)).collect()
 }
 
 /// Reads a file of text.
