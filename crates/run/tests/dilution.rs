@@ -1,4 +1,5 @@
 //! Changes of tests in every language, read by the grammars and compared: which are dilution, by which rule, and which are not.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 //!
 //! The cases are text files, one for each language. A sample begins with `%%% <path>`; `=== <rule or honest>: <what is done>`
 //! replaces pieces of it, each `<<<`, the old piece, `>>>`, the new one. `=== <rule or honest> <path>: <what is done>` has the

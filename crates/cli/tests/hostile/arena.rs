@@ -165,12 +165,10 @@ impl Arena {
         let lists = std::iter::once(("shared", shared.join(" ")))
             .chain(own.iter().map(|verb| (*verb, (*verb).to_owned())));
         let mut config = config(role, network, &listed);
-        let [hidden, later, source] =
-            ["hidden", "later", "source"].map(|name| sandbox.place("shown").join(name));
-        config.push_str(&format!(
-            "[access]\nread = [{:?}]\nhide = [{hidden:?}, {later:?}, {source:?}]\n",
-            sandbox.place("shown")
-        ));
+        let shown = sandbox.place("shown").to_string_lossy().into_owned();
+        let [hidden, later, source] = ["hidden", "later", "source"].map(|name| format!("{shown}/{name}"));
+        config
+            .push_str(&format!("[access]\nread = [{shown:?}]\nhide = [{hidden:?}, {later:?}, {source:?}]\n"));
         for (name, verbs) in lists {
             let attack = |verbs: &str| format!("tools/hostile tools/world {verbs}");
             let (agent, gates) = match role {

@@ -13,6 +13,7 @@ run = "cargo test --offline --no-fail-fast"
 report = "libtest"
 runs = 2
 weak = "reject"
+red = "every"
 phases = "require"
 "#;
 

@@ -59,7 +59,7 @@ const ATTACKS: [Attack; 22] = [
     ),
     (
         "settings of cargo",
-        r#"printf '[alias]\n' > ~/.cargo/config.toml"#,
+        r"printf '[alias]\n' > ~/.cargo/config.toml",
         r#"if [ -s ~/.cargo/config.toml ]; then echo found > "$steal"; fi"#,
     ),
     (

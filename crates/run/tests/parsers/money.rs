@@ -53,7 +53,7 @@ fn a_cost_that_was_told_is_the_cost() {
             (record["type"] == "result").then(|| record["total_cost_usd"].as_f64()).flatten()
         };
         let whole = output.ends_with(b"\n");
-        let last = output.split(|byte| *byte == b'\n').filter_map(told).last();
+        let last = output.split(|byte| *byte == b'\n').filter_map(told).next_back();
         // Of a conversation that began elsewhere the total is more than this run's.
         if let (Some(dollars), true, false) = (last, whole, name.contains("resume")) {
             let usage = leg(Product::Claude, &Usage::default(), &output);
@@ -115,7 +115,7 @@ fn output(run: Run, number: usize, earlier: u64, totals: Totals) -> String {
         }
         lines.push(result);
     }
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect()
 }
 
 proptest! {
