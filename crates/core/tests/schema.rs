@@ -52,7 +52,7 @@ fn a_schema_explains_keys_in_the_words_of_the_reference() {
     );
     assert_eq!(
         key("/properties/setup/description"),
-        "before the first agent, and again when a lock file changed"
+        "once for each state of the lock files, shared by all tasks"
     );
     assert_eq!(key("/properties/agents/additionalProperties/properties/turns/type"), "integer");
     let transitions = "/properties/stages/additionalProperties/properties/on/additionalProperties/anyOf";

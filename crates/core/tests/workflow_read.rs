@@ -47,6 +47,8 @@ fn a_checked_workflow_survives_being_stored() {
     let config = Config {
         schedules: Vec::new(),
         notices: config::notify::Notices::default(),
+        trusted_paths: Vec::new(),
+        floor: config::Floor::default(),
         ..config::read("acquit.toml", CONFIG).unwrap()
     };
     let stored = serde_json::to_string(&config).unwrap();

@@ -328,6 +328,8 @@ fn of_red(seen: &Seen, case: &Case) -> (How, String) {
     match (case.outcome, &case.raised) {
         (Outcome::Failed, _) => (How::AssertRed, said.clone()),
         (_, Some(place)) => (How::CrashRed, format!("raised at {}:{}: {said}", place.path, place.line)),
+        // A file that only the change brings says nothing about its code, whatever that file is called.
+        (_, None) if is_missing_file(said) => (How::ErrorRed, said.clone()),
         (_, None) if words::named(said, &seen.added).is_some() => {
             (How::Weak, format!("what it uses is new: {said}"))
         }
@@ -339,7 +341,7 @@ fn of_red(seen: &Seen, case: &Case) -> (How, String) {
 
 /// Whether an error says that the test could not work at all, whatever the code under test does.
 pub(crate) fn is_fault_of_test(message: &str) -> bool {
-    const SIGNS: [&str; 20] = [
+    const SIGNS: [&str; 15] = [
         "NameError",
         "UnboundLocalError",
         "ImportError",
@@ -352,14 +354,20 @@ pub(crate) fn is_fault_of_test(message: &str) -> bool {
         "failed on setup",
         "failed at setup",
         "fixture '",
+        "NoClassDefFoundError",
+        "ClassNotFoundException",
+        "has no attribute 'assert",
+    ];
+    is_missing_file(message) || SIGNS.iter().any(|sign| message.contains(sign))
+}
+
+fn is_missing_file(message: &str) -> bool {
+    const SIGNS: [&str; 5] = [
         "FileNotFoundError",
         "No such file or directory",
         "no such file or directory",
         "ENOENT",
         "NoSuchFileException",
-        "NoClassDefFoundError",
-        "ClassNotFoundException",
-        "has no attribute 'assert",
     ];
     SIGNS.iter().any(|sign| message.contains(sign))
 }

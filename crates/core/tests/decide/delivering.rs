@@ -84,6 +84,8 @@ fn a_person_merges_what_is_done_and_only_that() {
     assert!(matches!(changes.last(), Some(Change::LegReadied { .. })));
     assert_eq!(way.at(), "deliver merges");
     way.end(conflict());
+    assert_eq!(way.ask(), &Ask::Stuck, "an agent that resolves it is paid, so the person is asked first");
+    way.answer(Answer::Approve).unwrap();
     assert_eq!(way.at(), "unite resolves for deliver");
     way.end(passed("resolved"));
     assert_eq!(way.at(), "deliver merges", "it is still to be merged");
