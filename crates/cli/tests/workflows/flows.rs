@@ -85,12 +85,16 @@ fn feature_is_gated_again_if_its_base_branch_moved_after_the_reviews() {
     let story = [
         "readied: merge",
         "gate check: false",
+        "gate dilution: true",
+        "gate secrets: true",
         "leg 7 rejected: check",
         "spent test 1/3",
         "leg 8 readied: fix",
         "leg 8 passed: fixed",
         "leg 9 readied: merge",
         "gate check: true",
+        "gate dilution: true",
+        "gate secrets: true",
         "leg 9 passed: done",
         "task_ended",
     ];
