@@ -3,7 +3,7 @@
 //! Trust is kept in the user's own files, by the repository's path and the content of all files of `.acquit/`: a file that changes, comes or
 //! goes ends it, however that happened. The content is kept too, so that the next `acquit trust` can show what changed. Repositories
 //! below `trusted_paths` of the user's own configuration are trusted whatever they say, and a `.acquit/` that asks for nothing
-//! ([`asks`]) needs no trust.
+//! (`asks`) needs no trust.
 
 mod asks;
 mod diff;

@@ -1,7 +1,7 @@
 //! The token of a forge: from the configuration, the environment, the logins of `gh` and `glab`, or git's credential helper,
 //! in this order. The first that has one is taken.
 //!
-//! A token goes to the hosts that it is for ([`super::audience`]): a variable to the well-known host that it is made for, or to one that the
+//! A token goes to the hosts that it is for (`audience.rs`): a variable to the well-known host that it is made for, or to one that the
 //! user's own configuration or environment names; a login to the host that it was made at; a secret that `token` in `[forge]` names to the
 //! host that is named beside it. A remote's address, which somebody else may have written, gets none of them.
 
