@@ -1,11 +1,21 @@
 //! `acquit sandbox`: the sandbox of agents and gates, as a command of its own.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may panic, and starts programs")]
 
+#[path = "sandbox/limits.rs"]
+mod limits;
+#[path = "common/user.rs"]
+mod user;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+
+/// The binary under test: the one that cargo built, or a copy of it that other users can reach.
+fn binary() -> PathBuf {
+    std::env::var_os("ACQUIT_TEST_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_acquit").into()).into()
+}
 
 struct Place(tempfile::TempDir);
 
@@ -26,7 +36,7 @@ impl Place {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_acquit"));
+        let mut command = Command::new(binary());
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", self.path("home"));
         command.env("ACQUIT_HOME", self.path("acquit")).current_dir(self.path("work"));
         command.arg("sandbox").args(args);
@@ -139,7 +149,8 @@ fn a_printed_policy_is_one_that_can_be_used() {
 fn where_the_machine_lacks_walls_nothing_starts_unless_less_is_accepted() {
     let place = Place::new();
     // In a sandbox there are no namespaces to be had: as on a machine that refuses them.
-    let exe = env!("CARGO_BIN_EXE_acquit");
+    let exe = binary().to_string_lossy().into_owned();
+    let exe = exe.as_str();
     let nested = |options: &[&str], script: &str| {
         let words = [&["--read", exe, "--", exe, "sandbox"], options, &["--", "sh", "-c", script]].concat();
         place.run(&words)

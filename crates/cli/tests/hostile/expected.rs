@@ -61,6 +61,9 @@ pub(crate) fn of(part: Part) -> Vec<(&'static str, Expect)> {
     all().into_iter().filter(|(_, expect)| expect.part() == part).collect()
 }
 
+/// Attacks that succeed with `sandbox = "reduced"` where there are no user namespaces, as docs/sandbox.md says.
+pub(crate) const NOT_REDUCED: &[&str] = &[];
+
 #[rustfmt::skip]
 const ATTACKS: &[(&str, Expect)] = &[
     // Files outside.
@@ -271,6 +274,8 @@ const ATTACKS: &[(&str, Expect)] = &[
     ("memory-bomb-shared", Limit("memory")),
     ("memory-bomb-in-flight", Limit("memory")),
     ("memory-bomb-sockets", Limit("memory")),
+    ("memory-bomb-untouched", Limit("memory")),
+    ("memory-bomb-backlog", Limit("memory")),
     ("inotify-bomb", Limit("watchers")),
     ("disk-bomb-mapped", Limit("disk")),
     ("disk-bomb", Limit("disk")),

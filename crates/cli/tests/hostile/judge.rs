@@ -63,6 +63,29 @@ pub(crate) fn held(role: Role, network: Network, part: Part) {
     );
 }
 
+/// Runs the attacks that can share a leg where the machine has no user namespaces; fails unless exactly [`expected::NOT_REDUCED`] get
+/// through.
+pub(crate) fn reduced() {
+    let attacks = expected::of(Part::Shared);
+    let verbs: Vec<&str> = attacks.iter().map(|(verb, _)| *verb).collect();
+    let mut arena = Arena::new(Role::Agent, Network::Off, &verbs, &[]);
+    let leg = arena.run("shared");
+    let words = format!("{:?}\n{}{}", leg.endings, leg.ran.out, leg.ran.err);
+    assert!(matches!(leg.endings.first(), Some(Ending::Passed { .. })), "the leg: {words}");
+    assert!(
+        words.contains("namespaces of its own") || leg.shown.contains("namespaces of its own"),
+        "{words}"
+    );
+    let through: Vec<&str> = attacks
+        .iter()
+        .filter(|(verb, expect)| judge(&leg, verb, *expect, Role::Agent, Network::Off).is_some())
+        .map(|(verb, _)| *verb)
+        .collect();
+    println!("not held without user namespaces: {}", through.join(", "));
+    let said: Vec<&str> = through.iter().filter_map(|verb| line(&leg.said, verb)).collect();
+    assert_eq!(through, expected::NOT_REDUCED, "{}", said.join("\n"));
+}
+
 /// What the attacker said of a verb.
 fn line<'a>(said: &'a str, verb: &str) -> Option<&'a str> {
     let begin = format!("attack {verb}: ");

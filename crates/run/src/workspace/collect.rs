@@ -174,7 +174,7 @@ impl Locked {
             new_commits = self.commits_between(&start, tip)?;
         }
         let which = if state.knows_paths(tree) { Files::Known } else { Files::Any };
-        let commit = || self.commit_work(tip, message, identity, tree.newest, which);
+        let commit = || self.commit_work(tip, message, identity, tree, which);
         let ((head, left), kept) = self.without_repositories(leg, tree, tip, commit)?;
         self.check_own_folder(state, tree, &start, &head)?;
         let leftover = if head == *tip {

@@ -44,6 +44,7 @@ impl Locked {
         }
         let refspec = format!("+refs/heads/tip:{reference}");
         call.arg(&view).arg(refspec).run().map_err(Error::by_agent("take in its commits"))?;
-        files::remove(&view)
+        files::remove(&view)?;
+        self.check_commit_size(start, tip)
     }
 }

@@ -48,6 +48,7 @@ mod save;
 mod scratch;
 mod search;
 mod setup;
+mod size;
 mod snapshot;
 mod squash;
 mod state;

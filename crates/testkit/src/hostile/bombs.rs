@@ -20,6 +20,8 @@ pub(super) const ATTACKS: &[Attack] = &[
     ("memory-bomb-shared", "takes memory that its processes share", memory_shared),
     ("memory-bomb-in-flight", "sends memory to itself and never receives it", memory_in_flight),
     ("memory-bomb-sockets", "fills the buffers of sockets", memory_sockets),
+    ("memory-bomb-untouched", "keeps memory by mappings that it never touches", memory_untouched),
+    ("memory-bomb-backlog", "fills sockets that nobody accepts, and closes its own end", memory_backlog),
     ("inotify-bomb", "takes all watchers that the user has", inotify_bomb),
     ("disk-bomb-mapped", "fills the disk with files that are only mapped", disk_mapped),
     ("disk-bomb", "fills its workspace", disk_bomb),
@@ -36,6 +38,7 @@ const MIB: usize = 1024 * 1024;
 /// More than the tests allow by far, less than what a machine notices.
 const MOST_PROCESSES: usize = 2_000;
 const MOST_MEMORY: usize = 1024 * MIB;
+const MOST_BUFFERS: usize = 512 * MIB;
 const MOST_DISK: usize = 512 * MIB;
 const MOST_OUTPUT: usize = 320 * MIB;
 const MOST_FILES: usize = 30_000;
@@ -185,22 +188,75 @@ fn memory_sockets(world: &World, tried: &mut Tried) {
         return;
     }
     let (mut held, mut taken, mut refusal) = (Vec::new(), 0, None);
-    let block = vec![b'x'; MIB];
-    while taken < MOST_MEMORY && refusal.is_none() {
+    while taken < MOST_BUFFERS && refusal.is_none() {
         match std::os::unix::net::UnixStream::pair() {
-            Ok((mut here, there)) => {
-                let _ = here.set_nonblocking(true);
-                while let Ok(length) = here.write(&block) {
-                    taken += length;
-                }
+            Ok((here, there)) => {
+                taken += fill_socket(&here);
                 held.push((here, there));
             }
             Err(error) => refusal = Some(error),
         }
-        std::thread::sleep(Duration::from_millis(1));
     }
     std::thread::sleep(Duration::from_secs(3));
-    reached(tried, "buffers", taken, MOST_MEMORY, refusal);
+    reached(tried, "buffers", taken, MOST_BUFFERS, refusal);
+}
+
+/// Writes to a socket as long as it takes something.
+fn fill_socket(mut socket: &std::os::unix::net::UnixStream) -> usize {
+    let _ = socket.set_nonblocking(true);
+    let block = [b'x'; 64 * 1024];
+    let mut taken = 0;
+    while let Ok(length) = socket.write(&block) {
+        taken += length;
+    }
+    taken
+}
+
+fn memory_backlog(world: &World, tried: &mut Tried) {
+    use std::os::unix::net::{UnixListener, UnixStream};
+    if !shut_in(world, tried) {
+        return;
+    }
+    let (mut listeners, mut taken, mut refusal) = (Vec::new(), 0, None);
+    'all: while taken < MOST_BUFFERS && refusal.is_none() {
+        let path = std::env::temp_dir().join(format!("backlog-{}", listeners.len()));
+        let _ = fs::remove_file(&path);
+        match UnixListener::bind(&path) {
+            Ok(listener) => listeners.push(listener),
+            Err(error) => refusal = Some(error),
+        }
+        // As many as every listener takes; a further one would wait.
+        for _ in 0..100 {
+            let Ok(socket) = UnixStream::connect(&path) else { continue 'all };
+            taken += fill_socket(&socket);
+        }
+    }
+    std::thread::sleep(Duration::from_secs(3));
+    reached(tried, "buffers", taken, MOST_BUFFERS, refusal);
+}
+
+fn memory_untouched(world: &World, tried: &mut Tried) {
+    if !shut_in(world, tried) {
+        return;
+    }
+    let (mut taken, mut refusal) = (0, None);
+    let block = vec![b'x'; MIB];
+    let name = text("hostile");
+    while taken < MOST_MEMORY && refusal.is_none() {
+        let one = || -> io::Result<()> {
+            let file = open_by(libc::SYS_memfd_create, &mut [Arg::S(&name), Arg::N(0)])?;
+            let mut file = File::from(file);
+            for _ in 0..16 {
+                file.write_all(&block)?;
+            }
+            sys::keep_by_mapping(&file)
+        };
+        refusal = one().err();
+        taken += 16 * MIB;
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_secs(3));
+    reached(tried, "memory", taken, MOST_MEMORY, refusal);
 }
 
 fn inotify_bomb(world: &World, tried: &mut Tried) {

@@ -115,10 +115,21 @@ pub(super) fn fill_by_mapping(file: &std::fs::File, bytes: usize) -> io::Result<
     map(bytes, libc::MAP_SHARED, std::os::fd::AsRawFd::as_raw_fd(file))
 }
 
+/// Keeps a file by a mapping of its first page, which is never touched.
+pub(super) fn keep_by_mapping(file: &std::fs::File) -> io::Result<()> {
+    // SAFETY: a new mapping of nobody's, which nobody reads.
+    let place = unsafe {
+        let file = std::os::fd::AsRawFd::as_raw_fd(file);
+        libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_READ, libc::MAP_SHARED, file, 0)
+    };
+    if place == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 fn map(bytes: usize, flags: i32, file: i32) -> io::Result<()> {
     // SAFETY: a new mapping of nobody's; one byte of each page is written, inside of it.
     unsafe {
-        let place = libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, file, 0);
+        let place =
+            libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, file, 0);
         if place == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
