@@ -49,6 +49,25 @@ impl Place {
         (output, String::from_utf8_lossy(&said).into_owned())
     }
 
+    /// The file with a policy that was printed with these options and then edited.
+    fn policy(&self, options: &[&str], edit: impl FnOnce(&mut serde_json::Value)) -> String {
+        let (output, text) = self.run(&[&["--print"], options].concat());
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        let mut policy: serde_json::Value = serde_json::from_str(&text).unwrap();
+        // The folders that it was made with are gone.
+        let aside = self.path("aside");
+        fs::create_dir_all(&aside).unwrap();
+        for entry in policy["view"].as_array_mut().unwrap() {
+            if let Some(source) = entry["what"].get_mut("bound").and_then(|bound| bound.get_mut("source")) {
+                *source = aside.to_string_lossy().into();
+            }
+        }
+        policy["view"].as_array_mut().unwrap().retain(|entry| entry["what"].get("overlaid").is_none());
+        edit(&mut policy);
+        fs::write(self.path("policy.json"), policy.to_string()).unwrap();
+        self.path("policy.json").to_string_lossy().into_owned()
+    }
+
     fn sh(&self, options: &[&str], script: &str) -> (Output, String) {
         self.run(&[options, &["--", "sh", "-c", script]].concat())
     }
@@ -122,20 +141,7 @@ fn many_caches_are_parts_of_one_layer_and_nothing_else_of_the_home_comes_with_it
 #[test]
 fn a_printed_policy_is_one_that_can_be_used() {
     let place = Place::new();
-    let (output, text) = place.run(&["--print", "--network", "off"]);
-    assert_eq!(output.status.code(), Some(0), "{text}");
-    let mut policy: serde_json::Value = serde_json::from_str(&text).unwrap();
-    // The folders that it was made with are gone.
-    let aside = place.path("aside");
-    fs::create_dir_all(&aside).unwrap();
-    for entry in policy["view"].as_array_mut().unwrap() {
-        if let Some(source) = entry["what"].get_mut("bound").and_then(|bound| bound.get_mut("source")) {
-            *source = aside.to_string_lossy().into();
-        }
-    }
-    policy["view"].as_array_mut().unwrap().retain(|entry| entry["what"].get("overlaid").is_none());
-    fs::write(place.path("policy.json"), policy.to_string()).unwrap();
-    let file = place.path("policy.json").to_string_lossy().into_owned();
+    let file = place.policy(&["--network", "off"], |_| {});
     let (output, said) = place.sh(&["--policy", &file], "echo hello > said; cat said");
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("hello"), "{said}");

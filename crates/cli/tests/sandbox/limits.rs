@@ -12,18 +12,6 @@ const MEMORY: u64 = 64 << 20;
 /// More than it allows, in a file that lives in memory. Ends by itself where nothing limits it.
 const BOMB: &str = "head -c 300000000 /dev/zero > /dev/shm/bomb; sleep 5; echo unlimited";
 
-impl Place {
-    /// A policy with a limit that is soon reached.
-    fn policy(&self) -> String {
-        let printed = self.command(&["--print"]).output().unwrap();
-        let mut policy: serde_json::Value = serde_json::from_slice(&printed.stdout).unwrap();
-        policy["resources"]["memory"] = MEMORY.into();
-        let file = self.path("policy.json");
-        fs::write(&file, policy.to_string()).unwrap();
-        file.to_string_lossy().into_owned()
-    }
-}
-
 /// A cgroup as systemd delegates one. Removed when this is dropped.
 struct Scope(PathBuf);
 
@@ -72,7 +60,7 @@ fn words(output: &Output) -> String {
 #[test]
 fn the_memory_limit_holds_and_doctor_says_who_enforces_it() {
     let place = Place::new();
-    let policy = place.policy();
+    let policy = place.policy(&[], |policy| policy["resources"]["memory"] = MEMORY.into());
     let scope = Scope::make();
     let run = |command: &Command| match &scope {
         Ok(scope) => scope.run(command),
@@ -82,13 +70,9 @@ fn the_memory_limit_holds_and_doctor_says_who_enforces_it() {
             again.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).output().unwrap()
         }
     };
-    let mut doctor = place.command(&[]);
-    doctor = {
-        let mut asked = Command::new(doctor.get_program());
-        asked.args(["doctor", "--json"]).current_dir(place.path("work"));
-        asked.envs(doctor.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        asked
-    };
+    let mut doctor = Command::new(binary());
+    doctor.args(["doctor", "--json"]).current_dir(place.path("work")).env("HOME", place.path("home"));
+    doctor.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("ACQUIT_HOME", place.path("acquit"));
     let all: serde_json::Value = serde_json::from_slice(&run(&doctor).stdout).unwrap();
     let list = all["abilities"].as_array().unwrap();
     let state = &list.iter().find(|one| one["name"] == "memory limit by cgroup").unwrap()["state"];
@@ -142,6 +126,40 @@ echo fine
     assert!(output.status.success() && said.contains("fine"), "{said}");
 }
 
+/// Editors replace a file by renaming, and the kernel takes the cover of a hidden one away with it.
+#[test]
+fn a_hidden_file_in_a_written_folder_stays_hidden_when_the_host_replaces_it() {
+    let place = Place::new();
+    let shared = place.path("shared");
+    for folder in ["kept", "other/kept"] {
+        fs::create_dir_all(shared.join(folder)).unwrap();
+        fs::write(shared.join(folder).join("key"), "first secret").unwrap();
+    }
+    fs::write(shared.join("hidden"), "first secret").unwrap();
+    let file = place.policy(&["--write", "../shared"], |policy| {
+        for name in ["hidden", "kept"] {
+            let entry = serde_json::json!({ "at": shared.join(name), "what": "hidden" });
+            policy["view"].as_array_mut().unwrap().push(entry);
+        }
+    });
+    let script = "cat ../shared/hidden ../shared/kept/key; touch ../shared/ready
+while [ ! -e ../shared/go ]; do sleep 0.02; done; sleep 1; cat ../shared/hidden ../shared/kept/key; echo done";
+    let mut command = place.command(&["--policy", &file, "--", "sh", "-c", script]);
+    let running = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !shared.join("ready").exists() {
+        assert!(std::time::Instant::now() < deadline, "it starts");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    fs::write(shared.join("new"), "second secret").unwrap();
+    fs::rename(shared.join("new"), shared.join("hidden")).unwrap();
+    fs::rename(shared.join("kept"), shared.join("old")).unwrap();
+    fs::rename(shared.join("other/kept"), shared.join("kept")).unwrap();
+    fs::write(shared.join("go"), "").unwrap();
+    let said = words(&running.wait_with_output().unwrap());
+    assert!(said.contains("done") && !said.contains("secret"), "{said}");
+}
+
 #[test]
 fn an_ordinary_user_has_the_same_sandbox() {
     let tests = [
@@ -150,6 +168,7 @@ fn an_ordinary_user_has_the_same_sandbox() {
         "what_git_and_acquit_obey_in_the_checkout_can_be_read_only",
         "a_link_that_a_program_planted_shows_the_next_one_nothing",
         "limits::tools_that_set_modes_go_on_working_and_make_no_set_uid_file",
+        "limits::a_hidden_file_in_a_written_folder_stays_hidden_when_the_host_replaces_it",
         "limits::the_memory_limit_holds_and_doctor_says_who_enforces_it",
     ];
     let acquit = binary();

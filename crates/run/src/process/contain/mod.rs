@@ -16,6 +16,7 @@
 //! inside the namespaces and before the program exists.
 
 mod cgroup;
+mod cover;
 mod diag;
 mod filter;
 mod hoard;

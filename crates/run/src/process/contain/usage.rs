@@ -13,6 +13,7 @@ use crate::sandbox::{Entry, Policy};
 use acquit_core::sandbox::Resources;
 
 use super::super::exit::Excess;
+use super::cover::Covers;
 use super::hoard::{self, Hoard, Sockets};
 use crate::sandbox::Reach;
 
@@ -54,6 +55,8 @@ pub(super) struct Usage {
     memory_due: Instant,
     /// The same for disks, which takes longer.
     disks_due: Instant,
+    /// Hidden places that have to be looked after.
+    covers: Covers,
 }
 
 struct Disk {
@@ -119,11 +122,13 @@ impl Usage {
             disks,
             memory_due: due,
             disks_due: due,
+            covers: Covers::of(policy),
         }
     }
 
     /// What is used too much of, or when to look again.
     pub(super) fn look(&mut self) -> Result<Duration, Excess> {
+        self.covers.renew();
         let (processes, own) = processes();
         let scratch = used(Path::new("/dev/shm"));
         let memory = match self.enforcer {
@@ -138,7 +143,7 @@ impl Usage {
         }
         self.look_at_disks()?;
         let left = (self.limits.memory - memory) / BYTES_PER_MILLI;
-        Ok(Duration::from_millis(left).clamp(OFTEN, RARELY))
+        Ok(self.covers.pause(Duration::from_millis(left).clamp(OFTEN, RARELY)))
     }
 
     /// Memory that is held without being any process's own: in files that live in it, in segments, in buffers. The whole machine's use of

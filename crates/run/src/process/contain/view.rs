@@ -54,8 +54,8 @@ const INOTIFY_SHARE: u64 = 4;
 const LEAST_INOTIFY: u64 = 16;
 
 const NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
-const NO_PRIVILEGES: u64 = libc::MOUNT_ATTR_NOSUID;
-const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
+pub(super) const NO_PRIVILEGES: u64 = libc::MOUNT_ATTR_NOSUID;
+pub(super) const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 
 /// What could not be done, and with which place.
 pub(super) struct Trouble {
@@ -248,7 +248,7 @@ fn take_devices() -> Result<Vec<(&'static str, OwnedFd)>> {
 }
 
 /// A copy of what is mounted at a place below a folder, or at that itself, with everything below it, that hangs nowhere yet.
-fn copy(root: impl AsFd, place: &Path, attributes: u64) -> std::result::Result<OwnedFd, Errno> {
+pub(super) fn copy(root: impl AsFd, place: &Path, attributes: u64) -> std::result::Result<OwnedFd, Errno> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE
