@@ -76,10 +76,18 @@ pub(crate) fn reduced() {
         words.contains("namespaces of its own") || leg.shown.contains("namespaces of its own"),
         "{words}"
     );
+    // An attack that could not be made at all did not get through; one that said nothing did, for all that is known.
+    let is_made = |verb: &str| {
+        !line(&leg.said, verb).is_some_and(|line| line.starts_with(&format!("attack {verb}: error ")))
+    };
     let through: Vec<&str> = attacks
         .iter()
-        .filter(|(verb, expect)| judge(&leg, verb, *expect, Role::Agent, Network::Off).is_some())
+        .filter(|(verb, expect)| {
+            judge(&leg, verb, *expect, Role::Agent, Network::Off).is_some() && is_made(verb)
+        })
         .map(|(verb, _)| *verb)
+        // Whether there is a terminal to open is up to the machine.
+        .filter(|verb| *verb != "terminal-input")
         .collect();
     println!("not held without user namespaces: {}", through.join(", "));
     let said: Vec<&str> = through.iter().filter_map(|verb| line(&leg.said, verb)).collect();

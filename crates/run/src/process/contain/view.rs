@@ -341,7 +341,8 @@ fn limit_namespace(root: &OwnedFd) {
         let file = openat(root, path(name), OFlags::WRONLY | OFlags::CLOEXEC, FileMode::empty())?;
         rustix::io::write(&file, value.to_string().as_bytes()).map(drop)
     };
-    for kind in ["cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts"] {
+    // Not those of mounts: the kernel makes one for each mount that does not hang anywhere yet, and more of those follow.
+    for kind in ["cgroup", "ipc", "net", "pid", "time", "user", "uts"] {
         let _ = set(&format!("max_{kind}_namespaces"), 0);
     }
     // A new namespace begins without a limit of its own, so the whole is what the machine gives to each user.
