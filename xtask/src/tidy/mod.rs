@@ -3,6 +3,7 @@
 //! Rules look at text, not at types: what the compiler and clippy can see is left to them.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
+mod coverage;
 mod lexer;
 mod rules;
 pub(crate) mod source;

@@ -75,6 +75,11 @@ pub(super) const ALL: &[Rule] = &[
         reason: "an exception to a disallowed call says in `reason = \"…\"` why this place is the one that may",
         check: reasoned_exceptions,
     },
+    Rule {
+        name: "coverage",
+        reason: "docs/coverage.md names the test behind every promise; a row names tests that exist, or says what is missing",
+        check: super::coverage::check,
+    },
 ];
 
 /// Whether this place is shipped: neither a test nor a chore.
@@ -96,7 +101,7 @@ fn is_word(character: char) -> bool {
 }
 
 /// Offsets where `needle` stands as a word of its own: `print!` is not found in `println!` nor in `eprint!`.
-fn words<'a>(text: &'a str, needle: &'a str) -> impl Iterator<Item = usize> + 'a {
+pub(super) fn words<'a>(text: &'a str, needle: &'a str) -> impl Iterator<Item = usize> + 'a {
     let apart = |a: Option<char>, b: Option<char>| !(a.is_some_and(is_word) && b.is_some_and(is_word));
     text.match_indices(needle).map(|(at, _)| at).filter(move |&at| {
         let after = &text[at + needle.len()..];

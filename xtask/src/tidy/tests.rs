@@ -160,6 +160,15 @@ const EXAMPLES: &[Example] = &[
         kept: (".ci/run", "exec cargo xtask test\n"),
     },
     Example {
+        rule: "coverage",
+        broken: (
+            "docs/coverage.md",
+            "| | Promise | Test |\n|---|---|---|\n| 1.1 | A | |\n| 1.2 | B | `cli/relay::gone` |\n",
+        ),
+        lines: &[3, 4],
+        kept: ("docs/coverage.md", "| | Promise | Test |\n|---|---|---|\n| 1.1 | A | missing: all of it |\n"),
+    },
+    Example {
         rule: "reasoned-exceptions",
         broken: (
             "crates/run/src/a.rs",
@@ -204,6 +213,22 @@ fn a_file_over_the_limit_is_found() {
     let text = |lines: usize| "//! Long.\n".to_owned() + &"\n".repeat(lines - 1);
     assert_eq!(lines("file-length", ("crates/run/src/a.rs", &text(601))), [601]);
     assert_eq!(lines("file-length", ("crates/run/src/a.rs", &text(600))), [0; 0]);
+}
+
+#[test]
+fn a_test_is_found_in_the_file_that_its_row_names() {
+    let row = "| 1.1 | A | `cli/relay/work::kept`, `core/src/time::x` |\n".to_owned();
+    let file = |path: &str, text: &str| File::new(path.to_owned(), text.to_owned());
+    let tree = Tree {
+        files: vec![
+            File::new("docs/coverage.md".to_owned(), row),
+            file("crates/cli/tests/relay/work.rs", "fn kept() {}"),
+            file("crates/core/src/time/mod.rs", "fn xy() {}"),
+        ],
+    };
+    let rule = ALL.iter().find(|it| it.name == "coverage").expect("the rule");
+    let found: Vec<_> = (rule.check)(&tree).into_iter().map(|finding| finding.what).collect();
+    assert_eq!(found, ["no test `core/src/time::x`"]);
 }
 
 #[test]
