@@ -16,6 +16,7 @@ use acquit_run::base;
 use acquit_run::checkout;
 use acquit_run::git::{Git, Offer, Source};
 use acquit_run::harness::Began;
+use acquit_run::pinned;
 use acquit_run::process::Spawner;
 use acquit_run::process::contain::Launcher;
 use acquit_run::workspace::branch_name;
@@ -49,6 +50,8 @@ impl Desk {
         let spawner = Spawner::new(&surroundings.exe).with_launcher(launcher);
         let world = World {
             home: surroundings.home.clone(),
+            store: std::sync::OnceLock::new(),
+            shared: matches!(Location::parse(&surroundings.store), Location::Postgres(_)),
             git: Git::new(spawner.clone(), path),
             spawner,
             environment: surroundings.environment.clone(),
@@ -69,8 +72,14 @@ impl Desk {
     /// Opens the store.
     pub fn store(&self) -> Result<Box<dyn Store>, Error> {
         let location = Location::parse(&self.surroundings.store);
-        acquit_store::open(&location, Clock::System)
-            .map_err(|source| Error::OpenStore { location: location.to_string(), source })
+        let mut store = acquit_store::open(&location, Clock::System)
+            .map_err(|source| Error::OpenStore { location: location.to_string(), source })?;
+        let id = store.id()?;
+        let known = self.world.store.get_or_init(|| id.clone());
+        if *known != id {
+            return Err(Error::OtherStore { location: location.to_string() });
+        }
+        Ok(store)
     }
 
     /// Who sits at it.
@@ -180,8 +189,13 @@ impl Desk {
         let author = source.identity(&self.world.git, self.surroundings.user_home.as_deref());
         let id = id.map_or_else(|| store.reserve(), Ok)?;
         // What is on top has all that is below.
-        source.pin(&self.world.git, &id.to_string(), work.as_ref().unwrap_or(&base.commit))?;
+        let (git, own) = (&self.world.git, self.world.store());
+        source.pin(git, own, id, work.as_ref().unwrap_or(&base.commit))?;
         let prefix = workflow.branch_prefix.as_ref().unwrap_or(&project.config.branch_prefix);
+        let mut branch = branch_name(prefix, &new.title, &id.to_string());
+        if source.is_taken(git, own, id, &branch)? {
+            branch = format!("{branch}-{own}");
+        }
         let seed = Seed {
             id,
             wish: Wish {
@@ -202,7 +216,7 @@ impl Desk {
                 commit: base.commit.to_string(),
                 work: work.map(|work| work.to_string()),
             },
-            branch: branch_name(prefix, &new.title, &id.to_string()),
+            branch,
             created: (self.world.now)(),
         };
         let definition = Definition {
@@ -214,6 +228,11 @@ impl Desk {
             source: serde_json::to_value(&source).unwrap_or_default(),
             chosen,
         };
+        pinned::keep(&self.world, id, &definition).map_err(|source| Error::File {
+            doing: "write to",
+            path: self.world.task_folder(id),
+            source,
+        })?;
         let task = Task::new(seed.clone());
         let mut changes = vec![Change::Created { seed: Box::new(seed) }];
         let next = decide(&task, &definition.workflow, Input::Begin);
@@ -301,10 +320,12 @@ impl Desk {
         self.decide(store, id, &Input::Cancel { by: self.person() })?;
         acquit_run::supervise::bury(&self.world, store)?;
         let wanted = acquit_core::store::Wanted::Of(id);
-        if let Some(claim) = acquit_run::harness::claim(&self.world, store, wanted)? {
-            return Ok(acquit_run::harness::run(&self.world, store, claim, Began::now())?);
+        match acquit_run::harness::claim(&self.world, store, wanted) {
+            Ok(Some(claim)) => Ok(acquit_run::harness::run(&self.world, store, claim, Began::now())?),
+            // The machine that may run it ends it.
+            Ok(None) | Err(acquit_run::harness::Error::Untrusted(_)) => Ok(store.task(id)?),
+            Err(error) => Err(error.into()),
         }
-        Ok(store.task(id)?)
     }
 }
 

@@ -35,6 +35,18 @@ pub enum Error {
         #[source]
         source: acquit_store::OpenError,
     },
+    /// What a rehearsal left cannot be removed.
+    #[error("clean up after the check")]
+    Retention(#[source] acquit_run::retention::Trouble),
+    /// What a task runs by is not trusted on this machine.
+    #[error(transparent)]
+    Pinned(#[from] acquit_run::pinned::Untrusted),
+    /// Another store is at the same place since this command began.
+    #[error("go on with the store {location}: another store has taken its place")]
+    OtherStore {
+        /// Where, without what may be secret.
+        location: String,
+    },
     /// The store refused.
     #[error("use the store")]
     Store(#[source] store::Error),
@@ -390,6 +402,9 @@ impl Error {
             | Self::Here(_)
             | Self::Exe(_)
             | Self::OpenStore { .. }
+            | Self::OtherStore { .. }
+            | Self::Pinned(_)
+            | Self::Retention(_)
             | Self::Store(_)
             | Self::Process(_)
             | Self::Harness(_)
@@ -501,12 +516,17 @@ impl Error {
             Self::Illegal { source: Illegal::NoFeedback, .. } => {
                 "write `changes_requested` in `on` of the stage that publishes: { to = \"code\", budget = \"review\" }"
             }
+            Self::OtherStore { .. } => "run the command again",
+            Self::Pinned(_) | Self::Harness(harness::Error::Untrusted(_)) => {
+                "run the task where it was made; or `acquit run` it here, in a repository whose .acquit/ you trust (docs/trust.md)"
+            }
             Self::OpenStore { .. } => {
                 "ACQUIT_STORE names the store; ACQUIT_HOME the folder of the default one"
             }
             Self::Exe(_)
             | Self::Git(_)
             | Self::Store(_)
+            | Self::Retention(_)
             | Self::Process(_)
             | Self::Harness(_)
             | Self::Workspace { .. }

@@ -175,7 +175,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             Ok(Exit::Done)
         }
         Verb::Begin { schedule, nominal, job, parent } => {
-            let which = serve::Which { schedule, nominal: Timestamp(nominal), job };
+            let which = serve::Which { project: String::new(), schedule, nominal: Timestamp(nominal), job };
             verbs::begin::begin(&desk, &which, parent)
         }
         Verb::Post { parent } => {

@@ -7,6 +7,8 @@ mod changes;
 mod common;
 #[path = "trust/daemon.rs"]
 mod daemon;
+#[path = "trust/shared.rs"]
+mod shared;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -23,6 +23,7 @@ pub mod network;
 pub mod notify;
 pub mod offered;
 mod pause;
+pub mod pinned;
 pub mod process;
 pub mod registry;
 pub mod retention;

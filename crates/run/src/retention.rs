@@ -70,6 +70,9 @@ pub enum Trouble {
     /// The task does not say where its repository is.
     #[error("find the task's repository")]
     Source(#[from] serde_json::Error),
+    /// Somebody else wrote what the task runs by.
+    #[error(transparent)]
+    Untrusted(#[from] crate::pinned::Untrusted),
     /// It was begun with again meanwhile.
     #[error("remove the workspace: the task goes on")]
     GoesOn,
@@ -85,17 +88,19 @@ pub fn clean(world: &World, definition: &Definition, task: TaskId) -> Result<(),
     }
     let (source, locked) = locked(world, definition, task)?;
     locked.remove(&source)?;
-    source.unpin(&world.git, &task.to_string())?;
+    source.unpin(&world.git, world.store(), task)?;
     Ok(())
 }
 
 /// Removes all that is on the disk of a task that no store keeps.
 pub fn forget(world: &World, source: &Source, task: TaskId) -> Result<(), Trouble> {
-    source.unpin(&world.git, &task.to_string())?;
+    source.unpin(&world.git, world.store(), task)?;
     let folder = world.task_folder(task);
     if folder.exists() {
         remove_folder(&folder)?;
     }
+    // Fails where there are other tasks.
+    let _ = fs::remove_dir(world.tasks());
     Ok(())
 }
 
@@ -137,7 +142,7 @@ pub fn sweep(
 
 /// The tasks that have something on this disk that can go.
 fn on_disk(world: &World) -> Vec<TaskId> {
-    let mut all: Vec<TaskId> = fs::read_dir(world.home.join("tasks"))
+    let mut all: Vec<TaskId> = fs::read_dir(world.tasks())
         .into_iter()
         .flatten()
         .flatten()
@@ -194,7 +199,7 @@ fn retire(
     remove_folder(&world.agent_homes(id))?;
     match end {
         // Nobody tries it again, so nobody needs its base.
-        End::Done => source.unpin(&world.git, &id.to_string())?,
+        End::Done => source.unpin(&world.git, world.store(), id)?,
         End::NoImprovement | End::Failed { .. } | End::Cancelled { .. } => {}
     }
     crate::fault::point("clean", &world.environment);
@@ -203,8 +208,10 @@ fn retire(
 
 /// The workspace of a task, in which nobody else works from here on, and the repository that it was made from.
 fn locked(world: &World, definition: &Definition, task: TaskId) -> Result<(Source, Locked), Trouble> {
+    crate::pinned::check(world, task, definition)?;
     let source: Source = serde_json::from_value(definition.source.clone())?;
-    let workspace = Workspace::open(&world.workspace_folder(task), &source, world.git.clone())?;
+    let workspace =
+        Workspace::open(&world.workspace_folder(task), &source, world.git.clone(), world.store())?;
     Ok((source, workspace.lock("acquit, cleaning up")?))
 }
 

@@ -5,7 +5,7 @@ use acquit_core::change::Change;
 use acquit_core::config::notify::Told;
 use acquit_core::event::{Body, Event};
 use acquit_core::night::key;
-use acquit_core::store::{Delivery, Store, each_event};
+use acquit_core::store::{Delivery, Mark, Store, each_event};
 use acquit_core::task::End;
 use acquit_run::notify::{self, Notice};
 
@@ -27,11 +27,14 @@ impl Daemon<'_> {
             // Whom to tell stands in files that are not trusted at the moment.
             return Ok(());
         }
+        // Each project reads for itself, and is told of its own tasks.
+        let project = self.home.project();
+        let mark = Mark { project: &project, name: MARK };
         let told = !self.home.config.notices.channels.is_empty();
-        let Some(mut after) = store.mark(MARK)? else {
+        let Some(mut after) = store.mark(mark)? else {
             // What happened before anybody wanted to know is not news.
             let newest = newest(store)?;
-            return Ok(store.post(&[], Some((MARK, newest)))?);
+            return Ok(store.post(&[], Some((mark, newest)))?);
         };
         loop {
             let events = store.events(None, after, PAGE)?;
@@ -39,13 +42,13 @@ impl Daemon<'_> {
             after = last.seq;
             let mut messages = Vec::new();
             for event in events.iter().filter(|_| told) {
-                if let Some((what, notice)) = notice(store, event)? {
+                if let Some((what, notice)) = notice(store, &self.home, event)? {
                     let key = format!("event/{}", event.seq);
-                    messages.extend(notify::messages(&self.home.config, what, &key, &notice, None));
+                    messages.extend(notify::messages(&self.home.config, &project, what, &key, &notice, None));
                 }
             }
             // In one transaction: nothing is told twice, and nothing is left out.
-            store.post(&messages, Some((MARK, after)))?;
+            store.post(&messages, Some((mark, after)))?;
             if events.len() < PAGE as usize {
                 return Ok(());
             }
@@ -64,7 +67,7 @@ impl Daemon<'_> {
             return Ok(Busy::No);
         }
         let now = store.now()?;
-        if store.next_letter()?.is_none_or(|due| due > now) {
+        if store.next_letter(&self.home.project())?.is_none_or(|due| due > now) {
             return Ok(Busy::No);
         }
         self.sender = Some(self.beside(&["post"])?);
@@ -76,7 +79,7 @@ impl Daemon<'_> {
 pub fn post(desk: &Desk) -> Result<(), Error> {
     let mut store = desk.store()?;
     let home = Home::read(desk)?.trusted()?;
-    while let Some(letter) = store.take(notify::LEASE)? {
+    while let Some(letter) = store.take(&home.project(), notify::LEASE)? {
         let delivery = notify::deliver(&desk.world, &home.config, &home.top, &letter);
         let key = &letter.message.key;
         match &delivery {
@@ -92,7 +95,7 @@ pub fn post(desk: &Desk) -> Result<(), Error> {
 }
 
 /// What an event is worth telling, if it is.
-fn notice(store: &mut dyn Store, event: &Event) -> Result<Option<(Told, Notice)>, Error> {
+fn notice(store: &mut dyn Store, home: &Home, event: &Event) -> Result<Option<(Told, Notice)>, Error> {
     let Body::Change { change } = &event.body else { return Ok(None) };
     let (what, words, text) = match change {
         Change::RequestOpened { request } => (Told::NeedsPerson, "needs you", request.question.clone()),
@@ -102,6 +105,9 @@ fn notice(store: &mut dyn Store, event: &Event) -> Result<Option<(Told, Notice)>
         _ => return Ok(None),
     };
     let task = store.task(event.task)?;
+    if !home.owns(&task) {
+        return Ok(None);
+    }
     // What a night came to is told in the morning, once.
     if what != Told::NeedsPerson && task.seed.wish.metadata.contains_key(key::SCHEDULE) {
         return Ok(None);

@@ -26,6 +26,8 @@ pub(super) struct Workers {
     children: BTreeMap<TaskId, Detached>,
     /// Tasks whose harness could not be started, or ended without having taken their leg: how often, and when it is tried again.
     stalled: BTreeMap<TaskId, (u32, Instant)>,
+    /// Tasks that are not trusted on this machine, and of which that was said.
+    untrusted: BTreeSet<TaskId>,
 }
 
 impl Workers {
@@ -80,6 +82,13 @@ impl Daemon<'_> {
             if busy.contains(&task) || waits || wanted.as_ref().is_some_and(|tasks| !tasks.contains(&task)) {
                 continue;
             }
+            if !acquit_run::pinned::is_trusted(&self.desk.world, store, task)? {
+                if self.workers.untrusted.insert(task) {
+                    let why = acquit_run::pinned::Untrusted { task };
+                    self.log("trust", &format!("{task} is left to others: failed to {why}"));
+                }
+                continue;
+            }
             let harness = match relay::start(self.desk, task) {
                 Ok(harness) => harness,
                 // A disk that is full, a folder that cannot be written: the others have their turn all the same.
@@ -100,7 +109,7 @@ impl Daemon<'_> {
     /// The tasks that this daemon is for, if it is not for all.
     fn wanted(&self, store: &mut dyn Store) -> Result<Option<BTreeSet<TaskId>>, Error> {
         let Some((schedule, nominal)) = &self.options.only else { return Ok(None) };
-        let night = super::nights::find(store, schedule, *nominal)?;
+        let night = super::nights::find(store, &self.home.project(), schedule, *nominal)?;
         Ok(Some(night.iter().flat_map(acquit_core::night::Night::tasks).collect()))
     }
 

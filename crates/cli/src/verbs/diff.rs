@@ -30,7 +30,8 @@ pub fn diff(desk: &Desk, id: TaskId, form: Form) -> Result<Exit, Error> {
     } else {
         let folder = desk.world.workspace_folder(id);
         let looking = |error| Error::Workspace { task: id, source: error };
-        let workspace = Workspace::open(&folder, &source, git.clone()).map_err(looking)?;
+        let workspace =
+            Workspace::open(&folder, &source, git.clone(), desk.world.store()).map_err(looking)?;
         let show = |form| workspace.diff(&base, &tip, form).map_err(looking);
         (show(form)?, show(Form::Numbers)?)
     };

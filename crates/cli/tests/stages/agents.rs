@@ -191,9 +191,14 @@ fn nobody_else_enters_the_folder_of_acquit() {
     let sandbox = two("true", "true");
     fs::set_permissions(sandbox.place("acquit"), fs::Permissions::from_mode(0o755)).unwrap();
     sandbox.run_to(0);
-    for place in
-        ["acquit", "acquit/tasks", "acquit/tasks/T-1", "acquit/tasks/T-1/legs", "acquit/tasks/T-1/legs/1"]
-    {
+    for place in [
+        "acquit",
+        "acquit/tasks",
+        "acquit/tasks/T-1/..",
+        "acquit/tasks/T-1",
+        "acquit/tasks/T-1/legs",
+        "acquit/tasks/T-1/legs/1",
+    ] {
         let mode = fs::metadata(sandbox.place(place)).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{place}: {mode:o}");
     }

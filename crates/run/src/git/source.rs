@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+use acquit_core::ids::{StoreId, TaskId};
 use serde::{Deserialize, Serialize};
 
 use super::{Call, CommitId, Error, Git, Identity, ObjectFormat};
@@ -222,19 +223,29 @@ impl Source {
         }
     }
 
-    /// Keeps `commit` from being pruned while `task` may need it.
-    pub fn pin(&self, git: &Git, task: &str, commit: &CommitId) -> Result<(), Error> {
-        let name = pin_name(task)?;
+    /// Keeps `commit` from being pruned while `task` of `store` may need it.
+    pub fn pin(&self, git: &Git, store: &StoreId, task: TaskId, commit: &CommitId) -> Result<(), Error> {
         self.call(git, "update-ref")
             .args(["--create-reflog", "--no-deref"])
-            .args([&name, commit.as_str()])
+            .args([&pin_name(store, task), commit.as_str()])
             .run()?;
         Ok(())
     }
 
     /// Gives up the pin. Nothing happens when there is none.
-    pub fn unpin(&self, git: &Git, task: &str) -> Result<(), Error> {
-        self.call(git, "update-ref").args(["--no-deref", "-d", &pin_name(task)?]).run().map(drop)
+    pub fn unpin(&self, git: &Git, store: &StoreId, task: TaskId) -> Result<(), Error> {
+        self.call(git, "update-ref").args(["--no-deref", "-d", &pin_name(store, task)]).run().map(drop)
+    }
+
+    /// Whether a new task of `store`, which is pinned already, would share its branch with somebody: the branch is there, or another
+    /// store has a task of the same number here. Of two stores that look at the same moment, at least one sees the other's pin.
+    pub fn is_taken(&self, git: &Git, store: &StoreId, task: TaskId, branch: &str) -> Result<bool, Error> {
+        let output = self
+            .call(git, "for-each-ref")
+            .args(["--format=%(refname)", &format!("refs/heads/{branch}"), &format!("{PINS}*/{task}")])
+            .run()?;
+        let own = pin_name(store, task);
+        Ok(String::from_utf8_lossy(&output.stdout).lines().any(|name| name != own))
     }
 
     /// A call in this repository, whatever folder the process is in.
@@ -319,7 +330,7 @@ impl Source {
     }
 }
 
-/// Whether `name` may stand as one component of a ref (`refs/acquit/base/<name>`).
+/// Whether `name` may stand as one component of a ref.
 pub(crate) fn is_ref_component(name: &str) -> bool {
     !name.contains('/') && is_ref_name(name)
 }
@@ -342,11 +353,11 @@ pub(crate) fn is_ref_name(name: &str) -> bool {
         })
 }
 
-fn pin_name(task: &str) -> Result<String, Error> {
-    if !is_ref_component(task) {
-        return Err(Error::BadName { name: task.to_owned() });
-    }
-    Ok(format!("refs/acquit/base/{task}"))
+/// Where the bases of tasks are kept, by store and task.
+const PINS: &str = "refs/acquit/base/";
+
+fn pin_name(store: &StoreId, task: TaskId) -> String {
+    format!("{PINS}{store}/{task}")
 }
 
 /// The top folder of the checkout that `path` is in.

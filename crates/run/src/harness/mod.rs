@@ -44,6 +44,7 @@ use acquit_core::time::Timestamp;
 use acquit_core::workflow::Work;
 
 use crate::fault;
+use crate::pinned::{self, Untrusted};
 use crate::secrets::{self, Vault};
 use crate::world::World;
 
@@ -77,13 +78,33 @@ pub enum Error {
     /// The decision was refused: a mistake of this program.
     #[error("decide what follows from the leg")]
     Illegal(#[from] Illegal),
+    /// The definition is not this machine's.
+    #[error(transparent)]
+    Untrusted(#[from] Untrusted),
     /// This process does not know itself.
     #[error("find out which process this is")]
     Identity(#[source] std::io::Error),
 }
 
-/// Takes a leg that is due, if there is one.
+/// Takes a leg that is due, if there is one. A leg whose task's definition is not trusted on this machine is left to others.
 pub fn claim(world: &World, store: &mut dyn Store, wanted: Wanted) -> Result<Option<Claim>, Error> {
+    let wanted = match wanted {
+        Wanted::Of(task) if !pinned::is_trusted(world, store, task)? => return Err(Untrusted { task }.into()),
+        Wanted::Any if world.shared => {
+            let now = store.now()?;
+            let due = store.ready(LOOKED_AT)?.into_iter().filter(|ready| ready.not_before <= now);
+            let mut own = None;
+            for ready in due {
+                if pinned::is_trusted(world, store, ready.task)? {
+                    own = Some(ready.task);
+                    break;
+                }
+            }
+            let Some(task) = own else { return Ok(None) };
+            Wanted::Of(task)
+        }
+        Wanted::Any | Wanted::Of(_) => wanted,
+    };
     let process = crate::process::Identity::of_self().map_err(Error::Identity)?;
     let owner = Owner {
         host: world.host.clone(),
@@ -91,8 +112,16 @@ pub fn claim(world: &World, store: &mut dyn Store, wanted: Wanted) -> Result<Opt
         pid: process.pid().unsigned_abs(),
         started: process.start(),
     };
-    Ok(store.claim(wanted, &owner, LEASE)?)
+    let claim = store.claim(wanted, &owner, LEASE)?;
+    // Again, for what was written in between. This process ends with its claim, and the leg is found lost.
+    if let Some(claim) = &claim {
+        pinned::check(world, claim.leg.id.task, &claim.definition)?;
+    }
+    Ok(claim)
 }
+
+/// How many legs that wait are looked at for one that is trusted here.
+const LOOKED_AT: u32 = 1_000;
 
 /// When a harness began.
 #[derive(Clone, Copy, Debug)]

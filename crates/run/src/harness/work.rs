@@ -153,17 +153,17 @@ fn prepare(desk: &mut Desk<'_>, job: &mut Job<'_>) -> Result<Locked, Trouble> {
     let leg = desk.hold.leg;
     let author = &job.definition.author;
     let overlays = ground::overlays(desk, job.definition.config.sandbox)?;
-    let workspace =
-        Workspace::open(&desk.world.workspace_folder(leg.task), &job.source, desk.world.git.clone())?
-            .with_agent_identity(Identity::new(&author.name, &author.email))
-            .with_overlays(overlays)
-            .with_upload_pack(enclosure::sender(desk, job)?)
-            .with_rules(Rules {
-                task_id: leg.task.to_string(),
-                base: job.task.seed.base.branch.clone(),
-                protected: job.definition.config.protected.clone(),
-            })
-            .lock_within(&format!("acquit leg {leg}"), PATIENCE)?;
+    let (world, folder) = (desk.world, desk.world.workspace_folder(leg.task));
+    let workspace = Workspace::open(&folder, &job.source, world.git.clone(), world.store())?
+        .with_agent_identity(Identity::new(&author.name, &author.email))
+        .with_overlays(overlays)
+        .with_upload_pack(enclosure::sender(desk, job)?)
+        .with_rules(Rules {
+            task_id: leg.task.to_string(),
+            base: job.task.seed.base.branch.clone(),
+            protected: job.definition.config.protected.clone(),
+        })
+        .lock_within(&format!("acquit leg {leg}"), PATIENCE)?;
     sync::before_leg(desk, job, &workspace)?;
     let prepared = workspace.prepare(&leg.to_string(), &job.start, &job.task.seed.branch)?;
     if let Some(saved) = guard::saved(desk, job, &workspace, prepared.saved)? {

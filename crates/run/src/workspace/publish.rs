@@ -41,27 +41,28 @@ impl Locked {
         self.remember_published(&mut self.known()?, branch, commit)
     }
 
-    /// Brings the current head and all saved attempts into the user's repository below `refs/acquit/attempts/`, for a
+    /// Brings the current head and all saved attempts into the user's repository below `refs/acquit/attempts/<store>/`, for a
     /// task that ends without a branch.
     pub fn keep_in_source(&self, source: &Source, name: &str) -> Result<(), Error> {
         if !is_ref_component(name) {
             return Err(Error::BadName { role: "the name of an attempt", name: name.to_owned() });
         }
         self.keep_commit(name, &self.known()?.facts.head)?;
-        let found = self.look_up(source, "refs/acquit/attempts/")?;
+        let found = self.look_up(source, &self.attempt_refs())?;
         self.bring(source, &found, None)
     }
 
     /// The attempts saved in this workspace: ref and commit.
     pub fn attempts(&self) -> Result<Vec<(String, CommitId)>, Error> {
-        let folder = self.git_dir().join("refs/acquit/attempts");
+        let refs = self.attempt_refs();
+        let folder = self.git_dir().join(&refs);
         let mut names: Vec<String> = std::fs::read_dir(folder)
             .into_iter()
             .flatten()
             .flatten()
             .filter_map(|entry| entry.file_name().into_string().ok())
             .filter(|name| is_ref_component(name))
-            .map(|name| format!("refs/acquit/attempts/{name}"))
+            .map(|name| format!("{refs}/{name}"))
             .collect();
         names.sort_unstable();
         let mut attempts = Vec::new();
@@ -86,7 +87,7 @@ impl Locked {
             match there(&name) {
                 Some(id) if id == commit.as_str() => {}
                 None => refspecs.push(format!("{name}:{name}")),
-                // Another task's attempt, or an earlier one, has this name already and keeps it.
+                // An earlier attempt has this name already and keeps it.
                 Some(_) => {
                     let other = format!("{name}-{}", commit.short());
                     if there(&other).is_none() {
@@ -137,7 +138,7 @@ impl Locked {
     fn look_up(&self, source: &Source, name: &str) -> Result<Vec<(String, String)>, Error> {
         let output = source
             .call(&self.git, "for-each-ref")
-            .args(["--format=%(objectname) %(refname)", name, "refs/acquit/attempts/"])
+            .args(["--format=%(objectname) %(refname)", name, &self.attempt_refs()])
             .args(self.history()?.into_iter().map(|(name, _)| name))
             .run()
             .map_err(Error::git("look at the user's branches"))?;

@@ -51,7 +51,7 @@ impl Locked {
         }
         let found = source
             .call(&self.git, "for-each-ref")
-            .args(["--format=%(objectname)", "refs/acquit/attempts/"])
+            .args(["--format=%(objectname)", &self.attempt_refs()])
             .run()
             .map_err(Error::git("look at the saved attempts"))?;
         let found = String::from_utf8_lossy(&found.stdout).into_owned();
@@ -73,13 +73,8 @@ impl Locked {
             let output = source
                 .call(&self.git, "for-each-ref")
                 .args(["--count=1", "--format=%(refname)", &format!("--contains={commit}")])
-                .args([
-                    "refs/heads/",
-                    "refs/remotes/",
-                    "refs/tags/",
-                    "refs/acquit/attempts/",
-                    "refs/acquit/tasks/",
-                ])
+                .args(["refs/heads/", "refs/remotes/", "refs/tags/"])
+                .args([&self.attempt_refs(), &self.history_refs()])
                 .run_any()
                 .map_err(Error::git("look for the published commit"))?;
             // A commit that is not there at all is an error to git and an answer to us.

@@ -212,16 +212,17 @@ impl Locked {
             .map_err(Error::git(doing))
     }
 
-    /// Gives a commit a name below `refs/acquit/attempts/` that no other commit has.
+    /// Gives a commit a name among the attempts that no other commit has.
     pub(super) fn keep_commit(&self, leg: &str, commit: &CommitId) -> Result<String, Error> {
-        let mut name = format!("refs/acquit/attempts/{leg}");
+        let refs = self.attempt_refs();
+        let mut name = format!("{refs}/{leg}");
         let mut number = 2_u32;
         while let Some(other) = self.get_ref(&name)?.filter(|other| other != commit) {
             if self.descends(commit, &other)? {
                 // The older one stays reachable through the newer.
                 break;
             }
-            name = format!("refs/acquit/attempts/{leg}-{number}");
+            name = format!("{refs}/{leg}-{number}");
             number += 1;
         }
         self.set_ref(&name, commit)?;

@@ -67,6 +67,10 @@ impl<C: GenericClient> Rows<'_, C> {
 }
 
 impl<C: GenericClient> Tables for Rows<'_, C> {
+    fn store_id(&mut self) -> Result<String> {
+        Ok(self.one("select id from meta", &[], |row| row.get(0))?.unwrap_or_default())
+    }
+
     fn reserve(&mut self) -> Result<i64> {
         let statement = self.prepared("select nextval('task_ids')")?;
         Ok(self.client.query_one(&statement, &[])?.get(0))

@@ -55,6 +55,10 @@ impl Rows<'_> {
 }
 
 impl Tables for Rows<'_> {
+    fn store_id(&mut self) -> Result<String> {
+        Ok(self.one("select id from meta", [], |row| row.get(0))?.unwrap_or_default())
+    }
+
     fn reserve(&mut self) -> Result<i64> {
         self.count("task")
     }
