@@ -6,6 +6,8 @@
 
 #[path = "stages/agents.rs"]
 mod agents;
+#[path = "stages/collect.rs"]
+mod collect;
 mod common;
 #[path = "stages/gates.rs"]
 mod gates;
@@ -13,6 +15,8 @@ mod gates;
 mod layers;
 #[path = "stages/matrix.rs"]
 mod matrix;
+#[path = "stages/stores.rs"]
+mod stores;
 
 use common::Sandbox;
 
