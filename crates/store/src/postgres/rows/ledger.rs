@@ -49,7 +49,7 @@ impl<C: GenericClient> LedgerTables for Rows<'_, C> {
     fn update_night(&mut self, night: &NightRow) -> Result<Touched> {
         self.execute(
             "update nights set state = $3, version = $4::bigint, body = $5
-             where schedule = $1 and nominal = $2 and version = $4::bigint - 1",
+             where schedule = $1 and nominal = $2 and version = $4::bigint - 1 and project = $6",
             &[&night.schedule, &night.nominal, &night.state, &night.version, &night.body, &night.project],
         )
     }
