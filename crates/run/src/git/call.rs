@@ -37,7 +37,8 @@ const OVERRIDES: &[&str] = &[
     "diff.ignoreSubmodules=all",
     "protocol.allow=never",
     // Git would fetch what it names before the fetch that was asked for, by a program that no protocol setting holds back.
-    "fetch.bundleURI=/dev/null",
+    // Empty means none; the name of a file would leave a copy of it in the repository at every fetch.
+    "fetch.bundleURI=",
     "advice.detachedHead=false",
     "core.quotePath=false",
 ];

@@ -6,6 +6,7 @@
 //! that was named, and nothing of the user's own settings, except in [`Source::identity`], which exists to read them.
 
 mod call;
+mod consolidate;
 mod diff;
 mod error;
 mod fate;
@@ -22,6 +23,7 @@ mod source;
 mod unmoved;
 
 pub use call::{Call, Git, Output};
+pub(crate) use consolidate::Arrived;
 pub use diff::Form;
 pub(crate) use diff::pending;
 pub use error::Error;

@@ -225,16 +225,20 @@ impl Source {
 
     /// Keeps `commit` from being pruned while `task` of `store` may need it.
     pub fn pin(&self, git: &Git, store: &StoreId, task: TaskId, commit: &CommitId) -> Result<(), Error> {
+        let name = pin_name(store, task);
+        self.clear_stale_locks([name.as_str()]);
         self.call(git, "update-ref")
             .args(["--create-reflog", "--no-deref"])
-            .args([&pin_name(store, task), commit.as_str()])
+            .args([&name, commit.as_str()])
             .run()?;
         Ok(())
     }
 
     /// Gives up the pin. Nothing happens when there is none.
     pub fn unpin(&self, git: &Git, store: &StoreId, task: TaskId) -> Result<(), Error> {
-        self.call(git, "update-ref").args(["--no-deref", "-d", &pin_name(store, task)]).run().map(drop)
+        let name = pin_name(store, task);
+        self.clear_stale_locks([name.as_str()]);
+        self.call(git, "update-ref").args(["--no-deref", "-d", &name]).run().map(drop)
     }
 
     /// Whether a new task of `store`, which is pinned already, would share its branch with somebody: the branch is there, or another

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::publish::incoming;
+use super::transfer::Check;
 use super::{Error, Locked};
 use crate::git::{CommitId, Git, Source, is_ref_name, pending};
 
@@ -43,22 +43,11 @@ impl Locked {
         }
         let name = format!("refs/heads/{branch}");
         let checkout = source.checked_out_at(&self.git, &name).map_err(Error::git(DOING))?;
-        self.set_ref("refs/acquit/publish", commit)?;
-        source
-            .call(&self.git, "fetch")
-            .allowing_local_transport()
-            .set("fetch.fsckObjects=true")
-            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-prune"])
-            .args(["--no-recurse-submodules", "--no-show-forced-updates", "--no-write-commit-graph"])
-            .args(["--upload-pack", "git-upload-pack"])
-            .arg(self.git_dir())
-            .arg(format!("+refs/acquit/publish:{}", incoming(commit)))
-            .run()
-            .map_err(Error::git(DOING))?;
+        let copied = self.copy_to(source, &[commit], &[old], Check::Strict, DOING)?;
         if let Some(at) = &checkout {
             follows(source, &self.git, at, branch, old, commit)?;
         }
-        let mut input = format!("update {name} {commit} {old}\ndelete {}\n", incoming(commit));
+        let mut input = format!("update {name} {commit} {old}\n{}", copied.after);
         if checkout.is_some() {
             input.push_str(&format!("update {} {old}\n", pending(branch)));
         }
@@ -72,6 +61,7 @@ impl Locked {
             };
         }
         self.catch_up(source, branch)?;
+        let _ = source.consolidate(&self.git, None, copied.arrived);
         Ok(Landed::Moved)
     }
 

@@ -51,6 +51,7 @@ mod setup;
 mod snapshot;
 mod squash;
 mod state;
+mod transfer;
 mod upstream;
 
 use std::ffi::OsString;
