@@ -98,6 +98,7 @@ impl<'a> Desk<'a> {
     /// Writes what was noted, so that others see it while the leg goes on.
     pub(crate) fn flush(&mut self) -> Result<(), store::Error> {
         if !self.notes.is_empty() {
+            fault::outage("flush", &self.world.environment)?;
             self.store.note(self.hold, &self.notes)?;
             self.notes.clear();
         }
@@ -106,6 +107,7 @@ impl<'a> Desk<'a> {
 
     /// Writes a piece of transcript, and what was noted, in one commit.
     pub(crate) fn transcribe(&mut self, chunk: &Chunk) -> Result<(), store::Error> {
+        fault::outage("flush", &self.world.environment)?;
         self.store.transcribe(self.hold, chunk, &self.usage, &self.notes)?;
         self.notes.clear();
         Ok(())
