@@ -15,10 +15,11 @@ use crate::relay;
 
 /// How many legs that wait are looked at: more than any machine runs at once.
 const LOOKED_AT: u32 = 1_000;
-/// How long after a harness that ended without its leg; doubled with every further one.
+/// How long after the second harness in a row that ended without its leg; doubled with every further one. After the first, another
+/// is started at once: it was probably killed.
 const FIRST: Duration = Duration::from_secs(1);
-/// The longest of these waits.
-const LONGEST: Duration = Duration::from_mins(5);
+/// The longest of these waits. Starting a harness costs little, and the task waits meanwhile.
+const LONGEST: Duration = Duration::from_secs(15);
 
 /// The harnesses that this daemon started.
 #[derive(Default)]
@@ -42,8 +43,8 @@ impl Workers {
 
     /// Lets a task wait, longer each time.
     fn stall(&mut self, task: TaskId) {
-        let tries = self.stalled.get(&task).map_or(1, |(tries, _)| tries + 1);
-        let wait = backoff(FIRST, tries, LONGEST);
+        let tries = self.stalled.get(&task).map_or(0, |(tries, _)| tries + 1);
+        let wait = if tries == 0 { Duration::ZERO } else { backoff(FIRST, tries - 1, LONGEST) };
         self.stalled.insert(task, (tries, Instant::now() + wait));
     }
 }

@@ -43,6 +43,10 @@ fn known(desk: &Desk, store: &mut dyn Store, id: TaskId, new: &NewTask, pinned: 
         ("--base", new.base.is_some()),
         ("--priority", new.priority.is_some()),
         ("--tag", !new.tags.is_empty()),
+        ("--size", new.size.is_some()),
+        ("--complexity", new.complexity.is_some()),
+        ("--ticket", new.ticket.is_some()),
+        ("--meta", !new.metadata.is_empty()),
         ("--var", !new.variables.is_empty()),
     ];
     let flags: Vec<&str> = flags.into_iter().filter(|(_, given)| *given).map(|(flag, _)| flag).collect();
@@ -91,6 +95,7 @@ pub fn run_task(desk: &Desk, store: &mut dyn Store, task: &Task, after: i64) -> 
             ));
         }
     }
+    acquit_run::retention::sweep_near(&desk.world, store, task.id())?;
     Ok(match task.state {
         // A person detached: it continues by itself.
         State::Working { cancel: None, .. } => Exit::Done,
