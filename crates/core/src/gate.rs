@@ -128,6 +128,8 @@ pub enum Severity {
     Error,
     /// The work goes on, and the failure is shown.
     Warning,
+    /// The gate is not run.
+    Off,
 }
 
 /// What a gate found, with its evidence.

@@ -38,6 +38,9 @@ pub struct Wish {
     pub metadata: BTreeMap<String, String>,
 }
 
+/// The key of the ticket in [`Wish::metadata`].
+pub const TICKET: &str = "ticket";
+
 impl Wish {
     /// One that is said in a line.
     pub fn titled(title: impl Into<String>) -> Self {

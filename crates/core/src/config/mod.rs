@@ -28,7 +28,7 @@ pub use commit::{Commit, CommitStyle, Sign};
 pub use floor::Floor;
 pub use forge::{Forge, Publishing};
 pub use merge::{By, Merge, Method};
-pub(crate) use read::{OF_REQUESTS, branch_prefix, grants, model, publishing};
+pub(crate) use read::{OF_REQUESTS, branch_prefix, grants, model, publishing, turns};
 pub use read::{REFERENCE, is_model, read, read_over, schema};
 pub use stages::{Lack, Lacking, check_stages};
 pub use waiting::{Hours, Patience, Waiting};

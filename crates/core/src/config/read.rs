@@ -24,7 +24,7 @@ mod schedule;
 mod waiting;
 
 pub use agent::is_model;
-pub(crate) use agent::model;
+pub(crate) use agent::{model, turns};
 pub(crate) use forge::{OF_REQUESTS, publishing};
 pub(crate) use safety::grants;
 use safety::{access, limits, network, protected, secrets, trusted_paths};

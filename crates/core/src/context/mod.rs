@@ -164,7 +164,7 @@ pub fn sections(parts: &Parts<'_>) -> Result<Vec<Section>, Error> {
         ("instructions", own_words("Instructions of this stage", &instructions)),
         ("task", sections::task(parts)),
         ("plan", sections::plan(parts)),
-        ("artifacts", sections::artifacts(parts)),
+        ("artifacts", sections::artifacts(parts, &work.inputs)),
         ("change", parts.change.map(change::section).unwrap_or_default()),
         ("settled", sections::settled(parts)),
         ("conversation", sections::conversation(parts)),

@@ -51,6 +51,26 @@ pub(super) fn task(parts: &Parts<'_>) -> String {
         out += "\n";
         out += &text::fenced("untrusted: description", wish.description.trim(), DESCRIPTION_LIMIT);
     }
+    let guesses = [("size", &wish.size), ("complexity", &wish.complexity)];
+    let mut about: Vec<String> = guesses
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name}: {}", text::line(value.as_ref()?, ENTRY_LIMIT))))
+        .collect();
+    if !wish.tags.is_empty() {
+        about.push(format!("tags: {}", text::line(&wish.tags.join(", "), ENTRY_LIMIT)));
+    }
+    // What acquit notes for itself about a night is not the author's.
+    let own = |name: &str| {
+        use crate::night::key::{EARLIER, NIGHT, REPOSITORY, SCHEDULE};
+        [EARLIER, NIGHT, REPOSITORY, SCHEDULE].contains(&name)
+    };
+    let others = wish.metadata.iter().filter(|(name, _)| !own(name)).take(ARTIFACTS);
+    about.extend(others.map(|(name, value)| text::line(&format!("{name}: {value}"), ENTRY_LIMIT)));
+    if !about.is_empty() {
+        out += "\n";
+        out +=
+            &text::fenced("untrusted: what its author says about it", &about.join("\n"), DESCRIPTION_LIMIT);
+    }
     if let Some(value) = parts.task.variation_value(&parts.definition.workflow) {
         let fallback = parts.task.tried.first().map(|tried| text::line(&tried.value, ENTRY_LIMIT));
         let fallback = fallback.map(|first| format!(" (fallback from {first})")).unwrap_or_default();
@@ -68,12 +88,17 @@ pub(super) fn plan(parts: &Parts<'_>) -> String {
     }
 }
 
-/// Paths, not contents: the agent reads what it needs.
-pub(super) fn artifacts(parts: &Parts<'_>) -> String {
+/// Paths, not contents: the agent reads what it needs. A stage that names its inputs is shown those files and no others.
+pub(super) fn artifacts(parts: &Parts<'_>, inputs: &[String]) -> String {
     if mends(parts) {
         return String::new();
     }
-    list("What is there", &parts.task.artifacts, ARTIFACTS, artifact)
+    let wanted = |artifact: &&Artifact| match artifact {
+        Artifact::File { name, .. } => inputs.is_empty() || inputs.contains(name),
+        _ => true,
+    };
+    let shown: Vec<&Artifact> = parts.task.artifacts.iter().filter(wanted).collect();
+    list("What is there", &shown, ARTIFACTS, |one| artifact(one))
 }
 
 fn artifact(artifact: &Artifact) -> Option<String> {

@@ -157,7 +157,7 @@ fn proof(verdicts: &[Verdict]) -> String {
     for verdict in verdicts.iter().take(GATES) {
         let word = match (verdict.passed, verdict.severity) {
             (true, _) => "passed",
-            (false, Severity::Warning) => "warned",
+            (false, Severity::Warning | Severity::Off) => "warned",
             (false, Severity::Error) => "**failed**",
         };
         let figures = verdict.evidence.figures.iter().take(FIGURES);

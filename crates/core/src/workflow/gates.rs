@@ -72,6 +72,8 @@ pub(crate) fn gate(
     let by_name = || if known(name.as_str()) { name.clone() } else { Name::literal("gate") };
     let kind = kind.unwrap_or_else(by_name);
     let severity = table.word("severity", &SEVERITIES).map_or(Severity::Error, |severity| severity.value);
+    let enabled = table.flag("enabled").is_none_or(|enabled| enabled.value);
+    let severity = if enabled { severity } else { Severity::Off };
     let timeout = table.span("timeout").unwrap_or(GATE_TIMEOUT);
     let network = table.word("network", &Network::ALL).map(|network| network.value);
     let manner = manner(&mut table, check.as_ref().ok().and_then(Option::as_ref));

@@ -2,12 +2,12 @@
 
 use acquit_core::event::{Body, Level};
 use acquit_core::failure::{Failure, kind};
-use acquit_core::gate::{Check, Gate, Manner, Verdict};
+use acquit_core::gate::{Check, Gate, Manner, Severity, Verdict};
 use acquit_core::ids::Name;
 use acquit_core::leg::Purpose;
 use acquit_core::outcome::Outcome;
 use acquit_core::time::Span;
-use acquit_core::workflow::Stop;
+use acquit_core::workflow::{Stop, Warnings};
 
 use super::verdicts::Verdicts;
 use super::{run, together};
@@ -61,7 +61,7 @@ pub(crate) fn all(
         let mut left = Vec::new();
         for gate in round {
             match verdicts.find(gate).filter(|verdict| verdict.passed || !waited(job)) {
-                Some(verdict) => tell(desk, &mut judged, gate, verdict),
+                Some(verdict) => tell(desk, job, &mut judged, gate, verdict),
                 None => left.push(gate),
             }
         }
@@ -85,7 +85,7 @@ pub(crate) fn all(
             if gate.check.command().is_some() {
                 verdicts.took(gate, verdict.took)?;
             }
-            tell(desk, &mut judged, gate, verdict);
+            tell(desk, job, &mut judged, gate, verdict);
         }
         if stops(job, &judged) {
             skipped(desk, &rounds.flatten().collect::<Vec<_>>());
@@ -95,7 +95,10 @@ pub(crate) fn all(
     Ok(judged)
 }
 
-fn tell(desk: &mut Desk<'_>, judged: &mut Judged, gate: &Gate, verdict: Verdict) {
+fn tell(desk: &mut Desk<'_>, job: &Job<'_>, judged: &mut Judged, gate: &Gate, mut verdict: Verdict) {
+    if job.stage.warnings == Warnings::Reject {
+        verdict.severity = Severity::Error;
+    }
     judged.add(gate, &verdict);
     desk.note(Body::Gate { verdict: Box::new(verdict) });
 }

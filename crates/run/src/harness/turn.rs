@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use acquit_core::agent::{Fault, Session};
+use acquit_core::artifact::Artifact;
 use acquit_core::config::{Agent, Reporting};
 use acquit_core::context::{self, Tools};
 use acquit_core::event::Body;
@@ -82,6 +83,18 @@ pub(super) fn choose(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Re
             Trouble::failed(kind::CONFIG, format!("the configuration has no agent `{name}`"))
         })?;
     agent.model = agent.model_for(work);
+    agent.turns = job.stage.limits.turns.into_iter().chain(agent.turns).min();
+    let left = |wanted: &&String| {
+        let is_it = |one: &Artifact| matches!(one, Artifact::File { name, .. } if name == *wanted);
+        job.task.artifacts.iter().any(is_it)
+    };
+    if let Some(missing) = work.inputs.iter().find(|name| !left(name)) {
+        let words = format!(
+            "stage {} needs the file `{missing}` (`inputs`), and no earlier stage left it",
+            job.stage.name
+        );
+        return Err(Trouble::failed(kind::CONFIG, words));
+    }
     let session = session::earlier(desk, job, name, work.session);
     let reports = agent::reports(&agent).map_err(|error| Trouble::config(&error))?;
     Ok(Chosen { name: name.clone(), agent, session, reports })
@@ -263,14 +276,14 @@ pub(super) fn run(
     watch.progress = Some(Progress::new(folder.progress()));
     watch.lookout = Some(Lookout::new(enclosure.log().to_owned(), &launch.hosts, enclosed, allowance));
     // The agent works by itself now: a good moment to let others see how far it came.
-    let first = watch.desk.flush();
+    watch.flush();
     let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
     // Before anything is read from them, and whatever the end was like.
     let cleaned = watch.desk.redactor.folder(folder.path());
     crate::workspace::strip_privileges(&folder.output_dir());
     let (broken, cancelled, lingered) = (watch.broken.take(), watch.cancelled, watch.lingered);
     let stopped = watch.stopped.take();
-    if let Some(error) = broken.or(first.err()) {
+    if let Some(error) = broken {
         return Err(error.into());
     }
     let ended = ended?;

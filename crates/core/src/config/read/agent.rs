@@ -165,7 +165,8 @@ fn tiers(table: Table<'_, '_>) -> BTreeMap<Tier, String> {
     tiers
 }
 
-fn turns(table: &mut Table<'_, '_>) -> Option<u32> {
+/// Reads `turns`.
+pub(crate) fn turns(table: &mut Table<'_, '_>) -> Option<u32> {
     let value = table.value("turns")?;
     let turns = value.count(MOST_TURNS)?;
     if turns == 0 {
