@@ -10,7 +10,7 @@ use acquit_core::definition::{Author, Chosen, Definition};
 use acquit_core::ids::TaskId;
 use acquit_core::night::key;
 use acquit_core::store::{self, Commit, Store};
-use acquit_core::task::{Actor, Base, Project as Known, Seed, Task, Wish};
+use acquit_core::task::{Actor, Base, Project as Known, Seed, TICKET, Task, Wish};
 use acquit_core::workflow::Workflow;
 use acquit_run::base;
 use acquit_run::checkout;
@@ -156,7 +156,9 @@ impl Desk {
         origin: Origin,
         offer: Option<Offer>,
     ) -> Result<Task, Error> {
-        let Origin { source, project, id, category, metadata, by } = origin;
+        let Origin { source, project, id, category, mut metadata, by } = origin;
+        metadata.extend(new.metadata.iter().cloned());
+        metadata.extend(new.ticket.iter().map(|ticket| (TICKET.to_owned(), ticket.clone())));
         let mut workflow = project.workflow(new.means.workflow.as_ref())?.clone();
         let mut chosen = Chosen {
             agent: new.means.agent.clone(),
@@ -201,6 +203,8 @@ impl Desk {
             wish: Wish {
                 description,
                 priority: new.priority.unwrap_or(0),
+                size: new.size.clone(),
+                complexity: new.complexity.clone(),
                 tags: new.tags.clone(),
                 variables,
                 metadata,

@@ -10,6 +10,8 @@ mod continued;
 mod demo;
 #[path = "relay/guardrails.rs"]
 mod guardrails;
+#[path = "relay/keys.rs"]
+mod keys;
 #[path = "relay/launcher.rs"]
 mod launcher;
 #[path = "relay/limits.rs"]

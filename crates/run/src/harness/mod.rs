@@ -15,6 +15,7 @@ mod end;
 mod ground;
 mod guard;
 mod hold;
+mod learned;
 mod lookout;
 mod outline;
 mod perform;
@@ -174,6 +175,8 @@ pub fn run(world: &World, store: &mut dyn Store, claim: Claim, began: Began) -> 
     desk.time(Step::Handoff);
     let task = hand_over(&mut desk, task, leg.id.number, report, &definition)?;
     fault::after(Step::Handoff, &world.environment);
+    // Best effort: the next leg writes it again.
+    let _ = learned::write(world, &task);
     if let State::Ended { end } = &task.state {
         guard::clean_homes(world, &desk.redactor, task.id(), end);
     }
