@@ -40,7 +40,7 @@ impl Modes {
             return own.like;
         }
         let known = Mode::ALL.iter().map(|(word, _)| *word).chain(self.0.keys().map(String::as_str));
-        let hint = did_you_mean(name.value.as_str(), "modes are", known);
+        let hint = did_you_mean(name.value.as_str(), "it can be", known);
         table.source.report(name.place, format!("unknown mode `{}`", name.value), hint);
         None
     }
