@@ -100,7 +100,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
     match verb {
         Verb::Init { force, no_check, fix } => {
             let overwrite = if force { init::Overwrite::Allowed } else { init::Overwrite::Never };
-            let fix = if fix { verbs::check::Fix::All } else { verbs::check::Fix::Ask };
+            let fix = if fix { verbs::check::Fix::All } else { verbs::check::Fix::Own };
             verbs::init::init(&desk, overwrite, (!no_check).then_some(fix))
         }
         Verb::Check { fix } => {

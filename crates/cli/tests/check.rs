@@ -1,6 +1,10 @@
 //! `acquit check` says what holds on the untouched base, offers the edit that mends the rest, and leaves nothing behind.
 
 mod common;
+#[path = "check/first_hour.rs"]
+mod first_hour;
+#[path = "check/repositories.rs"]
+mod repositories;
 
 use std::fs;
 

@@ -34,5 +34,6 @@ pub mod supervise;
 pub mod syntax;
 pub mod transcript;
 mod untrusted;
+pub mod versions;
 pub mod workspace;
 pub mod world;

@@ -11,7 +11,7 @@ use acquit_core::config::Config;
 use acquit_core::config::forge::Kind;
 use acquit_core::event::{Body, Level};
 use acquit_core::gate::check::Tests;
-use acquit_core::gate::{Check, Gate, Manner, Reuse, Severity, Verdict};
+use acquit_core::gate::{Check, Gate, Manner, PathFilter, Reuse, Severity, Verdict};
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::leg::Ending;
 use acquit_core::store::Store;
@@ -155,7 +155,9 @@ fn gates(config: &Config) -> (Vec<Gate>, Vec<(Name, &'static str)>) {
                 continue;
             }
         };
-        kept.push(Gate { check, manner: Manner::Alone, reuse: Reuse::Never, ..gate.clone() });
+        // Nothing is changed here, so no path of a change could say which of them are run.
+        let paths = PathFilter::default();
+        kept.push(Gate { check, paths, manner: Manner::Alone, reuse: Reuse::Never, ..gate.clone() });
     }
     (kept, left_out)
 }

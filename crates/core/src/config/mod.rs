@@ -162,6 +162,9 @@ pub struct Setup {
     pub lock_files: Vec<String>,
     /// How long it may take.
     pub timeout: Span,
+    /// Variables that it gets beside the short common list.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
 }
 
 /// An agent: a program that acquit knows how to talk to.

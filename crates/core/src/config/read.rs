@@ -237,30 +237,15 @@ fn setup(mut table: Table<'_, '_>) -> Option<Setup> {
         lock_files.push(path.value);
     }
     let timeout = table.span("timeout").unwrap_or(SETUP_TIMEOUT);
+    let env = table.environment("env");
     table.finish();
-    Some(Setup { run: run?, lock_files, timeout })
+    Some(Setup { run: run?, lock_files, timeout, env })
 }
 
 /// How a secret is declared.
 pub(super) fn declare(name: &str) -> String {
     let name: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(60).collect();
     format!("declare it in acquit.toml: [secrets] with {name} = {{ env = \"{name}\" }}")
-}
-
-/// A mistake was noted; nothing else needs to be said about the same place.
-struct Noted;
-
-/// Notes a name that no environment variable has.
-fn check_variable(source: &Source<'_>, name: &At<&str>) -> Result<(), Noted> {
-    let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    if !name.value.bytes().all(letter)
-        || !name.value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-    {
-        let what = format!("{} cannot be the name of an environment variable", quoted(name.value));
-        source.report(name.place, what, Some("use letters, digits and `_`".to_owned()));
-        return Err(Noted);
-    }
-    Ok(())
 }
 
 /// Notes what git would refuse as a branch.

@@ -20,6 +20,7 @@ mod seen;
 mod sign;
 mod source;
 mod unmoved;
+pub mod version;
 
 pub use call::{Call, Git, Output};
 pub use diff::Form;

@@ -53,12 +53,7 @@ impl Source {
         let output = git
             .call("rev-parse")
             .inside(&found)
-            .args([
-                "--path-format=absolute",
-                "--show-object-format",
-                "--is-bare-repository",
-                "--is-shallow-repository",
-            ])
+            .args(["--path-format=absolute", "--show-object-format", "--is-bare-repository"])
             .args(["--git-dir", "--git-path", "objects"])
             .run_any()?;
         if output.code != Some(0) {
@@ -66,7 +61,7 @@ impl Source {
         }
         let unexpected = || Error::Unexpected { verb: "rev-parse".into() };
         let lines: Vec<&[u8]> = output.stdout.split(|b| *b == b'\n').collect();
-        let [format, bare, shallow, git_dir, objects, b""] = lines[..] else {
+        let [format, bare, git_dir, objects, b""] = lines[..] else {
             // The only way to more lines is a line break in the path.
             return Err(Error::Unsupported { path: found, what: "its path contains a line break".into() });
         };
@@ -90,10 +85,6 @@ impl Source {
             },
             path: found,
         };
-        if shallow == b"true" {
-            let what = "it is a shallow clone, so its history ends early; run `git fetch --unshallow`".into();
-            return Err(Error::Unsupported { path: source.path, what });
-        }
         if source.is_partial() {
             let what = "it is a partial clone, so objects may be missing; clone it without --filter".into();
             return Err(Error::Unsupported { path: source.path, what });
@@ -114,6 +105,22 @@ impl Source {
     /// The folder that the project's own files are in: the top of the checkout, or the bare repository itself.
     pub fn top(&self) -> &Path {
         self.work_tree.as_deref().unwrap_or(&self.git_dir)
+    }
+
+    /// Where git keeps the repositories of submodules: a linked worktree may have its own.
+    pub(crate) fn modules(&self) -> Vec<PathBuf> {
+        let mut all = vec![self.git_dir.join("modules")];
+        all.extend(self.objects.parent().map(|common| common.join("modules")));
+        all.dedup();
+        all
+    }
+
+    /// The commits at which the history of a shallow clone ends, as its git keeps them. Empty for a whole one.
+    pub(crate) fn shallow(&self) -> Vec<u8> {
+        let file = self.objects.parent().map(|common| common.join("shallow"));
+        let text = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
+        let commits = text.lines().filter(|line| line.parse::<CommitId>().is_ok());
+        commits.flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect()
     }
 
     /// The folder of objects that workspaces borrow from.

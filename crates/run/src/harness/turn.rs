@@ -35,6 +35,7 @@ use crate::mcp::{self, Brief, Progress};
 use crate::process::{self, Limits, Spec, Stderr, Stdin, Stdout};
 use crate::secrets::{self, Secret, Vault};
 use crate::transcript::Transcript;
+use crate::versions;
 use crate::world::LegFolder;
 
 /// How long something has to end by itself after it was asked to: time to write down a result, not to finish one.
@@ -224,6 +225,11 @@ pub(super) fn run(
     let enclosure = Enclosure::new(desk, job, ground, "agent", network, &who)?;
     let settings = settings(desk, &launch);
     let enclosed = enclosure.policy.is_some() && network == Network::Model;
+    let written_in = versions::interpreter(&launch.program, &desk.world.environment);
+    if let Some(path) = versions::path(&ground.committed, &desk.world.environment, Some(&written_in)) {
+        launch.env.retain(|(name, _)| name != "PATH");
+        launch.env.push(("PATH".into(), path));
+    }
     launch.env.extend(enclosure.environment());
     let spec = Spec {
         program: launch.program,

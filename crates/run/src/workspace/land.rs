@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use super::publish::incoming;
-use super::{Error, Locked};
+use super::{Error, Locked, files};
 use crate::git::{CommitId, Git, Source, is_ref_name, pending};
 
 /// What became of the branch.
@@ -56,7 +56,8 @@ impl Locked {
             .run()
             .map_err(Error::git(DOING))?;
         if let Some(at) = &checkout {
-            follows(source, &self.git, at, branch, old, commit)?;
+            let index = self.dir.join("landing-index");
+            follows(source, &self.git, at, branch, (old, commit), &index)?;
         }
         let mut input = format!("update {name} {commit} {old}\ndelete {}\n", incoming(commit));
         if checkout.is_some() {
@@ -113,8 +114,8 @@ fn follows(
     git: &Git,
     at: &Path,
     branch: &str,
-    old: &CommitId,
-    new: &CommitId,
+    (old, new): (&CommitId, &CommitId),
+    index: &Path,
 ) -> Result<(), Error> {
     let dirty = || Error::Dirty { branch: branch.to_owned(), at: at.to_owned() };
     if !is_at(source, git, at, old)? {
@@ -130,14 +131,18 @@ fn follows(
         .args(["-r", "-z", "--name-only", "--no-renames", old.as_str(), new.as_str()])
         .run()
         .map_err(Error::git(DOING))?;
-    let filtered = git
-        .call("check-attr")
-        .inside(at)
-        .attributes_of(new)
-        .args(["-z", "--stdin", "filter"])
-        .input(changed.stdout)
-        .run()
-        .map_err(Error::git(DOING))?;
+    // Attributes as the new commit has them: an index of it is what every git can read them from.
+    let attributes = git.call("read-tree").inside(at).index(index).arg(new.as_str()).run();
+    let filtered = attributes.and_then(|_| {
+        git.call("check-attr")
+            .inside(at)
+            .index(index)
+            .args(["--cached", "-z", "--stdin", "filter"])
+            .input(changed.stdout)
+            .run()
+    });
+    files::remove(index)?;
+    let filtered = filtered.map_err(Error::git(DOING))?;
     let text = String::from_utf8_lossy(&filtered.stdout);
     let values: Vec<&str> = text.split('\0').collect();
     let is_filtered = |row: &&[&str]| !matches!(row.get(2), None | Some(&("unspecified" | "unset" | "")));

@@ -37,6 +37,7 @@ mod import;
 mod inner;
 mod land;
 mod lock;
+mod modules;
 mod prepare;
 mod publish;
 mod push;
@@ -91,6 +92,10 @@ pub(crate) fn strip_privileges(folder: &Path) {
 pub struct Workspace {
     dir: PathBuf,
     source_objects: PathBuf,
+    /// Where the user's git keeps the repositories of submodules.
+    modules: Vec<PathBuf>,
+    /// Where the history of a shallow clone ends. Repositories that borrow its objects must know.
+    shallow: Vec<u8>,
     format: ObjectFormat,
     git: Git,
     agent: Identity,
@@ -119,6 +124,8 @@ impl Workspace {
         Ok(Self {
             dir,
             source_objects: source.objects().to_owned(),
+            modules: source.modules(),
+            shallow: source.shallow(),
             format: source.format(),
             git,
             agent: Identity::neutral(),

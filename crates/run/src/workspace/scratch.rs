@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::agent::{Role, config, write_repository};
+use super::modules::Tree;
 use super::{Error, Locked, files};
 use crate::git::{Call, CommitId, file_name};
 use crate::harness::Setup;
@@ -162,8 +163,10 @@ impl Scratch<'_> {
         files::remove(&git)?;
         self.call_in_tree("read-tree").args(["--reset", "-u", tree]).run().map_err(Error::git(doing))?;
         self.call_in_tree("clean").args(["-ffdq"]).run().map_err(Error::git(doing))?;
+        self.of.fill_submodules(tree, &self.tree(), Tree::Agents)?;
         let config = config(self.of.format, &Role::Agent(&self.of.agent));
-        write_repository(&git, &format!("{head}\n"), &config, &self.of.borrowed_objects())?;
+        let borrowed = self.of.borrowed_objects();
+        write_repository(&git, &format!("{head}\n"), &config, &borrowed, &self.of.shallow)?;
         std::fs::copy(self.index(), git.join("index")).map_err(|e| Error::io("create", &git, e))?;
         *self.shown.borrow_mut() = tree.parse().ok();
         Ok(())

@@ -67,7 +67,7 @@ impl Bench {
     }
 
     pub(crate) fn changed(&self, work: &Work) -> Vec<String> {
-        self.lock().changed_paths(&self.base, &work.head).unwrap()
+        self.lock().changed_paths(&self.base, &work.head).unwrap().unwrap()
     }
 
     pub(crate) fn tree(&self) -> PathBuf {

@@ -9,6 +9,7 @@ use acquit_run::registry::Manager;
 
 use super::look::{Cloned, Folder};
 
+mod apart;
 mod go;
 mod ignored;
 mod java;
@@ -98,6 +99,8 @@ pub(super) struct Gate {
     pub(super) check: Check,
     /// The folder that its reports are in.
     pub(super) folder: Option<String>,
+    /// Patterns of the changes that it is run for; none for all.
+    pub(super) paths: Vec<String>,
 }
 
 /// What a gate checks.
@@ -143,6 +146,7 @@ impl Gate {
             why: None,
             check: Check::Command,
             folder: None,
+            paths: Vec::new(),
         }
     }
 
@@ -224,6 +228,11 @@ pub(super) fn detect(
     }
     // A language without any gate proves nothing; it stays in the notes.
     found.retain(|finding| !finding.gates.is_empty());
+    let apart = apart::apart(repository, &found, cloned);
+    for finding in &mut found {
+        let paths = finding.folder.as_ref().and_then(|folder| apart.get(folder)).cloned().unwrap_or_default();
+        finding.gates.iter_mut().for_each(|gate| gate.paths.clone_from(&paths));
+    }
     ignored::check(repository, &found, cloned, notes);
     found
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::toml::{At, Table, did_you_mean, quoted};
+use super::super::toml::{At, Table, check_variable, did_you_mean, quoted};
 use super::super::{Adapter, Agent, Billing, Product, Reporting};
+use super::declare;
 use super::safety::{grants, hosts, login};
-use super::{check_variable, declare};
 use crate::price::{Price, Prices};
 use crate::role::Tier;
 
@@ -55,11 +55,7 @@ pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str]) -> Option<Agent> {
     let turns = turns(&mut table);
     let billing = table.word("billing", &Billing::ALL).map(|billing| billing.value);
     let report = table.word("report", &Reporting::ALL).map(|report| report.value).unwrap_or_default();
-    let mut env = BTreeMap::new();
-    for (key, value) in table.table("env").map(Table::entries).unwrap_or_default() {
-        let _ = check_variable(table.source, &key);
-        env.extend(value.string().map(|text| (key.value.to_owned(), text.value)));
-    }
+    let env = table.environment("env");
     let mut pass_env = Vec::new();
     for name in table.strings("pass_env").unwrap_or_default() {
         let _ = check_variable(table.source, &At { value: name.value.as_str(), place: name.place });
