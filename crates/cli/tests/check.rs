@@ -3,6 +3,8 @@
 mod common;
 #[path = "check/first_hour.rs"]
 mod first_hour;
+#[path = "check/packages.rs"]
+mod packages;
 #[path = "check/repositories.rs"]
 mod repositories;
 

@@ -143,6 +143,14 @@ pub fn of_gate(config: &Config, gate: &Gate, verdict: &Verdict, refused: &[Refus
         edit: set("severity", "\"warning\""),
         consent: if is_test { Consent::User } else { Consent::Nobody },
     };
+    if said.contains(crate::init::UNRECOGNISED) {
+        problem.what = "how this repository is tested was not recognised".to_owned();
+        problem.said = Vec::new();
+        problem.advice = Some(format!(
+            "write the command that runs its tests into .acquit/acquit.toml, then `acquit check` again:\n    [gates.{name}]\n    run = \"make test\""
+        ));
+        return problem;
+    }
     let hosts = hosts(refused.iter());
     if !hosts.is_empty() {
         problem.what = format!("{name} needs servers that are not listed: {}", hosts.join(", "));

@@ -18,6 +18,7 @@ mod look;
 mod render;
 mod write;
 
+pub use detect::UNRECOGNISED;
 pub use look::Cloned;
 pub use write::{Error, Overwrite, write};
 

@@ -84,6 +84,31 @@ fn the_name_of_a_submodule_leads_nowhere_else() {
     }
 }
 
+/// Without git-lfs: pointers are what a clone without it has, and the store is where git-lfs keeps files.
+#[test]
+fn files_of_git_lfs_are_filled_in_and_stay_pointers_in_commits() {
+    let seen = "test \"$(cat data.bin)\" = 'the large file' && grep -q spec/v1 absent.bin";
+    let sandbox = project(
+        &format!("{seen} && echo more >> README.md && git add -A && git commit -qm work"),
+        &format!("{seen} && test -z \"$(git status --porcelain)\""),
+        "",
+    );
+    let repo = sandbox.repo.path();
+    let pointer = |hash: &str, size: usize| {
+        format!("version https://git-lfs.github.com/spec/v1\noid sha256:{hash}\nsize {size}\n")
+    };
+    let (here, away) = ("ab".repeat(32), "cd".repeat(32));
+    acquit_testkit::repo::write(&repo.join(".git/lfs/objects/ab/ab").join(&here), "the large file");
+    sandbox.repo.write("data.bin", &pointer(&here, 14));
+    sandbox.repo.write("absent.bin", &pointer(&away, 14));
+    sandbox.repo.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    sandbox.repo.commit("large files");
+    sandbox.acquit(&["check"]).must(0);
+    sandbox.run_to(0);
+    let branch = sandbox.task().seed.branch;
+    assert_eq!(git(repo, &["diff", "--name-only", &format!("HEAD..{branch}")]), "README.md");
+}
+
 #[test]
 fn a_shallow_clone_works_and_stays_shallow() {
     let sandbox =
@@ -140,4 +165,22 @@ fn the_system_s_own_git_is_enough() {
     assert_eq!(read(&sandbox.repo.path().join("text")), "theirs\n");
     assert_eq!(read(&sandbox.repo.path().join("elsewhere")), "x\n");
     sandbox.acquit(&["doctor"]);
+}
+
+#[test]
+fn a_version_file_chooses_what_gates_and_setup_find_first() {
+    let setup = "[setup]\nrun = \"node > made\"\nlock_files = [\"README.md\"]\n";
+    let sandbox = project("echo more >> README.md", "node | grep -qx v18.2.0 && grep -qx v18.2.0 made", setup);
+    for version in ["v18.1.0", "v18.2.0", "v20.0.0"] {
+        let program = sandbox.place("home/.nvm/versions/node").join(version).join("bin/node");
+        acquit_testkit::repo::write(&program, &format!("#!/bin/sh\necho {version}\n"));
+        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    sandbox.repo.write(".nvmrc", "18\n");
+    sandbox.repo.commit("a version");
+    sandbox.acquit(&["check"]).must(0);
+    sandbox.repo.write(".nvmrc", "16\n");
+    sandbox.repo.commit("another version");
+    let said = sandbox.acquit(&["check"]).err;
+    assert!(said.contains(".nvmrc asks for Node.js 16, which no version manager here has"), "{said}");
 }

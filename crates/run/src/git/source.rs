@@ -107,10 +107,10 @@ impl Source {
         self.work_tree.as_deref().unwrap_or(&self.git_dir)
     }
 
-    /// Where git keeps the repositories of submodules: a linked worktree may have its own.
-    pub(crate) fn modules(&self) -> Vec<PathBuf> {
-        let mut all = vec![self.git_dir.join("modules")];
-        all.extend(self.objects.parent().map(|common| common.join("modules")));
+    /// Where git keeps something beside its objects, such as the repositories of submodules: a linked worktree may have its own.
+    pub(crate) fn of_clone(&self, name: &str) -> Vec<PathBuf> {
+        let mut all = vec![self.git_dir.join(name)];
+        all.extend(self.objects.parent().map(|common| common.join(name)));
         all.dedup();
         all
     }

@@ -2,6 +2,8 @@
 //!
 //! Asked once for each process, and only where it matters. A git that does not say its version counts as the oldest.
 
+use std::sync::{Arc, OnceLock};
+
 use super::Git;
 use crate::sandbox::machine::Version;
 
@@ -22,6 +24,13 @@ impl Git {
             let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
             said.and_then(|said| Version::in_text(&said)).unwrap_or(OLDEST)
         })
+    }
+
+    /// The same, taken for one of this version: what older ones need is tried where a newer one is installed.
+    #[must_use]
+    pub fn assuming(mut self, version: Version) -> Self {
+        self.version = Arc::new(OnceLock::from(version));
+        self
     }
 
     pub(super) fn has_attribute_source(&self) -> bool {

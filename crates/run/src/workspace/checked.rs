@@ -61,6 +61,7 @@ impl Locked {
         let config = config(self.format, &Role::Agent(&self.agent));
         write_repository(&git, &format!("{commit}\n"), &config, &self.borrowed_objects(), &self.shallow)?;
         std::fs::copy(&index, git.join("index")).map_err(|e| Error::io("create", &git, e))?;
+        self.fill_lfs(commit.as_str(), &tree, &git.join("index"))?;
         files::write(&at, commit.as_str().as_bytes())?;
         Ok(tree)
     }

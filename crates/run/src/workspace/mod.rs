@@ -36,6 +36,7 @@ mod files;
 mod import;
 mod inner;
 mod land;
+mod lfs;
 mod lock;
 mod modules;
 mod prepare;
@@ -94,6 +95,8 @@ pub struct Workspace {
     source_objects: PathBuf,
     /// Where the user's git keeps the repositories of submodules.
     modules: Vec<PathBuf>,
+    /// Where it keeps the files of Git LFS.
+    lfs: Vec<PathBuf>,
     /// Where the history of a shallow clone ends. Repositories that borrow its objects must know.
     shallow: Vec<u8>,
     format: ObjectFormat,
@@ -124,7 +127,8 @@ impl Workspace {
         Ok(Self {
             dir,
             source_objects: source.objects().to_owned(),
-            modules: source.modules(),
+            modules: source.of_clone("modules"),
+            lfs: source.of_clone("lfs/objects"),
             shallow: source.shallow(),
             format: source.format(),
             git,

@@ -162,6 +162,7 @@ impl Locked {
     /// Writes the agent's repository and remembers how everything looks now.
     fn finish(&self, state: &mut State, start: &CommitId, branch: &str) -> Result<(), Error> {
         self.fill_submodules(start.as_str(), &self.tree(), Tree::Agents)?;
+        self.fill_lfs(start.as_str(), &self.tree(), &self.git_dir().join("index"))?;
         let agent = self.write_agent(branch, start)?;
         state.saw_agent(agent);
         if let Some(tree) = self.look_at_tree()? {

@@ -168,6 +168,7 @@ impl Scratch<'_> {
         let borrowed = self.of.borrowed_objects();
         write_repository(&git, &format!("{head}\n"), &config, &borrowed, &self.of.shallow)?;
         std::fs::copy(self.index(), git.join("index")).map_err(|e| Error::io("create", &git, e))?;
+        self.of.fill_lfs(tree, &self.tree(), &git.join("index"))?;
         *self.shown.borrow_mut() = tree.parse().ok();
         Ok(())
     }

@@ -30,7 +30,8 @@ fn every_verb_that_the_source_calls_is_run_by_the_suite() {
     let _ = no_commits.source().base(&no_commits.git(), Some("nowhere"));
     let large = large_file();
     let landed = checkout_that_follows();
-    let run: BTreeSet<String> = [stage, second, no_commits, large, landed]
+    let older = older_git();
+    let run: BTreeSet<String> = [stage, second, no_commits, large, landed, older]
         .iter()
         .flat_map(Stage::calls)
         .filter_map(|call| verb_of(&call))
@@ -60,6 +61,30 @@ fn checkout_that_follows() -> Stage {
         "it is not where it was thought to be"
     );
     stage.nothing_ran("a checkout that follows");
+    drop(workspace);
+    stage
+}
+
+/// The way of a git that merges in a checkout and reads attributes from files, in a repository whose settings name programs.
+fn older_git() -> Stage {
+    let stage = Stage::new();
+    let source = stage.source();
+    let base = source.base(&stage.git(), None).unwrap().commit;
+    let older = stage.git().assuming(acquit_run::git::version::OLDEST);
+    let workspace = acquit_run::workspace::Workspace::open(&stage.dir, &source, older).unwrap();
+    let workspace = workspace.lock("a test").unwrap();
+    workspace.prepare("L1", &base, BRANCH).unwrap();
+    fs::write(stage.tree().join("work.txt"), "work\n").unwrap();
+    fs::write(stage.tree().join(".gitattributes"), "* filter=x diff=x merge=x\n").unwrap();
+    let head = workspace.collect("L1", leftovers()).unwrap().head;
+    crate::user::hooks_and_programs(&stage);
+    let onto = commit_on(&stage, &source, &base);
+    let work = acquit_run::workspace::Move { from: &base, onto: &onto, tip: &head };
+    let rebased = workspace.rebase(work, "T-1: moved\n", None).unwrap();
+    assert!(matches!(rebased, acquit_run::workspace::Rebased::Clean(_)), "{rebased:?}");
+    let diff = workspace.change(&base, &head, acquit_run::workspace::Around::Files).unwrap();
+    assert!(diff.files.iter().any(|file| file.new.as_deref() == Some("work.txt") && !file.lines.is_empty()));
+    stage.nothing_ran("an older git");
     drop(workspace);
     stage
 }

@@ -24,6 +24,9 @@ const PARTS: [&str; 8] = ["frontend", "backend", "web", "client", "server", "api
 /// More packages than this are a person's to write gates for.
 const MOST_PACKAGES: usize = 40;
 
+/// What the gate prints that stands where nothing was recognised.
+pub const UNRECOGNISED: &str = "edit .acquit/acquit.toml: the gate test has to say how this repository is tested";
+
 /// What something is written in, or built by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
@@ -175,13 +178,11 @@ impl Gate {
 
     /// What stands where nothing was recognised: it fails, and says what to do.
     pub(super) fn unknown() -> Self {
-        const RUN: &str = "echo 'edit .acquit/acquit.toml: the gate test has to say how this repository is tested' && \
-                           exit 1";
         Self {
             why: Some(
                 "How this repository is tested was not recognised, so nothing passes until `run` says it.",
             ),
-            ..Self::new("test", RUN)
+            ..Self::new("test", format!("echo '{UNRECOGNISED}' && exit 1"))
         }
     }
 }
