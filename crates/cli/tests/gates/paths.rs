@@ -85,7 +85,7 @@ fn env_and_paths_are_refused_where_they_mean_nothing() {
     let said = sandbox.acquit(&["run", "Do it"]);
     assert_ne!(said.code, Some(0));
     for words in [
-        "\"paths\" has no meaning in gate `small`",
+        "`paths` has no meaning in gate `small`",
         "cannot be the name of an environment variable",
         "a pattern begins with `/`",
     ] {
