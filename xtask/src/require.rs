@@ -158,8 +158,10 @@ impl Requirement {
 
 /// What has to be installed by somebody who may, with the command that does it.
 fn for_somebody_else(missing: &[(&Requirement, &Way)]) -> String {
-    let names: Vec<String> =
-        missing.iter().map(|(requirement, way)| format!("\n       {} ({})", requirement.name, way.package)).collect();
+    let names: Vec<String> = missing
+        .iter()
+        .map(|(requirement, way)| format!("\n       {} ({})", requirement.name, way.package))
+        .collect();
     let (_, first) = missing[0];
     let packages: Vec<&str> = missing.iter().map(|(_, way)| way.package).collect();
     format!(

@@ -300,7 +300,9 @@ fn every_agent_starts_as_its_installers_put_it() {
     place.file("home/.claude/.credentials.json", "a token");
     // npm below nvm: a script that starts a binary of a package beside it.
     let modules = "home/.nvm/versions/node/v22.1.0/lib/node_modules";
-    for (name, package) in [("codex", "@openai/codex"), ("gemini", "@google/gemini-cli"), ("pi", "pi-coding-agent")] {
+    for (name, package) in
+        [("codex", "@openai/codex"), ("gemini", "@google/gemini-cli"), ("pi", "pi-coding-agent")]
+    {
         place.program(
             &format!("{modules}/{package}/bin/{name}.js"),
             "exec \"$(dirname \"$(readlink -f \"$0\")\")\"/../vendor/native",

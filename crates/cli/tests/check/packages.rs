@@ -2,7 +2,12 @@
 //! change, `merge`. Versions are pinned. It prints the table of docs/packages.md.
 //!
 //! Packages are downloaded by their own package managers, and everything of theirs runs inside acquit's sandbox.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, reason = "a report of real programs")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a report of real programs"
+)]
 
 use std::fmt::Write as _;
 use std::fs;
@@ -44,8 +49,13 @@ const fn one(
 macro_rules! python {
     ($module:literal, $test:literal, $import:literal) => {
         concat!(
-            "printf '\\n\\ndef twice(value: str) -> str:\\n    return value + value\\n' >> ", $module, "\n",
-            "printf 'from ", $import, " import twice\\n\\n\\ndef test_twice() -> None:\\n    assert twice(\"ab\") == \"abab\"\\n' > ", $test
+            "printf '\\n\\ndef twice(value: str) -> str:\\n    return value + value\\n' >> ",
+            $module,
+            "\n",
+            "printf 'from ",
+            $import,
+            " import twice\\n\\n\\ndef test_twice() -> None:\\n    assert twice(\"ab\") == \"abab\"\\n' > ",
+            $test
         )
     };
 }
@@ -74,13 +84,37 @@ const HUMANIZE: (From, &str, &str, &str) = (From::PyPi, "humanize", "4.9.0", "."
 const INFLECTION: (From, &str, &str, &str) = (From::PyPi, "inflection", "0.5.1", ".");
 
 const CASES: [Case; 15] = [
-    one("humanize 4.9.0", &[HUMANIZE], python!("src/humanize/number.py", "tests/test_twice.py", "humanize.number")),
-    one("itsdangerous 2.2.0", &[(From::PyPi, "itsdangerous", "2.2.0", ".")], python!("src/itsdangerous/encoding.py", "tests/test_itsdangerous/test_twice.py", "itsdangerous.encoding")),
+    one(
+        "humanize 4.9.0",
+        &[HUMANIZE],
+        python!("src/humanize/number.py", "tests/test_twice.py", "humanize.number"),
+    ),
+    one(
+        "itsdangerous 2.2.0",
+        &[(From::PyPi, "itsdangerous", "2.2.0", ".")],
+        python!(
+            "src/itsdangerous/encoding.py",
+            "tests/test_itsdangerous/test_twice.py",
+            "itsdangerous.encoding"
+        ),
+    ),
     one("inflection 0.5.1", &[INFLECTION], python!("inflection/__init__.py", "test_twice.py", "inflection")),
-    one("more-itertools 10.2.0", &[(From::PyPi, "more-itertools", "10.2.0", ".")], python!("more_itertools/recipes.py", "tests/test_twice.py", "more_itertools.recipes")),
-    one("boltons 24.0.0", &[(From::PyPi, "boltons", "24.0.0", ".")], python!("boltons/strutils.py", "tests/test_twice.py", "boltons.strutils")),
+    one(
+        "more-itertools 10.2.0",
+        &[(From::PyPi, "more-itertools", "10.2.0", ".")],
+        python!("more_itertools/recipes.py", "tests/test_twice.py", "more_itertools.recipes"),
+    ),
+    one(
+        "boltons 24.0.0",
+        &[(From::PyPi, "boltons", "24.0.0", ".")],
+        python!("boltons/strutils.py", "tests/test_twice.py", "boltons.strutils"),
+    ),
     one("minimist 1.2.8", &[(From::Npm, "minimist", "1.2.8", ".")], tape!("")),
-    one("fast-json-stable-stringify 2.1.0", &[(From::Npm, "fast-json-stable-stringify", "2.1.0", ".")], tape!("")),
+    one(
+        "fast-json-stable-stringify 2.1.0",
+        &[(From::Npm, "fast-json-stable-stringify", "2.1.0", ".")],
+        tape!(""),
+    ),
     one("itoa 1.0.9", &[(From::Crates, "itoa", "1.0.9", ".")], rust!("itoa")),
     one("semver 1.0.22", &[(From::Crates, "semver", "1.0.22", ".")], rust!("semver")),
     one("strsim 0.11.1", &[(From::Crates, "strsim", "0.11.1", ".")], rust!("strsim")),
@@ -113,7 +147,11 @@ const CASES: [Case; 15] = [
             (From::PyPi, "inflection", "0.5.1", "packages/inflection"),
         ],
         arrange: "",
-        change: python!("packages/inflection/inflection/__init__.py", "packages/inflection/test_twice.py", "inflection"),
+        change: python!(
+            "packages/inflection/inflection/__init__.py",
+            "packages/inflection/test_twice.py",
+            "inflection"
+        ),
         ends: 0,
     },
     Case {
@@ -149,7 +187,8 @@ fn sh(at: &Path, line: &str) -> String {
         command.env(name, "user@example.org");
     }
     let output = command.output().unwrap();
-    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{line}: {said}");
     said
 }
@@ -163,7 +202,9 @@ fn unpack(downloads: &Path, (from, name, version, to): (From, &str, &str, &str),
         From::PyPi => format!(
             "mkdir -p py-{name} && pip download -q --no-deps --no-binary :all: -d py-{name} {name}=={version} && tar xzf py-{name}/*{version}.tar.gz -C '{place}' --strip-components=1"
         ),
-        From::Npm => format!("f=$(npm pack -s {name}@{version}) && tar xzf $f -C '{place}' --strip-components=1"),
+        From::Npm => {
+            format!("f=$(npm pack -s {name}@{version}) && tar xzf $f -C '{place}' --strip-components=1")
+        }
         From::Crates => format!(
             "mkdir -p crate-{name}/src && cd crate-{name} && : > src/lib.rs && printf '[package]\\nname = \"x\"\\nversion = \"0.1.0\"\\n[dependencies]\\n{name} = \"={version}\"\\n' > Cargo.toml && cargo vendor -q --versioned-dirs > /dev/null && cp -R vendor/{name}-{version}/. '{place}' && rm -f '{place}/.cargo-checksum.json'"
         ),
@@ -221,7 +262,8 @@ fn soak_real_packages_from_init_to_merge() {
         let edits = init.said.lines().filter(|line| line.starts_with("edited ")).count();
         let clean = init.code == Some(0) && check.code == Some(0) && run.code == Some(0) && merged;
         first += usize::from(clean);
-        let word = |ran: &Ran| format!("{} ({:.0} s)", if ran.code == Some(0) { "✓" } else { "?" }, ran.seconds);
+        let word =
+            |ran: &Ran| format!("{} ({:.0} s)", if ran.code == Some(0) { "✓" } else { "?" }, ran.seconds);
         let merge_word = merge.as_ref().map_or_else(|| "—".to_owned(), word);
         let _ = writeln!(
             table,

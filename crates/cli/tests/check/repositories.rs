@@ -170,7 +170,8 @@ fn the_system_s_own_git_is_enough() {
 #[test]
 fn a_version_file_chooses_what_gates_and_setup_find_first() {
     let setup = "[setup]\nrun = \"node > made\"\nlock_files = [\"README.md\"]\n";
-    let sandbox = project("echo more >> README.md", "node | grep -qx v18.2.0 && grep -qx v18.2.0 made", setup);
+    let sandbox =
+        project("echo more >> README.md", "node | grep -qx v18.2.0 && grep -qx v18.2.0 made", setup);
     for version in ["v18.1.0", "v18.2.0", "v20.0.0"] {
         let program = sandbox.place("home/.nvm/versions/node").join(version).join("bin/node");
         acquit_testkit::repo::write(&program, &format!("#!/bin/sh\necho {version}\n"));

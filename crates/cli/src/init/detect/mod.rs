@@ -25,7 +25,8 @@ const PARTS: [&str; 8] = ["frontend", "backend", "web", "client", "server", "api
 const MOST_PACKAGES: usize = 40;
 
 /// What the gate prints that stands where nothing was recognised.
-pub const UNRECOGNISED: &str = "edit .acquit/acquit.toml: the gate test has to say how this repository is tested";
+pub const UNRECOGNISED: &str =
+    "edit .acquit/acquit.toml: the gate test has to say how this repository is tested";
 
 /// What something is written in, or built by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
