@@ -24,6 +24,11 @@ impl Locked {
 
     /// Lets git ignore what is in a folder of a setup layer beside the files of the commit at the head.
     pub(crate) fn ignore_layer(&self, layer: &Path) -> Result<(), Error> {
+        // Of the same layer nothing else can be said: an agent's leg need not wait for it.
+        let mark = self.git_dir().join("acquit-ignored");
+        if files::read(&mark, files::LARGE)?.as_deref() == Some(layer.as_os_str().as_bytes()) {
+            return Ok(());
+        }
         let head = self.known()?.facts.head;
         let output = self
             .call("ls-tree")
@@ -33,7 +38,8 @@ impl Locked {
         let tracked: HashSet<&[u8]> = output.stdout.split(|b| *b == 0).collect();
         let mut made = Vec::new();
         new_paths(layer, Path::new(""), &tracked, &mut made).map_err(|e| Error::io("read", layer, e))?;
-        self.ignore(&made)
+        self.ignore(&made)?;
+        files::write(&mark, layer.as_os_str().as_bytes())
     }
 
     /// Lets git ignore what is in the tree that it does not know: setup has just run there, and nobody else.
