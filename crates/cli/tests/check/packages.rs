@@ -74,7 +74,7 @@ macro_rules! rust {
 macro_rules! tape {
     ($folder:literal) => {
         concat!(
-            "printf '\\nmodule.exports.twice = function twice(text) {\\n\\treturn text + text;\\n};\\n' >> ", $folder, "index.js\n",
+            "printf '\\nmodule.exports.twice = function (text) {\\n\\treturn text + text;\\n};\\n' >> ", $folder, "index.js\n",
             "printf \"'use strict';\\n\\nvar test = require('tape');\\nvar lib = require('../');\\n\\ntest('twice', function (t) {\\n\\tt.equal(lib.twice('ab'), 'abab');\\n\\tt.end();\\n});\\n\" > ", $folder, "test/twice.js"
         )
     };
