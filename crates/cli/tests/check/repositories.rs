@@ -148,6 +148,17 @@ fn what_setup_made_is_never_delivered() {
     assert_eq!(changed, "lib/new\nmore");
 }
 
+#[test]
+fn setup_runs_once_although_its_command_names_a_folder_that_changes() {
+    let setup = "[setup]\nrun = \"cd lib && echo made > made\"\nlock_files = [\"lib/lock\"]\n";
+    let sandbox = project("echo more > lib/new", "test -f lib/made && test -f lib/new", setup);
+    sandbox.repo.write("lib/lock", "1\n");
+    sandbox.repo.commit("a lock file");
+    sandbox.run_to(0);
+    let log = sandbox.acquit(&["logs", "T-1", "--json", "--all"]).must(0).out;
+    assert_eq!(log.matches("running setup: ").count(), 1, "{log}");
+}
+
 /// Debian 12 has git 2.39 and Ubuntu 22.04 has 2.34. Whatever is in /usr/bin here goes the whole way, also through a conflict.
 #[test]
 fn the_system_s_own_git_is_enough() {

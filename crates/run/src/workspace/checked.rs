@@ -77,8 +77,13 @@ impl Locked {
             .args(paths)
             .run()
             .map_err(Error::git("read the lock files of a commit"))?;
-        let rows = output.stdout.split(|b| *b == 0).map(String::from_utf8_lossy);
-        Ok(rows.filter(|row| row.contains(" blob ")).collect::<Vec<_>>().join("\n"))
+        let text = String::from_utf8_lossy(&output.stdout);
+        // Git also lists what is in a folder, if it was asked for the folder and for a file in it.
+        let is_asked_for = |row: &&str| {
+            let (facts, path) = row.split_once('\t').unwrap_or_default();
+            facts.contains(" blob ") && paths.contains(&path)
+        };
+        Ok(text.split('\0').filter(is_asked_for).collect::<Vec<&str>>().join("\n"))
     }
 
     /// Takes out of a folder, which is the top of a layer over the tree of `commit`, all that is not new: what git tracks there, the

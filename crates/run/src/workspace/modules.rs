@@ -142,40 +142,41 @@ impl Fill<'_> {
         for Link { path, commit } in links {
             let place = below.join(&path);
             let repository = names.get(&path).and_then(|name| repository(roots, name));
-            let has_it = match &repository {
-                Some(found) => self.has(&commit, &found.join("objects"))?,
-                None => false,
-            };
-            let Some(repository) = repository.filter(|_| has_it && is_plain(self.tree, &place)) else {
+            let Some(repository) = repository.filter(|_| is_plain(self.tree, &place)) else {
                 self.missing.push(place.to_string_lossy().into_owned());
                 continue;
             };
             let objects = repository.join("objects");
-            if self.before.get(&place) != Some(&commit) {
-                self.checkout(&commit, &place, &objects)?;
+            let is_there = self.before.get(&place) == Some(&commit);
+            if !is_there && !self.checkout(&commit, &place, &objects)? {
+                self.missing.push(place.to_string_lossy().into_owned());
+                continue;
             }
             self.now.insert(place.clone(), commit.clone());
-            if depth < DEEPEST {
+            let inner = self.tree.join(&place).join(".gitmodules");
+            if depth < DEEPEST && inner.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
                 self.all(&commit, &place, &[repository.join("modules")], Some(&objects), depth + 1)?;
             }
         }
         Ok(())
     }
 
-    fn has(&self, commit: &str, objects: &Path) -> Result<bool, Error> {
-        let call = self.of.call("cat-file").with_objects(objects).args(["-e", &format!("{commit}^{{tree}}")]);
-        Ok(call.run_any().map_err(Error::git(DOING))?.code == Some(0))
-    }
-
-    fn checkout(&self, commit: &str, place: &Path, objects: &Path) -> Result<(), Error> {
+    /// Whether the files of the commit are there now. Otherwise the folder is empty.
+    fn checkout(&self, commit: &str, place: &Path, objects: &Path) -> Result<bool, Error> {
         let folder = self.tree.join(place);
         let index = self.of.dir.join("submodule-index");
         files::remove(&index)?;
         files::remove(&folder)?;
         std::fs::create_dir(&folder).map_err(|e| Error::io("create", &folder, e))?;
         let call = self.of.call("read-tree").with_objects(objects).index(&index).work_tree(&folder);
-        call.args(["--reset", "-u", commit]).run().map_err(Error::git(DOING))?;
-        files::remove(&index)
+        let output = call.args(["--reset", "-u", commit]).run_any().map_err(Error::git(DOING))?;
+        files::remove(&index)?;
+        let done = output.code == Some(0);
+        if !done {
+            files::remove(&folder)?;
+            std::fs::create_dir(&folder).map_err(|e| Error::io("create", &folder, e))?;
+        }
+        Ok(done)
     }
 }
 
