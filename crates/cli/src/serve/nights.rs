@@ -231,6 +231,7 @@ impl Daemon<'_> {
             _ => None,
         });
         let notice = Notice {
+            request: None,
             event: Told::Report.word().to_owned(),
             title: title.clone(),
             text: morning::markdown(&over, &date, &entries),

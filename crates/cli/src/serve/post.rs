@@ -5,8 +5,8 @@ use acquit_core::change::Change;
 use acquit_core::config::notify::Told;
 use acquit_core::event::{Body, Event};
 use acquit_core::night::key;
-use acquit_core::store::{Delivery, Store, each_event};
-use acquit_core::task::End;
+use acquit_core::store::{self, Delivery, Letter, Store, each_event};
+use acquit_core::task::{End, State, Task};
 use acquit_run::notify::{self, Notice};
 
 use super::{Busy, Daemon, Home, log};
@@ -77,7 +77,12 @@ pub fn post(desk: &Desk) -> Result<(), Error> {
     let mut store = desk.store()?;
     let home = Home::read(desk)?.trusted()?;
     while let Some(letter) = store.take(notify::LEASE)? {
-        let delivery = notify::deliver(&desk.world, &home.config, &home.top, &letter);
+        // A message can wait for hours: for its server, for the end of the night.
+        let delivery = if is_answered(store.as_mut(), &letter)? {
+            Delivery::Never { error: "nobody has to answer any more".to_owned() }
+        } else {
+            notify::deliver(&desk.world, &home.config, &home.top, &letter)
+        };
         let key = &letter.message.key;
         match &delivery {
             Delivery::Done => log(desk, "sent", key),
@@ -91,6 +96,26 @@ pub fn post(desk: &Desk) -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether a task still waits for the answer to this request.
+fn is_open(task: &Task, request: u32) -> bool {
+    matches!(&task.state, State::Waiting { request: open } if open.number == request)
+}
+
+/// Whether a message asks for an answer that was given, or that is not needed any more.
+fn is_answered(store: &mut dyn Store, letter: &Letter) -> Result<bool, Error> {
+    let payload = &letter.message.payload;
+    let task = payload.get("task").and_then(|task| task.as_str()).and_then(|task| task.parse().ok());
+    let request = payload.get("request").and_then(serde_json::Value::as_u64);
+    let (Some(task), Some(request)) = (task, request.and_then(|number| u32::try_from(number).ok())) else {
+        return Ok(false);
+    };
+    match store.task(task) {
+        Ok(task) => Ok(!is_open(&task, request)),
+        Err(store::Error::NoTask(_)) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// What an event is worth telling, if it is.
 fn notice(store: &mut dyn Store, event: &Event) -> Result<Option<(Told, Notice)>, Error> {
     let Body::Change { change } = &event.body else { return Ok(None) };
@@ -102,6 +127,13 @@ fn notice(store: &mut dyn Store, event: &Event) -> Result<Option<(Told, Notice)>
         _ => return Ok(None),
     };
     let task = store.task(event.task)?;
+    let request = match change {
+        Change::RequestOpened { request } => Some(request.number),
+        _ => None,
+    };
+    if request.is_some_and(|number| !is_open(&task, number)) {
+        return Ok(None);
+    }
     // What a night came to is told in the morning, once.
     if what != Told::NeedsPerson && task.seed.wish.metadata.contains_key(key::SCHEDULE) {
         return Ok(None);
@@ -117,6 +149,7 @@ fn notice(store: &mut dyn Store, event: &Event) -> Result<Option<(Told, Notice)>
         text: format!("{}: {}{answer}", task.seed.project.name, shorten(&text, TEXT)),
         link: super::memory::link(&task),
         task: Some(id.to_string()),
+        request,
         page: None,
     };
     Ok(Some((what, notice)))

@@ -56,6 +56,9 @@ pub struct Notice {
     /// The task, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
+    /// The question that is to be answered, by its number within the task. Once it is answered, nobody is told any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<u32>,
     /// The report for a page, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<String>,
