@@ -154,9 +154,12 @@ pub(super) fn resolution(
     outcome: &Outcome,
     collected: &Collected,
 ) -> Result<Vec<Failure>, Trouble> {
-    let Purpose::Resolve { .. } = &job.entry.purpose else { return Ok(Vec::new()) };
+    let Purpose::Resolve { side, .. } = &job.entry.purpose else { return Ok(Vec::new()) };
     let parse = |text: &str| text.parse::<CommitId>().map_err(|error| Trouble::harness(&error));
-    let (from, tip) = (parse(job.task.base())?, parse(&job.task.tip)?);
+    let (from, tip) = match side {
+        Some(side) => (parse(&side.base)?, parse(&side.tip)?),
+        None => (parse(job.task.base())?, parse(&job.task.tip)?),
+    };
     let given_up = conflict::superseded(&outcome.payload);
     let work = Move { from: &from, onto: &job.base, tip: &tip };
     let wrong = workspace.resolution(work, &collected.head, &given_up)?;
