@@ -136,19 +136,21 @@ pub enum Verb {
     },
     /// Answer what a task asks: in words, or with an option's name or number. `acquit run` then goes on with it.
     #[command(
-        after_help = "Examples:\n  acquit answer T-1 \"petrol, please\"\n  acquit answer T-1 2          # the second option\n  acquit answer T-1 - < reply.md"
+        after_help = "Examples:\n  acquit answer T-1 \"petrol, please\"\n  acquit answer T-1 2          # the second option\n  acquit answer T-1 red \"four of them\"   # two questions, an answer each\n  acquit answer T-1 - < reply.md"
     )]
     Answer {
         /// The task, such as T-1.
         task: TaskId,
-        /// The answer; `-` reads it from standard input.
+        /// The answer; `-` reads it from standard input. Without one, the terminal asks question by question.
         #[arg(allow_hyphen_values = true)]
-        words: String,
+        words: Option<String>,
+        /// The answers to the second question and those after it.
+        more: Vec<String>,
         /// Keep the workflow and configuration that the task was added with.
         #[arg(long)]
         pinned: bool,
     },
-    /// Approve what a task asks for, or let it try again.
+    /// Approve what a task asks for, or let it try once more. `acquit task retry` renews all its budgets.
     ///
     /// The task continues with the workflow and configuration as the files have them now.
     Approve {
@@ -158,7 +160,7 @@ pub enum Verb {
         #[arg(long)]
         pinned: bool,
     },
-    /// Say no: refuse what a task asks. Where that was consent, the task ends.
+    /// Reject a request. A stage that an agent worked on is done again with your words; anything else ends the task.
     Reject {
         /// The task, such as T-1.
         task: TaskId,

@@ -151,6 +151,9 @@ pub enum Error {
     /// Nobody is there to be asked.
     #[error("ask whether this repository is trusted: standard input is not a terminal")]
     TrustUnasked,
+    /// Nobody said what the answer is.
+    #[error("answer {0}: the command has no answer in it")]
+    NoAnswer(TaskId),
     /// Mistakes in the project's files.
     #[error("read the project's configuration")]
     Mistakes(#[from] Mistakes),
@@ -360,6 +363,7 @@ impl Error {
             | Self::NotInitialised(_)
             | Self::Untrusted { .. }
             | Self::TrustUnasked
+            | Self::NoAnswer(_)
             | Self::Mistakes(_)
             | Self::NoWorkflow { .. }
             | Self::StageGone { .. }
@@ -482,6 +486,9 @@ impl Error {
             Self::NoHome => "set ACQUIT_HOME to a folder that acquit may write to",
             Self::Untrusted { .. } => {
                 "read it and trust it with `acquit trust`; `acquit trust --show` only shows it (docs/trust.md)"
+            }
+            Self::NoAnswer(task) => {
+                return Some(format!("say it: acquit answer {task} \"…\"; `acquit inbox` has the question"));
             }
             Self::TrustUnasked => "read what was shown, then repeat with --yes",
             Self::NotInitialised(_) => "run `acquit init` in the repository first",

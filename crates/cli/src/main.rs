@@ -113,7 +113,9 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             let whose = if all_projects { verbs::inbox::Whose::All } else { verbs::inbox::Whose::Here };
             verbs::inbox::inbox(&desk, whose, limit)
         }
-        Verb::Answer { task, words, pinned } => verbs::inbox::answer(&desk, task, words, pinned),
+        Verb::Answer { task, words, more, pinned } => {
+            verbs::inbox::answer(&desk, task, words.into_iter().chain(more).collect(), pinned)
+        }
         Verb::Approve { task, pinned } => verbs::inbox::approve(&desk, task, pinned),
         Verb::Reject { task, reason } => verbs::inbox::reject(&desk, task, reason),
         Verb::Feedback { task } => verbs::feedback::feedback(&desk, task),

@@ -111,6 +111,7 @@ fn move_legs(
             Change::Created { .. }
             | Change::BudgetSpent { .. }
             | Change::BudgetsReset
+            | Change::AllowanceRenewed
             | Change::VariationTried { .. }
             | Change::Blocked { .. }
             | Change::RequestOpened { .. }

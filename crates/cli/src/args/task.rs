@@ -100,9 +100,9 @@ pub enum TaskVerb {
         /// Choose one of the options.
         #[arg(long, group = "answer", value_name = "OPTION")]
         choose: Option<String>,
-        /// Answer in words.
+        /// Answer in words; several times for several questions, in their order.
         #[arg(long, group = "answer", value_name = "WORDS")]
-        text: Option<String>,
+        text: Vec<String>,
     },
     /// End a task. What it did so far is kept.
     Cancel {

@@ -215,6 +215,7 @@ impl Follower {
                 std::iter::once(format!("  {head}")).chain(lines).collect()
             }
             Change::BudgetsReset
+            | Change::AllowanceRenewed
             | Change::VariationTried { .. }
             | Change::Blocked { .. }
             | Change::RequestAnswered { .. }

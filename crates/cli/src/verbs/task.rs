@@ -44,11 +44,12 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
             task
         }
         TaskVerb::Answer { task, approve, reject, choose, text } => {
-            let answer = match (approve, reject, choose, text) {
+            let answer = match (approve, reject, choose, text.as_slice()) {
                 (_, Some(reason), _, _) => Answer::Reject { reason },
                 (_, _, Some(option), _) => Answer::Choose { option },
-                (_, _, _, Some(text)) => Answer::Text { text },
-                (_, None, None, None) => Answer::Approve,
+                (_, _, _, [text]) => Answer::Text { text: text.clone() },
+                (_, _, _, [_, ..]) => Answer::Each { answers: text },
+                (_, None, None, []) => Answer::Approve,
             };
             let known = store.task(task)?;
             inbox::give(desk, store, &known, answer, false)?

@@ -224,7 +224,7 @@ fn a_transition_can_spend_a_budget_of_its_own() {
     way.ends([passed("ready"), passed("changes"), passed("ready"), passed("changes")]);
     assert_eq!(way.ask(), &Ask::Budget { budget: name("round") });
     way.answer(approve()).unwrap();
-    assert_eq!((way.at().as_str(), way.spent("round")), ("code", 0), "more of it, and on to where it led");
+    assert_eq!((way.at().as_str(), way.spent("round")), ("code", 1), "once more, and on to where it led");
 }
 
 #[test]
