@@ -8,6 +8,8 @@ mod common;
 mod continued;
 #[path = "relay/demo.rs"]
 mod demo;
+#[path = "relay/figures.rs"]
+mod figures;
 #[path = "relay/guardrails.rs"]
 mod guardrails;
 #[path = "relay/launcher.rs"]

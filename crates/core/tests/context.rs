@@ -188,6 +188,7 @@ fn parts<'a>(definition: &'a Definition, task: &'a Task, entry: &'a Entry) -> Pa
         memory: acquit_core::context::Memory::None,
         tools: Tools::Absent,
         change: None,
+        files: acquit_core::context::Files::Gone,
     }
 }
 

@@ -69,6 +69,19 @@ pub struct Parts<'a> {
     pub tools: Tools,
     /// The change, for a turn that judges it.
     pub change: Option<&'a Change>,
+    /// What became of the files of the turn before, where that one did not count.
+    pub files: Files<'a>,
+}
+
+/// What became of the files of a turn that was interrupted or did not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files<'a> {
+    /// There is nothing of it: the tree is as it was when that turn began.
+    Gone,
+    /// They lie in the tree, as changes that are not committed.
+    There,
+    /// They were put aside as this commit, and the tree is as it was when that turn began.
+    Saved(&'a str),
 }
 
 /// What an agent knows of its task before it is told.

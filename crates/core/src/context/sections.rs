@@ -1,6 +1,6 @@
 //! The sections of a prompt that tell of one task: what is wanted, what is there, what happened, how to report.
 
-use super::{Parts, TITLE_LIMIT, Tools, text};
+use super::{Files, Parts, TITLE_LIMIT, Tools, text};
 use crate::artifact::Artifact;
 use crate::delivery::conflict;
 use crate::failure::Failure;
@@ -208,16 +208,34 @@ pub(super) fn interruption(parts: &Parts<'_>) -> String {
     let Some(Past { ending, .. }) = parts.task.past.last() else { return String::new() };
     match ending {
         Ending::Held { .. } | Ending::Lost { .. } => {
-            "# You were interrupted\n\nIt was nobody's fault. Go on where you stopped; look at the state of the \
-             workspace first, because what you last did may not have been finished.\n"
-                .to_owned()
+            format!(
+                "# You were interrupted\n\nIt was nobody's fault. Go on where you stopped. {}\n",
+                files(parts)
+            )
         }
         Ending::Failed { .. } | Ending::TimedOut { .. } => {
             let why = text::quoted(&ending.trouble().unwrap_or_default(), REASON_LIMIT);
-            format!("# Your last turn did not count\n\nThe reason: {why}\n")
+            format!("# Your last turn did not count\n\nThe reason: {why}\n\n{}\n", files(parts))
         }
         Ending::Passed { .. } | Ending::Rejected { .. } | Ending::Conflict { .. } | Ending::Cancelled => {
             String::new()
+        }
+    }
+}
+
+/// Where the files of the last turn are now. An agent that remembers writing them would take them for granted.
+fn files(parts: &Parts<'_>) -> String {
+    match parts.files {
+        Files::Gone => "The files of the workspace are as they were when that turn began.".to_owned(),
+        Files::There => "The files of the workspace are as you left them, and none of it is committed: commits of that turn \
+                         are changes now. Look at `git status` first, because what you last did may not have been finished."
+            .to_owned(),
+        Files::Saved(commit) => {
+            let commit = text::line(commit, ENTRY_LIMIT);
+            format!(
+                "The files of the workspace are as they were when that turn began. What you had changed is kept as commit \
+                 {commit}: `git diff HEAD {commit}` shows it, and `git restore --source={commit} .` brings it back."
+            )
         }
     }
 }

@@ -38,6 +38,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) redactor: Redactor,
     /// Whether a command of a gate was cut short, which says nothing about the next time.
     pub(crate) cut_short: bool,
+    /// The step that is under way: whatever ends the leg early is counted there.
+    pub(crate) under_way: Step,
     step_began: Instant,
     beat: Instant,
     looked: Instant,
@@ -55,6 +57,7 @@ impl<'a> Desk<'a> {
             left: Vec::new(),
             redactor: Redactor::default(),
             cut_short: false,
+            under_way: Step::Claim,
             step_began: began,
             beat: Instant::now(),
             looked: Instant::now(),
@@ -71,6 +74,7 @@ impl<'a> Desk<'a> {
     pub(crate) fn time(&mut self, step: Step) {
         let took = super::span(self.step_began.elapsed());
         self.step_began = Instant::now();
+        self.under_way = step.next().unwrap_or(step);
         self.note(Body::Step { step, took });
     }
 

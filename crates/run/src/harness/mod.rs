@@ -130,12 +130,16 @@ pub fn run(world: &World, store: &mut dyn Store, claim: Claim, began: Began) -> 
     let report = match report {
         Ok(report) => report,
         Err(Trouble::Store(error)) => return Err(error.into()),
-        Err(Trouble::Leg(ending)) => Report {
-            usage: desk.usage.clone(),
-            session: desk.session.clone(),
-            artifacts: std::mem::take(&mut desk.left),
-            ..Report::bare(ending)
-        },
+        Err(Trouble::Leg(ending)) => {
+            // Its time belongs to what the leg was doing, and not to the handoff.
+            desk.time(desk.under_way);
+            Report {
+                usage: desk.usage.clone(),
+                session: desk.session.clone(),
+                artifacts: std::mem::take(&mut desk.left),
+                ..Report::bare(ending)
+            }
+        }
     };
     let report = desk.redactor.stored(report).unwrap_or_else(|| {
         let reason = "what the leg reported cannot be told without a secret".to_owned();

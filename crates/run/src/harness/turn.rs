@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use acquit_core::agent::{Fault, Session};
 use acquit_core::config::{Agent, Reporting};
-use acquit_core::context::{self, Tools};
+use acquit_core::context::{self, Files, Tools};
 use acquit_core::event::Body;
 use acquit_core::failure::kind;
 use acquit_core::ids::Name;
@@ -87,6 +87,15 @@ pub(super) fn choose(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Re
     Ok(Chosen { name: name.clone(), agent, session, reports })
 }
 
+impl Chosen {
+    /// Whether the agent goes on with a conversation that its provider's limits cut short. It remembers what it wrote, so
+    /// that is where it wrote it.
+    pub(super) fn goes_on(&self, job: &Job<'_>) -> bool {
+        let last = job.task.past.last().map(|past| &past.ending);
+        self.session.is_some() && matches!(last, Some(Ending::Held { .. }))
+    }
+}
+
 /// Makes the leg's folder with the prompt, the stub of the handoff file, and what acquit's tools must know.
 pub(super) fn context(
     desk: &Desk<'_>,
@@ -94,6 +103,7 @@ pub(super) fn context(
     folder: &LegFolder,
     chosen: &Chosen,
     subject: Option<&review::Subject>,
+    files: Files<'_>,
 ) -> Result<(), Trouble> {
     let memory = match chosen.session {
         Some(_) => context::Memory::Conversation,
@@ -116,6 +126,7 @@ pub(super) fn context(
         memory,
         tools,
         change: subject.map(|subject| &subject.change),
+        files,
     };
     let prompt = context::build(&parts).and_then(|prompt| Ok((prompt, context::sections(&parts)?)));
     let (prompt, mut sections) = prompt

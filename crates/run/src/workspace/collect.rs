@@ -182,6 +182,9 @@ impl Locked {
         } else {
             let subject = subject(message.lines().next().unwrap_or_default());
             new_commits.insert(0, CommitSummary { id: head.clone(), subject });
+            if !state.facts.own.contains(&head) {
+                state.facts.own.push(head.clone());
+            }
             Leftover::Committed(head.clone())
         };
         new_commits.truncate(MOST_COMMITS);
@@ -311,7 +314,8 @@ impl Locked {
         }
     }
 
-    fn difference(&self, from: &CommitId, to: &CommitId) -> Result<DiffStats, Error> {
+    /// How much differs between two commits.
+    pub fn difference(&self, from: &CommitId, to: &CommitId) -> Result<DiffStats, Error> {
         let output = self.diff_tree(from, to, "--shortstat", &[])?;
         Ok(read_stats(&output))
     }

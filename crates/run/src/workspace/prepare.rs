@@ -62,6 +62,19 @@ impl Locked {
         Ok(Prepared { created: false, saved, notes: self.notes() })
     }
 
+    /// Puts the files of a saved attempt back into a tree that was prepared at `start`, as changes that are not committed.
+    pub fn restore(&self, attempt: &SavedAttempt, start: &CommitId) -> Result<(), Error> {
+        let doing = "put back what an attempt left";
+        let read = |more: &[&str], commit: &CommitId| {
+            let call = self.call_in_tree("read-tree").arg("--reset").args(more).arg(commit.as_str());
+            call.run().map_err(Error::git(doing))
+        };
+        read(&["-u"], &attempt.commit)?;
+        // The index is that of the start again, so that everything shows as a change.
+        read(&[], start)?;
+        Ok(())
+    }
+
     /// Saves what is worth saving, and brings the tree to `start`.
     fn leave_nothing(
         &self,

@@ -119,6 +119,7 @@ impl Locked {
         let date = self.date(tip)?;
         if !merged.conflicts.is_empty() {
             let commit = self.seal(&Draft { date, ..draft(&merged.tree) }, None)?;
+            self.note_own_commit(&commit)?;
             let hunks = self.hunks(&merged)?;
             let files = merged.conflicts.into_iter().map(|(path, _)| path).collect();
             return Ok(Rebased::Conflict(Conflicted { commit, files, hunks }));
@@ -130,7 +131,11 @@ impl Locked {
         let replayed = self.replay(work, &merged.tree, signing, &mut pairs)?;
         let commit = match replayed {
             Some(commit) => commit,
-            None => self.seal(&Draft { date, ..draft(&merged.tree) }, signing)?,
+            None => {
+                let commit = self.seal(&Draft { date, ..draft(&merged.tree) }, signing)?;
+                self.note_own_commit(&commit)?;
+                commit
+            }
         };
         pairs.push((tip.clone(), commit.clone()));
         let mut state = self.known()?;
