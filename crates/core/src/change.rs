@@ -226,6 +226,8 @@ impl Task {
                 for past in &mut self.past {
                     past.session = None;
                 }
+                // What was learnt about one value is no account of the next.
+                self.learnings.clear();
                 // The next value follows a plan of its own, and nothing of the work is left to measure.
                 self.artifacts
                     .retain(|artifact| !matches!(artifact, Artifact::Plan { .. } | Artifact::Diff(_)));

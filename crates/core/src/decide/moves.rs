@@ -105,7 +105,10 @@ impl Next<'_> {
         };
         let value = self.task.variation_value(self.workflow).unwrap_or_default();
         let left = variation.values.len().saturating_sub(self.task.tried.len() + 1);
-        let tried = Tried { value, reason, failure: failure_kind(outcome), left };
+        let after = (variation.first + self.task.tried.len() + 1) % variation.values.len().max(1);
+        let next = variation.values.get(after).cloned().filter(|_| left > 0);
+        let tried =
+            Tried { value, reason, failure: failure_kind(outcome), left, next, last_leg: self.task.legs };
         self.push(Change::VariationTried { tried });
         if left > 0 {
             return self.enter(Entry { stage: self.workflow.start.clone(), purpose: Purpose::Work });

@@ -228,6 +228,19 @@ fn a_transition_can_spend_a_budget_of_its_own() {
 }
 
 #[test]
+fn a_fallback_is_named_after_what_was_tried_first() {
+    let find = stage("find", agent()).on("nothing", &["next-variation"]).on("found", &["done"]);
+    let mut way = Way::begun(varying(workflow(vec![find], &[]), &["tests", "refactoring", "docs"], 0));
+    assert_eq!(way.task.fallback(), None);
+    way.end(passed("nothing"));
+    assert_eq!(way.task.fallback().as_deref(), Some("refactoring (fallback from tests)"));
+    way.end(passed("nothing"));
+    assert_eq!(way.task.fallback().as_deref(), Some("docs (fallback from tests)"));
+    way.end(passed("nothing"));
+    assert_eq!(way.task.fallback(), None, "nothing is left");
+}
+
+#[test]
 fn variations_go_round_from_the_first_and_end_with_every_reason() {
     let find = stage("find", agent()).on("nothing", &["next-variation"]).on("found", &["done"]);
     let mut way = Way::begun(varying(workflow(vec![find], &[]), &["tests", "docs", "speed"], 1));

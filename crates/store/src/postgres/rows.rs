@@ -108,7 +108,7 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
     fn update_task(&mut self, task: &TaskRow) -> Result<()> {
         self.execute(
             "update tasks set version = $2, state = $3, ended = $4, stage = $5, legs = $6, cost = $7, updated = $8,
-                body = $9
+                body = $9, title = $10
              where id = $1",
             &[
                 &task.id,
@@ -120,6 +120,7 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
                 &task.cost,
                 &task.updated,
                 &task.body,
+                &task.title,
             ],
         )?;
         Ok(())

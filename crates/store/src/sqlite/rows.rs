@@ -94,7 +94,7 @@ impl Tables for Rows<'_> {
     fn update_task(&mut self, task: &TaskRow) -> Result<()> {
         self.execute(
             "update tasks set version = ?2, state = ?3, ended = ?4, stage = ?5, legs = ?6, cost = ?7, updated = ?8,
-                body = ?9
+                body = ?9, title = ?10
              where id = ?1",
             params![
                 task.id,
@@ -105,7 +105,8 @@ impl Tables for Rows<'_> {
                 task.legs,
                 task.cost,
                 task.updated,
-                task.body
+                task.body,
+                task.title
             ],
         )?;
         Ok(())
