@@ -29,7 +29,7 @@ pub use floor::Floor;
 pub use forge::{Forge, Publishing};
 pub use merge::{By, Merge, Method};
 pub(crate) use read::{OF_REQUESTS, branch_prefix, grants, model, publishing};
-pub use read::{REFERENCE, is_model, read, read_over, schema};
+pub use read::{REFERENCE, is_model, look_over, read, read_over, schema};
 pub use stages::{Lack, Lacking, check_stages};
 pub use waiting::{Hours, Patience, Waiting};
 
@@ -283,6 +283,17 @@ impl Adapter {
             Self::Acp { .. } => "acp",
             Self::Scripted { .. } => "scripted",
             Self::Product { product } => product.name(),
+        }
+    }
+
+    /// Whether the agent reads the repository's `AGENTS.md` by itself. What is not known to is told what it says.
+    pub fn reads_agents_md(&self) -> bool {
+        match self {
+            Self::Product { product } => match product {
+                Product::Codex | Product::Opencode | Product::Cursor | Product::Pi => true,
+                Product::Claude | Product::Gemini | Product::Aider => false,
+            },
+            Self::Command { .. } | Self::Acp { .. } | Self::Scripted { .. } => false,
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::floor::{Floor, Outright};
-use super::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
+use super::toml::{At, Mistake, Mistakes, Source, Table, did_you_mean, quoted};
 use super::{Config, Setup};
 use crate::gate::Gate;
 use crate::ids::Name;
@@ -78,6 +78,19 @@ pub fn read_over(file: &str, text: &str, under: Config) -> Result<Config, Mistak
     source.end(Some(config))
 }
 
+/// The same for a file that has mistakes: what could be read of it beside them. `None` if it is not TOML at all.
+pub fn look_over(file: &str, text: &str, under: Config) -> (Option<Config>, Vec<Mistake>) {
+    let (source, root) = match Source::parse(file, text) {
+        Ok(parsed) => parsed,
+        Err(Mistakes(list)) => return (None, list),
+    };
+    let config = config(Table::root(&source, &root), under, Whose::Project);
+    match source.end(Some(())) {
+        Ok(()) => (Some(config), Vec::new()),
+        Err(Mistakes(list)) => (Some(config), list),
+    }
+}
+
 /// Modes of the sandbox that are no more.
 const FORMER_MODES: [(&str, &str); 1] = [(
     "strict",
@@ -129,9 +142,10 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
     let mut declared = Vec::new();
     for (name, value) in root.table("agents").map(Table::named_entries).unwrap_or_default() {
         declared.push(name.value.clone());
-        let agent = value
-            .table()
-            .and_then(|table| agent::agent(table.named(format!("agent `{}`", name.value)), &known));
+        let agent = value.table().and_then(|table| {
+            let under = agents.get(&name.value);
+            agent::agent(table.named(format!("agent `{}`", name.value)), &known, under)
+        });
         agents.extend(agent.map(|agent| (name.value, agent)));
     }
     if let Some(agent) = &agent

@@ -364,6 +364,7 @@ fn transition(outcome: At<Name>, value: &Value<'_, '_>, whole: &mut bool) -> Tra
 }
 
 fn targets(value: &Value<'_, '_>, wanted: &str, whole: &mut bool) -> Vec<At<Target>> {
+    value.is_string_or_strings();
     let named = if value.is_string() {
         vec![value.name()]
     } else if value.is_list() {
