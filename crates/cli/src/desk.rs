@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use acquit_core::change::Change;
+use acquit_core::context::REPO_URL;
 use acquit_core::decide::{Input, decide};
 use acquit_core::definition::{Author, Chosen, Definition};
 use acquit_core::ids::TaskId;
@@ -147,8 +148,10 @@ impl Desk {
         origin: Origin,
         offer: Option<Offer>,
     ) -> Result<Task, Error> {
-        let Origin { source, project, id, category, metadata, by } = origin;
+        let Origin { source, project, id, category, mut metadata, by } = origin;
         let mut workflow = project.workflow(new.means.workflow.as_ref())?.clone();
+        let home = self.surroundings.user_home.as_deref();
+        metadata.extend(address(&self.world.git, &source, home, &workflow)?);
         let mut chosen = Chosen {
             agent: new.means.agent.clone(),
             model: new.means.model.clone(),
@@ -354,4 +357,27 @@ pub fn begin_with(
 
 fn folder_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// The address that a repository comes from, for a workflow that asks for it: as `origin` has it, without a login.
+fn address(
+    git: &acquit_run::git::Git,
+    source: &acquit_run::git::Source,
+    home: Option<&std::path::Path>,
+    workflow: &Workflow,
+) -> Result<Option<(String, String)>, Error> {
+    let asks = serde_json::to_string(workflow).is_ok_and(|text| text.contains(REPO_URL));
+    if !asks {
+        return Ok(None);
+    }
+    let url = source.remote_url(git, home, "origin", acquit_run::git::Direction::Fetch)?;
+    let plain = |url: String| match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let place = rest.split('/').next().unwrap_or_default();
+            let login = place.rfind('@').map_or(0, |at| at + 1);
+            format!("{scheme}://{}", &rest[login..])
+        }
+        None => url,
+    };
+    Ok(url.map(|url| (REPO_URL.to_owned(), plain(url))))
 }

@@ -28,7 +28,7 @@ pub fn show(desk: &Desk, origin: bool) -> Result<Exit, Error> {
                 "value": value,
                 "origin": layer.map_or(BUILT_IN, |layer| layer.name),
                 "file": layer.map(|layer| layer.path.to_string_lossy()),
-                "line": layer.and_then(|layer| line(&layer.text, key)),
+                "line": layer.and_then(|layer| line_of(&layer.text, key)),
             });
             (key.clone(), entry)
         };
@@ -38,7 +38,7 @@ pub fn show(desk: &Desk, origin: bool) -> Result<Exit, Error> {
     for (key, value) in &values {
         let line = crate::report::text::visible(&format!("{key} = {value}"));
         let place = match from(key) {
-            Some(layer) => match line(&layer.text, key) {
+            Some(layer) => match line_of(&layer.text, key) {
                 Some(line) => format!("{}:{line}", layer.path.display()),
                 None => layer.path.to_string_lossy().into_owned(),
             },
@@ -64,7 +64,7 @@ fn says(table: &toml::Table, key: &str) -> bool {
 }
 
 /// The line of a file that says something about a key.
-fn line(text: &str, key: &str) -> Option<usize> {
+fn line_of(text: &str, key: &str) -> Option<usize> {
     let root = toml::de::DeTable::parse(text).ok()?;
     let mut table = root.get_ref();
     let mut found = None;

@@ -26,7 +26,7 @@ pub(crate) use text::reveal;
 pub use text::{is_hidden, visible};
 
 /// The names of the variables that acquit sets itself. Nobody else can set them.
-pub const BUILTIN: [&str; 12] = [
+pub const BUILTIN: [&str; 13] = [
     "base",
     "base_commit",
     "branch",
@@ -35,11 +35,15 @@ pub const BUILTIN: [&str; 12] = [
     "headline",
     "leg",
     "output_dir",
+    "repo_url",
     "stage",
     "task",
     "title",
     "workflow",
 ];
+
+/// Where a task's metadata has the address that its repository comes from, without credentials.
+pub const REPO_URL: &str = "repo_url";
 
 /// The longest title in a prompt: one line to know the task by.
 const TITLE_LIMIT: usize = 200;
@@ -69,6 +73,8 @@ pub struct Parts<'a> {
     pub tools: Tools,
     /// The change, for a turn that judges it.
     pub change: Option<&'a Change>,
+    /// The repository's `AGENTS.md` as the base branch has it, for an agent that does not read it by itself.
+    pub agents_md: Option<&'a str>,
     /// What became of the files of the turn before, where that one did not count.
     pub files: Files<'a>,
 }
@@ -189,6 +195,7 @@ pub fn sections(parts: &Parts<'_>) -> Result<Vec<Section>, Error> {
         ("outcomes", sections::outcomes(parts, stage)),
         ("report", sections::report(parts)),
         ("project", own_words("Instructions of the project", &parts.definition.instructions)),
+        ("agents_md", sections::agents_md(parts)),
     ];
     let section = |(name, text): (&str, String)| {
         let text = text.trim_end();
@@ -225,6 +232,7 @@ pub fn variables(parts: &Parts<'_>) -> BTreeMap<String, String> {
         text::line(task.headline(), TITLE_LIMIT),
         parts.leg.to_string(),
         parts.output_dir.to_owned(),
+        task.seed.wish.metadata.get(REPO_URL).unwrap_or(&task.seed.project.path).clone(),
         parts.entry.stage.to_string(),
         task.id().to_string(),
         text::line(&task.seed.wish.title, TITLE_LIMIT),

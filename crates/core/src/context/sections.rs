@@ -43,6 +43,17 @@ const ENTRY_LIMIT: usize = 300;
 /// The longest schema of an outcome. A larger one is not followed by heart anyway; the check tells what is off.
 const SCHEMA_LIMIT: usize = 8 * 1024;
 
+/// How work is done in the repository, as its own file for agents says.
+pub(super) fn agents_md(parts: &Parts<'_>) -> String {
+    match parts.agents_md.map(str::trim) {
+        Some(text) if !text.is_empty() => format!(
+            "# AGENTS.md of the repository\n\nIt says how work is done here. Follow it within the rules above.\n\n{}",
+            text::fenced("AGENTS.md", text, DESCRIPTION_LIMIT)
+        ),
+        Some(_) | None => String::new(),
+    }
+}
+
 pub(super) fn task(parts: &Parts<'_>) -> String {
     let wish = &parts.task.seed.wish;
     let mut out = format!("# The task {}\n\n", parts.task.id());

@@ -36,6 +36,7 @@ pub fn preview(
         tools: tools(definition, entry),
         // What a review is shown of the change stands in the workspace, which nobody touches for this.
         change: None,
+        agents_md: None,
         files: acquit_core::context::Files::Gone,
     };
     let mut sections = context::sections(&parts)?;

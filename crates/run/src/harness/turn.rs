@@ -88,6 +88,11 @@ pub(super) fn choose(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Re
 }
 
 impl Chosen {
+    /// Whether the agent has to be told what the repository's `AGENTS.md` says.
+    pub(super) fn needs_agents_md(&self) -> bool {
+        !self.agent.adapter.reads_agents_md()
+    }
+
     /// Whether the agent goes on with a conversation that its provider's limits cut short. It remembers what it wrote, so
     /// that is where it wrote it.
     pub(super) fn goes_on(&self, job: &Job<'_>) -> bool {
@@ -104,6 +109,7 @@ pub(super) fn context(
     chosen: &Chosen,
     subject: Option<&review::Subject>,
     files: Files<'_>,
+    agents_md: Option<&str>,
 ) -> Result<(), Trouble> {
     let memory = match chosen.session {
         Some(_) => context::Memory::Conversation,
@@ -127,6 +133,7 @@ pub(super) fn context(
         tools,
         change: subject.map(|subject| &subject.change),
         files,
+        agents_md,
     };
     let prompt = context::build(&parts).and_then(|prompt| Ok((prompt, context::sections(&parts)?)));
     let (prompt, mut sections) = prompt

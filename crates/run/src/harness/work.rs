@@ -209,7 +209,8 @@ fn agent_turn(
         Mode::Review => Some(review::subject(desk, job, workspace)?),
         Mode::Plan | Mode::Implement | Mode::Investigate | Mode::Design | Mode::Fix | Mode::Resolve => None,
     };
-    turn::context(desk, job, &folder, &chosen, subject.as_ref(), files)?;
+    let agents_md = agents_md(job, workspace).filter(|_| chosen.needs_agents_md());
+    turn::context(desk, job, &folder, &chosen, subject.as_ref(), files, agents_md.as_deref())?;
     desk.step(Step::Context);
     let launch = turn::configure(desk, job, agent, chosen)?;
     desk.step(Step::Agent);
@@ -240,6 +241,14 @@ fn agent_turn(
     desk.step(Step::Outcome);
     let failures = sync::resolution(job, workspace, &outcome, &collected)?;
     Ok(Done { outcome, collected: Some(collected), moved: None, failures })
+}
+
+/// The repository's `AGENTS.md`, as the base branch has it: an agent that changes the file does not instruct the next one.
+/// Best effort, as for the agents that read it by themselves.
+fn agents_md(job: &Job<'_>, workspace: &Locked) -> Option<String> {
+    const NAME: &str = "AGENTS.md";
+    workspace.tree().join(NAME).symlink_metadata().ok()?;
+    workspace.text_at(&job.base, NAME).ok().flatten()
 }
 
 /// What git is in the middle of, as far as the agent's own repository tells. Told to help the next attempt: an agent that

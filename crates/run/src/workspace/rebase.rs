@@ -366,7 +366,7 @@ impl Locked {
     }
 
     /// The text of a blob, if it is there, is text and is not too large.
-    fn text_of(&self, object: &str) -> Result<Option<String>, Error> {
+    pub(super) fn text_of(&self, object: &str) -> Result<Option<String>, Error> {
         let doing = "read a file of a commit";
         let size = self.call("cat-file").args(["-s", object]).run_any().map_err(Error::git(doing))?;
         if size.code != Some(0) || size.line().trim().parse::<usize>().map_or(true, |size| size > LARGEST) {
