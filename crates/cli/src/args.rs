@@ -282,12 +282,12 @@ pub enum Verb {
     /// Let the system run `acquit serve`: systemd, or launchd on macOS.
     #[command(subcommand)]
     Service(ServiceVerb),
-    /// Say which coding agents are here: their version, whether they can log in, and what they lack.
+    /// Try each coding agent in the sandbox, with the login that a stage has, and say what to add.
     ///
-    /// Nothing is asked of a model, and nothing is sent anywhere. A login is looked for where the agent keeps it; whether the
-    /// provider still accepts it shows only when it is used.
+    /// Each program is started in the sandbox of a stage to say its version. Then its login, its key and its own settings are looked
+    /// for as the stage would have them. No model is asked, and nothing is sent anywhere.
     #[command(
-        after_help = "Exit codes:\n  0  at least one is here\n  1  none is\n\nExamples:\n  acquit agents\n  acquit agents --json"
+        after_help = "Exit codes:\n  0  at least one starts\n  1  none does\n\nExamples:\n  acquit agents\n  acquit agents --json"
     )]
     Agents,
     /// Show the configuration that holds here.

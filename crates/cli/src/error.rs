@@ -223,6 +223,9 @@ pub enum Error {
         /// Those that exist.
         known: String,
     },
+    /// What keeps the agents of a workflow from being started.
+    #[error("start the agents of this workflow:\n{}", .0.iter().map(finding).collect::<Vec<_>>().join("\n"))]
+    NotReady(Vec<acquit_run::agent::trial::Finding>),
     /// Stages that name what the configuration does not have.
     #[error("find the agent and the secrets of every stage\n{}", lines(.0))]
     Lacking(Vec<acquit_core::config::Lacking>),
@@ -375,6 +378,7 @@ impl Error {
             | Self::NoZone { .. }
             | Self::NoServices
             | Self::Lacking(_)
+            | Self::NotReady(_)
             | Self::EmptyTitle
             | Self::NothingToReview { .. }
             | Self::OtherRequest { .. }
@@ -488,6 +492,7 @@ impl Error {
             Self::WhichWorkflow(_) => "name one with --workflow, or set `workflow` in .acquit/acquit.toml",
             Self::Init(error) => return error.hint().map(str::to_owned),
             Self::Lacking(missing) => return missing.iter().find_map(|stage| stage.hint.clone()),
+            Self::NotReady(_) => "`acquit doctor` and `acquit agents` say more",
             Self::Mistakes(_) => "`acquit workflow check` lists all mistakes",
             Self::EmptyTitle => "say in a line what is wanted: acquit run \"Add a --json flag\"",
             Self::OtherRequest { .. } => "go to a clone of the repository that the request belongs to",
@@ -566,6 +571,16 @@ fn of_disk(words: &str) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// What is missing, and the lines to add.
+fn finding(finding: &acquit_run::agent::trial::Finding) -> String {
+    let mut text = format!("  {}", finding.what);
+    if !finding.add.is_empty() {
+        text.push_str("; add to .acquit/acquit.toml:");
+        finding.add.iter().for_each(|line| text.push_str(&format!("\n    {line}")));
+    }
+    text
 }
 
 fn lines(missing: &[acquit_core::config::Lacking]) -> String {

@@ -9,6 +9,7 @@ mod exit;
 mod init;
 mod interrupt;
 mod passing;
+mod preflight;
 mod project;
 mod relay;
 mod renew;

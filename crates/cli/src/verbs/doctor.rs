@@ -40,7 +40,8 @@ pub fn doctor(desk: &Desk) -> Exit {
     if complete { Exit::Done } else { Exit::Failed }
 }
 
-fn git_found(desk: &Desk) -> Found {
+/// The version of git, or why it cannot be used.
+pub fn git_found(desk: &Desk) -> Found {
     let said = desk.world.git.call("version").run().map_err(|error| lack(error.into()))?;
     let said = String::from_utf8_lossy(&said.stdout).trim().to_owned();
     match Version::in_text(&said) {
