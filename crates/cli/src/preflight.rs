@@ -61,7 +61,8 @@ fn warn_of_settings(desk: &Desk, config: &Config, name: &Name) {
     let Adapter::Product { product } = agent.adapter else { return };
     let facts = Facts::of(product);
     let gets = |variable: &str| {
-        agent.env.contains_key(variable) || agent.pass_env.iter().chain(&agent.secrets).any(|one| one == variable)
+        agent.env.contains_key(variable)
+            || agent.pass_env.iter().chain(&agent.secrets).any(|one| one == variable)
     };
     let usual: Vec<String> = facts.login.iter().map(|&file| file.to_owned()).collect();
     let shown = if agent.login.is_empty() { &usual } else { &agent.login };

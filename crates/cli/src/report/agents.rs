@@ -10,6 +10,9 @@ use acquit_run::agent::product::{Login, Support, Supports};
 use super::{Look, Printer, text};
 use crate::verbs::agents::{Agents, Tried};
 
+/// Where the words of a detail begin.
+const INDENT: usize = 13;
+
 /// All of them: first those that are here.
 pub fn lines(printer: Printer, all: &Agents, home: Option<&Path>) -> Vec<String> {
     let mut lines = Vec::new();
@@ -42,7 +45,10 @@ fn one(printer: Printer, tried: &Tried, home: Option<&Path>) -> Vec<String> {
     let program = tried.program.as_deref().map(|path| short(path, home)).unwrap_or_default();
     let title = format!("{} {name}  {}  {program}", printer.paint(look, mark), text::visible(&version));
     let mut lines = vec![title.trim_end().to_owned()];
-    let mut detail = |label: &str, words: &str| lines.push(format!("    {label:<8} {words}"));
+    let mut detail = |label: &str, words: &str| {
+        let words = printer.wrapped(words, INDENT);
+        lines.push(format!("    {label:<8} {words}"));
+    };
     match &bad {
         Some(bad) => detail("sandbox", &printer.paint(Look::Bad, &text::visible(bad))),
         None => detail("sandbox", "starts"),

@@ -55,7 +55,8 @@ pub fn agents(desk: &Desk) -> Result<Exit, Error> {
         all.here.push(tried(desk, &config, name, agent, &folder, true)?);
     }
     for product in Product::ALL {
-        let is_this = |agent: &Agent| matches!(agent.adapter, Adapter::Product { product: one } if one == product);
+        let is_this =
+            |agent: &Agent| matches!(agent.adapter, Adapter::Product { product: one } if one == product);
         if config.agents.values().any(is_this) {
             continue;
         }
@@ -82,16 +83,12 @@ pub fn agents(desk: &Desk) -> Result<Exit, Error> {
     Ok(if can_start { Exit::Done } else { Exit::Failed })
 }
 
-/// The project's configuration where the user trusts it; elsewhere the user's own.
+/// The project's configuration, if the command was called in one. It names programs and secrets, so it must be trusted.
 fn configuration(desk: &Desk) -> Result<Config, Error> {
     let Ok(source) = desk.source() else { return Ok(Config::default()) };
     match desk.files(&source).and_then(|files| files.read()) {
         Ok(project) => Ok(project.config),
         Err(Error::NotInitialised(_)) => Ok(Config::default()),
-        Err(Error::Untrusted { .. }) => {
-            desk.printer.warn("this repository's .acquit/ is not trusted and not used here: see `acquit trust`");
-            Ok(Config::default())
-        }
         Err(error) => Err(error),
     }
 }
@@ -129,9 +126,19 @@ fn tried(
         },
         _ => trial::try_agent(world, config, name, agent, &place).map_err(at)?,
     };
+    let mut trial = trial;
+    if let (false, Some(product)) = (configured, product) {
+        let table = format!("[agents.{name}]");
+        for finding in &mut trial.findings {
+            if let Some(at) = finding.add.iter().position(|line| *line == table) {
+                finding.add.insert(at + 1, format!("adapter = \"{}\"", product.name()));
+            }
+        }
+    }
     let outside = || found::version(world, product?, program.as_deref()?).ok();
     let version = trial.started.clone().ok().or_else(outside).filter(|version| !version.is_empty());
-    let trouble = product.zip(version.as_deref()).and_then(|(product, version)| found::trouble(product, version));
+    let trouble =
+        product.zip(version.as_deref()).and_then(|(product, version)| found::trouble(product, version));
     Ok(Tried { name: name.clone(), product, program, configured, version, trouble, trial })
 }
 

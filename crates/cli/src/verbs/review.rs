@@ -10,8 +10,8 @@ use crate::args::{Means, NewTask, Reviewed};
 use crate::desk::{Desk, Origin};
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::{preflight, renew};
 use crate::verbs::run::run_task;
+use crate::{preflight, renew};
 
 /// The workflow, unless another is named.
 const WORKFLOW: &str = "review";

@@ -13,8 +13,8 @@ use crate::args::NewTask;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::relay::{self, Part};
 use crate::preflight;
+use crate::relay::{self, Part};
 use crate::renew::{self, Renewal};
 use crate::report::{Look, text};
 

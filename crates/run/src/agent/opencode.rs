@@ -39,7 +39,11 @@ pub(super) const FACTS: Facts = Facts {
     }],
     hosts: super::product::PROVIDERS,
     login: &["~/.local/share/opencode/auth.json"],
-    settings: &["~/.config/opencode/opencode.json", "~/.config/opencode/opencode.jsonc", "~/.config/opencode/config.json"],
+    settings: &[
+        "~/.config/opencode/opencode.json",
+        "~/.config/opencode/opencode.jsonc",
+        "~/.config/opencode/config.json",
+    ],
     servers: &[],
     login_variables: &[],
     keys: super::product::PROVIDER_KEYS,

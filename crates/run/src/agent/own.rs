@@ -38,7 +38,8 @@ pub fn missing(
     let mut found = Missing::default();
     let mut servers = BTreeSet::new();
     for &file in facts.settings {
-        let text = environment.expand(file).and_then(|path| crate::untrusted::text(&path, LARGEST).ok().flatten());
+        let text =
+            environment.expand(file).and_then(|path| crate::untrusted::text(&path, LARGEST).ok().flatten());
         let Some(text) = text else { continue };
         let named = servers_in(&text);
         if !shown.iter().any(|one| one == file) {
@@ -94,13 +95,17 @@ mod tests {
 
     #[test]
     fn servers_are_found_in_every_format() {
-        let hosts = |text: &str| servers_in(text).iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        let hosts =
+            |text: &str| servers_in(text).iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         assert_eq!(hosts(r#"{"env":{"A":"x","ANTHROPIC_BASE_URL":"https://llm.corp/v1"}}"#), "llm.corp");
         assert_eq!(hosts("[model_providers.x]\nbase_url = \"http://10.0.0.1:8080/v1\"\n"), "10.0.0.1:8080");
         assert_eq!(hosts("openai-api-base: http://localhost:11434/v1\n"), "localhost:11434");
         assert_eq!(hosts("export GOOGLE_GEMINI_BASE_URL=http://proxy.corp\n"), "proxy.corp:80");
         assert_eq!(hosts(r#""options": { "baseURL": "https://user:pw@[::1]:9/v1" }"#), "[::1]:9");
-        assert_eq!(hosts("# base_url = \"https://no.corp\"\n$schema = \"https://opencode.ai/config.json\""), "");
+        assert_eq!(
+            hosts("# base_url = \"https://no.corp\"\n$schema = \"https://opencode.ai/config.json\""),
+            ""
+        );
         assert_eq!(hosts("base_url = \"http"), "");
     }
 
@@ -108,15 +113,21 @@ mod tests {
     fn what_the_sandbox_shows_is_not_missing() {
         let home = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(home.path().join(".codex")).expect("a folder");
-        std::fs::write(home.path().join(".codex/config.toml"), "base_url = \"https://llm.corp/v1\"\n").expect("a file");
+        std::fs::write(home.path().join(".codex/config.toml"), "base_url = \"https://llm.corp/v1\"\n")
+            .expect("a file");
         let environment = Environment::new([
             ("HOME".into(), home.path().into()),
             ("OPENAI_BASE_URL".into(), "https://other.corp".into()),
         ]);
         let facts = Facts::of(acquit_core::config::Product::Codex);
-        let look = |shown: &[String], gets: bool, hosts: &[Host]| missing(facts, &environment, shown, |_| gets, hosts);
+        let look = |shown: &[String], gets: bool, hosts: &[Host]| {
+            missing(facts, &environment, shown, |_| gets, hosts)
+        };
         let all = look(&[], false, &[]);
-        assert_eq!((all.files.as_slice(), all.variables.as_slice()), (&["~/.codex/config.toml"][..], &["OPENAI_BASE_URL"][..]));
+        assert_eq!(
+            (all.files.as_slice(), all.variables.as_slice()),
+            (&["~/.codex/config.toml"][..], &["OPENAI_BASE_URL"][..])
+        );
         assert!(all.names_server && all.hosts.len() == 2);
         let hosts = ["llm.corp", "other.corp"].map(|host| host.parse().expect("a host"));
         assert_eq!(look(&["~/.codex/config.toml".to_owned()], true, &hosts), Missing::default());

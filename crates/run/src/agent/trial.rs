@@ -49,11 +49,21 @@ pub struct Finding {
 }
 
 /// Tries an agent of a configuration. `folder` is a private folder for what the trial needs, and is left to the caller.
-pub fn try_agent(world: &World, config: &Config, name: &Name, agent: &Agent, folder: &Path) -> io::Result<Trial> {
+pub fn try_agent(
+    world: &World,
+    config: &Config,
+    name: &Name,
+    agent: &Agent,
+    folder: &Path,
+) -> io::Result<Trial> {
     let mut findings = Vec::new();
     let ready = prepare(world, config, name, agent, folder, &mut findings)?;
     let Some(launch) = ready else {
-        return Ok(Trial { started: Err("it is not configured".to_owned()), login: Login::Unknown, findings });
+        return Ok(Trial {
+            started: Err("it is not configured".to_owned()),
+            login: Login::Unknown,
+            findings,
+        });
     };
     let started = start(world, config, agent, &launch, folder, How::Version)?;
     let started = started.map_err(|why| crate::harness::chain(&why));
@@ -84,11 +94,14 @@ pub fn blockers(
     let vault = Vault::new(config, world);
     for secret in agent.secrets.iter().chain(secrets).filter(|secret| vault.is_cheap(secret)) {
         if let Err(error) = vault.resolve(secret) {
-            findings.push(Finding { what: format!("cannot {}", crate::harness::chain(&error)), add: Vec::new() });
+            findings
+                .push(Finding { what: format!("cannot {}", crate::harness::chain(&error)), add: Vec::new() });
         }
     }
     let agent = Agent { secrets: Vec::new(), billing: None, ..agent.clone() };
-    let Some(launch) = prepare(world, config, name, &agent, folder, &mut findings)? else { return Ok(findings) };
+    let Some(launch) = prepare(world, config, name, &agent, folder, &mut findings)? else {
+        return Ok(findings);
+    };
     let program = program_of(&agent, &launch);
     if let Err(why) = start(world, config, &agent, &launch, folder, How::Find)? {
         findings.push(match why {
@@ -122,7 +135,9 @@ fn not_found(world: &World, name: &Name, program: &OsStr) -> Finding {
             let file = file.canonicalize().unwrap_or(file);
             let folder = file.parent().unwrap_or(&file).display().to_string();
             Finding {
-                what: format!("the program `{called}` of the agent {name} is in {folder}, which the sandbox does not show"),
+                what: format!(
+                    "the program `{called}` of the agent {name} is in {folder}, which the sandbox does not show"
+                ),
                 add: vec!["[access]".to_owned(), format!("read = [\"{folder}\"]")],
             }
         }
@@ -184,7 +199,9 @@ fn prepare(
         Ok(launch) => launch,
         Err(super::Error::Unset(variable)) => {
             findings.push(Finding {
-                what: format!("${variable} is in `pass_env` of [agents.{name}], and is not set where acquit was started"),
+                what: format!(
+                    "${variable} is in `pass_env` of [agents.{name}], and is not set where acquit was started"
+                ),
                 add: Vec::new(),
             });
             return Ok(None);
@@ -260,7 +277,11 @@ fn start(
         Exit::Code(NOT_FOUND) if how == How::Find => Err(Unstarted::Missing),
         exit => {
             let said = line(&captured.stderr);
-            Err(Unstarted::Failed(if said.is_empty() { exit.to_string() } else { format!("{exit} ({said})") }))
+            Err(Unstarted::Failed(if said.is_empty() {
+                exit.to_string()
+            } else {
+                format!("{exit} ({said})")
+            }))
         }
     })
 }
@@ -271,7 +292,9 @@ fn program_of(agent: &Agent, launch: &Launch) -> OsString {
         Adapter::Acp { run } => {
             super::program(run).map_or_else(|_| launch.program.clone(), |(program, _)| program)
         }
-        Adapter::Command { .. } | Adapter::Product { .. } | Adapter::Scripted { .. } => launch.program.clone(),
+        Adapter::Command { .. } | Adapter::Product { .. } | Adapter::Scripted { .. } => {
+            launch.program.clone()
+        }
     }
 }
 
@@ -332,7 +355,11 @@ fn of_stage(world: &World, facts: &Facts, launch: &Launch) -> Login {
     // A key can be in the settings that it is shown, and on macOS in the keychain.
     let shown = launch.login.iter().filter(settings_only).filter_map(|file| world.environment.expand(file));
     let by_settings = shown.into_iter().any(|file| file.is_file());
-    if by_settings || facts.login.is_empty() || cfg!(target_os = "macos") { Login::Unknown } else { Login::Missing }
+    if by_settings || facts.login.is_empty() || cfg!(target_os = "macos") {
+        Login::Unknown
+    } else {
+        Login::Missing
+    }
 }
 
 fn not_logged_in(world: &World, facts: &Facts, name: &Name) -> Finding {
@@ -367,7 +394,8 @@ fn settings(world: &World, facts: &Facts, name: &Name, agent: &Agent, launch: &L
     if missing == own::Missing::default() {
         return None;
     }
-    let list = |words: Vec<String>| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
+    let list =
+        |words: Vec<String>| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
     let mut what = Vec::new();
     let mut add = vec![format!("[agents.{name}]")];
     if !missing.files.is_empty() {
@@ -384,7 +412,10 @@ fn settings(world: &World, facts: &Facts, name: &Name, agent: &Agent, launch: &L
     }
     if !missing.hosts.is_empty() {
         let named: Vec<String> = missing.hosts.iter().map(ToString::to_string).collect();
-        what.push(format!("its settings name {}, which is not on the list of allowed hosts", named.join(", ")));
+        what.push(format!(
+            "its settings name {}, which is not on the list of allowed hosts",
+            named.join(", ")
+        ));
         // Who names a server of their own does not talk to the usual ones.
         let mut hosts: Vec<String> = agent.hosts.iter().map(ToString::to_string).collect();
         hosts.extend(named);
