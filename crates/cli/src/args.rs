@@ -355,7 +355,35 @@ pub enum Verb {
         /// Which kind of file: a workflow, or acquit.toml.
         form: Form,
     },
-    /// Print a completion script for your shell.
+    /// Show what tasks cost and how they ended, by workflow, agent and model.
+    ///
+    /// It counts the tasks of this repository; outside of one, of all repositories. Legs that were cancelled, timed out or are
+    /// still running count with what they have used so far.
+    #[command(
+        after_help = "Examples:\n  acquit stats\n  acquit stats --since 7d\n  acquit stats --json     # { \"tasks\": …, \"cost_micros\": …, \"workflows\": { … }, \"agents\": { … }, \"models\": { … } }"
+    )]
+    Stats {
+        /// The tasks of all repositories.
+        #[arg(long)]
+        all_projects: bool,
+        /// Only tasks that were added within this time, such as 7d.
+        #[arg(long, value_name = "TIME", value_parser = task::span)]
+        since: Option<acquit_core::time::Span>,
+        /// At most so many tasks, newest first.
+        #[arg(long, default_value_t = 1000)]
+        limit: u32,
+    },
+    /// Say what could stand at the cursor, for completion scripts.
+    #[command(hide = true)]
+    Complete {
+        /// The words after `acquit`, up to the cursor.
+        #[arg(last = true)]
+        words: Vec<String>,
+    },
+    /// Print a completion script for your shell. It knows tasks, agents and workflows in bash, zsh and fish.
+    #[command(
+        after_help = "Examples:\n  acquit completions bash > ~/.local/share/bash-completion/completions/acquit\n  acquit completions zsh > ~/.zfunc/_acquit\n  acquit completions fish > ~/.config/fish/completions/acquit.fish"
+    )]
     Completions {
         /// The shell.
         shell: clap_complete::Shell,

@@ -421,7 +421,9 @@ impl Error {
         let text = match self {
             Self::Here(_) => "it was removed, or may not be entered: go to a folder that exists",
             Self::DirtyCheckout { .. } => "commit or stash them there, then merge again",
-            Self::NotDelivered { .. } => "`acquit show` with its id says where it stands",
+            Self::NotDelivered { task, .. } => {
+                return Some(format!("`acquit show {task}` says where it stands"));
+            }
             Self::SandboxOfHome { .. } | Self::SandboxOfSecrets { .. } => {
                 "go to the folder that the program is to work in"
             }
@@ -453,16 +455,16 @@ impl Error {
                 ));
             }
             Self::NoState { .. } => "name one of those with --state",
-            Self::StageGone { .. } => "name another stage: `acquit task retry` with --stage",
+            Self::StageGone { .. } => "name another stage: `acquit task retry … --stage …`",
             Self::OnlyForNew { .. } => {
                 "they say how a task is added; --agent, --model, --max-cost and --max-time can be changed later"
             }
             Self::NoValue { .. } => "name one of those with --var",
             Self::NotShipped { .. } => "`acquit workflow list` says where each comes from",
             Self::NoSection { .. } => "leave out --section to see all of it",
-            Self::NoLeg { .. } => "`acquit task show` lists the legs of a task",
-            Self::Stalled { .. } => {
-                "the end of that file says why; `acquit run` with the task's id tries again"
+            Self::NoLeg { task, .. } => return Some(format!("`acquit show {task}` lists its legs")),
+            Self::Stalled { task, .. } => {
+                return Some(format!("the end of that file says why; `acquit run {task}` tries again"));
             }
             Self::NoSchedule { .. } => {
                 "schedules stand in acquit.toml as [[schedule]]; see docs/nightshift.md"
@@ -502,7 +504,9 @@ impl Error {
             | Self::OpenStore {
                 source: acquit_store::OpenError::Store(store::Error::Newer { .. }), ..
             } => "use the acquit that wrote it, or a newer one",
-            Self::Illegal { source: Illegal::State { .. }, .. } => "`acquit task show` says where it stands",
+            Self::Illegal { source: Illegal::State { .. }, task } => {
+                return Some(format!("`acquit show {task}` says where it stands"));
+            }
             Self::Illegal { source: Illegal::NoFeedback, .. } => {
                 "write `changes_requested` in `on` of the stage that publishes: { to = \"code\", budget = \"review\" }"
             }
@@ -560,7 +564,7 @@ fn of_disk(words: &str) -> Option<&'static str> {
     let has = |list: &[&str]| list.iter().any(|word| words.contains(word));
     if has(&FULL) {
         Some(
-            "make room on that disk, then `acquit run` with the task's id goes on; nothing that was written is lost",
+            "make room on that disk, then `acquit run …` with the task's id continues it; nothing that was written is lost",
         )
     } else if has(&READ_ONLY) {
         Some(

@@ -28,7 +28,7 @@ use acquit_core::ids::LegId;
 use acquit_core::sandbox::Mode;
 use acquit_core::time::Timestamp;
 use acquit_run::process::contain::Launcher;
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 
 use args::{Args, Verb};
 use desk::Desk;
@@ -169,11 +169,10 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         Verb::Demo { keep } => verbs::demo::demo(desk, keep),
         Verb::Doctor => Ok(verbs::doctor::doctor(&desk)),
         Verb::Schema { form } => Ok(verbs::schema::schema(&desk, form)),
-        Verb::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Args::command(), "acquit", &mut script);
-            desk.printer.raw(&script);
-            Ok(Exit::Done)
+        Verb::Completions { shell } => Ok(verbs::completions::completions(&desk, shell)),
+        Verb::Complete { words } => Ok(verbs::complete::complete(&desk, &words)),
+        Verb::Stats { all_projects, since, limit } => {
+            verbs::stats::stats(&desk, verbs::stats::Which { all_projects, since, limit })
         }
         Verb::Begin { schedule, nominal, job, parent } => {
             let which = serve::Which { schedule, nominal: Timestamp(nominal), job };

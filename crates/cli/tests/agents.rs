@@ -108,11 +108,10 @@ fn a_key_and_settings_that_a_stage_does_not_get_come_with_the_lines_to_add() {
             }
         }
     }
-    let config: String = tables
-        .iter()
-        .filter(|(_, lines)| !lines.is_empty())
-        .map(|(table, lines)| format!("{table}\n{}\n", lines.join("\n")))
-        .collect();
+    tables.retain(|(_, lines)| !lines.is_empty());
+    let tables: Vec<String> =
+        tables.iter().map(|(table, lines)| format!("{table}\n{}\n", lines.join("\n"))).collect();
+    let config = tables.concat();
     let here = machine.0.path().join("empty");
     acquit_testkit::repo::git(&here, &["init", "--quiet"]);
     fs::create_dir(here.join(".acquit")).unwrap();
@@ -128,15 +127,19 @@ fn a_key_and_settings_that_a_stage_does_not_get_come_with_the_lines_to_add() {
 }
 
 #[test]
-fn an_agent_that_the_sandbox_does_not_show_is_told() {
+fn an_agent_that_lacks_something_in_the_sandbox_is_told() {
     let machine = Machine::new();
-    let hidden = machine.0.path().join("home/.ssh");
-    fs::create_dir(&hidden).unwrap();
-    program(&hidden, "claude", "echo '2.1.325 (Claude Code)'");
-    std::os::unix::fs::symlink(hidden.join("claude"), machine.0.path().join("bin/claude")).unwrap();
+    let needs = machine.0.path().join("home/notes");
+    fs::write(&needs, "").unwrap();
+    let script = format!(
+        "test -e '{}' || {{ echo no notes >&2; exit 4; }}\necho '2.1.325 (Claude Code)'",
+        needs.display()
+    );
+    program(&machine.0.path().join("bin"), "claude", &script);
     let words = machine.words(&[]);
     assert!(
-        words.starts_with("✗ claude    2.1.325 (Claude Code)") && words.contains("does not start: "),
+        words.starts_with("✗ claude    2.1.325 (Claude Code)")
+            && words.contains("does not start: exit 4 (no notes)"),
         "{words}"
     );
 }

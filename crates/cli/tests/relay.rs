@@ -20,6 +20,8 @@ mod looking;
 mod offered;
 #[path = "relay/outcomes.rs"]
 mod outcomes;
+#[path = "relay/overview.rs"]
+mod overview;
 #[path = "relay/people.rs"]
 mod people;
 #[path = "relay/tools.rs"]

@@ -111,6 +111,12 @@ pub enum TaskVerb {
     },
 }
 
+/// A length of time.
+pub fn span(text: &str) -> Result<acquit_core::time::Span, String> {
+    acquit_core::time::Span::parse(text)
+        .ok_or_else(|| "must be a length of time such as 90m or 7d".to_owned())
+}
+
 fn model(text: &str) -> Result<String, String> {
     if is_model(text) { Ok(text.to_owned()) } else { Err("must be the name of a model".to_owned()) }
 }

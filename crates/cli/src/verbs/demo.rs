@@ -23,8 +23,9 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 const INTRODUCTION: &str = "\
-A sample repository, and a task for it: greet.sh is to have a --json flag. The agents are scripts. The first attempt has a
-bug, the agent says that everything works, and the gates find out.";
+A sample repository, and a task for it: greet.sh is to get a --json flag.
+The agents are scripts. The first attempt has a bug, the agent says that
+everything works, and the gates find out.";
 
 /// Shows it.
 pub fn demo(mut desk: Desk, keep: bool) -> Result<Exit, Error> {

@@ -70,7 +70,7 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
 }
 
 /// The words for states by which tasks are listed.
-const STATES: [&str; 9] =
+pub const STATES: [&str; 9] =
     ["ready", "working", "cancelling", "waiting", "blocked", "done", "failed", "no_improvement", "cancelled"];
 
 /// The tasks of a project, or of all. One more than the limit says that there are more.

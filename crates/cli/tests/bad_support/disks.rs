@@ -55,7 +55,7 @@ echo 'test ! -e new.txt && echo more > more.txt' > "$ACQUIT_HOME/../agent.sh"
     let ran = ran.must(0).says("first: 5").says("still full: 5").says("show: 0").says("with room: 0");
     let ran = ran
         .says("disk is full")
-        .says("hint: make room on that disk, then `acquit run` with the task's id goes on");
+        .says("hint: make room on that disk, then `acquit run …` with the task's id continues it");
     assert_eq!(bench.at_ref("acquit/do-it-T-1", "more.txt"), "more", "{ran}");
     let saved = bench.saved();
     assert_eq!(saved.len(), 1, "{ran}");

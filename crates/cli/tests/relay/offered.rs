@@ -20,16 +20,24 @@ fn offered(ran: &Ran) -> Vec<String> {
     commands.collect()
 }
 
+/// The commands that sentences name, as in "added; `acquit run T-1` runs it". Those with a gap to fill in are left out.
+fn named(ran: &Ran) -> Vec<String> {
+    let text = format!("{}\n{}", ran.out, ran.err);
+    let quoted = text.split('`').skip(1).step_by(2).map(str::to_owned);
+    quoted.filter(|words| words.starts_with("acquit ") && !words.contains('…')).collect()
+}
+
 /// Makes a situation, and runs each command that is offered in it, each in a situation of its own.
 #[track_caller]
 fn all_work(least: usize, situation: impl Fn() -> (Sandbox, Ran)) {
     let folder = binary().parent().unwrap().to_owned();
+    let commands = |ran: &Ran| [offered(ran), named(ran)].concat();
     let (_, first) = situation();
-    let count = offered(&first).len();
+    let count = commands(&first).len();
     assert!(count >= least, "{count} commands offered in\n{}", first.out);
     for index in 0..count {
         let (sandbox, ran) = situation();
-        let command = offered(&ran)[index].clone();
+        let command = commands(&ran)[index].clone();
         let mut shell = sandbox.program("sh");
         shell
             .args(["-c", &command])
@@ -59,6 +67,65 @@ fn after_work_that_was_delivered() {
 fn after_a_plan_and_after_work_that_was_not_delivered() {
     all_work(1, || ran(Sandbox::scripted(PLAN, PLANS), 0));
     all_work(1, || ran(Sandbox::scripted(UNDELIVERED, GOOD), 0));
+}
+
+#[test]
+fn after_a_review() {
+    let review =
+        "[stages.review]\nmode = \"review\"\non = { approved = \"done\", changes_requested = \"done\" }\n";
+    let says =
+        "[[review]]\nstep = [{ outcome = \"approved\", payload = { summary = \"fine\", findings = [] } }]\n";
+    all_work(1, || {
+        let sandbox = Sandbox::scripted(review, says);
+        sandbox.repo.git(&["checkout", "--quiet", "-b", "other"]);
+        sandbox.repo.write("new.txt", "new\n");
+        sandbox.repo.commit("more");
+        let ran = sandbox.acquit(&["review", "other", "--base", "main", "--workflow", "flow"]).must(0);
+        (sandbox, ran)
+    });
+}
+
+#[test]
+fn after_tasks_are_added_answered_retried_and_detached() {
+    all_work(1, || {
+        let sandbox = Sandbox::scripted(CODE, GOOD);
+        let ran = sandbox.acquit(&["task", "add", "Something"]).must(0);
+        (sandbox, ran)
+    });
+    for again in [&["task", "retry", "T-1"][..], &["approve", "T-1"], &["answer", "T-1", "try it"]] {
+        all_work(1, || {
+            let sandbox = Sandbox::shell(CODE, "exit 1\n");
+            sandbox.run_to(3);
+            let ran = sandbox.acquit(again).must(0);
+            (sandbox, ran)
+        });
+    }
+    all_work(2, || {
+        let sandbox = Sandbox::shell(CODE, "exit 1\n");
+        sandbox.run_to(3);
+        let ran = sandbox.acquit(&["show", "T-1"]).must(0);
+        (sandbox, ran)
+    });
+    all_work(1, || {
+        let sandbox = Sandbox::shell(CODE, "exit 1\n");
+        sandbox.run_to(3);
+        let ran = sandbox.acquit(&["inbox"]).must(0);
+        (sandbox, ran)
+    });
+}
+
+#[test]
+fn after_an_error_the_hint_can_be_followed() {
+    for args in
+        [&["run", "x", "--workflow", "none"][..], &["show", "T-9"], &["diff", "T-1"], &["merge", "T-1"]]
+    {
+        all_work(0, || {
+            let sandbox = Sandbox::scripted(CODE, GOOD);
+            sandbox.acquit(&["task", "add", "Something"]).must(0);
+            let ran = sandbox.acquit(args).must(2);
+            (sandbox, ran)
+        });
+    }
 }
 
 #[test]
