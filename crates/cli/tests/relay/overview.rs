@@ -73,7 +73,11 @@ fn of_legs(sandbox: &Sandbox) -> u64 {
 fn a_task_costs_what_its_legs_cost_however_they_ended() {
     let waits = "test -e @ROOT@/fails && sleep 60";
     for how in ["cancelled", "timed out", "killed"] {
-        let workflow = if how == "timed out" { CODE.replace("mode =", "timeout = \"2s\"\nmode =") } else { CODE.to_owned() };
+        let workflow = if how == "timed out" {
+            CODE.replace("mode =", "timeout = \"2s\"\nmode =")
+        } else {
+            CODE.to_owned()
+        };
         let sandbox = priced_by(&workflow, waits);
         std::fs::write(sandbox.place("fails"), "").unwrap();
         let run = sandbox.start(&["run", "Do it"]);
