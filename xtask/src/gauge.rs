@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use acquit_testkit::gauge::{Case, Fixture, Judged, Kept, Matrix, Place};
 
-use crate::{Stop, require, runners, shell};
+use crate::{Stop, real, require, runners, shell};
 
 /// Cases that are run at a time: each waits for compilers and runners, which use more than one core themselves.
 const BESIDE: usize = 2;
@@ -18,13 +18,20 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Stop> {
     let (options, words): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
     let (gates, options): (Vec<&str>, Vec<&str>) =
         options.iter().partition(|option| option.starts_with("--gates="));
-    if let Some(other) = options.iter().find(|option| !["--json", "--again"].contains(option)) {
-        return Err(Stop(format!("`gauge` takes words, `--json`, `--again` and `--gates=…`, not {other}")));
+    if let Some(other) = options.iter().find(|option| !["--json", "--again", "--real"].contains(option)) {
+        return Err(Stop(format!(
+            "`gauge` takes words, `--json`, `--again`, `--real` and `--gates=…`, not {other}"
+        )));
     }
     let gates: Vec<&str> =
         gates.iter().flat_map(|list| list.trim_start_matches("--gates=").split(',')).collect();
+    let corpus = if options.contains(&"--real") {
+        real::corpus(&words)?
+    } else {
+        shell::root().join("corpus")
+    };
     let place = Place {
-        corpus: shell::root().join("corpus"),
+        corpus,
         binary: binary()?,
         runners: runners::target().join("runners"),
         cargo: std::env::var_os("CARGO")

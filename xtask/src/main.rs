@@ -8,6 +8,7 @@ mod agents;
 mod bench;
 mod gauge;
 mod openapi;
+mod real;
 mod require;
 mod runners;
 mod scratch;

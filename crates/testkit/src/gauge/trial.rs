@@ -25,7 +25,8 @@ set -e
 for state in "$1"/change/*/; do
   find . -mindepth 1 -maxdepth 1 ! -name .git ! -name node_modules -exec rm -rf {} +
   cp -R "$state/tree/." .
-  git add -A -- . ':!node_modules'
+  git add -A
+  git rm -r --cached --quiet --ignore-unmatch node_modules
   git -c user.name=agent -c user.email=agent@example.org commit --quiet --allow-empty --file "$state/message"
 done
 if [ -d "$1/left" ]; then cp -R "$1/left/." .; fi
