@@ -25,11 +25,8 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Stop> {
     }
     let gates: Vec<&str> =
         gates.iter().flat_map(|list| list.trim_start_matches("--gates=").split(',')).collect();
-    let corpus = if options.contains(&"--real") {
-        real::corpus(&words)?
-    } else {
-        shell::root().join("corpus")
-    };
+    let corpus =
+        if options.contains(&"--real") { real::corpus(&words)? } else { shell::root().join("corpus") };
     let place = Place {
         corpus,
         binary: binary()?,

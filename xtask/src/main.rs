@@ -41,6 +41,7 @@ cargo xtask: the chores of this repository
                                   --json    one JSON object instead of tables
                                   --again   run everything, also what is known for this binary
                                   --gates=dilution,secrets   only these
+                                  --real    bug fixes of published packages, which are downloaded, instead
   cargo xtask help              this text
 
 A test whose requirement is missing fails under `cargo xtask test` and skips, with a line that says so, under plain

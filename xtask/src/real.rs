@@ -54,8 +54,10 @@ fn build(folder: &Path, language: &Path, place: &Path, to: &Path) -> Result<(), 
     write(&to.join("gates.toml"), &read(&gates)?)?;
     for file in entries(&folder.join("cases"))? {
         let mut case = table(&file)?;
-        resolve(&mut case, &to.join("base"), &new).map_err(|why| Stop(format!("{}: {}", file.display(), why.0)))?;
-        let text = toml::to_string(&case).map_err(|error| Stop(format!("failed to write a case: {error}")))?;
+        resolve(&mut case, &to.join("base"), &new)
+            .map_err(|why| Stop(format!("{}: {}", file.display(), why.0)))?;
+        let text =
+            toml::to_string(&case).map_err(|error| Stop(format!("failed to write a case: {error}")))?;
         write(&to.join("cases").join(name(&file)), &text)?;
     }
     Ok(())
@@ -175,7 +177,8 @@ fn download(registry: &str, package: &str, version: &str, to: &Path) -> Result<P
 }
 
 fn table(path: &Path) -> Result<Table, Stop> {
-    toml::from_str(&read(path)?).map_err(|error| Stop(format!("failed to understand {}: {error}", path.display())))
+    toml::from_str(&read(path)?)
+        .map_err(|error| Stop(format!("failed to understand {}: {error}", path.display())))
 }
 
 fn read(path: &Path) -> Result<String, Stop> {
