@@ -37,7 +37,9 @@ cargo xtask: the chores of this repository
                                   --json   one JSON object instead of a table
   cargo xtask gauge [<word>…]   the gates on the labelled changes of corpus/ (those whose name contains a word): which cheats
                                 get through, which honest changes are refused, and every one of them by name
-                                  --json   one JSON object instead of a table
+                                  --json    one JSON object instead of tables
+                                  --again   run everything, also what is known for this binary
+                                  --gates=dilution,secrets   only these
   cargo xtask help              this text
 
 A test whose requirement is missing fails under `cargo xtask test` and skips, with a line that says so, under plain

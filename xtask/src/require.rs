@@ -4,7 +4,9 @@
 //! no installer may ask a question.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use acquit_testkit::gauge::JUNIT;
 
 use crate::{Stop, shell};
 
@@ -124,21 +126,42 @@ const REQUIREMENTS: &[Requirement] = &[
         ways: &[apt("golang-go"), dnf("golang"), apk("go"), brew("go")],
         hint: "install Go 1.18 or newer and put it into PATH",
     },
+    Requirement {
+        name: "JDK",
+        find: || shell::first_line(shell::program("javac").arg("--version")),
+        ways: &[apt("default-jdk-headless"), dnf("java-devel"), apk("openjdk17"), brew("openjdk")],
+        hint: "install a JDK, 11 or newer, and put `java` and `javac` into PATH",
+    },
+    Requirement {
+        name: "JUnit 5",
+        find: || Path::new(JUNIT).is_file().then(|| JUNIT.to_owned()),
+        ways: &[apt("junit5"), dnf("junit5")],
+        hint: "put junit-platform-console-standalone.jar into /usr/share/java",
+    },
 ];
 
 /// Finds or installs everything in the table.
 pub(crate) fn all() -> Result<(), Stop> {
     for requirement in REQUIREMENTS {
-        let found = match (requirement.find)() {
-            Some(found) => found,
-            None => install(requirement)?,
-        };
-        println!("    {}: {found}", requirement.name);
+        println!("    {}: {}", requirement.name, there(requirement)?);
     }
     crate::runners::pytest()?;
     crate::runners::stryker()?;
+    crate::runners::javascript()?;
     crate::runners::cargo_mutants()?;
     crate::openapi::fetch()
+}
+
+/// Finds or installs one thing of the table.
+pub(crate) fn named(name: &str) -> Result<(), Stop> {
+    REQUIREMENTS
+        .iter()
+        .filter(|requirement| requirement.name == name)
+        .try_for_each(|it| there(it).map(|_| ()))
+}
+
+fn there(requirement: &Requirement) -> Result<String, Stop> {
+    (requirement.find)().map_or_else(|| install(requirement), Ok)
 }
 
 fn install(requirement: &Requirement) -> Result<String, Stop> {

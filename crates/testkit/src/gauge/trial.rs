@@ -13,6 +13,12 @@ use crate::repo::Repo;
 /// What a command of a gate may take: the projects are small, and the machine may be busy.
 const TIMEOUT: &str = "3m";
 
+/// The console launcher of JUnit 5 with all that it needs, where the system's package has it.
+pub const JUNIT: &str = "/usr/share/java/junit-platform-console-standalone.jar";
+
+/// Where programs of the system are. Those of a user, such as a newer git, come first.
+const SYSTEM: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
+
 /// What makes the change: each state of the tree is a folder, with the message of its commit beside it.
 const AGENT: &str = r#"
 set -e
@@ -69,8 +75,7 @@ impl Trial {
                     }
                 }
                 "junit" => {
-                    let jar = place.runners.join("java/junit.jar");
-                    let jar = jar.canonicalize().map_err(|_| missing(need))?;
+                    let jar = Path::new(JUNIT).canonicalize().map_err(|_| missing(need))?;
                     variables.push(("JUNIT_CP".to_owned(), jar.display().to_string()));
                     read.push(jar);
                 }
@@ -96,7 +101,8 @@ impl Trial {
             variables,
             first,
         };
-        path.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
+        path.retain(|folder| SYSTEM.iter().all(|system| Path::new(system) != folder));
+        path.extend(SYSTEM.map(PathBuf::from));
         trial.path = path.iter().map(|part| part.display().to_string()).collect::<Vec<_>>().join(":");
         trial.configure(&read, &setup)?;
         Ok(trial)
