@@ -163,7 +163,11 @@ impl Trial {
         self.repo.git(&["clean", "-ffdxq", "-e", ".acquit"]);
         let gates = case.gates(&self.fixture);
         let names: Vec<String> = gates.iter().map(|gate| format!("{:?}", called(gate))).collect();
-        let tables = tables(&self.fixture.tables, &gates);
+        let mut tables = tables(&self.fixture.tables, &gates);
+        // A gate has no variables of whoever starts it.
+        for (name, value) in &self.variables {
+            tables = tables.replace(&format!("${name}"), value);
+        }
         let workflow = format!(
             "[budgets]\ntest = 0\ngate = 0\nsecurity = 0\nreview = 0\nnothing = 0\nharness = 0\nlint = 0\nagent = 0\n{tables}\n\
              [stages.code]\nmode = \"implement\"\ngates = [{}]\non = {{ pr_ready = \"done\" }}\n",
