@@ -136,6 +136,31 @@ impl Locked {
         Ok(changed)
     }
 
+    /// The files of a commit whose paths are wanted.
+    pub(crate) fn files_of(
+        &self,
+        commit: &CommitId,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<(String, Stored)>, Error> {
+        let doing = "list the files of a commit";
+        let output = self
+            .call("ls-tree")
+            .args(["-r", "-z", "--full-tree", commit.as_str()])
+            .run()
+            .map_err(Error::git(doing))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let rows = text.split('\0').filter_map(|row| row.split_once('\t'));
+        let wanted = rows.filter(|(_, path)| wanted(path));
+        Ok(wanted
+            .filter_map(|(facts, path)| {
+                let mut words = facts.split(' ');
+                let (mode, kind, blob) = (words.next()?, words.next()?, words.next()?);
+                let stored = Stored { mode: mode.to_owned(), blob: blob.to_owned() };
+                (kind == "blob").then(|| (path.to_owned(), stored))
+            })
+            .collect())
+    }
+
     /// A file's text, if it is one.
     pub fn text(&self, file: &Stored) -> Result<Option<String>, Error> {
         let doing = "read a file of a commit";
