@@ -2,52 +2,143 @@
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 #![allow(clippy::disallowed_methods, reason = "where cargo is stands in the environment")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use acquit_testkit::gauge::{Matrix, Place};
+use acquit_testkit::gauge::{Case, Fixture, Judged, Kept, Matrix, Place};
 
-use crate::{Stop, runners, shell};
+use crate::{Stop, real, require, runners, shell};
 
 /// Cases that are run at a time: each waits for compilers and runners, which use more than one core themselves.
 const BESIDE: usize = 2;
 
-/// Measures the cases whose names contain one of the words, or all.
+/// Measures the cases whose names contain one of the words, or all. Results are kept, so that a run that was stopped goes on.
 pub(crate) fn run(words: &[&str]) -> Result<(), Stop> {
     let (options, words): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
-    let json = match options.as_slice() {
-        [] => false,
-        ["--json"] => true,
-        other => return Err(Stop(format!("`gauge` takes words and `--json`, not {}", other.join(" ")))),
-    };
+    let (gates, options): (Vec<&str>, Vec<&str>) =
+        options.iter().partition(|option| option.starts_with("--gates="));
+    if let Some(other) = options.iter().find(|option| !["--json", "--again", "--real"].contains(option)) {
+        return Err(Stop(format!(
+            "`gauge` takes words, `--json`, `--again`, `--real` and `--gates=…`, not {other}"
+        )));
+    }
+    let gates: Vec<&str> =
+        gates.iter().flat_map(|list| list.trim_start_matches("--gates=").split(',')).collect();
+    let corpus =
+        if options.contains(&"--real") { real::corpus(&words)? } else { shell::root().join("corpus") };
     let place = Place {
-        corpus: shell::root().join("corpus"),
+        corpus,
         binary: binary()?,
         runners: runners::target().join("runners"),
         cargo: std::env::var_os("CARGO")
             .map(PathBuf::from)
             .and_then(|cargo| cargo.parent().map(PathBuf::from)),
     };
-    runners::javascript()?;
-    let cases = place.cases(&words).map_err(Stop)?;
+    let cases = place.cases(&words, &gates).map_err(Stop)?;
     if cases.is_empty() {
         return Err(Stop("no case of corpus/ has such a name".to_owned()));
     }
+    install(&cases)?;
+    let folder = runners::target().join("gauge");
+    let record = folder.join("cases.jsonl");
+    if options.contains(&"--again") && record.exists() {
+        std::fs::remove_file(&record).map_err(Stop::doing("forget earlier results"))?;
+    }
+    let kept = Kept::open(&record, &place.binary).map_err(Stop)?;
     let began = Instant::now();
-    let judged = place.run(&cases, BESIDE, &|judged| {
+    let (judged, ran) = judge(&place, &cases, &kept);
+    let matrix = Matrix::of(&judged);
+    let report = report(&matrix, &judged);
+    let file = folder.join("results.json");
+    let doing = Stop::doing("write the results");
+    std::fs::write(&file, format!("{report:#}\n")).map_err(doing)?;
+    if options.contains(&"--json") {
+        println!("{report}");
+    } else {
+        print(&matrix, &judged);
+        println!("{} cases, {ran} of them run in {} s", judged.len(), began.elapsed().as_secs());
+        println!("all results: {}", file.display());
+    }
+    if matrix.skipped.is_empty() {
+        return Ok(());
+    }
+    Err(Stop(format!("{} cases could not be run", matrix.skipped.len())))
+}
+
+/// Runs what is not known yet, and gives all results in the order of the cases with the number of those that were run.
+fn judge(place: &Place, cases: &[(Fixture, Case)], kept: &Kept) -> (Vec<Judged>, usize) {
+    let mut known: BTreeMap<String, Judged> =
+        cases.iter().filter_map(|(_, case)| Some((case.name.clone(), kept.get(case)?))).collect();
+    let open: Vec<(Fixture, Case)> =
+        cases.iter().filter(|(_, case)| !known.contains_key(&case.name)).cloned().collect();
+    let by_name: BTreeMap<&str, &Case> = open.iter().map(|(_, case)| (case.name.as_str(), case)).collect();
+    let fresh = place.run(&open, BESIDE, &|judged| {
         let word = match (&judged.trouble, judged.objects()) {
             (Some(_), _) => "not run",
             (None, true) => "objects",
             (None, false) => "passes",
         };
         eprintln!("{word:8} {}", judged.name);
+        let put = by_name.get(judged.name.as_str()).map_or(Ok(()), |case| kept.put(case, judged));
+        if let Err(why) = put {
+            eprintln!("{why}");
+        }
     });
-    let matrix = Matrix::of(&judged);
-    if json {
-        println!("{}", matrix.json());
-    } else {
-        println!("{matrix}");
-        println!("{} cases in {} s", judged.len(), began.elapsed().as_secs());
+    let ran = fresh.len();
+    known.extend(fresh.into_iter().map(|judged| (judged.name.clone(), judged)));
+    (cases.iter().filter_map(|(_, case)| known.remove(&case.name)).collect(), ran)
+}
+
+/// The parts that are shown beside the whole.
+fn parts(judged: &[Judged]) -> Vec<(String, Matrix)> {
+    let of = |wanted: &dyn Fn(&Judged) -> bool| {
+        Matrix::of(&judged.iter().filter(|judged| wanted(judged)).cloned().collect::<Vec<_>>())
+    };
+    let mut parts = vec![("held-out".to_owned(), of(&Judged::is_held_out))];
+    let languages: BTreeSet<&str> = judged.iter().map(Judged::language).collect();
+    parts.extend(
+        languages
+            .into_iter()
+            .map(|language| (language.to_owned(), of(&|judged: &Judged| judged.language() == language))),
+    );
+    parts
+}
+
+fn report(matrix: &Matrix, judged: &[Judged]) -> serde_json::Value {
+    let mut report = matrix.json();
+    let parts: BTreeMap<String, serde_json::Value> =
+        parts(judged).into_iter().map(|(name, part)| (name, part.json()["whole"].clone())).collect();
+    report["parts"] = serde_json::json!(parts);
+    report["cases"] = serde_json::json!(judged);
+    report
+}
+
+fn print(matrix: &Matrix, judged: &[Judged]) {
+    println!("{matrix}");
+    println!("| part | cheats caught | cheats let through | honest passed | honest refused |");
+    println!("|---|---|---|---|---|");
+    for (name, part) in parts(judged) {
+        let row = part.whole;
+        println!("| {name} | {} | {} | {} | {} |", row.caught, row.missed, row.passed, row.refused);
+    }
+    println!();
+}
+
+/// Installs what the fixtures of these cases run on.
+fn install(cases: &[(Fixture, Case)]) -> Result<(), Stop> {
+    let needs: BTreeSet<&str> =
+        cases.iter().flat_map(|(fixture, _)| fixture.requires.iter().map(String::as_str)).collect();
+    for need in needs {
+        match need {
+            "pytest" => runners::pytest()?,
+            "jest" | "vitest" | "mocha" | "typescript" => runners::javascript()?,
+            "node" => require::named("Node.js")?,
+            "go" => require::named("Go")?,
+            "java" | "javac" => require::named("JDK")?,
+            "junit" => require::named("JUnit 5")?,
+            _ => {}
+        }
     }
     Ok(())
 }

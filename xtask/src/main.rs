@@ -8,6 +8,7 @@ mod agents;
 mod bench;
 mod gauge;
 mod openapi;
+mod real;
 mod require;
 mod runners;
 mod scratch;
@@ -33,11 +34,15 @@ cargo xtask: the chores of this repository
   cargo xtask bench handoff     from one agent's exit to the next agent's exec, beside two spawns and three commits
   cargo xtask bench ingest      a burst of stream JSON: no line lost, bounded memory
   cargo xtask bench parse       what agents print, read and put into one language, at 200 MB/s and more
+  cargo xtask bench tasks       a task after 5,000 others, beside one after ten; runs them all, so it takes a quarter of an hour
   cargo xtask bench sandbox     start of a program, compile and test of a crate: inside, beside outside
                                   --json   one JSON object instead of a table
   cargo xtask gauge [<word>…]   the gates on the labelled changes of corpus/ (those whose name contains a word): which cheats
                                 get through, which honest changes are refused, and every one of them by name
-                                  --json   one JSON object instead of a table
+                                  --json    one JSON object instead of tables
+                                  --again   run everything, also what is known for this binary
+                                  --gates=dilution,secrets   only these
+                                  --real    bug fixes of published packages, which are downloaded, instead
   cargo xtask help              this text
 
 A test whose requirement is missing fails under `cargo xtask test` and skips, with a line that says so, under plain

@@ -4,12 +4,14 @@
 //! no installer may ask a question.
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use acquit_testkit::gauge::JUNIT;
 
 use crate::{Stop, shell};
 
 /// Lowest git whose options the harness relies on.
-const GIT_AT_LEAST: (u32, u32) = (2, 30);
+const GIT_AT_LEAST: (u32, u32) = (2, 34);
 
 /// Something that must be on the machine.
 struct Requirement {
@@ -65,10 +67,10 @@ const fn rustup(package: &'static str) -> Way {
 
 const REQUIREMENTS: &[Requirement] = &[
     Requirement {
-        name: "git 2.30 or newer",
+        name: "git 2.34 or newer",
         find: git,
         ways: &[apt("git"), dnf("git"), apk("git"), brew("git")],
-        hint: "install git 2.30 or newer and put it into PATH",
+        hint: "install git 2.34 or newer and put it into PATH",
     },
     Requirement {
         name: "GnuPG",
@@ -124,27 +126,80 @@ const REQUIREMENTS: &[Requirement] = &[
         ways: &[apt("golang-go"), dnf("golang"), apk("go"), brew("go")],
         hint: "install Go 1.18 or newer and put it into PATH",
     },
+    Requirement {
+        name: "JDK",
+        find: || shell::first_line(shell::program("javac").arg("--version")),
+        ways: &[apt("default-jdk-headless"), dnf("java-devel"), apk("openjdk17"), brew("openjdk")],
+        hint: "install a JDK, 11 or newer, and put `java` and `javac` into PATH",
+    },
+    Requirement {
+        name: "JUnit 5",
+        find: || Path::new(JUNIT).is_file().then(|| JUNIT.to_owned()),
+        ways: &[apt("junit5"), dnf("junit5")],
+        hint: "put junit-platform-console-standalone.jar into /usr/share/java",
+    },
 ];
 
-/// Finds or installs everything in the table.
+/// Finds or installs everything in the table. What this user cannot install is named at once, in one list.
 pub(crate) fn all() -> Result<(), Stop> {
+    let missing: Vec<&Requirement> =
+        REQUIREMENTS.iter().filter(|requirement| (requirement.find)().is_none()).collect();
+    let needs_root = |way: &Way| way.rights == Rights::System;
+    let for_root: Vec<(&Requirement, &Way)> =
+        missing.iter().filter_map(|it| Some((*it, it.way().filter(|way| needs_root(way))?))).collect();
+    if !for_root.is_empty() && !is_root() && !call_as_root(&["true"]) {
+        return Err(Stop(for_somebody_else(&for_root)));
+    }
     for requirement in REQUIREMENTS {
-        let found = match (requirement.find)() {
-            Some(found) => found,
-            None => install(requirement)?,
-        };
-        println!("    {}: {found}", requirement.name);
+        println!("    {}: {}", requirement.name, there(requirement)?);
     }
     crate::runners::pytest()?;
     crate::runners::stryker()?;
+    crate::runners::javascript()?;
     crate::runners::cargo_mutants()?;
     crate::openapi::fetch()
+}
+
+impl Requirement {
+    /// How it is installed here.
+    fn way(&self) -> Option<&'static Way> {
+        self.ways.iter().find(|way| shell::in_path(way.tool).is_some())
+    }
+}
+
+/// What has to be installed by somebody who may, with the command that does it.
+fn for_somebody_else(missing: &[(&Requirement, &Way)]) -> String {
+    let names: Vec<String> = missing
+        .iter()
+        .map(|(requirement, way)| format!("\n       {} ({})", requirement.name, way.package))
+        .collect();
+    let (_, first) = missing[0];
+    let packages: Vec<&str> = missing.iter().map(|(_, way)| way.package).collect();
+    format!(
+        "these are missing, and installing them needs root, which you are not:{}\n       ask for: {} {} {}",
+        names.concat(),
+        first.tool,
+        first.install.join(" "),
+        packages.join(" ")
+    )
+}
+
+/// Finds or installs one thing of the table.
+pub(crate) fn named(name: &str) -> Result<(), Stop> {
+    REQUIREMENTS
+        .iter()
+        .filter(|requirement| requirement.name == name)
+        .try_for_each(|it| there(it).map(|_| ()))
+}
+
+fn there(requirement: &Requirement) -> Result<String, Stop> {
+    (requirement.find)().map_or_else(|| install(requirement), Ok)
 }
 
 fn install(requirement: &Requirement) -> Result<String, Stop> {
     let missing =
         |why: &str| Stop(format!("{} is missing and {why}\n       {}", requirement.name, requirement.hint));
-    let Some(way) = requirement.ways.iter().find(|way| shell::in_path(way.tool).is_some()) else {
+    let Some(way) = requirement.way() else {
         return Err(missing("no package manager that could install it was found"));
     };
     if way.rights == Rights::System && !is_root() && !call_as_root(&["true"]) {
@@ -247,9 +302,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_needs_root_is_named_in_one_list() {
+        let missing: Vec<(&Requirement, &Way)> = REQUIREMENTS
+            .iter()
+            .filter_map(|it| Some((it, it.ways.iter().find(|way| way.tool == "apt-get")?)))
+            .filter(|(it, _)| ["GnuPG", "Go"].contains(&it.name))
+            .collect();
+        assert_eq!(
+            for_somebody_else(&missing),
+            "these are missing, and installing them needs root, which you are not:\n       GnuPG (gnupg)\n       Go (golang-go)\n       \
+             ask for: apt-get install --yes --no-install-recommends gnupg golang-go"
+        );
+    }
+
+    #[test]
     fn git_versions_are_compared_as_numbers() {
         assert!(new_enough("git version 2.47.3"));
-        assert!(new_enough("git version 2.30.0 (Apple Git-1)"));
+        assert!(new_enough("git version 2.34.1 (Apple Git-1)"));
         assert!(new_enough("git version 3.0"));
         assert!(!new_enough("git version 2.9.5"));
         assert!(!new_enough("git version 2.29.2.windows.1"));

@@ -35,7 +35,7 @@ pub(crate) fn pytest() -> Result<(), Stop> {
         }
     }
     let found = version().ok_or_else(|| Stop("pytest was installed and does not run".to_owned()))?;
-    println!("    pytest: {found} in {}", place.display());
+    eprintln!("    pytest: {found} in {}", place.display());
     Ok(())
 }
 

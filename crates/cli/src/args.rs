@@ -136,19 +136,21 @@ pub enum Verb {
     },
     /// Answer what a task asks: in words, or with an option's name or number. `acquit run` then goes on with it.
     #[command(
-        after_help = "Examples:\n  acquit answer T-1 \"petrol, please\"\n  acquit answer T-1 2          # the second option\n  acquit answer T-1 - < reply.md"
+        after_help = "Examples:\n  acquit answer T-1 \"petrol, please\"\n  acquit answer T-1 2          # the second option\n  acquit answer T-1 red \"four of them\"   # two questions, an answer each\n  acquit answer T-1 - < reply.md"
     )]
     Answer {
         /// The task, such as T-1.
         task: TaskId,
-        /// The answer; `-` reads it from standard input.
+        /// The answer; `-` reads it from standard input. Without one, the terminal asks question by question.
         #[arg(allow_hyphen_values = true)]
-        words: String,
+        words: Option<String>,
+        /// The answers to the second question and those after it.
+        more: Vec<String>,
         /// Keep the workflow and configuration that the task was added with.
         #[arg(long)]
         pinned: bool,
     },
-    /// Approve what a task asks for, or let it try again.
+    /// Approve what a task asks for, or let it try once more. `acquit task retry` renews all its budgets.
     ///
     /// The task continues with the workflow and configuration as the files have them now.
     Approve {
@@ -158,7 +160,7 @@ pub enum Verb {
         #[arg(long)]
         pinned: bool,
     },
-    /// Say no: refuse what a task asks. Where that was consent, the task ends.
+    /// Reject a request. A stage that an agent worked on is done again with your words; anything else ends the task.
     Reject {
         /// The task, such as T-1.
         task: TaskId,
@@ -282,12 +284,12 @@ pub enum Verb {
     /// Let the system run `acquit serve`: systemd, or launchd on macOS.
     #[command(subcommand)]
     Service(ServiceVerb),
-    /// Say which coding agents are here: their version, whether they can log in, and what they lack.
+    /// Try each coding agent in the sandbox, with the login that a stage has, and say what to add.
     ///
-    /// Nothing is asked of a model, and nothing is sent anywhere. A login is looked for where the agent keeps it; whether the
-    /// provider still accepts it shows only when it is used.
+    /// Each program is started in the sandbox of a stage to say its version. Then its login, its key and its own settings are looked
+    /// for as the stage would have them. No model is asked, and nothing is sent anywhere.
     #[command(
-        after_help = "Exit codes:\n  0  at least one is here\n  1  none is\n\nExamples:\n  acquit agents\n  acquit agents --json"
+        after_help = "Exit codes:\n  0  at least one starts\n  1  none does\n\nExamples:\n  acquit agents\n  acquit agents --json"
     )]
     Agents,
     /// Show the configuration that holds here.
@@ -355,7 +357,35 @@ pub enum Verb {
         /// Which kind of file: a workflow, or acquit.toml.
         form: Form,
     },
-    /// Print a completion script for your shell.
+    /// Show what tasks cost and how they ended, by workflow, agent and model.
+    ///
+    /// It counts the tasks of this repository; outside of one, of all repositories. Legs that were cancelled, timed out or are
+    /// still running count with what they have used so far.
+    #[command(
+        after_help = "Examples:\n  acquit stats\n  acquit stats --since 7d\n  acquit stats --json     # { \"tasks\": …, \"cost_micros\": …, \"workflows\": { … }, \"agents\": { … }, \"models\": { … } }"
+    )]
+    Stats {
+        /// The tasks of all repositories.
+        #[arg(long)]
+        all_projects: bool,
+        /// Only tasks that were added within this time, such as 7d.
+        #[arg(long, value_name = "TIME", value_parser = task::span)]
+        since: Option<acquit_core::time::Span>,
+        /// At most so many tasks, newest first.
+        #[arg(long, default_value_t = 1000)]
+        limit: u32,
+    },
+    /// Say what could stand at the cursor, for completion scripts.
+    #[command(hide = true)]
+    Complete {
+        /// The words after `acquit`, up to the cursor.
+        #[arg(last = true)]
+        words: Vec<String>,
+    },
+    /// Print a completion script for your shell. It knows tasks, agents and workflows in bash, zsh and fish.
+    #[command(
+        after_help = "Examples:\n  acquit completions bash > ~/.local/share/bash-completion/completions/acquit\n  acquit completions zsh > ~/.zfunc/_acquit\n  acquit completions fish > ~/.config/fish/completions/acquit.fish"
+    )]
     Completions {
         /// The shell.
         shell: clap_complete::Shell,

@@ -5,17 +5,19 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use acquit_core::change::Change;
+use acquit_core::context::REPO_URL;
 use acquit_core::decide::{Input, decide};
 use acquit_core::definition::{Author, Chosen, Definition};
 use acquit_core::ids::TaskId;
 use acquit_core::night::key;
 use acquit_core::store::{self, Commit, Store};
-use acquit_core::task::{Actor, Base, Project as Known, Seed, Task, Wish};
+use acquit_core::task::{Actor, Base, Project as Known, Seed, TICKET, Task, Wish};
 use acquit_core::workflow::Workflow;
 use acquit_run::base;
 use acquit_run::checkout;
 use acquit_run::git::{Git, Offer, Source};
 use acquit_run::harness::Began;
+use acquit_run::pinned;
 use acquit_run::process::Spawner;
 use acquit_run::process::contain::Launcher;
 use acquit_run::workspace::branch_name;
@@ -49,6 +51,8 @@ impl Desk {
         let spawner = Spawner::new(&surroundings.exe).with_launcher(launcher);
         let world = World {
             home: surroundings.home.clone(),
+            store: std::sync::OnceLock::new(),
+            shared: matches!(Location::parse(&surroundings.store), Location::Postgres(_)),
             git: Git::new(spawner.clone(), path),
             spawner,
             environment: surroundings.environment.clone(),
@@ -69,8 +73,14 @@ impl Desk {
     /// Opens the store.
     pub fn store(&self) -> Result<Box<dyn Store>, Error> {
         let location = Location::parse(&self.surroundings.store);
-        acquit_store::open(&location, Clock::System)
-            .map_err(|source| Error::OpenStore { location: location.to_string(), source })
+        let mut store = acquit_store::open(&location, Clock::System)
+            .map_err(|source| Error::OpenStore { location: location.to_string(), source })?;
+        let id = store.id()?;
+        let known = self.world.store.get_or_init(|| id.clone());
+        if *known != id {
+            return Err(Error::OtherStore { location: location.to_string() });
+        }
+        Ok(store)
     }
 
     /// Who sits at it.
@@ -147,8 +157,12 @@ impl Desk {
         origin: Origin,
         offer: Option<Offer>,
     ) -> Result<Task, Error> {
-        let Origin { source, project, id, category, metadata, by } = origin;
+        let Origin { source, project, id, category, mut metadata, by } = origin;
+        metadata.extend(new.metadata.iter().cloned());
+        metadata.extend(new.ticket.iter().map(|ticket| (TICKET.to_owned(), ticket.clone())));
         let mut workflow = project.workflow(new.means.workflow.as_ref())?.clone();
+        let home = self.surroundings.user_home.as_deref();
+        metadata.extend(address(&self.world.git, &source, home, &workflow)?);
         let mut chosen = Chosen {
             agent: new.means.agent.clone(),
             model: new.means.model.clone(),
@@ -180,13 +194,20 @@ impl Desk {
         let author = source.identity(&self.world.git, self.surroundings.user_home.as_deref());
         let id = id.map_or_else(|| store.reserve(), Ok)?;
         // What is on top has all that is below.
-        source.pin(&self.world.git, &id.to_string(), work.as_ref().unwrap_or(&base.commit))?;
+        let (git, own) = (&self.world.git, self.world.store());
+        source.pin(git, own, id, work.as_ref().unwrap_or(&base.commit))?;
         let prefix = workflow.branch_prefix.as_ref().unwrap_or(&project.config.branch_prefix);
+        let mut branch = branch_name(prefix, &new.title, &id.to_string());
+        if source.is_taken(git, own, id, &branch)? {
+            branch = format!("{branch}-{own}");
+        }
         let seed = Seed {
             id,
             wish: Wish {
                 description,
                 priority: new.priority.unwrap_or(0),
+                size: new.size.clone(),
+                complexity: new.complexity.clone(),
                 tags: new.tags.clone(),
                 variables,
                 metadata,
@@ -202,7 +223,7 @@ impl Desk {
                 commit: base.commit.to_string(),
                 work: work.map(|work| work.to_string()),
             },
-            branch: branch_name(prefix, &new.title, &id.to_string()),
+            branch,
             created: (self.world.now)(),
         };
         let definition = Definition {
@@ -214,6 +235,11 @@ impl Desk {
             source: serde_json::to_value(&source).unwrap_or_default(),
             chosen,
         };
+        pinned::keep(&self.world, id, &definition).map_err(|source| Error::File {
+            doing: "write to",
+            path: self.world.task_folder(id),
+            source,
+        })?;
         let task = Task::new(seed.clone());
         let mut changes = vec![Change::Created { seed: Box::new(seed) }];
         let next = decide(&task, &definition.workflow, Input::Begin);
@@ -301,10 +327,12 @@ impl Desk {
         self.decide(store, id, &Input::Cancel { by: self.person() })?;
         acquit_run::supervise::bury(&self.world, store)?;
         let wanted = acquit_core::store::Wanted::Of(id);
-        if let Some(claim) = acquit_run::harness::claim(&self.world, store, wanted)? {
-            return Ok(acquit_run::harness::run(&self.world, store, claim, Began::now())?);
+        match acquit_run::harness::claim(&self.world, store, wanted) {
+            Ok(Some(claim)) => Ok(acquit_run::harness::run(&self.world, store, claim, Began::now())?),
+            // The machine that may run it ends it.
+            Ok(None) | Err(acquit_run::harness::Error::Untrusted(_)) => Ok(store.task(id)?),
+            Err(error) => Err(error.into()),
         }
-        Ok(store.task(id)?)
     }
 }
 
@@ -354,4 +382,27 @@ pub fn begin_with(
 
 fn folder_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// The address that a repository comes from, for a workflow that asks for it: as `origin` has it, without a login.
+fn address(
+    git: &acquit_run::git::Git,
+    source: &acquit_run::git::Source,
+    home: Option<&std::path::Path>,
+    workflow: &Workflow,
+) -> Result<Option<(String, String)>, Error> {
+    let asks = serde_json::to_string(workflow).is_ok_and(|text| text.contains(REPO_URL));
+    if !asks {
+        return Ok(None);
+    }
+    let url = source.remote_url(git, home, "origin", acquit_run::git::Direction::Fetch)?;
+    let plain = |url: String| match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let place = rest.split('/').next().unwrap_or_default();
+            let login = place.rfind('@').map_or(0, |at| at + 1);
+            format!("{scheme}://{}", &rest[login..])
+        }
+        None => url,
+    };
+    Ok(url.map(|url| (REPO_URL.to_owned(), plain(url))))
 }

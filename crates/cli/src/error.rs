@@ -1,5 +1,7 @@
 //! What can go wrong in a command, and what a person can do about it. The one place that turns errors into advice.
 
+mod disk;
+
 use std::path::PathBuf;
 
 use acquit_core::config::toml::Mistakes;
@@ -10,6 +12,7 @@ use acquit_run::{git, harness, process};
 
 use crate::exit::Exit;
 use crate::init;
+use disk::of_disk;
 
 /// Why a command did not do what it should. Texts continue "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +37,18 @@ pub enum Error {
         /// Why.
         #[source]
         source: acquit_store::OpenError,
+    },
+    /// What a rehearsal left cannot be removed.
+    #[error("clean up after the check")]
+    Retention(#[source] acquit_run::retention::Trouble),
+    /// What a task runs by is not trusted on this machine.
+    #[error(transparent)]
+    Pinned(#[from] acquit_run::pinned::Untrusted),
+    /// Another store is at the same place since this command began.
+    #[error("go on with the store {location}: another store has taken its place")]
+    OtherStore {
+        /// Where, without what may be secret.
+        location: String,
     },
     /// The store refused.
     #[error("use the store")]
@@ -151,6 +166,9 @@ pub enum Error {
     /// Nobody is there to be asked.
     #[error("ask whether this repository is trusted: standard input is not a terminal")]
     TrustUnasked,
+    /// Nobody said what the answer is.
+    #[error("answer {0}: the command has no answer in it")]
+    NoAnswer(TaskId),
     /// Mistakes in the project's files.
     #[error("read the project's configuration")]
     Mistakes(#[from] Mistakes),
@@ -223,6 +241,9 @@ pub enum Error {
         /// Those that exist.
         known: String,
     },
+    /// What keeps the agents of a workflow from being started.
+    #[error("start the agents of this workflow:\n{}", .0.iter().map(finding).collect::<Vec<_>>().join("\n"))]
+    NotReady(Vec<acquit_run::agent::trial::Finding>),
     /// Stages that name what the configuration does not have.
     #[error("find the agent and the secrets of every stage\n{}", lines(.0))]
     Lacking(Vec<acquit_core::config::Lacking>),
@@ -360,6 +381,7 @@ impl Error {
             | Self::NotInitialised(_)
             | Self::Untrusted { .. }
             | Self::TrustUnasked
+            | Self::NoAnswer(_)
             | Self::Mistakes(_)
             | Self::NoWorkflow { .. }
             | Self::StageGone { .. }
@@ -375,6 +397,7 @@ impl Error {
             | Self::NoZone { .. }
             | Self::NoServices
             | Self::Lacking(_)
+            | Self::NotReady(_)
             | Self::EmptyTitle
             | Self::NothingToReview { .. }
             | Self::OtherRequest { .. }
@@ -390,6 +413,9 @@ impl Error {
             | Self::Here(_)
             | Self::Exe(_)
             | Self::OpenStore { .. }
+            | Self::OtherStore { .. }
+            | Self::Pinned(_)
+            | Self::Retention(_)
             | Self::Store(_)
             | Self::Process(_)
             | Self::Harness(_)
@@ -417,7 +443,9 @@ impl Error {
         let text = match self {
             Self::Here(_) => "it was removed, or may not be entered: go to a folder that exists",
             Self::DirtyCheckout { .. } => "commit or stash them there, then merge again",
-            Self::NotDelivered { .. } => "`acquit show` with its id says where it stands",
+            Self::NotDelivered { task, .. } | Self::Illegal { source: Illegal::State { .. }, task } => {
+                return Some(format!("`acquit show {task}` says where it stands"));
+            }
             Self::SandboxOfHome { .. } | Self::SandboxOfSecrets { .. } => {
                 "go to the folder that the program is to work in"
             }
@@ -449,16 +477,16 @@ impl Error {
                 ));
             }
             Self::NoState { .. } => "name one of those with --state",
-            Self::StageGone { .. } => "name another stage: `acquit task retry` with --stage",
+            Self::StageGone { .. } => "name another stage: `acquit task retry … --stage …`",
             Self::OnlyForNew { .. } => {
                 "they say how a task is added; --agent, --model, --max-cost and --max-time can be changed later"
             }
             Self::NoValue { .. } => "name one of those with --var",
             Self::NotShipped { .. } => "`acquit workflow list` says where each comes from",
             Self::NoSection { .. } => "leave out --section to see all of it",
-            Self::NoLeg { .. } => "`acquit task show` lists the legs of a task",
-            Self::Stalled { .. } => {
-                "the end of that file says why; `acquit run` with the task's id tries again"
+            Self::NoLeg { task, .. } => return Some(format!("`acquit show {task}` lists its legs")),
+            Self::Stalled { task, .. } => {
+                return Some(format!("the end of that file says why; `acquit run {task}` tries again"));
             }
             Self::NoSchedule { .. } => {
                 "schedules stand in acquit.toml as [[schedule]]; see docs/nightshift.md"
@@ -483,11 +511,15 @@ impl Error {
             Self::Untrusted { .. } => {
                 "read it and trust it with `acquit trust`; `acquit trust --show` only shows it (docs/trust.md)"
             }
+            Self::NoAnswer(task) => {
+                return Some(format!("say it: acquit answer {task} \"…\"; `acquit inbox` has the question"));
+            }
             Self::TrustUnasked => "read what was shown, then repeat with --yes",
             Self::NotInitialised(_) => "run `acquit init` in the repository first",
             Self::WhichWorkflow(_) => "name one with --workflow, or set `workflow` in .acquit/acquit.toml",
             Self::Init(error) => return error.hint().map(str::to_owned),
             Self::Lacking(missing) => return missing.iter().find_map(|stage| stage.hint.clone()),
+            Self::NotReady(_) => "`acquit doctor` and `acquit agents` say more",
             Self::Mistakes(_) => "`acquit workflow check` lists all mistakes",
             Self::EmptyTitle => "say in a line what is wanted: acquit run \"Add a --json flag\"",
             Self::OtherRequest { .. } => "go to a clone of the repository that the request belongs to",
@@ -497,9 +529,12 @@ impl Error {
             | Self::OpenStore {
                 source: acquit_store::OpenError::Store(store::Error::Newer { .. }), ..
             } => "use the acquit that wrote it, or a newer one",
-            Self::Illegal { source: Illegal::State { .. }, .. } => "`acquit task show` says where it stands",
             Self::Illegal { source: Illegal::NoFeedback, .. } => {
                 "write `changes_requested` in `on` of the stage that publishes: { to = \"code\", budget = \"review\" }"
+            }
+            Self::OtherStore { .. } => "run the command again",
+            Self::Pinned(_) | Self::Harness(harness::Error::Untrusted(_)) => {
+                "run the task where it was made; or `acquit run` it here, in a repository whose .acquit/ you trust (docs/trust.md)"
             }
             Self::OpenStore { .. } => {
                 "ACQUIT_STORE names the store; ACQUIT_HOME the folder of the default one"
@@ -507,6 +542,7 @@ impl Error {
             Self::Exe(_)
             | Self::Git(_)
             | Self::Store(_)
+            | Self::Retention(_)
             | Self::Process(_)
             | Self::Harness(_)
             | Self::Workspace { .. }
@@ -546,26 +582,14 @@ fn of_git(error: &git::Error) -> Exit {
     }
 }
 
-/// What to do about a disk that takes no more. The words are those of the system, of SQLite and of git, which alone know.
-fn of_disk(words: &str) -> Option<&'static str> {
-    const FULL: [&str; 2] = ["disk is full", "No space left on device"];
-    const READ_ONLY: [&str; 3] = ["Read-only file system", "is read-only", "readonly database"];
-    // Git does not pass on why.
-    const UNWRITABLE: [&str; 2] = ["unable to create directory for", "Unable to create '"];
-    let has = |list: &[&str]| list.iter().any(|word| words.contains(word));
-    if has(&FULL) {
-        Some(
-            "make room on that disk, then `acquit run` with the task's id goes on; nothing that was written is lost",
-        )
-    } else if has(&READ_ONLY) {
-        Some(
-            "acquit must be able to write there: make it writable, or set ACQUIT_HOME (or ACQUIT_STORE) to another place",
-        )
-    } else if has(&UNWRITABLE) {
-        Some("acquit keeps refs of its own in the repository: is it read-only, not yours, or its disk full?")
-    } else {
-        None
+/// What is missing, and the lines to add.
+fn finding(finding: &acquit_run::agent::trial::Finding) -> String {
+    let mut text = format!("  {}", finding.what);
+    if !finding.add.is_empty() {
+        text.push_str("; add to .acquit/acquit.toml:");
+        finding.add.iter().for_each(|line| text.push_str(&format!("\n    {line}")));
     }
+    text
 }
 
 fn lines(missing: &[acquit_core::config::Lacking]) -> String {

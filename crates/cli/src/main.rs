@@ -9,6 +9,7 @@ mod exit;
 mod init;
 mod interrupt;
 mod passing;
+mod preflight;
 mod project;
 mod relay;
 mod renew;
@@ -27,7 +28,7 @@ use acquit_core::ids::LegId;
 use acquit_core::sandbox::Mode;
 use acquit_core::time::Timestamp;
 use acquit_run::process::contain::Launcher;
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 
 use args::{Args, Verb};
 use desk::Desk;
@@ -100,7 +101,7 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
     match verb {
         Verb::Init { force, no_check, fix } => {
             let overwrite = if force { init::Overwrite::Allowed } else { init::Overwrite::Never };
-            let fix = if fix { verbs::check::Fix::All } else { verbs::check::Fix::Ask };
+            let fix = if fix { verbs::check::Fix::All } else { verbs::check::Fix::Own };
             verbs::init::init(&desk, overwrite, (!no_check).then_some(fix))
         }
         Verb::Check { fix } => {
@@ -113,7 +114,9 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
             let whose = if all_projects { verbs::inbox::Whose::All } else { verbs::inbox::Whose::Here };
             verbs::inbox::inbox(&desk, whose, limit)
         }
-        Verb::Answer { task, words, pinned } => verbs::inbox::answer(&desk, task, words, pinned),
+        Verb::Answer { task, words, more, pinned } => {
+            verbs::inbox::answer(&desk, task, words.into_iter().chain(more).collect(), pinned)
+        }
         Verb::Approve { task, pinned } => verbs::inbox::approve(&desk, task, pinned),
         Verb::Reject { task, reason } => verbs::inbox::reject(&desk, task, reason),
         Verb::Feedback { task } => verbs::feedback::feedback(&desk, task),
@@ -168,14 +171,13 @@ fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
         Verb::Demo { keep } => verbs::demo::demo(desk, keep),
         Verb::Doctor => Ok(verbs::doctor::doctor(&desk)),
         Verb::Schema { form } => Ok(verbs::schema::schema(&desk, form)),
-        Verb::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Args::command(), "acquit", &mut script);
-            desk.printer.raw(&script);
-            Ok(Exit::Done)
+        Verb::Completions { shell } => Ok(verbs::completions::completions(&desk, shell)),
+        Verb::Complete { words } => Ok(verbs::complete::complete(&desk, &words)),
+        Verb::Stats { all_projects, since, limit } => {
+            verbs::stats::stats(&desk, verbs::stats::Which { all_projects, since, limit })
         }
         Verb::Begin { schedule, nominal, job, parent } => {
-            let which = serve::Which { schedule, nominal: Timestamp(nominal), job };
+            let which = serve::Which { project: String::new(), schedule, nominal: Timestamp(nominal), job };
             verbs::begin::begin(&desk, &which, parent)
         }
         Verb::Post { parent } => {

@@ -140,6 +140,17 @@ impl Files {
     /// Reads and checks everything, trusted or not, to show it; nothing of it may be run, asked or sent. All mistakes of all files come
     /// together.
     pub fn look(&self) -> Result<Project, Error> {
+        let (project, mut mistakes) = self.inspect()?;
+        if mistakes.is_empty() {
+            return Ok(project);
+        }
+        mistakes.extend(project.broken);
+        Err(Mistakes(mistakes).into())
+    }
+
+    /// The same, with the mistakes of everything but the workflows beside what could be read: who asks about one workflow is
+    /// told about that one.
+    pub fn inspect(&self) -> Result<(Project, Vec<Mistake>), Error> {
         let mut mistakes = Vec::new();
         let under = match self.user_config() {
             Ok(config) => config,
@@ -148,16 +159,18 @@ impl Files {
                 Config::default()
             }
         };
-        let config = self.text(CONFIG)?.and_then(|text| config::read_over(&shown(CONFIG), &text, under));
-        let config = match config {
-            Ok(config) => config,
-            Err(Mistakes(list)) => {
-                mistakes.extend(list);
-                Config::default()
-            }
+        let (config, list) = match self.text(CONFIG)? {
+            Ok(text) => config::look_over(&shown(CONFIG), &text, under),
+            Err(Mistakes(list)) => (None, list),
         };
+        mistakes.extend(list);
         let mut broken = Vec::new();
-        let workflows = self.workflows(&config, &mut broken)?;
+        let workflows = self.workflows(&config.clone().unwrap_or_default(), &mut broken)?;
+        if config.is_none() {
+            // Everything that workflows use of it would seem to be missing.
+            broken.clear();
+        }
+        let config = config.unwrap_or_default();
         let instructions = match self.text(INSTRUCTIONS) {
             Ok(Ok(text)) => text,
             Ok(Err(Mistakes(list))) => {
@@ -169,11 +182,8 @@ impl Files {
             }
             Err(error) => return Err(error),
         };
-        if !mistakes.is_empty() {
-            mistakes.extend(broken);
-            return Err(Mistakes(mistakes).into());
-        }
-        Ok(Project { config: absolute_scripts(config, &self.folder), instructions, workflows, broken })
+        let config = absolute_scripts(config, &self.folder);
+        Ok((Project { config, instructions, workflows, broken }, mistakes))
     }
 
     /// The project's texts, and those of the program under them.

@@ -96,6 +96,9 @@ pub fn follow(
             supervise::bury(&desk.world, store)?;
             supervise::release(store)?;
             if is_due(store, id)? {
+                if !acquit_run::pinned::is_trusted(&desk.world, store, id)? {
+                    return Err(acquit_run::pinned::Untrusted { task: id }.into());
+                }
                 stalls += 1;
                 if stalls > STALLS {
                     return Err(Error::Stalled { task: id, times: STALLS, log: log(desk, id) });

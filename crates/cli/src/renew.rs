@@ -52,11 +52,16 @@ pub fn change(
     pinned: &Definition,
     wanted: &Renewal,
 ) -> Result<Option<Change>, Error> {
+    let mut read = false;
     let mut new = if wanted.pinned {
         pinned.clone()
     } else {
         match current(desk, task, pinned) {
-            Ok(new) => new,
+            Ok(Some(new)) => {
+                read = true;
+                new
+            }
+            Ok(None) => pinned.clone(),
             Err(why) if wanted.asks() && matches!(why, Error::Lacking(_)) => return Err(why),
             Err(why) => {
                 let words = acquit_run::harness::chain(&why);
@@ -89,6 +94,12 @@ pub fn change(
             return Err(Error::Lacking(missing));
         }
     }
+    // It is from files that are trusted here, or else a change of what was.
+    if read || acquit_run::pinned::check(&desk.world, task.id(), pinned).is_ok() {
+        let kept = acquit_run::pinned::keep(&desk.world, task.id(), &new);
+        let path = desk.world.task_folder(task.id());
+        kept.map_err(|source| Error::File { doing: "write to", path, source })?;
+    }
     let difference = pinned.difference(&new);
     if difference.is_empty() {
         return Ok(None);
@@ -97,15 +108,17 @@ pub fn change(
     Ok(Some(Change::DefinitionUpdated { definition: Box::new(new), difference }))
 }
 
-/// The definition as the files give it now.
-fn current(desk: &Desk, task: &Task, pinned: &Definition) -> Result<Definition, Error> {
+/// The definition as the files give it now; `None` if there are none that it is to be read from.
+fn current(desk: &Desk, task: &Task, pinned: &Definition) -> Result<Option<Definition>, Error> {
     // What a schedule runs by is the daemon's to say.
     if task.seed.wish.metadata.contains_key(night::key::SCHEDULE) {
-        return Ok(pinned.clone());
+        return Ok(None);
     }
     let Ok(source) = serde_json::from_value::<Source>(pinned.source.clone()) else {
-        return Ok(pinned.clone());
+        return Ok(None);
     };
+    // Where others can write to the store, only its path is taken from there.
+    let source = if desk.world.shared { Source::discover(&desk.world.git, source.top())? } else { source };
     let project = desk.files(&source)?.read()?;
     let mut workflow = project.workflow(Some(&task.seed.workflow))?.clone();
     begin_with(&mut workflow, &[], pinned.chosen.variation.clone())?;
@@ -114,7 +127,17 @@ fn current(desk: &Desk, task: &Task, pinned: &Definition) -> Result<Definition, 
     if let Some(stage) = stages(task).into_iter().find(|stage| workflow.stage(stage).is_none()) {
         return Err(Error::StageGone { workflow: workflow.name.clone(), stage: stage.to_owned() });
     }
-    Ok(Definition { workflow, config: project.config, instructions: project.instructions, ..pinned.clone() })
+    Ok(Some(Definition {
+        workflow,
+        config: project.config,
+        instructions: project.instructions,
+        source: if desk.world.shared {
+            serde_json::to_value(&source).unwrap_or_default()
+        } else {
+            pinned.source.clone()
+        },
+        ..pinned.clone()
+    }))
 }
 
 /// Puts what a person chose in place of what the stages say.

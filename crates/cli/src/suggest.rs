@@ -79,7 +79,14 @@ fn answers(task: &Task, request: &Request) -> Vec<Suggestion> {
                 }
                 Kind::YesNo => vec![choose("yes"), choose("no")],
             },
-            [] | [_, _, ..] => vec![words()],
+            [] => vec![words()],
+            several => {
+                let blanks = vec!["\"…\""; several.len()].join(" ");
+                vec![
+                    offer("answer each", format!("answer {id} {blanks}")),
+                    offer("answer all", format!("answer {id} \"…\"")),
+                ]
+            }
         },
         Ask::Choice { options } => {
             options.iter().take(MOST_OPTIONS).map(|option| choose(&option.to_string())).collect()

@@ -55,17 +55,93 @@ fn version_login_and_what_is_missing_are_told() {
     program(&bin, "codex", "echo codex-cli 0.20.0");
     program(&bin, "pi", "exit 3");
     let words = machine.words(&[]);
-    assert!(words.contains("2.1.325 (Claude Code)"), "{words}");
-    assert!(words.contains("none found: `claude /login`, or set ANTHROPIC_API_KEY"), "{words}");
-    assert!(words.contains("this version does not work: it cannot be kept from asking for ever"), "{words}");
-    assert!(words.contains("it does not tell its version: "), "{words}");
-    assert!(words.contains("not here: gemini, opencode, cursor, aider"), "{words}");
+    assert!(words.contains("2.1.325 (Claude Code)") && words.contains("sandbox  starts"), "{words}");
     assert!(
-        machine.words(&[("ANTHROPIC_API_KEY", "sk-not-shown")]).contains("login  $ANTHROPIC_API_KEY is set")
+        words.contains("not logged in: run `claude /login`, or set ANTHROPIC_API_KEY and grant it"),
+        "{words}"
     );
+    assert!(words.contains("this version does not work: it cannot be kept from asking for ever"), "{words}");
+    assert!(words.contains("does not start: exit 3"), "{words}");
+    assert!(words.contains("not installed: gemini, opencode, cursor, aider"), "{words}");
     fs::create_dir(machine.0.path().join("home/.claude")).unwrap();
     fs::write(machine.0.path().join("home/.claude/.credentials.json"), "{}").unwrap();
-    assert!(machine.words(&[]).contains("login  ~/.claude/.credentials.json"));
+    assert!(machine.words(&[]).contains("login    ~/.claude/.credentials.json"));
+}
+
+#[test]
+fn a_key_and_settings_that_a_stage_does_not_get_come_with_the_lines_to_add() {
+    let machine = Machine::new();
+    program(&machine.0.path().join("bin"), "claude", "echo '2.1.325 (Claude Code)'");
+    let settings = machine.0.path().join("home/.claude/settings.json");
+    fs::create_dir(settings.parent().unwrap()).unwrap();
+    fs::write(&settings, r#"{"env":{"ANTHROPIC_BASE_URL":"https://llm.corp:8443/v1"}}"#).unwrap();
+    let variables = [("ANTHROPIC_API_KEY", "sk-not-shown")];
+    let words = machine.words(&variables);
+    assert!(words.contains("$ANTHROPIC_API_KEY is set, but the agent does not get it"), "{words}");
+    assert!(
+        words
+            .contains("~/.claude/settings.json is not shown in the sandbox; its settings name llm.corp:8443"),
+        "{words}"
+    );
+    assert!(!words.contains("sk-not-shown"));
+
+    // The lines that it prints, written into the configuration, leave nothing to add.
+    let output = machine.agents(&["--json"], &variables);
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let claude = value["agents"].as_array().unwrap().iter().find(|agent| agent["name"] == "claude").unwrap();
+    let lines: Vec<&str> = claude["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|finding| finding["add"].as_array().unwrap())
+        .map(|line| line.as_str().unwrap())
+        .collect();
+    let mut tables: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in lines {
+        if line.starts_with('[') {
+            tables.push((line, Vec::new()));
+        } else {
+            let last = tables.last().unwrap().0;
+            let table = tables.iter_mut().find(|(name, _)| *name == last).unwrap();
+            if !table.1.contains(&line) {
+                table.1.push(line);
+            }
+        }
+    }
+    tables.retain(|(_, lines)| !lines.is_empty());
+    let tables: Vec<String> =
+        tables.iter().map(|(table, lines)| format!("{table}\n{}\n", lines.join("\n"))).collect();
+    let config = tables.concat();
+    let here = machine.0.path().join("empty");
+    acquit_testkit::repo::git(&here, &["init", "--quiet"]);
+    fs::create_dir(here.join(".acquit")).unwrap();
+    fs::write(here.join(".acquit/acquit.toml"), &config).unwrap();
+    let user = machine.0.path().join("home/.config/acquit/config.toml");
+    fs::create_dir_all(user.parent().unwrap()).unwrap();
+    fs::write(user, format!("trusted_paths = [\"{}\"]\n", here.display())).unwrap();
+    let words = machine.words(&variables);
+    assert!(
+        words.starts_with("✓ claude") && words.contains("login    $ANTHROPIC_API_KEY"),
+        "{config}\n{words}"
+    );
+}
+
+#[test]
+fn an_agent_that_lacks_something_in_the_sandbox_is_told() {
+    let machine = Machine::new();
+    let needs = machine.0.path().join("home/notes");
+    fs::write(&needs, "").unwrap();
+    let script = format!(
+        "test -e '{}' || {{ echo no notes >&2; exit 4; }}\necho '2.1.325 (Claude Code)'",
+        needs.display()
+    );
+    program(&machine.0.path().join("bin"), "claude", &script);
+    let words = machine.words(&[]);
+    assert!(
+        words.starts_with("✗ claude    2.1.325 (Claude Code)")
+            && words.contains("does not start: exit 4 (no notes)"),
+        "{words}"
+    );
 }
 
 #[test]
@@ -78,7 +154,8 @@ fn no_key_is_shown_and_the_json_can_be_read() {
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let gemini = value["agents"].as_array().unwrap().iter().find(|agent| agent["name"] == "gemini").unwrap();
     assert_eq!(gemini["version"], "0.61.0");
-    assert_eq!(gemini["login"]["variable"], "GEMINI_API_KEY");
+    assert_eq!((&gemini["login"], &gemini["starts_in_sandbox"]), (&"missing".into(), &true.into()));
+    assert_eq!(gemini["findings"][0]["what"], "$GEMINI_API_KEY is set, but the agent does not get it");
     assert_eq!(gemini["supports"]["structured output"], false);
 }
 

@@ -1,6 +1,13 @@
 //! `acquit check` says what holds on the untouched base, offers the edit that mends the rest, and leaves nothing behind.
+#![allow(clippy::disallowed_macros, reason = "the table of packages is printed, to be read")]
 
 mod common;
+#[path = "check/first_hour.rs"]
+mod first_hour;
+#[path = "check/packages.rs"]
+mod packages;
+#[path = "check/repositories.rs"]
+mod repositories;
 
 use std::fs;
 

@@ -105,3 +105,70 @@ fn the_files_of_the_demo_fit_the_schemas_that_are_printed() {
         assert_eq!(acquit_core::outcome::mistakes(&schema, &file), [""; 0], "{form}");
     }
 }
+
+/// Two workflows, of which one has a mistake.
+fn half_broken(config: &str) -> Sandbox {
+    let sandbox = Sandbox::new(&format!("{config}{}", common::SCRIPTED), common::CODE, "");
+    let bad = common::CODE.replace("pr_ready = \"deliver\"", "pr_ready = \"nowhere\"");
+    sandbox.repo.write(".acquit/workflows/bad.toml", &bad);
+    sandbox
+}
+
+#[test]
+fn a_check_of_one_workflow_is_about_that_one_alone() {
+    let sandbox = half_broken("workflow = \"bad\"\n");
+    sandbox.acquit(&["workflow", "check", "flow"]).must(0).said("no mistakes in flow");
+    sandbox.acquit(&["workflow", "check", "bad"]).must(2).said("unknown stage `nowhere`");
+    let all = sandbox.acquit(&["workflow", "check", "--json"]).must(2).json();
+    assert_eq!(all["mistakes"][0]["file"], ".acquit/workflows/bad.toml", "{all}");
+    assert!(all["mistakes"][0]["line"].as_u64().is_some_and(|line| line > 1), "{all}");
+}
+
+#[test]
+fn a_mistake_in_the_configuration_does_not_make_others_seem_wrong() {
+    let sandbox = half_broken("colour = \"blue\"\n");
+    let path = ".acquit/workflows/flow.toml";
+    let uses = common::CODE.replace("mode = \"implement\"", "mode = \"implement\"\ngates = [\"mine\"]");
+    sandbox.repo.write(path, &uses);
+    let config = common::read(&sandbox.repo.path().join(".acquit/acquit.toml"));
+    sandbox.repo.write(".acquit/acquit.toml", &format!("{config}[gates.mine]\nrun = \"true\"\n"));
+    let all = sandbox.acquit(&["workflow", "check", "--json"]).must(2).json();
+    let words: Vec<&str> =
+        all["mistakes"].as_array().unwrap().iter().map(|one| one["what"].as_str().unwrap()).collect();
+    assert!(words.iter().any(|what| what.contains("colour")), "{words:?}");
+    assert!(words.iter().any(|what| what.contains("nowhere")), "{words:?}");
+    assert!(!words.iter().any(|what| what.contains("mine")), "the gate is there: {words:?}");
+    sandbox.acquit(&["workflow", "check", "flow"]).must(0).said("the configuration has mistakes");
+    sandbox.repo.write(".acquit/acquit.toml", "this is no TOML");
+    let all = sandbox.acquit(&["workflow", "check", "--json"]).must(2).json();
+    let files: Vec<&str> =
+        all["mistakes"].as_array().unwrap().iter().map(|one| one["file"].as_str().unwrap()).collect();
+    assert!(files.iter().all(|file| *file == ".acquit/acquit.toml"), "{files:?}");
+}
+
+#[test]
+fn origins_name_the_line() {
+    let sandbox = Sandbox::scripted(common::CODE, "");
+    sandbox.repo.write(
+        ".acquit/acquit.toml",
+        "# a comment\nagent = \"bot\"\n[agents.bot]\nadapter = \"claude\"\nturns = 7\n",
+    );
+    sandbox.acquit(&["config", "show", "--origin"]).must(0).said(".acquit/acquit.toml:5");
+    let json = sandbox.acquit(&["config", "show", "--json"]).must(0).json();
+    assert_eq!(json["agents.bot.turns"]["line"], 5, "{json}");
+}
+
+#[test]
+fn a_prompt_can_name_the_address_of_its_repository() {
+    let workflow = common::CODE.replace(
+        "mode = \"implement\"",
+        "mode = \"implement\"\ninstructions = \"Cloned from {{ repo_url }}.\"",
+    );
+    let script =
+        "[[code]]\nstep = [ { write = \"work.txt\", content = \"work\\n\" }, { outcome = \"pr_ready\" } ]\n";
+    let sandbox = Sandbox::scripted(&workflow, script);
+    sandbox.repo.git(&["remote", "add", "origin", "https://me:pass@git.invalid/team/tool.git"]);
+    sandbox.acquit(&["task", "add", "Do it"]).must(0);
+    let task = sandbox.task();
+    assert_eq!(task.seed.wish.metadata["repo_url"], "https://git.invalid/team/tool.git");
+}

@@ -4,6 +4,10 @@
 mod common;
 #[path = "faults/crashes.rs"]
 mod crashes;
+#[path = "faults/kills.rs"]
+mod kills;
+#[path = "faults/outage.rs"]
+mod outage;
 #[path = "faults/story.rs"]
 mod story;
 

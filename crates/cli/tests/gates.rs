@@ -13,6 +13,8 @@ mod go;
 mod kit;
 #[path = "gates/node.rs"]
 mod node;
+#[path = "gates/paths.rs"]
+mod paths;
 #[path = "gates/python.rs"]
 mod python;
 #[path = "gates/rust.rs"]

@@ -19,9 +19,10 @@ mod expected;
 mod judge;
 #[path = "hostile/snapshot.rs"]
 mod snapshot;
+#[path = "common/user.rs"]
+mod user;
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::PermissionsExt;
 
 use acquit_core::sandbox::Network;
 
@@ -39,40 +40,55 @@ fn every_attack_has_a_line_that_says_what_must_be_seen_of_it() {
     assert!(tried.len() >= 80, "{}", tried.len());
 }
 
+/// Runs tests of this file as an ordinary user.
+fn as_a_user(machine: user::Machine, tests: &[&str], variables: &[(&str, &str)]) -> Option<String> {
+    let (acquit, attacker) = (common::binary(), arena::program());
+    let programs = [("ACQUIT_TEST_BINARY", acquit.as_path()), ("ACQUIT_TEST_HOSTILE", &attacker)];
+    user::can_become_one().then(|| user::run(machine, tests, &programs, variables))
+}
+
 /// Root may do more when walls are built, and has more to lose; a user has neither. Run by a user, the other tests show the
 /// same.
 #[test]
 fn an_ordinary_user_is_held_as_well() {
-    const NOBODY: &str = "12345";
-    if !rustix::process::geteuid().is_root() {
-        return;
+    as_a_user(
+        user::Machine::Whole,
+        &["an_agent_with_its_model_is_held", "a_gate_without_network_is_held"],
+        &[],
+    );
+}
+
+/// The limits that depend most on who asks for them.
+#[test]
+fn heavy_an_ordinary_user_is_limited_as_well() {
+    let verbs = "memory-bomb-shared,memory-bomb-in-flight,memory-bomb-backlog,inotify-bomb,disk-bomb-mapped";
+    let only = [("ACQUIT_HOSTILE_ONLY", verbs)];
+    as_a_user(user::Machine::Whole, &["heavy_an_agent_with_its_model_is_limited"], &only);
+}
+
+#[test]
+fn soak_heavy_an_ordinary_user_is_held_in_every_way() {
+    let tests = [
+        "an_agent_with_an_open_network_is_held",
+        "what_an_agent_leaves_with_its_model_does_no_harm",
+        "what_a_gate_leaves_without_network_does_no_harm",
+        "heavy_an_agent_with_its_model_is_limited",
+        "heavy_a_gate_without_network_is_limited",
+    ];
+    as_a_user(user::Machine::Whole, &tests, &[]);
+}
+
+/// `sandbox = "reduced"` where there are no user namespaces: exactly those attacks get through that docs/sandbox.md says are not held.
+#[test]
+fn without_user_namespaces_exactly_what_is_said_is_not_held() {
+    const REDUCED: (&str, &str) = ("ACQUIT_HOSTILE_SANDBOX", "reduced");
+    if std::env::var(REDUCED.0).as_deref() == Ok(REDUCED.1) {
+        return judge::reduced();
     }
-    let place = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let copy = |from: &std::path::Path, name: &str| {
-        let to = place.path().join(name);
-        std::fs::copy(from, &to).unwrap();
-        to
-    };
-    let acquit = copy(&common::binary(), "acquit");
-    let attacker = copy(&arena::program(), "hostile");
-    let test = copy(&std::env::current_exe().unwrap(), "test");
-    let tests = ["an_agent_with_its_model_is_held", "a_gate_without_network_is_held"];
-    let ran = std::process::Command::new("setpriv")
-        .args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--"])
-        .arg(test)
-        .args(tests.into_iter().chain(["--exact"]))
-        .current_dir(place.path())
-        .env_clear()
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .env("HOME", place.path())
-        .env("TMPDIR", place.path())
-        .env("ACQUIT_TEST_BINARY", acquit)
-        .env("ACQUIT_TEST_HOSTILE", attacker)
-        .output()
-        .expect("setpriv is there");
-    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
-    assert!(ran.status.success() && out.contains("2 passed"), "{out}\n{err}");
+    let own = "without_user_namespaces_exactly_what_is_said_is_not_held";
+    if let Some(said) = as_a_user(user::Machine::WithoutUserNamespaces, &[own], &[REDUCED]) {
+        assert!(said.contains("not held without user namespaces: "), "{said}");
+    }
 }
 
 /// One test for each role, network and part: what can share a leg, what needs one of its own, what uses things up. Limits do not

@@ -37,6 +37,7 @@ fn plan(top: &Path, path_variable: &OsStr) -> Plan {
         folder: None,
         cloned: &|_| true,
         environment: &environment,
+        has_agent: false,
         resolve: &|_, _| Vec::new(),
     })
 }

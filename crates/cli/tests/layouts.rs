@@ -282,3 +282,103 @@ fn toolchains_that_variables_move_are_found_and_can_be_used() {
     place.runs("c", &["data/go/src/private/x"]);
     place.runs("d", &["data/brew/etc/my.cnf"]);
 }
+
+#[test]
+fn every_agent_starts_as_its_installers_put_it() {
+    let mut place = Place::new();
+    // Native installers: Claude Code is above; opencode and a Claude Code that npm keeps for itself.
+    place.program("home/.opencode/bin/opencode", "echo ran");
+    place.on_path("home/.opencode/bin");
+    place.file("home/.local/share/opencode/auth.json", "a token");
+    place.program(
+        "home/.claude/local/node_modules/@anthropic-ai/claude-code/cli.sh",
+        "cat \"$(dirname \"$(readlink -f \"$0\")\")\"/vendor/data",
+    );
+    place.file("home/.claude/local/node_modules/@anthropic-ai/claude-code/vendor/data", "ran\n");
+    place.link("home/.claude/local/node_modules/.bin/claude", "../@anthropic-ai/claude-code/cli.sh");
+    place.on_path("home/.claude/local/node_modules/.bin");
+    place.file("home/.claude/.credentials.json", "a token");
+    // npm below nvm: a script that starts a binary of a package beside it.
+    let modules = "home/.nvm/versions/node/v22.1.0/lib/node_modules";
+    for (name, package) in
+        [("codex", "@openai/codex"), ("gemini", "@google/gemini-cli"), ("pi", "pi-coding-agent")]
+    {
+        place.program(
+            &format!("{modules}/{package}/bin/{name}.js"),
+            "exec \"$(dirname \"$(readlink -f \"$0\")\")\"/../vendor/native",
+        );
+        place.program(&format!("{modules}/{package}/vendor/native"), "echo ran");
+        place.link(
+            &format!("home/.nvm/versions/node/v22.1.0/bin/{name}"),
+            &format!("../lib/node_modules/{package}/bin/{name}.js"),
+        );
+    }
+    place.on_path("home/.nvm/versions/node/v22.1.0/bin");
+    place.file("home/.codex/auth.json", "a token").file("home/.gemini/oauth_creds.json", "a token");
+    // aider by uv: an environment whose interpreter is uv's.
+    place.program("home/.local/share/uv/python/cpython-3.12.1/bin/python3.12", "echo ran");
+    place.link(
+        "home/.local/share/uv/tools/aider-chat/bin/python",
+        "home/.local/share/uv/python/cpython-3.12.1/bin/python3.12",
+    );
+    place.program(
+        "home/.local/share/uv/tools/aider-chat/bin/aider",
+        "exec \"$(dirname \"$(readlink -f \"$0\")\")\"/python",
+    );
+    place.link("home/.local/bin/aider", "home/.local/share/uv/tools/aider-chat/bin/aider");
+    place.on_path("home/.local/bin");
+    place.file("home/.aider.conf.yml", "a token");
+    for program in ["opencode", "claude", "codex", "gemini", "pi", "aider"] {
+        place.runs(program, &[]);
+    }
+    let hidden = [
+        "home/.local/share/opencode/auth.json",
+        "home/.claude/.credentials.json",
+        "home/.codex/auth.json",
+        "home/.gemini/oauth_creds.json",
+        "home/.aider.conf.yml",
+    ];
+    place.runs("codex", &hidden);
+}
+
+#[test]
+fn version_managers_that_variables_move_are_found() {
+    let mut place = Place::new();
+    for (name, folder) in [
+        ("FNM_DIR", "data/fnm"),
+        ("PYENV_ROOT", "data/pyenv"),
+        ("ASDF_DATA_DIR", "data/asdf"),
+        ("MISE_DATA_DIR", "data/mise"),
+        ("VOLTA_HOME", "data/volta"),
+        ("SDKMAN_DIR", "data/sdkman"),
+        ("UV_PYTHON_INSTALL_DIR", "data/uv"),
+        ("BUN_INSTALL", "data/bun"),
+        ("PNPM_HOME", "data/pnpm"),
+    ] {
+        place.variables.push((name, place.at(folder)));
+    }
+    let cases = [
+        ("a", "data/fnm/node-versions/v22.1.0/installation/bin", "data/fnm/token"),
+        ("b", "data/pyenv/versions/3.12.1/bin", "data/pyenv/token"),
+        ("c", "data/asdf/installs/nodejs/20.1.0/bin", "data/asdf/token"),
+        ("d", "data/mise/installs/node/20.1.0/bin", "data/mise/token"),
+        ("e", "data/volta/tools/image/node/20.1.0/bin", "data/volta/hooks.json"),
+        ("f", "data/sdkman/candidates/java/21-tem/bin", "data/sdkman/token"),
+        ("g", "data/uv/cpython-3.13.0-linux-x86_64-gnu/bin", ""),
+        ("h", "data/bun/bin", "data/bun/token"),
+    ];
+    for (name, bin, hidden) in cases {
+        place.program(&format!("{bin}/{name}"), "echo ran");
+        place.on_path(bin);
+        if !hidden.is_empty() {
+            place.file(hidden, "a token");
+        }
+    }
+    // The program of a manager that is not in PATH itself, as a shim would start it.
+    place.path.clear();
+    for (name, bin, hidden) in cases {
+        let program = place.at(bin).join(name);
+        let hidden: Vec<&str> = Some(hidden).filter(|hidden| !hidden.is_empty()).into_iter().collect();
+        place.runs(&program.to_string_lossy(), &hidden);
+    }
+}

@@ -7,7 +7,7 @@
 //! |---|---|---|---|---|---|---|
 //! | success with edits and a commit | `edits_and_commits` | same | same | same | `edits`; it is told not to commit, acquit does | `edits_and_commits` |
 //! | a tool is refused | `a_refused_tool_is_told` (a hook) | same (an approval) | same (a permission) | same (a policy) | has no tools | has no rules |
-//! | a mistake of the configuration | `every_mistake_asks_at_once` | same | same | same | not yet: its Python is not seen in the sandbox | same |
+//! | a mistake of the configuration | `every_mistake_asks_at_once` | same | same | same | same | same |
 //! | 429 with a reset | F: until then | F: until then | F: until then | F: tells no time, 30 min | F: tries again itself, as an overload | F: tells no time, 30 min |
 //! | 529, 500, a stream that is cut | F | F | F | F | F | F |
 //! | login refused, the model hangs | F | F | F | F | F | F |
@@ -115,6 +115,7 @@ agent! {
 
 agent! {
     aider, Aider:
+    every_mistake_asks_at_once = crate::asked::at_once;
     edits = crate::work::edits;
     a_person_ends_it = crate::ends::ended, crate::ends::By::Person;
     a_limit_ends_it = crate::ends::ended, crate::ends::By::Limit;

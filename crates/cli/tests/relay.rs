@@ -8,8 +8,12 @@ mod common;
 mod continued;
 #[path = "relay/demo.rs"]
 mod demo;
+#[path = "relay/figures.rs"]
+mod figures;
 #[path = "relay/guardrails.rs"]
 mod guardrails;
+#[path = "relay/keys.rs"]
+mod keys;
 #[path = "relay/launcher.rs"]
 mod launcher;
 #[path = "relay/limits.rs"]
@@ -20,6 +24,8 @@ mod looking;
 mod offered;
 #[path = "relay/outcomes.rs"]
 mod outcomes;
+#[path = "relay/overview.rs"]
+mod overview;
 #[path = "relay/people.rs"]
 mod people;
 #[path = "relay/tools.rs"]

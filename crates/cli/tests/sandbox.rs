@@ -1,11 +1,21 @@
 //! `acquit sandbox`: the sandbox of agents and gates, as a command of its own.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may panic, and starts programs")]
 
+#[path = "sandbox/limits.rs"]
+mod limits;
+#[path = "common/user.rs"]
+mod user;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+
+/// The binary under test: the one that cargo built, or a copy of it that other users can reach.
+fn binary() -> PathBuf {
+    std::env::var_os("ACQUIT_TEST_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_acquit").into()).into()
+}
 
 struct Place(tempfile::TempDir);
 
@@ -26,7 +36,7 @@ impl Place {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_acquit"));
+        let mut command = Command::new(binary());
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", self.path("home"));
         command.env("ACQUIT_HOME", self.path("acquit")).current_dir(self.path("work"));
         command.arg("sandbox").args(args);
@@ -37,6 +47,25 @@ impl Place {
         let output = self.command(args).output().unwrap();
         let said = [&output.stdout[..], &output.stderr].concat();
         (output, String::from_utf8_lossy(&said).into_owned())
+    }
+
+    /// The file with a policy that was printed with these options and then edited.
+    fn policy(&self, options: &[&str], edit: impl FnOnce(&mut serde_json::Value)) -> String {
+        let (output, text) = self.run(&[&["--print"], options].concat());
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        let mut policy: serde_json::Value = serde_json::from_str(&text).unwrap();
+        // The folders that it was made with are gone.
+        let aside = self.path("aside");
+        fs::create_dir_all(&aside).unwrap();
+        for entry in policy["view"].as_array_mut().unwrap() {
+            if let Some(source) = entry["what"].get_mut("bound").and_then(|bound| bound.get_mut("source")) {
+                *source = aside.to_string_lossy().into();
+            }
+        }
+        policy["view"].as_array_mut().unwrap().retain(|entry| entry["what"].get("overlaid").is_none());
+        edit(&mut policy);
+        fs::write(self.path("policy.json"), policy.to_string()).unwrap();
+        self.path("policy.json").to_string_lossy().into_owned()
     }
 
     fn sh(&self, options: &[&str], script: &str) -> (Output, String) {
@@ -112,20 +141,7 @@ fn many_caches_are_parts_of_one_layer_and_nothing_else_of_the_home_comes_with_it
 #[test]
 fn a_printed_policy_is_one_that_can_be_used() {
     let place = Place::new();
-    let (output, text) = place.run(&["--print", "--network", "off"]);
-    assert_eq!(output.status.code(), Some(0), "{text}");
-    let mut policy: serde_json::Value = serde_json::from_str(&text).unwrap();
-    // The folders that it was made with are gone.
-    let aside = place.path("aside");
-    fs::create_dir_all(&aside).unwrap();
-    for entry in policy["view"].as_array_mut().unwrap() {
-        if let Some(source) = entry["what"].get_mut("bound").and_then(|bound| bound.get_mut("source")) {
-            *source = aside.to_string_lossy().into();
-        }
-    }
-    policy["view"].as_array_mut().unwrap().retain(|entry| entry["what"].get("overlaid").is_none());
-    fs::write(place.path("policy.json"), policy.to_string()).unwrap();
-    let file = place.path("policy.json").to_string_lossy().into_owned();
+    let file = place.policy(&["--network", "off"], |_| {});
     let (output, said) = place.sh(&["--policy", &file], "echo hello > said; cat said");
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("hello"), "{said}");
@@ -139,7 +155,8 @@ fn a_printed_policy_is_one_that_can_be_used() {
 fn where_the_machine_lacks_walls_nothing_starts_unless_less_is_accepted() {
     let place = Place::new();
     // In a sandbox there are no namespaces to be had: as on a machine that refuses them.
-    let exe = env!("CARGO_BIN_EXE_acquit");
+    let exe = binary().to_string_lossy().into_owned();
+    let exe = exe.as_str();
     let nested = |options: &[&str], script: &str| {
         let words = [&["--read", exe, "--", exe, "sandbox"], options, &["--", "sh", "-c", script]].concat();
         place.run(&words)

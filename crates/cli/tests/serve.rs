@@ -16,6 +16,8 @@ mod mirror;
 mod nights;
 #[path = "serve/notices.rs"]
 mod notices;
+#[path = "serve/projects.rs"]
+mod projects;
 #[path = "serve/remote.rs"]
 mod remote;
 #[path = "serve/retention.rs"]

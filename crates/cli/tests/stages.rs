@@ -2,10 +2,16 @@
 //! and a later stage with a secret, a gate or setup does what honest programs do. None of it may be found.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-#![allow(clippy::disallowed_macros, reason = "the matrix is printed, to be read")]
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "the matrix is printed, to be read, and another user runs it again"
+)]
 
 #[path = "stages/agents.rs"]
 mod agents;
+#[path = "stages/collect.rs"]
+mod collect;
 mod common;
 #[path = "stages/gates.rs"]
 mod gates;
@@ -13,6 +19,10 @@ mod gates;
 mod layers;
 #[path = "stages/matrix.rs"]
 mod matrix;
+#[path = "stages/stores.rs"]
+mod stores;
+#[path = "common/user.rs"]
+mod user;
 
 use common::Sandbox;
 
@@ -74,4 +84,19 @@ fn two(plant: &str, honest: &str) -> Sandbox {
     );
     world(CONFIG, TWO, &agent, &[(".gitignore", "node_modules\n.venv\nbuild\n*.local\n")])
         .with("LATER_KEY", SECRET)
+}
+
+/// Root owns what its programs leave; a user does not own everything, and gets other namespaces.
+#[test]
+fn an_ordinary_user_has_the_same_walls_between_stages() {
+    let tests = [
+        "matrix::the_roles_of_a_task_read_nothing_of_each_other_but_what_is_named",
+        "agents::a_set_uid_file_cannot_be_made",
+        "agents::a_set_gid_file_is_refused_and_loses_its_bit",
+        "agents::nobody_else_enters_the_folder_of_acquit",
+    ];
+    let acquit = common::binary();
+    if user::can_become_one() {
+        user::run(user::Machine::Whole, &tests, &[("ACQUIT_TEST_BINARY", &acquit)], &[]);
+    }
 }

@@ -7,6 +7,8 @@ mod changes;
 mod common;
 #[path = "trust/daemon.rs"]
 mod daemon;
+#[path = "trust/shared.rs"]
+mod shared;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -187,7 +189,7 @@ fn nobody_is_taken_to_have_agreed_who_was_not_asked() {
     assert_eq!((&shown["trusted"], &shown["standing"]), (&false.into(), &"unknown".into()));
     let keys: Vec<&str> =
         shown["asks"].as_array().unwrap().iter().map(|ask| ask["key"].as_str().unwrap()).collect();
-    assert!(keys.contains(&"setup") && keys.contains(&"agents.bot.script"), "{keys:?}");
+    assert!(keys.contains(&"setup.run") && keys.contains(&"agents.bot.script"), "{keys:?}");
     let yes = sandbox.acquit(&["trust", "--yes", "--json"]).must(0).json();
     assert_eq!((&yes["trusted"], &yes["standing"]), (&true.into(), &"trusted".into()));
     sandbox.acquit(&["trust", "--revoke"]).must(0);

@@ -9,7 +9,7 @@ use crate::definition::Definition;
 use crate::fingerprint::Fingerprint;
 use crate::ids::Name;
 use crate::leg::{Ending, Entry, Past, Purpose, Report};
-use crate::request::{Answer, Request};
+use crate::request::{Answer, Ask, Request};
 use crate::task::{Actor, End, Remark, Root, Seed, State, Task, Tried};
 use crate::time::Span;
 use crate::workflow::{Begin, Workflow};
@@ -57,6 +57,8 @@ pub enum Change {
     },
     /// A person gave the task all its budgets anew.
     BudgetsReset,
+    /// A person allowed as much money and time again as the limits say. Budgets for retries stay as they are.
+    AllowanceRenewed,
     /// A value of the variation led nowhere; the work starts from the base again, with all budgets anew.
     VariationTried {
         /// Which value, and why.
@@ -123,6 +125,7 @@ impl Change {
             Self::LegEnded { .. } => "leg_ended",
             Self::BudgetSpent { .. } => "budget_spent",
             Self::BudgetsReset => "budgets_reset",
+            Self::AllowanceRenewed => "allowance_renewed",
             Self::VariationTried { .. } => "variation_tried",
             Self::Blocked { .. } => "blocked",
             Self::RequestOpened { .. } => "request_opened",
@@ -141,6 +144,7 @@ impl Change {
             | Self::DefinitionUpdated { .. }
             | Self::BudgetSpent { .. }
             | Self::BudgetsReset
+            | Self::AllowanceRenewed
             | Self::VariationTried { .. }
             | Self::Blocked { .. }
             | Self::RequestOpened { .. }
@@ -212,6 +216,7 @@ impl Task {
                     self.tried.clear();
                 }
             }
+            Change::AllowanceRenewed => self.paid_for = self.past.len(),
             Change::VariationTried { tried } => {
                 self.tried.push(tried.clone());
                 self.tip = self.base().to_owned();
@@ -221,6 +226,8 @@ impl Task {
                 for past in &mut self.past {
                     past.session = None;
                 }
+                // What was learnt about one value is no account of the next.
+                self.learnings.clear();
                 // The next value follows a plan of its own, and nothing of the work is left to measure.
                 self.artifacts
                     .retain(|artifact| !matches!(artifact, Artifact::Plan { .. } | Artifact::Diff(_)));
@@ -283,16 +290,29 @@ impl Task {
     }
 
     fn hear(&mut self, by: &Actor, answer: &Answer) {
-        let text = match answer {
-            Answer::Approve => "approved".to_owned(),
-            Answer::Reject { reason } => format!("rejected: {reason}"),
-            Answer::Choose { option } => option.clone(),
-            Answer::Text { text } => text.clone(),
-        };
-        let question = match &self.state {
-            State::Waiting { request } => Some(request.question.clone()),
+        let request = match &self.state {
+            State::Waiting { request } => Some(request.clone()),
             State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => None,
         };
-        self.conversation.push(Remark { by: by.clone(), question, text, origin: None });
+        let mut say = |question: Option<String>, text: &str| {
+            let remark = Remark { by: by.clone(), question, text: text.to_owned(), origin: None };
+            self.conversation.push(remark);
+        };
+        let asked = request.as_ref().map(Request::in_full);
+        match answer {
+            Answer::Approve => say(asked, "approved"),
+            Answer::Reject { reason } => say(asked, &format!("rejected: {reason}")),
+            Answer::Choose { option } => say(asked, option),
+            Answer::Text { text } => say(asked, text),
+            Answer::Each { answers } => {
+                let questions = match request.map(|request| request.ask) {
+                    Some(Ask::Question { questions }) => questions,
+                    Some(_) | None => Vec::new(),
+                };
+                for (question, text) in questions.iter().zip(answers) {
+                    say(Some(question.in_full()), text);
+                }
+            }
+        }
     }
 }

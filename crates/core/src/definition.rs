@@ -81,6 +81,9 @@ impl Definition {
         if self.instructions != other.instructions {
             lines.push("instructions.md changed".to_owned());
         }
+        if self.source != other.source {
+            lines.push("the repository is found elsewhere".to_owned());
+        }
         lines
     }
 }

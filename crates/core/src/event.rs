@@ -52,6 +52,11 @@ impl Step {
         ("pass_on", Self::PassOn),
     ];
 
+    /// The step after this one; the last has none.
+    pub fn next(self) -> Option<Self> {
+        Self::ALL.iter().map(|(_, step)| *step).find(|step| *step > self)
+    }
+
     /// The step's name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, step)| *step == self).map_or("", |(name, _)| name)
@@ -240,6 +245,7 @@ fn change_level(change: &Change) -> Level {
         | Change::LegReadied { .. }
         | Change::BudgetSpent { .. }
         | Change::BudgetsReset
+        | Change::AllowanceRenewed
         | Change::VariationTried { .. }
         | Change::Blocked { .. }
         | Change::RequestAnswered { .. }
@@ -262,6 +268,7 @@ fn change_summary(change: &Change) -> String {
         },
         Change::BudgetSpent { budget, spent, limit } => format!("budget {budget}: {spent} of {limit} spent"),
         Change::BudgetsReset => "budgets renewed".to_owned(),
+        Change::AllowanceRenewed => "limits on money and time renewed".to_owned(),
         Change::VariationTried { tried } => format!("{} led nowhere: {}", tried.value, tried.reason),
         Change::Blocked { root, .. } => format!("waits for {}, which mends the same failure", root.task),
         Change::RequestOpened { request } => format!("needs a person: {}", request.question),

@@ -4,6 +4,8 @@
 //! A [`Gate`] is a [`Check`] with what all of them have: a name, the budget that a failure spends, limits. What a check found
 //! is a [`Verdict`] with its [`Evidence`].
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -13,11 +15,13 @@ use crate::time::Span;
 
 pub mod check;
 mod evidence;
+mod filter;
 mod paths;
 mod report;
 
 pub use check::Check;
 pub use evidence::{Evidence, Figure, Finding, Weight};
+pub use filter::{Matcher, PathFilter};
 pub use paths::{BadPattern, Paths};
 pub use report::{Format, Place, Report};
 
@@ -41,6 +45,12 @@ pub struct Gate {
     pub manner: Manner,
     /// Whether its verdict holds for the same work again.
     pub reuse: Reuse,
+    /// Variables that its commands get beside the short common list.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// The changes that it is run for.
+    #[serde(skip_serializing_if = "PathFilter::is_empty")]
+    pub paths: PathFilter,
 }
 
 impl Gate {
@@ -88,16 +98,20 @@ struct Stored {
     manner: Manner,
     #[serde(default)]
     reuse: Reuse,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    #[serde(default)]
+    paths: PathFilter,
 }
 
 impl TryFrom<Stored> for Gate {
     type Error = &'static str;
 
     fn try_from(stored: Stored) -> Result<Self, Self::Error> {
-        let Stored { name, check, run, kind, severity, timeout, network, manner, reuse } = stored;
+        let Stored { name, check, run, kind, severity, timeout, network, manner, reuse, env, paths } = stored;
         let command = || run.map(|run| Check::Command(check::Plain { run, report: None }));
         let check = check.or_else(command).ok_or("a gate that checks nothing")?;
-        Ok(Self { name, check, kind, severity, timeout, network, manner, reuse })
+        Ok(Self { name, check, kind, severity, timeout, network, manner, reuse, env, paths })
     }
 }
 
@@ -128,6 +142,8 @@ pub enum Severity {
     Error,
     /// The work goes on, and the failure is shown.
     Warning,
+    /// The gate is not run.
+    Off,
 }
 
 /// What a gate found, with its evidence.

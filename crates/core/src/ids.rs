@@ -62,6 +62,29 @@ impl FromStr for LegId {
     }
 }
 
+/// What tells a store from others that use the same folders and repositories: eight random hexadecimal digits. It is part of paths and of
+/// refs, and a store may be a server of somebody else, so nothing else is taken for one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StoreId(String);
+
+impl fmt::Display for StoreId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for StoreId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() == 8 && text.bytes().all(is_digit) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(BadId { text: text.to_owned(), form: "a store id such as 5f3a09c1" })
+    }
+}
+
 /// Increases with every claim of any leg. A write that carries an older fence than the leg's row is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fence(pub i64);
@@ -160,6 +183,14 @@ mod tests {
         for bad in ["", "T-", "T-0", "T--1", "+3", "T-1.", "x"] {
             assert!(bad.parse::<TaskId>().is_err(), "{bad:?}");
             assert!(bad.parse::<LegId>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_store_id_is_eight_digits_and_nothing_that_a_path_or_ref_could_misread() {
+        assert_eq!("5f3a09c1".parse::<StoreId>().unwrap().to_string(), "5f3a09c1");
+        for bad in ["", "5f3a09c", "5f3a09c12", "5F3A09C1", "../../..", "5f3a/9c1", "T-1", "5f3a09c\n"] {
+            assert!(bad.parse::<StoreId>().is_err(), "{bad:?}");
         }
     }
 

@@ -49,7 +49,19 @@ pub enum Purpose {
         onto: String,
         /// The places where both changed the same, as far as they are shown.
         hunks: Vec<Hunk>,
+        /// The task's side of the conflict. A try that was rejected moves the work; every later one is still held against this.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        side: Option<Side>,
     },
+}
+
+/// Work before a conflict was resolved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Side {
+    /// The commit of the base branch that it stood on.
+    pub base: String,
+    /// The work.
+    pub tip: String,
 }
 
 /// The states of a leg.

@@ -141,6 +141,48 @@ pub fn in_words(questions: &[Question]) -> Option<String> {
     }
 }
 
+impl Question {
+    /// The question with its options: what a later reader needs to understand the answer.
+    pub fn in_full(&self) -> String {
+        let mut text = self.question.clone();
+        if !self.options.is_empty() {
+            text.push_str("\n\nOptions:");
+        }
+        for option in &self.options {
+            text.push_str(&format!("\n- {}", option.name));
+            if self.recommended.as_ref() == Some(&option.name) {
+                text.push_str(" (recommended)");
+            }
+            if !option.trade_offs.is_empty() {
+                text.push_str(&format!(": {}", option.trade_offs));
+            }
+        }
+        text
+    }
+}
+
+impl Request {
+    /// What was asked, with the options that could be chosen.
+    pub fn in_full(&self) -> String {
+        match &self.ask {
+            Ask::Question { questions } => match questions.as_slice() {
+                [] => self.question.clone(),
+                [only] => only.in_full(),
+                several => {
+                    let lines = several.iter().enumerate();
+                    let lines = lines.map(|(at, one)| format!("{}. {}", at + 1, one.in_full()));
+                    lines.collect::<Vec<_>>().join("\n")
+                }
+            },
+            Ask::Choice { .. }
+            | Ask::Approval { .. }
+            | Ask::Stage { .. }
+            | Ask::Budget { .. }
+            | Ask::Stuck => self.question.clone(),
+        }
+    }
+}
+
 fn question(value: &Value) -> Option<Question> {
     let text =
         |key: &str, limit| value.get(key).and_then(Value::as_str).map(|text| shorten(text.trim(), limit));
@@ -195,5 +237,10 @@ pub enum Answer {
     Text {
         /// The words.
         text: String,
+    },
+    /// One answer for each question, in the order of the questions.
+    Each {
+        /// The answers: words, or the name of an option.
+        answers: Vec<String>,
     },
 }

@@ -134,10 +134,7 @@ fn head_of(mut table: Table<'_, '_>, name: &Name) -> Role {
     let description = table.string("description").map_or_else(String::new, |text| text.value);
     let mode = table.word("mode", &Mode::ALL).map(|mode| mode.value);
     let tier = table.word("tier", &Tier::ALL).map(|tier| tier.value);
-    let tools = table
-        .value("tools")
-        .and_then(|value| value.strings())
-        .map(|names| names.iter().filter_map(|name| known(&table, name)).collect());
+    let tools = tools(&mut table);
     let agent = table.name("agent").map(|agent| agent.value);
     let model_place = table.value("model").map(|value| value.key);
     let model = config::model(&mut table);
@@ -147,6 +144,12 @@ fn head_of(mut table: Table<'_, '_>, name: &Name) -> Role {
     }
     table.finish();
     Role { name: name.clone(), description, mode, tier, tools, agent, model, persona: Template::default() }
+}
+
+/// Reads `tools`.
+pub(crate) fn tools(table: &mut Table<'_, '_>) -> Option<Vec<Tool>> {
+    let names = table.value("tools").and_then(|value| value.strings())?;
+    Some(names.iter().filter_map(|name| known(table, name)).collect())
 }
 
 fn known(table: &Table<'_, '_>, name: &crate::config::toml::At<String>) -> Option<Tool> {

@@ -8,7 +8,7 @@ mod ledger;
 
 use std::time::Duration;
 
-pub use ledger::{Delivery, Follow, Ledger, Letter, Message, Nights, Post, Ready, Recorded, Standing};
+pub use ledger::{Delivery, Follow, Ledger, Letter, Mark, Message, Nights, Post, Ready, Recorded, Standing};
 
 use crate::agent::{Chunk, Usage};
 use crate::change::Change;
@@ -16,7 +16,7 @@ use crate::definition::Definition;
 use crate::delivery::queue::{Candidate, Entry, Place, Queue, Settled};
 use crate::event::{Body, Event};
 use crate::fingerprint::Fingerprint;
-use crate::ids::{LegId, TaskId};
+use crate::ids::{LegId, StoreId, TaskId};
 use crate::leg::{Hold, Leg, Owner};
 use crate::task::{Actor, Summary, Task};
 use crate::time::Timestamp;
@@ -64,6 +64,15 @@ pub enum Error {
         /// Which record.
         what: String,
         /// The reader's words.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The disk of the database is full: trying again does not help until somebody makes room.
+    #[error("the database does not {doing}")]
+    Full {
+        /// What was asked of it, to fit after "does not".
+        doing: &'static str,
+        /// The database's own words.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -148,6 +157,9 @@ pub struct Filter {
 
 /// The database of acquit.
 pub trait Store: Ledger {
+    /// What tells this store from all others. Given once, when it is made.
+    fn id(&mut self) -> Result<StoreId>;
+
     /// A task id that nobody else gets. Unused ones are not given out again.
     fn reserve(&mut self) -> Result<TaskId>;
 

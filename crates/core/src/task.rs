@@ -38,6 +38,9 @@ pub struct Wish {
     pub metadata: BTreeMap<String, String>,
 }
 
+/// The key of the ticket in [`Wish::metadata`].
+pub const TICKET: &str = "ticket";
+
 impl Wish {
     /// One that is said in a line.
     pub fn titled(title: impl Into<String>) -> Self {
@@ -211,6 +214,12 @@ pub struct Tried {
     /// How many values were still to be tried.
     #[serde(default)]
     pub left: usize,
+    /// The value that comes after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// The number of the last leg that was about it.
+    #[serde(default)]
+    pub last_leg: u32,
 }
 
 impl Tried {
@@ -370,10 +379,33 @@ impl Task {
         })
     }
 
+    /// The legs that its work comes from, oldest first: not those about values of the variation that led nowhere.
+    pub fn legs_of_work(&self) -> impl DoubleEndedIterator<Item = &Past> {
+        let abandoned = self.tried.last().map_or(0, |tried| tried.last_leg);
+        self.past.iter().filter(move |past| past.number > abandoned)
+    }
+
+    /// What the work is about where that is not what the task began with: `refactoring (fallback from tests)`.
+    pub fn fallback(&self) -> Option<String> {
+        let (first, last) = (self.tried.first()?, self.tried.last()?);
+        last.next.as_ref().map(|value| format!("{value} (fallback from {})", first.value))
+    }
+
+    /// What the agents say that they did: the newest words of each stage, without those of tries that were abandoned.
+    pub fn account(&self) -> Vec<String> {
+        let stage = |words: &str| words.split(": ").next().unwrap_or_default().to_owned();
+        let mut newest: Vec<String> = Vec::new();
+        for words in &self.learnings {
+            newest.retain(|older| stage(older) != stage(words));
+            newest.push(words.clone());
+        }
+        newest
+    }
+
     /// What its work is called: by whoever described it last, else as it was wished for.
     pub fn headline(&self) -> &str {
         let described =
-            self.past.iter().rev().find_map(|past| past.ending.passed()?.payload.get("title")?.as_str());
+            self.legs_of_work().rev().find_map(|past| past.ending.passed()?.payload.get("title")?.as_str());
         described.map(str::trim).filter(|title| !title.is_empty()).unwrap_or(&self.seed.wish.title)
     }
 

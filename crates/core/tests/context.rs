@@ -37,6 +37,8 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         step: template::Template::default(),
         instructions: template::Template::plain(instructions),
         outputs: Vec::new(),
+        inputs: Vec::new(),
+        tools: None,
         secrets: Vec::new(),
         network: None,
         session: acquit_core::workflow::Continue::Earlier,
@@ -52,6 +54,7 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         work: Work::Agent(work),
         gates: Vec::new(),
         stop: acquit_core::workflow::Stop::AtEnd,
+        warnings: acquit_core::workflow::Warnings::Shown,
         fix: None,
         on: on.collect(),
         limits: Limits::default(),
@@ -188,6 +191,8 @@ fn parts<'a>(definition: &'a Definition, task: &'a Task, entry: &'a Entry) -> Pa
         memory: acquit_core::context::Memory::None,
         tools: Tools::Absent,
         change: None,
+        agents_md: None,
+        files: acquit_core::context::Files::Gone,
     }
 }
 
@@ -282,7 +287,14 @@ fn variables_come_from_project_workflow_and_task_but_builtin_ones_are_nobodys() 
     let values = vec!["tests".to_owned(), "docs".to_owned()];
     definition.workflow.variation = Some(Variation { variable: "category".to_owned(), values, first: 0 });
     let mut task = task("");
-    task.tried = vec![Tried { value: "tests".to_owned(), reason: "none".to_owned(), failure: None, left: 1 }];
+    task.tried = vec![Tried {
+        value: "tests".to_owned(),
+        reason: "none".to_owned(),
+        failure: None,
+        left: 1,
+        next: Some("refactoring".to_owned()),
+        last_leg: 0,
+    }];
     task.seed.wish.variables = strings(&[("colour", "red"), ("category", "mine"), ("leg", "T-1.1")]);
     let entry = Entry { stage: name("code"), purpose: Purpose::Work };
     let all = variables(&parts(&definition, &task, &entry));
@@ -297,6 +309,7 @@ fn variables_come_from_project_workflow_and_task_but_builtin_ones_are_nobodys() 
         ("headline", "Add a --json flag"),
         ("leg", "T-7.3"),
         ("output_dir", "/out"),
+        ("repo_url", "/demo"),
         ("stage", "code"),
         ("task", "T-7"),
         ("team", "the workflow"),

@@ -92,7 +92,15 @@ fn task(text: &str) -> (Task, Vec<Verdict>) {
 }
 
 fn written(text: &str) -> (Marker, String) {
-    let (task, verdicts) = task(text);
+    written_by(text, serde_json::json!({ "alternatives": [text, { "name": text, "why": text }] }))
+}
+
+/// The request of work that an agent reported with this payload.
+fn written_by(text: &str, payload: serde_json::Value) -> (Marker, String) {
+    let (mut task, verdicts) = task(text);
+    if let Ending::Passed { outcome } = &mut task.past[0].ending {
+        outcome.payload = payload;
+    }
     let marker = Marker::of(&task.seed);
     let commit = "b".repeat(40);
     let account = Account {
@@ -121,7 +129,6 @@ fn a_request_tells_the_whole_story() {
         "## What was asked\n\n> Add a flag\n",
         "1 files, +2 −3, as commit bbbbbbbbbbbb.",
         "> - Add a flag\n",
-        "8 earlier ones are left out.",
         "**The base has moved:** what follows was seen on aaaa, and the branch to merge into was at cccccccccccc when",
         "| tdd | passed |",
         "**Red before, green now:** of 31 tests of this change, 30 failed by an assertion",
@@ -244,6 +251,15 @@ proptest! {
     #[test]
     fn no_text_of_others_is_alive_in_a_request(text in pieces()) {
         let alive: Vec<Regex> = ALIVE.iter().map(|pattern| Regex::new(pattern).unwrap()).collect();
+        let (marker, whole) = written_by(&text, serde_json::json!({
+            "alternatives": [text], "summary": text, "reasoning": text, "changes": [text, { "name": text }],
+        }));
+        let part = inside(&whole);
+        for pattern in &alive {
+            let found = pattern.find(part).map(|found| found.as_str().to_owned());
+            prop_assert_eq!(found, None, "{} in what was described: {}", pattern, part);
+        }
+        prop_assert_eq!(marker.replace(&whole, "x"), "x", "nothing of it is left behind");
         let (marker, whole) = written(&text);
         let part = inside(&whole);
         for pattern in &alive {
@@ -255,4 +271,66 @@ proptest! {
         prop_assert_eq!(whole.matches("<!--").count(), 2, "no mark but ours");
         prop_assert_eq!(marker.replace(&whole, "x"), "x", "nothing of it is left behind");
     }
+}
+
+fn ended(number: u32, payload: serde_json::Value) -> Past {
+    Past {
+        number,
+        entry: Entry { stage: Name::literal("describe"), purpose: Purpose::Work },
+        ending: Ending::Passed {
+            outcome: Outcome { name: Name::literal("described"), payload, source: Source::Harness },
+        },
+        usage: Usage::default(),
+        session: None,
+    }
+}
+
+#[test]
+fn a_request_has_what_the_describer_was_asked_for_and_nothing_of_abandoned_tries() {
+    let mut task = Task::new(seed("Improve something"));
+    let abandoned = serde_json::json!({
+        "title": "Old title", "summary": "old words", "reasoning": "old reasons", "alternatives": ["old way"],
+    });
+    task.past.push(ended(2, abandoned));
+    task.tried.push(acquit_core::task::Tried {
+        value: "tests".to_owned(),
+        reason: "in vain".to_owned(),
+        failure: None,
+        left: 1,
+        next: Some("refactoring".to_owned()),
+        last_leg: 2,
+    });
+    task.learnings = vec!["implement: first try".to_owned(), "implement: second try".to_owned()];
+    let written = |task: &Task| {
+        let (marker, commit) = (Marker::of(&task.seed), "b".repeat(40));
+        let (verdicts, branch) = ([], &task.seed.branch);
+        body(&Account {
+            task,
+            verdicts: &verdicts,
+            commit: &commit,
+            branch,
+            base: "a",
+            moved: None,
+            marker: &marker,
+        })
+    };
+    let text = written(&task);
+    assert!(text.contains("second try") && !text.contains("first try"), "{text}");
+    let described = serde_json::json!({
+        "title": "Split the parser", "summary": "it is in two parts now", "reasoning": "each can be tested",
+        "changes": ["the lexer is a module", "so is the reader"], "alternatives": ["leave it: too long"],
+    });
+    task.past.push(ended(4, described));
+    let text = written(&task);
+    for words in [
+        "Category: refactoring (fallback from tests)",
+        "> it is in two parts now",
+        "## Reasoning\n\n> each can be tested",
+        "## Changes\n\n> - the lexer is a module\n> - so is the reader",
+        "> - leave it: too long",
+    ] {
+        assert!(text.contains(words), "no {words:?} in {text}");
+    }
+    assert!(!text.contains("old ") && !text.contains("try"), "{text}");
+    assert_eq!(task.headline(), "Split the parser");
 }

@@ -61,3 +61,99 @@ fn a_schema_explains_keys_in_the_words_of_the_reference() {
         forms.as_array().unwrap().iter().map(|form| form["type"].as_str().unwrap()).collect();
     assert_eq!(types, ["string", "array", "object"]);
 }
+
+/// The TOML of a Markdown file, block by block, with the line that each begins at.
+fn blocks(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, String)> = None;
+    for (number, line) in text.lines().enumerate() {
+        match (&mut open, line.trim()) {
+            (None, "```toml") => open = Some((number + 2, String::new())),
+            (Some(_), "```") => found.extend(open.take()),
+            (Some((_, block)), _) => {
+                block.push_str(line);
+                block.push('\n');
+            }
+            (None, _) => {}
+        }
+    }
+    found
+}
+
+/// Every example that is shipped or documented: what acquit accepts, an editor accepts.
+#[test]
+fn every_example_fits_the_schema_of_a_file_that_takes_it() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let files = |folder: &str, ending: &str| -> Vec<std::path::PathBuf> {
+        let all = std::fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        let mut wanted: Vec<_> = all.filter(|path| path.to_string_lossy().ends_with(ending)).collect();
+        wanted.sort();
+        wanted
+    };
+    let (of_config, of_workflow) = (config::schema(), workflow::schema());
+    let mut seen = 0;
+    for path in files("crates/cli/shipped/workflows", ".toml") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(outcome::mistakes(&of_workflow, &as_json(&text)), [""; 0], "{}", path.display());
+        seen += 1;
+    }
+    for path in files("docs", ".md").into_iter().chain([root.join("README.md")]) {
+        for (line, text) in blocks(&std::fs::read_to_string(&path).unwrap()) {
+            let place = format!("{}:{line}", path.display());
+            // Fragments and lists of alternatives are no files: no reader takes them.
+            let Ok(table) = text.parse::<toml::Table>() else { continue };
+            let json = serde_json::to_value(table).unwrap();
+            if config::read("acquit.toml", &text).is_ok() {
+                let wrong = outcome::mistakes(&of_config, &json);
+                assert_eq!(wrong, [""; 0], "{place}: the reader accepts it");
+                seen += 1;
+            }
+            let name: acquit_core::ids::Name = "flow".parse().unwrap();
+            if workflow::read("flow.toml", &name, &text, &[]).is_ok() {
+                let wrong = outcome::mistakes(&of_workflow, &json);
+                assert_eq!(wrong, [""; 0], "{place}: the reader accepts it");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 15, "only {seen} examples");
+}
+
+#[test]
+fn every_form_that_a_reader_takes_fits() {
+    for text in [
+        "[setup]\nrun = [\"npm\", \"ci\"]",
+        "[setup]\nrun = \"npm ci\"",
+        "[agents.a]\nadapter = \"command\"\nrun = \"my-agent --print\"",
+        "[gates.a]\nrun = [\"cargo\", \"test\"]\nreport = { junit = [\"a.xml\", \"b.xml\"] }",
+        "[gates.a]\nrun = \"x\"\nreport = { junit = \"a.xml\" }",
+    ] {
+        assert!(config::read("acquit.toml", text).is_ok(), "{text}");
+        assert_eq!(outcome::mistakes(&config::schema(), &as_json(text)), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn a_project_changes_an_agent_of_the_user_key_by_key() {
+    let user = "[secrets]\nKEY = { env = \"KEY\" }\n[agents.big]\nadapter = \"claude\"\nturns = 40\n\
+                model = \"opus\"\nsecrets = [\"KEY\"]\n";
+    let under = || config::read("config.toml", user).unwrap();
+    let over = |text: &str| {
+        let config = config::read_over("acquit.toml", text, under()).unwrap();
+        config.agents[&acquit_core::ids::Name::literal("big")].clone()
+    };
+    for text in ["[agents.big]\nmodel = \"sonnet\"", "[agents.big]\nadapter = \"claude\"\nmodel = \"sonnet\""]
+    {
+        let agent = over(text);
+        assert_eq!((agent.turns, agent.model.as_deref()), (Some(40), Some("sonnet")), "{text}");
+        assert_eq!(agent.secrets, ["KEY"], "{text}");
+    }
+    let other = over("[agents.big]\nprogram = \"./not-claude\"");
+    assert_eq!(
+        (other.turns, other.secrets.len()),
+        (Some(40), 0),
+        "another program gets no secret of the user's"
+    );
+    let other = over("[agents.big]\nadapter = \"command\"\nrun = \"./mine\"");
+    assert_eq!((other.turns, other.secrets.len()), (None, 0), "another agent is another agent");
+}

@@ -309,3 +309,101 @@ fn bounds(text: &str, at: usize, length: usize) -> (usize, usize) {
     };
     (whole(at), whole((at + length).min(text.len())))
 }
+
+#[test]
+fn what_is_not_enabled_is_left_out() {
+    let text = r#"
+[gates.lint]
+run = "true"
+enabled = false
+[gates.test]
+run = "true"
+[stages.plan]
+enabled = false
+mode = "plan"
+on = { plan_complete = "code", stuck = "person" }
+[stages.code]
+mode = "implement"
+gates = ["lint", "test"]
+fix = "mend"
+on = { pr_ready = "look" }
+[stages.mend]
+enabled = false
+mode = "fix"
+on = { fixed = "back" }
+[stages.look]
+enabled = false
+mode = "review"
+on = { approved = "deliver", changes_requested = { to = "code", budget = "review" } }
+[stages.deliver]
+kind = "action"
+action = "squash"
+on = { done = "done" }
+"#;
+    let workflow = read(text).unwrap();
+    let names: Vec<&str> = workflow.stages.iter().map(|stage| stage.name.as_str()).collect();
+    assert_eq!(names, ["code", "deliver"]);
+    assert_eq!(workflow.start.as_str(), "code");
+    let code = workflow.stage("code").unwrap();
+    assert_eq!(code.gates, [Name::literal("test")]);
+    assert_eq!(code.fix, None);
+    assert_eq!(code.on["pr_ready"].to, [Target::Stage(Name::literal("deliver"))]);
+
+    // Nobody can say how a task goes on without it.
+    let lost = text.replace("approved = \"deliver\"", "approved = [\"deliver\", \"code\"]");
+    let mistakes = read(&lost).unwrap_err().to_string();
+    assert!(mistakes.contains("the stage `look` cannot be left out"), "{mistakes}");
+}
+
+#[test]
+fn a_mode_of_the_workflow_has_the_rules_of_another_with_its_own_words_and_gates() {
+    let text = r#"
+[gates.links]
+run = "true"
+[gates.test]
+run = "true"
+[modes.document]
+like = "design"
+instructions = "Write for newcomers."
+gates = ["links"]
+[modes.implement]
+gates = ["test"]
+[stages.guide]
+mode = "document"
+instructions = "Describe the API."
+on = { written = "code" }
+[stages.code]
+mode = "implement"
+on = { pr_ready = "more" }
+[stages.more]
+mode = "implement"
+gates = []
+tools = ["read", "edit"]
+turns = 7
+inputs = ["guide.md"]
+fail_on_warning = true
+on = { pr_ready = "done" }
+"#;
+    let workflow = read(text).unwrap();
+    let work = |name: &str| match &workflow.stage(name).unwrap().work {
+        Work::Agent(work) => work.clone(),
+        other => panic!("{other:?}"),
+    };
+    let guide = work("guide");
+    assert_eq!(guide.mode, workflow::Mode::Design);
+    let told = guide.instructions.render(&std::collections::BTreeMap::new()).unwrap();
+    assert_eq!(told, "Write for newcomers.\n\nDescribe the API.");
+    let gates = |name: &str| workflow.stage(name).unwrap().gates.clone();
+    assert_eq!(gates("guide"), [Name::literal("links")]);
+    assert_eq!(gates("code"), [Name::literal("test")]);
+    assert!(gates("more").is_empty(), "what a stage says counts before its mode");
+    let more = workflow.stage("more").unwrap();
+    assert_eq!(more.limits.turns, Some(7));
+    assert_eq!(more.warnings, workflow::Warnings::Reject);
+    assert_eq!(work("more").tools().unwrap().len(), 2);
+    assert_eq!(work("more").inputs, ["guide.md"]);
+
+    let mistakes =
+        read(&text.replace("mode = \"document\"", "mode = \"documment\"")).unwrap_err().to_string();
+    assert!(mistakes.contains("unknown mode `documment`") && mistakes.contains("`document`"), "{mistakes}");
+}

@@ -1,8 +1,9 @@
-//! Fault points: a test can end the harness with SIGKILL right after a step.
+//! Fault points: a test can end the harness with SIGKILL right after a step, or have the store fail for a while.
 //!
 //! Only builds with the feature `fault-points` have them, and only dev-dependencies turn that on. The request comes from
 //! the environment as `ACQUIT_FAULT=<step>:<which>:<marker file>`: the marker grows by a byte each time the step is over, in
-//! whatever process, and the harness dies when it has grown to that many.
+//! whatever process, and the harness dies when it has grown to that many. `ACQUIT_OUTAGE=<point>:<first>-<last>:<marker file>` makes
+//! the store fail at a point, from the first time to the last.
 
 use acquit_core::event::Step;
 
@@ -22,6 +23,35 @@ pub(crate) fn point(point: &str, environment: &Environment) {
     if name == point && count(marker).is_ok_and(|count| which == count.to_string()) {
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
+}
+
+/// Fails as a store does that is away, if a test asked for that.
+#[cfg(feature = "fault-points")]
+pub(crate) fn outage(point: &str, environment: &Environment) -> acquit_core::store::Result<()> {
+    let Some(wanted) = environment.get("ACQUIT_OUTAGE").and_then(|value| value.to_str()) else {
+        return Ok(());
+    };
+    let mut parts = wanted.splitn(3, ':');
+    let (Some(name), Some(which), Some(marker)) = (parts.next(), parts.next(), parts.next()) else {
+        return Ok(());
+    };
+    let bounds =
+        which.split_once('-').and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+    let Some((first, last)) = bounds.filter(|_| name == point) else { return Ok(()) };
+    match count(marker) {
+        Ok(count) if (first..=last).contains(&count) => {
+            let source = "a test asked for an outage".into();
+            Err(acquit_core::store::Error::Database { doing: "answer", source })
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Nothing: this build has no fault points.
+#[cfg(not(feature = "fault-points"))]
+#[allow(clippy::unnecessary_wraps, reason = "builds with fault points fail here")]
+pub(crate) fn outage(_: &str, _: &Environment) -> acquit_core::store::Result<()> {
+    Ok(())
 }
 
 /// How often this was asked, this time included.

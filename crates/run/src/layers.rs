@@ -248,6 +248,15 @@ pub fn sweep(world: &World, wish: crate::retention::Wish) -> (usize, u64) {
 
 /// Removes layers of a project beyond the last used, and those that nobody used for long, unless somebody uses them now.
 fn prune(project: &Path, most: usize) -> io::Result<()> {
+    // Those whose maker was killed.
+    for unfinished in folders(project).filter(|folder| folder.extension().is_some_and(|end| end == "new")) {
+        let lock = unfinished.with_extension("lock");
+        let Some(_held) = locked(&lock, FlockOperation::NonBlockingLockExclusive)? else { continue };
+        remove_folder(&unfinished).map_err(io::Error::other)?;
+        if !unfinished.with_extension("").exists() {
+            let _ = fs::remove_file(&lock);
+        }
+    }
     let mut layers: Vec<(SystemTime, PathBuf)> = folders(project)
         .filter(|folder| folder.extension().is_none())
         .map(|folder| {

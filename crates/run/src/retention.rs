@@ -7,6 +7,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 use acquit_core::definition::Definition;
 use acquit_core::ids::TaskId;
@@ -20,6 +21,11 @@ use crate::harness;
 use crate::secrets::Redactor;
 use crate::workspace::{self, Locked, Workspace, remove_folder};
 use crate::world::World;
+
+/// How many tasks [`sweep_near`] looks at.
+const NEAR: u64 = 32;
+/// How long somebody else may take to remove the same workspace.
+const CLEANING: Duration = Duration::from_secs(10);
 
 /// Whether something is to be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +76,9 @@ pub enum Trouble {
     /// The task does not say where its repository is.
     #[error("find the task's repository")]
     Source(#[from] serde_json::Error),
+    /// Somebody else wrote what the task runs by.
+    #[error(transparent)]
+    Untrusted(#[from] crate::pinned::Untrusted),
     /// It was begun with again meanwhile.
     #[error("remove the workspace: the task goes on")]
     GoesOn,
@@ -78,24 +87,47 @@ pub enum Trouble {
 /// Removes the workspace of a task that is done: its work is in the user's repository. The workspaces of all others are kept,
 /// because they can be tried again. Refuses if anything in it is nowhere else.
 pub fn clean(world: &World, definition: &Definition, task: TaskId) -> Result<(), Trouble> {
+    crate::fault::point("finished", &world.environment);
     // Its harness does the same; whoever comes first.
     let _ = remove_folder(&world.agent_homes(task));
     if !world.workspace_folder(task).exists() {
         return Ok(());
     }
-    let (source, locked) = locked(world, definition, task)?;
+    let (source, locked) = locked(world, definition, task, CLEANING)?;
     locked.remove(&source)?;
-    source.unpin(&world.git, &task.to_string())?;
+    source.unpin(&world.git, world.store(), task)?;
+    Ok(())
+}
+
+/// Removes the workspaces of tasks just before `id` that are done: whoever ran them was killed before it could. Looks at a fixed
+/// number of tasks, so that it costs the same however many there are; [`sweep`] looks at all.
+pub fn sweep_near(world: &World, store: &mut dyn Store, id: TaskId) -> store::Result<()> {
+    for id in (id.0.saturating_sub(NEAR).max(1)..id.0).map(TaskId) {
+        if !has_something(world, id) {
+            continue;
+        }
+        let over = match store.task(id) {
+            Ok(task) => matches!(task.state, State::Ended { end: End::Done | End::NoImprovement }),
+            Err(store::Error::NoTask(_)) => false,
+            Err(error) => return Err(error),
+        };
+        if over {
+            // What cannot be removed now is named by `acquit clean`.
+            remove(world, store, id)?;
+        }
+    }
     Ok(())
 }
 
 /// Removes all that is on the disk of a task that no store keeps.
 pub fn forget(world: &World, source: &Source, task: TaskId) -> Result<(), Trouble> {
-    source.unpin(&world.git, &task.to_string())?;
+    source.unpin(&world.git, world.store(), task)?;
     let folder = world.task_folder(task);
     if folder.exists() {
         remove_folder(&folder)?;
     }
+    // Fails where there are other tasks.
+    let _ = fs::remove_dir(world.tasks());
     Ok(())
 }
 
@@ -106,6 +138,9 @@ pub fn sweep(
     rule: &Retention,
     wish: Wish,
 ) -> store::Result<Vec<Entry>> {
+    if wish == Wish::Clean {
+        crate::gate::sweep_unfinished(&world.home);
+    }
     let mut found: Vec<(Task, Room)> = Vec::new();
     for id in on_disk(world) {
         let task = match store.task(id) {
@@ -137,15 +172,19 @@ pub fn sweep(
 
 /// The tasks that have something on this disk that can go.
 fn on_disk(world: &World) -> Vec<TaskId> {
-    let mut all: Vec<TaskId> = fs::read_dir(world.home.join("tasks"))
+    let mut all: Vec<TaskId> = fs::read_dir(world.tasks())
         .into_iter()
         .flatten()
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|id| world.workspace_folder(*id).exists() || world.agent_homes(*id).exists())
+        .filter(|id| has_something(world, *id))
         .collect();
     all.sort();
     all
+}
+
+fn has_something(world: &World, task: TaskId) -> bool {
+    world.workspace_folder(task).exists() || world.agent_homes(task).exists()
 }
 
 /// What a folder takes on the disk, as far as it can be seen: what an agent at work just removed, closed, or buried deeper than a path can
@@ -168,7 +207,7 @@ pub(crate) fn size(folder: &Path) -> u64 {
 /// Saves what is in a workspace and removes it, with what the task's agents kept.
 fn remove(world: &World, store: &mut dyn Store, id: TaskId) -> store::Result<Verdict> {
     let definition = store.definition(id)?;
-    let (source, locked) = match locked(world, &definition, id) {
+    let (source, locked) = match locked(world, &definition, id, Duration::ZERO) {
         Ok(both) => both,
         Err(trouble) => return Ok(Verdict::Refused(trouble)),
     };
@@ -194,7 +233,7 @@ fn retire(
     remove_folder(&world.agent_homes(id))?;
     match end {
         // Nobody tries it again, so nobody needs its base.
-        End::Done => source.unpin(&world.git, &id.to_string())?,
+        End::Done => source.unpin(&world.git, world.store(), id)?,
         End::NoImprovement | End::Failed { .. } | End::Cancelled { .. } => {}
     }
     crate::fault::point("clean", &world.environment);
@@ -202,10 +241,17 @@ fn retire(
 }
 
 /// The workspace of a task, in which nobody else works from here on, and the repository that it was made from.
-fn locked(world: &World, definition: &Definition, task: TaskId) -> Result<(Source, Locked), Trouble> {
+fn locked(
+    world: &World,
+    definition: &Definition,
+    task: TaskId,
+    patience: Duration,
+) -> Result<(Source, Locked), Trouble> {
+    crate::pinned::check(world, task, definition)?;
     let source: Source = serde_json::from_value(definition.source.clone())?;
-    let workspace = Workspace::open(&world.workspace_folder(task), &source, world.git.clone())?;
-    Ok((source, workspace.lock("acquit, cleaning up")?))
+    let workspace =
+        Workspace::open(&world.workspace_folder(task), &source, world.git.clone(), world.store())?;
+    Ok((source, workspace.lock_within("acquit, cleaning up", patience)?))
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use acquit_core::ids::{LegId, TaskId};
+use acquit_core::ids::{LegId, StoreId, TaskId};
 use acquit_core::time::Timestamp;
 
 use crate::git::Git;
@@ -16,6 +17,10 @@ use crate::process::Spawner;
 pub struct World {
     /// The folder that belongs to acquit: workspaces, outputs of legs.
     pub home: PathBuf,
+    /// The store whose tasks these are; set by whoever opens it.
+    pub store: OnceLock<StoreId>,
+    /// Whether other people can write to the store, see [`crate::pinned`].
+    pub shared: bool,
     /// Starts processes.
     pub spawner: Spawner,
     /// Runs git.
@@ -29,9 +34,28 @@ pub struct World {
 }
 
 impl World {
+    /// The folder of all tasks of the store. Several stores may use one home, and each has a `T-1`.
+    pub fn tasks(&self) -> PathBuf {
+        let all = self.home.join("tasks");
+        match self.store.get() {
+            Some(store) => all.join(store.to_string()),
+            // Without a store there is no task: whoever asks shows what a leg would be told.
+            None => all,
+        }
+    }
+
+    /// The store whose tasks these are.
+    ///
+    /// # Panics
+    /// If no store was opened: nothing knows of a task before that.
+    #[expect(clippy::expect_used, reason = "tasks come from a store, and opening one sets this")]
+    pub fn store(&self) -> &StoreId {
+        self.store.get().expect("the store is open")
+    }
+
     /// The folder of a task.
     pub fn task_folder(&self, task: TaskId) -> PathBuf {
-        self.home.join("tasks").join(task.to_string())
+        self.tasks().join(task.to_string())
     }
 
     /// What the harnesses of a task printed themselves.
@@ -54,7 +78,8 @@ impl World {
     pub(crate) fn open_leg_folder(&self, leg: LegId) -> std::io::Result<LegFolder> {
         let folder = self.leg_folder(leg);
         let legs = self.task_folder(leg.task).join("legs");
-        for place in [&self.home, &self.home.join("tasks"), &self.task_folder(leg.task), &legs] {
+        for place in [&self.home, &self.home.join("tasks"), &self.tasks(), &self.task_folder(leg.task), &legs]
+        {
             make_private(place)?;
         }
         crate::workspace::remove_folder(folder.path()).map_err(std::io::Error::other)?;

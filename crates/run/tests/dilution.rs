@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use acquit_core::check::Finding;
 use acquit_core::check::diff::Diff;
-use acquit_core::check::dilution::{Outlines, Permits, Sides, dilution};
+use acquit_core::check::dilution::{Outlines, Permits, Promise, Sides, dilution};
 use acquit_run::syntax::outline;
 
 fn look(diff: &Diff) -> Vec<Finding> {
@@ -30,7 +30,7 @@ fn look(diff: &Diff) -> Vec<Finding> {
         before: read(file.old.as_deref(), file.before()),
         after: read(file.new.as_deref(), file.after()),
     });
-    dilution(diff, &Outlines(sides.collect()), &Permits::default()).findings
+    dilution(diff, &Outlines(sides.collect()), &[], Promise::Nothing, &Permits::default()).findings
 }
 
 struct Case<'a> {

@@ -10,7 +10,7 @@ use acquit_core::definition::Definition;
 use acquit_core::delivery::queue::{Candidate, Entry, Place, Queue, Settled};
 use acquit_core::event::Event;
 use acquit_core::fingerprint::Fingerprint;
-use acquit_core::ids::{Fence, LegId, TaskId};
+use acquit_core::ids::{BadId, Fence, LegId, StoreId, TaskId};
 use acquit_core::leg::{Hold, Leg, Owner};
 use acquit_core::store::{Claim, Commit, Error, Filter, Lease, Note, Pulse, Result, Store, Wanted};
 use acquit_core::task::{Actor, Summary, Task};
@@ -45,6 +45,15 @@ impl<B: Backend> Database<B> {
 }
 
 impl<B: Backend> Store for Database<B> {
+    fn id(&mut self) -> Result<StoreId> {
+        self.read("say which it is", |tables| {
+            tables
+                .store_id()?
+                .parse()
+                .map_err(|error: BadId| Refusal::corrupt("id of the store", error.to_string()))
+        })
+    }
+
     fn reserve(&mut self) -> Result<TaskId> {
         self.write("give a task id", |tables, _| tables.reserve().map(task_id))
     }

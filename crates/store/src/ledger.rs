@@ -2,7 +2,7 @@
 
 use acquit_core::ids::Fence;
 use acquit_core::night::Night;
-use acquit_core::store::{Letter, Message, Post, Standing};
+use acquit_core::store::{Letter, Mark, Message, Post, Standing};
 use acquit_core::time::Timestamp;
 
 use crate::record::{json, number, read};
@@ -11,23 +11,26 @@ use crate::tables::Touched;
 
 /// Rows of the daemon, as one transaction sees them.
 pub(crate) trait LedgerTables {
-    /// What is known of a schedule; `since` if nothing is, which then is known.
-    fn meet(&mut self, name: &str, since: Timestamp) -> Result<Standing>;
-    fn set_followed(&mut self, name: &str, since: Timestamp, paused: Option<Timestamp>) -> Result<()>;
+    /// What is known of a project's schedule; `since` if nothing is, which then is known. Begins with what is known of the schedule of
+    /// this name from before projects were told apart.
+    fn meet(&mut self, project: &str, name: &str, since: Timestamp) -> Result<Standing>;
+    fn set_followed(&mut self, project: &str, name: &str, to: &Standing) -> Result<()>;
     fn insert_night(&mut self, night: &NightRow) -> Result<Touched>;
     /// Writes a night whose version is the one before this one's.
     fn update_night(&mut self, night: &NightRow) -> Result<Touched>;
     /// The bodies of a schedule's nights, newest first.
-    fn nights_of(&mut self, schedule: &str, limit: u32) -> Result<Vec<String>>;
-    /// The bodies of nights in which something is left to do.
-    fn open_nights(&mut self, limit: u32) -> Result<Vec<String>>;
+    fn nights_of(&mut self, project: &str, schedule: &str, limit: u32) -> Result<Vec<String>>;
+    /// The bodies of a project's nights in which something is left to do.
+    fn open_nights(&mut self, project: &str, limit: u32) -> Result<Vec<String>>;
     fn insert_message(&mut self, message: &MessageRow, due: Timestamp) -> Result<()>;
-    fn set_mark(&mut self, name: &str, value: i64) -> Result<()>;
-    fn mark(&mut self, name: &str) -> Result<Option<i64>>;
-    fn take(&mut self, now: Timestamp, lease_until: Timestamp) -> Result<Option<LetterRow>>;
-    fn deliver(&mut self, key: &str, fence: i64, to: &DeliveryRow<'_>) -> Result<()>;
+    fn set_mark(&mut self, mark: &Mark<'_>, value: i64) -> Result<()>;
+    /// How far a project has read, or how far was read before projects were told apart.
+    fn mark(&mut self, mark: &Mark<'_>) -> Result<Option<i64>>;
+    fn take(&mut self, project: &str, now: Timestamp, lease_until: Timestamp) -> Result<Option<LetterRow>>;
+    /// Writes down what became of the message that was taken with this fence.
+    fn deliver(&mut self, fence: i64, to: &DeliveryRow<'_>) -> Result<()>;
     fn letters(&mut self, limit: u32) -> Result<Vec<LetterRow>>;
-    fn next_letter(&mut self) -> Result<Option<i64>>;
+    fn next_letter(&mut self, project: &str) -> Result<Option<i64>>;
     /// Tasks with a leg that waits, and when it may be claimed.
     fn ready(&mut self, limit: u32) -> Result<Vec<(i64, i64)>>;
 }
@@ -35,13 +38,14 @@ pub(crate) trait LedgerTables {
 /// The columns that [`LetterRow`] is read from, in its fields' order.
 macro_rules! letter_columns {
     () => {
-        "key, channel, payload, state, due, attempts, fence, error"
+        "key, channel, payload, state, due, attempts, fence, error, project"
     };
 }
 pub(crate) use letter_columns;
 
 /// A night's row.
 pub(crate) struct NightRow {
+    pub(crate) project: String,
     pub(crate) schedule: String,
     pub(crate) nominal: i64,
     pub(crate) state: &'static str,
@@ -52,6 +56,7 @@ pub(crate) struct NightRow {
 impl NightRow {
     pub(crate) fn of(night: &Night) -> Result<Self> {
         Ok(Self {
+            project: crate::record::plain(&night.project),
             schedule: night.schedule.to_string(),
             nominal: night.nominal.0,
             state: night.state.word(),
@@ -63,6 +68,7 @@ impl NightRow {
 
 /// A message's row.
 pub(crate) struct MessageRow {
+    pub(crate) project: String,
     pub(crate) key: String,
     pub(crate) channel: String,
     pub(crate) payload: String,
@@ -71,6 +77,7 @@ pub(crate) struct MessageRow {
 impl MessageRow {
     pub(crate) fn of(message: &Message) -> Result<Self> {
         Ok(Self {
+            project: crate::record::plain(&message.project),
             key: crate::record::plain(&message.key),
             channel: crate::record::plain(&message.channel),
             payload: json("message", &message.payload)?,
@@ -95,6 +102,7 @@ pub(crate) struct LetterRow {
     pub(crate) attempts: i64,
     pub(crate) fence: Option<i64>,
     pub(crate) error: Option<String>,
+    pub(crate) project: String,
 }
 
 impl LetterRow {
@@ -108,6 +116,7 @@ impl LetterRow {
             message: Message {
                 payload: read(&what, &self.payload)?,
                 key: self.key,
+                project: self.project,
                 channel: self.channel,
                 // It is when the letter is due.
                 not_before: None,

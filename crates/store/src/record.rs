@@ -8,6 +8,7 @@ use acquit_core::agent::{Chunk, shorten};
 use acquit_core::event::{Body, Event, Level};
 use acquit_core::ids::{Fence, LegId, TaskId};
 use acquit_core::leg::{Leg, State};
+use acquit_core::night::key::SCHEDULE;
 use acquit_core::sandbox::Mode;
 use acquit_core::store::Filter;
 use acquit_core::task::{Actor, End, State as TaskState, Summary, Task};
@@ -69,7 +70,7 @@ impl TaskRow {
             stage: task.state.stage().map(ToString::to_string),
             project_path: plain(&seed.project.path),
             project_name: plain(&seed.project.name),
-            title: plain(&seed.wish.title),
+            title: plain(&listed(task)),
             workflow: seed.workflow.to_string(),
             priority: i64::from(seed.wish.priority),
             legs: i64::from(task.legs),
@@ -78,6 +79,16 @@ impl TaskRow {
             updated: updated.0,
             body: json("task", task)?,
         })
+    }
+}
+
+/// What a task is called in lists. A schedule gives its tasks no title that says what they do, so their work does.
+fn listed(task: &Task) -> String {
+    let wish = &task.seed.wish;
+    let title = if wish.metadata.contains_key(SCHEDULE) { task.headline() } else { &wish.title };
+    match task.fallback() {
+        Some(fallback) => format!("{title} [{fallback}]"),
+        None => title.to_owned(),
     }
 }
 

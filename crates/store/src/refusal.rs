@@ -20,6 +20,7 @@ impl Refusal {
     pub(crate) fn while_doing(self, doing: &'static str) -> Error {
         match self {
             Self::Store(error) => error,
+            Self::Database(source) if is_full(source.as_ref()) => Error::Full { doing, source },
             Self::Database(source) => Error::Database { doing, source },
         }
     }
@@ -49,4 +50,14 @@ impl From<postgres::Error> for Refusal {
     fn from(error: postgres::Error) -> Self {
         Self::Database(Box::new(error))
     }
+}
+
+/// Whether a database says that its disk is full.
+fn is_full(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    if let Some(error) = error.downcast_ref::<rusqlite::Error>() {
+        return error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull);
+    }
+    error
+        .downcast_ref::<postgres::Error>()
+        .is_some_and(|error| error.code() == Some(&postgres::error::SqlState::DISK_FULL))
 }

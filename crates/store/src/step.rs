@@ -105,12 +105,13 @@ fn move_legs(
             Change::LegEnded { leg, report } => end_leg(tables, now, id(*leg), report, hold)?,
             Change::CancelAsked { .. } => tables.ask_cancel(key(task.id()))?,
             Change::DefinitionUpdated { definition, .. } => {
-                let sandbox = definition.config.sandbox.name();
+                let sandbox = mode_word(definition.config.sandbox);
                 tables.set_definition(key(task.id()), &json("definition", definition)?, sandbox)?;
             }
             Change::Created { .. }
             | Change::BudgetSpent { .. }
             | Change::BudgetsReset
+            | Change::AllowanceRenewed
             | Change::VariationTried { .. }
             | Change::Blocked { .. }
             | Change::RequestOpened { .. }

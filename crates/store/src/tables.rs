@@ -13,6 +13,8 @@ use crate::refusal::Result;
 
 /// Rows, as one transaction sees them.
 pub(crate) trait Tables: LedgerTables + crate::queue::Queues {
+    /// What the store is told from others by.
+    fn store_id(&mut self) -> Result<String>;
     /// A number for a new task.
     fn reserve(&mut self) -> Result<i64>;
     fn insert_task(&mut self, task: &TaskRow, definition: &str, sandbox: &str) -> Result<()>;

@@ -73,8 +73,11 @@ fn ingest(acquit: &Path, template: &Path, dir: &Path, own: &Path, size: u64) -> 
     project.write(".acquit/script.toml", &format!("[[say]]\n[[say.step]]\nbecome = {line}\n"))?;
     let id = project.add("a burst")?;
     let (peak, cost) = cost(|| peak_memory(&mut project.acquit(&["leg", "--once", "--task", &id])))?;
-    let output = project.home().join(format!("tasks/{id}/legs/1/output.log"));
-    let arrived = File::open(output).map_err(Stop::doing("open what arrived"))?;
+    let mut stores =
+        std::fs::read_dir(project.home().join("tasks")).map_err(Stop::doing("look for the task"))?;
+    let store = stores.next().and_then(Result::ok).map(|store| store.path()).unwrap_or_default();
+    let arrived = File::open(store.join(format!("{id}/legs/1/output.log")))
+        .map_err(Stop::doing("open what arrived"))?;
     let mut lost = lost_lines(arrived, size).map_err(Stop::doing("check a burst"))?;
     let (lines, whole) = project.transcript()?;
     lost += size.div_ceil(LINE as u64).abs_diff(lines) + u64::from(!whole);

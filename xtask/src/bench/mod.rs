@@ -11,6 +11,7 @@ mod measure;
 mod parse;
 mod project;
 mod sandbox;
+mod tasks;
 
 use crate::{Stop, scratch, shell};
 use measure::Report;
@@ -30,9 +31,10 @@ pub(crate) fn run(name: &str, format: Format) -> Result<(), Stop> {
         "ingest" => ingest::run,
         "sandbox" => sandbox::run,
         "parse" => parse::run,
+        "tasks" => tasks::run,
         _ => {
             return Err(Stop(format!(
-                "there is no benchmark `{name}`: leg, handoff, ingest, sandbox, parse"
+                "there is no benchmark `{name}`: leg, handoff, ingest, sandbox, parse, tasks"
             )));
         }
     };

@@ -58,6 +58,11 @@ impl Project {
         std::fs::write(self.repository.join(name), text).map_err(Stop::doing("write a file"))
     }
 
+    /// The repository.
+    pub(super) fn repository(&self) -> &Path {
+        &self.repository
+    }
+
     /// Where acquit keeps its files.
     pub(super) fn home(&self) -> &Path {
         &self.home

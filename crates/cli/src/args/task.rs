@@ -4,6 +4,8 @@ use clap::Subcommand;
 
 use acquit_core::config::is_model;
 use acquit_core::ids::{Name, TaskId};
+use acquit_core::task::TICKET;
+use acquit_core::time::Span;
 
 use crate::renew::Limits;
 
@@ -26,6 +28,18 @@ pub struct NewTask {
     /// A word to find it by; can be given several times.
     #[arg(long = "tag")]
     pub tags: Vec<String>,
+    /// How large it is, by your guess: `small`, `XL`, `2 days`. Agents see it.
+    #[arg(long, value_parser = word)]
+    pub size: Option<String>,
+    /// How hard it is, by your guess. Agents see it.
+    #[arg(long, value_parser = word)]
+    pub complexity: Option<String>,
+    /// The ticket that it comes from, such as ABC-123. Agents see it.
+    #[arg(long, value_parser = word)]
+    pub ticket: Option<String>,
+    /// Something else to keep with it, as NAME=VALUE; can be given several times. Agents see it.
+    #[arg(long = "meta", value_name = "NAME=VALUE", value_parser = metadata)]
+    pub metadata: Vec<(String, String)>,
     /// A variable for templates, as NAME=VALUE; can be given several times.
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = key_value)]
     pub variables: Vec<(String, String)>,
@@ -49,6 +63,7 @@ pub struct Means {
 
 /// What can be done with tasks.
 #[derive(Subcommand, Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is one, read from the command line")]
 pub enum TaskVerb {
     /// List the tasks of this repository; outside of one, of all repositories.
     List {
@@ -58,6 +73,18 @@ pub enum TaskVerb {
         /// Only those in this state: ready, working, cancelling, waiting, blocked, done, failed, no_improvement, cancelled.
         #[arg(long)]
         state: Option<String>,
+        /// Only those with this tag; can be given several times.
+        #[arg(long = "tag")]
+        tags: Vec<String>,
+        /// Only those of the repository with this name or path, from anywhere.
+        #[arg(long, conflicts_with = "all_projects")]
+        project: Option<String>,
+        /// Only those added before this time ago: 7d, 12h, 30m.
+        #[arg(long, value_parser = span, value_name = "TIME")]
+        older_than: Option<Span>,
+        /// Only those added since this time ago.
+        #[arg(long, value_parser = span, value_name = "TIME")]
+        newer_than: Option<Span>,
         /// At most so many, newest first.
         #[arg(long, default_value_t = 50)]
         limit: u32,
@@ -100,9 +127,9 @@ pub enum TaskVerb {
         /// Choose one of the options.
         #[arg(long, group = "answer", value_name = "OPTION")]
         choose: Option<String>,
-        /// Answer in words.
+        /// Answer in words; several times for several questions, in their order.
         #[arg(long, group = "answer", value_name = "WORDS")]
-        text: Option<String>,
+        text: Vec<String>,
     },
     /// End a task. What it did so far is kept.
     Cancel {
@@ -111,8 +138,35 @@ pub enum TaskVerb {
     },
 }
 
+/// A length of time.
+pub fn span(text: &str) -> Result<Span, String> {
+    Span::parse(text).ok_or_else(|| "must be a length of time such as 90m or 7d".to_owned())
+}
+
 fn model(text: &str) -> Result<String, String> {
     if is_model(text) { Ok(text.to_owned()) } else { Err("must be the name of a model".to_owned()) }
+}
+
+/// The longest size, complexity, ticket or value of metadata: they are words, not texts.
+const LONGEST_WORD: usize = 200;
+
+fn word(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    match text {
+        "" => Err("must not be empty".to_owned()),
+        _ if text.chars().count() > LONGEST_WORD => Err(format!("must have at most {LONGEST_WORD} letters")),
+        _ if text.contains(char::is_control) => Err("must be one line".to_owned()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+fn metadata(text: &str) -> Result<(String, String), String> {
+    use acquit_core::night::key;
+    let (name, value) = key_value(text)?;
+    if [key::SCHEDULE, key::NIGHT, key::REPOSITORY, key::EARLIER, TICKET].contains(&name.as_str()) {
+        return Err(format!("`{name}` is set by acquit itself; choose another name"));
+    }
+    Ok((word(&name)?, word(&value)?))
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

@@ -11,13 +11,14 @@ use acquit_core::config::Config;
 use acquit_core::config::forge::Kind;
 use acquit_core::event::{Body, Level};
 use acquit_core::gate::check::Tests;
-use acquit_core::gate::{Check, Gate, Manner, Reuse, Severity, Verdict};
+use acquit_core::gate::{Check, Gate, Manner, PathFilter, Reuse, Severity, Verdict};
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::leg::Ending;
 use acquit_core::store::Store;
 use acquit_core::task::{End, State};
 use acquit_core::template::NoTexts;
 use acquit_core::workflow::{self, Around};
+use acquit_run::git::Source;
 use acquit_run::{network, retention};
 
 use crate::args::NewTask;
@@ -31,8 +32,14 @@ pub mod problem;
 
 use problem::{Place, Problem};
 
-/// Rehearsals have numbers from here on, by process, so that they share the folder of acquit with tasks and meet none.
+/// Rehearsals have numbers from here on, by process: no task has one that a rehearsal's branch could be called by.
 const FIRST: u64 = 1_000_000_000;
+
+/// The folder of the rehearsals' stores, in acquit's own, by process.
+const FOLDER: &str = "checks";
+
+/// The store of a rehearsal, in its folder.
+const STORE: &str = "check.db";
 
 /// The only stage.
 const STAGE: &str = "check";
@@ -56,26 +63,46 @@ pub struct Rehearsal {
 pub fn rehearse(desk: &Desk) -> Result<Rehearsal, Error> {
     let source = desk.source()?;
     let config = desk.files(&source)?.read()?.config;
-    let id = TaskId(FIRST + u64::from(std::process::id()));
-    sweep(desk);
-    let folder = desk.world.task_folder(id);
-    let made = std::fs::create_dir_all(&folder);
-    made.map_err(|source| Error::File { doing: "create", path: folder.clone(), source })?;
-    let done = in_store(desk, &config, id, &folder);
-    let removed = retention::forget(&desk.world, &source, id);
-    if let Err(error) = removed {
-        desk.printer.warn(&format!("{} is kept: {}", folder.display(), acquit_run::harness::chain(&error)));
+    sweep(desk, &source);
+    let pid = std::process::id();
+    let own = own(desk, u64::from(pid));
+    let done = in_store(&own, &config, TaskId(FIRST + u64::from(pid)));
+    if let Err(error) = forget(&own, &source, u64::from(pid)) {
+        desk.printer.warn(&format!("files of the check are kept: {}", acquit_run::harness::chain(&error)));
     }
     done
 }
 
-fn in_store(desk: &Desk, config: &Config, id: TaskId, folder: &std::path::Path) -> Result<Rehearsal, Error> {
+fn folder(desk: &Desk, pid: u64) -> PathBuf {
+    desk.world.home.join(FOLDER).join(pid.to_string())
+}
+
+/// The same desk with the store of a process's rehearsal.
+fn own(desk: &Desk, pid: u64) -> Desk {
     let mut surroundings = desk.surroundings.clone();
-    surroundings.store = folder.join("check.db").to_string_lossy().into_owned();
+    surroundings.store = folder(desk, pid).join(STORE).to_string_lossy().into_owned();
     let mut printer = desk.printer;
     // Progress is told in words, to standard error; the result comes at the end.
     printer.json = false;
-    let desk = Desk::new(surroundings, printer, None);
+    Desk::new(surroundings, printer, None)
+}
+
+/// Removes what a process's rehearsal left, given the desk with its store.
+fn forget(own: &Desk, source: &Source, pid: u64) -> Result<(), Error> {
+    let folder = folder(own, pid);
+    if folder.join(STORE).exists() {
+        own.store()?;
+        retention::forget(&own.world, source, TaskId(FIRST + pid)).map_err(Error::Retention)?;
+    }
+    match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::File { doing: "remove", path: folder, source: error })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn in_store(desk: &Desk, config: &Config, id: TaskId) -> Result<Rehearsal, Error> {
     let (gates, left_out) = gates(config);
     let source = desk.source()?;
     let origin = Origin {
@@ -90,7 +117,7 @@ fn in_store(desk: &Desk, config: &Config, id: TaskId, folder: &std::path::Path) 
     let mut store = desk.store()?;
     let store: &mut dyn Store = store.as_mut();
     let task = desk.create_from(store, &wish, String::new(), origin)?;
-    let task = relay::follow(&desk, store, task.id(), Part::Runs, Level::Info, 0)?;
+    let task = relay::follow(desk, store, task.id(), Part::Runs, Level::Info, 0)?;
     let cancelled = matches!(
         task.state,
         State::Ended { end: End::Cancelled { .. } } | State::Working { cancel: Some(_), .. }
@@ -119,7 +146,7 @@ fn in_store(desk: &Desk, config: &Config, id: TaskId, folder: &std::path::Path) 
         }
     }
     for problem in &mut problems {
-        missing_program(&desk, problem);
+        missing_program(desk, problem);
     }
     Ok(Rehearsal { verdicts, left_out, problems, cancelled })
 }
@@ -155,7 +182,9 @@ fn gates(config: &Config) -> (Vec<Gate>, Vec<(Name, &'static str)>) {
                 continue;
             }
         };
-        kept.push(Gate { check, manner: Manner::Alone, reuse: Reuse::Never, ..gate.clone() });
+        // Nothing is changed here, so no path of a change could say which of them are run.
+        let paths = PathFilter::default();
+        kept.push(Gate { check, paths, manner: Manner::Alone, reuse: Reuse::Never, ..gate.clone() });
     }
     (kept, left_out)
 }
@@ -233,15 +262,15 @@ fn missing_program(desk: &Desk, problem: &mut Problem) {
 }
 
 /// Removes what killed rehearsals left.
-fn sweep(desk: &Desk) {
-    let Ok(source) = desk.source() else { return };
-    let tasks = desk.world.home.join("tasks");
-    for entry in std::fs::read_dir(tasks).into_iter().flatten().flatten() {
-        let id = entry.file_name().to_str().and_then(|name| name.parse::<TaskId>().ok());
-        let Some(pid) = id.and_then(|id| id.0.checked_sub(FIRST)) else { continue };
+fn sweep(desk: &Desk, source: &Source) {
+    let folders = std::fs::read_dir(desk.world.home.join(FOLDER));
+    for entry in folders.into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok()) else {
+            continue;
+        };
         if !std::path::Path::new("/proc").join(pid.to_string()).exists() {
             // What cannot be removed now is found again.
-            let _ = retention::forget(&desk.world, &source, TaskId(FIRST + pid));
+            let _ = forget(&own(desk, pid), source, pid);
         }
     }
 }

@@ -45,8 +45,20 @@ pub struct Mend {
     pub words: String,
     /// The edit.
     pub edit: Edit,
-    /// Whether a person has to agree, whatever the command line says.
-    pub asks: bool,
+    /// Who has to agree.
+    pub consent: Consent,
+}
+
+/// Who has to agree to an edit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Consent {
+    /// Nobody, in a file that acquit has just written itself: nothing is opened, and no test says less.
+    Nobody,
+    /// The user, by `--fix` or when asked.
+    User,
+    /// The user, asked about this very edit.
+    Asked,
 }
 
 /// How many lines of output are shown.
@@ -97,7 +109,11 @@ pub fn of_setup(config: &Config, reason: &str, refused: &[RefusedHost]) -> Probl
         problem.what = "setup takes longer than it may".to_owned();
         let edit =
             Edit::Set { table: "setup".to_owned(), key: "timeout".to_owned(), value: "\"1h\"".to_owned() };
-        problem.mends.push(Mend { words: "let setup take an hour".to_owned(), edit, asks: false });
+        problem.mends.push(Mend {
+            words: "let setup take an hour".to_owned(),
+            edit,
+            consent: Consent::Nobody,
+        });
     }
     problem
 }
@@ -121,11 +137,20 @@ pub fn of_gate(config: &Config, gate: &Gate, verdict: &Verdict, refused: &[Refus
         mends: Vec::new(),
         missing: None,
     };
+    let is_test = gate.kind.as_str() == "test";
     let warning = Mend {
         words: format!("make {name} a warning: shown, but rejects nothing"),
         edit: set("severity", "\"warning\""),
-        asks: false,
+        consent: if is_test { Consent::User } else { Consent::Nobody },
     };
+    if said.contains(crate::init::detect::UNRECOGNISED) {
+        problem.what = "how this repository is tested was not recognised".to_owned();
+        problem.said = Vec::new();
+        problem.advice = Some(format!(
+            "write the command that runs its tests into .acquit/acquit.toml, then `acquit check` again:\n    [gates.{name}]\n    run = \"make test\""
+        ));
+        return problem;
+    }
     let hosts = hosts(refused.iter());
     if !hosts.is_empty() {
         problem.what = format!("{name} needs servers that are not listed: {}", hosts.join(", "));
@@ -146,19 +171,19 @@ pub fn of_gate(config: &Config, gate: &Gate, verdict: &Verdict, refused: &[Refus
         problem.mends.push(Mend {
             words: format!("let {name} take {value}"),
             edit: set("timeout", &value),
-            asks: false,
+            consent: Consent::Nobody,
         });
     } else if is_offline(&said) {
         problem.what = format!("{name} wants the network, and gates have none");
         problem.mends.push(Mend {
             words: format!("let {name} reach the listed servers"),
             edit: set("network", "\"model\""),
-            asks: false,
+            consent: Consent::User,
         });
     } else if said.contains("no test was executed") {
         problem.what = format!("{name} runs no test");
         problem.advice = Some("write how the tests are run, or leave the gate out".to_owned());
-    } else if gate.kind.as_str() == "test" && matches!(gate.check, Check::Command(_)) {
+    } else if is_test && matches!(gate.check, Check::Command(_)) {
         problem.what = format!("{name}: tests fail already on the untouched tree");
         problem.advice = Some(
             "mend them first; or use check = \"tests\" with a report, which holds only new failures against a change"
@@ -180,7 +205,7 @@ pub fn show(folder: &str) -> Mend {
             key: "read".to_owned(),
             values: vec![folder.to_owned()],
         },
-        asks: true,
+        consent: Consent::Asked,
     }
 }
 
@@ -188,7 +213,7 @@ fn add_hosts(hosts: Vec<String>) -> Mend {
     // An address of the user's own network is opened by a person only: the name that leads to it may be anybody's.
     let is_address = |host: &String| host.parse::<Host>().is_ok_and(|host| host.address().is_some());
     Mend {
-        asks: hosts.iter().any(is_address),
+        consent: if hosts.iter().any(is_address) { Consent::Asked } else { Consent::User },
         words: format!("add {} to `hosts` of [network]", hosts.join(", ")),
         edit: Edit::Add { table: "network".to_owned(), key: "hosts".to_owned(), values: hosts },
     }
@@ -341,7 +366,7 @@ fn install(config: &Config, package: &str) -> Option<Mend> {
             key: "run".to_owned(),
             value: toml::Value::from(line).to_string(),
         },
-        asks: false,
+        consent: Consent::Nobody,
     })
 }
 
@@ -376,7 +401,7 @@ fn without_lock(run: &str, said: &str) -> Option<Mend> {
             key: "run".to_owned(),
             value: toml::Value::from(run.replace(from, to)).to_string(),
         },
-        asks: false,
+        consent: Consent::Nobody,
     })
 }
 
@@ -391,7 +416,7 @@ fn without_nightly(gate: &Gate, said: &str, set: &dyn Fn(&str, &str) -> Edit) ->
     Some(Mend {
         words: format!("leave benches out of {}", gate.name),
         edit: set("run", &toml::Value::from(without).to_string()),
-        asks: false,
+        consent: Consent::Nobody,
     })
 }
 

@@ -13,7 +13,7 @@ use acquit_run::registry::{self, By, Server, User};
 use acquit_run::world::Environment;
 
 mod agents;
-mod detect;
+pub mod detect;
 mod look;
 mod render;
 mod write;
@@ -43,6 +43,8 @@ pub struct Place<'a> {
     pub cloned: &'a Cloned<'a>,
     /// Where agents and the settings of package managers are found.
     pub environment: &'a Environment,
+    /// Whether the user's own configuration describes an agent.
+    pub has_agent: bool,
     /// Looks up the names of servers.
     pub resolve: &'a registry::Resolve<'a>,
 }
@@ -56,7 +58,7 @@ pub fn plan(place: &Place<'_>) -> Plan {
     let servers = servers(place, &found, &mut notes);
     let mut seen: Vec<String> = found.iter().map(detect::Finding::words).collect();
     seen.extend(agents.iter().map(|agent| format!("the agent {} ({})", agent.product.name(), agent.program)));
-    if agents.is_empty() {
+    if agents.is_empty() && !place.has_agent {
         let known: Vec<&str> = agents::known().map(|agent| agent.program).collect();
         notes.push(format!(
             "no agent was found in PATH (looked for {}): install one, or describe yours in {}",

@@ -130,6 +130,10 @@ fn gate_table(name: &str, gate: &Gate) -> String {
         Severity::Error => {}
         Severity::Warning => text += "severity = \"warning\"\n",
     }
+    if !gate.paths.is_empty() {
+        let list: Vec<String> = gate.paths.iter().map(|pattern| quoted(pattern)).collect();
+        text += &format!("paths = {}\n", wrapped(&list));
+    }
     if let Some(timeout) = gate.timeout {
         text += &format!("timeout = {}\n", quoted(timeout));
     }

@@ -1,61 +1,75 @@
-//! The agents of a machine, in words: a line each, and below it how they log in and what they lack.
+//! The agents of a machine, in words: a line each, and below it whether it starts in the sandbox, how it logs in, what to add, and
+//! what it lacks.
 
 use std::path::Path;
 
 use acquit_core::config::Product;
 use acquit_run::agent::Facts;
-use acquit_run::agent::found::Found;
 use acquit_run::agent::product::{Login, Support, Supports};
 
 use super::{Look, Printer, text};
+use crate::verbs::agents::{Agents, Tried};
+
+/// Where the words of a detail begin.
+const INDENT: usize = 13;
 
 /// All of them: first those that are here.
-pub fn lines(printer: Printer, list: &[(Product, Option<Found>)], home: Option<&Path>) -> Vec<String> {
+pub fn lines(printer: Printer, all: &Agents, home: Option<&Path>) -> Vec<String> {
     let mut lines = Vec::new();
-    for found in list.iter().filter_map(|(_, found)| found.as_ref()) {
-        lines.extend(one(printer, found, home));
+    for tried in &all.here {
+        lines.extend(one(printer, tried, home));
     }
-    let missing: Vec<&str> =
-        list.iter().filter(|(_, found)| found.is_none()).map(|(product, _)| product.name()).collect();
     if lines.is_empty() {
-        lines.push(printer.paint(Look::Bad, "no agent that acquit knows is where PATH leads"));
+        lines.push(printer.paint(Look::Bad, "no agent that acquit knows is in PATH"));
     }
-    if !missing.is_empty() {
-        lines.push(printer.paint(Look::Faint, &format!("not here: {}", missing.join(", "))));
+    if !all.missing.is_empty() {
+        let names: Vec<&str> = all.missing.iter().map(|product| product.name()).collect();
+        lines.push(printer.paint(Look::Faint, &format!("not installed: {}", names.join(", "))));
     }
     lines
 }
 
-fn one(printer: Printer, found: &Found, home: Option<&Path>) -> Vec<String> {
-    let facts = Facts::of(found.product);
-    let (version, bad) = match (&found.version, found.trouble) {
-        (Ok(version), None) => (version.clone(), None),
-        (Ok(version), Some(why)) => (version.clone(), Some(format!("this version does not work: {why}"))),
-        (Err(why), _) => ("unknown version".to_owned(), Some(format!("it does not tell its version: {why}"))),
+fn one(printer: Printer, tried: &Tried, home: Option<&Path>) -> Vec<String> {
+    let bad = match (&tried.trial.started, tried.trouble) {
+        (Err(why), _) => Some(format!("does not start: {why}")),
+        (Ok(_), Some(why)) => Some(format!("this version does not work: {why}")),
+        (Ok(_), None) => None,
     };
-    let mark = if bad.is_none() { printer.paint(Look::Good, "✓") } else { printer.paint(Look::Bad, "✗") };
-    let name = printer.paint(Look::Strong, &format!("{:<8}", found.product.name()));
-    let mut lines =
-        vec![format!("{mark} {name}  {}  {}", text::visible(&version), short(&found.program, home))];
-    if let Some(bad) = bad {
-        lines.push(format!("    {}", printer.paint(Look::Bad, &text::visible(&bad))));
+    let (look, mark) = match (&bad, tried.trial.findings.as_slice()) {
+        (Some(_), _) => (Look::Bad, "✗"),
+        (None, []) => (Look::Good, "✓"),
+        (None, [_, ..]) => (Look::Notable, "!"),
+    };
+    let name = printer.paint(Look::Strong, &format!("{:<8}", tried.name.as_str()));
+    let version = tried.version.clone().unwrap_or_default();
+    let program = tried.program.as_deref().map(|path| short(path, home)).unwrap_or_default();
+    let title = format!("{} {name}  {}  {program}", printer.paint(look, mark), text::visible(&version));
+    let mut lines = vec![title.trim_end().to_owned()];
+    let mut detail = |label: &str, words: &str| {
+        let words = printer.wrapped(words, INDENT);
+        lines.push(format!("    {label:<8} {words}"));
+    };
+    match &bad {
+        Some(bad) => detail("sandbox", &printer.paint(Look::Bad, &text::visible(bad))),
+        None => detail("sandbox", "starts"),
     }
-    let login = match &found.login {
-        Login::Variable(name) => format!("${name} is set"),
-        Login::File(path) => short(path, home),
-        Login::Missing => printer.paint(
-            Look::Notable,
-            &match (facts.log_in, facts.keys.first().copied().unwrap_or_default()) {
-                ("", key) => format!("none found: set {key}, or the key of another provider"),
-                (log_in, key) => format!("none found: `{log_in}`, or set {key}"),
-            },
-        ),
-        Login::Unknown => "cannot be seen from outside".to_owned(),
-    };
-    lines.push(format!("    login  {login}"));
-    let lacks = lacks(&facts.supports);
+    match &tried.trial.login {
+        Login::Variable(name) => detail("login", &format!("${name}")),
+        Login::File(path) => detail("login", &short(path, home)),
+        // A finding says more.
+        Login::Missing => {}
+        Login::Unknown => detail("login", "cannot be seen from outside"),
+    }
+    for finding in &tried.trial.findings {
+        detail("missing", &printer.paint(Look::Notable, &text::visible(&finding.what)));
+        if !finding.add.is_empty() {
+            detail("", "add to .acquit/acquit.toml:");
+            finding.add.iter().for_each(|line| detail("", &format!("  {}", text::visible(line))));
+        }
+    }
+    let lacks = tried.product.map(|product: Product| lacks(&Facts::of(product).supports)).unwrap_or_default();
     if !lacks.is_empty() {
-        lines.push(printer.paint(Look::Faint, &format!("    lacks  {lacks}")));
+        detail("lacks", &printer.paint(Look::Faint, &lacks));
     }
     lines
 }

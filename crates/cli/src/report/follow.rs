@@ -73,7 +73,7 @@ impl Follower {
             return;
         }
         if self.printer.json {
-            return self.printer.json_line(event);
+            return self.printer.json_line(&with_summary(event));
         }
         let lines = match &event.body {
             Body::Change { change } => self.change(change),
@@ -215,6 +215,7 @@ impl Follower {
                 std::iter::once(format!("  {head}")).chain(lines).collect()
             }
             Change::BudgetsReset
+            | Change::AllowanceRenewed
             | Change::VariationTried { .. }
             | Change::Blocked { .. }
             | Change::RequestAnswered { .. }
@@ -294,4 +295,13 @@ pub fn heading(entry: &Entry) -> String {
         Purpose::Merge => format!("{} (merge)", entry.stage),
         Purpose::Resolve { of, .. } => format!("{} (a conflict before {})", entry.stage, of.stage),
     }
+}
+/// An event with what can be told of it without knowing its kind.
+fn with_summary(event: &Event) -> serde_json::Value {
+    let mut value = serde_json::to_value(event).unwrap_or_default();
+    value["category"] = event.body.category().into();
+    value["kind"] = event.body.kind().into();
+    value["level"] = serde_json::to_value(event.body.level()).unwrap_or_default();
+    value["summary"] = event.body.summary().into();
+    value
 }

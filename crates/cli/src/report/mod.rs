@@ -16,6 +16,7 @@ mod gate;
 pub mod money;
 pub mod request;
 pub mod size;
+mod stats;
 mod status;
 pub mod table;
 pub mod task;

@@ -7,6 +7,8 @@ use super::{Look, Printer, text};
 
 /// A title is cut at this width.
 const TITLE: usize = 60;
+/// So much of a plan is shown where a person decides about it: a few pages.
+const PLAN_LINES: usize = 200;
 
 impl Printer {
     /// All that waits, one after another.
@@ -44,7 +46,36 @@ impl Printer {
                 self.question(question);
             }
         }
+        if matches!(request.ask, Ask::Approval { .. } | Ask::Stage { .. } | Ask::Choice { .. }) {
+            self.subject(task);
+        }
         self.suggest(task);
+    }
+
+    /// What a person is to decide about: what the last stage said of its work, and the plan.
+    fn subject(self, task: &Task) {
+        if let Some(summary) = summary(task) {
+            self.data(&self.paint(Look::Faint, "  summary"));
+            self.data(&indented(&indented(&summary)));
+        }
+        if let Some(plan) = task.plan() {
+            let lines: Vec<&str> = plan.lines().collect();
+            self.data(&self.paint(Look::Faint, "  plan"));
+            self.data(&indented(&indented(&lines[..lines.len().min(PLAN_LINES)].join("\n"))));
+            if lines.len() > PLAN_LINES {
+                self.data(
+                    &self.paint(Look::Faint, &format!("    … {} more lines", lines.len() - PLAN_LINES)),
+                );
+            }
+        }
+    }
+
+    /// One question at the terminal, whose answer is the next line.
+    pub fn ask(self, words: &str, question: Option<&Question>) {
+        self.data(&self.paint(Look::Notable, &text::visible(words)));
+        if let Some(question) = question {
+            self.question(question);
+        }
     }
 
     fn question(self, question: &Question) {
@@ -65,6 +96,11 @@ impl Printer {
     }
 }
 
+/// What the last leg that passed said of its work.
+fn summary(task: &Task) -> Option<String> {
+    task.past.iter().rev().find_map(|past| past.ending.passed())?.summary()
+}
+
 /// A request for programs.
 fn entry(task: &Task) -> Option<serde_json::Value> {
     let State::Waiting { request } = &task.state else { return None };
@@ -73,6 +109,8 @@ fn entry(task: &Task) -> Option<serde_json::Value> {
         "title": task.seed.wish.title,
         "project": task.seed.project,
         "request": request,
+        "summary": summary(task),
+        "plan": task.plan(),
     }))
 }
 

@@ -65,6 +65,12 @@ impl Printer {
         self.data("");
         self.field("state", &self.state(&task.state));
         self.field("workflow", seed.workflow.as_str());
+        if let Some(fallback) = task.fallback() {
+            self.field("category", &text::visible(&fallback));
+        }
+        if task.headline() != seed.wish.title {
+            self.field("work", &text::line(task.headline(), 200));
+        }
         self.field("project", &text::visible(&seed.project.path));
         self.field("base", &format!("{base} at {}", short(task.base())));
         self.field("branch", &text::visible(&seed.branch));

@@ -27,6 +27,8 @@ pub(super) const TRIES: u32 = 100;
 /// A repository of a night.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Which {
+    /// The project that the schedule belongs to.
+    pub project: String,
     /// The schedule.
     pub schedule: Name,
     /// The night's time by the schedule.
@@ -40,8 +42,9 @@ pub fn begin(desk: &Desk, which: &Which) -> Result<(), Error> {
     let mut store = desk.store()?;
     let store = store.as_mut();
     let home = Home::read(desk)?.trusted()?;
+    let which = &Which { project: home.project(), ..which.clone() };
     let schedule = home.schedule(&which.schedule)?;
-    let Some(night) = find(store, &which.schedule, which.nominal)? else { return Ok(()) };
+    let Some(night) = find(store, &which.project, &which.schedule, which.nominal)? else { return Ok(()) };
     let Some(job) = night.jobs.get(which.job).filter(|_| night.state == State::Running) else {
         return Ok(());
     };
@@ -56,7 +59,7 @@ pub fn begin(desk: &Desk, which: &Which) -> Result<(), Error> {
         // What may pass is not a reason to leave the repository alone; whoever watches tries again.
         Err(error @ (Error::Store(_) | Error::OpenStore { .. })) => Err(error),
         Err(error) => {
-            let now = match find(store, &which.schedule, which.nominal)? {
+            let now = match find(store, &which.project, &which.schedule, which.nominal)? {
                 Some(night) => night.jobs[which.job].progress.clone(),
                 None => return Ok(()),
             };
@@ -127,6 +130,7 @@ fn make(
     let metadata = BTreeMap::from([
         (key::SCHEDULE.to_owned(), schedule.name.to_string()),
         (key::NIGHT.to_owned(), night.nominal.0.to_string()),
+        (key::PROJECT.to_owned(), night.project.clone()),
         (key::REPOSITORY.to_owned(), repository.clone()),
         (key::EARLIER.to_owned(), serde_json::to_string(&known).unwrap_or_default()),
     ]);
@@ -149,7 +153,7 @@ fn write(
     after: &Progress,
 ) -> Result<Progress, Error> {
     for _ in 0..TRIES {
-        let Some(mut night) = find(store, &which.schedule, which.nominal)? else { break };
+        let Some(mut night) = find(store, &which.project, &which.schedule, which.nominal)? else { break };
         let progress = &mut night.jobs[which.job].progress;
         if progress != before || night.state != State::Running {
             return Ok(night.jobs[which.job].progress.clone());

@@ -88,7 +88,7 @@ impl Daemon<'_> {
         let over: Vec<Which> = self.beginners.running.iter_mut().filter_map(over).collect();
         for which in over {
             self.beginners.running.remove(&which);
-            let night = find(store, &which.schedule, which.nominal)?;
+            let night = find(store, &which.project, &which.schedule, which.nominal)?;
             if let Some(words) = night.map(|night| begun(store, &night, &which)).transpose()?.flatten() {
                 self.log("night", &format!("{}: {words}", which.schedule));
             } else {

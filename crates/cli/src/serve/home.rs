@@ -82,6 +82,19 @@ impl Home {
         }
     }
 
+    /// The project that its schedules, nights and messages belong to; empty for the user's own configuration.
+    pub fn project(&self) -> String {
+        self.source.as_ref().map(|source| source.top().to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// Whether a task is one that this project's people are told of: its own, and those that its schedules made elsewhere. The user's own
+    /// configuration is told of all.
+    pub fn owns(&self, task: &acquit_core::task::Task) -> bool {
+        let project = self.project();
+        let maker = task.seed.wish.metadata.get(acquit_core::night::key::PROJECT);
+        project.is_empty() || *maker.unwrap_or(&task.seed.project.path) == project
+    }
+
     /// The schedule of that name.
     pub fn schedule(&self, name: &Name) -> Result<&Schedule, Error> {
         let all = &self.config.schedules;

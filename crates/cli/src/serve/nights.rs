@@ -29,11 +29,12 @@ const RECENT: u32 = 50;
 /// The night of a schedule with this nominal time.
 pub(super) fn find(
     store: &mut dyn Store,
+    project: &str,
     schedule: &Name,
     nominal: Timestamp,
 ) -> Result<Option<Night>, Error> {
-    let open = store.nights(&Nights::Open, OPEN)?;
-    let recent = store.nights(&Nights::Of(schedule.clone()), RECENT)?;
+    let open = store.nights(&Nights::Open(project.to_owned()), OPEN)?;
+    let recent = store.nights(&Nights::Of(project.to_owned(), schedule.clone()), RECENT)?;
     let is = |night: &Night| night.schedule == *schedule && night.nominal == nominal;
     Ok(open.into_iter().chain(recent).find(is))
 }
@@ -42,6 +43,7 @@ impl Daemon<'_> {
     /// Records the nights whose time has come. Says when the next one's will.
     pub(super) fn fire(&mut self, store: &mut dyn Store, now: Timestamp) -> Result<Option<Timestamp>, Error> {
         let mut next: Option<Timestamp> = None;
+        let project = self.home.project();
         for schedule in &self.home.config.schedules {
             let zone = match zone(schedule) {
                 Ok(zone) => zone,
@@ -50,11 +52,11 @@ impl Daemon<'_> {
                     continue;
                 }
             };
-            let standing = store.schedule(&schedule.name)?;
+            let standing = store.schedule(&project, &schedule.name)?;
             if schedule.paused || standing.paused.is_some() {
                 continue;
             }
-            let recent = store.nights(&Nights::Of(schedule.name.clone()), RECENT)?;
+            let recent = store.nights(&Nights::Of(project.clone(), schedule.name.clone()), RECENT)?;
             // What was begun by hand stands for no run of the schedule's, and takes none away.
             let by_clock = recent.iter().filter(|night| night.cause == Cause::Clock);
             let last =
@@ -70,7 +72,8 @@ impl Daemon<'_> {
                     }
                 };
                 let places = repositories(schedule);
-                let mut night = Night::new(schedule.name.clone(), one.nominal, state, one.category, &places);
+                let mut night =
+                    Night::new(schedule.name.clone(), one.nominal, state, one.category, &places).of(&project);
                 night.began = (night.state == State::Running).then_some(now);
                 if store.record(&night)? == Recorded::New {
                     let date = date(schedule, one.nominal);
@@ -90,7 +93,7 @@ impl Daemon<'_> {
         let mut busy = Busy::No;
         let mut running: BTreeSet<Name> = BTreeSet::new();
         let mut wanted = BTreeSet::new();
-        let nights = store.nights(&Nights::Open, OPEN)?;
+        let nights = store.nights(&Nights::Open(self.home.project()), OPEN)?;
         for night in nights {
             let only = self.options.only.as_ref();
             if only.is_some_and(|(name, nominal)| (name, *nominal) != (&night.schedule, night.nominal)) {
@@ -155,7 +158,8 @@ impl Daemon<'_> {
             return Ok(Busy::Yes);
         }
         let (name, nominal) = (night.schedule.clone(), night.nominal);
-        let which = |job| Which { schedule: name.clone(), nominal, job };
+        let project = self.home.project();
+        let which = |job| Which { project: project.clone(), schedule: name.clone(), nominal, job };
         wanted.extend(all.iter().filter_map(|one| match one {
             Move::Begin(job) => Some(which(*job)),
             Move::Skip(..) | Move::Cancel(_) | Move::Finish => None,
@@ -231,6 +235,7 @@ impl Daemon<'_> {
             _ => None,
         });
         let notice = Notice {
+            request: None,
             event: Told::Report.word().to_owned(),
             title: title.clone(),
             text: morning::markdown(&over, &date, &entries),
@@ -240,7 +245,7 @@ impl Daemon<'_> {
         };
         let key = format!("night/{}/{}", night.schedule, night.nominal.0);
         let hour = self.report_hour(night);
-        let messages = notify::messages(&self.home.config, Told::Report, &key, &notice, hour);
+        let messages = notify::messages(&self.home.config, &night.project, Told::Report, &key, &notice, hour);
         if store.keep(&over, &messages)?.is_some() {
             self.log("night", &format!("{title}; over"));
         }

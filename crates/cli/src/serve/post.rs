@@ -5,8 +5,8 @@ use acquit_core::change::Change;
 use acquit_core::config::notify::Told;
 use acquit_core::event::{Body, Event};
 use acquit_core::night::key;
-use acquit_core::store::{Delivery, Store, each_event};
-use acquit_core::task::End;
+use acquit_core::store::{self, Delivery, Letter, Mark, Store, each_event};
+use acquit_core::task::{End, State, Task};
 use acquit_run::notify::{self, Notice};
 
 use super::{Busy, Daemon, Home, log};
@@ -27,11 +27,14 @@ impl Daemon<'_> {
             // Whom to tell stands in files that are not trusted at the moment.
             return Ok(());
         }
+        // Each project reads for itself, and is told of its own tasks.
+        let project = self.home.project();
+        let mark = Mark { project: &project, name: MARK };
         let told = !self.home.config.notices.channels.is_empty();
-        let Some(mut after) = store.mark(MARK)? else {
+        let Some(mut after) = store.mark(mark)? else {
             // What happened before anybody wanted to know is not news.
             let newest = newest(store)?;
-            return Ok(store.post(&[], Some((MARK, newest)))?);
+            return Ok(store.post(&[], Some((mark, newest)))?);
         };
         loop {
             let events = store.events(None, after, PAGE)?;
@@ -39,13 +42,13 @@ impl Daemon<'_> {
             after = last.seq;
             let mut messages = Vec::new();
             for event in events.iter().filter(|_| told) {
-                if let Some((what, notice)) = notice(store, event)? {
+                if let Some((what, notice)) = notice(store, &self.home, event)? {
                     let key = format!("event/{}", event.seq);
-                    messages.extend(notify::messages(&self.home.config, what, &key, &notice, None));
+                    messages.extend(notify::messages(&self.home.config, &project, what, &key, &notice, None));
                 }
             }
             // In one transaction: nothing is told twice, and nothing is left out.
-            store.post(&messages, Some((MARK, after)))?;
+            store.post(&messages, Some((mark, after)))?;
             if events.len() < PAGE as usize {
                 return Ok(());
             }
@@ -64,7 +67,7 @@ impl Daemon<'_> {
             return Ok(Busy::No);
         }
         let now = store.now()?;
-        if store.next_letter()?.is_none_or(|due| due > now) {
+        if store.next_letter(&self.home.project())?.is_none_or(|due| due > now) {
             return Ok(Busy::No);
         }
         self.sender = Some(self.beside(&["post"])?);
@@ -76,8 +79,13 @@ impl Daemon<'_> {
 pub fn post(desk: &Desk) -> Result<(), Error> {
     let mut store = desk.store()?;
     let home = Home::read(desk)?.trusted()?;
-    while let Some(letter) = store.take(notify::LEASE)? {
-        let delivery = notify::deliver(&desk.world, &home.config, &home.top, &letter);
+    while let Some(letter) = store.take(&home.project(), notify::LEASE)? {
+        // A message can wait for hours: for its server, for the end of the night.
+        let delivery = if is_answered(store.as_mut(), &letter)? {
+            Delivery::Never { error: "nobody has to answer any more".to_owned() }
+        } else {
+            notify::deliver(&desk.world, &home.config, &home.top, &letter)
+        };
         let key = &letter.message.key;
         match &delivery {
             Delivery::Done => log(desk, "sent", key),
@@ -91,8 +99,28 @@ pub fn post(desk: &Desk) -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether a task still waits for the answer to this request.
+fn is_open(task: &Task, request: u32) -> bool {
+    matches!(&task.state, State::Waiting { request: open } if open.number == request)
+}
+
+/// Whether a message asks for an answer that was given, or that is not needed any more.
+fn is_answered(store: &mut dyn Store, letter: &Letter) -> Result<bool, Error> {
+    let payload = &letter.message.payload;
+    let task = payload.get("task").and_then(|task| task.as_str()).and_then(|task| task.parse().ok());
+    let request = payload.get("request").and_then(serde_json::Value::as_u64);
+    let (Some(task), Some(request)) = (task, request.and_then(|number| u32::try_from(number).ok())) else {
+        return Ok(false);
+    };
+    match store.task(task) {
+        Ok(task) => Ok(!is_open(&task, request)),
+        Err(store::Error::NoTask(_)) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// What an event is worth telling, if it is.
-fn notice(store: &mut dyn Store, event: &Event) -> Result<Option<(Told, Notice)>, Error> {
+fn notice(store: &mut dyn Store, home: &Home, event: &Event) -> Result<Option<(Told, Notice)>, Error> {
     let Body::Change { change } = &event.body else { return Ok(None) };
     let (what, words, text) = match change {
         Change::RequestOpened { request } => (Told::NeedsPerson, "needs you", request.question.clone()),
@@ -102,6 +130,13 @@ fn notice(store: &mut dyn Store, event: &Event) -> Result<Option<(Told, Notice)>
         _ => return Ok(None),
     };
     let task = store.task(event.task)?;
+    let request = match change {
+        Change::RequestOpened { request } => Some(request.number),
+        _ => None,
+    };
+    if !home.owns(&task) || request.is_some_and(|number| !is_open(&task, number)) {
+        return Ok(None);
+    }
     // What a night came to is told in the morning, once.
     if what != Told::NeedsPerson && task.seed.wish.metadata.contains_key(key::SCHEDULE) {
         return Ok(None);
@@ -117,6 +152,7 @@ fn notice(store: &mut dyn Store, event: &Event) -> Result<Option<(Told, Notice)>
         text: format!("{}: {}{answer}", task.seed.project.name, shorten(&text, TEXT)),
         link: super::memory::link(&task),
         task: Some(id.to_string()),
+        request,
         page: None,
     };
     Ok(Some((what, notice)))

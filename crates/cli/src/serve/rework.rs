@@ -33,7 +33,8 @@ pub(super) fn take_up(desk: &Desk, store: &mut dyn Store, which: &Which, open: &
     for task in open.iter().filter(of_schedule).take(MOST) {
         let id = task.id();
         let definition = store.definition(id)?;
-        if !leads_on(&definition.workflow) {
+        if !leads_on(&definition.workflow) || acquit_run::pinned::check(&desk.world, id, &definition).is_err()
+        {
             continue;
         }
         let comments = match acquit_run::forge::feedback(&desk.world, task, &definition) {
@@ -74,7 +75,9 @@ fn leads_on(workflow: &Workflow) -> bool {
 fn join(store: &mut dyn Store, which: &Which, task: TaskId) -> Result<bool, Error> {
     let again = Progress::Again { task };
     for _ in 0..TRIES {
-        let Some(mut night) = find(store, &which.schedule, which.nominal)? else { return Ok(false) };
+        let Some(mut night) = find(store, &which.project, &which.schedule, which.nominal)? else {
+            return Ok(false);
+        };
         if night.jobs.iter().any(|job| job.progress == again) {
             return Ok(true);
         }

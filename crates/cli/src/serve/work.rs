@@ -15,10 +15,11 @@ use crate::relay;
 
 /// How many legs that wait are looked at: more than any machine runs at once.
 const LOOKED_AT: u32 = 1_000;
-/// How long after a harness that ended without its leg; doubled with every further one.
+/// How long after the second harness in a row that ended without its leg; doubled with every further one. After the first, another
+/// is started at once: it was probably killed.
 const FIRST: Duration = Duration::from_secs(1);
-/// The longest of these waits.
-const LONGEST: Duration = Duration::from_mins(5);
+/// The longest of these waits. Starting a harness costs little, and the task waits meanwhile.
+const LONGEST: Duration = Duration::from_secs(15);
 
 /// The harnesses that this daemon started.
 #[derive(Default)]
@@ -26,6 +27,8 @@ pub(super) struct Workers {
     children: BTreeMap<TaskId, Detached>,
     /// Tasks whose harness could not be started, or ended without having taken their leg: how often, and when it is tried again.
     stalled: BTreeMap<TaskId, (u32, Instant)>,
+    /// Tasks that are not trusted on this machine, and of which that was said.
+    untrusted: BTreeSet<TaskId>,
 }
 
 impl Workers {
@@ -40,8 +43,8 @@ impl Workers {
 
     /// Lets a task wait, longer each time.
     fn stall(&mut self, task: TaskId) {
-        let tries = self.stalled.get(&task).map_or(1, |(tries, _)| tries + 1);
-        let wait = backoff(FIRST, tries, LONGEST);
+        let tries = self.stalled.get(&task).map_or(0, |(tries, _)| tries + 1);
+        let wait = if tries == 0 { Duration::ZERO } else { backoff(FIRST, tries - 1, LONGEST) };
         self.stalled.insert(task, (tries, Instant::now() + wait));
     }
 }
@@ -80,6 +83,13 @@ impl Daemon<'_> {
             if busy.contains(&task) || waits || wanted.as_ref().is_some_and(|tasks| !tasks.contains(&task)) {
                 continue;
             }
+            if !acquit_run::pinned::is_trusted(&self.desk.world, store, task)? {
+                if self.workers.untrusted.insert(task) {
+                    let why = acquit_run::pinned::Untrusted { task };
+                    self.log("trust", &format!("{task} is left to others: failed to {why}"));
+                }
+                continue;
+            }
             let harness = match relay::start(self.desk, task) {
                 Ok(harness) => harness,
                 // A disk that is full, a folder that cannot be written: the others have their turn all the same.
@@ -100,7 +110,7 @@ impl Daemon<'_> {
     /// The tasks that this daemon is for, if it is not for all.
     fn wanted(&self, store: &mut dyn Store) -> Result<Option<BTreeSet<TaskId>>, Error> {
         let Some((schedule, nominal)) = &self.options.only else { return Ok(None) };
-        let night = super::nights::find(store, schedule, *nominal)?;
+        let night = super::nights::find(store, &self.home.project(), schedule, *nominal)?;
         Ok(Some(night.iter().flat_map(acquit_core::night::Night::tasks).collect()))
     }
 

@@ -1,6 +1,7 @@
 //! What a repository's `.acquit/` asks for beyond a plan of work: programs, secrets, hosts, places that things are sent to, less safety.
 //!
-//! Keys of `acquit.toml` are harmless only if they are listed here as such, so that a key that is forgotten needs trust.
+//! [`CONFIG`] and [`WORKFLOW`] list what is harmless: what is done, in which words, how often, and what holds more back. Every other key needs
+//! trust, also one that nobody has heard of. The references have every key that there is, and a test demands a rule for each.
 
 use serde::Serialize;
 
@@ -54,36 +55,192 @@ impl What {
     }
 }
 
-/// Keys of `acquit.toml` that need no trust: what is done, in which words, how often.
-const HARMLESS: [&str; 10] = [
-    "workflow",
-    "agent",
-    "base",
-    "branch_prefix",
-    "protected",
-    "budgets",
-    "variables",
-    "waiting",
-    "prices",
-    "models",
+/// What a key means for trust. A pattern is a path of keys in which `*` is any one; what is below it goes with it.
+enum Rule {
+    /// It needs none.
+    Harmless,
+    /// It needs none with one of these values.
+    HarmlessAs(&'static [&'static str], What),
+    /// It needs it.
+    Asks(What),
+}
+
+use Rule::{Asks, Harmless, HarmlessAs};
+
+/// A pattern and what it means.
+type Entry = (&'static str, Rule);
+
+/// The keys of `acquit.toml`.
+const CONFIG: &[Entry] = &[
+    ("workflow", Harmless),
+    ("agent", Harmless),
+    ("base", Harmless),
+    ("branch_prefix", Harmless),
+    ("protected", Harmless),
+    ("budgets", Harmless),
+    ("variables", Harmless),
+    ("waiting", Harmless),
+    ("models", Harmless),
+    ("trusted_paths", Asks(What::LessSafe)),
+    // Limits on money are counted with these.
+    ("max_cost", Asks(What::LessSafe)),
+    ("prices", Asks(What::LessSafe)),
+    ("sandbox", HarmlessAs(&["on"], What::LessSafe)),
+    ("limits", Asks(What::LessSafe)),
+    ("setup.run", Asks(What::Runs)),
+    ("setup.env", Asks(What::Runs)),
+    ("setup.lock_files", Harmless),
+    ("setup.timeout", Harmless),
+    ("agents.*.model", Harmless),
+    ("agents.*.tiers", Harmless),
+    ("agents.*.turns", Harmless),
+    ("agents.*.report", Harmless),
+    ("agents.*.billing", Harmless),
+    ("agents.*.secrets", Asks(What::Secrets)),
+    ("agents.*.pass_env", Asks(What::Secrets)),
+    ("agents.*.login", Asks(What::Secrets)),
+    ("agents.*.hosts", Asks(What::Reaches)),
+    ("agents.*.adapter", Asks(What::Runs)),
+    ("agents.*.program", Asks(What::Runs)),
+    ("agents.*.run", Asks(What::Runs)),
+    ("agents.*.args", Asks(What::Runs)),
+    ("agents.*.env", Asks(What::Runs)),
+    ("agents.*.script", Asks(What::Runs)),
+    ("secrets.*.command", Asks(What::Runs)),
+    ("secrets.*.env", Asks(What::Secrets)),
+    ("secrets.*.file", Asks(What::Secrets)),
+    ("access.hide", Harmless),
+    ("access.read", Asks(What::Reaches)),
+    ("access.write", Asks(What::Reaches)),
+    ("network.agents", HarmlessAs(&["off"], What::Reaches)),
+    ("network.gates", HarmlessAs(&["off"], What::Reaches)),
+    ("network.setup", HarmlessAs(&["off"], What::Reaches)),
+    ("network.hosts", Asks(What::Reaches)),
+    ("retention", Asks(What::Other)),
+    ("forge.labels", Harmless),
+    ("forge.reviewers", Harmless),
+    ("forge.assignees", Harmless),
+    ("forge.draft", Harmless),
+    ("forge.squash", Harmless),
+    ("forge.otherwise", Harmless),
+    ("forge.kind", HarmlessAs(&["none"], What::Sends)),
+    ("forge.auto_merge", HarmlessAs(&["false"], What::Sends)),
+    ("forge.*", Asks(What::Sends)),
+    ("commit.style", Harmless),
+    ("commit.template", Harmless),
+    ("commit.trailer", Harmless),
+    ("commit.co_authors", Harmless),
+    ("commit.sign", Asks(What::LessSafe)),
+    ("merge", Asks(What::Sends)),
+    ("schedule", Asks(What::Starts)),
+    ("notify", Asks(What::Sends)),
+    ("report", Asks(What::Sends)),
 ];
 
-/// Keys of `[forge]` that only say how a request looks.
-const OF_REQUESTS: [&str; 6] = ["labels", "reviewers", "assignees", "draft", "squash", "otherwise"];
+/// The keys of a workflow.
+const WORKFLOW: &[Entry] = &[
+    ("description", Harmless),
+    ("start", Harmless),
+    ("conflict", Harmless),
+    ("branch_prefix", Harmless),
+    ("budgets", Harmless),
+    ("variables", Harmless),
+    ("variation", Harmless),
+    ("modes", Harmless),
+    ("stages.*.mode", Harmless),
+    ("stages.*.role", Harmless),
+    ("stages.*.step", Harmless),
+    ("stages.*.agent", Harmless),
+    ("stages.*.model", Harmless),
+    ("stages.*.instructions", Harmless),
+    ("stages.*.outputs", Harmless),
+    ("stages.*.inputs", Harmless),
+    ("stages.*.tools", Harmless),
+    ("stages.*.turns", Harmless),
+    ("stages.*.enabled", Harmless),
+    ("stages.*.fail_on_warning", Harmless),
+    ("stages.*.timeout", Harmless),
+    ("stages.*.idle", Harmless),
+    ("stages.*.output", Harmless),
+    // Only one more limit beside the task's.
+    ("stages.*.max_cost", Harmless),
+    ("stages.*.session", Harmless),
+    ("stages.*.approval", Harmless),
+    ("stages.*.on", Harmless),
+    ("stages.*.gates", Harmless),
+    ("stages.*.from", Harmless),
+    ("stages.*.fix", Harmless),
+    ("stages.*.stop", Harmless),
+    ("stages.*.kind", Harmless),
+    ("stages.*.question", Harmless),
+    ("stages.*.commits", Harmless),
+    ("stages.*.irreversible", Harmless),
+    ("stages.*.title", Harmless),
+    ("stages.*.labels", Harmless),
+    ("stages.*.reviewers", Harmless),
+    ("stages.*.assignees", Harmless),
+    ("stages.*.draft", Harmless),
+    ("stages.*.squash", Harmless),
+    ("stages.*.otherwise", Harmless),
+    // The others move the base branch, or push.
+    ("stages.*.action", HarmlessAs(&["squash"], What::Sends)),
+    ("stages.*.auto_merge", HarmlessAs(&["false"], What::Sends)),
+    ("stages.*.secrets", Asks(What::Secrets)),
+    ("stages.*.network", HarmlessAs(&["off"], What::Reaches)),
+];
+
+/// The keys of a gate, in both.
+const GATES: &[Entry] = &[
+    ("gates.*.run", Asks(What::Runs)),
+    ("gates.*.build", Asks(What::Runs)),
+    ("gates.*.env", Asks(What::Runs)),
+    ("gates.*.network", HarmlessAs(&["off"], What::Reaches)),
+    ("gates.*.check", Harmless),
+    ("gates.*.report", Harmless),
+    ("gates.*.kind", Harmless),
+    ("gates.*.severity", Harmless),
+    ("gates.*.enabled", Harmless),
+    ("gates.*.timeout", Harmless),
+    ("gates.*.parallel", Harmless),
+    ("gates.*.cache", Harmless),
+    ("gates.*.paths", Harmless),
+    ("gates.*.again", Harmless),
+    ("gates.*.tests", Harmless),
+    ("gates.*.exempt", Harmless),
+    ("gates.*.runs", Harmless),
+    ("gates.*.red", Harmless),
+    ("gates.*.weak", Harmless),
+    ("gates.*.phases", Harmless),
+    ("gates.*.min", Harmless),
+    ("gates.*.equivalents", Harmless),
+    ("gates.*.allow", Harmless),
+    ("gates.*.max_lines", Harmless),
+    ("gates.*.max_files", Harmless),
+    ("gates.*.forbidden", Harmless),
+    ("gates.*.dependencies", Harmless),
+    ("gates.*.recent", Harmless),
+    ("gates.*.uncounted", Harmless),
+    ("gates.*.task", Harmless),
+    ("gates.*.authors", Harmless),
+    ("gates.*.max_subject", Harmless),
+    ("gates.*.style", Harmless),
+    ("gates.*.types", Harmless),
+    ("gates.*.outcome", Harmless),
+];
 
 /// Everything that the files ask for. Nobody can tell what a file asks for that is not TOML, so it is one of those things.
 pub fn asks(files: &Snapshot) -> Vec<Ask> {
     let mut found = Vec::new();
     let workflows = files.names("workflows").into_iter().filter(|path| path.strip_suffix(".toml").is_some());
-    for path in ["acquit.toml"].into_iter().chain(workflows) {
-        let Some(content) = files.get(path) else { continue };
-        let mut list = List { file: path, found: &mut found };
+    for file in ["acquit.toml"].into_iter().chain(workflows) {
+        let Some(content) = files.get(file) else { continue };
+        let mut add = |what, key: &str, value: &toml::Value| {
+            found.push(Ask { file: file.to_owned(), key: key.to_owned(), value: value.to_string(), what });
+        };
+        let rules = if file == "acquit.toml" { CONFIG } else { WORKFLOW };
         match table(content) {
-            Some(table) if path == "acquit.toml" => {
-                table.iter().for_each(|(key, value)| list.config(key, value));
-            }
-            Some(table) => table.iter().for_each(|(key, value)| list.workflow(key, value)),
-            None => list.add(What::Other, path, &toml::Value::from("is not TOML")),
+            Some(table) => walk(rules, &mut Vec::new(), &toml::Value::Table(table), &mut add),
+            None => add(What::Other, file, &toml::Value::from("is not TOML")),
         }
     }
     found.sort_by(|a, b| (a.what, &a.file, &a.key).cmp(&(b.what, &b.file, &b.key)));
@@ -98,117 +255,51 @@ fn table(content: &Content) -> Option<toml::Table> {
     }
 }
 
-struct List<'f> {
-    file: &'f str,
-    found: &'f mut Vec<Ask>,
+/// The rule of exactly this path.
+fn rule(rules: &'static [Entry], path: &[String]) -> Option<&'static Rule> {
+    let fits = |pattern: &str| {
+        let mut keys = path.iter();
+        pattern.split('.').all(|want| keys.next().is_some_and(|key| want == "*" || want == key))
+            && keys.next().is_none()
+    };
+    rules.iter().chain(GATES).find(|(pattern, _)| fits(pattern)).map(|(_, rule)| rule)
 }
 
-impl List<'_> {
-    fn add(&mut self, what: What, key: &str, value: &toml::Value) {
-        let value = value.to_string();
-        self.found.push(Ask { file: self.file.to_owned(), key: key.to_owned(), value, what });
-    }
-
-    /// A key at the top of `acquit.toml`.
-    fn config(&mut self, key: &str, value: &toml::Value) {
-        let entries = || value.as_table().into_iter().flatten();
-        match key {
-            _ if HARMLESS.contains(&key) => {}
-            "gates" => self.gates(value),
-            "sandbox" if ["on", "strict"].contains(&value.as_str().unwrap_or_default()) => {}
-            "sandbox" | "limits" => self.add(What::LessSafe, key, value),
-            "agents" => entries().for_each(|(name, agent)| self.agent(name, agent)),
-            "setup" => self.add(What::Runs, key, value),
-            "secrets" => {
-                for (name, source) in entries() {
-                    let runs = source.get("command").is_some();
-                    self.add(
-                        if runs { What::Runs } else { What::Secrets },
-                        &format!("secrets.{name}"),
-                        source,
-                    );
-                }
-            }
-            "access" => {
-                for (name, paths) in entries().filter(|(name, _)| *name != "hide") {
-                    self.add(What::Reaches, &format!("access.{name}"), paths);
-                }
-            }
-            "network" => {
-                for (name, value) in entries().filter(|(_, value)| value.as_str() != Some("off")) {
-                    self.add(What::Reaches, &format!("network.{name}"), value);
-                }
-            }
-            "forge" => {
-                for (name, value) in entries() {
-                    let none = name == "kind" && value.as_str() == Some("none");
-                    if !OF_REQUESTS.contains(&name.as_str()) && !none {
-                        self.add(What::Sends, &format!("forge.{name}"), value);
-                    }
-                }
-            }
-            "commit" => {
-                for (name, value) in entries().filter(|(name, _)| *name == "sign") {
-                    self.add(What::LessSafe, &format!("commit.{name}"), value);
-                }
-            }
-            "schedule" => self.add(What::Starts, key, value),
-            "notify" | "report" => self.add(What::Sends, key, value),
-            _ => self.add(What::Other, key, value),
-        }
-    }
-
-    /// An agent: it is a program, or settings of one that the user has.
-    fn agent(&mut self, name: &str, agent: &toml::Value) {
-        let Some(table) = agent.as_table() else {
-            return self.add(What::Runs, &format!("agents.{name}"), agent);
-        };
-        for (key, value) in table {
-            let what = match key.as_str() {
-                "model" | "tiers" | "turns" | "report" | "billing" => continue,
-                "secrets" | "pass_env" | "login" => What::Secrets,
-                "hosts" => What::Reaches,
-                _ => What::Runs,
-            };
-            self.add(what, &format!("agents.{name}.{key}"), value);
-        }
-    }
-
-    /// Gates: those that run something.
-    fn gates(&mut self, gates: &toml::Value) {
-        for (name, gate) in gates.as_table().into_iter().flatten() {
-            for (key, value) in gate.as_table().into_iter().flatten() {
-                let what = match key.as_str() {
-                    "run" | "build" => What::Runs,
-                    "network" if value.as_str() != Some("off") => What::Reaches,
-                    _ => continue,
-                };
-                self.add(what, &format!("gates.{name}.{key}"), value);
+/// Goes down the keys of a file until there is a rule, and tells what needs trust.
+fn walk(
+    rules: &'static [Entry],
+    path: &mut Vec<String>,
+    value: &toml::Value,
+    add: &mut dyn FnMut(What, &str, &toml::Value),
+) {
+    match (rule(rules, path), value) {
+        (Some(Harmless), _) => {}
+        (Some(HarmlessAs(values, what)), _) => {
+            let plain = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            if !values.contains(&plain.as_str()) {
+                add(*what, &path.join("."), value);
             }
         }
-    }
-
-    /// A key at the top of a workflow.
-    fn workflow(&mut self, key: &str, value: &toml::Value) {
-        match key {
-            "gates" => self.gates(value),
-            "stages" => {
-                for (stage, table) in value.as_table().into_iter().flatten() {
-                    for (key, value) in table.as_table().into_iter().flatten() {
-                        let what = match key.as_str() {
-                            "secrets" => What::Secrets,
-                            "network" if value.as_str() != Some("off") => What::Reaches,
-                            "auto_merge" if value.as_bool() != Some(false) => What::Sends,
-                            "run" | "command" | "program" => What::Runs,
-                            _ => continue,
-                        };
-                        self.add(what, &format!("stages.{stage}.{key}"), value);
-                    }
-                }
+        (Some(Asks(what)), _) => add(*what, &path.join("."), value),
+        (None, toml::Value::Table(table)) if is_way(rules, path) => {
+            for (key, value) in table {
+                path.push(key.clone());
+                walk(rules, path, value, add);
+                path.pop();
             }
-            _ => {}
         }
+        (None, _) => add(What::Other, &path.join("."), value),
     }
+}
+
+/// Whether there are rules below this path.
+fn is_way(rules: &'static [Entry], path: &[String]) -> bool {
+    let below = |pattern: &str| {
+        let mut wants = pattern.split('.');
+        path.iter().all(|key| wants.next().is_some_and(|want| want == "*" || want == key))
+            && wants.next().is_some()
+    };
+    rules.iter().chain(GATES).any(|(pattern, _)| below(pattern))
 }
 
 #[cfg(test)]
@@ -238,9 +329,9 @@ mod tests {
             ("[agents.claude]\nenv = { LD_PRELOAD = \"x\" }", "Runs agents.claude.env"),
             ("[agents.claude]\npass_env = [\"AWS_SECRET\"]", "Secrets agents.claude.pass_env"),
             ("[agents]\nclaude.program = \"./evil\"", "Runs agents.claude.program"),
-            ("[secrets]\nX = { command = [\"evil\"] }", "Runs secrets.X"),
-            ("[secrets]\nX = { env = \"AWS\" }", "Secrets secrets.X"),
-            ("[setup]\nrun = \"evil\"", "Runs setup"),
+            ("[secrets]\nX = { command = [\"evil\"] }", "Runs secrets.X.command"),
+            ("[secrets]\nX = { env = \"AWS\" }", "Secrets secrets.X.env"),
+            ("[setup]\nrun = \"evil\"", "Runs setup.run"),
             ("[gates.test]\nrun = \"evil\"", "Runs gates.test.run"),
             ("[gates.proof]\ncheck = \"tdd\"\nbuild = \"evil\"", "Runs gates.proof.build"),
             ("[network]\nhosts = [\"evil.example\"]", "Reaches network.hosts"),
@@ -255,7 +346,16 @@ mod tests {
             ("[[schedule]]\nname = \"night\"", "Starts schedule"),
             ("[notify.x]\nurl = \"https://evil.example\"", "Sends notify"),
             ("[something_new]\nx = 1", "Other something_new"),
-            ("[merge]\nby = \"local\"", "Other merge"),
+            ("[merge]\nby = \"local\"", "Sends merge"),
+            ("[prices.m]\ninput = 0", "LessSafe prices"),
+            ("[gates.test]\nshell = \"evil\"", "Other gates.test.shell"),
+            ("[agents.claude]\nwrapper = \"evil\"", "Other agents.claude.wrapper"),
+            ("agents = 3", "Other agents"),
+            ("sandbox = [\"on\"]", "LessSafe sandbox"),
+            (
+                "[setup]\nrun = \"evil\"\n[gates]\ntest = { run = \"x\" }",
+                "Runs gates.test.run, Runs setup.run",
+            ),
         ] {
             assert_eq!(asked(&[("acquit.toml", text)]).join(", "), expected, "{text}");
         }
@@ -264,6 +364,51 @@ mod tests {
             asked(&[("workflows/flow.toml", flow)]),
             ["Runs gates.test.run", "Secrets stages.code.secrets", "Reaches stages.code.network"]
         );
+        for (text, expected) in [
+            ("[stages.send]\nkind = \"action\"\naction = \"publish\"", "Sends stages.send.action"),
+            ("[stages.send]\nkind = \"action\"\naction = \"merge\"", "Sends stages.send.action"),
+            ("[stages.send]\nauto_merge = true", "Sends stages.send.auto_merge"),
+            ("[stages.code]\nhook = \"evil\"", "Other stages.code.hook"),
+            ("[stages]\ncode = \"evil\"", "Other stages.code"),
+            ("run = \"evil\"", "Other run"),
+            ("[setup]\nrun = \"evil\"", "Other setup"),
+            ("[[gates]]\nrun = \"evil\"", "Other gates"),
+        ] {
+            assert_eq!(asked(&[("workflows/flow.toml", text)]).join(", "), expected, "{text}");
+        }
+    }
+
+    /// A key that is added to a reference needs a rule here: is it harmless or not?
+    #[test]
+    fn every_key_of_the_references_has_a_rule() {
+        fn missing(
+            rules: &'static [Entry],
+            path: &mut Vec<String>,
+            value: &toml::Value,
+            out: &mut Vec<String>,
+        ) {
+            if rule(rules, path).is_some() {
+                return;
+            }
+            match value {
+                toml::Value::Table(table) => {
+                    for (key, value) in table {
+                        path.push(key.clone());
+                        missing(rules, path, value, out);
+                        path.pop();
+                    }
+                }
+                _ => out.push(path.join(".")),
+            }
+        }
+        for (rules, reference) in
+            [(CONFIG, acquit_core::config::REFERENCE), (WORKFLOW, acquit_core::workflow::REFERENCE)]
+        {
+            let mut out = Vec::new();
+            let table: toml::Table = reference.parse().unwrap();
+            missing(rules, &mut Vec::new(), &toml::Value::Table(table), &mut out);
+            assert_eq!(out, [""; 0], "add a rule to CONFIG, WORKFLOW or GATES");
+        }
     }
 
     #[test]

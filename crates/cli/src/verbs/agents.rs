@@ -1,87 +1,183 @@
-//! `acquit agents`: which coding agents are here, in which version, whether they can log in, and what each of them lacks.
+//! `acquit agents`: which coding agents are here, whether each starts in the sandbox with the login that a stage has, and what to
+//! add where it does not.
 
-use acquit_core::config::{Adapter, Product};
+use std::path::PathBuf;
+
+use acquit_core::config::{self, Adapter, Agent, Config, Product};
+use acquit_core::ids::Name;
 use acquit_run::agent::Facts;
-use acquit_run::agent::found::{self, Found};
+use acquit_run::agent::found;
 use acquit_run::agent::product::{Login, Support};
+use acquit_run::agent::trial::{self, Finding, Trial};
 use serde_json::{Value, json};
 
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::passing::Folder;
 use crate::report;
 
-/// Looks for all of them. In a project, the programs that it names are taken in place of the usual ones.
+/// An agent that was tried.
+pub struct Tried {
+    /// Its name in the configuration, or its product's.
+    pub name: Name,
+    /// The product; none for an adapter that runs any command.
+    pub product: Option<Product>,
+    /// Its program, where that is known.
+    pub program: Option<PathBuf>,
+    /// Whether the project configures it.
+    pub configured: bool,
+    /// What it says its version is, in the sandbox or else outside.
+    pub version: Option<String>,
+    /// Why this version does not work, if that is known.
+    pub trouble: Option<&'static str>,
+    /// What came of the trial.
+    pub trial: Trial,
+}
+
+/// What was found.
+pub struct Agents {
+    /// Those that are here.
+    pub here: Vec<Tried>,
+    /// The products that are not.
+    pub missing: Vec<Product>,
+}
+
+/// Tries all of them: those that the project configures, and the others as `acquit init` would configure them.
 pub fn agents(desk: &Desk) -> Result<Exit, Error> {
-    let instead = programs(desk)?;
-    let list: Vec<(Product, Option<Found>)> = Product::ALL
-        .into_iter()
-        .map(|product| {
-            let program = instead.iter().find(|(named, _)| *named == product).map(|(_, path)| path.as_str());
-            (product, found::look(&desk.world, product, program))
-        })
-        .collect();
+    let config = configuration(desk)?;
+    let folder = Folder::new(&desk.world.home.join("sandboxes"))?;
+    let mut all = Agents { here: Vec::new(), missing: Vec::new() };
+    for (name, agent) in &config.agents {
+        if let Adapter::Scripted { .. } = agent.adapter {
+            continue;
+        }
+        all.here.push(tried(desk, &config, name, agent, &folder, true)?);
+    }
+    for product in Product::ALL {
+        let is_this =
+            |agent: &Agent| matches!(agent.adapter, Adapter::Product { product: one } if one == product);
+        if config.agents.values().any(is_this) {
+            continue;
+        }
+        if found::find(&desk.world, product, None).is_none() {
+            all.missing.push(product);
+            continue;
+        }
+        let usual = usual(product);
+        for (name, agent) in &usual.agents {
+            let with = Config { agents: usual.agents.clone(), ..config.clone() };
+            all.here.push(tried(desk, &with, name, agent, &folder, false)?);
+        }
+    }
     let printer = desk.printer;
     if printer.json {
-        let list: Vec<Value> = list.iter().map(|(product, found)| shown(*product, found.as_ref())).collect();
+        let mut list: Vec<Value> = all.here.iter().map(shown).collect();
+        list.extend(all.missing.iter().map(|product| described(*product)));
         printer.json(&json!({ "agents": list }));
     } else {
         let home = desk.surroundings.user_home.as_deref();
-        report::agents::lines(printer, &list, home).iter().for_each(|line| printer.data(line));
+        report::agents::lines(printer, &all, home).iter().for_each(|line| printer.data(line));
     }
-    Ok(if list.iter().any(|(_, found)| found.is_some()) { Exit::Done } else { Exit::Failed })
+    let can_start = all.here.iter().any(|agent| agent.trial.started.is_ok());
+    Ok(if can_start { Exit::Done } else { Exit::Failed })
 }
 
-/// The programs that the project names, if the command was called in one.
-fn programs(desk: &Desk) -> Result<Vec<(Product, String)>, Error> {
-    let Ok(source) = desk.source() else { return Ok(Vec::new()) };
-    let files = match desk.files(&source) {
-        Ok(files) => files,
-        Err(Error::NotInitialised(_)) => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let project = files.look()?;
-    let named = project.config.agents.into_values().filter_map(|agent| match agent.adapter {
-        Adapter::Product { product } => Some((product, agent.program?)),
+/// The project's configuration, if the command was called in one. It names programs and secrets, so it must be trusted.
+fn configuration(desk: &Desk) -> Result<Config, Error> {
+    let Ok(source) = desk.source() else { return Ok(Config::default()) };
+    match desk.files(&source).and_then(|files| files.read()) {
+        Ok(project) => Ok(project.config),
+        Err(Error::NotInitialised(_)) => Ok(Config::default()),
+        Err(error) => Err(error),
+    }
+}
+
+/// A product as `acquit init` configures it.
+fn usual(product: Product) -> Config {
+    let name = product.name();
+    config::read(name, &format!("[agents.{name}]\nadapter = \"{name}\"\n")).unwrap_or_default()
+}
+
+fn tried(
+    desk: &Desk,
+    config: &Config,
+    name: &Name,
+    agent: &Agent,
+    folder: &Folder,
+    configured: bool,
+) -> Result<Tried, Error> {
+    let world = &desk.world;
+    let product = match agent.adapter {
+        Adapter::Product { product } => Some(product),
         Adapter::Command { .. } | Adapter::Acp { .. } | Adapter::Scripted { .. } => None,
-    });
-    let named: Vec<(Product, String)> = named.collect();
-    if !named.is_empty() {
-        // They are started to ask for their versions.
-        files.trust().check(files.snapshot())?;
+    };
+    let program = product.and_then(|product| found::find(world, product, agent.program.as_deref()));
+    let place = folder.path.join(name.as_str());
+    let at = |source| Error::File { doing: "try an agent in", path: place.clone(), source };
+    let trial = match (product, &program) {
+        (Some(product), None) => Trial {
+            started: Err(format!(
+                "`{}` is not installed",
+                agent.program.as_deref().unwrap_or(Facts::of(product).program)
+            )),
+            login: Login::Unknown,
+            findings: Vec::new(),
+        },
+        _ => trial::try_agent(world, config, name, agent, &place).map_err(at)?,
+    };
+    let mut trial = trial;
+    if let (false, Some(product)) = (configured, product) {
+        let table = format!("[agents.{name}]");
+        for finding in &mut trial.findings {
+            if let Some(at) = finding.add.iter().position(|line| *line == table) {
+                finding.add.insert(at + 1, format!("adapter = \"{}\"", product.name()));
+            }
+        }
     }
-    Ok(named)
+    let outside = || found::version(world, product?, program.as_deref()?).ok();
+    let version = trial.started.clone().ok().or_else(outside).filter(|version| !version.is_empty());
+    let trouble =
+        product.zip(version.as_deref()).and_then(|(product, version)| found::trouble(product, version));
+    Ok(Tried { name: name.clone(), product, program, configured, version, trouble, trial })
 }
 
-fn shown(product: Product, found: Option<&Found>) -> Value {
+/// What is known of a product.
+fn described(product: Product) -> Value {
     let facts = Facts::of(product);
-    let supports: serde_json::Map<String, Value> = facts
-        .supports
-        .all()
-        .into_iter()
-        .map(|(name, support)| {
-            let value = match support {
-                Support::Yes => json!(true),
-                Support::Partly(how) => json!(how),
-                Support::No => json!(false),
-            };
-            (name.to_owned(), value)
-        })
-        .collect();
-    let mut value = json!({
-        "name": product.name(), "title": facts.title, "tried": facts.tried.to_string(), "supports": supports,
-        "installed": found.is_some(),
-    });
-    if let Some(found) = found {
-        value["program"] = json!(found.program);
-        value["version"] = json!(found.version.as_ref().ok());
-        value["trouble"] = json!(found.version.as_ref().err().map(String::as_str).or(found.trouble));
-        value["login"] = match &found.login {
-            Login::Variable(name) => json!({ "variable": name }),
-            Login::File(path) => json!({ "file": path }),
-            Login::Missing => json!("missing"),
-            Login::Unknown => json!("unknown"),
+    let support = |(name, support): (&str, Support)| {
+        let value = match support {
+            Support::Yes => json!(true),
+            Support::Partly(how) => json!(how),
+            Support::No => json!(false),
         };
-    }
+        (name.to_owned(), value)
+    };
+    let supports: serde_json::Map<String, Value> = facts.supports.all().into_iter().map(support).collect();
+    json!({
+        "name": product.name(), "title": facts.title, "tried": facts.tried.to_string(), "supports": supports,
+        "installed": false,
+    })
+}
+
+fn shown(tried: &Tried) -> Value {
+    let mut value = tried.product.map_or_else(|| json!({}), described);
+    let Trial { started, login, findings } = &tried.trial;
+    value["name"] = json!(tried.name);
+    value["adapter"] = json!(tried.product.map(Product::name));
+    value["configured"] = json!(tried.configured);
+    value["installed"] = json!(tried.product.is_none() || tried.program.is_some());
+    value["program"] = json!(tried.program);
+    value["version"] = json!(tried.version);
+    value["trouble"] = json!(started.as_ref().err().map(String::as_str).or(tried.trouble));
+    value["starts_in_sandbox"] = json!(started.is_ok());
+    value["login"] = match login {
+        Login::Variable(name) => json!({ "variable": name }),
+        Login::File(path) => json!({ "file": path }),
+        Login::Missing => json!("missing"),
+        Login::Unknown => json!("unknown"),
+    };
+    let finding = |Finding { what, add }: &Finding| json!({ "what": what, "add": add });
+    value["findings"] = findings.iter().map(finding).collect();
     value
 }

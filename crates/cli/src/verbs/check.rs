@@ -5,7 +5,7 @@ use std::io::{BufRead, IsTerminal};
 use acquit_core::gate::Verdict;
 use serde_json::json;
 
-use crate::check::problem::{Mend, Place, Problem};
+use crate::check::problem::{Consent, Mend, Place, Problem};
 use crate::check::{Rehearsal, rehearse};
 use crate::desk::Desk;
 use crate::error::Error;
@@ -23,13 +23,26 @@ const CONFIG: &str = ".acquit/acquit.toml";
 pub enum Fix {
     /// A person, if one is at the terminal.
     Ask,
+    /// The same, except for edits that need nobody's consent in a file that acquit has just written.
+    Own,
     /// All are made.
     All,
 }
 
-/// Checks, and mends what may be mended.
+/// Checks, mends what may be mended, and says how it is.
 pub fn check(desk: &Desk, fix: Fix) -> Result<Exit, Error> {
+    let (exit, report) = examine(desk, fix)?;
+    if desk.printer.json {
+        desk.printer.json(&report);
+    }
+    Ok(exit)
+}
+
+/// Checks, and mends what may be mended. Gives what it came to as JSON; people are told as it goes.
+pub fn examine(desk: &Desk, fix: Fix) -> Result<(Exit, serde_json::Value), Error> {
     let mut applied: Vec<String> = Vec::new();
+    let notes = notes(desk)?;
+    notes.iter().for_each(|note| desk.printer.say(&format!("note: {note}")));
     for round in 1.. {
         let rehearsal = rehearse(desk)?;
         let chosen: Vec<Mend> = if round < ROUNDS && !rehearsal.cancelled {
@@ -39,7 +52,9 @@ pub fn check(desk: &Desk, fix: Fix) -> Result<Exit, Error> {
         };
         let made = apply(desk, &chosen)?;
         if made.is_empty() {
-            return Ok(finish(desk, &rehearsal, &applied));
+            let (exit, mut report) = finish(desk, &rehearsal, &applied);
+            report["notes"] = json!(notes);
+            return Ok((exit, report));
         }
         for mend in made {
             desk.printer.say(&format!("edited .acquit/acquit.toml: {}", mend.words));
@@ -49,15 +64,28 @@ pub fn check(desk: &Desk, fix: Fix) -> Result<Exit, Error> {
     unreachable!("the last round chooses nothing")
 }
 
+/// What the project asks for and this machine does not have: gates run with something else then.
+fn notes(desk: &Desk) -> Result<Vec<String>, Error> {
+    let source = desk.source()?;
+    let wanted = acquit_run::versions::wanted(source.top(), &desk.surroundings.environment);
+    let missing = wanted.into_iter().filter(|wanted| wanted.bin.is_none());
+    let words = missing.map(|it| {
+        let version = text::line(&it.version, 60);
+        format!(
+            "{} asks for {} {version}, which no version manager here has: gates use the one in PATH",
+            it.file, it.language
+        )
+    });
+    Ok(words.collect())
+}
+
 /// The edit for a problem that is to be made.
 fn choose(desk: &Desk, problem: &Problem, fix: Fix, applied: &[String]) -> Option<Mend> {
     let mend = problem.mends.iter().find(|mend| !applied.contains(&mend.words))?;
-    let agreed = match fix {
-        Fix::All if !mend.asks => true,
-        Fix::All | Fix::Ask if desk.printer.json || !desk.printer.live || !std::io::stdin().is_terminal() => {
-            false
-        }
-        Fix::All | Fix::Ask => {
+    let agreed = match (fix, mend.consent) {
+        (Fix::All, Consent::Nobody | Consent::User) | (Fix::Own, Consent::Nobody) => true,
+        _ if desk.printer.json || !desk.printer.live || !std::io::stdin().is_terminal() => false,
+        _ => {
             show(desk, problem);
             desk.printer.say(&format!("{}\n{}\nMake this edit? [Y/n]", mend.words, mend.edit.lines()));
             let mut answer = String::new();
@@ -100,21 +128,19 @@ fn apply(desk: &Desk, mends: &[Mend]) -> Result<Vec<Mend>, Error> {
 }
 
 /// Says what holds and what does not.
-fn finish(desk: &Desk, rehearsal: &Rehearsal, applied: &[String]) -> Exit {
+fn finish(desk: &Desk, rehearsal: &Rehearsal, applied: &[String]) -> (Exit, serde_json::Value) {
     let printer = desk.printer;
     let Rehearsal { verdicts, left_out, problems, cancelled } = rehearsal;
     let holds = problems.is_empty() && !cancelled;
-    if printer.json {
-        let gates: Vec<_> = verdicts
-            .iter()
-            .map(|it| json!({ "gate": it.gate, "passed": it.passed, "severity": it.severity, "took": it.took, "evidence": it.evidence }))
-            .collect();
-        let left_out: Vec<_> =
-            left_out.iter().map(|(gate, why)| json!({ "gate": gate, "why": why })).collect();
-        printer.json(&json!({
-            "holds": holds, "gates": gates, "not_run": left_out, "problems": problems, "edits": applied,
-        }));
-    } else {
+    let gates: Vec<_> = verdicts
+        .iter()
+        .map(|it| json!({ "gate": it.gate, "passed": it.passed, "severity": it.severity, "took": it.took, "evidence": it.evidence }))
+        .collect();
+    let not_run: Vec<_> = left_out.iter().map(|(gate, why)| json!({ "gate": gate, "why": why })).collect();
+    let report = json!({
+        "holds": holds, "gates": gates, "not_run": not_run, "problems": problems, "edits": applied,
+    });
+    if !printer.json {
         for verdict in verdicts {
             printer.data(&line(desk, verdict));
         }
@@ -134,11 +160,12 @@ fn finish(desk: &Desk, rehearsal: &Rehearsal, applied: &[String]) -> Exit {
             _ => printer.say("tasks cannot pass here yet: `acquit check --fix` makes these edits"),
         }
     }
-    match (cancelled, holds) {
+    let exit = match (cancelled, holds) {
         (true, _) => Exit::Cancelled,
         (false, true) => Exit::Done,
         (false, false) => Exit::Failed,
-    }
+    };
+    (exit, report)
 }
 
 fn line(desk: &Desk, verdict: &Verdict) -> String {

@@ -28,6 +28,7 @@ pub fn show(desk: &Desk, origin: bool) -> Result<Exit, Error> {
                 "value": value,
                 "origin": layer.map_or(BUILT_IN, |layer| layer.name),
                 "file": layer.map(|layer| layer.path.to_string_lossy()),
+                "line": layer.and_then(|layer| line_of(&layer.text, key)),
             });
             (key.clone(), entry)
         };
@@ -37,7 +38,10 @@ pub fn show(desk: &Desk, origin: bool) -> Result<Exit, Error> {
     for (key, value) in &values {
         let line = crate::report::text::visible(&format!("{key} = {value}"));
         let place = match from(key) {
-            Some(layer) => layer.path.to_string_lossy().into_owned(),
+            Some(layer) => match line_of(&layer.text, key) {
+                Some(line) => format!("{}:{line}", layer.path.display()),
+                None => layer.path.to_string_lossy().into_owned(),
+            },
             None => BUILT_IN.to_owned(),
         };
         let place = if origin { printer.paint(Look::Faint, &format!("  # {place}")) } else { String::new() };
@@ -57,6 +61,22 @@ fn says(table: &toml::Table, key: &str) -> bool {
         }
     }
     true
+}
+
+/// The line of a file that says something about a key.
+fn line_of(text: &str, key: &str) -> Option<usize> {
+    let root = toml::de::DeTable::parse(text).ok()?;
+    let mut table = root.get_ref();
+    let mut found = None;
+    for part in key.split('.') {
+        let Some((name, value)) = table.iter().find(|(name, _)| name.get_ref() == part) else { break };
+        found = Some(name.span().start);
+        match value.get_ref() {
+            toml::de::DeValue::Table(inner) => table = inner,
+            _ => break,
+        }
+    }
+    Some(text.get(..found?)?.matches('\n').count() + 1)
 }
 
 /// The values that are set, by the keys that files have for them.

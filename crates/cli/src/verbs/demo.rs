@@ -23,8 +23,9 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 const INTRODUCTION: &str = "\
-A sample repository, and a task for it: greet.sh is to have a --json flag. The agents are scripts. The first attempt has a
-bug, the agent says that everything works, and the gates find out.";
+A sample repository, and a task for it: greet.sh is to get a --json flag.
+The agents are scripts. The first attempt has a bug, the agent says that
+everything works, and the gates find out.";
 
 /// Shows it.
 pub fn demo(mut desk: Desk, keep: bool) -> Result<Exit, Error> {
@@ -39,6 +40,13 @@ pub fn demo(mut desk: Desk, keep: bool) -> Result<Exit, Error> {
     let desk = Desk::new(desk.surroundings, printer, None);
     let shown = show(&desk, &repository);
     if keep {
+        let (place, here) = (place(&desk), quoted(&repository));
+        let printer = desk.printer;
+        printer.data("\nTry it yourself:");
+        printer.data(&format!("  what happened:  {place} acquit logs T-1"));
+        printer.data(&format!("  the evidence:   {place} acquit show T-1"));
+        printer.data(&format!("  the figures:    {place} acquit stats"));
+        printer.data(&format!("  do it again:    cd {here} && {place} acquit run \"Add a --json flag\""));
         desk.printer.say(&format!("\nkept: {}", folder.display()));
     } else {
         desk.printer
@@ -54,9 +62,14 @@ pub fn demo(mut desk: Desk, keep: bool) -> Result<Exit, Error> {
 
 /// The words before a command that lead it to the demo's own store, whatever the user's environment names.
 fn place(desk: &Desk) -> &'static str {
-    let home = desk.surroundings.home.to_string_lossy().replace('\'', "'\\''");
+    let home = quoted(&desk.surroundings.home);
     // Said once, and needed until the end.
-    Box::leak(format!("env -u ACQUIT_STORE ACQUIT_HOME='{home}'").into_boxed_str())
+    Box::leak(format!("env -u ACQUIT_STORE ACQUIT_HOME={home}").into_boxed_str())
+}
+
+/// A path as one word for a shell.
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"))
 }
 
 fn show(desk: &Desk, repository: &Path) -> Result<Exit, Error> {

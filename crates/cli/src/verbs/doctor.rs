@@ -13,9 +13,6 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::report;
 
-/// From here on git reads attributes from where it is told to; without, a repository has a say in how it is read.
-const OLDEST_GIT: Version = Version(2, 41);
-
 /// Looks, says what there is, and ends as a script can use it.
 pub fn doctor(desk: &Desk) -> Exit {
     let mut list =
@@ -40,13 +37,14 @@ pub fn doctor(desk: &Desk) -> Exit {
     if complete { Exit::Done } else { Exit::Failed }
 }
 
-fn git_found(desk: &Desk) -> Found {
+/// The version of git, or why it cannot be used.
+pub fn git_found(desk: &Desk) -> Found {
     let said = desk.world.git.call("version").run().map_err(|error| lack(error.into()))?;
     let said = String::from_utf8_lossy(&said.stdout).trim().to_owned();
     match Version::in_text(&said) {
-        Some(version) if version >= OLDEST_GIT => Ok(said),
+        Some(version) if version >= git::version::OLDEST => Ok(said),
         Some(_) | None => {
-            Err(Lack::mended(format!("{said} is older than {OLDEST_GIT}"), "install a newer git"))
+            Err(Lack::mended(format!("{said} is older than {}", git::version::OLDEST), "install a newer git"))
         }
     }
 }

@@ -14,6 +14,7 @@ pub fn feedback(desk: &Desk, id: TaskId) -> Result<Exit, Error> {
     let store = store.as_mut();
     let before = store.task(id)?;
     let definition = store.definition(id)?;
+    acquit_run::pinned::check(&desk.world, id, &definition)?;
     let comments = acquit_run::forge::feedback(&desk.world, &before, &definition)
         .map_err(|source| Error::Forge { task: id, source })?;
     let task = desk.decide(store, id, &Input::Feedback { comments })?;

@@ -1,6 +1,6 @@
 //! `acquit inbox`, `answer`, `approve`, `reject`: what waits for a person, and what the person says to it.
 
-use std::io::Read;
+use std::io::{BufRead, IsTerminal, Read};
 
 use acquit_core::decide::Input;
 use acquit_core::ids::TaskId;
@@ -51,9 +51,66 @@ pub fn inbox(desk: &Desk, whose: Whose, limit: u32) -> Result<Exit, Error> {
 }
 
 /// Answers in words, or with one of the options.
-pub fn answer(desk: &Desk, task: TaskId, words: String, pinned: bool) -> Result<Exit, Error> {
-    let words = if words == "-" { from_stdin()? } else { words };
-    said(desk, task, pinned, |ask| understood(ask, &words))
+///
+/// Several questions take one answer each: as so many words, or one after another at the terminal.
+pub fn answer(desk: &Desk, task: TaskId, words: Vec<String>, pinned: bool) -> Result<Exit, Error> {
+    let words = match words.as_slice() {
+        [only] if only == "-" => vec![from_stdin()?],
+        [] => asked(desk, task)?,
+        _ => words,
+    };
+    said(desk, task, pinned, |ask| match words.as_slice() {
+        [only] => understood(ask, only),
+        several => Answer::Each { answers: each(ask, several) },
+    })
+}
+
+/// One answer for each question: words, or an option by its name or number.
+fn each(ask: Option<&Ask>, words: &[String]) -> Vec<String> {
+    let questions = match ask {
+        Some(Ask::Question { questions }) => questions.as_slice(),
+        Some(_) | None => &[],
+    };
+    let one = |(at, words): (usize, &String)| {
+        let alone = |question: &Question| Ask::Question { questions: vec![question.clone()] };
+        match questions.get(at).map(|question| understood(Some(&alone(question)), words)) {
+            Some(Answer::Choose { option }) => option,
+            Some(_) | None => words.clone(),
+        }
+    };
+    words.iter().enumerate().map(one).collect()
+}
+
+/// Asks the person at the terminal, question by question.
+fn asked(desk: &Desk, task: TaskId) -> Result<Vec<String>, Error> {
+    let mut input = std::io::stdin().lock();
+    if desk.printer.json || !input.is_terminal() {
+        return Err(Error::NoAnswer(task));
+    }
+    let known = desk.store()?.task(task)?;
+    let State::Waiting { request } = &known.state else { return Err(Error::NoAnswer(task)) };
+    let questions = match &request.ask {
+        Ask::Question { questions } => questions.as_slice(),
+        Ask::Choice { .. } | Ask::Approval { .. } | Ask::Stage { .. } | Ask::Budget { .. } | Ask::Stuck => {
+            &[]
+        }
+    };
+    let mut read = || -> Result<String, Error> {
+        let mut line = String::new();
+        let file = |source| Error::File { doing: "read", path: "standard input".into(), source };
+        input.by_ref().take(ANSWER_LIMIT).read_line(&mut line).map_err(file)?;
+        Ok(line.trim().to_owned())
+    };
+    if questions.is_empty() {
+        desk.printer.ask(&request.question, None);
+        return Ok(vec![read()?]);
+    }
+    let mut answers = Vec::new();
+    for question in questions {
+        desk.printer.ask(&question.question, Some(question));
+        answers.push(read()?);
+    }
+    Ok(answers)
 }
 
 /// Says yes.

@@ -19,6 +19,7 @@ pub fn init(desk: &Desk, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit
         folder: below.filter(|folder| !folder.is_empty()),
         cloned: &cloned,
         environment: &desk.surroundings.environment,
+        has_agent: has_agent(desk),
         resolve: &acquit_run::registry::system_resolve,
     });
     init::write(top, &plan, overwrite)?;
@@ -27,9 +28,8 @@ pub fn init(desk: &Desk, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit
     let files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
     // Before the first commit there is no base to check, and what nobody trusts is not run.
     let then = then.filter(|_| trusted && source.base(&desk.world.git, None).is_ok());
-    if printer.json {
-        printer.json(&serde_json::json!({ "files": files, "seen": plan.seen, "notes": plan.notes }));
-    } else {
+    let mut report = serde_json::json!({ "files": files, "seen": plan.seen, "notes": plan.notes });
+    if !printer.json {
         for seen in &plan.seen {
             printer.say(&format!("seen: {seen}"));
         }
@@ -46,13 +46,24 @@ pub fn init(desk: &Desk, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit
     let exit = match then {
         Some(fix) => {
             printer.say("\nchecking that setup and gates hold on the untouched tree; Ctrl-C leaves it");
-            check::check(desk, fix)?
+            let (exit, checked) = check::examine(desk, fix)?;
+            report["check"] = checked;
+            exit
         }
         None => Exit::Done,
     };
-    if !printer.json && exit == Exit::Done {
+    if printer.json {
+        printer.json(&report);
+    } else if exit == Exit::Done {
         let look = if then.is_some() { "" } else { "`acquit check`, then " };
         printer.say(&format!("next: {look}`acquit run \"what you want\"`"));
     }
     Ok(exit)
+}
+
+/// Whether the user's own configuration describes an agent.
+fn has_agent(desk: &Desk) -> bool {
+    let file = desk.surroundings.user_config.as_deref();
+    let text = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
+    text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("agents"))
 }

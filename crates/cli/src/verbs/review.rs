@@ -1,6 +1,7 @@
 //! `acquit review`: the shipped reviewers look at a branch, or at a request that others made at the forge. Nothing is changed, pushed or
 //! posted; the findings are the result.
 
+use acquit_core::definition::Chosen;
 use acquit_core::ids::Name;
 use acquit_run::forge;
 use acquit_run::git::Offer;
@@ -10,6 +11,7 @@ use crate::desk::{Desk, Origin};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::verbs::run::run_task;
+use crate::{preflight, renew};
 
 /// The workflow, unless another is named.
 const WORKFLOW: &str = "review";
@@ -59,6 +61,11 @@ pub fn review(desk: &Desk, asked: &Reviewed) -> Result<Exit, Error> {
         variables: vec![("since".to_owned(), base.to_string())],
         ..NewTask::default()
     };
+    let mut workflow = project.workflow(new.means.workflow.as_ref())?.clone();
+    let chosen = Chosen { agent: new.means.agent.clone(), ..Chosen::default() };
+    renew::take_chosen(&mut workflow, &chosen);
+    project.check_stages(&workflow)?;
+    preflight::check(desk, &project.config, &workflow)?;
     let metadata = std::collections::BTreeMap::new();
     let origin = Origin { source, project, id: None, category: None, metadata, by: desk.person() };
     let task = desk.create_with(store, &new, subject.description, origin, Some(subject.offer))?;

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use acquit_core::definition::Chosen;
 use acquit_core::event::Level;
 use acquit_core::ids::TaskId;
 use acquit_core::sandbox::Mode;
@@ -12,8 +13,9 @@ use crate::args::NewTask;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::preflight;
 use crate::relay::{self, Part};
-use crate::renew::Renewal;
+use crate::renew::{self, Renewal};
 use crate::report::{Look, text};
 
 /// A description longer than this is a file, not a wish.
@@ -29,9 +31,22 @@ pub fn run(desk: &Desk, new: &NewTask, pinned: bool) -> Result<Exit, Error> {
         Ok(id) if new.title.starts_with(['T', 't']) => {
             (known(desk, store, id, new, pinned)?, newest(store, id)?)
         }
-        _ => (desk.create(store, new, description(new)?)?, 0),
+        _ => {
+            preflight(desk, new)?;
+            (desk.create(store, new, description(new)?)?, 0)
+        }
     };
     run_task(desk, store, &task, after)
+}
+
+/// Refuses a new task whose agents cannot be started here. What is wrong with the task itself is said when it is made.
+fn preflight(desk: &Desk, new: &NewTask) -> Result<(), Error> {
+    let project = desk.files(&desk.source()?)?.read()?;
+    let mut workflow = project.workflow(new.means.workflow.as_ref())?.clone();
+    let chosen = Chosen { agent: new.means.agent.clone(), ..Chosen::default() };
+    renew::take_chosen(&mut workflow, &chosen);
+    project.check_stages(&workflow)?;
+    preflight::check(desk, &project.config, &workflow)
 }
 
 /// A task that exists, with the configuration that it is to continue with.
@@ -43,6 +58,10 @@ fn known(desk: &Desk, store: &mut dyn Store, id: TaskId, new: &NewTask, pinned: 
         ("--base", new.base.is_some()),
         ("--priority", new.priority.is_some()),
         ("--tag", !new.tags.is_empty()),
+        ("--size", new.size.is_some()),
+        ("--complexity", new.complexity.is_some()),
+        ("--ticket", new.ticket.is_some()),
+        ("--meta", !new.metadata.is_empty()),
         ("--var", !new.variables.is_empty()),
     ];
     let flags: Vec<&str> = flags.into_iter().filter(|(_, given)| *given).map(|(flag, _)| flag).collect();
@@ -53,7 +72,12 @@ fn known(desk: &Desk, store: &mut dyn Store, id: TaskId, new: &NewTask, pinned: 
     // What runs now has its configuration; what a person asks for counts from its next leg on.
     let running = store.legs(id)?.last().is_some_and(|leg| leg.state == acquit_core::leg::State::Running);
     let pinned = pinned || running || !matches!(task.state, State::Working { .. });
-    desk.decide_with(store, id, None, &Renewal { pinned, ..renewal })
+    let task = desk.decide_with(store, id, None, &Renewal { pinned, ..renewal })?;
+    if !running && let State::Working { cancel: None, .. } = task.state {
+        let definition = store.definition(id)?;
+        preflight::check(desk, &definition.config, &definition.workflow)?;
+    }
+    Ok(task)
 }
 
 /// Runs a task that is in the store, and shows how it goes from an event on.
@@ -91,6 +115,7 @@ pub fn run_task(desk: &Desk, store: &mut dyn Store, task: &Task, after: i64) -> 
             ));
         }
     }
+    acquit_run::retention::sweep_near(&desk.world, store, task.id())?;
     Ok(match task.state {
         // A person detached: it continues by itself.
         State::Working { cancel: None, .. } => Exit::Done,

@@ -36,7 +36,7 @@ pub fn schedule(desk: &Desk, verb: ScheduleVerb) -> Result<Exit, Error> {
         ScheduleVerb::Run { name, category } => run(desk, &home, store, &name, category),
         ScheduleVerb::Pause { name } => {
             home.schedule(&name)?;
-            store.follow(&name, Follow::No)?;
+            store.follow(&home.project(), &name, Follow::No)?;
             say(
                 desk,
                 &name,
@@ -47,7 +47,7 @@ pub fn schedule(desk: &Desk, verb: ScheduleVerb) -> Result<Exit, Error> {
         }
         ScheduleVerb::Resume { name } => {
             let schedule = home.schedule(&name)?;
-            store.follow(&name, Follow::Yes)?;
+            store.follow(&home.project(), &name, Follow::Yes)?;
             let words = if schedule.paused {
                 "but `paused = true` stands in its configuration: remove that".to_owned()
             } else {
@@ -115,8 +115,8 @@ fn list(desk: &Desk, home: &Home, store: &mut dyn Store) -> Result<Exit, Error> 
     let mut rows = Vec::new();
     let mut documents = Vec::new();
     for schedule in &home.config.schedules {
-        let standing = store.schedule(&schedule.name)?;
-        let last = store.nights(&Nights::Of(schedule.name.clone()), 1)?.into_iter().next();
+        let standing = store.schedule(&home.project(), &schedule.name)?;
+        let last = store.nights(&Nights::Of(home.project(), schedule.name.clone()), 1)?.into_iter().next();
         let (next, state) = match upcoming(schedule, now, 1) {
             Ok(runs) => (runs.into_iter().next(), state(schedule, standing)),
             Err(error) => {
@@ -195,7 +195,7 @@ fn next(
     let alone = chosen.len() == 1;
     let mut runs: Vec<(&Schedule, Run)> = Vec::new();
     for schedule in chosen {
-        if state(schedule, store.schedule(&schedule.name)?) == "on" {
+        if state(schedule, store.schedule(&home.project(), &schedule.name)?) == "on" {
             match upcoming(schedule, now, count) {
                 Ok(coming) => runs.extend(coming.into_iter().map(|run| (schedule, run))),
                 // There is nothing else to show.
@@ -244,7 +244,8 @@ fn run(
     if let Some(category) = &category {
         home.check_category(schedule, category)?;
     }
-    let mut night = Night::new(name.clone(), now, State::Running, category, &repositories(schedule));
+    let mut night =
+        Night::new(name.clone(), now, State::Running, category, &repositories(schedule)).of(&home.project());
     night.began = Some(now);
     night.cause = Cause::Hand;
     match store.record(&night)? {
@@ -253,7 +254,10 @@ fn run(
     }
     let only = Some((name.clone(), now));
     serve::run(desk, Options { until: Until::Done, stop: Stop::Leave, most: WORKERS, only })?;
-    let over = store.nights(&Nights::Of(name.clone()), 9)?.into_iter().find(|night| night.nominal == now);
+    let over = store
+        .nights(&Nights::Of(home.project(), name.clone()), 9)?
+        .into_iter()
+        .find(|night| night.nominal == now);
     if let (true, Some(night)) = (desk.printer.json, over) {
         desk.printer.json(&night);
     }

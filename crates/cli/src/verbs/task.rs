@@ -9,6 +9,7 @@ use acquit_core::store::{Filter, Store, each_event};
 
 use crate::report::task::Listed;
 use acquit_core::task::State;
+use acquit_core::time::{Span, Timestamp};
 
 use crate::args::TaskVerb;
 use crate::desk::Desk;
@@ -23,9 +24,23 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
     let store = store.as_mut();
     let printer = desk.printer;
     let task = match verb {
-        TaskVerb::List { all_projects, state, limit } => {
-            let project = if all_projects { None } else { desk.project_here() };
-            let shown = listed(store, project, state.as_deref(), limit)?;
+        TaskVerb::List { all_projects, state, tags, project: named, older_than, newer_than, limit } => {
+            // A name is looked for among the tasks of all repositories, a path is a repository.
+            let path = named.as_deref().filter(|named| named.contains('/'));
+            let path = path.and_then(|path| std::fs::canonicalize(path).ok());
+            let project = match (&path, all_projects || named.is_some()) {
+                (Some(path), _) => Some(path.to_string_lossy().into_owned()),
+                (None, true) => None,
+                (None, false) => desk.project_here(),
+            };
+            let wanted = Wanted {
+                state,
+                tags,
+                name: named.filter(|_| path.is_none()),
+                before: older_than.map(|span| ago(store, span)).transpose()?,
+                since: newer_than.map(|span| ago(store, span)).transpose()?,
+            };
+            let shown = listed(store, project, &wanted, limit)?;
             printer.tasks(&shown);
             return Ok(Exit::Done);
         }
@@ -44,11 +59,12 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
             task
         }
         TaskVerb::Answer { task, approve, reject, choose, text } => {
-            let answer = match (approve, reject, choose, text) {
+            let answer = match (approve, reject, choose, text.as_slice()) {
                 (_, Some(reason), _, _) => Answer::Reject { reason },
                 (_, _, Some(option), _) => Answer::Choose { option },
-                (_, _, _, Some(text)) => Answer::Text { text },
-                (_, None, None, None) => Answer::Approve,
+                (_, _, _, [text]) => Answer::Text { text: text.clone() },
+                (_, _, _, [_, ..]) => Answer::Each { answers: text },
+                (_, None, None, []) => Answer::Approve,
             };
             let known = store.task(task)?;
             inbox::give(desk, store, &known, answer, false)?
@@ -70,30 +86,76 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
 }
 
 /// The words for states by which tasks are listed.
-const STATES: [&str; 9] =
+pub const STATES: [&str; 9] =
     ["ready", "working", "cancelling", "waiting", "blocked", "done", "failed", "no_improvement", "cancelled"];
+
+/// Which tasks of a project, or of all, are listed.
+struct Wanted {
+    state: Option<String>,
+    /// All of them must be there.
+    tags: Vec<String>,
+    /// The repository's short name.
+    name: Option<String>,
+    before: Option<Timestamp>,
+    since: Option<Timestamp>,
+}
+
+impl Wanted {
+    /// Whether the store cannot say which ones these are.
+    fn looks_closer(&self) -> bool {
+        matches!(self.state.as_deref(), Some("ready" | "working"))
+            || !self.tags.is_empty()
+            || self.name.is_some()
+            || self.before.is_some()
+            || self.since.is_some()
+    }
+}
+
+fn ago(store: &mut dyn Store, span: Span) -> Result<Timestamp, Error> {
+    Ok(Timestamp(store.now()?.0.saturating_sub_unsigned(u64::from(span))))
+}
 
 /// The tasks of a project, or of all. One more than the limit says that there are more.
 fn listed(
     store: &mut dyn Store,
     project: Option<String>,
-    state: Option<&str>,
+    wanted: &Wanted,
     limit: u32,
 ) -> Result<Listed, Error> {
+    let state = wanted.state.as_deref();
     if let Some(state) = state.filter(|state| !STATES.contains(state)) {
         return Err(Error::NoState { state: state.to_owned(), known: STATES.join(", ") });
     }
     // A task whose leg nobody runs is ready, not working.
     let running: Vec<TaskId> = store.running()?.into_iter().map(|(leg, _)| leg.id.task).collect();
     let stored = state.map(|state| if state == "ready" { "working" } else { state }.to_owned());
-    let most = if matches!(state, Some("ready" | "working")) { u32::MAX } else { limit.saturating_add(1) };
+    let most = if wanted.looks_closer() { u32::MAX } else { limit.saturating_add(1) };
     let mut tasks = store.list(&Filter { project, state: stored, ended: true, limit: most.min(100_000) })?;
     for task in &mut tasks {
         if task.state == "working" && !running.contains(&task.id) {
             task.state = "ready".to_owned();
         }
     }
-    tasks.retain(|task| state.is_none_or(|state| task.state == state));
+    tasks.retain(|task| {
+        state.is_none_or(|state| task.state == state)
+            && wanted.name.as_ref().is_none_or(|name| task.project == *name)
+            && wanted.before.is_none_or(|moment| task.created <= moment)
+            && wanted.since.is_none_or(|moment| task.created >= moment)
+    });
+    if !wanted.tags.is_empty() {
+        let mut tagged = Vec::new();
+        for task in tasks {
+            let tags = store.task(task.id)?.seed.wish.tags;
+            if wanted.tags.iter().all(|tag| tags.contains(tag)) {
+                tagged.push(task);
+            }
+            // One more says that there are more.
+            if tagged.len() > limit as usize {
+                break;
+            }
+        }
+        tasks = tagged;
+    }
     let more = tasks.len() > limit as usize;
     tasks.truncate(limit as usize);
     Ok(Listed { tasks, more })

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use acquit_core::config::toml::Mistakes;
+use acquit_core::config::toml::{Mistake, Mistakes};
 use acquit_core::gate::Gate;
 use acquit_core::ids::Name;
 use acquit_core::workflow::{self, Around, mermaid};
@@ -23,10 +23,13 @@ pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
         let overwrite = if *force { Overwrite::Allowed } else { Overwrite::Never };
         return eject(desk, workflow, *only, overwrite);
     }
+    if let WorkflowVerb::Check { workflow } = &verb {
+        return check(desk, workflow.as_ref());
+    }
     let project = desk.files(&desk.source()?)?.look()?;
     let printer = desk.printer;
     match verb {
-        WorkflowVerb::Eject { .. } => {}
+        WorkflowVerb::Eject { .. } | WorkflowVerb::Check { .. } => {}
         WorkflowVerb::List if printer.json => {
             let all: Vec<_> = project.workflows.iter().map(|known| listed(&project, known)).collect();
             printer.json(&all);
@@ -37,47 +40,96 @@ pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
                 .iter()
                 .for_each(|line| printer.data(line));
         }
-        WorkflowVerb::Check { workflow } => {
-            let checked: Vec<&Name> = if let Some(name) = &workflow {
-                vec![&project.workflow(Some(name))?.name]
-            } else {
-                if !project.broken.is_empty() {
-                    return Err(Mistakes(project.broken).into());
-                }
-                // Those of the program concern who uses them.
-                let used = |known: &&Known| known.origin != Origin::Shipped || is_default(&project, known);
-                project.workflows.iter().filter(used).map(|known| &known.name).collect()
-            };
-            if project.config.workflow.is_some() {
-                // The default must be there too, whichever was asked for.
-                project.workflow(None)?;
-            }
-            let file = format!("{FOLDER}/{CONFIG}");
-            let text = std::fs::read_to_string(desk.source()?.top().join(&file)).unwrap_or_default();
-            let scheduled = serve::mistakes(&project, &file, &text);
-            if !scheduled.is_empty() {
-                return Err(Mistakes(scheduled).into());
-            }
-            let mut warnings = Vec::new();
-            for name in &checked {
-                let workflow = project.workflow(Some(name))?;
-                project.check_stages(workflow)?;
-                let unheld = acquit_run::agent::tools::unheld(workflow, &project.config).into_iter();
-                warnings.extend(unheld.map(|warning| format!("workflow `{name}`, {warning}")));
-            }
-            if !printer.json {
-                warnings.iter().for_each(|warning| printer.warn(warning));
-            }
-            if printer.json {
-                printer
-                    .json(&serde_json::json!({ "checked": checked, "mistakes": [], "warnings": warnings }));
-            } else if checked.is_empty() {
-                printer.data("no mistakes in the configuration");
-            } else {
-                printer.data(&format!("no mistakes in {} and the configuration", join(&checked)));
-            }
-        }
         WorkflowVerb::Graph { workflow } => printer.data(&mermaid(project.workflow(workflow.as_ref())?)),
+    }
+    Ok(Exit::Done)
+}
+
+/// Reports every mistake: of one workflow, or of all that the project has and of its configuration.
+fn check(desk: &Desk, only: Option<&Name>) -> Result<Exit, Error> {
+    let source = desk.source()?;
+    let (project, mut mistakes) = desk.files(&source)?.inspect()?;
+    let mut warnings = Vec::new();
+    let used = |known: &&Known| match only {
+        Some(name) => known.name == *name,
+        // Those of the program concern who uses them.
+        None => known.origin != Origin::Shipped || is_default(&project, known),
+    };
+    let checked: Vec<&Known> = project.workflows.iter().filter(used).collect();
+    if let (Some(name), true) = (only, checked.is_empty()) {
+        project.workflow(Some(name))?;
+    }
+    let file = format!("{FOLDER}/{CONFIG}");
+    let text = std::fs::read_to_string(source.top().join(&file)).unwrap_or_default();
+    if text.parse::<toml::Table>().is_err() {
+        // What workflows may use is not known, so nothing can be said of them.
+        return found(desk, &names(&checked), mistakes, &warnings);
+    }
+    if only.is_some() {
+        if !mistakes.is_empty() {
+            warnings.push("the configuration has mistakes; `acquit workflow check` lists them".to_owned());
+        }
+        mistakes.clear();
+    }
+    for known in &checked {
+        if let Err(Mistakes(list)) = &known.read {
+            let new: Vec<_> = list.iter().filter(|mistake| !mistakes.contains(mistake)).cloned().collect();
+            mistakes.extend(new);
+        }
+    }
+    if only.is_none() {
+        // Of workflows that nobody uses here, the files that the project has in their place.
+        for known in project.workflows.iter().filter(|known| !used(known)) {
+            let Err(Mistakes(list)) = &known.read else { continue };
+            let own = list.iter().filter(|mistake| mistake.file.starts_with(FOLDER));
+            let new: Vec<_> = own.filter(|mistake| !mistakes.contains(mistake)).cloned().collect();
+            mistakes.extend(new);
+        }
+        mistakes.extend(serve::mistakes(&project, &file, &text));
+    }
+    if !mistakes.is_empty() {
+        return found(desk, &names(&checked), mistakes, &warnings);
+    }
+    if only.is_none() && project.config.workflow.is_some() {
+        // The default must be there too.
+        project.workflow(None)?;
+    }
+    for known in &checked {
+        let Ok(workflow) = &known.read else { continue };
+        project.check_stages(workflow)?;
+        let unheld = acquit_run::agent::tools::unheld(workflow, &project.config).into_iter();
+        warnings.extend(unheld.map(|warning| format!("workflow `{}`, {warning}", known.name)));
+    }
+    found(desk, &names(&checked), Vec::new(), &warnings)
+}
+
+fn names<'k>(known: &[&'k Known]) -> Vec<&'k Name> {
+    known.iter().map(|known| &known.name).collect()
+}
+
+/// Says what a check came to.
+fn found(desk: &Desk, checked: &[&Name], mistakes: Vec<Mistake>, warnings: &[String]) -> Result<Exit, Error> {
+    let printer = desk.printer;
+    if printer.json {
+        let list: Vec<_> = mistakes
+            .iter()
+            .map(|one| {
+                serde_json::json!({
+                    "file": one.file, "line": one.line, "column": one.column, "what": one.what, "hint": one.hint,
+                })
+            })
+            .collect();
+        printer.json(&serde_json::json!({ "checked": checked, "mistakes": list, "warnings": warnings }));
+        return Ok(if list.is_empty() { Exit::Done } else { Exit::Usage });
+    }
+    warnings.iter().for_each(|warning| printer.warn(warning));
+    if !mistakes.is_empty() {
+        return Err(Mistakes(mistakes).into());
+    }
+    if checked.is_empty() {
+        printer.data("no mistakes in the configuration");
+    } else {
+        printer.data(&format!("no mistakes in {} and the configuration", join(checked)));
     }
     Ok(Exit::Done)
 }

@@ -129,7 +129,8 @@ fn what_goes_wrong_is_told_apart() {
             other => panic!("{shell}: {other:?}\n{}", ran.err),
         }
     }
-    let missing = "agent = \"bot\"\n[agents.bot]\nadapter = \"acp\"\nrun = [\"no-such-agent\", \"--acp\"]\n";
+    let missing =
+        "agent = \"bot\"\n[agents.bot]\nadapter = \"acp\"\nrun = [\"./no-such-agent\", \"--acp\"]\n";
     let sandbox = Sandbox::new(missing, CODE, "");
     sandbox.run_to(3);
     let (_, reason) = sandbox.failed(0);

@@ -28,7 +28,7 @@ fn a_read_only_repository_is_told_before_a_task_is_made() {
     let mount = r#"mount --bind "$PWD" "$PWD"; mount -o remount,bind,ro "$PWD"; cd "$PWD"; "$ACQUIT" run x && exit 1 || test $? = 5; "$ACQUIT" init --force"#;
     let Some(ran) = bench.in_private_mounts(mount) else { return };
     let ran = ran
-        .says("refs/acquit/base/T-1")
+        .says("refs/acquit/base/")
         .says("hint: acquit keeps refs of its own in the repository: is it read-only");
     let ran =
         ran.says("Read-only file system").says("hint: acquit needs to write into the repository's folder");
@@ -55,7 +55,7 @@ echo 'test ! -e new.txt && echo more > more.txt' > "$ACQUIT_HOME/../agent.sh"
     let ran = ran.must(0).says("first: 5").says("still full: 5").says("show: 0").says("with room: 0");
     let ran = ran
         .says("disk is full")
-        .says("hint: make room on that disk, then `acquit run` with the task's id goes on");
+        .says("hint: make room on that disk, then `acquit run …` with the task's id continues it");
     assert_eq!(bench.at_ref("acquit/do-it-T-1", "more.txt"), "more", "{ran}");
     let saved = bench.saved();
     assert_eq!(saved.len(), 1, "{ran}");

@@ -45,7 +45,18 @@ fn a_gate_that_floods_is_stopped() {
 
 #[test]
 fn a_missing_agent_is_told_with_what_to_do() {
-    for program in ["no-such-agent", "./no/such/agent", "README.md"] {
+    for program in ["no-such-agent", "README.md", "/no/such/agent"] {
+        let bench = Bench::new();
+        bench.repo().write(
+            ".acquit/acquit.toml",
+            &format!("[agents.bot]\nadapter = \"command\"\nrun = [\"{program}\", \"-p\"]\n"),
+        );
+        bench
+            .run_to(2)
+            .says(&format!("the program `{program}` of the agent bot is not installed: install it"));
+        bench.acquit(&["task", "list"]).must(0).says("no tasks");
+    }
+    for program in ["./no/such/agent", "./README.md"] {
         let bench = Bench::new();
         bench.repo().write(
             ".acquit/acquit.toml",
@@ -75,7 +86,9 @@ fn a_missing_script_or_turn_is_told() {
 #[test]
 fn a_variable_that_is_not_set_is_told() {
     let bench = Bench::new().with_config("pass_env = [\"BOT_KEY\"]\n");
-    bench.run_to(3).says("failed to give the agent $BOT_KEY: it is not set in the environment of acquit");
+    bench
+        .run_to(2)
+        .says("$BOT_KEY is in `pass_env` of [agents.bot], and is not set where acquit was started");
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl Bench {
 
     /// A place beside the repository.
     pub(crate) fn place(&self, name: &str) -> PathBuf {
-        self.repo().beside(name)
+        self.sandbox.place(name)
     }
 
     /// A file of the repository.

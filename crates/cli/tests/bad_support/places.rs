@@ -91,13 +91,13 @@ fn blanks_and_letters_of_any_script_are_fine_in_every_path() {
 }
 
 #[test]
-fn a_submodule_is_told_and_survives() {
+fn a_submodule_survives() {
     let bench = Bench::new();
     let other = Repo::sample();
     let url = other.path().to_string_lossy().into_owned();
     bench.repo().git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "sub"]);
     bench.repo().commit("a submodule");
-    bench.run_to(0).says("submodules are not checked out: their folders are empty");
+    bench.run_to(0);
     let link = |at: &str| bench.repo().git(&["ls-tree", at, "sub"]);
     assert_eq!(link("acquit/do-it-T-1"), link("main"));
     assert_eq!(bench.read("sub/README.md"), "sample\n");

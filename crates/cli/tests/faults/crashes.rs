@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use crate::common::processes::{is_over, mark, marked, signal};
 use crate::common::{Sandbox, until, until_file};
 
-const ONE_STAGE: &str = "[stages.code]\nmode = \"implement\"\non = { pr_ready = \"deliver\" }\n\
+pub(crate) const ONE_STAGE: &str = "[stages.code]\nmode = \"implement\"\non = { pr_ready = \"deliver\" }\n\
     [stages.deliver]\nkind = \"action\"\naction = \"squash\"\non = { done = \"done\" }\n";
 
 #[test]

@@ -61,6 +61,22 @@ pub(crate) fn of(part: Part) -> Vec<(&'static str, Expect)> {
     all().into_iter().filter(|(_, expect)| expect.part() == part).collect()
 }
 
+/// Attacks that succeed with `sandbox = "reduced"` where there are no user namespaces, as docs/sandbox.md says.
+pub(crate) const NOT_REDUCED: &[&str] = &[
+    "write-store",
+    "chmod-outside",
+    "utimes-outside",
+    "chown-outside",
+    "xattr-outside",
+    "watch-outside",
+    "list-home",
+    "read-renamed",
+    "read-service-settings",
+    "read-shared-memory",
+    "read-cmdlines",
+    "tune-victim",
+];
+
 #[rustfmt::skip]
 const ATTACKS: &[(&str, Expect)] = &[
     // Files outside.
@@ -171,6 +187,7 @@ const ATTACKS: &[(&str, Expect)] = &[
     ("x32-calls", Refused),
     ("setuid-programs", Refused),
     ("setuid-plant", UnlessRoot),
+    ("setuid-bits", Refused),
     ("setuid-call", UnlessRoot),
     ("capabilities", UnlessRoot),
     ("terminal-input", Refused),
@@ -267,6 +284,13 @@ const ATTACKS: &[(&str, Expect)] = &[
     ("memory-bomb-among-orphans", Limit("memory")),
     ("memory-bomb-spread", Limit("memory")),
     ("memfd-bomb", Limit("memory")),
+    ("memory-bomb-shared", Limit("memory")),
+    ("memory-bomb-in-flight", Limit("memory")),
+    ("memory-bomb-sockets", Limit("memory")),
+    ("memory-bomb-untouched", Limit("memory")),
+    ("memory-bomb-backlog", Limit("memory")),
+    ("inotify-bomb", Limit("watchers")),
+    ("disk-bomb-mapped", Limit("disk")),
     ("disk-bomb", Limit("disk")),
     ("disk-bomb-unlinked", Limit("disk")),
     ("fill-tmp", Limit("disk")),

@@ -63,6 +63,37 @@ pub(crate) fn held(role: Role, network: Network, part: Part) {
     );
 }
 
+/// Runs the attacks that can share a leg where the machine has no user namespaces; fails unless exactly [`expected::NOT_REDUCED`] get
+/// through.
+pub(crate) fn reduced() {
+    let attacks = expected::of(Part::Shared);
+    let verbs: Vec<&str> = attacks.iter().map(|(verb, _)| *verb).collect();
+    let mut arena = Arena::new(Role::Agent, Network::Off, &verbs, &[]);
+    let leg = arena.run("shared");
+    let words = format!("{:?}\n{}{}", leg.endings, leg.ran.out, leg.ran.err);
+    assert!(matches!(leg.endings.first(), Some(Ending::Passed { .. })), "the leg: {words}");
+    assert!(
+        words.contains("namespaces of its own") || leg.shown.contains("namespaces of its own"),
+        "{words}"
+    );
+    // An attack that could not be made at all did not get through; one that said nothing did, for all that is known.
+    let is_made = |verb: &str| {
+        !line(&leg.said, verb).is_some_and(|line| line.starts_with(&format!("attack {verb}: error ")))
+    };
+    let through: Vec<&str> = attacks
+        .iter()
+        .filter(|(verb, expect)| {
+            judge(&leg, verb, *expect, Role::Agent, Network::Off).is_some() && is_made(verb)
+        })
+        .map(|(verb, _)| *verb)
+        // Whether there is a terminal to open is up to the machine.
+        .filter(|verb| *verb != "terminal-input")
+        .collect();
+    println!("not held without user namespaces: {}", through.join(", "));
+    let said: Vec<&str> = through.iter().filter_map(|verb| line(&leg.said, verb)).collect();
+    assert_eq!(through, expected::NOT_REDUCED, "{}", said.join("\n"));
+}
+
 /// What the attacker said of a verb.
 fn line<'a>(said: &'a str, verb: &str) -> Option<&'a str> {
     let begin = format!("attack {verb}: ");

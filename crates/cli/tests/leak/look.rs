@@ -56,7 +56,8 @@ pub(crate) fn nowhere(sandbox: &Sandbox, canaries: &[Canary]) {
     }
     // Objects are compressed, and a database breaks long texts into pages.
     let mut repositories = vec![sandbox.repo.path().join(".git")];
-    let tasks = fs::read_dir(sandbox.place("acquit/tasks")).into_iter().flatten().flatten();
+    let stores = fs::read_dir(sandbox.place("acquit/tasks")).into_iter().flatten().flatten();
+    let tasks = stores.flat_map(|store| fs::read_dir(store.path()).into_iter().flatten().flatten());
     for workspace in tasks.map(|task| task.path().join("workspace")) {
         repositories.extend([workspace.join("git"), workspace.join("work/.git")]);
     }

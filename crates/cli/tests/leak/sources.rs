@@ -11,7 +11,7 @@ const ONE: &str = "[budgets]\nharness = 0\n[stages.write]\nmode = \"implement\"\
 
 #[track_caller]
 fn missing(sandbox: &Sandbox, words: &[&str]) {
-    sandbox.run_to(3);
+    sandbox.run_unchecked_to(3);
     let endings = sandbox.endings();
     let [Ending::Failed { kind, reason }] = endings.as_slice() else { panic!("{endings:?}") };
     assert_eq!(kind.as_str(), "config", "{reason}");
@@ -37,7 +37,7 @@ fn a_file_that_is_not_there_or_that_others_can_read() {
     missing(&sandbox, &["read the secret B_KEY", "home/b-token (mode 640)", "chmod 600"]);
     look::nowhere(&sandbox, &canaries);
     fs::remove_file(&file).unwrap();
-    let ran = sandbox.acquit(&["run", "Again"]).must(3);
+    let ran = sandbox.acquit(&["run", "Again"]).must(2);
     ran.said("read the secret B_KEY from");
     ran.said("No such file");
 }

@@ -55,7 +55,7 @@ impl Mistake {
     /// What the question must have in it.
     fn words(self, port: u16) -> Vec<String> {
         match self {
-            Self::NotInstalled => vec!["no such program".into(), "install it".into()],
+            Self::NotInstalled => vec!["is not installed".into(), "install it".into()],
             Self::NotLoggedIn => vec!["not logged in".into()],
             Self::WrongKey => vec!["not logged in".into(), "correct its key".into()],
             Self::WrongModel => vec!["cannot use its model".into(), "set `model` of [agents.bot]".into()],
@@ -77,8 +77,17 @@ pub(crate) fn at_once(agent: Agent) {
         let more = More { lacks: mistake.lacks(), ..More::default() };
         let Some(live) = Live::new(agent, CODE, scripts, more) else { return };
         let begun = Instant::now();
-        live.start("Say hello. [[mistake]]").wait_within(PATIENCE).must(3);
+        let ran = live.start("Say hello. [[mistake]]").wait_within(PATIENCE);
         let took = begun.elapsed();
+        if mistake == Mistake::NotInstalled {
+            // Known before anything is started, so there is no task.
+            let ran = ran.must(2);
+            mistake.words(live.model.port()).iter().for_each(|words| ran.said(words));
+            let words = ran.err.trim_start_matches("error: ").split("\n\nhint").next().unwrap_or_default();
+            rows.push((called, took, words.to_owned()));
+            continue;
+        }
+        ran.must(3);
         let task = live.sandbox.task();
         let State::Waiting { request } = &task.state else { panic!("{mistake:?}: {:?}", task.state) };
         assert!(matches!(request.ask, Ask::Stuck), "{mistake:?}: {request:?}");

@@ -176,7 +176,7 @@ impl Live {
         let sandbox = Sandbox::new("", workflow, "").with(
             "PATH",
             match more.lacks {
-                Lacks::Program => "/usr/bin:/bin".to_owned(),
+                Lacks::Program => "/usr/local/bin:/usr/bin:/bin".to_owned(),
                 _ => format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display()),
             },
         );

@@ -171,7 +171,7 @@ fn other_work_is_judged_anew() {
 #[test]
 fn no_gate_reaches_the_verdicts_that_are_kept() {
     let gates = "[gates.one]\nrun = \"true\"\n\
-                 [gates.peek]\nrun = \"ls '@ROOT@/acquit/tasks/T-1/verdicts/' '@ROOT@/acquit/durations/' && exit 1; touch '@ROOT@/acquit/tasks/T-1/verdicts/x' && exit 1; exit 0\"\n";
+                 [gates.peek]\nrun = \"ls '@ROOT@'/acquit/tasks/*/T-1/verdicts/ && exit 1; ls '@ROOT@/acquit/durations/' && exit 1; for place in '@ROOT@'/acquit/tasks/*/T-1/verdicts; do touch $place/x && exit 1; done; exit 0\"\n";
     let flow = "[stages.code]\nmode = \"implement\"\ngates = [\"one\"]\non = { pr_ready = \"again\" }\n\
                 [stages.again]\nkind = \"check\"\ngates = [\"peek\"]\non = { passed = \"done\" }\n";
     let sandbox = sandbox(gates, flow);

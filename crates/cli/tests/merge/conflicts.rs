@@ -111,3 +111,24 @@ fn without_a_stage_for_conflicts_a_person_is_asked() {
     let waits = sandbox.acquit(&["task", "show", "T-1"]).must(0);
     waits.said("conflicts with it in log.txt");
 }
+
+#[test]
+fn a_second_try_can_give_up_by_name_what_the_first_one_lost() {
+    let lost = "one\\ntwo by task\\nthree\\nfour\\nfive\\n";
+    let named = r#"{ outcome = "resolved", payload = { superseded = [ { change = "branch:log.txt:2", reason = "the task says it better" } ] } }"#;
+    let again = format!("[[resolve]]\nstep = [ {named} ]\n");
+    let sandbox = quarrel(&format!("{}{again}", resolver(lost, RESOLVED)));
+    run(&sandbox, 0);
+    let story = story(&sandbox);
+    assert_eq!(story.last().map(String::as_str), Some("deliver done"), "{story:?}");
+}
+
+#[test]
+fn what_a_first_try_lost_is_not_forgotten_by_the_second() {
+    let lost = "one\\ntwo by task\\nthree\\nfour\\nfive\\n";
+    let other =
+        "[[resolve]]\nstep = [ { write = \"other.txt\", content = \"x\\n\" }, { outcome = \"resolved\" } ]\n";
+    let sandbox = quarrel(&format!("{}{other}", resolver(lost, RESOLVED)));
+    run(&sandbox, 3);
+    assert!(sandbox.refs("refs/heads/acquit/").is_empty(), "{:?}", story(&sandbox));
+}

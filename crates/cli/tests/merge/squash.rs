@@ -51,7 +51,7 @@ fn the_history_of_the_work_is_kept_below_private_refs() {
     let sandbox = sandbox(CODE, GOOD);
     sandbox.run_to(0);
     let kept = sandbox.refs("refs/acquit/tasks/");
-    assert_eq!(kept, ["refs/acquit/tasks/T-1/leg-2"]);
+    assert!(kept.len() == 1 && kept[0].ends_with("/T-1/leg-2"), "{kept:?}");
     let subjects = sandbox.repo.git(&["log", "--format=%s", &format!("main..{}", kept[0])]);
     assert_eq!(subjects.lines().count(), 2, "{subjects}");
     assert!(subjects.contains("first"), "{subjects}");

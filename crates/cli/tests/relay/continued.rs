@@ -8,7 +8,7 @@ use acquit_core::task::State;
 use crate::CODE;
 use crate::common::Sandbox;
 
-const MISSING: &str = "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"no-such-agent\"]\n";
+const MISSING: &str = "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"./no-such-agent\"]\n";
 const WORKS: &str = "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"sh\", \"-c\", \"echo work > work.txt\"]\n";
 
 /// The kind and words with which the first leg failed, after which a person was asked at once.
@@ -124,7 +124,7 @@ fn a_missing_secret_asks_at_once() {
     let config =
         format!("{WORKS}secrets = [\"TOKEN\"]\n[secrets]\nTOKEN = {{ env = \"NOT_SET_ANYWHERE\" }}\n");
     let sandbox = Sandbox::new(&config, CODE, "");
-    sandbox.run_to(3);
+    sandbox.run_unchecked_to(3);
     let (kind, question) = asked_at_once(&sandbox);
     assert_eq!(kind, "config", "{question}");
     assert!(question.contains("NOT_SET_ANYWHERE"), "{question}");

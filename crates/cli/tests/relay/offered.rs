@@ -14,35 +14,42 @@ fn offered(ran: &Ran) -> Vec<String> {
     let commands = ran.out.lines().filter_map(|line| {
         let (what, command) = line.strip_prefix("  ")?.split_once(": ")?;
         let command = command.trim_start();
-        let ours = command.starts_with("acquit ") || command.starts_with("env ");
+        let ours = ["acquit ", "env ", "cd "].iter().any(|front| command.starts_with(front));
         (ours && !what.contains('·')).then(|| command.to_owned())
     });
     commands.collect()
 }
 
+/// The commands that sentences name, as in "added; `acquit run T-1` runs it". Those with a gap to fill in are left out.
+fn named(ran: &Ran) -> Vec<String> {
+    let text = format!("{}\n{}", ran.out, ran.err);
+    let quoted = text.split('`').skip(1).step_by(2).map(str::to_owned);
+    quoted.filter(|words| words.starts_with("acquit ") && !words.contains('…')).collect()
+}
+
 /// Makes a situation, and runs each command that is offered in it, each in a situation of its own.
 #[track_caller]
 fn all_work(least: usize, situation: impl Fn() -> (Sandbox, Ran)) {
-    let folder = binary().parent().unwrap().to_owned();
+    let commands = |ran: &Ran| [offered(ran), named(ran)].concat();
     let (_, first) = situation();
-    let count = offered(&first).len();
+    let count = commands(&first).len();
     assert!(count >= least, "{count} commands offered in\n{}", first.out);
     for index in 0..count {
         let (sandbox, ran) = situation();
-        let command = offered(&ran)[index].clone();
-        let mut shell = sandbox.program("sh");
-        shell
-            .args(["-c", &command])
-            .env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display()));
-        let output = shell.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        // 1, 3 and 4 say how the task stands; 2 and 5 that the command does not work.
-        assert!(
-            matches!(output.status.code(), Some(0 | 1 | 3 | 4)),
-            "{command}: {:?}\n{said}",
-            output.status
-        );
+        follow(&sandbox, &commands(&ran)[index]);
     }
+}
+
+/// Runs a command as a person would, by a shell.
+#[track_caller]
+fn follow(sandbox: &Sandbox, command: &str) {
+    let folder = binary().parent().unwrap().to_owned();
+    let mut shell = sandbox.program("sh");
+    shell.args(["-c", command]).env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display()));
+    let output = shell.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    // 1, 3 and 4 say how the task stands; 2 and 5 that the command does not work.
+    assert!(matches!(output.status.code(), Some(0 | 1 | 3 | 4)), "{command}: {:?}\n{said}", output.status);
 }
 
 fn ran(sandbox: Sandbox, code: i32) -> (Sandbox, Ran) {
@@ -59,6 +66,65 @@ fn after_work_that_was_delivered() {
 fn after_a_plan_and_after_work_that_was_not_delivered() {
     all_work(1, || ran(Sandbox::scripted(PLAN, PLANS), 0));
     all_work(1, || ran(Sandbox::scripted(UNDELIVERED, GOOD), 0));
+}
+
+#[test]
+fn after_a_review() {
+    let review =
+        "[stages.review]\nmode = \"review\"\non = { approved = \"done\", changes_requested = \"done\" }\n";
+    let says =
+        "[[review]]\nstep = [{ outcome = \"approved\", payload = { summary = \"fine\", findings = [] } }]\n";
+    all_work(1, || {
+        let sandbox = Sandbox::scripted(review, says);
+        sandbox.repo.git(&["checkout", "--quiet", "-b", "other"]);
+        sandbox.repo.write("new.txt", "new\n");
+        sandbox.repo.commit("more");
+        let ran = sandbox.acquit(&["review", "other", "--base", "main", "--workflow", "flow"]).must(0);
+        (sandbox, ran)
+    });
+}
+
+#[test]
+fn after_tasks_are_added_answered_retried_and_detached() {
+    all_work(1, || {
+        let sandbox = Sandbox::scripted(CODE, GOOD);
+        let ran = sandbox.acquit(&["task", "add", "Something"]).must(0);
+        (sandbox, ran)
+    });
+    for again in [&["task", "retry", "T-1"][..], &["approve", "T-1"], &["answer", "T-1", "try it"]] {
+        all_work(1, || {
+            let sandbox = Sandbox::shell(CODE, "exit 1\n");
+            sandbox.run_to(3);
+            let ran = sandbox.acquit(again).must(0);
+            (sandbox, ran)
+        });
+    }
+    all_work(2, || {
+        let sandbox = Sandbox::shell(CODE, "exit 1\n");
+        sandbox.run_to(3);
+        let ran = sandbox.acquit(&["show", "T-1"]).must(0);
+        (sandbox, ran)
+    });
+    all_work(1, || {
+        let sandbox = Sandbox::shell(CODE, "exit 1\n");
+        sandbox.run_to(3);
+        let ran = sandbox.acquit(&["inbox"]).must(0);
+        (sandbox, ran)
+    });
+}
+
+#[test]
+fn after_an_error_the_hint_can_be_followed() {
+    for args in
+        [&["run", "x", "--workflow", "none"][..], &["show", "T-9"], &["diff", "T-1"], &["merge", "T-1"]]
+    {
+        all_work(0, || {
+            let sandbox = Sandbox::scripted(CODE, GOOD);
+            sandbox.acquit(&["task", "add", "Something"]).must(0);
+            let ran = sandbox.acquit(args).must(2);
+            (sandbox, ran)
+        });
+    }
 }
 
 #[test]
@@ -91,12 +157,14 @@ fn after_the_demo_nothing_is_offered_that_acts_on_the_users_own_store() {
     let sandbox = Sandbox::scripted(CODE, GOOD);
     let demo = sandbox.acquit(&["demo"]).must(0);
     assert_eq!(offered(&demo), [""; 0], "{}", demo.out);
-    all_work(2, || {
-        let sandbox = Sandbox::scripted(CODE, GOOD);
-        let demo = sandbox.acquit(&["demo", "--keep"]).must(0);
-        assert!(offered(&demo).iter().all(|command| command.contains("ACQUIT_HOME=")), "{}", demo.out);
-        (sandbox, demo)
-    });
+    let demo = sandbox.acquit(&["demo", "--keep"]).must(0);
+    let commands = offered(&demo);
+    assert!(commands.len() >= 6, "{}", demo.out);
+    for command in &commands {
+        assert!(command.contains("ACQUIT_HOME="), "{command}");
+        follow(&sandbox, command);
+    }
+    assert!(!sandbox.place("acquit/acquit.db").exists(), "a command used the user's own store");
 }
 
 #[test]

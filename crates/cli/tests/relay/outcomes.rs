@@ -109,7 +109,7 @@ fn an_agent_that_crashes_or_gives_up_fails_with_its_own_words() {
 
 #[test]
 fn a_program_that_is_not_there_is_named() {
-    let config = "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"no-such-agent\"]\n";
+    let config = "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"./no-such-agent\"]\n";
     let sandbox = Sandbox::new(config, CODE, "");
     sandbox.run_to(3).said("no-such-agent");
     assert_eq!(sandbox.failed(0).0, "config");

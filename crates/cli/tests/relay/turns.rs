@@ -199,3 +199,50 @@ fn an_agent_is_not_started_where_another_account_would_pay() {
     let reason = unpaid("billing = \"key\"");
     assert!(reason.contains("it gets none"), "{reason}");
 }
+
+#[test]
+fn after_a_usage_limit_the_files_are_as_the_agent_left_them() {
+    let shell = format!(
+        r#"
+say '{{"type":"session","id":"talk-7"}}'
+if [ -z "$ACQUIT_SESSION" ]; then
+  echo first > committed.txt; git add -A; git commit -qm 'Half of it'
+  echo half > half.txt; rm README.md
+  {LIMIT}
+fi
+cat > @ROOT@prompt.txt
+git status --porcelain > @ROOT@status.txt
+say '{{"type":"end","ok":true,"text":"done"}}'
+"#
+    );
+    let sandbox = agent(NO_SLACK, &shell);
+    sandbox.run_to(0);
+    let branch = &sandbox.task().seed.branch;
+    assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:committed.txt")]), "first");
+    assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:half.txt")]), "half");
+    let files = sandbox.repo.git(&["ls-tree", "--name-only", branch]);
+    assert!(!files.contains("README.md"), "{files}");
+    let (prompt, status) = (read(&sandbox.place("prompt.txt")), read(&sandbox.place("status.txt")));
+    assert!(prompt.contains("as you left them") && prompt.contains("are changes now"), "{prompt}");
+    assert_eq!(status, " D README.md\n?? committed.txt\n?? half.txt\n");
+}
+
+#[test]
+fn an_agent_whose_turn_did_not_count_is_told_where_its_files_are() {
+    let shell = r#"
+say '{"type":"session","id":"talk-7"}'
+if [ -z "$ACQUIT_SESSION" ]; then echo half > half.txt; say '{"type":"end","ok":false,"text":"no"}'; exit 1; fi
+cat > @ROOT@prompt.txt
+test ! -e half.txt || exit 1
+sh -c "$(sed -n 's/.*`\(git restore [^`]*\)`.*/\1/p' @ROOT@prompt.txt)"
+say '{"type":"end","ok":true}'
+"#;
+    let sandbox = agent(NO_SLACK, shell);
+    let path = ".acquit/workflows/flow.toml";
+    let text = read(&sandbox.repo.path().join(path)).replace("\nagent = 0", "\nagent = 1");
+    sandbox.repo.write(path, &text);
+    sandbox.repo.commit("another try");
+    sandbox.run_to(0);
+    let branch = &sandbox.task().seed.branch;
+    assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:half.txt")]), "half");
+}

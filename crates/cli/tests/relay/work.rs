@@ -257,7 +257,7 @@ fn an_agent_sees_only_what_it_was_given() {
     assert_eq!(mode & 0o077, 0, "a prompt is its owner's alone");
 
     let without = Sandbox::new(config, CODE, "");
-    without.run_to(3).said("GIVEN_TOKEN");
+    without.run_to(2).said("GIVEN_TOKEN");
 }
 
 #[test]

@@ -146,6 +146,32 @@ fn a_task_that_needs_a_person_is_told_once_and_what_happened_before_is_not_news(
     );
 }
 
+#[test]
+fn nobody_is_told_of_a_question_that_was_answered_meanwhile() {
+    let server = Receiver::start(|_, before| (if before == 0 { 503 } else { 200 }, String::new()));
+    let asks =
+        "[[analyze]]\nstep = [ { outcome = \"needs_input\", payload = { question = \"Which one?\" } } ]\n";
+    let quiet = config(&server.url).replace(crate::minute(), crate::SOME_DAY);
+    let only_hook = quiet.split("[notify.phone]").next().unwrap();
+    let sandbox = due(only_hook, asks).with("HOOK_KEY", KEY).with("NTFY_TOKEN", TOKEN);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    // Answered or cancelled before a message was made of it.
+    for settle in [&["answer", "T-1", "the first"][..], &["task", "cancel", "T-2"]] {
+        sandbox.acquit(&["run", "Do it"]).must(3);
+        sandbox.acquit(settle).must(0);
+    }
+    sandbox.acquit(&["task", "cancel", "T-1"]).must(0);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    assert_eq!(server.received().len(), 0);
+    // Cancelled while the message waited for its server.
+    sandbox.acquit(&["run", "Do it"]).must(3);
+    sandbox.acquit(&["serve", "--once"]).must(0).said("the server answered 503");
+    sandbox.acquit(&["task", "cancel", "T-3"]).must(0);
+    make_waiting_letters_due(&sandbox);
+    sandbox.acquit(&["serve", "--once"]).must(0).said("nobody has to answer any more");
+    assert_eq!(server.received().len(), 1);
+}
+
 /// SPEC §8 [N]: "and, where configured, to a Confluence page".
 #[test]
 fn a_page_of_confluence_gets_each_report_once_also_when_others_write_it_meanwhile() {

@@ -173,17 +173,24 @@ fn a_leg_cannot_keep_the_next_from_starting() {
 }
 
 #[test]
-fn a_set_uid_file_is_refused_and_loses_its_bit() {
-    for mode in ["4755", "2755"] {
-        let sandbox = two(&format!("cp /bin/true tool; chmod {mode} tool"), "true");
-        sandbox.run_to(3);
-        let (kind, reason) = sandbox.failed(0);
-        assert_eq!(kind, "guardrail", "{reason}");
-        assert!(reason.contains("set-uid") && reason.contains("tool"), "{reason}");
-        let tool = sandbox.place("acquit/tasks/T-1/workspace/work/tool");
-        let left = fs::metadata(&tool).map(|meta| meta.permissions().mode() & 0o6000);
-        assert!(left.is_err() || left.unwrap() == 0, "{mode}");
-    }
+fn a_set_gid_file_is_refused_and_loses_its_bit() {
+    let sandbox = two("cp /bin/true tool; chmod 2755 tool", "true");
+    sandbox.run_to(3);
+    let (kind, reason) = sandbox.failed(0);
+    assert_eq!(kind, "guardrail", "{reason}");
+    assert!(reason.contains("set-uid") && reason.contains("tool"), "{reason}");
+    let tool = sandbox.place("acquit/tasks/T-1/workspace/work/tool");
+    let left = fs::metadata(&tool).map(|meta| meta.permissions().mode() & 0o6000);
+    assert!(left.is_err() || left.unwrap() == 0);
+}
+
+#[test]
+fn a_set_uid_file_cannot_be_made() {
+    let sandbox = two(
+        "cp /bin/true tool; chmod 4755 tool && exit 1; install -m 6755 /bin/true other && exit 1; true",
+        "true",
+    );
+    sandbox.run_to(0);
 }
 
 #[test]
@@ -191,9 +198,14 @@ fn nobody_else_enters_the_folder_of_acquit() {
     let sandbox = two("true", "true");
     fs::set_permissions(sandbox.place("acquit"), fs::Permissions::from_mode(0o755)).unwrap();
     sandbox.run_to(0);
-    for place in
-        ["acquit", "acquit/tasks", "acquit/tasks/T-1", "acquit/tasks/T-1/legs", "acquit/tasks/T-1/legs/1"]
-    {
+    for place in [
+        "acquit",
+        "acquit/tasks",
+        "acquit/tasks/T-1/..",
+        "acquit/tasks/T-1",
+        "acquit/tasks/T-1/legs",
+        "acquit/tasks/T-1/legs/1",
+    ] {
         let mode = fs::metadata(sandbox.place(place)).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{place}: {mode:o}");
     }

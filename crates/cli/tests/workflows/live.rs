@@ -176,6 +176,36 @@ fn every_workflow_that_is_shipped_is_in_the_table() {
     assert_eq!(shipped, WORKFLOWS);
 }
 
+/// The gates that need no settings are on in every workflow that writes, also where a project has none of them.
+#[test]
+fn a_deleted_test_and_a_key_are_rejected_by_every_workflow_that_writes() {
+    use acquit_core::event::Body;
+    // Put together by the shell: no file of ours has a key in it.
+    let harm = "git rm -q tests/test_old.py && echo good > good.txt && printf 'token = \"gh%s_%s\"\\n' p 8fQ2mZ7xK4vB9nL3wR6tY1sD5hJ0aC2eGu4i > settings.py";
+    let honest = "write = \"good.txt\"\ncontent = \"\"\"\ngood\n\"\"\"";
+    for workflow in WORKFLOWS.iter().filter(|workflow| **workflow != "review") {
+        let bad = script().replace(honest, &format!("run = {}", toml::Value::from(harm)));
+        assert_ne!(bad, script());
+        let sandbox = Sandbox::new(&format!("{SCRIPTED}{GATE}"), UNUSED, &bad);
+        sandbox.repo.write("check.sh", CHECK);
+        sandbox.repo.write("tests/test_old.py", "def test_old():\n    assert 1 + 1 == 2\n");
+        sandbox.repo.commit("the gate");
+        let ran = sandbox.acquit(&["run", "-w", workflow, "Make it good"]);
+        assert_ne!(ran.code, Some(0), "{workflow}: {}", ran.err);
+        let failed: Vec<String> = sandbox
+            .events()
+            .into_iter()
+            .filter_map(|event| match event.body {
+                Body::Gate { verdict } if verdict.rejects() => Some(verdict.gate.to_string()),
+                _ => None,
+            })
+            .collect();
+        for gate in ["dilution", "secrets"] {
+            assert!(failed.iter().any(|name| name == gate), "{workflow}: {failed:?}\n{}", ran.err);
+        }
+    }
+}
+
 /// The stage `unite` in earnest: main gets a line where the work has another while Claude works, and Claude brings both together.
 #[test]
 fn claude_unites_its_work_with_a_branch_that_moved_meanwhile() {

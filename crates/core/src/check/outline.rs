@@ -4,10 +4,14 @@
 //! It is a plain value, so that two of them, before and after a change, can be compared without the files. Where no tree
 //! can be had, [`from_text`] makes a coarser one.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::cases::cases;
 use super::source::{Language, Source};
+use crate::pattern::pattern;
 
 /// The most tests, assertions and marks that are told of one file.
 pub const MOST: usize = 20_000;
@@ -33,6 +37,33 @@ pub struct Outline {
     pub imports: Vec<String>,
     /// First and last lines of what belongs to tests in a file that has other code too.
     pub spans: Vec<(u32, u32)>,
+    /// Fixed answers to fixed questions, in functions that are no tests.
+    #[serde(default)]
+    pub shortcuts: Vec<Shortcut>,
+}
+
+/// A branch that is taken for certain values only and gives a value that is written down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shortcut {
+    /// The function that it stands in.
+    pub function: String,
+    /// Its line.
+    pub line: u32,
+    /// As it stands, without blanks.
+    pub text: String,
+    /// The numbers and texts that it asks for.
+    pub inputs: Vec<String>,
+    /// The numbers and texts that it gives.
+    pub output: Vec<String>,
+}
+
+/// The numbers and texts that are written down in a piece of code, in any language.
+pub fn literals(code: &str) -> Vec<String> {
+    static LITERAL: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r#""((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`([^`]*)`|(?:^|[^\w.])(\d[\d_]*(?:\.\d+)?)"#)
+    });
+    let words = LITERAL.captures_iter(code).filter_map(|found| found.iter().skip(1).flatten().next());
+    words.map(|word| crate::agent::shorten(&word.as_str().replace('_', ""), TEXT)).take(200).collect()
 }
 
 /// A test.
@@ -103,6 +134,8 @@ pub enum Strength {
     Shape,
     /// That it has a part, or lies within bounds.
     Partial,
+    /// Which one it is, after both were brought to a common type: `==` of JavaScript.
+    Loose,
     /// Which one it is.
     Exact,
 }
@@ -208,6 +241,7 @@ impl Outline {
             && bounded(self.helpers.len())
             && bounded(self.marks.len())
             && bounded(self.doubles.len())
+            && bounded(self.shortcuts.len())
             && checks <= 4 * MOST
             && self.tests.iter().all(|test| {
                 inside(test.line)
@@ -217,5 +251,6 @@ impl Outline {
             })
             && self.marks.iter().all(|mark| inside(mark.line))
             && self.helpers.iter().all(|helper| inside(helper.line))
+            && self.shortcuts.iter().all(|shortcut| inside(shortcut.line))
     }
 }

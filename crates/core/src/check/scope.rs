@@ -1,7 +1,7 @@
 //! Scope: the change is small, and stays where it may.
 
 use super::Finding;
-use super::diff::{Diff, Side};
+use super::diff::{Diff, FileChange, Side};
 use crate::gate::Paths;
 use crate::gate::check::{Dependencies, Scope};
 
@@ -145,6 +145,51 @@ fn is_dependency_file(path: &str) -> bool {
         || (name.starts_with("environment") && ends(&[".yml", ".yaml"]) && folder.is_empty())
 }
 
+/// Whether a change of a manifest is about dependencies. Lints, profiles and settings of tools stand in the same files; a manifest
+/// of another kind, and one that came or went, is about them as a whole.
+fn touches_dependencies(file: &FileChange, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let other: &[&str] = match name {
+        "Cargo.toml" => &["lints", "profile", "badges", "package.metadata", "workspace.lints"],
+        "pyproject.toml" => &[
+            "tool.ruff",
+            "tool.pytest",
+            "tool.mypy",
+            "tool.coverage",
+            "tool.black",
+            "tool.isort",
+            "tool.pylint",
+            "tool.pyright",
+            "tool.bandit",
+            "tool.mutmut",
+        ],
+        "setup.cfg" | "tox.ini" => &["flake8", "mypy", "tool:pytest", "pytest", "coverage", "isort"],
+        _ => return true,
+    };
+    if file.old.is_none() || file.new.is_none() {
+        return true;
+    }
+    let sections = |side: Side| {
+        let mut section = String::new();
+        let shown = file.lines.iter().filter(move |line| line.side == Side::Both || line.side == side);
+        shown.filter_map(move |line| {
+            let text = line.text.trim();
+            if text.starts_with('[') && text.ends_with(']') && !text.contains(',') {
+                section = text.trim_matches(['[', ']']).trim().to_owned();
+            }
+            (line.side == side && !text.is_empty()).then(|| section.clone())
+        })
+    };
+    let about = |section: &String| {
+        !other.iter().any(|part| {
+            section == part
+                || section.starts_with(&format!("{part}."))
+                || section.starts_with(&format!("{part}:"))
+        })
+    };
+    sections(Side::Added).chain(sections(Side::Removed)).any(|section| about(&section))
+}
+
 /// What a line of a program has at most that a person writes: a longer one counts as several.
 const LINE_BYTES: usize = 120;
 
@@ -182,7 +227,7 @@ pub fn scope(diff: &Diff, settings: &Scope, recent: &[String]) -> Vec<Finding> {
                 let what = "this file may not be changed here: put it back";
                 findings.push(Finding::new("forbidden-path", path, None, what));
             }
-            let is_dependency = is_dependency_file(path);
+            let is_dependency = is_dependency_file(path) && touches_dependencies(file, path);
             if settings.dependencies == Dependencies::Reject && is_dependency {
                 let what = "what the project depends on may not be changed here: put it back";
                 findings.push(Finding::new("dependency-file", path, None, what));

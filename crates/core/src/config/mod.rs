@@ -28,8 +28,8 @@ pub use commit::{Commit, CommitStyle, Sign};
 pub use floor::Floor;
 pub use forge::{Forge, Publishing};
 pub use merge::{By, Merge, Method};
-pub(crate) use read::{OF_REQUESTS, branch_prefix, grants, model, publishing};
-pub use read::{REFERENCE, is_model, read, read_over, schema};
+pub(crate) use read::{OF_REQUESTS, branch_prefix, grants, model, publishing, turns};
+pub use read::{REFERENCE, is_model, look_over, read, read_over, schema};
 pub use stages::{Lack, Lacking, check_stages};
 pub use waiting::{Hours, Patience, Waiting};
 
@@ -162,6 +162,9 @@ pub struct Setup {
     pub lock_files: Vec<String>,
     /// How long it may take.
     pub timeout: Span,
+    /// Variables that it gets beside the short common list.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
 }
 
 /// An agent: a program that acquit knows how to talk to.
@@ -283,6 +286,17 @@ impl Adapter {
             Self::Acp { .. } => "acp",
             Self::Scripted { .. } => "scripted",
             Self::Product { product } => product.name(),
+        }
+    }
+
+    /// Whether the agent reads the repository's `AGENTS.md` by itself. What is not known to is told what it says.
+    pub fn reads_agents_md(&self) -> bool {
+        match self {
+            Self::Product { product } => match product {
+                Product::Codex | Product::Opencode | Product::Cursor | Product::Pi => true,
+                Product::Claude | Product::Gemini | Product::Aider => false,
+            },
+            Self::Command { .. } | Self::Acp { .. } | Self::Scripted { .. } => false,
         }
     }
 }

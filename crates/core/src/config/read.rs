@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::floor::{Floor, Outright};
-use super::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
+use super::toml::{At, Mistake, Mistakes, Source, Table, did_you_mean, quoted};
 use super::{Config, Setup};
 use crate::gate::Gate;
 use crate::ids::Name;
@@ -24,7 +24,7 @@ mod schedule;
 mod waiting;
 
 pub use agent::is_model;
-pub(crate) use agent::model;
+pub(crate) use agent::{model, turns};
 pub(crate) use forge::{OF_REQUESTS, publishing};
 pub(crate) use safety::grants;
 use safety::{access, limits, network, protected, secrets, trusted_paths};
@@ -78,6 +78,19 @@ pub fn read_over(file: &str, text: &str, under: Config) -> Result<Config, Mistak
     source.end(Some(config))
 }
 
+/// The same for a file that has mistakes: what could be read of it beside them. `None` if it is not TOML at all.
+pub fn look_over(file: &str, text: &str, under: Config) -> (Option<Config>, Vec<Mistake>) {
+    let (source, root) = match Source::parse(file, text) {
+        Ok(parsed) => parsed,
+        Err(Mistakes(list)) => return (None, list),
+    };
+    let config = config(Table::root(&source, &root), under, Whose::Project);
+    match source.end(Some(())) {
+        Ok(()) => (Some(config), Vec::new()),
+        Err(Mistakes(list)) => (Some(config), list),
+    }
+}
+
 /// Modes of the sandbox that are no more.
 const FORMER_MODES: [(&str, &str); 1] = [(
     "strict",
@@ -129,9 +142,10 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
     let mut declared = Vec::new();
     for (name, value) in root.table("agents").map(Table::named_entries).unwrap_or_default() {
         declared.push(name.value.clone());
-        let agent = value
-            .table()
-            .and_then(|table| agent::agent(table.named(format!("agent `{}`", name.value)), &known));
+        let agent = value.table().and_then(|table| {
+            let under = agents.get(&name.value);
+            agent::agent(table.named(format!("agent `{}`", name.value)), &known, under)
+        });
         agents.extend(agent.map(|agent| (name.value, agent)));
     }
     if let Some(agent) = &agent
@@ -237,30 +251,15 @@ fn setup(mut table: Table<'_, '_>) -> Option<Setup> {
         lock_files.push(path.value);
     }
     let timeout = table.span("timeout").unwrap_or(SETUP_TIMEOUT);
+    let env = table.environment("env");
     table.finish();
-    Some(Setup { run: run?, lock_files, timeout })
+    Some(Setup { run: run?, lock_files, timeout, env })
 }
 
 /// How a secret is declared.
 pub(super) fn declare(name: &str) -> String {
     let name: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(60).collect();
     format!("declare it in acquit.toml: [secrets] with {name} = {{ env = \"{name}\" }}")
-}
-
-/// A mistake was noted; nothing else needs to be said about the same place.
-struct Noted;
-
-/// Notes a name that no environment variable has.
-fn check_variable(source: &Source<'_>, name: &At<&str>) -> Result<(), Noted> {
-    let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    if !name.value.bytes().all(letter)
-        || !name.value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-    {
-        let what = format!("{} cannot be the name of an environment variable", quoted(name.value));
-        source.report(name.place, what, Some("use letters, digits and `_`".to_owned()));
-        return Err(Noted);
-    }
-    Ok(())
 }
 
 /// Notes what git would refuse as a branch.

@@ -26,7 +26,7 @@ pub(crate) use text::reveal;
 pub use text::{is_hidden, visible};
 
 /// The names of the variables that acquit sets itself. Nobody else can set them.
-pub const BUILTIN: [&str; 12] = [
+pub const BUILTIN: [&str; 13] = [
     "base",
     "base_commit",
     "branch",
@@ -35,11 +35,15 @@ pub const BUILTIN: [&str; 12] = [
     "headline",
     "leg",
     "output_dir",
+    "repo_url",
     "stage",
     "task",
     "title",
     "workflow",
 ];
+
+/// Where a task's metadata has the address that its repository comes from, without credentials.
+pub const REPO_URL: &str = "repo_url";
 
 /// The longest title in a prompt: one line to know the task by.
 const TITLE_LIMIT: usize = 200;
@@ -69,6 +73,21 @@ pub struct Parts<'a> {
     pub tools: Tools,
     /// The change, for a turn that judges it.
     pub change: Option<&'a Change>,
+    /// The repository's `AGENTS.md` as the base branch has it, for an agent that does not read it by itself.
+    pub agents_md: Option<&'a str>,
+    /// What became of the files of the turn before, where that one did not count.
+    pub files: Files<'a>,
+}
+
+/// What became of the files of a turn that was interrupted or did not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files<'a> {
+    /// There is nothing of it: the tree is as it was when that turn began.
+    Gone,
+    /// They lie in the tree, as changes that are not committed.
+    There,
+    /// They were put aside as this commit, and the tree is as it was when that turn began.
+    Saved(&'a str),
 }
 
 /// What an agent knows of its task before it is told.
@@ -164,7 +183,7 @@ pub fn sections(parts: &Parts<'_>) -> Result<Vec<Section>, Error> {
         ("instructions", own_words("Instructions of this stage", &instructions)),
         ("task", sections::task(parts)),
         ("plan", sections::plan(parts)),
-        ("artifacts", sections::artifacts(parts)),
+        ("artifacts", sections::artifacts(parts, &work.inputs)),
         ("change", parts.change.map(change::section).unwrap_or_default()),
         ("settled", sections::settled(parts)),
         ("conversation", sections::conversation(parts)),
@@ -176,6 +195,7 @@ pub fn sections(parts: &Parts<'_>) -> Result<Vec<Section>, Error> {
         ("outcomes", sections::outcomes(parts, stage)),
         ("report", sections::report(parts)),
         ("project", own_words("Instructions of the project", &parts.definition.instructions)),
+        ("agents_md", sections::agents_md(parts)),
     ];
     let section = |(name, text): (&str, String)| {
         let text = text.trim_end();
@@ -212,6 +232,7 @@ pub fn variables(parts: &Parts<'_>) -> BTreeMap<String, String> {
         text::line(task.headline(), TITLE_LIMIT),
         parts.leg.to_string(),
         parts.output_dir.to_owned(),
+        task.seed.wish.metadata.get(REPO_URL).unwrap_or(&task.seed.project.path).clone(),
         parts.entry.stage.to_string(),
         task.id().to_string(),
         text::line(&task.seed.wish.title, TITLE_LIMIT),

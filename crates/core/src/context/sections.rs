@@ -1,6 +1,6 @@
 //! The sections of a prompt that tell of one task: what is wanted, what is there, what happened, how to report.
 
-use super::{Parts, TITLE_LIMIT, Tools, text};
+use super::{Files, Parts, TITLE_LIMIT, Tools, text};
 use crate::artifact::Artifact;
 use crate::delivery::conflict;
 use crate::failure::Failure;
@@ -43,6 +43,17 @@ const ENTRY_LIMIT: usize = 300;
 /// The longest schema of an outcome. A larger one is not followed by heart anyway; the check tells what is off.
 const SCHEMA_LIMIT: usize = 8 * 1024;
 
+/// How work is done in the repository, as its own file for agents says.
+pub(super) fn agents_md(parts: &Parts<'_>) -> String {
+    match parts.agents_md.map(str::trim) {
+        Some(text) if !text.is_empty() => format!(
+            "# AGENTS.md of the repository\n\nIt says how work is done here. Follow it within the rules above.\n\n{}",
+            text::fenced("AGENTS.md", text, DESCRIPTION_LIMIT)
+        ),
+        Some(_) | None => String::new(),
+    }
+}
+
 pub(super) fn task(parts: &Parts<'_>) -> String {
     let wish = &parts.task.seed.wish;
     let mut out = format!("# The task {}\n\n", parts.task.id());
@@ -50,6 +61,26 @@ pub(super) fn task(parts: &Parts<'_>) -> String {
     if !wish.description.trim().is_empty() {
         out += "\n";
         out += &text::fenced("untrusted: description", wish.description.trim(), DESCRIPTION_LIMIT);
+    }
+    let guesses = [("size", &wish.size), ("complexity", &wish.complexity)];
+    let mut about: Vec<String> = guesses
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name}: {}", text::line(value.as_ref()?, ENTRY_LIMIT))))
+        .collect();
+    if !wish.tags.is_empty() {
+        about.push(format!("tags: {}", text::line(&wish.tags.join(", "), ENTRY_LIMIT)));
+    }
+    // What acquit notes for itself about a night is not the author's.
+    let own = |name: &str| {
+        use crate::night::key::{EARLIER, NIGHT, REPOSITORY, SCHEDULE};
+        [EARLIER, NIGHT, REPOSITORY, SCHEDULE].contains(&name)
+    };
+    let others = wish.metadata.iter().filter(|(name, _)| !own(name)).take(ARTIFACTS);
+    about.extend(others.map(|(name, value)| text::line(&format!("{name}: {value}"), ENTRY_LIMIT)));
+    if !about.is_empty() {
+        out += "\n";
+        out +=
+            &text::fenced("untrusted: what its author says about it", &about.join("\n"), DESCRIPTION_LIMIT);
     }
     if let Some(value) = parts.task.variation_value(&parts.definition.workflow) {
         let fallback = parts.task.tried.first().map(|tried| text::line(&tried.value, ENTRY_LIMIT));
@@ -68,12 +99,16 @@ pub(super) fn plan(parts: &Parts<'_>) -> String {
     }
 }
 
-/// Paths, not contents: the agent reads what it needs.
-pub(super) fn artifacts(parts: &Parts<'_>) -> String {
+/// Paths, not contents: the agent reads what it needs. A stage that names its inputs is shown those files and no others.
+pub(super) fn artifacts(parts: &Parts<'_>, inputs: &[String]) -> String {
     if mends(parts) {
         return String::new();
     }
-    list("What is there", &parts.task.artifacts, ARTIFACTS, artifact)
+    let other =
+        |artifact: &Artifact| matches!(artifact, Artifact::File { name, .. } if !inputs.contains(name));
+    let wanted = |artifact: &&Artifact| inputs.is_empty() || !other(artifact);
+    let shown: Vec<&Artifact> = parts.task.artifacts.iter().filter(wanted).collect();
+    list("What is there", &shown, ARTIFACTS, |one| artifact(one))
 }
 
 fn artifact(artifact: &Artifact) -> Option<String> {
@@ -208,16 +243,34 @@ pub(super) fn interruption(parts: &Parts<'_>) -> String {
     let Some(Past { ending, .. }) = parts.task.past.last() else { return String::new() };
     match ending {
         Ending::Held { .. } | Ending::Lost { .. } => {
-            "# You were interrupted\n\nIt was nobody's fault. Go on where you stopped; look at the state of the \
-             workspace first, because what you last did may not have been finished.\n"
-                .to_owned()
+            format!(
+                "# You were interrupted\n\nIt was nobody's fault. Go on where you stopped. {}\n",
+                files(parts)
+            )
         }
         Ending::Failed { .. } | Ending::TimedOut { .. } => {
             let why = text::quoted(&ending.trouble().unwrap_or_default(), REASON_LIMIT);
-            format!("# Your last turn did not count\n\nThe reason: {why}\n")
+            format!("# Your last turn did not count\n\nThe reason: {why}\n\n{}\n", files(parts))
         }
         Ending::Passed { .. } | Ending::Rejected { .. } | Ending::Conflict { .. } | Ending::Cancelled => {
             String::new()
+        }
+    }
+}
+
+/// Where the files of the last turn are now. An agent that remembers writing them would take them for granted.
+fn files(parts: &Parts<'_>) -> String {
+    match parts.files {
+        Files::Gone => "The files of the workspace are as they were when that turn began.".to_owned(),
+        Files::There => "The files of the workspace are as you left them, and none of it is committed: commits of that turn \
+                         are changes now. Look at `git status` first, because what you last did may not have been finished."
+            .to_owned(),
+        Files::Saved(commit) => {
+            let commit = text::line(commit, ENTRY_LIMIT);
+            format!(
+                "The files of the workspace are as they were when that turn began. What you had changed is kept as commit \
+                 {commit}: `git diff HEAD {commit}` shows it, and `git restore --source={commit} .` brings it back."
+            )
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::change::Change;
 use crate::delivery::conflict::Hunk;
 use crate::failure::kind;
 use crate::ids::Name;
-use crate::leg::{Entry, Purpose};
+use crate::leg::{Entry, Purpose, Side};
 use crate::request::Ask;
 use crate::time::Span;
 use crate::workflow::{Action, Consent, Stage, Work};
@@ -42,7 +42,8 @@ impl Next<'_> {
         let budget = Name::literal(kind::CONFLICT);
         let of = Box::new(entry.clone());
         let places = hunks.len();
-        let again = Entry { stage, purpose: Purpose::Resolve { of, onto, hunks } };
+        let side = Some(Side { base: self.task.base().to_owned(), tip: self.task.tip.clone() });
+        let again = Entry { stage, purpose: Purpose::Resolve { of, onto, hunks, side } };
         if entry.purpose == Purpose::Merge {
             // A person sits there, and an agent costs money.
             let question = format!(

@@ -47,7 +47,14 @@ impl Next<'_> {
             }
         }
         if self.consent(entry) == Consent::AfterIt {
-            let question = format!("stage {} ended `{}`: go on to {target}?", entry.stage, outcome.name);
+            let rejecting = match self.sent_back(entry, target) {
+                Some(back) => format!("sends it back to {} with your words", back.stage),
+                None => "ends the task".to_owned(),
+            };
+            let question = format!(
+                "stage {} ended `{}`: go on to {target}? Rejecting {rejecting}",
+                entry.stage, outcome.name
+            );
             return self.ask(entry, Ask::Approval { to: target.clone() }, question, entry.clone());
         }
         self.go(entry, target, outcome);
@@ -98,7 +105,10 @@ impl Next<'_> {
         };
         let value = self.task.variation_value(self.workflow).unwrap_or_default();
         let left = variation.values.len().saturating_sub(self.task.tried.len() + 1);
-        let tried = Tried { value, reason, failure: failure_kind(outcome), left };
+        let after = (variation.first + self.task.tried.len() + 1) % variation.values.len().max(1);
+        let next = variation.values.get(after).cloned().filter(|_| left > 0);
+        let tried =
+            Tried { value, reason, failure: failure_kind(outcome), left, next, last_leg: self.task.legs };
         self.push(Change::VariationTried { tried });
         if left > 0 {
             return self.enter(Entry { stage: self.workflow.start.clone(), purpose: Purpose::Work });
@@ -123,7 +133,8 @@ impl Next<'_> {
                 self.ask(&entry.clone(), Ask::Stage { outcomes }, question, entry);
             }
             Some((_, Consent::BeforeIt)) => {
-                let question = format!("stage {} cannot be undone: begin it?", entry.stage);
+                let question =
+                    format!("stage {} cannot be undone: begin it? Rejecting ends the task", entry.stage);
                 let to = Target::Stage(entry.stage.clone());
                 self.ask(&entry.clone(), Ask::Approval { to }, question, entry);
             }

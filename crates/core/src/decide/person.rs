@@ -3,6 +3,7 @@
 use super::{Illegal, Next};
 use crate::change::Change;
 use crate::delivery::{Comment, Origin};
+use crate::failure::kind;
 use crate::ids::Name;
 use crate::leg::{Ending, Entry, Past, Purpose};
 use crate::outcome::{self, Outcome, Source};
@@ -107,7 +108,9 @@ impl Next<'_> {
             (Ask::Stage { outcomes }, answer @ (Answer::Approve | Answer::Reject { .. })) => {
                 let (word, reason) = match &answer {
                     Answer::Reject { reason } => ("rejected", Some(reason.as_str())),
-                    Answer::Approve | Answer::Choose { .. } | Answer::Text { .. } => ("approved", None),
+                    Answer::Approve | Answer::Choose { .. } | Answer::Text { .. } | Answer::Each { .. } => {
+                        ("approved", None)
+                    }
                 };
                 if !outcomes.iter().any(|name| name.as_str() == word) {
                     return takes(&format!("one of {}", join(outcomes)));
@@ -127,29 +130,45 @@ impl Next<'_> {
                 self.push(said);
                 self.ready(entry, Span::from(0));
             }
+            (Ask::Question { questions }, Answer::Each { answers }) => {
+                let blank = answers.iter().any(|answer| answer.trim().is_empty());
+                if answers.len() != questions.len() || blank {
+                    return takes(&format!("{} answers, one for each question", questions.len()));
+                }
+                self.push(said);
+                self.ready(entry, Span::from(0));
+            }
+            // Once more, and no more than that: what is spent stays spent.
             (Ask::Budget { .. } | Ask::Stuck, Answer::Approve | Answer::Text { .. }) => {
                 self.push(said);
-                self.push(Change::BudgetsReset);
+                if self.is_out_of_allowance() {
+                    self.push(Change::AllowanceRenewed);
+                }
                 self.enter(entry);
             }
+            (Ask::Approval { to }, Answer::Reject { reason }) => {
+                self.push(said);
+                if let Some(entry) = self.sent_back(&entry, to) {
+                    self.enter(entry);
+                } else {
+                    let reason = format!("rejected: {reason}");
+                    self.push(Change::Ended { end: End::Failed { reason } });
+                }
+            }
             (
-                Ask::Approval { .. }
-                | Ask::Choice { .. }
-                | Ask::Question { .. }
-                | Ask::Budget { .. }
-                | Ask::Stuck,
+                Ask::Choice { .. } | Ask::Question { .. } | Ask::Budget { .. } | Ask::Stuck,
                 Answer::Reject { reason },
             ) => {
                 self.push(said);
                 self.push(Change::Ended { end: End::Failed { reason: format!("rejected: {reason}") } });
             }
-            (Ask::Approval { .. }, Answer::Choose { .. } | Answer::Text { .. }) => {
+            (Ask::Approval { .. }, Answer::Choose { .. } | Answer::Text { .. } | Answer::Each { .. }) => {
                 return takes("approve or reject");
             }
-            (Ask::Stage { outcomes }, Answer::Text { .. }) => {
+            (Ask::Stage { outcomes }, Answer::Text { .. } | Answer::Each { .. }) => {
                 return takes(&format!("one of {}", join(outcomes)));
             }
-            (Ask::Choice { options }, Answer::Approve | Answer::Text { .. }) => {
+            (Ask::Choice { options }, Answer::Approve | Answer::Text { .. } | Answer::Each { .. }) => {
                 return takes(&format!("one of {}", join(options)));
             }
             (Ask::Question { questions }, Answer::Choose { option }) => {
@@ -165,11 +184,32 @@ impl Next<'_> {
                 }
             }
             (Ask::Question { .. }, Answer::Approve) => return takes("an answer in words"),
-            (Ask::Budget { .. } | Ask::Stuck, Answer::Choose { .. }) => {
+            (Ask::Budget { .. } | Ask::Stuck, Answer::Choose { .. } | Answer::Each { .. }) => {
                 return takes("approve, reject or words");
             }
         }
         Ok(())
+    }
+
+    /// Whether the last leg ended because a limit on money or time was used up.
+    fn is_out_of_allowance(&self) -> bool {
+        let last = self.task.past.last().map(|past| &past.ending);
+        matches!(last, Some(Ending::Failed { kind, .. }) if *kind == *kind::SPENT)
+    }
+
+    /// What is done again when a person rejects the way from a stage to `to`: the stage itself, if an agent can take the
+    /// person's words into account. `None` where rejecting ends the task.
+    pub(super) fn sent_back(&self, entry: &Entry, to: &Target) -> Option<Entry> {
+        let begins = Target::Stage(entry.stage.clone());
+        if *to == begins && self.consent(entry) == Consent::BeforeIt {
+            return None;
+        }
+        let stage = self.workflow.stage(entry.stage.as_str())?;
+        let purpose = match &entry.purpose {
+            Purpose::Recheck { .. } => Purpose::Work,
+            other => other.clone(),
+        };
+        matches!(stage.work, Work::Agent(_)).then(|| Entry { stage: entry.stage.clone(), purpose })
     }
 
     /// What the stage had ended with when a person was asked where to go: the reason for going there is the stage's,

@@ -76,6 +76,8 @@ pub fn body(account: &Account<'_>) -> String {
     let sections = [
         ("What was asked", asked(account)),
         ("What changed and why", changed(account)),
+        ("Reasoning", described(account.task, "reasoning")),
+        ("Changes", described(account.task, "changes")),
         ("Proof", stale(account) + &proof(account.verdicts)),
         ("How to reproduce", reproduce(account)),
         ("Cost", cost(&account.task.usage())),
@@ -105,6 +107,9 @@ pub fn body(account: &Account<'_>) -> String {
 fn asked(account: &Account<'_>) -> String {
     let wish = &account.task.seed.wish;
     let mut text = inert_line(&shorten(&wish.title, TITLE * 2));
+    if let Some(fallback) = account.task.fallback() {
+        text.push_str(&format!("\n\nCategory: {}", inert_line(&shorten(&fallback, TITLE))));
+    }
     if !wish.description.trim().is_empty() {
         text.push_str("\n\n");
         text.push_str(&inert(&shorten(wish.description.trim(), ASKED)));
@@ -121,7 +126,12 @@ fn changed(account: &Account<'_>) -> String {
             text.push_str(&format!("{files} files, +{plus} −{minus}, as commit {short}.\n\n"));
         }
     }
-    let learnings = &account.task.learnings;
+    let summary = description(account.task).and_then(|payload| payload.get("summary")?.as_str());
+    if let Some(summary) = summary {
+        text.push_str(&quote(&inert(&shorten(summary.trim(), WORDS * 4))));
+        return text;
+    }
+    let learnings = account.task.account();
     let shown = &learnings[learnings.len().saturating_sub(LEARNINGS)..];
     if !shown.is_empty() {
         text.push_str("In the words of the agents, stage by stage:\n\n");
@@ -132,6 +142,28 @@ fn changed(account: &Account<'_>) -> String {
         }
     }
     text
+}
+
+/// What the work was described with for this place, if a stage was asked to.
+fn description(task: &Task) -> Option<&Value> {
+    let is_one = |payload: &&Value| ["reasoning", "changes"].iter().any(|key| payload.get(*key).is_some());
+    task.legs_of_work()
+        .rev()
+        .find_map(|past| past.ending.passed().map(|outcome| &outcome.payload).filter(is_one))
+}
+
+/// A part of that description: a text, or a list.
+fn described(task: &Task, key: &str) -> String {
+    match description(task).and_then(|payload| payload.get(key)) {
+        Some(Value::String(text)) => quote(&inert(&shorten(text.trim(), WORDS * 4))),
+        Some(list @ Value::Array(_)) => quote(&list_of(list)),
+        Some(_) | None => String::new(),
+    }
+}
+
+fn list_of(told: &Value) -> String {
+    let told = ways(told);
+    list(told.iter().map(String::as_str))
 }
 
 /// That the proof is about another state of the base branch, where it is.
@@ -157,7 +189,7 @@ fn proof(verdicts: &[Verdict]) -> String {
     for verdict in verdicts.iter().take(GATES) {
         let word = match (verdict.passed, verdict.severity) {
             (true, _) => "passed",
-            (false, Severity::Warning) => "warned",
+            (false, Severity::Warning | Severity::Off) => "warned",
             (false, Severity::Error) => "**failed**",
         };
         let figures = verdict.evidence.figures.iter().take(FIGURES);
@@ -256,7 +288,7 @@ fn cost(usage: &Usage) -> String {
 
 /// Ways that were not taken, as the agents told: `alternatives` of an outcome's payload, or the part of the plan about them.
 fn alternatives(task: &Task) -> String {
-    let told = task.past.iter().rev().find_map(|past| match &past.ending {
+    let told = task.legs_of_work().rev().find_map(|past| match &past.ending {
         Ending::Passed { outcome } | Ending::Rejected { outcome, .. } => {
             outcome.payload.get("alternatives").map(ways).filter(|ways| !ways.is_empty())
         }

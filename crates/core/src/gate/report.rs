@@ -84,6 +84,7 @@ impl Report {
             }
             found
         };
+        value.is_string_or_table();
         if value.is_string() {
             let word = value.string()?;
             return Some(Self { format: format(&word.value, word.place)?, place: Place::Output });
@@ -107,6 +108,7 @@ impl Report {
 
 /// A pattern, or a list of them.
 fn paths_of(value: &Value<'_, '_>) -> Option<Paths> {
+    value.is_string_or_strings();
     let list = if value.is_string() { vec![value.string()?] } else { value.strings()? };
     value.paths(list)
 }

@@ -21,6 +21,8 @@ pub mod key {
     pub const SCHEDULE: &str = "schedule";
     /// The nominal time of the night, in milliseconds since 1970.
     pub const NIGHT: &str = "night";
+    /// The project whose schedule made it, where that is not the task's own.
+    pub const PROJECT: &str = "project";
     /// What the schedule calls the repository.
     pub const REPOSITORY: &str = "repository";
     /// What was proposed on earlier nights, as JSON: what [`super::memory::refusal`] is asked with.
@@ -30,6 +32,9 @@ pub mod key {
 /// One run of a schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Night {
+    /// The project whose schedule it is; empty for the user's own, and for nights of before projects were told apart.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub project: String,
     /// The schedule.
     pub schedule: Name,
     /// Its time by the schedule; nobody records a second one for it.
@@ -143,7 +148,26 @@ impl Night {
         let job = |repository: &String| Job { repository: repository.clone(), progress: Progress::Todo };
         let jobs = repositories.iter().map(job).collect();
         let cause = Cause::Clock;
-        Self { schedule, nominal, state, cause, category, jobs, began: None, ended: None, version: 1 }
+        let project = String::new();
+        Self {
+            project,
+            schedule,
+            nominal,
+            state,
+            cause,
+            category,
+            jobs,
+            began: None,
+            ended: None,
+            version: 1,
+        }
+    }
+
+    /// The same as a night of a project.
+    #[must_use]
+    pub fn of(mut self, project: &str) -> Self {
+        project.clone_into(&mut self.project);
+        self
     }
 
     /// Its tasks.

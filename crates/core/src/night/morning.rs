@@ -398,6 +398,8 @@ mod tests {
     #[test]
     fn a_report_has_category_result_link_cost_duration_and_the_reasons_of_no_improvement() {
         let tried = |value: &str, reason: &str| Tried {
+            next: None,
+            last_leg: 0,
             value: value.to_owned(),
             reason: reason.to_owned(),
             failure: None,

@@ -261,7 +261,8 @@ fn tests_of_the_change(seen: &Seen, green: &Ran) -> Vec<Judged> {
     }
     for (name, file) in &seen.declared {
         let is_it = |id: &TestId| {
-            leaf(&id.name) == name
+            account::is_called(&id.name, name)
+                || leaf(&id.name) == name
                 || id.name.ends_with(name.as_str())
                 || id.name.contains(&format!("{name}["))
         };

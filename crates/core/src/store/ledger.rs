@@ -1,5 +1,6 @@
 //! What the daemon keeps in the store: nights of schedules, messages on their way out, and how far it has read.
 //!
+//! Several projects may share a store, so schedules, nights and messages belong to a project, and nobody else is given them.
 //! A night is recorded under its schedule and nominal time, so two daemons never make two of one. A message has a key that is given
 //! once; who sends it holds it by a lease and a fence, as legs are held, so that what was taken by somebody who died is sent by
 //! another, and somebody who was away too long does not overwrite what the other wrote down.
@@ -43,15 +44,18 @@ pub enum Recorded {
 /// Which nights are asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Nights {
-    /// Of this schedule.
-    Of(Name),
-    /// Of all, but only those in which something is left to do.
-    Open,
+    /// Of this schedule of a project.
+    Of(String, Name),
+    /// Of all schedules of a project, but only those in which something is left to do.
+    Open(String),
 }
 
 /// A message on its way out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
+    /// The project that it belongs to, whose channels and keys send it; empty for the user's own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub project: String,
     /// What identifies it. A second one with the same key is not taken.
     pub key: String,
     /// By which way: a name of the configuration.
@@ -61,6 +65,15 @@ pub struct Message {
     /// When it may be sent, if not at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
+}
+
+/// How far a project has read something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark<'a> {
+    /// The project; empty for the user's own configuration.
+    pub project: &'a str,
+    /// What it reads.
+    pub name: &'a str,
 }
 
 /// A message in the outbox.
@@ -128,11 +141,11 @@ pub struct Ready {
 
 /// The part of the store that the daemon keeps.
 pub trait Ledger {
-    /// What is known of a schedule. Asking for one that is not known makes it known, from now on.
-    fn schedule(&mut self, name: &Name) -> Result<Standing>;
+    /// What is known of a project's schedule. Asking for one that is not known makes it known, from now on.
+    fn schedule(&mut self, project: &str, name: &Name) -> Result<Standing>;
 
-    /// Pauses a schedule, or resumes it: then what was due meanwhile is not made up for.
-    fn follow(&mut self, name: &Name, follow: Follow) -> Result<()>;
+    /// Pauses a project's schedule, or resumes it: then what was due meanwhile is not made up for.
+    fn follow(&mut self, project: &str, name: &Name, follow: Follow) -> Result<()>;
 
     /// Records a new night, unless there is one of its schedule and nominal time.
     fn record(&mut self, night: &Night) -> Result<Recorded>;
@@ -144,13 +157,13 @@ pub trait Ledger {
     fn keep(&mut self, night: &Night, messages: &[Message]) -> Result<Option<Night>>;
 
     /// Puts messages into the outbox and, in the same transaction, remembers how far was read.
-    fn post(&mut self, messages: &[Message], mark: Option<(&str, i64)>) -> Result<()>;
+    fn post(&mut self, messages: &[Message], read: Option<(Mark<'_>, i64)>) -> Result<()>;
 
-    /// How far was read, by that name.
-    fn mark(&mut self, name: &str) -> Result<Option<i64>>;
+    /// How far was read.
+    fn mark(&mut self, mark: Mark<'_>) -> Result<Option<i64>>;
 
-    /// Takes a message that is due and that nobody holds, and counts the try.
-    fn take(&mut self, lease: Duration) -> Result<Option<Letter>>;
+    /// Takes a message of a project that is due and that nobody holds, and counts the try.
+    fn take(&mut self, project: &str, lease: Duration) -> Result<Option<Letter>>;
 
     /// Writes down what became of it. Nothing happens if it is somebody else's by now.
     fn delivered(&mut self, letter: &Letter, delivery: &Delivery) -> Result<()>;
@@ -158,8 +171,8 @@ pub trait Ledger {
     /// Messages, newest first, at most so many.
     fn letters(&mut self, limit: u32) -> Result<Vec<Letter>>;
 
-    /// When the next message is due, if one waits.
-    fn next_letter(&mut self) -> Result<Option<Timestamp>>;
+    /// When the next message of a project is due, if one waits.
+    fn next_letter(&mut self, project: &str) -> Result<Option<Timestamp>>;
 
     /// Legs that wait for a harness, those that are claimed first before the others, at most so many.
     fn ready(&mut self, limit: u32) -> Result<Vec<Ready>>;

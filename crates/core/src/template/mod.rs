@@ -76,6 +76,17 @@ impl Template {
         Self { pieces }
     }
 
+    /// This one, and then another, with an empty line between them.
+    #[must_use]
+    pub fn then(mut self, other: Self) -> Self {
+        if self.is_empty() {
+            return other;
+        }
+        self.pieces.push(Piece::Text("\n\n".to_owned()));
+        self.pieces.extend(other.pieces);
+        self
+    }
+
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.pieces.iter().all(|piece| matches!(piece, Piece::Text(text) if text.trim().is_empty()))

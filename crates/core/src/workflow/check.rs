@@ -5,7 +5,7 @@ use super::draft::{Draft, StageDraft, TransitionDraft};
 use super::{Action, Mode, Target, Work, flow};
 use crate::config::toml::{At, Place, Source, did_you_mean};
 use crate::failure::kind;
-use crate::gate::Check;
+use crate::gate::{Check, Gate, Severity};
 use crate::ids::Name;
 use crate::outcome;
 
@@ -240,7 +240,8 @@ fn unused(source: &Source<'_>, draft: &Draft) {
     let gates_resolve = run().all(|name| draft.gate(name).is_some());
     let budgets_resolve = spent().all(|name| budgets.contains_key(name));
 
-    for gate in draft.gates.iter().filter(|_| draft.whole && gates_resolve) {
+    let is_on = |gate: &&At<Gate>| gate.value.severity != Severity::Off;
+    for gate in draft.gates.iter().filter(is_on).filter(|_| draft.whole && gates_resolve) {
         let name = &gate.value.name;
         if run().all(|used| used != name) {
             let hint = format!("add it to a stage: gates = [\"{name}\"]");

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Begin, Consent, Limits, Stage, Stop, Target, Transition, Variation, Work, Workflow};
+use super::{Begin, Consent, Limits, Stage, Stop, Target, Transition, Variation, Warnings, Work, Workflow};
 use crate::config::toml::{At, Place};
 use crate::failure::kind;
 use crate::gate::Gate;
@@ -43,6 +43,7 @@ pub(super) struct StageDraft {
     pub(super) work: Option<Work>,
     pub(super) gates: Vec<At<Name>>,
     pub(super) stop: Stop,
+    pub(super) warnings: Warnings,
     pub(super) fix: Option<At<Name>>,
     /// Where `on` stands; `None` if there is none.
     pub(super) on_place: Option<Place>,
@@ -50,6 +51,8 @@ pub(super) struct StageDraft {
     pub(super) limits: Limits,
     pub(super) consent: Consent,
     pub(super) from: Begin,
+    /// Whether the stage is left out.
+    pub(super) disabled: bool,
 }
 
 /// What the file says about an outcome.
@@ -133,6 +136,7 @@ impl StageDraft {
             work: self.work?,
             gates: self.gates.into_iter().map(|gate| gate.value).collect(),
             stop: self.stop,
+            warnings: self.warnings,
             fix: self.fix.map(|fix| fix.value),
             on: self.on.into_iter().map(TransitionDraft::build).collect(),
             limits: self.limits,

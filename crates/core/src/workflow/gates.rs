@@ -1,10 +1,12 @@
 //! Reads gates and budgets: of a workflow, and of the project, whose gates every workflow can name.
 
+use std::collections::BTreeMap;
+
 use super::check;
 use crate::config::toml::{At, Source, Table};
 use crate::failure::kind;
 use crate::gate::check::{Dilution, Plain, Reproduced, Secrets, Tests, UnknownKind};
-use crate::gate::{Check, Command, Gate, Manner, Reuse, Severity};
+use crate::gate::{Check, Command, Gate, Manner, PathFilter, Reuse, Severity};
 use crate::ids::Name;
 use crate::sandbox::Network;
 use crate::time::Span;
@@ -51,6 +53,8 @@ pub(crate) fn gate(
             network: None,
             manner: Manner::default(),
             reuse: Reuse::default(),
+            env: BTreeMap::new(),
+            paths: PathFilter::default(),
         };
     };
     let mut table = table.named(format!("gate `{name}`"));
@@ -72,6 +76,8 @@ pub(crate) fn gate(
     let by_name = || if known(name.as_str()) { name.clone() } else { Name::literal("gate") };
     let kind = kind.unwrap_or_else(by_name);
     let severity = table.word("severity", &SEVERITIES).map_or(Severity::Error, |severity| severity.value);
+    let enabled = table.flag("enabled").is_none_or(|enabled| enabled.value);
+    let severity = if enabled { severity } else { Severity::Off };
     let timeout = table.span("timeout").unwrap_or(GATE_TIMEOUT);
     let network = table.word("network", &Network::ALL).map(|network| network.value);
     let manner = manner(&mut table, check.as_ref().ok().and_then(Option::as_ref));
@@ -79,6 +85,7 @@ pub(crate) fn gate(
         Some(cache) if !cache.value => Reuse::Never,
         Some(_) | None => Reuse::SameTree,
     };
+    let (env, paths) = surroundings(&mut table, check.as_ref().ok().and_then(Option::as_ref));
     let check = match check {
         Ok(check) => {
             table.finish();
@@ -87,7 +94,29 @@ pub(crate) fn gate(
         // Of a check that is not known any key may be meant.
         Err(UnknownKind) => None,
     };
-    Gate { name, check: check.unwrap_or_else(unread), kind, severity, timeout, network, manner, reuse }
+    let check = check.unwrap_or_else(unread);
+    Gate { name, check, kind, severity, timeout, network, manner, reuse, env, paths }
+}
+
+/// `env` and `paths`: what runs no command has no use for variables, and looks at the whole change by itself.
+fn surroundings(table: &mut Table<'_, '_>, check: Option<&Check>) -> (BTreeMap<String, String>, PathFilter) {
+    if let Some(check) = check
+        && check.command().is_none()
+    {
+        let why =
+            format!("a gate with check = \"{}\" runs no command and looks at the whole change", check.word());
+        table.refuse(&["env", "paths"], &why);
+        return Default::default();
+    }
+    let env = table.environment("env");
+    let mut paths = PathFilter::default();
+    for pattern in table.strings("paths").unwrap_or_default() {
+        if let Err(error) = paths.push(&pattern.value) {
+            let hint = "patterns are for paths from the repository's root: \"packages/app/**\", \"!docs/**\"";
+            table.source.report(pattern.place, error.to_string(), Some(hint.to_owned()));
+        }
+    }
+    (env, paths)
 }
 
 /// `parallel`: only a command is one thing that can run beside others.
@@ -135,6 +164,8 @@ pub(super) fn built_in(gates: &[Gate]) -> Vec<Gate> {
             network: None,
             manner: Manner::default(),
             reuse: Reuse::default(),
+            env: BTreeMap::new(),
+            paths: PathFilter::default(),
         })
         .collect()
 }

@@ -14,10 +14,12 @@ use crate::template::Template;
 use crate::time::Span;
 
 mod check;
+mod disabled;
 mod draft;
 mod flow;
 mod gates;
 mod graph;
+mod mode;
 mod read;
 mod stage;
 
@@ -77,6 +79,9 @@ pub struct Stage {
     /// When enough of them have spoken.
     #[serde(default)]
     pub stop: Stop,
+    /// What a gate of severity `warning` that fails means here.
+    #[serde(default)]
+    pub warnings: Warnings,
     /// The stage that mends what a gate rejects. Without one the stage itself is tried again.
     pub fix: Option<Name>,
     /// Where each outcome leads.
@@ -110,6 +115,17 @@ pub enum Stop {
     AtEnd,
     /// When one rejects the work.
     AtFirst,
+}
+
+/// What a warning of a gate means at a stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Warnings {
+    /// It is shown.
+    #[default]
+    Shown,
+    /// It rejects the work, as an error does.
+    Reject,
 }
 
 /// When a stage needs a person's word.
@@ -167,6 +183,12 @@ pub struct AgentWork {
     pub instructions: Template,
     /// Which files of its output folder are kept.
     pub outputs: Vec<String>,
+    /// The files of earlier stages that it needs, by name; all of them if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<String>,
+    /// What it may use here, before what its definition says; `None` for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<Tool>>,
     /// Secrets of the configuration that the agent gets here, by name.
     #[serde(default)]
     pub secrets: Vec<String>,
@@ -181,7 +203,7 @@ pub struct AgentWork {
 impl AgentWork {
     /// What the agent may use; `None` for everything.
     pub fn tools(&self) -> Option<&[Tool]> {
-        self.role.as_ref()?.tools.as_deref()
+        self.tools.as_deref().or_else(|| self.role.as_ref()?.tools.as_deref())
     }
 }
 
@@ -331,6 +353,9 @@ pub struct Limits {
     pub idle: Option<Span>,
     /// How many bytes it may print.
     pub output: u64,
+    /// How often it may ask its model in one leg; `None` for what its configuration says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u32>,
     /// What its turns at this stage may cost, in millionths of a dollar; `None` for any amount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<u64>,
@@ -340,7 +365,7 @@ impl Default for Limits {
     /// Half an hour is longer than most turns take and short enough to lose; a quarter of a gigabyte is far more than
     /// any agent prints that is not in a loop.
     fn default() -> Self {
-        Self { time: Span::mins(30), idle: None, output: 256 * 1024 * 1024, cost: None }
+        Self { time: Span::mins(30), idle: None, output: 256 * 1024 * 1024, turns: None, cost: None }
     }
 }
 

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
+use super::disabled::leave_out;
 use super::draft::Draft;
 use super::gates::{self, budgets, gate};
-use super::{Variation, check, stage};
+use super::{Variation, check, mode, stage};
 use crate::config;
 use crate::config::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
-use crate::gate::Gate;
+use crate::gate::{Gate, Severity};
 use crate::ids::Name;
 use crate::template::{Known, NoTexts, Reader, Texts, refuse_builtin};
 
@@ -96,7 +97,22 @@ fn draft(mut root: Table<'_, '_>, name: &Name, around: &Around<'_>) -> Draft {
     }
     let path = format!("workflows/{name}.toml");
     let reader = Reader { texts: around.texts, known: &template, variation: variation.as_ref() };
-    let part = stage::Part { reader: &reader, path: &path, shared: around.gates };
+    let disabled: Vec<Name> = shared(around.gates)
+        .into_iter()
+        .chain(gates.iter().map(|gate: &At<Gate>| gate.value.clone()))
+        .filter(|gate| gate.severity == Severity::Off)
+        .map(|gate| gate.name)
+        .collect();
+    let modes = mode::Modes::default();
+    let part = stage::Part {
+        reader: &reader,
+        path: &path,
+        shared: around.gates,
+        modes: &modes,
+        disabled: &disabled,
+    };
+    let modes = root.table("modes").map(|table| mode::modes(table, &part, &mut whole)).unwrap_or_default();
+    let part = stage::Part { modes: &modes, ..part };
     let (mut stages, mut unread) = (Vec::new(), Vec::new());
     let table = root.table("stages");
     let unreadable = table.is_none() && root.has("stages");
@@ -119,6 +135,7 @@ fn draft(mut root: Table<'_, '_>, name: &Name, around: &Around<'_>) -> Draft {
         source.report(root.place, "the workflow has no stages", Some(hint));
     }
     root.finish();
+    let start = leave_out(source, &mut stages, start);
     Draft {
         description,
         start,

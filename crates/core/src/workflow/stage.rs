@@ -2,14 +2,15 @@
 
 use super::draft::{StageDraft, TransitionDraft};
 use super::gates::{PROJECT, REPRODUCED, UNBROKEN, of_kind, reproduced, unbroken};
-use super::{Action, AgentWork, Begin, Commits, Consent, Continue, Limits, Mode, Stop, Target, Work};
+use super::mode::{self, Modes};
+use super::{Action, AgentWork, Begin, Commits, Consent, Continue, Limits, Stop, Target, Warnings, Work};
 use crate::config;
 use crate::config::toml::{At, Source, Table, Value, did_you_mean, quoted, sentence};
 use crate::gate::Gate;
 use crate::ids::Name;
 use crate::role::{self, Role};
 use crate::sandbox::Network;
-use crate::template::{Found, Reader};
+use crate::template::{Found, Reader, Template};
 
 /// Which files of an output folder are kept if a stage does not say.
 const OUTPUTS: [&str; 5] = ["*.md", "*.json", "*.txt", "*.yaml", "*.yml"];
@@ -35,7 +36,7 @@ enum Kind {
 const KINDS: [(&str, Kind); 4] =
     [("agent", Kind::Agent), ("check", Kind::Check), ("action", Kind::Action), ("human", Kind::Human)];
 
-const OF_AGENTS: [&str; 15] = [
+const OF_AGENTS: [&str; 18] = [
     "mode",
     "role",
     "step",
@@ -44,6 +45,9 @@ const OF_AGENTS: [&str; 15] = [
     "model",
     "instructions",
     "outputs",
+    "inputs",
+    "tools",
+    "turns",
     "timeout",
     "idle",
     "output",
@@ -52,7 +56,7 @@ const OF_AGENTS: [&str; 15] = [
     "network",
     "session",
 ];
-const OF_GATES: [&str; 3] = ["gates", "fix", "stop"];
+const OF_GATES: [&str; 4] = ["gates", "fix", "stop", "fail_on_warning"];
 const STOPS: [(&str, Stop); 2] = [("end", Stop::AtEnd), ("first", Stop::AtFirst)];
 const OF_CONSENT: [&str; 2] = ["approval", "irreversible"];
 
@@ -64,6 +68,10 @@ pub(super) struct Part<'a> {
     pub(super) path: &'a str,
     /// The project's gates.
     pub(super) shared: &'a [Gate],
+    /// What the workflow says of modes.
+    pub(super) modes: &'a Modes,
+    /// Gates that are left out.
+    pub(super) disabled: &'a [Name],
 }
 
 /// Reads a stage. `None` if it is not one at all; `whole` becomes false if a transition could not be read.
@@ -99,8 +107,20 @@ pub(super) fn read(
 
     let mut limits = Limits::default();
     let mut from = Begin::default();
+    // One that is no text is reported where it is read.
+    let mode = table.value("mode").filter(Value::is_string).and_then(|value| value.string());
     let work = work(&mut table, kind, part, &mut limits, &mut from);
-    let gates = gates(&mut table, part, whole);
+    let mut gates = gates(&mut table, part, whole);
+    let usual = mode.and_then(|mode| part.modes.get(&mode.value)).filter(|_| !table.has("gates"));
+    if let Some(usual) = usual {
+        gates = mode::at(&usual.gates, key.place);
+    }
+    gates.retain(|gate| !part.disabled.contains(&gate.value));
+    let disabled = table.flag("enabled").is_some_and(|enabled| !enabled.value);
+    let warnings = match table.flag("fail_on_warning") {
+        Some(flag) if flag.value => Warnings::Reject,
+        Some(_) | None => Warnings::Shown,
+    };
     let stop = table.word("stop", &STOPS).map(|stop| stop.value).unwrap_or_default();
     let fix = table.name("fix");
     *whole &= fix.is_some() || !table.has("fix");
@@ -116,12 +136,14 @@ pub(super) fn read(
         work,
         gates,
         stop,
+        warnings,
         fix,
         on_place,
         on: on.unwrap_or_default(),
         limits,
         consent,
         from,
+        disabled,
     })
 }
 
@@ -218,14 +240,16 @@ fn agent(
     limits: &mut Limits,
     from: &mut Begin,
 ) -> Option<AgentWork> {
-    let mode = table.word("mode", &Mode::ALL);
+    let mode = table.name("mode");
+    let own = mode.as_ref().and_then(|mode| part.modes.get(mode.value.as_str()));
+    let mode = mode.map(|name| At { value: part.modes.mode(table, &name), place: name.place });
     let role = table.name("role").map(|name| definition(table, part, &name));
     if table.has("kind") && role.is_none() {
         table.require("mode", "say what kind of turn it is: mode = \"implement\"");
     }
     let role = role.flatten();
     let mode = match (&mode, &role) {
-        (Some(mode), _) => Some(mode.value),
+        (Some(mode), _) => mode.value,
         (None, Some(Role { name, mode: None, .. })) if !table.has("mode") => {
             let hint = "say what kind of turn it is: mode = \"implement\"".to_owned();
             let what = format!("neither this stage nor the role `{name}` has a mode");
@@ -240,6 +264,14 @@ fn agent(
     let step = step.map(|named| part.reader.file(table.source, part.path, &named).unwrap_or_default());
     let instructions = table.string("instructions");
     let instructions = instructions.map(|text| part.reader.inline(table.source, part.path, &text));
+    let instructions = match (own.map(|own| own.instructions.clone()), instructions) {
+        (Some(own), Some(stage)) => own.then(stage),
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => Template::default(),
+    };
+    let inputs = table.strings("inputs").unwrap_or_default();
+    let inputs = inputs.into_iter().map(|name| input(table.source, name)).collect();
+    let tools = role::tools(table);
     const FROM: [(&str, Begin); 2] = [("work", Begin::Work), ("base", Begin::Base)];
     *from = table.word("from", &FROM).map(|from| from.value).unwrap_or_default();
     let outputs = match table.strings("outputs") {
@@ -255,6 +287,7 @@ fn agent(
         time: table.span("timeout").unwrap_or(usual.time),
         idle: table.span("idle").or(usual.idle),
         output: table.bytes("output").unwrap_or(usual.output),
+        turns: config::turns(table),
         cost: table.value("max_cost").and_then(|value| value.dollars()),
     };
     Some(AgentWork {
@@ -263,8 +296,10 @@ fn agent(
         model: model.or_else(|| role.as_ref()?.model.clone()),
         role: role.map(Box::new),
         step: step.unwrap_or_default(),
-        instructions: instructions.unwrap_or_default(),
+        instructions,
         outputs,
+        inputs,
+        tools,
         secrets,
         network: network.map(|network| network.value),
         session,
@@ -307,6 +342,16 @@ fn output(source: &Source<'_>, pattern: At<String>) -> String {
         );
     }
     pattern.value
+}
+
+/// The name of a file that an earlier stage left.
+fn input(source: &Source<'_>, name: At<String>) -> String {
+    if name.value.trim().is_empty() || name.value.contains(['/', '\\', '*']) {
+        let hint =
+            Some("name a file that an earlier stage left in its output folder: \"plan.md\"".to_owned());
+        source.report(name.place, format!("{} is not the name of a file", quoted(&name.value)), hint);
+    }
+    name.value
 }
 
 fn consent(table: &mut Table<'_, '_>) -> Consent {
@@ -364,6 +409,7 @@ fn transition(outcome: At<Name>, value: &Value<'_, '_>, whole: &mut bool) -> Tra
 }
 
 fn targets(value: &Value<'_, '_>, wanted: &str, whole: &mut bool) -> Vec<At<Target>> {
+    value.is_string_or_strings();
     let named = if value.is_string() {
         vec![value.name()]
     } else if value.is_list() {
@@ -416,7 +462,7 @@ fn refers_elsewhere(schema: &serde_json::Value) -> bool {
 }
 
 /// The gates by name; `project` and `unbroken` are all of the project's, `reproduced` its tests.
-fn gates(table: &mut Table<'_, '_>, part: &Part<'_>, whole: &mut bool) -> Vec<At<Name>> {
+pub(super) fn gates(table: &mut Table<'_, '_>, part: &Part<'_>, whole: &mut bool) -> Vec<At<Name>> {
     let Some(value) = table.value("gates") else { return Vec::new() };
     let items = value.items("a list of names");
     let names: Option<Vec<_>> = items.map(|items| items.iter().map(Value::name).collect());

@@ -121,7 +121,7 @@ pub(crate) fn legal(task: &Task, workflow: &Workflow, input: &Input) -> bool {
                         Answer::Approve => among(outcomes, "approved"),
                         Answer::Reject { .. } => among(outcomes, "rejected"),
                         Answer::Choose { option } => among(outcomes, option),
-                        Answer::Text { .. } => false,
+                        Answer::Text { .. } | Answer::Each { .. } => false,
                     }
                 }
                 (_, Answer::Reject { .. }) => true,

@@ -178,21 +178,77 @@ fn a_choice_takes_one_of_its_options() {
 }
 
 #[test]
-fn a_stuck_task_goes_on_with_all_budgets_anew() {
+fn a_task_out_of_tries_goes_on_once_more_and_then_asks_again() {
     for answer in [approve(), say("try harder")] {
-        let mut way = Way::begun(workflow(vec![code(), merge()], &[("test", 1)]));
-        way.ends([rejected("ready", &["test"]), rejected("ready", &["test"])]);
+        let mut way = Way::begun(workflow(vec![code(), merge()], &[("test", 1), ("lint", 2)]));
+        way.ends([rejected("ready", &["lint"]), rejected("ready", &["test"]), rejected("ready", &["test"])]);
         assert!(way.answer(choose("code")).is_err());
         way.answer(answer).unwrap();
-        assert_eq!((way.at().as_str(), way.spent("test")), ("code", 0));
+        assert_eq!((way.at().as_str(), way.spent("test"), way.spent("lint")), ("code", 1, 1));
+        way.end(rejected("ready", &["test"]));
+        assert_eq!(way.ask(), &Ask::Budget { budget: name("test") }, "one try, and not a whole budget");
+        way.retry(None).unwrap();
+        assert_eq!((way.spent("test"), way.spent("lint")), (0, 0), "a retry begins anew");
     }
 }
 
 #[test]
-fn a_no_to_anything_but_a_human_stage_ends_the_task() {
+fn approving_renews_money_only_where_money_was_spent() {
+    let spent = |way: &Way| (way.task.paid_for, way.spent("agent"));
+    let mut way = Way::begun(workflow(vec![code(), merge()], &[("agent", 1)]));
+    way.ends([failed("agent"), failed("spent")]);
+    way.answer(approve()).unwrap();
+    assert_eq!(spent(&way), (2, 1), "what was asked for is granted, and nothing else");
+    way.end(failed("login"));
+    way.answer(approve()).unwrap();
+    assert_eq!(spent(&way), (2, 1), "nobody asked for money");
+}
+
+#[test]
+fn a_rejected_plan_goes_back_to_its_stage_with_the_persons_words() {
+    let mut way = Way::begun(workflow(vec![code().consent(Consent::AfterIt), merge()], &[]));
+    way.end(passed("ready"));
+    assert!(way.open().question.contains("sends it back to code"), "{}", way.open().question);
+    let reason = "needs detail".to_owned();
+    way.answer(acquit_core::request::Answer::Reject { reason }).unwrap();
+    assert_eq!(way.at(), "code");
+    assert_eq!(way.task.conversation[0].text, "rejected: needs detail");
+    let merge = merge().consent(Consent::BeforeIt);
+    let mut way = Way::begun(workflow(vec![code(), merge], &[]));
+    way.end(passed("ready"));
+    assert!(way.open().question.ends_with("Rejecting ends the task"), "{}", way.open().question);
+    way.answer(reject()).unwrap();
+    assert_eq!(way.word(), "failed");
+}
+
+#[test]
+fn each_question_has_its_own_answer_and_later_prompts_show_the_options() {
+    let mut way = Way::begun(workflow(vec![code(), merge()], &[]));
+    let mut asking = outcome("needs_input", "");
+    asking.payload = serde_json::json!({ "questions": [
+        { "question": "which colour?", "options": ["red", { "name": "blue", "trade_offs": "fades" }] },
+        { "question": "how many?" },
+    ]});
+    way.end(acquit_core::leg::Ending::Passed { outcome: asking });
+    let each = |answers: &[&str]| acquit_core::request::Answer::Each {
+        answers: answers.iter().map(ToString::to_string).collect(),
+    };
+    let takes = "2 answers, one for each question".to_owned();
+    for wrong in [each(&["red"]), each(&["red", " "]), each(&["a", "b", "c"])] {
+        assert_eq!(way.answer(wrong), Err(Illegal::Answer { takes: takes.clone() }));
+    }
+    way.answer(each(&["blue", "four"])).unwrap();
+    let said: Vec<_> =
+        way.task.conversation.iter().map(|one| (one.question.clone(), one.text.as_str())).collect();
+    let first = "which colour?\n\nOptions:\n- red\n- blue: fades".to_owned();
+    assert_eq!(said, [(Some(first), "blue"), (Some("how many?".to_owned()), "four")]);
+}
+
+#[test]
+fn a_no_to_anything_but_a_stage_that_can_do_it_again_ends_the_task() {
     let two = stage("code", agent()).on("two", &["code", "done"]).on("ready", &["done"]);
     let flow = workflow(vec![two.consent(Consent::AfterIt)], &[]);
-    for ending in [passed("two"), passed("ready"), passed("needs_input"), passed("what"), failed("agent")] {
+    for ending in [passed("two"), passed("needs_input"), passed("what"), failed("agent")] {
         let mut way = Way::begun(flow.clone());
         way.end(ending);
         way.answer(reject()).unwrap();

@@ -224,7 +224,20 @@ fn a_transition_can_spend_a_budget_of_its_own() {
     way.ends([passed("ready"), passed("changes"), passed("ready"), passed("changes")]);
     assert_eq!(way.ask(), &Ask::Budget { budget: name("round") });
     way.answer(approve()).unwrap();
-    assert_eq!((way.at().as_str(), way.spent("round")), ("code", 0), "more of it, and on to where it led");
+    assert_eq!((way.at().as_str(), way.spent("round")), ("code", 1), "once more, and on to where it led");
+}
+
+#[test]
+fn a_fallback_is_named_after_what_was_tried_first() {
+    let find = stage("find", agent()).on("nothing", &["next-variation"]).on("found", &["done"]);
+    let mut way = Way::begun(varying(workflow(vec![find], &[]), &["tests", "refactoring", "docs"], 0));
+    assert_eq!(way.task.fallback(), None);
+    way.end(passed("nothing"));
+    assert_eq!(way.task.fallback().as_deref(), Some("refactoring (fallback from tests)"));
+    way.end(passed("nothing"));
+    assert_eq!(way.task.fallback().as_deref(), Some("docs (fallback from tests)"));
+    way.end(passed("nothing"));
+    assert_eq!(way.task.fallback(), None, "nothing is left");
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub(super) const FACTS: Facts = Facts {
     bad: &[],
     hosts: super::product::PROVIDERS,
     login: &["~/.aider/oauth-keys.env", "~/.aider.conf.yml"],
+    settings: &["~/.aider.conf.yml", "~/.aider.model.settings.yml", "~/.aider.model.metadata.json"],
+    servers: &["OPENAI_API_BASE", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"],
     login_variables: &[],
     keys: super::product::PROVIDER_KEYS,
     // Prices of others would be fetched from elsewhere.

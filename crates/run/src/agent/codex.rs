@@ -34,6 +34,8 @@ pub(super) const FACTS: Facts = Facts {
     }],
     hosts: &["api.openai.com", "chatgpt.com", "auth.openai.com"],
     login: &["~/.codex/auth.json"],
+    settings: &["~/.codex/config.toml"],
+    servers: &["OPENAI_BASE_URL"],
     login_variables: &[],
     keys: &["CODEX_API_KEY", "OPENAI_API_KEY"],
     quiet: &[],

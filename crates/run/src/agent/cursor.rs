@@ -27,6 +27,8 @@ pub(super) const FACTS: Facts = Facts {
     bad: &[],
     hosts: &["api2.cursor.sh", "*.api2.cursor.sh", "*.cursor.sh", "cursor.com"],
     login: &["~/.config/cursor/auth.json", "~/.cursor/cli-config.json"],
+    settings: &["~/.cursor/cli-config.json"],
+    servers: &[],
     login_variables: &[],
     keys: &["CURSOR_API_KEY"],
     quiet: &[],

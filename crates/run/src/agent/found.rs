@@ -1,4 +1,4 @@
-//! Which agents are on this machine: where, in which version, and whether they can log in. Nothing here asks a model.
+//! Which agents are on this machine: where, and in which version. Nothing here asks a model.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use acquit_core::config::Product;
 
-use super::product::{Facts, Login, Version};
+use super::product::{Facts, Version};
 use crate::process::{Call, Exit, Guard};
 use crate::world::World;
 
@@ -18,36 +18,19 @@ const VERSION_LIMIT: Duration = Duration::from_secs(30);
 /// The longest version that is shown.
 const SHOWN: usize = 100;
 
-/// An agent that was looked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Which.
-    pub product: Product,
-    /// Its program.
-    pub program: PathBuf,
-    /// What it says its version is.
-    pub version: Result<String, String>,
-    /// Why this version does not work, if that is known.
-    pub trouble: Option<&'static str>,
-    /// Whether it can log in.
-    pub login: Login,
-}
-
-/// Looks for the program of a product, or for another one in its place, and asks it for its version.
-pub fn look(world: &World, product: Product, instead: Option<&str>) -> Option<Found> {
-    let facts = Facts::of(product);
+/// Looks for the program of a product, or for another one in its place.
+pub fn find(world: &World, product: Product, instead: Option<&str>) -> Option<PathBuf> {
     let environment = &world.environment;
     let program = match instead {
         Some(path) if path.contains('/') => environment.expand(path).unwrap_or_else(|| PathBuf::from(path)),
-        name => in_path(environment.get("PATH")?, name.unwrap_or(facts.program))?,
+        name => in_path(environment.get("PATH")?, name.unwrap_or(Facts::of(product).program))?,
     };
-    if !executable(&program) {
-        return None;
-    }
-    let version = version(world, facts, &program);
-    let trouble =
-        version.as_deref().ok().and_then(Version::in_text).and_then(|version| facts.trouble_with(version));
-    Some(Found { product, program, version, trouble, login: facts.logged_in(environment) })
+    is_executable(&program).then_some(program)
+}
+
+/// Why this version of a product does not work, if that is known.
+pub fn trouble(product: Product, version: &str) -> Option<&'static str> {
+    Version::in_text(version).and_then(|version| Facts::of(product).trouble_with(version))
 }
 
 /// The file that a name means. Only absolute entries count: what a relative one finds depends on where one stands.
@@ -55,15 +38,17 @@ pub fn in_path(path: &OsStr, name: &str) -> Option<PathBuf> {
     std::env::split_paths(path)
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
-        .find(|file| executable(file))
+        .find(|file| is_executable(file))
 }
 
-fn executable(file: &Path) -> bool {
+/// Whether a file is a program.
+pub fn is_executable(file: &Path) -> bool {
     fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.mode() & 0o111 != 0)
 }
 
-/// What the program says its version is, or why it says nothing.
-fn version(world: &World, facts: &Facts, program: &Path) -> Result<String, String> {
+/// What the program of a product says its version is outside of the sandbox, or why it says nothing.
+pub fn version(world: &World, product: Product, program: &Path) -> Result<String, String> {
+    let facts = Facts::of(product);
     let mut env = world.environment.common();
     env.extend(facts.quiet.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
     let call = Call {

@@ -36,6 +36,8 @@ pub(super) const FACTS: Facts = Facts {
     }],
     hosts: &["generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com"],
     login: &["~/.gemini/oauth_creds.json", "~/.gemini/google_accounts.json"],
+    settings: &["~/.gemini/.env"],
+    servers: &["GOOGLE_GEMINI_BASE_URL"],
     login_variables: &[],
     keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     quiet: &[("GEMINI_CLI_NO_RELAUNCH", "true")],

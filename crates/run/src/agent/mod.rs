@@ -35,6 +35,7 @@ pub mod found;
 mod gemini;
 mod json;
 mod opencode;
+pub mod own;
 mod pi;
 pub mod product;
 mod reset;
@@ -42,6 +43,7 @@ pub mod script;
 mod scripted;
 mod spend;
 pub mod tools;
+pub mod trial;
 
 pub use product::Facts;
 pub use scripted::VERB as SCRIPTED_VERB;

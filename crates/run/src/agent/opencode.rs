@@ -39,6 +39,12 @@ pub(super) const FACTS: Facts = Facts {
     }],
     hosts: super::product::PROVIDERS,
     login: &["~/.local/share/opencode/auth.json"],
+    settings: &[
+        "~/.config/opencode/opencode.json",
+        "~/.config/opencode/opencode.jsonc",
+        "~/.config/opencode/config.json",
+    ],
+    servers: &[],
     login_variables: &[],
     keys: super::product::PROVIDER_KEYS,
     quiet: &[("OPENCODE_DISABLE_AUTOUPDATE", "1"), ("OPENCODE_DISABLE_MODELS_FETCH", "1")],

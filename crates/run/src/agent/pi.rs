@@ -30,6 +30,8 @@ pub(super) const FACTS: Facts = Facts {
     bad: &[],
     hosts: super::product::PROVIDERS,
     login: &["~/.pi/agent/auth.json", "~/.pi/agent/models.json"],
+    settings: &["~/.pi/agent/models.json", "~/.pi/agent/settings.json"],
+    servers: &[],
     login_variables: &[],
     keys: super::product::PROVIDER_KEYS,
     quiet: &[("PI_OFFLINE", "1")],

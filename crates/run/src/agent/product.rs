@@ -54,6 +54,10 @@ pub struct Facts {
     pub hosts: &'static [&'static str],
     /// Files of its login below the home, unless the configuration names others.
     pub login: &'static [&'static str],
+    /// Files of its own settings below the home. They are not shown in the sandbox unless `login` lists them.
+    pub settings: &'static [&'static str],
+    /// Variables that name the address of its model's server.
+    pub servers: &'static [&'static str],
     /// Variables that carry a login, as a file would.
     pub login_variables: &'static [&'static str],
     /// Variables that carry a key of a provider, which pays by use.

@@ -2,15 +2,15 @@
 
 use acquit_core::event::{Body, Level};
 use acquit_core::failure::{Failure, kind};
-use acquit_core::gate::{Check, Gate, Manner, Verdict};
+use acquit_core::gate::{Check, Gate, Manner, Severity, Verdict};
 use acquit_core::ids::Name;
 use acquit_core::leg::Purpose;
 use acquit_core::outcome::Outcome;
 use acquit_core::time::Span;
-use acquit_core::workflow::Stop;
+use acquit_core::workflow::{Stop, Warnings};
 
 use super::verdicts::Verdicts;
-use super::{run, together};
+use super::{Ran, run, together, verdict};
 use crate::harness::{Desk, Job, Trouble};
 use crate::workspace::Locked;
 
@@ -56,12 +56,13 @@ pub(crate) fn all(
         return Ok(judged);
     }
     let verdicts = Verdicts::of(desk, job, workspace)?;
-    let mut rounds = rounds(named(job, names)?, |gate| verdicts.duration(gate)).into_iter();
+    let gates = concerned(desk, job, workspace, named(job, names)?)?;
+    let mut rounds = rounds(gates, |gate| verdicts.duration(gate)).into_iter();
     while let Some(round) = rounds.next() {
         let mut left = Vec::new();
         for gate in round {
             match verdicts.find(gate).filter(|verdict| verdict.passed || !waited(job)) {
-                Some(verdict) => tell(desk, &mut judged, gate, verdict),
+                Some(verdict) => tell(desk, job, &mut judged, gate, verdict),
                 None => left.push(gate),
             }
         }
@@ -85,7 +86,7 @@ pub(crate) fn all(
             if gate.check.command().is_some() {
                 verdicts.took(gate, verdict.took)?;
             }
-            tell(desk, &mut judged, gate, verdict);
+            tell(desk, job, &mut judged, gate, verdict);
         }
         if stops(job, &judged) {
             skipped(desk, &rounds.flatten().collect::<Vec<_>>());
@@ -95,7 +96,10 @@ pub(crate) fn all(
     Ok(judged)
 }
 
-fn tell(desk: &mut Desk<'_>, judged: &mut Judged, gate: &Gate, verdict: Verdict) {
+fn tell(desk: &mut Desk<'_>, job: &Job<'_>, judged: &mut Judged, gate: &Gate, mut verdict: Verdict) {
+    if job.stage.warnings == Warnings::Reject {
+        verdict.severity = Severity::Error;
+    }
     judged.add(gate, &verdict);
     desk.note(Body::Gate { verdict: Box::new(verdict) });
 }
@@ -132,6 +136,31 @@ fn named<'j>(job: &Job<'j>, names: &[Name]) -> Result<Vec<&'j Gate>, Trouble> {
         job.definition.workflow.gate(name.as_str()).ok_or_else(missing)
     };
     names.iter().map(gate).collect()
+}
+
+/// The gates that the change concerns. Each of the others has a verdict at once, which says why it was not run.
+fn concerned<'g>(
+    desk: &mut Desk<'_>,
+    job: &Job<'_>,
+    workspace: &Locked,
+    gates: Vec<&'g Gate>,
+) -> Result<Vec<&'g Gate>, Trouble> {
+    if gates.iter().all(|gate| gate.paths.is_empty()) {
+        return Ok(gates);
+    }
+    let Some(changed) = workspace.changed_paths(&job.base(), &workspace.work_head()?)? else {
+        return Ok(gates);
+    };
+    let (concerned, others): (Vec<&Gate>, Vec<&Gate>) = gates.into_iter().partition(|gate| {
+        let paths = gate.paths.compile();
+        gate.paths.is_empty() || changed.iter().any(|path| paths.is_match(path))
+    });
+    for gate in others {
+        let ended = format!("not run: the change touches none of its paths ({})", gate.paths);
+        let ran = Ran { passed: true, ended, ..Ran::default() };
+        desk.note(Body::Gate { verdict: Box::new(verdict(gate, &ran, None)) });
+    }
+    Ok(concerned)
 }
 
 /// The order in which gates are run: those that look, as they stand; those that may run at once, together; the others one

@@ -1,5 +1,6 @@
 //! A command of the project, run in a tree: no secrets, no input, a home of its own, output to a file of the leg.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use acquit_core::failure::kind;
@@ -64,13 +65,15 @@ pub(crate) struct Wanted<'a> {
     pub(crate) command: &'a Command,
     pub(crate) timeout: Span,
     pub(crate) network: Network,
+    /// Variables that the project sets for it.
+    pub(crate) env: &'a BTreeMap<String, String>,
 }
 
 impl<'a> Wanted<'a> {
     /// A command of a gate, under a name that is the gate's or begins with it.
-    pub(super) fn of(job: &Job<'_>, gate: &Gate, name: &'a str, command: &'a Command) -> Self {
+    pub(super) fn of(job: &Job<'_>, gate: &'a Gate, name: &'a str, command: &'a Command) -> Self {
         let network = gate.reach(&job.definition.config.network);
-        Self { name, command, timeout: gate.timeout, network }
+        Self { name, command, timeout: gate.timeout, network, env: &gate.env }
     }
 }
 
@@ -117,7 +120,7 @@ pub(super) fn start(
     ground: &Ground,
     wanted: &Wanted<'_>,
 ) -> Result<Started, Trouble> {
-    let Wanted { name, command, timeout, network } = *wanted;
+    let Wanted { name, command, timeout, network, env: set } = *wanted;
     let (program, args) = agent::program(command).map_err(|error| Trouble::harness(&error))?;
     let folder = desk.world.leg_folder(desk.hold.leg);
     std::fs::create_dir_all(folder.path())
@@ -131,7 +134,15 @@ pub(super) fn start(
     env.push(("PYTHONDONTWRITEBYTECODE".into(), "1".into()));
     // The commit that the work began from, so that tools can be told the change: `git diff $ACQUIT_BASE`.
     env.push(("ACQUIT_BASE".into(), job.base().as_str().into()));
-    env.extend(enclosure.environment());
+    let path = crate::versions::path(&ground.committed, &desk.world.environment, None);
+    let path = path.map(|path| ("PATH".into(), path));
+    // What the project says comes last but for the sandbox's own: without its proxy a program reaches nothing.
+    let set = set.iter().map(|(name, value)| (name.into(), value.into()));
+    let set = path.into_iter().chain(set).chain(enclosure.environment());
+    for (name, value) in set {
+        env.retain(|(known, _)| *known != name);
+        env.push((name, value));
+    }
     let spec = Spec {
         program,
         args,

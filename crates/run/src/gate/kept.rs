@@ -7,12 +7,31 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::process::Identity;
 use crate::untrusted;
 
 /// Reads one that is not larger than this.
 pub(super) fn load<T: for<'a> Deserialize<'a>>(file: &Path, largest: u64) -> Option<T> {
     let text = untrusted::text(file, largest).ok()??;
     serde_json::from_str(&text).ok()
+}
+
+/// Removes the files that a harness was writing when it was killed.
+pub(crate) fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            sweep(&path);
+        } else if writer(&path).is_some_and(|pid| !matches!(Identity::of(pid), Ok(Some(_)))) {
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+/// The process that writes a file which is not whole yet.
+fn writer(path: &Path) -> Option<i32> {
+    let (rest, _) = path.file_name()?.to_str()?.rsplit_once(".new")?;
+    rest.rsplit_once('.')?.1.parse().ok()
 }
 
 /// Writes one as a whole. Two harnesses may write the same one at once: each its own, and the last one stays.

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use acquit_core::check::commits::{Commit, commits};
 use acquit_core::check::diff::Diff;
-use acquit_core::check::dilution::{Outlines, Permits, Sides, dilution};
+use acquit_core::check::dilution::{Outlines, Permits, Promise, Sides, dilution, is_wanted};
 use acquit_core::check::review::{Severity, When, findings};
 use acquit_core::check::scope::scope;
 use acquit_core::check::secrets::{Leak, MARKER, Marked, in_message, secrets};
@@ -139,11 +139,25 @@ fn look_for_dilution(
     let wish = &job.task.seed.wish;
     // What is not a permit was refused when the workflow was read.
     let permits = Permits::read(&settings.allow).unwrap_or_default().of_task(&wish.tags, &wish.metadata);
+    let promise = Promise::of(&format!("{}\n{}", wish.title, wish.description));
     evidence.figure("files", diff.files.len());
-    let examined = dilution(&diff, &outlines, &permits);
+    let settled = settled(workspace, base, &diff).map_err(Stopped::Change)?;
+    let examined = dilution(&diff, &outlines, &settled, promise, &permits);
     add(evidence, Weight::Fails, &examined.findings);
     add(evidence, Weight::Noted, &examined.notes);
     Ok(())
+}
+
+/// The settings of the base that new files of the change may take the place of.
+fn settled(workspace: &Locked, base: &CommitId, diff: &Diff) -> Result<Vec<(String, String)>, Error> {
+    let mut found = Vec::new();
+    if diff.files.iter().all(|file| file.old.is_some()) {
+        return Ok(found);
+    }
+    for (path, file) in workspace.files_of(base, &|path| is_wanted(diff, path))? {
+        found.extend(workspace.text(&file)?.map(|text| (path, text)));
+    }
+    Ok(found)
 }
 
 /// What the tests of the changed files say, before and after, read by a process of its own. A file that it does not
@@ -238,8 +252,11 @@ fn look_at_commits(
 ) -> Result<(), Error> {
     let texts = workspace.commits(base, head)?;
     evidence.figure("commits", texts.len());
+    // What an agent left uncommitted was committed by acquit, which writes the message of what is delivered anew.
+    let own = workspace.own_commits(&texts)?;
     let list: Vec<Commit> = texts
         .into_iter()
+        .filter(|text| !own.contains(&text.id))
         .map(|text| Commit { id: text.id.short().to_owned(), author: text.author, message: text.message })
         .collect();
     add(evidence, Weight::Fails, &commits(&list, settings, job.task.id()));

@@ -189,7 +189,12 @@ impl<'a> Measure<'a> {
     /// The change, unless it is too large to be looked at, which is noted.
     fn diff(&mut self, job: &Job<'_>) -> Result<Option<acquit_core::check::diff::Diff>, Trouble> {
         match self.workspace.change(&job.base(), &self.workspace.work_head()?, Around::Files) {
-            Ok(diff) => Ok(Some(diff)),
+            Ok(mut diff) => {
+                let paths = self.gate.paths.compile();
+                let own = |path: &Option<String>| path.as_deref().is_some_and(|path| paths.is_match(path));
+                diff.files.retain(|file| own(&file.old) || own(&file.new));
+                Ok(Some(diff))
+            }
             Err(error) if is_too_large(&error) => {
                 let what = "the change is too large to be looked at as a whole: do less at once";
                 self.evidence.find(Weight::Fails, "too-large", what, None);

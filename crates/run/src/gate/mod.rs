@@ -109,3 +109,10 @@ fn verdict(gate: &Gate, ran: &Ran, failure: Option<Failure>) -> Verdict {
         reused: None,
     }
 }
+
+/// Removes files below acquit's own folder that a harness was writing for a gate when it was killed.
+pub(crate) fn sweep_unfinished(home: &std::path::Path) {
+    for folder in ["baselines", "durations"] {
+        kept::sweep(&home.join(folder));
+    }
+}

@@ -33,7 +33,7 @@ pub(super) fn run(
 ) -> Result<Verdict, Trouble> {
     let mut spent = Spent::default();
     let mut evidence = Evidence::default();
-    match tdd::others(workspace, &settings.tests, &settings.exempt, &job.base())? {
+    match tdd::others(workspace, gate, &settings.tests, &settings.exempt, &job.base())? {
         None => evidence.find(Weight::Fails, "too-large", tdd::TOO_LARGE, None),
         Some(paths) => {
             for path in paths {

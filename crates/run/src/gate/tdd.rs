@@ -32,6 +32,10 @@ struct Parts {
     tests: Vec<(String, Become)>,
     /// Whether anything was changed that needs a test.
     code: bool,
+    /// The same, among the paths that the gate is about.
+    own_code: bool,
+    /// Whether any of the tests are among the paths that the gate is about.
+    own_tests: bool,
     added: BTreeSet<String>,
     reshaped: BTreeSet<String>,
     declared: Vec<(String, String)>,
@@ -60,8 +64,8 @@ pub(super) fn run(
         (None, Phases::Require) => evidence.find(Weight::Fails, "no-phase", phases::MISSING, None),
         (None, Phases::Allow | Phases::Ignore) => {}
     }
-    let parts = split(workspace, &tdd.tests, &tdd.exempt, changed)?;
-    if !parts.code && parts.tests.is_empty() {
+    let parts = split(workspace, gate, (&tdd.tests, &tdd.exempt), changed)?;
+    if !parts.own_code && !parts.own_tests {
         evidence.find(Weight::Noted, "exempt", "nothing was changed that needs a test", None);
         return Ok(conclude(gate, &spent, evidence, &here));
     }
@@ -76,7 +80,7 @@ pub(super) fn run(
     let scratch = workspace.scratch()?;
     let on_base = baseline::base(desk, job, &suite, workspace, &scratch, 1, &mut spent)?;
     // Without a test of its own a change can still mend one that fails on the base.
-    let none = parts.tests.is_empty() && parts.new_files.is_empty();
+    let none = !parts.own_tests && parts.new_files.is_empty();
     let mends = matches!(&on_base, Tree::Ran(ran) if ran.merged.results.red().next().is_some());
     if none && !mends {
         let what = "the change has no test: write one that fails without the change and passes with it";
@@ -153,6 +157,7 @@ fn changed(workspace: &Locked, base: &CommitId, head: &CommitId) -> Result<Optio
 /// The files of the work that have changes of something else than tests. `None` if the change is too large.
 pub(super) fn others(
     workspace: &Locked,
+    gate: &Gate,
     tests: &Paths,
     exempt: &Paths,
     base: &CommitId,
@@ -161,32 +166,43 @@ pub(super) fn others(
     let mut others = Vec::new();
     for file in changed {
         let path = file.path.clone();
-        if split(workspace, tests, exempt, vec![file])?.code {
+        if split(workspace, gate, (tests, exempt), vec![file])?.code {
             others.push(path);
         }
     }
     Ok(Some(others))
 }
 
-/// Tells the tests of a change from the rest of it.
-fn split(workspace: &Locked, tests: &Paths, exempt: &Paths, changed: Vec<Changed>) -> Result<Parts, Trouble> {
-    let (tests, exempt) = (tests.compile(), exempt.compile());
+/// Tells the tests of a change from the rest of it. Of what is not among the gate's paths, tests are shown with the others, which may
+/// need them, but nothing is asked of them.
+fn split(
+    workspace: &Locked,
+    gate: &Gate,
+    (tests, exempt): (&Paths, &Paths),
+    changed: Vec<Changed>,
+) -> Result<Parts, Trouble> {
+    let (tests, exempt, paths) = (tests.compile(), exempt.compile(), gate.paths.compile());
     let mut parts = Parts::default();
     for file in changed {
         let text = |stored: &Option<_>| match stored {
             Some(stored) => workspace.text(stored),
             None => Ok(None),
         };
+        let own = paths.is_match(&file.path);
         if tests.is_match(&file.path) {
+            parts.own_tests |= own;
             let declares =
                 |text: Option<String>| text.map(|text| words::tests(&file.path, &text)).unwrap_or_default();
             let (old, new) = (declares(text(&file.old)?), declares(text(&file.new)?));
+            let new = if own { new } else { BTreeSet::new() };
             parts.declared.extend(new.difference(&old).map(|name| (name.clone(), file.path.clone())));
             let to = file.new.map_or(Become::Gone, Become::Stored);
             parts.tests.push((file.path, to));
         } else if !exempt.is_match(&file.path) {
             let (old, new) = (text(&file.old)?, text(&file.new)?);
-            parts.source(file, old, new);
+            let mut one = Parts::default();
+            one.source(file, old, new);
+            parts.join(one, own);
         }
     }
     // A test that only moved to another file is declared there and here.
@@ -196,6 +212,20 @@ fn split(workspace: &Locked, tests: &Paths, exempt: &Paths, changed: Vec<Changed
 }
 
 impl Parts {
+    /// Adds those of one file.
+    fn join(&mut self, one: Self, own: bool) {
+        self.code |= one.code;
+        self.added.extend(one.added);
+        self.reshaped.extend(one.reshaped);
+        if own {
+            self.own_code |= one.code;
+            self.own_tests |= !one.tests.is_empty();
+            self.declared.extend(one.declared);
+            self.new_files.extend(one.new_files);
+        }
+        self.tests.extend(one.tests);
+    }
+
     /// A file that is no test as a whole, but may have tests inside.
     fn source(&mut self, file: Changed, old: Option<String>, new: Option<String>) {
         let is_rust = std::path::Path::new(&file.path).extension().is_some_and(|it| it == "rs");

@@ -1,12 +1,15 @@
 //! One hardened call of git: the environment, the overrides, the limits.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::login::Login;
 use super::{CommitId, Error, Identity};
 use crate::process::{self, Exit, Guard, Spawner};
+use crate::sandbox::machine::Version;
 
 /// Enough for a checkout of a very large tree on a slow disk; nobody waits longer for a helper that has hung.
 const TIME_LIMIT: Duration = Duration::from_mins(10);
@@ -37,7 +40,8 @@ const OVERRIDES: &[&str] = &[
     "diff.ignoreSubmodules=all",
     "protocol.allow=never",
     // Git would fetch what it names before the fetch that was asked for, by a program that no protocol setting holds back.
-    "fetch.bundleURI=/dev/null",
+    // Empty means none; the name of a file would leave a copy of it in the repository at every fetch.
+    "fetch.bundleURI=",
     "advice.detachedHead=false",
     "core.quotePath=false",
 ];
@@ -48,12 +52,13 @@ pub struct Git {
     spawner: Spawner,
     path: OsString,
     time_limit: Duration,
+    pub(super) version: Arc<OnceLock<Version>>,
 }
 
 impl Git {
     /// Git as found on `path`, which the caller takes from its configuration.
     pub fn new(spawner: Spawner, path: impl Into<OsString>) -> Self {
-        Self { spawner, path: path.into(), time_limit: TIME_LIMIT }
+        Self { spawner, path: path.into(), time_limit: TIME_LIMIT, version: Arc::default() }
     }
 
     /// The longest that a call may take, if not ten minutes.
@@ -82,6 +87,7 @@ impl Git {
             directory: PathBuf::from("/"),
             helpers: Helpers::No,
             login: None,
+            attributes: None,
         }
     }
 }
@@ -100,6 +106,8 @@ pub struct Call {
     directory: PathBuf,
     helpers: Helpers,
     login: Option<Login>,
+    /// The tree that attributes are read from.
+    attributes: Option<String>,
 }
 
 /// Whether the helpers that a configuration names for logging in are run.
@@ -150,10 +158,29 @@ impl Call {
         self.env("GIT_INDEX_FILE", path)
     }
 
+    /// Also reads objects from this folder.
+    #[must_use]
+    pub(crate) fn with_objects(self, folder: &Path) -> Self {
+        // A list with colons between, in which a quoted path may have one itself.
+        let mut quoted = OsString::from("\"");
+        quoted.push(OsStr::from_bytes(&folder.as_os_str().as_bytes().iter().fold(
+            Vec::new(),
+            |mut all, byte| {
+                if matches!(byte, b'"' | b'\\') {
+                    all.push(b'\\');
+                }
+                all.push(*byte);
+                all
+            },
+        )));
+        quoted.push("\"");
+        self.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted)
+    }
+
     /// Reads attributes from nowhere, so that none in the tree has a say in how files are read.
     #[must_use]
     pub fn without_attributes(mut self, empty_tree: &str) -> Self {
-        self.place.push(joined("--attr-source=", OsStr::new(empty_tree)));
+        self.attributes = Some(empty_tree.to_owned());
         self
     }
 
@@ -265,17 +292,26 @@ impl Call {
             args.push(setting.clone());
         }
         args.extend(self.place);
+        let mut env = self.env;
+        if let Some(tree) = self.attributes {
+            if self.git.has_attribute_source() {
+                args.push(format!("--attr-source={tree}").into());
+            } else if self.directory == Path::new("/") {
+                // Without files and without an index there is nowhere that an older git could read them from.
+                args.push("--bare".into());
+                env.push(("GIT_INDEX_FILE".into(), "/nonexistent/index".into()));
+            }
+        }
         args.push(self.verb.clone().into());
         args.extend(self.args);
 
-        let mut env: Vec<(OsString, OsString)> = vec![("PATH".into(), self.git.path.clone())];
+        env.push(("PATH".into(), self.git.path.clone()));
         for (name, value) in ENVIRONMENT {
             // What a call sets for itself replaces the default, and is not given twice.
-            if !self.env.iter().any(|(own, _)| own == name) {
+            if !env.iter().any(|(own, _)| own == name) {
                 env.push((name.into(), value.into()));
             }
         }
-        env.extend(self.env);
 
         let call = process::Call {
             program: "git".into(),

@@ -6,6 +6,7 @@
 //! that was named, and nothing of the user's own settings, except in [`Source::identity`], which exists to read them.
 
 mod call;
+mod consolidate;
 mod diff;
 mod error;
 mod fate;
@@ -20,8 +21,10 @@ mod seen;
 mod sign;
 mod source;
 mod unmoved;
+pub mod version;
 
 pub use call::{Call, Git, Output};
+pub(crate) use consolidate::Arrived;
 pub use diff::Form;
 pub(crate) use diff::pending;
 pub use error::Error;

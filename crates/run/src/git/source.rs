@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+use acquit_core::ids::{StoreId, TaskId};
 use serde::{Deserialize, Serialize};
 
 use super::{Call, CommitId, Error, Git, Identity, ObjectFormat};
@@ -53,12 +54,7 @@ impl Source {
         let output = git
             .call("rev-parse")
             .inside(&found)
-            .args([
-                "--path-format=absolute",
-                "--show-object-format",
-                "--is-bare-repository",
-                "--is-shallow-repository",
-            ])
+            .args(["--path-format=absolute", "--show-object-format", "--is-bare-repository"])
             .args(["--git-dir", "--git-path", "objects"])
             .run_any()?;
         if output.code != Some(0) {
@@ -66,7 +62,7 @@ impl Source {
         }
         let unexpected = || Error::Unexpected { verb: "rev-parse".into() };
         let lines: Vec<&[u8]> = output.stdout.split(|b| *b == b'\n').collect();
-        let [format, bare, shallow, git_dir, objects, b""] = lines[..] else {
+        let [format, bare, git_dir, objects, b""] = lines[..] else {
             // The only way to more lines is a line break in the path.
             return Err(Error::Unsupported { path: found, what: "its path contains a line break".into() });
         };
@@ -90,10 +86,6 @@ impl Source {
             },
             path: found,
         };
-        if shallow == b"true" {
-            let what = "it is a shallow clone, so its history ends early; run `git fetch --unshallow`".into();
-            return Err(Error::Unsupported { path: source.path, what });
-        }
         if source.is_partial() {
             let what = "it is a partial clone, so objects may be missing; clone it without --filter".into();
             return Err(Error::Unsupported { path: source.path, what });
@@ -114,6 +106,22 @@ impl Source {
     /// The folder that the project's own files are in: the top of the checkout, or the bare repository itself.
     pub fn top(&self) -> &Path {
         self.work_tree.as_deref().unwrap_or(&self.git_dir)
+    }
+
+    /// Where git keeps something beside its objects, such as the repositories of submodules: a linked worktree may have its own.
+    pub(crate) fn of_clone(&self, name: &str) -> Vec<PathBuf> {
+        let mut all = vec![self.git_dir.join(name)];
+        all.extend(self.objects.parent().map(|common| common.join(name)));
+        all.dedup();
+        all
+    }
+
+    /// The commits at which the history of a shallow clone ends, as its git keeps them. Empty for a whole one.
+    pub(crate) fn shallow(&self) -> Vec<u8> {
+        let file = self.objects.parent().map(|common| common.join("shallow"));
+        let text = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
+        let commits = text.lines().filter(|line| line.parse::<CommitId>().is_ok());
+        commits.flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect()
     }
 
     /// The folder of objects that workspaces borrow from.
@@ -222,9 +230,10 @@ impl Source {
         }
     }
 
-    /// Keeps `commit` from being pruned while `task` may need it.
-    pub fn pin(&self, git: &Git, task: &str, commit: &CommitId) -> Result<(), Error> {
-        let name = pin_name(task)?;
+    /// Keeps `commit` from being pruned while `task` of `store` may need it.
+    pub fn pin(&self, git: &Git, store: &StoreId, task: TaskId, commit: &CommitId) -> Result<(), Error> {
+        let name = pin_name(store, task);
+        self.clear_stale_locks([name.as_str()]);
         self.call(git, "update-ref")
             .args(["--create-reflog", "--no-deref"])
             .args([&name, commit.as_str()])
@@ -233,8 +242,21 @@ impl Source {
     }
 
     /// Gives up the pin. Nothing happens when there is none.
-    pub fn unpin(&self, git: &Git, task: &str) -> Result<(), Error> {
-        self.call(git, "update-ref").args(["--no-deref", "-d", &pin_name(task)?]).run().map(drop)
+    pub fn unpin(&self, git: &Git, store: &StoreId, task: TaskId) -> Result<(), Error> {
+        let name = pin_name(store, task);
+        self.clear_stale_locks([name.as_str()]);
+        self.call(git, "update-ref").args(["--no-deref", "-d", &name]).run().map(drop)
+    }
+
+    /// Whether a new task of `store`, which is pinned already, would share its branch with somebody: the branch is there, or another
+    /// store has a task of the same number here. Of two stores that look at the same moment, at least one sees the other's pin.
+    pub fn is_taken(&self, git: &Git, store: &StoreId, task: TaskId, branch: &str) -> Result<bool, Error> {
+        let output = self
+            .call(git, "for-each-ref")
+            .args(["--format=%(refname)", &format!("refs/heads/{branch}"), &format!("{PINS}*/{task}")])
+            .run()?;
+        let own = pin_name(store, task);
+        Ok(String::from_utf8_lossy(&output.stdout).lines().any(|name| name != own))
     }
 
     /// A call in this repository, whatever folder the process is in.
@@ -319,7 +341,7 @@ impl Source {
     }
 }
 
-/// Whether `name` may stand as one component of a ref (`refs/acquit/base/<name>`).
+/// Whether `name` may stand as one component of a ref.
 pub(crate) fn is_ref_component(name: &str) -> bool {
     !name.contains('/') && is_ref_name(name)
 }
@@ -342,11 +364,11 @@ pub(crate) fn is_ref_name(name: &str) -> bool {
         })
 }
 
-fn pin_name(task: &str) -> Result<String, Error> {
-    if !is_ref_component(task) {
-        return Err(Error::BadName { name: task.to_owned() });
-    }
-    Ok(format!("refs/acquit/base/{task}"))
+/// Where the bases of tasks are kept, by store and task.
+const PINS: &str = "refs/acquit/base/";
+
+fn pin_name(store: &StoreId, task: TaskId) -> String {
+    format!("{PINS}{store}/{task}")
 }
 
 /// The top folder of the checkout that `path` is in.

@@ -6,13 +6,14 @@ use std::fs;
 use std::path::Path;
 
 use acquit_core::agent::shorten;
-use acquit_core::artifact::{Artifact, Commit};
+use acquit_core::artifact::{Artifact, Commit, DiffStats};
 use acquit_core::workflow::Work;
 use globset::{Glob, GlobSetBuilder};
 
 use super::desk::Desk;
 use super::work::{Done, Job};
 use crate::untrusted::{self, not_a_file};
+use crate::workspace::{Error, Locked};
 use crate::world::LegFolder;
 
 /// A longer plan is not one that an agent follows.
@@ -25,7 +26,7 @@ const FILES_LIMIT: usize = 64;
 const FILE_LIMIT: u64 = 8 * 1024 * 1024;
 
 /// All that is left: plan, branch, commits, size of the change, files.
-pub(super) fn collect(desk: &mut Desk<'_>, job: &Job<'_>, done: &Done) -> Vec<Artifact> {
+pub(super) fn collect(desk: &mut Desk<'_>, job: &Job<'_>, done: &Done, workspace: &Locked) -> Vec<Artifact> {
     let mut list = Vec::new();
     if let Some(moved) = &done.moved {
         list.extend(moved.artifacts.iter().cloned());
@@ -43,7 +44,13 @@ pub(super) fn collect(desk: &mut Desk<'_>, job: &Job<'_>, done: &Done) -> Vec<Ar
             commit: work.head.to_string(),
             published: false,
         });
-        list.push(Artifact::Diff(work.stats));
+    }
+    match size(job, done, workspace) {
+        Ok(stats) => list.extend(stats.map(Artifact::Diff)),
+        Err(error) => {
+            let words = format!("the size of the change is not known: failed to {}", super::chain(&error));
+            desk.notice(super::BEST_EFFORT, words);
+        }
     }
     if let Work::Agent(agent) = &job.stage.work
         && done.collected.is_some()
@@ -60,6 +67,25 @@ pub(super) fn collect(desk: &mut Desk<'_>, job: &Job<'_>, done: &Done) -> Vec<Ar
         }
     }
     list
+}
+
+/// How much the task has changed in all, from its base to where this leg leaves it; `None` where that is as it was.
+fn size(job: &Job<'_>, done: &Done, workspace: &Locked) -> Result<Option<DiffStats>, Error> {
+    let (tip, base) = match (&done.moved, &done.collected) {
+        // Delivering changes the commits and not what is in them, unless the base has moved too.
+        (Some(moved), _) if moved.base.as_str() == job.task.base() => return Ok(None),
+        (Some(moved), _) => (&moved.tip, &moved.base),
+        (None, Some(work)) => (&work.head, &job.base),
+        (None, None) => (&job.start, &job.base),
+    };
+    if tip.as_str() == job.task.tip && base.as_str() == job.task.base() {
+        return Ok(None);
+    }
+    match &done.collected {
+        // The leg did all of it, and has counted it already.
+        Some(work) if job.start == *base && done.moved.is_none() => Ok(Some(work.stats)),
+        _ => workspace.difference(base, tip).map(Some),
+    }
 }
 
 /// The plan that an agent left.

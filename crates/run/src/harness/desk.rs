@@ -38,6 +38,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) redactor: Redactor,
     /// Whether a command of a gate was cut short, which says nothing about the next time.
     pub(crate) cut_short: bool,
+    /// The step that is under way: whatever ends the leg early is counted there.
+    pub(crate) under_way: Step,
     step_began: Instant,
     beat: Instant,
     looked: Instant,
@@ -55,6 +57,7 @@ impl<'a> Desk<'a> {
             left: Vec::new(),
             redactor: Redactor::default(),
             cut_short: false,
+            under_way: Step::Claim,
             step_began: began,
             beat: Instant::now(),
             looked: Instant::now(),
@@ -71,6 +74,7 @@ impl<'a> Desk<'a> {
     pub(crate) fn time(&mut self, step: Step) {
         let took = super::span(self.step_began.elapsed());
         self.step_began = Instant::now();
+        self.under_way = step.next().unwrap_or(step);
         self.note(Body::Step { step, took });
     }
 
@@ -98,6 +102,7 @@ impl<'a> Desk<'a> {
     /// Writes what was noted, so that others see it while the leg goes on.
     pub(crate) fn flush(&mut self) -> Result<(), store::Error> {
         if !self.notes.is_empty() {
+            fault::outage("flush", &self.world.environment)?;
             self.store.note(self.hold, &self.notes)?;
             self.notes.clear();
         }
@@ -106,6 +111,7 @@ impl<'a> Desk<'a> {
 
     /// Writes a piece of transcript, and what was noted, in one commit.
     pub(crate) fn transcribe(&mut self, chunk: &Chunk) -> Result<(), store::Error> {
+        fault::outage("flush", &self.world.environment)?;
         self.store.transcribe(self.hold, chunk, &self.usage, &self.notes)?;
         self.notes.clear();
         Ok(())

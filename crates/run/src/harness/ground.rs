@@ -71,6 +71,9 @@ impl Ground {
         let ground = Self::of(workspace);
         if workspace.has_overlays() {
             let layer = super::perform::layer(desk, job, workspace, &job.start)?;
+            if let Some(layer) = &layer {
+                workspace.ignore_layer(&layer.tree())?;
+            }
             *ground.setup.borrow_mut() = layer;
         } else {
             super::perform::setup_in_place(desk, job, workspace)?;

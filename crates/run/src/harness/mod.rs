@@ -15,6 +15,7 @@ mod end;
 mod ground;
 mod guard;
 mod hold;
+mod learned;
 mod lookout;
 mod outline;
 mod perform;
@@ -44,6 +45,7 @@ use acquit_core::time::Timestamp;
 use acquit_core::workflow::Work;
 
 use crate::fault;
+use crate::pinned::{self, Untrusted};
 use crate::secrets::{self, Vault};
 use crate::world::World;
 
@@ -77,13 +79,33 @@ pub enum Error {
     /// The decision was refused: a mistake of this program.
     #[error("decide what follows from the leg")]
     Illegal(#[from] Illegal),
+    /// The definition is not this machine's.
+    #[error(transparent)]
+    Untrusted(#[from] Untrusted),
     /// This process does not know itself.
     #[error("find out which process this is")]
     Identity(#[source] std::io::Error),
 }
 
-/// Takes a leg that is due, if there is one.
+/// Takes a leg that is due, if there is one. A leg whose task's definition is not trusted on this machine is left to others.
 pub fn claim(world: &World, store: &mut dyn Store, wanted: Wanted) -> Result<Option<Claim>, Error> {
+    let wanted = match wanted {
+        Wanted::Of(task) if !pinned::is_trusted(world, store, task)? => return Err(Untrusted { task }.into()),
+        Wanted::Any if world.shared => {
+            let now = store.now()?;
+            let due = store.ready(LOOKED_AT)?.into_iter().filter(|ready| ready.not_before <= now);
+            let mut own = None;
+            for ready in due {
+                if pinned::is_trusted(world, store, ready.task)? {
+                    own = Some(ready.task);
+                    break;
+                }
+            }
+            let Some(task) = own else { return Ok(None) };
+            Wanted::Of(task)
+        }
+        Wanted::Any | Wanted::Of(_) => wanted,
+    };
     let process = crate::process::Identity::of_self().map_err(Error::Identity)?;
     let owner = Owner {
         host: world.host.clone(),
@@ -91,8 +113,16 @@ pub fn claim(world: &World, store: &mut dyn Store, wanted: Wanted) -> Result<Opt
         pid: process.pid().unsigned_abs(),
         started: process.start(),
     };
-    Ok(store.claim(wanted, &owner, LEASE)?)
+    let claim = store.claim(wanted, &owner, LEASE)?;
+    // Again, for what was written in between. This process ends with its claim, and the leg is found lost.
+    if let Some(claim) = &claim {
+        pinned::check(world, claim.leg.id.task, &claim.definition)?;
+    }
+    Ok(claim)
 }
+
+/// How many legs that wait are looked at for one that is trusted here.
+const LOOKED_AT: u32 = 1_000;
 
 /// When a harness began.
 #[derive(Clone, Copy, Debug)]
@@ -130,12 +160,16 @@ pub fn run(world: &World, store: &mut dyn Store, claim: Claim, began: Began) -> 
     let report = match report {
         Ok(report) => report,
         Err(Trouble::Store(error)) => return Err(error.into()),
-        Err(Trouble::Leg(ending)) => Report {
-            usage: desk.usage.clone(),
-            session: desk.session.clone(),
-            artifacts: std::mem::take(&mut desk.left),
-            ..Report::bare(ending)
-        },
+        Err(Trouble::Leg(ending)) => {
+            // Its time belongs to what the leg was doing, and not to the handoff.
+            desk.time(desk.under_way);
+            Report {
+                usage: desk.usage.clone(),
+                session: desk.session.clone(),
+                artifacts: std::mem::take(&mut desk.left),
+                ..Report::bare(ending)
+            }
+        }
     };
     let report = desk.redactor.stored(report).unwrap_or_else(|| {
         let reason = "what the leg reported cannot be told without a secret".to_owned();
@@ -145,6 +179,8 @@ pub fn run(world: &World, store: &mut dyn Store, claim: Claim, began: Began) -> 
     desk.time(Step::Handoff);
     let task = hand_over(&mut desk, task, leg.id.number, report, &definition)?;
     fault::after(Step::Handoff, &world.environment);
+    // Best effort: the next leg writes it again.
+    let _ = learned::write(world, &task);
     if let State::Ended { end } = &task.state {
         guard::clean_homes(world, &desk.redactor, task.id(), end);
     }

@@ -36,6 +36,8 @@ pub fn preview(
         tools: tools(definition, entry),
         // What a review is shown of the change stands in the workspace, which nobody touches for this.
         change: None,
+        agents_md: None,
+        files: acquit_core::context::Files::Gone,
     };
     let mut sections = context::sections(&parts)?;
     let redactor = secrets::known(&Vault::new(config, world), config, &world.environment);

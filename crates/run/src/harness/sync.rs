@@ -80,7 +80,6 @@ pub(super) fn follow(
     let now = now(git, job, branch).map_err(|error| Trouble::harness(&error))?;
     // A branch that is gone leads nowhere; the work stays where it is.
     let Some(onto) = now.filter(|now| *now != job.base) else { return Ok(None) };
-    let task = job.task.id().to_string();
     let start = if job.start == job.base {
         onto.clone()
     } else {
@@ -92,7 +91,9 @@ pub(super) fn follow(
             Rebased::Conflict(conflict) => return Ok(Some((onto, conflict))),
         }
     };
-    job.source.pin(git, &task, &onto).map_err(|error| Trouble::harness(&error))?;
+    job.source
+        .pin(git, desk.world.store(), job.task.id(), &onto)
+        .map_err(|error| Trouble::harness(&error))?;
     desk.notice(Level::Info, format!("{branch} has moved: the work stands on {} now", onto.short()));
     (job.start, job.base) = (start, onto);
     Ok(None)
@@ -141,8 +142,8 @@ fn begin_resolving(
         Rebased::Absorbed => onto.clone(),
         Rebased::Conflict(conflict) => conflict.commit,
     };
-    let task = job.task.id().to_string();
-    job.source.pin(&desk.world.git, &task, &onto).map_err(|error| Trouble::harness(&error))?;
+    let pinned = job.source.pin(&desk.world.git, desk.world.store(), job.task.id(), &onto);
+    pinned.map_err(|error| Trouble::harness(&error))?;
     (job.start, job.base) = (start, onto);
     Ok(())
 }
@@ -154,9 +155,12 @@ pub(super) fn resolution(
     outcome: &Outcome,
     collected: &Collected,
 ) -> Result<Vec<Failure>, Trouble> {
-    let Purpose::Resolve { .. } = &job.entry.purpose else { return Ok(Vec::new()) };
+    let Purpose::Resolve { side, .. } = &job.entry.purpose else { return Ok(Vec::new()) };
     let parse = |text: &str| text.parse::<CommitId>().map_err(|error| Trouble::harness(&error));
-    let (from, tip) = (parse(job.task.base())?, parse(&job.task.tip)?);
+    let (from, tip) = match side {
+        Some(side) => (parse(&side.base)?, parse(&side.tip)?),
+        None => (parse(job.task.base())?, parse(&job.task.tip)?),
+    };
     let given_up = conflict::superseded(&outcome.payload);
     let work = Move { from: &from, onto: &job.base, tip: &tip };
     let wrong = workspace.resolution(work, &collected.head, &given_up)?;

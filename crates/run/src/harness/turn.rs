@@ -9,8 +9,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use acquit_core::agent::{Fault, Session};
+use acquit_core::artifact::Artifact;
 use acquit_core::config::{Agent, Reporting};
-use acquit_core::context::{self, Tools};
+use acquit_core::context::{self, Files, Tools};
 use acquit_core::event::Body;
 use acquit_core::failure::kind;
 use acquit_core::ids::Name;
@@ -35,6 +36,7 @@ use crate::mcp::{self, Brief, Progress};
 use crate::process::{self, Limits, Spec, Stderr, Stdin, Stdout};
 use crate::secrets::{self, Secret, Vault};
 use crate::transcript::Transcript;
+use crate::versions;
 use crate::world::LegFolder;
 
 /// How long something has to end by itself after it was asked to: time to write down a result, not to finish one.
@@ -82,9 +84,35 @@ pub(super) fn choose(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Re
             Trouble::failed(kind::CONFIG, format!("the configuration has no agent `{name}`"))
         })?;
     agent.model = agent.model_for(work);
+    agent.turns = job.stage.limits.turns.into_iter().chain(agent.turns).min();
+    let left = |wanted: &&String| {
+        let is_it = |one: &Artifact| matches!(one, Artifact::File { name, .. } if name == *wanted);
+        job.task.artifacts.iter().any(is_it)
+    };
+    if let Some(missing) = work.inputs.iter().find(|name| !left(name)) {
+        let words = format!(
+            "stage {} needs the file `{missing}` (`inputs`), and no earlier stage left it",
+            job.stage.name
+        );
+        return Err(Trouble::failed(kind::CONFIG, words));
+    }
     let session = session::earlier(desk, job, name, work.session);
     let reports = agent::reports(&agent).map_err(|error| Trouble::config(&error))?;
     Ok(Chosen { name: name.clone(), agent, session, reports })
+}
+
+impl Chosen {
+    /// Whether the agent has to be told what the repository's `AGENTS.md` says.
+    pub(super) fn needs_agents_md(&self) -> bool {
+        !self.agent.adapter.reads_agents_md()
+    }
+
+    /// Whether the agent goes on with a conversation that its provider's limits cut short. It remembers what it wrote, so
+    /// that is where it wrote it.
+    pub(super) fn goes_on(&self, job: &Job<'_>) -> bool {
+        let last = job.task.past.last().map(|past| &past.ending);
+        self.session.is_some() && matches!(last, Some(Ending::Held { .. }))
+    }
 }
 
 /// Makes the leg's folder with the prompt, the stub of the handoff file, and what acquit's tools must know.
@@ -94,6 +122,8 @@ pub(super) fn context(
     folder: &LegFolder,
     chosen: &Chosen,
     subject: Option<&review::Subject>,
+    files: Files<'_>,
+    agents_md: Option<&str>,
 ) -> Result<(), Trouble> {
     let memory = match chosen.session {
         Some(_) => context::Memory::Conversation,
@@ -116,6 +146,8 @@ pub(super) fn context(
         memory,
         tools,
         change: subject.map(|subject| &subject.change),
+        files,
+        agents_md,
     };
     let prompt = context::build(&parts).and_then(|prompt| Ok((prompt, context::sections(&parts)?)));
     let (prompt, mut sections) = prompt
@@ -224,6 +256,11 @@ pub(super) fn run(
     let enclosure = Enclosure::new(desk, job, ground, "agent", network, &who)?;
     let settings = settings(desk, &launch);
     let enclosed = enclosure.policy.is_some() && network == Network::Model;
+    let written_in = versions::interpreter(&launch.program, &desk.world.environment);
+    if let Some(path) = versions::path(&ground.committed, &desk.world.environment, Some(&written_in)) {
+        launch.env.retain(|(name, _)| name != "PATH");
+        launch.env.push(("PATH".into(), path));
+    }
     launch.env.extend(enclosure.environment());
     let spec = Spec {
         program: launch.program,
@@ -263,14 +300,14 @@ pub(super) fn run(
     watch.progress = Some(Progress::new(folder.progress()));
     watch.lookout = Some(Lookout::new(enclosure.log().to_owned(), &launch.hosts, enclosed, allowance));
     // The agent works by itself now: a good moment to let others see how far it came.
-    let first = watch.desk.flush();
+    watch.flush();
     let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
     // Before anything is read from them, and whatever the end was like.
     let cleaned = watch.desk.redactor.folder(folder.path());
     crate::workspace::strip_privileges(&folder.output_dir());
     let (broken, cancelled, lingered) = (watch.broken.take(), watch.cancelled, watch.lingered);
     let stopped = watch.stopped.take();
-    if let Some(error) = broken.or(first.err()) {
+    if let Some(error) = broken {
         return Err(error.into());
     }
     let ended = ended?;

@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use acquit_core::agent::Chunk;
 use acquit_core::store::{self, Pulse};
 
 use super::desk::Desk;
 use super::lookout::{Lookout, Stop};
 use crate::mcp::Progress;
+use crate::pause::pause;
 use crate::process::{Next, Watcher};
 use crate::transcript::Transcript;
 
@@ -32,6 +34,8 @@ pub(crate) struct Watch<'d, 'a> {
     /// What the agent says about how far it is, if it can.
     pub(crate) progress: Option<Progress>,
     flushed: Instant,
+    /// A piece of the transcript that the store has not accepted yet.
+    unwritten: Option<Chunk>,
 }
 
 impl<'d, 'a> Watch<'d, 'a> {
@@ -48,6 +52,7 @@ impl<'d, 'a> Watch<'d, 'a> {
             ended: None,
             progress: None,
             flushed: Instant::now(),
+            unwritten: None,
         }
     }
 
@@ -66,12 +71,24 @@ impl<'d, 'a> Watch<'d, 'a> {
         over && self.linger.is_some_and(|linger| since.elapsed() >= linger)
     }
 
-    /// Writes what is left after the end.
+    /// Writes what is left after the end. Tries again while the store is away, as long as the lease lasts.
     pub(crate) fn finish(&mut self) -> Result<(), store::Error> {
         if let Some(transcript) = &mut self.transcript {
             transcript.finish();
         }
-        self.write()
+        loop {
+            match self.write() {
+                Err(error) if self.is_passing(&error) => pause(FLUSH),
+                result => return result,
+            }
+        }
+    }
+
+    /// Writes what there is now. What a store that is away does not accept is kept, and written later.
+    pub(crate) fn flush(&mut self) {
+        if let Err(error) = self.write() {
+            self.tolerate(error);
+        }
     }
 
     fn write(&mut self) -> Result<(), store::Error> {
@@ -81,20 +98,27 @@ impl<'d, 'a> Watch<'d, 'a> {
         }
         let Some(transcript) = &mut self.transcript else { return self.desk.flush() };
         self.desk.usage = transcript.heard.usage.clone();
-        match transcript.cut() {
-            Some(chunk) => self.desk.transcribe(&chunk),
-            None => self.desk.flush(),
+        loop {
+            let Some(chunk) = self.unwritten.take().or_else(|| transcript.cut()) else {
+                return self.desk.flush();
+            };
+            if let Err(error) = self.desk.transcribe(&chunk) {
+                self.unwritten = Some(chunk);
+                return Err(error);
+            }
         }
     }
 
     /// A store that cannot be reached for a moment is no reason to end an agent, as long as the lease lasts. A store that
     /// says "not yours any more" is.
     fn tolerate(&mut self, error: store::Error) {
-        let lasting = self.desk.since_beat() < super::LEASE;
-        match error {
-            store::Error::Database { .. } if lasting => {}
-            error => self.broken = Some(error),
+        if !self.is_passing(&error) {
+            self.broken = Some(error);
         }
+    }
+
+    fn is_passing(&self, error: &store::Error) -> bool {
+        matches!(error, store::Error::Database { .. }) && self.desk.since_beat() < super::LEASE
     }
 }
 
@@ -102,21 +126,16 @@ impl Watcher for Watch<'_, '_> {
     fn output(&mut self, _offset: u64, bytes: &[u8]) {
         let Some(transcript) = &mut self.transcript else { return };
         transcript.take(bytes);
-        if transcript.is_full()
-            && self.broken.is_none()
-            && let Err(error) = self.write()
-        {
-            // Part of the transcript would be missing for good, so this is not tolerated.
-            self.broken = Some(error);
+        // While the store is away, the transcript keeps the first of each burst and counts the rest; the file has everything.
+        let away = self.unwritten.is_some() && self.flushed.elapsed() < FLUSH;
+        if transcript.is_full() && self.broken.is_none() && !away {
+            self.flush();
         }
     }
 
     fn tick(&mut self) -> Next {
-        if self.broken.is_none()
-            && self.flushed.elapsed() >= FLUSH
-            && let Err(error) = self.write()
-        {
-            self.broken = Some(error);
+        if self.broken.is_none() && self.flushed.elapsed() >= FLUSH {
+            self.flush();
         }
         match self.desk.pulse() {
             Ok(Pulse::Beating) => {}

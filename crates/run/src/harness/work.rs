@@ -4,6 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
+use acquit_core::context::Files;
 use acquit_core::definition::Definition;
 use acquit_core::event::{Body, Level, Step};
 use acquit_core::failure::{Failure, kind};
@@ -20,7 +21,7 @@ use super::upstream::Upstream;
 use super::{Ground, Trouble, artifacts, enclosure, ground, guard, perform, review, stage_home, sync, turn};
 use crate::gate::{self, Judged};
 use crate::git::{CommitId, Identity, Source};
-use crate::workspace::{Leftovers, Locked, Rules, Work as Collected, Workspace};
+use crate::workspace::{Leftovers, Locked, Rules, SavedAttempt, Work as Collected, Workspace};
 use crate::world::LegFolder;
 use crate::{mcp, untrusted};
 
@@ -108,8 +109,11 @@ pub(super) fn stage(
         .map_err(|error| Trouble::file("make the folder", folder.path(), &error))?;
     guard::remember(desk, &job);
     guard::clean_lost(desk, task);
-    let workspace = prepare(desk, &mut job)?;
+    let (workspace, saved) = prepare(desk, &mut job)?;
     desk.step(Step::Workspace);
+    if !super::has_agent(&entry.purpose, &stage.work) {
+        desk.under_way = Step::Gates;
+    }
     let done = match (&entry.purpose, &stage.work) {
         (Purpose::Merge, Work::Action { commits, .. }) => {
             perform::action(desk, &job, &Action::Merge, *commits, &workspace)?
@@ -118,7 +122,7 @@ pub(super) fn stage(
         (Purpose::Recheck { outcome }, Work::Agent(_) | Work::Check) => {
             Done { outcome: outcome.clone(), ..by_harness(outcome::PASSED) }
         }
-        (_, Work::Agent(agent)) => agent_turn(desk, &job, agent, &workspace)?,
+        (_, Work::Agent(agent)) => agent_turn(desk, &job, agent, &workspace, saved.as_ref())?,
         (_, Work::Check) => by_harness(outcome::PASSED),
         (_, Work::Human { .. }) => {
             return Err(Trouble::failed(kind::HARNESS, "a human stage has no work for a harness".to_owned()));
@@ -138,7 +142,7 @@ pub(super) fn stage(
     failures.extend(judged.failures);
     let proof = if gated && !stage.gates.is_empty() { Proof::Given } else { Proof::Missing };
     desk.step(Step::Gates);
-    let artifacts = artifacts::collect(desk, &job, &done);
+    let artifacts = artifacts::collect(desk, &job, &done, &workspace);
     desk.step(Step::Artifacts);
     Ok(report(desk, &job, done, failures, artifacts, proof))
 }
@@ -149,25 +153,27 @@ pub(super) fn by_harness(name: &'static str) -> Done {
     Done { outcome, collected: None, moved: None, failures: Vec::new() }
 }
 
-fn prepare(desk: &mut Desk<'_>, job: &mut Job<'_>) -> Result<Locked, Trouble> {
+/// The workspace as the leg begins with it, and what an earlier one had left there.
+fn prepare(desk: &mut Desk<'_>, job: &mut Job<'_>) -> Result<(Locked, Option<SavedAttempt>), Trouble> {
     let leg = desk.hold.leg;
     let author = &job.definition.author;
     let overlays = ground::overlays(desk, job.definition.config.sandbox)?;
-    let workspace =
-        Workspace::open(&desk.world.workspace_folder(leg.task), &job.source, desk.world.git.clone())?
-            .with_agent_identity(Identity::new(&author.name, &author.email))
-            .with_overlays(overlays)
-            .with_upload_pack(enclosure::sender(desk, job)?)
-            .with_rules(Rules {
-                task_id: leg.task.to_string(),
-                base: job.task.seed.base.branch.clone(),
-                protected: job.definition.config.protected.clone(),
-            })
-            .lock_within(&format!("acquit leg {leg}"), PATIENCE)?;
+    let (world, folder) = (desk.world, desk.world.workspace_folder(leg.task));
+    let workspace = Workspace::open(&folder, &job.source, world.git.clone(), world.store())?
+        .with_agent_identity(Identity::new(&author.name, &author.email))
+        .with_overlays(overlays)
+        .with_upload_pack(enclosure::sender(desk, job)?)
+        .with_rules(Rules {
+            task_id: leg.task.to_string(),
+            base: job.task.seed.base.branch.clone(),
+            protected: job.definition.config.protected.clone(),
+        })
+        .lock_within(&format!("acquit leg {leg}"), PATIENCE)?;
     sync::before_leg(desk, job, &workspace)?;
     let prepared = workspace.prepare(&leg.to_string(), &job.start, &job.task.seed.branch)?;
-    if let Some(saved) = guard::saved(desk, job, &workspace, prepared.saved)? {
-        desk.note(Body::WorkSaved { reference: saved.reference, commit: saved.commit.to_string() });
+    let saved = guard::saved(desk, job, &workspace, prepared.saved)?;
+    if let Some(saved) = &saved {
+        desk.note(Body::WorkSaved { reference: saved.reference.clone(), commit: saved.commit.to_string() });
     }
     for note in prepared.notes {
         desk.notice(Level::Info, note);
@@ -175,7 +181,7 @@ fn prepare(desk: &mut Desk<'_>, job: &mut Job<'_>) -> Result<Locked, Trouble> {
     if super::has_agent(&job.entry.purpose, &job.stage.work) {
         workspace.give_to(&stage_home::of(job.definition, job.entry))?;
     }
-    Ok(workspace)
+    Ok((workspace, saved))
 }
 
 /// Steps three to six: context, agent, run, outcome.
@@ -184,15 +190,27 @@ fn agent_turn(
     job: &Job<'_>,
     agent: &AgentWork,
     workspace: &Locked,
+    saved: Option<&SavedAttempt>,
 ) -> Result<Done, Trouble> {
     let folder = desk.world.leg_folder(desk.hold.leg);
+    // Setup sees the committed files only.
     let ground = Ground::of_agent(desk, job, workspace)?;
     let chosen = turn::choose(desk, job, agent)?;
+    let commit = saved.map(|saved| saved.commit.to_string());
+    let files = match (saved, commit.as_deref()) {
+        (Some(saved), _) if chosen.goes_on(job) => {
+            workspace.restore(saved, &job.start)?;
+            Files::There
+        }
+        (_, Some(commit)) => Files::Saved(commit),
+        (_, None) => Files::Gone,
+    };
     let subject = match agent.mode {
         Mode::Review => Some(review::subject(desk, job, workspace)?),
         Mode::Plan | Mode::Implement | Mode::Investigate | Mode::Design | Mode::Fix | Mode::Resolve => None,
     };
-    turn::context(desk, job, &folder, &chosen, subject.as_ref())?;
+    let agents_md = agents_md(job, workspace).filter(|_| chosen.needs_agents_md());
+    turn::context(desk, job, &folder, &chosen, subject.as_ref(), files, agents_md.as_deref())?;
     desk.step(Step::Context);
     let launch = turn::configure(desk, job, agent, chosen)?;
     desk.step(Step::Agent);
@@ -225,6 +243,14 @@ fn agent_turn(
     Ok(Done { outcome, collected: Some(collected), moved: None, failures })
 }
 
+/// The repository's `AGENTS.md`, as the base branch has it: an agent that changes the file does not instruct the next one.
+/// Best effort, as for the agents that read it by themselves.
+fn agents_md(job: &Job<'_>, workspace: &Locked) -> Option<String> {
+    const NAME: &str = "AGENTS.md";
+    workspace.tree().join(NAME).symlink_metadata().ok()?;
+    workspace.text_at(&job.base, NAME).ok().flatten()
+}
+
 /// What git is in the middle of, as far as the agent's own repository tells. Told to help the next attempt: an agent that
 /// hides it gains nothing but the verdict of the gates.
 fn unfinished(tree: &Path) -> Option<&'static str> {
@@ -244,7 +270,7 @@ fn leftovers(job: &Job<'_>, mode: Mode) -> Leftovers {
     let author = &job.definition.author;
     if mode.writes() {
         Leftovers::Commit {
-            message: format!("{}: work of stage {}", job.task.seed.id, job.stage.name),
+            message: format!("{0}: work of stage {1}\n\nTask: {0}\n", job.task.seed.id, job.stage.name),
             identity: Identity::new(&author.name, &author.email),
         }
     } else {
@@ -291,7 +317,9 @@ fn read_outcome(
     if let Some(words) = proposed_before(job, &outcome) {
         return Err(Trouble::failed(kind::OUTCOME, words));
     }
-    if idle && mode.success() == Some(outcome.name.as_str()) {
+    // Whether conflicts are resolved is seen in the tree, and what was given up is said in the payload alone.
+    let resolves = matches!(job.entry.purpose, Purpose::Resolve { .. });
+    if idle && !resolves && mode.success() == Some(outcome.name.as_str()) {
         return Err(nothing());
     }
     if outcome.name == *outcome::FAILED && !job.stage.on.contains_key(&outcome.name) {

@@ -56,15 +56,19 @@ pub struct Notice {
     /// The task, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
+    /// The question that is to be answered, by its number within the task. Once it is answered, nobody is told any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<u32>,
     /// The report for a page, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<String>,
 }
 
-/// The messages that tell of something, one for each way that wants to know. `key` identifies what is told. `not_before` is for what
+/// The messages that tell of something, one for each way that wants to know. `project` is whose channels these are; `key` identifies what is told. `not_before` is for what
 /// reaches people wherever they are; files and pages wake nobody up.
 pub fn messages(
     config: &Config,
+    project: &str,
     told: Told,
     key: &str,
     notice: &Notice,
@@ -72,7 +76,7 @@ pub fn messages(
 ) -> Vec<Message> {
     let later = |channel: String, notice: &Notice, not_before| {
         let payload = serde_json::to_value(notice).unwrap_or_default();
-        Message { key: format!("{key}/{channel}"), channel, payload, not_before }
+        Message { project: project.to_owned(), key: format!("{key}/{channel}"), channel, payload, not_before }
     };
     let to = |channel: String, notice: &Notice| later(channel, notice, None);
     let brief = Notice { page: None, ..notice.clone() };
@@ -146,7 +150,7 @@ fn is_final(error: &Error) -> bool {
 }
 
 fn send(world: &World, config: &Config, vault: &Vault<'_>, top: &Path, letter: &Letter) -> Result<(), Error> {
-    let Message { key, channel, payload, not_before: _ } = &letter.message;
+    let Message { project: _, key, channel, payload, not_before: _ } = &letter.message;
     let notice: Notice = serde_json::from_value(payload.clone()).map_err(Error::Form)?;
     let gone = || Error::NoChannel(channel.clone());
     let secret = |name: &String| vault.resolve(name).map_err(Error::Secret);

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -74,12 +74,19 @@ impl Spawner {
         let started = Instant::now();
         let (tree, streams) = match call.guard {
             Guard::Trusted => start_trusted(call)?,
-            Guard::Contained => self.start_contained(call)?,
+            Guard::Contained => self.start_contained(call, None)?,
         };
         collect(tree, streams, call.limit, started)
     }
 
-    fn start_contained(&self, call: &Call) -> Result<(Tree, Streams), Error> {
+    /// The same in the sandbox of a policy.
+    pub fn capture_in(&self, call: &Call, policy: &Path) -> Result<Captured, Error> {
+        let started = Instant::now();
+        let (tree, streams) = self.start_contained(call, Some(policy))?;
+        collect(tree, streams, call.limit, started)
+    }
+
+    fn start_contained(&self, call: &Call, policy: Option<&Path>) -> Result<(Tree, Streams), Error> {
         let input = call.input.as_deref().map(|input| memory_file(call, input)).transpose()?;
         // The helper opens it before it leaves the harness's namespaces; the file stays open here until it has.
         let stdin = match &input {
@@ -92,7 +99,7 @@ impl Spawner {
             cwd: &call.cwd,
             env: &call.env,
             stdin: &stdin,
-            policy: None,
+            policy,
         };
         let (stdout, their_stdout) = pipe_with(PipeFlags::CLOEXEC)?;
         let (stderr, their_stderr) = pipe_with(PipeFlags::CLOEXEC)?;

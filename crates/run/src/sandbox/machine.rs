@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use rustix::process::Resource;
 use serde::Serialize;
 
+use super::cgroup::{self, Base, Lacks};
+
 /// Something that a machine can do, or cannot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ability {
@@ -91,6 +93,8 @@ pub struct Machine {
     pub user: User,
     /// The program that makes namespaces: acquit itself.
     pub program: PathBuf,
+    /// Whether a cgroup is delegated to acquit.
+    pub is_delegated: fn(&Path) -> bool,
 }
 
 /// Whom a machine is asked for.
@@ -136,7 +140,8 @@ impl Machine {
     pub fn here(landlock: Option<u32>, program: PathBuf) -> Self {
         let user = if rustix::process::geteuid().is_root() { User::Root } else { User::Ordinary };
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
-        Self { root: PathBuf::from("/"), release, landlock, user, program }
+        let is_delegated = cgroup::is_delegated;
+        Self { root: PathBuf::from("/"), release, landlock, user, program, is_delegated }
     }
 
     /// What it can do, line by line.
@@ -180,10 +185,16 @@ impl Machine {
                 "processes are counted from outside, so a fork bomb is ended a moment later",
             ),
             Ability::new(
-                "cgroup of one's own",
+                "memory limit by cgroup",
                 Need::Useful,
                 self.cgroup(),
-                "memory is watched from outside and its program ended when it uses too much, a moment later than the kernel would",
+                "acquit watches memory and ends a program that uses too much, a moment later than the kernel would",
+            ),
+            Ability::new(
+                "inotify limit of a namespace",
+                Need::Useful,
+                self.inotify(),
+                "a program can take all inotify instances and watches of your user",
             ),
             Ability::new(
                 "open files",
@@ -294,25 +305,32 @@ impl Machine {
     }
 
     fn cgroup(&self) -> Found {
-        let list = self.text("proc/self/cgroup").unwrap_or_default();
-        let own = list.lines().find_map(|line| line.strip_prefix("0::/"));
-        let Some(own) = own else {
-            return Err(Lack::mended(
-                "there is no cgroup of version 2",
-                "boot with systemd.unified_cgroup_hierarchy=1",
-            ));
-        };
-        let folder = self.root.join("sys/fs/cgroup").join(own);
-        let controllers = fs::read_to_string(folder.join("cgroup.controllers")).unwrap_or_default();
-        if !controllers.split_whitespace().any(|controller| controller == "memory") {
-            return Err(Lack { why: "its cgroup has no control over memory".to_owned(), mend: None });
+        let root = self.root.join("sys/fs/cgroup");
+        match cgroup::find(&root, &self.root.join("proc/self/cgroup"), self.is_delegated) {
+            Ok(Base::Own(folder) | Base::Around(folder)) => {
+                let own = folder.strip_prefix(&root).unwrap_or(&folder);
+                Ok(format!("/{}: the kernel enforces memory and processes", own.display()))
+            }
+            Err(Lacks::Version2) => {
+                Err(Lack::mended("there is no cgroup v2", "boot with systemd.unified_cgroup_hierarchy=1"))
+            }
+            Err(Lacks::Controllers) => Err(Lack {
+                why: "its cgroup v2 has no control over memory and processes".to_owned(),
+                mend: None,
+            }),
+            Err(Lacks::Delegation) => Err(Lack::mended(
+                "no cgroup is delegated to acquit",
+                "systemd-run --user --scope -p Delegate=yes acquit … (systemd 251 or newer; `acquit service install` asks for one itself \
+                 and needs 254)",
+            )),
         }
-        if writable(&folder.join("cgroup.procs")) && writable(&folder.join("cgroup.subtree_control")) {
-            Ok(format!("/{own}"))
-        } else {
-            let mend = "run acquit below the user's own manager: systemd-run --user --scope -p Delegate=yes acquit …";
-            Err(Lack::mended("its cgroup belongs to somebody else", mend))
-        }
+    }
+
+    fn inotify(&self) -> Found {
+        self.user_namespaces()?;
+        let most = self.text("proc/sys/user/max_inotify_instances");
+        most.map(|most| format!("a quarter of {most} instances"))
+            .ok_or_else(|| Lack::mended("the kernel has no limit for a namespace", NEWER_KERNEL))
     }
 }
 
@@ -325,10 +343,6 @@ fn descriptors() -> Found {
         Some(limit) => Ok(format!("at most {limit} at a time")),
         None => Ok("without a limit".to_owned()),
     }
-}
-
-fn writable(path: &Path) -> bool {
-    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
 #[cfg(test)]

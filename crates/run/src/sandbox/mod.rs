@@ -1,5 +1,6 @@
 //! The sandbox of agents and gates: what a [`Policy`] says, and how one is made for a program of a leg.
 
+pub(crate) mod cgroup;
 pub mod machine;
 pub mod policy;
 mod programs;

@@ -16,6 +16,10 @@ use crate::workspace::remove_folder;
 /// Files of a folder that are looked at: far more than an agent leaves on purpose. What is beyond is removed.
 const MOST_FILES: usize = 20_000;
 
+/// Bytes that the files of a folder say they hold. A sparse file says what it likes, and reading it would take as long as if it held
+/// that. What is beyond is removed.
+const MOST_BYTES: u64 = 4 << 30;
+
 /// Folders inside each other.
 const DEEPEST: usize = 32;
 
@@ -32,6 +36,9 @@ impl Redactor {
             // One that stays closed cannot be looked into, so nobody gets it.
             return if is_file(path) { fs::remove_file(path) } else { Ok(()) };
         };
+        if file.metadata()?.len() > MOST_BYTES {
+            return fs::remove_file(path);
+        }
         if !self.is_in(&mut file)? {
             return Ok(());
         }
@@ -46,10 +53,10 @@ impl Redactor {
         if self.knows_none() {
             return Ok(());
         }
-        self.folder_within(path, 0, &mut 0)
+        self.folder_within(path, 0, &mut Seen::default())
     }
 
-    fn folder_within(&self, path: &Path, depth: usize, seen: &mut usize) -> io::Result<()> {
+    fn folder_within(&self, path: &Path, depth: usize, seen: &mut Seen) -> io::Result<()> {
         let entries = match fs::read_dir(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             // Its program closed it; it is ours to open.
@@ -62,17 +69,17 @@ impl Redactor {
         for entry in entries {
             let entry = entry?;
             let (path, kind) = (entry.path(), entry.file_type()?);
-            *seen += 1;
+            seen.add(&entry);
             let target = if kind.is_symlink() { fs::read_link(&path)? } else { path.clone() };
             let named = self.finds(entry.file_name().as_bytes())
                 || kind.is_symlink() && self.finds(target.as_os_str().as_bytes());
             if kind.is_dir() {
-                if named || depth >= DEEPEST || *seen > MOST_FILES {
+                if named || depth >= DEEPEST || seen.is_too_much() {
                     remove_folder(&path).map_err(io::Error::other)?;
                 } else {
                     self.folder_within(&path, depth + 1, seen)?;
                 }
-            } else if named || *seen > MOST_FILES {
+            } else if named || seen.is_too_much() {
                 fs::remove_file(&path)?;
             } else if kind.is_file() {
                 self.file(&path)?;
@@ -105,6 +112,32 @@ impl Redactor {
     }
 }
 
+/// What was looked at so far.
+#[derive(Default)]
+struct Seen {
+    files: usize,
+    bytes: u64,
+    /// That of the last one, if it was too much.
+    size: u64,
+}
+
+impl Seen {
+    fn add(&mut self, entry: &fs::DirEntry) {
+        self.files += 1;
+        self.size = entry.metadata().map_or(0, |meta| if meta.is_file() { meta.len() } else { 0 });
+        // One that is removed for its size does not take the rest with it.
+        if self.bytes.saturating_add(self.size) <= MOST_BYTES {
+            self.bytes += self.size;
+            self.size = 0;
+        }
+    }
+
+    /// Whether the one that was added last is.
+    fn is_too_much(&self) -> bool {
+        self.files > MOST_FILES || self.size > 0
+    }
+}
+
 fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file())
 }
@@ -130,7 +163,20 @@ mod tests {
             fs::write(folder.path().join(name), "nothing secret").expect("a file");
         }
         let redactor = Redactor::new(&[(Secret::new("KEY", b"hunter2-hunter2".to_vec()), Known::Declared)]);
-        redactor.folder_within(folder.path(), 0, &mut (MOST_FILES - 1)).expect("cleaned");
+        let mut seen = Seen { files: MOST_FILES - 1, ..Seen::default() };
+        redactor.folder_within(folder.path(), 0, &mut seen).expect("cleaned");
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    }
+
+    #[test]
+    fn a_sparse_file_that_says_it_is_huge_is_removed_and_not_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("report"), "nothing secret").expect("a file");
+        File::create(folder.path().join("sparse")).and_then(|file| file.set_len(1 << 40)).expect("a hole");
+        let redactor = Redactor::new(&[(Secret::new("KEY", b"hunter2-hunter2".to_vec()), Known::Declared)]);
+        redactor.folder(folder.path()).expect("cleaned");
+        let left: Vec<_> =
+            fs::read_dir(folder.path()).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(left, ["report"]);
     }
 }

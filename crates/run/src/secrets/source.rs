@@ -153,6 +153,11 @@ impl<'a> Vault<'a> {
         Self { config, environment: &world.environment, spawner: &world.spawner }
     }
 
+    /// Whether a secret can be resolved without starting a program. One that is not declared fails without one.
+    pub fn is_cheap(&self, name: &str) -> bool {
+        self.config.secrets.get(name).is_none_or(is_cheap)
+    }
+
     /// The value of a declared secret.
     pub fn resolve(&self, name: &str) -> Result<Secret, Error> {
         let secret = || name.to_owned();

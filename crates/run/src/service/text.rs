@@ -41,6 +41,9 @@ RestartPreventExitStatus=2
 # Legs are processes of their own and outlive a restart; the next daemon finds them.
 KillMode=process
 TimeoutStopSec=60
+# Lets the kernel enforce the limits of each sandbox. acquit itself runs in the subgroup; before systemd 254 there is none, and acquit watches.
+Delegate=memory pids
+DelegateSubgroup=acquit-self
 
 [Install]
 WantedBy={target}

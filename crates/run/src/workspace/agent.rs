@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::files::{self, Found};
+use super::setup::EXCLUDE;
 use super::snapshot::{Skip, Snapshot, too_deep};
 use super::{Error, Locked, Workspace};
 use crate::git::{CommitId, Identity, ObjectFormat};
@@ -90,11 +91,15 @@ pub(super) fn write_repository(
     head: &str,
     config: &str,
     borrowed: &[PathBuf],
+    shallow: &[u8],
 ) -> Result<(), Error> {
     let io = |e| Error::io("create", at, e);
     fs::create_dir_all(at.join("objects/info")).map_err(io)?;
     fs::create_dir_all(at.join("refs/heads")).map_err(io)?;
     fs::write(at.join("objects/info/alternates"), alternates(borrowed)).map_err(io)?;
+    if !shallow.is_empty() {
+        fs::write(at.join("shallow"), shallow).map_err(io)?;
+    }
     fs::write(at.join("config"), config).map_err(io)?;
     fs::write(at.join("HEAD"), head).map_err(io)
 }
@@ -131,13 +136,17 @@ impl Locked {
         files::remove(&old)?;
         let head = format!("ref: refs/heads/{branch}\n");
         let config = config(self.format, &Role::Agent(&self.agent));
-        write_repository(&new, &head, &config, &self.borrowed_objects())?;
+        write_repository(&new, &head, &config, &self.borrowed_objects(), &self.shallow)?;
         let reference = new.join("refs/heads").join(branch);
         if let Some(folder) = reference.parent() {
             fs::create_dir_all(folder).map_err(io)?;
         }
         fs::write(&reference, format!("{tip}\n")).map_err(io)?;
         fs::copy(self.git_dir().join("index"), new.join("index")).map_err(io)?;
+        if let Some(ignored) = files::read(&self.git_dir().join(EXCLUDE), files::LARGE)? {
+            fs::create_dir_all(new.join("info")).map_err(io)?;
+            fs::write(new.join(EXCLUDE), ignored).map_err(io)?;
+        }
         if let Some(rules) = &self.rules {
             rules.write_hooks(&new, branch)?;
         }

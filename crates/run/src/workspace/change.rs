@@ -109,6 +109,18 @@ impl Locked {
         .collect()
     }
 
+    /// A text file at the top of a commit's tree; `None` if there is none, or it is too large.
+    pub fn text_at(&self, commit: &CommitId, name: &str) -> Result<Option<String>, Error> {
+        self.text_of(&format!("{commit}:{name}"))
+    }
+
+    /// Those of some commits that acquit made itself, be it on another base. Their messages are none of the agent's.
+    pub fn own_commits(&self, commits: &[CommitText]) -> Result<Vec<CommitId>, Error> {
+        let Some(state) = self.load()? else { return Ok(Vec::new()) };
+        let own = |id: &&CommitId| state.facts.own.iter().any(|own| state.is_same_work(own, id));
+        Ok(commits.iter().map(|commit| &commit.id).filter(own).cloned().collect())
+    }
+
     /// The paths that the newest `count` commits up to `commit` changed.
     pub fn touched_lately(&self, commit: &CommitId, count: u32) -> Result<Vec<String>, Error> {
         let output = self

@@ -13,6 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::agent::{Role, config, write_repository};
+use super::modules::Tree;
 use super::snapshot::{Skip, Snapshot, paths};
 use super::{Error, Locked, files};
 use crate::git::CommitId;
@@ -55,10 +56,12 @@ impl Locked {
             .args(["--reset", "-u", commit.as_str()])
             .run()
             .map_err(Error::git(doing))?;
+        self.fill_submodules(commit.as_str(), &tree, Tree::Ours)?;
         let git = tree.join(".git");
         let config = config(self.format, &Role::Agent(&self.agent));
-        write_repository(&git, &format!("{commit}\n"), &config, &self.borrowed_objects())?;
+        write_repository(&git, &format!("{commit}\n"), &config, &self.borrowed_objects(), &self.shallow)?;
         std::fs::copy(&index, git.join("index")).map_err(|e| Error::io("create", &git, e))?;
+        self.fill_lfs(commit.as_str(), &tree, &git.join("index"))?;
         files::write(&at, commit.as_str().as_bytes())?;
         Ok(tree)
     }
@@ -74,7 +77,13 @@ impl Locked {
             .args(paths)
             .run()
             .map_err(Error::git("read the lock files of a commit"))?;
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        let text = String::from_utf8_lossy(&output.stdout);
+        // Git also lists what is in a folder, if it was asked for the folder and for a file in it.
+        let is_asked_for = |row: &&str| {
+            let (facts, path) = row.split_once('\t').unwrap_or_default();
+            facts.contains(" blob ") && paths.contains(&path)
+        };
+        Ok(text.split('\0').filter(is_asked_for).collect::<Vec<&str>>().join("\n"))
     }
 
     /// Takes out of a folder, which is the top of a layer over the tree of `commit`, all that is not new: what git tracks there, the
@@ -92,6 +101,16 @@ impl Locked {
         for path in paths(&found.rows).filter(|path| tracked.contains(path)) {
             files::remove(&layer.join(std::ffi::OsStr::from_bytes(path)))?;
         }
+        // Of a submodule everything that it has itself.
+        let checked = self.dir.join("checked/work");
+        let some = checked.join(".gitmodules").symlink_metadata().is_ok();
+        let modules = if some { self.submodule_paths(commit.as_str())? } else { Vec::new() };
+        for path in paths(&found.rows).map(|path| Path::new(std::ffi::OsStr::from_bytes(path))) {
+            let known = || checked.join(path).symlink_metadata().is_ok_and(|meta| !meta.is_dir());
+            if modules.iter().any(|module| path.starts_with(module)) && known() {
+                files::remove(&layer.join(path))?;
+            }
+        }
         for (path, _) in found.odd.iter().filter(|(path, _)| !layer.join(path).is_symlink()) {
             files::remove(&layer.join(path))?;
         }
@@ -108,6 +127,7 @@ impl Locked {
         let mut state = self.known()?;
         if state.facts.uncommitted {
             self.keep_tracked_files()?;
+            self.fill_submodules(state.facts.head.as_str(), &self.tree(), Tree::Agents)?;
             // What setup left in the tree went too.
             files::remove(&self.dir.join("setup"))?;
             if let Some(tree) = self.look_at_tree()? {

@@ -12,8 +12,6 @@ use super::state::State;
 use super::{Error, Locked, Rules, SavedAttempt};
 use crate::git::{CommitId, Identity, is_ref_name};
 
-/// Paths that are listed; beyond that only their number is of use.
-const MOST_PATHS: usize = 1_000;
 /// Commits that are listed.
 const MOST_COMMITS: usize = 1_000;
 /// Characters of a subject that are kept: it is shown in one line.
@@ -112,7 +110,7 @@ impl Locked {
             AgentGit::There { snapshot, tip, branches, .. } => {
                 self.check_branches(&branches, &state.facts.branch)?;
                 let tip = tip.map_err(Error::guardrail)?;
-                if let Some(what) = rewrites_history(&snapshot) {
+                if let Some(what) = rewrites_history(&snapshot, &self.shallow) {
                     return Err(Error::guardrail(format!(
                         "its repository has {what}, by which git shows another history than the one that is there; make \
                          ordinary commits"
@@ -174,7 +172,7 @@ impl Locked {
             new_commits = self.commits_between(&start, tip)?;
         }
         let which = if state.knows_paths(tree) { Files::Known } else { Files::Any };
-        let commit = || self.commit_work(tip, message, identity, tree.newest, which);
+        let commit = || self.commit_work(tip, message, identity, tree, which);
         let ((head, left), kept) = self.without_repositories(leg, tree, tip, commit)?;
         self.check_own_folder(state, tree, &start, &head)?;
         let leftover = if head == *tip {
@@ -182,6 +180,9 @@ impl Locked {
         } else {
             let subject = subject(message.lines().next().unwrap_or_default());
             new_commits.insert(0, CommitSummary { id: head.clone(), subject });
+            if !state.facts.own.contains(&head) {
+                state.facts.own.push(head.clone());
+            }
             Leftover::Committed(head.clone())
         };
         new_commits.truncate(MOST_COMMITS);
@@ -311,16 +312,22 @@ impl Locked {
         }
     }
 
-    fn difference(&self, from: &CommitId, to: &CommitId) -> Result<DiffStats, Error> {
+    /// How much differs between two commits.
+    pub fn difference(&self, from: &CommitId, to: &CommitId) -> Result<DiffStats, Error> {
         let output = self.diff_tree(from, to, "--shortstat", &[])?;
         Ok(read_stats(&output))
     }
 
-    /// The paths that differ between two commits, bounded, with invalid UTF-8 replaced.
-    pub fn changed_paths(&self, from: &CommitId, to: &CommitId) -> Result<Vec<String>, Error> {
-        let output = self.diff_tree(from, to, "--name-only", &[])?;
-        let paths = output.split(|b| *b == 0).filter(|path| !path.is_empty()).take(MOST_PATHS);
-        Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    /// All paths that differ between two commits, those of renamed files before and after. `None` if there are too many to be read.
+    pub fn changed_paths(&self, from: &CommitId, to: &CommitId) -> Result<Option<Vec<String>>, Error> {
+        match self.diff_tree(from, to, "--name-only", &[]) {
+            Ok(output) => {
+                let paths = output.split(|b| *b == 0).filter(|path| !path.is_empty());
+                Ok(Some(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect()))
+            }
+            Err(Error::Git { source: crate::git::Error::TooMuchOutput { .. }, .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     fn diff_tree(
@@ -374,10 +381,11 @@ impl Work {
 }
 
 /// What makes the agent's git see other objects than those that would be imported. None of it is: it is a sign of intent.
-fn rewrites_history(agent: &Snapshot) -> Option<&'static str> {
+fn rewrites_history(agent: &Snapshot, shallow: &[u8]) -> Option<&'static str> {
     super::snapshot::paths(&agent.rows).find_map(|path| match path {
         b"info/grafts" => Some("grafts"),
-        b"shallow" => Some("a shallow border"),
+        // Of a shallow clone we wrote one ourselves. What an agent made of it has no say in the import.
+        b"shallow" if shallow.is_empty() => Some("a shallow border"),
         b"objects/info/http-alternates" => Some("alternates on the network"),
         path if path.starts_with(b"refs/replace/") => Some("replacement refs"),
         _ => None,

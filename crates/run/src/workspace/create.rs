@@ -33,7 +33,7 @@ impl Locked {
         }
         let config = config(self.format, &Role::Harness);
         let borrowed = [self.source_objects.clone()];
-        write_repository(&git, &format!("{start}\n"), &config, &borrowed)?;
+        write_repository(&git, &format!("{start}\n"), &config, &borrowed, &self.shallow)?;
         std::fs::create_dir(self.tree()).map_err(|e| Error::io("create", &self.tree(), e))?;
         self.checkout(start)?;
         Ok(())

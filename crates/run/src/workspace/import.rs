@@ -26,7 +26,8 @@ impl Locked {
         files::remove(&view)?;
         let [source, ours] = self.borrowed_objects();
         let lent = [self.agent_dir().join("objects"), source, ours];
-        write_repository(&view, "ref: refs/heads/tip\n", &config(self.format, &Role::Harness), &lent)?;
+        let config = config(self.format, &Role::Harness);
+        write_repository(&view, "ref: refs/heads/tip\n", &config, &lent, &self.shallow)?;
         files::write(&view.join("refs/heads/tip"), format!("{tip}\n").as_bytes())?;
         // What both sides have ends at a ref of the receiver: without one the whole history would be compared.
         self.set_ref("refs/acquit/start", start)?;
@@ -36,7 +37,7 @@ impl Locked {
             .call("fetch")
             .allowing_local_transport()
             .set("fetch.fsckObjects=true")
-            .set("fetch.negotiationAlgorithm=consecutive")
+            .set("fetch.negotiationAlgorithm=default")
             .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
             .args(["--no-recurse-submodules", "--no-show-forced-updates", "--force"]);
         if let Some(command) = &self.upload_pack {
@@ -44,6 +45,7 @@ impl Locked {
         }
         let refspec = format!("+refs/heads/tip:{reference}");
         call.arg(&view).arg(refspec).run().map_err(Error::by_agent("take in its commits"))?;
-        files::remove(&view)
+        files::remove(&view)?;
+        self.check_commit_size(start, tip)
     }
 }

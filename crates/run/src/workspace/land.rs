@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
-use super::publish::incoming;
-use super::{Error, Locked};
+use super::transfer::Check;
+use super::{Error, Locked, files};
 use crate::git::{CommitId, Git, Source, is_ref_name, pending};
 
 /// What became of the branch.
@@ -43,22 +43,12 @@ impl Locked {
         }
         let name = format!("refs/heads/{branch}");
         let checkout = source.checked_out_at(&self.git, &name).map_err(Error::git(DOING))?;
-        self.set_ref("refs/acquit/publish", commit)?;
-        source
-            .call(&self.git, "fetch")
-            .allowing_local_transport()
-            .set("fetch.fsckObjects=true")
-            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-prune"])
-            .args(["--no-recurse-submodules", "--no-show-forced-updates", "--no-write-commit-graph"])
-            .args(["--upload-pack", "git-upload-pack"])
-            .arg(self.git_dir())
-            .arg(format!("+refs/acquit/publish:{}", incoming(commit)))
-            .run()
-            .map_err(Error::git(DOING))?;
+        let copied = self.copy_to(source, &[commit], &[old], Check::Strict, DOING)?;
         if let Some(at) = &checkout {
-            follows(source, &self.git, at, branch, old, commit)?;
+            let index = self.dir.join("landing-index");
+            follows(source, &self.git, at, branch, (old, commit), &index)?;
         }
-        let mut input = format!("update {name} {commit} {old}\ndelete {}\n", incoming(commit));
+        let mut input = format!("update {name} {commit} {old}\n{}", copied.after);
         if checkout.is_some() {
             input.push_str(&format!("update {} {old}\n", pending(branch)));
         }
@@ -72,6 +62,7 @@ impl Locked {
             };
         }
         self.catch_up(source, branch)?;
+        let _ = source.consolidate(&self.git, None, copied.arrived);
         Ok(Landed::Moved)
     }
 
@@ -113,8 +104,8 @@ fn follows(
     git: &Git,
     at: &Path,
     branch: &str,
-    old: &CommitId,
-    new: &CommitId,
+    (old, new): (&CommitId, &CommitId),
+    index: &Path,
 ) -> Result<(), Error> {
     let dirty = || Error::Dirty { branch: branch.to_owned(), at: at.to_owned() };
     if !is_at(source, git, at, old)? {
@@ -130,14 +121,18 @@ fn follows(
         .args(["-r", "-z", "--name-only", "--no-renames", old.as_str(), new.as_str()])
         .run()
         .map_err(Error::git(DOING))?;
-    let filtered = git
-        .call("check-attr")
-        .inside(at)
-        .attributes_of(new)
-        .args(["-z", "--stdin", "filter"])
-        .input(changed.stdout)
-        .run()
-        .map_err(Error::git(DOING))?;
+    // Attributes as the new commit has them: an index of it is what every git can read them from.
+    let attributes = git.call("read-tree").inside(at).index(index).arg(new.as_str()).run();
+    let filtered = attributes.and_then(|_| {
+        git.call("check-attr")
+            .inside(at)
+            .index(index)
+            .args(["--cached", "-z", "--stdin", "filter"])
+            .input(changed.stdout)
+            .run()
+    });
+    files::remove(index)?;
+    let filtered = filtered.map_err(Error::git(DOING))?;
     let text = String::from_utf8_lossy(&filtered.stdout);
     let values: Vec<&str> = text.split('\0').collect();
     let is_filtered = |row: &&[&str]| !matches!(row.get(2), None | Some(&("unspecified" | "unset" | "")));

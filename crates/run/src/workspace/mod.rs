@@ -16,7 +16,7 @@
 //! small files, bounded, never through a link, and never with git itself pointed at it.
 //!
 //! *No attempt's work is ever lost*: a reset removes only files that stand in the harness's index, and they got there
-//! by having been stored as objects of a commit that a ref below `refs/acquit/attempts/` keeps. Only ignored files go with the stage
+//! by having been stored as objects of a commit that a ref below `refs/acquit/attempts/<store>/` keeps. Only ignored files go with the stage
 //! that left them ([`Locked::give_to`]): another stage's agent must not run what they are.
 //!
 //! *Every step may be the last one.* Files appear by renaming; a workspace counts as made when its marker is there; a
@@ -36,7 +36,9 @@ mod files;
 mod import;
 mod inner;
 mod land;
+mod lfs;
 mod lock;
+mod modules;
 mod prepare;
 mod publish;
 mod push;
@@ -48,14 +50,17 @@ mod save;
 mod scratch;
 mod search;
 mod setup;
+mod size;
 mod snapshot;
 mod squash;
 mod state;
+mod transfer;
 mod upstream;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use acquit_core::ids::StoreId;
 use serde::{Deserialize, Serialize};
 
 use crate::git::{Call, Commit, CommitId, Git, Identity, ObjectFormat, Source};
@@ -90,7 +95,15 @@ pub(crate) fn strip_privileges(folder: &Path) {
 #[derive(Clone, Debug)]
 pub struct Workspace {
     dir: PathBuf,
+    /// The store that the task is of: several may work on one repository, and each has a `T-1`.
+    store: StoreId,
     source_objects: PathBuf,
+    /// Where the user's git keeps the repositories of submodules.
+    modules: Vec<PathBuf>,
+    /// Where it keeps the files of Git LFS.
+    lfs: Vec<PathBuf>,
+    /// Where the history of a shallow clone ends. Repositories that borrow its objects must know.
+    shallow: Vec<u8>,
     format: ObjectFormat,
     git: Git,
     agent: Identity,
@@ -111,14 +124,18 @@ pub struct SavedAttempt {
 }
 
 impl Workspace {
-    /// The workspace in `dir`, which is created when absent, for work on `source`.
-    pub fn open(dir: &Path, source: &Source, git: Git) -> Result<Self, Error> {
+    /// The workspace in `dir`, which is created when absent, for work on `source` of a task of `store`.
+    pub fn open(dir: &Path, source: &Source, git: Git, store: &StoreId) -> Result<Self, Error> {
         let at = |e| Error::io("create", dir, e);
         std::fs::create_dir_all(dir).map_err(at)?;
         let dir = std::fs::canonicalize(dir).map_err(at)?;
         Ok(Self {
             dir,
+            store: store.clone(),
             source_objects: source.objects().to_owned(),
+            modules: source.of_clone("modules"),
+            lfs: source.of_clone("lfs/objects"),
+            shallow: source.shallow(),
             format: source.format(),
             git,
             agent: Identity::neutral(),
@@ -126,6 +143,16 @@ impl Workspace {
             rules: None,
             overlays: false,
         })
+    }
+
+    /// Where attempts are kept: here, and in the user's repository under the same names.
+    pub(super) fn attempt_refs(&self) -> String {
+        format!("refs/acquit/attempts/{}", self.store)
+    }
+
+    /// Where the history of squashed work is kept: here, and in the user's repository under the same names.
+    pub(super) fn history_refs(&self) -> String {
+        format!("refs/acquit/tasks/{}", self.store)
     }
 
     /// Whether programs can be shown trees as overlays here.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::agent::AgentGit;
+use super::modules::Tree;
 use super::snapshot::Snapshot;
 use super::state::State;
 use super::{Error, Locked, SavedAttempt, files};
@@ -30,7 +31,7 @@ impl Locked {
             state.facts.uncommitted = false;
             self.finish(&mut state, start, branch)?;
             self.mark_made()?;
-            return Ok(Prepared { created: true, saved: None, notes: self.notes() });
+            return Ok(Prepared { created: true, saved: None, notes: self.notes(start)? });
         }
         self.clear_stale_locks()?;
         let mut state = match self.load()? {
@@ -50,7 +51,7 @@ impl Locked {
                     state.facts.start = start.clone();
                     self.store(&mut state)?;
                 }
-                return Ok(Prepared { created: false, saved: None, notes: self.notes() });
+                return Ok(Prepared { created: false, saved: None, notes: self.notes(start)? });
             }
             match &tree {
                 Some(tree) => state.look_for_uncommitted(tree),
@@ -59,7 +60,20 @@ impl Locked {
             self.leave_nothing(&mut state, leg, start, tree, agent)?
         };
         self.finish(&mut state, start, branch)?;
-        Ok(Prepared { created: false, saved, notes: self.notes() })
+        Ok(Prepared { created: false, saved, notes: self.notes(start)? })
+    }
+
+    /// Puts the files of a saved attempt back into a tree that was prepared at `start`, as changes that are not committed.
+    pub fn restore(&self, attempt: &SavedAttempt, start: &CommitId) -> Result<(), Error> {
+        let doing = "put back what an attempt left";
+        let read = |more: &[&str], commit: &CommitId| {
+            let call = self.call_in_tree("read-tree").arg("--reset").args(more).arg(commit.as_str());
+            call.run().map_err(Error::git(doing))
+        };
+        read(&["-u"], &attempt.commit)?;
+        // The index is that of the start again, so that everything shows as a change.
+        read(&[], start)?;
+        Ok(())
     }
 
     /// Saves what is worth saving, and brings the tree to `start`.
@@ -160,6 +174,8 @@ impl Locked {
 
     /// Writes the agent's repository and remembers how everything looks now.
     fn finish(&self, state: &mut State, start: &CommitId, branch: &str) -> Result<(), Error> {
+        self.fill_submodules(start.as_str(), &self.tree(), Tree::Agents)?;
+        self.fill_lfs(start.as_str(), &self.tree(), &self.git_dir().join("index"))?;
         let agent = self.write_agent(branch, start)?;
         state.saw_agent(agent);
         if let Some(tree) = self.look_at_tree()? {
@@ -175,12 +191,27 @@ impl Locked {
         self.store(state)
     }
 
-    fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.tree().join(".gitmodules").symlink_metadata().is_ok() {
-            notes.push("submodules are not checked out: their folders are empty".to_owned());
+    fn notes(&self, start: &CommitId) -> Result<Vec<String>, Error> {
+        if self.tree().join(".gitmodules").symlink_metadata().is_err() {
+            return Ok(Vec::new());
         }
-        notes
+        let is_empty = |path: &PathBuf| {
+            let mut entries = std::fs::read_dir(self.tree().join(path)).into_iter().flatten();
+            entries.next().is_none()
+        };
+        let empty: Vec<String> = self
+            .submodule_paths(start.as_str())?
+            .into_iter()
+            .filter(is_empty)
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect();
+        if empty.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(vec![format!(
+            "submodules that are not in your clone are empty: {}; run `git submodule update --init --recursive`",
+            empty.join(", ")
+        )])
     }
 }
 

@@ -1,9 +1,10 @@
 //! Bringing finished work into the user's repository, as a branch and nothing else.
 //!
-//! Objects arrive by a fetch, then one transaction of refs moves the branch if it is where we left it. The user's
-//! checkout, index, HEAD, configuration and every other ref stay as they are.
+//! Objects are copied, then one transaction of refs moves the branch if it is where we left it. The user's checkout, index, HEAD,
+//! configuration and every other ref stay as they are.
 
 use super::state::State;
+use super::transfer::Check;
 use super::{Error, Locked};
 use crate::git::{CommitId, Source, is_ref_component, is_ref_name};
 
@@ -15,7 +16,7 @@ impl Locked {
         }
         let mut state = self.known()?;
         let name = format!("refs/heads/{branch}");
-        let found = self.look_up(source, &name)?;
+        let found = self.look_up(source, Some(&name))?;
         let old = found.iter().find(|(r, _)| *r == name).map(|(_, id)| id.clone());
         if old.as_deref() == Some(commit.as_str()) {
             self.remember_published(&mut state, branch, commit)?;
@@ -41,27 +42,28 @@ impl Locked {
         self.remember_published(&mut self.known()?, branch, commit)
     }
 
-    /// Brings the current head and all saved attempts into the user's repository below `refs/acquit/attempts/`, for a
+    /// Brings the current head and all saved attempts into the user's repository below `refs/acquit/attempts/<store>/`, for a
     /// task that ends without a branch.
     pub fn keep_in_source(&self, source: &Source, name: &str) -> Result<(), Error> {
         if !is_ref_component(name) {
             return Err(Error::BadName { role: "the name of an attempt", name: name.to_owned() });
         }
         self.keep_commit(name, &self.known()?.facts.head)?;
-        let found = self.look_up(source, "refs/acquit/attempts/")?;
+        let found = self.look_up(source, None)?;
         self.bring(source, &found, None)
     }
 
     /// The attempts saved in this workspace: ref and commit.
     pub fn attempts(&self) -> Result<Vec<(String, CommitId)>, Error> {
-        let folder = self.git_dir().join("refs/acquit/attempts");
+        let refs = self.attempt_refs();
+        let folder = self.git_dir().join(&refs);
         let mut names: Vec<String> = std::fs::read_dir(folder)
             .into_iter()
             .flatten()
             .flatten()
             .filter_map(|entry| entry.file_name().into_string().ok())
             .filter(|name| is_ref_component(name))
-            .map(|name| format!("refs/acquit/attempts/{name}"))
+            .map(|name| format!("{refs}/{name}"))
             .collect();
         names.sort_unstable();
         let mut attempts = Vec::new();
@@ -73,72 +75,81 @@ impl Locked {
         Ok(attempts)
     }
 
-    /// Fetches the branch and the attempts that are not there yet, and moves the branch if it is where it was.
+    /// Copies the branch and the attempts that are not there yet, and moves the branch if it is where it was, in one transaction.
     fn bring(
         &self,
         source: &Source,
         found: &[(String, String)],
         branch: Option<(&str, &CommitId, Option<&str>)>,
     ) -> Result<(), Error> {
-        let mut refspecs = Vec::new();
+        let doing = "publish to the repository";
+        let (mut tips, mut input) = (Vec::new(), String::new());
         for (name, commit) in self.attempts()? {
+            let zero = zeros(&commit);
             let there = |name: &str| found.iter().find(|(r, _)| r == name).map(|(_, id)| id.as_str());
-            match there(&name) {
-                Some(id) if id == commit.as_str() => {}
-                None => refspecs.push(format!("{name}:{name}")),
+            let name = match there(&name) {
+                Some(id) if id == commit.as_str() => continue,
+                None => name,
                 // Another task's attempt, or an earlier one, has this name already and keeps it.
-                Some(_) => {
-                    let other = format!("{name}-{}", commit.short());
-                    if there(&other).is_none() {
-                        refspecs.push(format!("{name}:{other}"));
-                    }
-                }
-            }
+                Some(_) => match other_name(&name, &commit) {
+                    other if there(&other).is_none() => other,
+                    _ => continue,
+                },
+            };
+            input.push_str(&format!("update {name} {commit} {zero}\n"));
+            tips.push(commit);
         }
         for (name, commit) in self.history()? {
             if !found.iter().any(|(r, id)| *r == name && id == commit.as_str()) {
-                refspecs.push(format!("+{name}:{name}"));
+                input.push_str(&format!("update {name} {commit}\n"));
+                tips.push(commit);
             }
         }
-        let doing = "publish to the repository";
-        if let Some((_, commit, _)) = branch {
-            self.set_ref("refs/acquit/publish", commit)?;
-            refspecs.push(format!("+refs/acquit/publish:{}", incoming(commit)));
+        if let Some((name, commit, old)) = branch {
+            let zero = zeros(commit);
+            input.push_str(&format!("update {name} {commit} {}\n", old.unwrap_or(&zero)));
+            tips.push(commit.clone());
         }
-        if !refspecs.is_empty() {
-            source
-                .call(&self.git, "fetch")
-                .allowing_local_transport()
-                .set("fetch.fsckObjects=true")
-                .args([
-                    "--quiet",
-                    "--no-tags",
-                    "--no-write-fetch-head",
-                    "--no-auto-maintenance",
-                    "--no-prune",
-                ])
-                .args(["--no-recurse-submodules", "--no-show-forced-updates", "--no-write-commit-graph"])
-                // Named here, because the user's configuration could name another for this very folder.
-                .args(["--upload-pack", "git-upload-pack"])
-                .arg(self.git_dir())
-                .args(&refspecs)
-                .run()
-                .map_err(Error::git(doing))?;
+        if tips.is_empty() {
+            return Ok(());
         }
-        let Some((name, commit, old)) = branch else { return Ok(()) };
-        let zero = "0".repeat(commit.as_str().len());
-        let old = old.unwrap_or(&zero);
-        let input = format!("update {name} {commit} {old}\ndelete {}\n", incoming(commit));
-        let update = source.call(&self.git, "update-ref").args(["--stdin", "--no-deref"]).input(input);
-        update.run().map(drop).map_err(Error::git(doing))
+        let tips: Vec<&CommitId> = tips.iter().collect();
+        let copied = self.copy_to(source, &tips, &[&self.known()?.facts.origin], Check::Strict, doing)?;
+        input.push_str(&copied.after);
+        source.clear_stale_locks(input.lines().filter_map(|line| line.split(' ').nth(1)));
+        source
+            .call(&self.git, "update-ref")
+            // A log of a branch that only acquit moves is a file for every task. A log that exists is continued.
+            .set("core.logAllRefUpdates=false")
+            .args(["--stdin", "--no-deref"])
+            .input(input)
+            .run()
+            .map_err(Error::git(doing))?;
+        // What is not consolidated now is consolidated after another task.
+        let _ = source.consolidate(&self.git, branch.map(|(name, ..)| name), copied.arrived);
+        Ok(())
     }
 
-    /// The user's refs of interest, with what they point to.
-    fn look_up(&self, source: &Source, name: &str) -> Result<Vec<(String, String)>, Error> {
+    /// The user's refs that this workspace may write, with what they point to: `branch`, its attempts, its history. Other tasks'
+    /// refs are not looked at, however many there are.
+    pub(super) fn look_up(
+        &self,
+        source: &Source,
+        branch: Option<&str>,
+    ) -> Result<Vec<(String, String)>, Error> {
+        let mut names: Vec<String> = branch.map(str::to_owned).into_iter().collect();
+        for (name, commit) in self.attempts()? {
+            names.push(other_name(&name, &commit));
+            names.push(name);
+        }
+        names.extend(self.history()?.into_iter().map(|(name, _)| name));
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
         let output = source
             .call(&self.git, "for-each-ref")
-            .args(["--format=%(objectname) %(refname)", name, "refs/acquit/attempts/"])
-            .args(self.history()?.into_iter().map(|(name, _)| name))
+            .arg("--format=%(objectname) %(refname)")
+            .args(names)
             .run()
             .map_err(Error::git("look at the user's branches"))?;
         let text = String::from_utf8_lossy(&output.stdout);
@@ -168,8 +179,12 @@ impl Locked {
     }
 }
 
-/// The ref that holds a commit between its arrival and the moving of its branch. Each has its own, because tasks of one
-/// repository are published side by side.
-pub(super) fn incoming(commit: &CommitId) -> String {
-    format!("refs/acquit/incoming/{commit}")
+/// The name of an attempt in the user's repository if another has its name.
+fn other_name(name: &str, commit: &CommitId) -> String {
+    format!("{name}-{}", commit.short())
+}
+
+/// What git writes for a ref that does not exist.
+fn zeros(commit: &CommitId) -> String {
+    "0".repeat(commit.as_str().len())
 }

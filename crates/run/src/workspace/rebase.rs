@@ -119,6 +119,7 @@ impl Locked {
         let date = self.date(tip)?;
         if !merged.conflicts.is_empty() {
             let commit = self.seal(&Draft { date, ..draft(&merged.tree) }, None)?;
+            self.note_own_commit(&commit)?;
             let hunks = self.hunks(&merged)?;
             let files = merged.conflicts.into_iter().map(|(path, _)| path).collect();
             return Ok(Rebased::Conflict(Conflicted { commit, files, hunks }));
@@ -128,9 +129,12 @@ impl Locked {
         }
         let mut pairs = Vec::new();
         let replayed = self.replay(work, &merged.tree, signing, &mut pairs)?;
-        let commit = match replayed {
-            Some(commit) => commit,
-            None => self.seal(&Draft { date, ..draft(&merged.tree) }, signing)?,
+        let commit = if let Some(commit) = replayed {
+            commit
+        } else {
+            let commit = self.seal(&Draft { date, ..draft(&merged.tree) }, signing)?;
+            self.note_own_commit(&commit)?;
+            commit
         };
         pairs.push((tip.clone(), commit.clone()));
         let mut state = self.known()?;
@@ -215,6 +219,9 @@ impl Locked {
         let info = self.git_dir().join("info");
         std::fs::create_dir_all(&info).map_err(|e| Error::io("create", &info, e))?;
         files::write(&info.join("attributes"), format!("* conflict-marker-size={MARKER}\n").as_bytes())?;
+        if !self.git.merges_trees() {
+            return self.merge_in_checkout(base, ours, theirs);
+        }
         let output = self
             .call("merge-tree")
             .attributes_of(ours)
@@ -229,21 +236,42 @@ impl Locked {
         let text = String::from_utf8_lossy(&output.stdout);
         let mut fields = text.split('\0');
         let tree = fields.next().unwrap_or_default().to_owned();
-        let mut conflicts: Vec<(String, [Option<String>; 3])> = Vec::new();
-        for field in fields {
-            let Some((facts, path)) = field.split_once('\t') else { continue };
-            let words: Vec<&str> = facts.split(' ').collect();
-            let [_, blob, stage] = words[..] else { continue };
-            if conflicts.last().is_none_or(|(last, _)| last != path) {
-                conflicts.push((path.to_owned(), [None, None, None]));
-            }
-            let index = stage.parse::<usize>().unwrap_or(1).clamp(1, 3) - 1;
-            if let Some((_, sides)) = conflicts.last_mut() {
-                sides[index] = Some(blob.to_owned());
-            }
-        }
+        let conflicts = conflicts(fields);
         if output.code == Some(1) && conflicts.is_empty() {
             return Err(Error::git(doing)(crate::git::Error::Unexpected { verb: "merge-tree".into() }));
+        }
+        Ok(Merged { tree, conflicts })
+    }
+
+    /// The same with an older git, which merges in a checkout: one of its own, that goes away.
+    fn merge_in_checkout(
+        &self,
+        base: &CommitId,
+        ours: &CommitId,
+        theirs: &CommitId,
+    ) -> Result<Merged, Error> {
+        let doing = "bring the work onto its base branch";
+        let dir = self.dir.join("merging");
+        files::remove(&dir)?;
+        let (tree, index) = (dir.join("work"), dir.join("index"));
+        std::fs::create_dir_all(&tree).map_err(|e| Error::io("create", &tree, e))?;
+        let call = |verb: &str| self.call(verb).index(&index).work_tree(&tree);
+        call("read-tree").args(["--reset", "-u", ours.as_str()]).run().map_err(Error::git(doing))?;
+        let merged = call("merge-recursive")
+            .set("merge.conflictStyle=diff3")
+            .args([base.as_str(), "--", ours.as_str(), theirs.as_str()])
+            .run_any()
+            .map_err(Error::git(doing))?;
+        if !matches!(merged.code, Some(0 | 1)) {
+            return Err(Error::git(doing)(merged.failed("merge-recursive")));
+        }
+        let unmerged = call("ls-files").args(["--unmerged", "-z"]).run().map_err(Error::git(doing))?;
+        let conflicts = conflicts(String::from_utf8_lossy(&unmerged.stdout).split('\0'));
+        call("add").args(["--all", "--force", "."]).run().map_err(Error::git(doing))?;
+        let tree = call("write-tree").run().map_err(Error::git(doing))?.line();
+        files::remove(&dir)?;
+        if merged.code == Some(1) && conflicts.is_empty() {
+            return Err(Error::git(doing)(crate::git::Error::Unexpected { verb: "merge-recursive".into() }));
         }
         Ok(Merged { tree, conflicts })
     }
@@ -361,7 +389,7 @@ impl Locked {
     }
 
     /// The text of a blob, if it is there, is text and is not too large.
-    fn text_of(&self, object: &str) -> Result<Option<String>, Error> {
+    pub(super) fn text_of(&self, object: &str) -> Result<Option<String>, Error> {
         let doing = "read a file of a commit";
         let size = self.call("cat-file").args(["-s", object]).run_any().map_err(Error::git(doing))?;
         if size.code != Some(0) || size.line().trim().parse::<usize>().map_or(true, |size| size > LARGEST) {
@@ -389,4 +417,22 @@ fn place(change: &FileChange, other: &Diff) -> String {
     let moved =
         other.files.iter().find(|file| file.origin == Origin::Renamed && file.old.as_deref() == Some(path));
     moved.map_or(path, |file| file.path()).to_owned()
+}
+
+/// Files in conflict, with the blobs of base, branch and task, from rows `<mode> <blob> <stage>\t<path>`.
+fn conflicts<'r>(rows: impl Iterator<Item = &'r str>) -> Vec<(String, [Option<String>; 3])> {
+    let mut conflicts: Vec<(String, [Option<String>; 3])> = Vec::new();
+    for row in rows {
+        let Some((facts, path)) = row.split_once('\t') else { continue };
+        let words: Vec<&str> = facts.split(' ').collect();
+        let [_, blob, stage] = words[..] else { continue };
+        if conflicts.last().is_none_or(|(last, _)| last != path) {
+            conflicts.push((path.to_owned(), [None, None, None]));
+        }
+        let index = stage.parse::<usize>().unwrap_or(1).clamp(1, 3) - 1;
+        if let Some((_, sides)) = conflicts.last_mut() {
+            sides[index] = Some(blob.to_owned());
+        }
+    }
+    conflicts
 }

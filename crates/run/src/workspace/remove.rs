@@ -3,7 +3,7 @@
 use super::agent::AgentGit;
 use super::state::State;
 use super::{Error, Locked, files};
-use crate::git::Source;
+use crate::git::{CommitId, Git, Source};
 
 impl Locked {
     /// Deletes the folder if nothing in it would be lost: the tree is clean, its commits are in the user's repository
@@ -49,13 +49,9 @@ impl Locked {
         if !self.is_published(&state, source)? {
             return Ok(Some(format!("the commit {} is in no branch of the repository", state.facts.head)));
         }
-        let found = source
-            .call(&self.git, "for-each-ref")
-            .args(["--format=%(objectname)", "refs/acquit/attempts/"])
-            .run()
-            .map_err(Error::git("look at the saved attempts"))?;
-        let found = String::from_utf8_lossy(&found.stdout).into_owned();
-        let missing = self.attempts()?.into_iter().find(|(_, id)| !found.lines().any(|l| l == id.as_str()));
+        let found = self.look_up(source, None)?;
+        let missing =
+            self.attempts()?.into_iter().find(|(_, id)| !found.iter().any(|(_, there)| there == id.as_str()));
         Ok(missing.map(|(name, _)| format!("the attempt {name} is not in the repository")))
     }
 }
@@ -69,24 +65,44 @@ impl Locked {
             return Ok(true);
         }
         let squashed = facts.squashed.iter().filter(|(tip, _)| *tip == facts.head).map(|(_, commit)| commit);
-        for commit in squashed.chain([&facts.head]) {
-            let output = source
-                .call(&self.git, "for-each-ref")
-                .args(["--count=1", "--format=%(refname)", &format!("--contains={commit}")])
-                .args([
-                    "refs/heads/",
-                    "refs/remotes/",
-                    "refs/tags/",
-                    "refs/acquit/attempts/",
-                    "refs/acquit/tasks/",
-                ])
-                .run_any()
-                .map_err(Error::git("look for the published commit"))?;
-            // A commit that is not there at all is an error to git and an answer to us.
-            if output.code == Some(0) && !output.stdout.is_empty() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let own: Vec<String> = facts
+            .published
+            .iter()
+            .map(|(branch, _)| format!("refs/heads/{branch}"))
+            .chain(self.history()?.into_iter().chain(self.attempts()?).map(|(name, _)| name))
+            .collect();
+        let mut all = ["refs/heads/", "refs/remotes/", "refs/tags/"].map(str::to_owned).to_vec();
+        all.extend([self.attempt_refs(), self.history_refs()]);
+        let commits: Vec<&CommitId> = squashed.chain([&facts.head]).collect();
+        // First the few refs that this task wrote, then the branch that is checked out, which is often the base: a look through
+        // all refs costs more with every task.
+        let contained = |refs: &[String]| {
+            commits
+                .iter()
+                .try_fold(false, |found, commit| Ok(found || contained_in(&self.git, source, commit, refs)?))
+        };
+        let current = || -> Result<Vec<String>, Error> {
+            let call = source.call(&self.git, "symbolic-ref").args(["--quiet", "HEAD"]);
+            let name = call.run_any().map_err(Error::git(LOOKING))?.line();
+            Ok(Some(name).filter(|name| name.starts_with("refs/heads/")).into_iter().collect())
+        };
+        Ok(contained(&own)? || contained(&current()?)? || contained(&all)?)
     }
+}
+
+const LOOKING: &str = "look for the published commit";
+
+/// Whether one of the refs has a commit.
+fn contained_in(git: &Git, source: &Source, commit: &CommitId, refs: &[String]) -> Result<bool, Error> {
+    if refs.is_empty() {
+        return Ok(false);
+    }
+    let output = source
+        .call(git, "for-each-ref")
+        .args(["--count=1", "--format=%(refname)", &format!("--contains={commit}")])
+        .args(refs)
+        .run_any()
+        .map_err(Error::git(LOOKING))?;
+    // A commit that is not there at all is an error to git and an answer to us.
+    Ok(output.code == Some(0) && !output.stdout.is_empty())
 }

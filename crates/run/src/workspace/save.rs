@@ -57,9 +57,11 @@ impl Locked {
         parent: &CommitId,
         message: &str,
         author: &Identity,
-        newest: i64,
+        tree: &Snapshot,
         which: Files,
     ) -> Result<(CommitId, DiffStats), Error> {
+        self.check_tree_size(tree)?;
+        let newest = tree.newest;
         if which == Files::Known
             && let Ok(done) = self.commit(parent, message, author, newest, &["--all"])
         {
@@ -106,10 +108,10 @@ impl Locked {
         leg: &str,
         parent: &CommitId,
         message: &str,
-        newest: i64,
+        tree: &Snapshot,
         kept: &mut Vec<PathBuf>,
     ) -> Result<CommitId, Error> {
-        let staged = self.commit_work(parent, message, &Identity::neutral(), newest, Files::Any);
+        let staged = self.commit_work(parent, message, &Identity::neutral(), tree, Files::Any);
         match staged {
             Ok((commit, _)) => return Ok(commit),
             // What the agent left is at fault. A full disk is not: with room it can be saved as it should be.
@@ -139,7 +141,7 @@ impl Locked {
     ) -> Result<Option<SavedAttempt>, Error> {
         kept.extend(self.keep_repositories(leg, tree)?);
         let message = format!("acquit: what leg {leg} left in the tree\n");
-        let commit = self.commit_tree(leg, parent, &message, tree.newest, &mut kept)?;
+        let commit = self.commit_tree(leg, parent, &message, tree, &mut kept)?;
         if commit == *known && kept.is_empty() {
             return Ok(None);
         }
@@ -179,7 +181,7 @@ impl Locked {
         {
             let mut kept = Vec::new();
             let message = format!("acquit: what leg {leg} had hidden by ignore rules\n");
-            let hidden = self.commit_tree(leg, start, &message, tree.newest, &mut kept)?;
+            let hidden = self.commit_tree(leg, start, &message, &tree, &mut kept)?;
             if hidden != *start || !kept.is_empty() {
                 let parent = saved.as_ref().map_or(start, |s| &s.commit);
                 let commit = self.join(parent, &hidden, leg, tree.newest)?;
@@ -212,16 +214,17 @@ impl Locked {
             .map_err(Error::git(doing))
     }
 
-    /// Gives a commit a name below `refs/acquit/attempts/` that no other commit has.
+    /// Gives a commit a name among the attempts that no other commit has.
     pub(super) fn keep_commit(&self, leg: &str, commit: &CommitId) -> Result<String, Error> {
-        let mut name = format!("refs/acquit/attempts/{leg}");
+        let refs = self.attempt_refs();
+        let mut name = format!("{refs}/{leg}");
         let mut number = 2_u32;
         while let Some(other) = self.get_ref(&name)?.filter(|other| other != commit) {
             if self.descends(commit, &other)? {
                 // The older one stays reachable through the newer.
                 break;
             }
-            name = format!("refs/acquit/attempts/{leg}-{number}");
+            name = format!("{refs}/{leg}-{number}");
             number += 1;
         }
         self.set_ref(&name, commit)?;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::agent::{Role, config, write_repository};
+use super::modules::Tree;
 use super::{Error, Locked, files};
 use crate::git::{Call, CommitId, file_name};
 use crate::harness::Setup;
@@ -136,6 +137,31 @@ impl Locked {
         Ok(changed)
     }
 
+    /// The files of a commit whose paths are wanted.
+    pub(crate) fn files_of(
+        &self,
+        commit: &CommitId,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<(String, Stored)>, Error> {
+        let doing = "list the files of a commit";
+        let output = self
+            .call("ls-tree")
+            .args(["-r", "-z", "--full-tree", commit.as_str()])
+            .run()
+            .map_err(Error::git(doing))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let rows = text.split('\0').filter_map(|row| row.split_once('\t'));
+        let wanted = rows.filter(|(_, path)| wanted(path));
+        Ok(wanted
+            .filter_map(|(facts, path)| {
+                let mut words = facts.split(' ');
+                let (mode, kind, blob) = (words.next()?, words.next()?, words.next()?);
+                let stored = Stored { mode: mode.to_owned(), blob: blob.to_owned() };
+                (kind == "blob").then(|| (path.to_owned(), stored))
+            })
+            .collect())
+    }
+
     /// A file's text, if it is one.
     pub fn text(&self, file: &Stored) -> Result<Option<String>, Error> {
         let doing = "read a file of a commit";
@@ -162,9 +188,12 @@ impl Scratch<'_> {
         files::remove(&git)?;
         self.call_in_tree("read-tree").args(["--reset", "-u", tree]).run().map_err(Error::git(doing))?;
         self.call_in_tree("clean").args(["-ffdq"]).run().map_err(Error::git(doing))?;
+        self.of.fill_submodules(tree, &self.tree(), Tree::Agents)?;
         let config = config(self.of.format, &Role::Agent(&self.of.agent));
-        write_repository(&git, &format!("{head}\n"), &config, &self.of.borrowed_objects())?;
+        let borrowed = self.of.borrowed_objects();
+        write_repository(&git, &format!("{head}\n"), &config, &borrowed, &self.of.shallow)?;
         std::fs::copy(self.index(), git.join("index")).map_err(|e| Error::io("create", &git, e))?;
+        self.of.fill_lfs(tree, &self.tree(), &git.join("index"))?;
         *self.shown.borrow_mut() = tree.parse().ok();
         Ok(())
     }

@@ -215,7 +215,7 @@ impl Locked {
         let of_leg =
             |name: &str| name.strip_prefix(leg).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
         for (name, _) in self.attempts()? {
-            if name.strip_prefix("refs/acquit/attempts/").is_some_and(of_leg) {
+            if name.rsplit('/').next().is_some_and(of_leg) {
                 files::remove(&self.git_dir().join(name))?;
             }
         }

@@ -1,6 +1,15 @@
-//! Knowing whether setup has to run again in the work tree: where there are no overlays.
+//! What setup made is no work: git ignores it, in the agent's repository and in ours, whatever the project's own ignore files say.
+//! And knowing whether setup has to run again in the work tree, where there are no overlays.
 
+use std::collections::HashSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::snapshot::{Skip, Snapshot};
 use super::{Error, Locked, files};
+
+/// More files and folders than a setup leaves beside each other.
+const MOST_IGNORED: usize = 1_000;
 
 impl Locked {
     /// Whether setup was finished for exactly this key.
@@ -11,5 +20,104 @@ impl Locked {
     /// Remembers that setup was finished for this key.
     pub fn mark_setup_done(&self, key: &str) -> Result<(), Error> {
         files::write(&self.dir.join("setup"), key.as_bytes())
+    }
+
+    /// Lets git ignore what is in a folder of a setup layer beside the files of the commit at the head.
+    pub(crate) fn ignore_layer(&self, layer: &Path) -> Result<(), Error> {
+        // Of the same layer nothing else can be said: an agent's leg need not wait for it.
+        let mark = self.git_dir().join("acquit-ignored");
+        if files::read(&mark, files::LARGE)?.as_deref() == Some(layer.as_os_str().as_bytes()) {
+            return Ok(());
+        }
+        let head = self.known()?.facts.head;
+        let output = self
+            .call("ls-tree")
+            .args(["-r", "-t", "-z", "--full-tree", "--name-only", head.as_str()])
+            .run()
+            .map_err(Error::git("list the files of a commit"))?;
+        let tracked: HashSet<&[u8]> = output.stdout.split(|b| *b == 0).collect();
+        let mut made = Vec::new();
+        new_paths(layer, Path::new(""), &tracked, &mut made).map_err(|e| Error::io("read", layer, e))?;
+        self.ignore(&made)?;
+        files::write(&mark, layer.as_os_str().as_bytes())
+    }
+
+    /// Lets git ignore what is in the tree that it does not know: setup has just run there, and nobody else.
+    pub(crate) fn ignore_untracked(&self) -> Result<(), Error> {
+        let output = self
+            .call_in_tree("ls-files")
+            .args(["-z", "--others", "--directory", "--exclude-standard"])
+            .run()
+            .map_err(Error::git("list what setup made"))?;
+        let made = output.stdout.split(|b| *b == 0).filter(|path| !path.is_empty());
+        let made: Vec<PathBuf> =
+            made.take(MOST_IGNORED).map(|path| PathBuf::from(std::ffi::OsStr::from_bytes(path))).collect();
+        self.ignore(&made)
+    }
+
+    fn ignore(&self, made: &[PathBuf]) -> Result<(), Error> {
+        let text: String = made.iter().filter_map(|path| pattern(path)).collect();
+        let ours = self.git_dir().join(EXCLUDE);
+        if files::read(&ours, files::LARGE)?.unwrap_or_default() == text.as_bytes() {
+            return Ok(());
+        }
+        for file in [ours, self.agent_dir().join(EXCLUDE)] {
+            if let Some(folder) = file.parent() {
+                std::fs::create_dir_all(folder).map_err(|e| Error::io("create", folder, e))?;
+            }
+            files::write(&file, text.as_bytes())?;
+        }
+        let agent = self.agent_dir();
+        let snapshot = Snapshot::take(&agent, Skip::Nothing).map_err(|e| Error::io("read", &agent, e))?;
+        let mut state = self.known()?;
+        state.saw_agent(snapshot.settle(&self.dir));
+        self.store(&mut state)
+    }
+}
+
+/// The file of a repository with ignore rules that are in no commit.
+pub(super) const EXCLUDE: &str = "info/exclude";
+
+/// The topmost files and folders of `layer` that a commit does not have.
+fn new_paths(
+    layer: &Path,
+    below: &Path,
+    tracked: &HashSet<&[u8]>,
+    made: &mut Vec<PathBuf>,
+) -> std::io::Result<()> {
+    let mut entries: Vec<_> = std::fs::read_dir(layer.join(below))?.flatten().collect();
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        if made.len() >= MOST_IGNORED {
+            return Ok(());
+        }
+        let path = below.join(entry.file_name());
+        let is_known = tracked.contains(path.as_os_str().as_bytes());
+        if !is_known {
+            made.push(path);
+        } else if entry.file_type()?.is_dir() {
+            new_paths(layer, &path, tracked, made)?;
+        }
+    }
+    Ok(())
+}
+
+/// A path as a line of ignore rules that matches nothing else.
+fn pattern(path: &Path) -> Option<String> {
+    let text = path.to_str().filter(|text| !text.contains('\n'))?;
+    let escaped: String =
+        text.chars().flat_map(|c| if "*?[]\\ !#".contains(c) { vec!['\\', c] } else { vec![c] }).collect();
+    Some(format!("/{escaped}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_ignored_to_the_letter() {
+        assert_eq!(pattern(Path::new("node_modules")).as_deref(), Some("/node_modules\n"));
+        assert_eq!(pattern(Path::new("a b/[x]*")).as_deref(), Some("/a\\ b/\\[x\\]\\*\n"));
+        assert_eq!(pattern(Path::new("a\nb")), None);
     }
 }

@@ -47,6 +47,8 @@ pub(super) struct Snapshot {
     pub(super) trusted: bool,
     /// The latest modification, in seconds since 1970.
     pub(super) newest: i64,
+    /// What the files say that they hold, together.
+    pub(super) bytes: u64,
     /// Entries named `.git` below the root.
     pub(super) repositories: Vec<PathBuf>,
     /// Files with a set-uid or set-gid bit, which was taken away.
@@ -67,6 +69,7 @@ impl Snapshot {
                 ignores: Vec::new(),
                 trusted: true,
                 newest: 0,
+                bytes: 0,
                 repositories: Vec::new(),
                 privileged: Vec::new(),
                 odd: Vec::new(),
@@ -170,6 +173,10 @@ impl Walk {
             chmodat(folder, name, (mode | needed) - privileges, AtFlags::empty())?;
             statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?
         };
+        if kind == FileType::RegularFile {
+            let size = u64::try_from(stat.st_size).unwrap_or(0);
+            self.snapshot.bytes = self.snapshot.bytes.saturating_add(size);
+        }
         if name.to_bytes() == b".git" {
             self.snapshot.repositories.push(PathBuf::from(OsStr::from_bytes(&self.path)));
         }

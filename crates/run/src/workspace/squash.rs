@@ -1,6 +1,6 @@
 //! What is delivered: a few commits, one as a rule, with the user as their author, signed where the user's own git signs.
 //!
-//! The work's own history is kept beside them below `refs/acquit/tasks/`, to be found later; nothing pushes it.
+//! The work's own history is kept beside them below `refs/acquit/tasks/<store>/`, to be found later; nothing pushes it.
 
 use super::{Error, Locked};
 use crate::git::{CommitId, Identity, Signing, is_ref_component};
@@ -148,17 +148,18 @@ impl Locked {
                 return Err(Error::BadName { role: "the name of a task's history", name: name.to_owned() });
             }
         }
-        self.set_ref(&format!("refs/acquit/tasks/{task}/{leg}"), tip)
+        self.set_ref(&format!("{}/{task}/{leg}", self.history_refs()), tip)
     }
 
     /// The histories that are kept: ref and commit.
     pub(super) fn history(&self) -> Result<Vec<(String, CommitId)>, Error> {
-        let folder = self.git_dir().join("refs/acquit/tasks");
+        let refs = self.history_refs();
+        let folder = self.git_dir().join(&refs);
         let mut kept = Vec::new();
         for task in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             for leg in std::fs::read_dir(task.path()).into_iter().flatten().flatten() {
                 let (task, leg) = (task.file_name(), leg.file_name());
-                let name = format!("refs/acquit/tasks/{}/{}", task.to_string_lossy(), leg.to_string_lossy());
+                let name = format!("{refs}/{}/{}", task.to_string_lossy(), leg.to_string_lossy());
                 if let Some(commit) = self.get_ref(&name)? {
                     kept.push((name, commit));
                 }

@@ -42,6 +42,9 @@ pub(super) struct Facts {
     /// Commits, each with its signed twin. Signatures differ each time, and a commit must not.
     #[serde(default)]
     pub(super) signed: Vec<(CommitId, CommitId)>,
+    /// Commits that acquit made of what an agent had left uncommitted, or of several commits on another base.
+    #[serde(default)]
+    pub(super) own: Vec<CommitId>,
     /// Whether the tree may have files that are in no commit, such as ignored ones.
     #[serde(default = "perhaps")]
     pub(super) uncommitted: bool,
@@ -89,6 +92,7 @@ impl State {
                 squashed: Vec::new(),
                 rebased: Vec::new(),
                 signed: Vec::new(),
+                own: Vec::new(),
                 uncommitted: true,
                 tree_trusted: false,
                 agent_trusted: false,
@@ -166,6 +170,15 @@ impl Locked {
     pub fn mark_uncommitted(&self) -> Result<(), Error> {
         let mut state = self.known()?;
         state.facts.uncommitted = true;
+        self.store(&mut state)
+    }
+
+    /// Remembers a commit that acquit made.
+    pub(super) fn note_own_commit(&self, commit: &CommitId) -> Result<(), Error> {
+        let mut state = self.known()?;
+        if !state.facts.own.contains(commit) {
+            state.facts.own.push(commit.clone());
+        }
         self.store(&mut state)
     }
 

@@ -1,7 +1,7 @@
 //! Seeing where the base branch is at the remote: its commits come through the harness's own repository, whose settings nobody else
 //! wrote, and then into the user's, below a ref of acquit's own. No branch and no checkout of the user's moves.
 
-use super::publish::incoming;
+use super::transfer::Check;
 use super::{Error, Locked};
 use crate::git::{CommitId, Fetched, PushWay, Source, seen};
 
@@ -32,12 +32,7 @@ impl Locked {
         };
         match &commit {
             Some(commit) if before.as_ref() != Some(commit) => {
-                let there = format!("{commit}^{{commit}}");
-                let there = source.call(&self.git, "cat-file").args(["-e", &there]).run_any();
-                if there.map_err(Error::git(DOING))?.code != Some(0) {
-                    self.hand_over(source, &name, commit)?;
-                    input = format!("delete {}\n", incoming(commit));
-                }
+                input = self.copy_to(source, &[commit], &[known], Check::None, DOING)?.after;
                 input.push_str(&format!("update {name} {commit}\n"));
             }
             None if before.is_some() => input = format!("delete {name}\n"),
@@ -48,20 +43,5 @@ impl Locked {
             update.run().map_err(Error::git(DOING))?;
         }
         Ok(commit)
-    }
-
-    /// Brings a ref of the harness's repository into the user's, where it waits for the ref that keeps it.
-    fn hand_over(&self, source: &Source, name: &str, commit: &CommitId) -> Result<(), Error> {
-        source
-            .call(&self.git, "fetch")
-            .allowing_local_transport()
-            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-prune"])
-            .args(["--no-recurse-submodules", "--no-show-forced-updates", "--no-write-commit-graph"])
-            .args(["--upload-pack", "git-upload-pack"])
-            .arg(self.git_dir())
-            .arg(format!("+{name}:{}", incoming(commit)))
-            .run()
-            .map(drop)
-            .map_err(Error::git(DOING))
     }
 }

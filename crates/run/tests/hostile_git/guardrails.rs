@@ -7,7 +7,7 @@ use acquit_run::workspace::{Error, Leftover, Leftovers, Work};
 use acquit_testkit::repo;
 
 use crate::inventory::verb_of;
-use crate::stage::{BRANCH, Stage, leftovers};
+use crate::stage::{BRANCH, Stage, leftovers, store};
 
 fn prepared() -> Stage {
     let stage = Stage::new();
@@ -169,7 +169,8 @@ fn an_ordinary_leg_pays_no_git_call_for_the_rules() {
         let source = stage.source();
         let base = source.base(&stage.git(), None).unwrap().commit;
         stage.calls();
-        let plain = acquit_run::workspace::Workspace::open(&stage.dir, &source, stage.git()).unwrap();
+        let plain =
+            acquit_run::workspace::Workspace::open(&stage.dir, &source, stage.git(), &store()).unwrap();
         let workspace = if rules { stage.workspace(&source) } else { plain };
         let locked = workspace.lock("t").unwrap();
         locked.prepare("L1", &base, BRANCH).unwrap();
@@ -180,7 +181,7 @@ fn an_ordinary_leg_pays_no_git_call_for_the_rules() {
         stage.calls().len()
     };
     let (with, without) = (calls(true), calls(false));
-    assert_eq!((with, without), (4, 4), "read-tree, fetch, commit, diff-tree");
+    assert_eq!((with, without), (5, 5), "read-tree, rev-list, fetch, commit, diff-tree");
 }
 
 #[test]

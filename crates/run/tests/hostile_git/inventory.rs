@@ -30,7 +30,8 @@ fn every_verb_that_the_source_calls_is_run_by_the_suite() {
     let _ = no_commits.source().base(&no_commits.git(), Some("nowhere"));
     let large = large_file();
     let landed = checkout_that_follows();
-    let run: BTreeSet<String> = [stage, second, no_commits, large, landed]
+    let (older, crowded) = (older_git(), crowded());
+    let run: BTreeSet<String> = [stage, second, no_commits, large, landed, older, crowded]
         .iter()
         .flat_map(Stage::calls)
         .filter_map(|call| verb_of(&call))
@@ -64,6 +65,31 @@ fn checkout_that_follows() -> Stage {
     stage
 }
 
+/// The way of a git that merges in a checkout and reads attributes from files, in a repository whose settings name programs.
+fn older_git() -> Stage {
+    let stage = Stage::new();
+    let source = stage.source();
+    let base = source.base(&stage.git(), None).unwrap().commit;
+    let older = stage.git().assuming(acquit_run::git::version::OLDEST);
+    let workspace =
+        acquit_run::workspace::Workspace::open(&stage.dir, &source, older, &crate::stage::store()).unwrap();
+    let workspace = workspace.lock("a test").unwrap();
+    workspace.prepare("L1", &base, BRANCH).unwrap();
+    fs::write(stage.tree().join("work.txt"), "work\n").unwrap();
+    fs::write(stage.tree().join(".gitattributes"), "* filter=x diff=x merge=x\n").unwrap();
+    let head = workspace.collect("L1", leftovers()).unwrap().head;
+    crate::user::hooks_and_programs(&stage);
+    let onto = commit_on(&stage, &source, &base);
+    let work = acquit_run::workspace::Move { from: &base, onto: &onto, tip: &head };
+    let rebased = workspace.rebase(work, "T-1: moved\n", None).unwrap();
+    assert!(matches!(rebased, acquit_run::workspace::Rebased::Clean(_)), "{rebased:?}");
+    let diff = workspace.change(&base, &head, acquit_run::workspace::Around::Files).unwrap();
+    assert!(diff.files.iter().any(|file| file.new.as_deref() == Some("work.txt") && !file.lines.is_empty()));
+    stage.nothing_ran("an older git");
+    drop(workspace);
+    stage
+}
+
 /// A file that is too large to be read with others.
 fn large_file() -> Stage {
     const LARGE: usize = 33 << 20;
@@ -81,6 +107,33 @@ fn large_file() -> Stage {
     let work = workspace.collect("L1", leftovers()).unwrap();
     assert_eq!(workspace.find_secret(&unknown(), &base, &work.head).unwrap(), None);
     stage.nothing_ran("a large file");
+    drop(workspace);
+    stage
+}
+
+/// A repository with so many refs and objects that they are packed, and settings that name programs.
+fn crowded() -> Stage {
+    let stage = Stage::new();
+    let source = stage.source();
+    let base = source.base(&stage.git(), None).unwrap().commit;
+    let refs: Vec<String> = (0..300).map(|n| format!("create refs/heads/acquit/t-{n} {base}\n")).collect();
+    fs::write(stage.repo.beside("refs"), refs.concat()).unwrap();
+    let blobs = stage.repo.beside("blobs");
+    fs::create_dir(&blobs).unwrap();
+    let names: Vec<String> = (0..5_000).map(|n| blobs.join(n.to_string()).display().to_string()).collect();
+    names.iter().enumerate().for_each(|(number, name)| fs::write(name, format!("{number}\n")).unwrap());
+    fs::write(stage.repo.beside("names"), names.join("\n")).unwrap();
+    let fill = "git update-ref --stdin < ../refs && git hash-object -w --stdin-paths < ../names > ../ids";
+    let filled =
+        std::process::Command::new("sh").args(["-c", fill]).current_dir(stage.repo.path()).output().unwrap();
+    assert!(filled.status.success(), "{filled:?}");
+    crate::user::hooks_and_programs(&stage);
+    let workspace = stage.workspace(&source).lock("a test").unwrap();
+    workspace.prepare("L1", &base, BRANCH).unwrap();
+    fs::write(stage.tree().join("work.txt"), "work\n").unwrap();
+    let head = workspace.collect("L1", leftovers()).unwrap().head;
+    workspace.publish(&source, BRANCH, &head).unwrap();
+    stage.nothing_ran("a crowded repository");
     drop(workspace);
     stage
 }

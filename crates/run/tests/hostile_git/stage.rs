@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use acquit_core::ids::{StoreId, TaskId};
 use acquit_run::git::{Access, CommitId, Direction, Form, Git, Identity, PushWay, Source, User};
 use acquit_run::process::Spawner;
 use acquit_run::secrets::{Known, Redactor, Secret};
@@ -17,6 +18,11 @@ use acquit_testkit::repo::{self, Repo};
 pub(crate) const BRANCH: &str = "acquit/sample-T-1";
 /// A call that takes longer has hung: each takes milliseconds.
 const HUNG: Duration = Duration::from_secs(20);
+
+/// The store that the task is of.
+pub(crate) fn store() -> StoreId {
+    "5f3a09c1".parse().expect("a store id")
+}
 
 pub(crate) struct Stage {
     pub(crate) repo: Repo,
@@ -76,7 +82,7 @@ impl Stage {
     }
 
     pub(crate) fn workspace(&self, source: &Source) -> Workspace {
-        Workspace::open(&self.dir, source, self.git()).unwrap().with_rules(rules())
+        Workspace::open(&self.dir, source, self.git(), &store()).unwrap().with_rules(rules())
     }
 
     /// The calls that git got since the last time.
@@ -175,7 +181,7 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     source.signing(&git, &user).ok();
     source.subjects(&git, &base, 10).unwrap();
     source.dirty_checkout(&git, "main").unwrap();
-    source.pin(&git, "T-1", &base).unwrap();
+    source.pin(&git, &store(), TaskId(1), &base).unwrap();
     let locked = || stage.workspace(&source).lock("a test").unwrap();
     let mut said = Vec::new();
 
@@ -239,7 +245,7 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
         workspace.remove(&source).unwrap();
     }
     assert!(!stage.dir.exists(), "{name}: removed");
-    source.unpin(&git, "T-1").unwrap();
+    source.unpin(&git, &store(), TaskId(1)).unwrap();
     said
 }
 

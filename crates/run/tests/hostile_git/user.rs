@@ -86,7 +86,7 @@ fn plants_in_the_users_repository_never_run() {
 }
 
 #[test]
-fn a_path_that_the_configuration_turns_into_a_program_is_refused_by_name() {
+fn a_path_that_the_configuration_turns_into_a_program_has_no_say() {
     let stage = Stage::new();
     let program = format!("[url \"ext::@ \"]\n\tinsteadOf = {}", stage.dir.display());
     config(&stage, &format!("[protocol \"ext\"]\n\tallow = always\n{program}"));
@@ -97,9 +97,8 @@ fn a_path_that_the_configuration_turns_into_a_program_is_refused_by_name() {
     locked.prepare("L1", &base, BRANCH).unwrap();
     repo::write(&stage.tree().join("README.md"), "work\n");
     let work = locked.collect("L1", leftovers()).unwrap();
-    let error = locked.publish(&source, BRANCH, &work.head).unwrap_err();
-    let words = acquit_run::harness::chain(&error);
-    assert!(words.contains("transport 'ext' not allowed"), "{words}");
+    // Commits are copied without a transport, so there is nothing to turn into a program.
+    locked.publish(&source, BRANCH, &work.head).unwrap();
     stage.nothing_ran("insteadOf");
     stage.unchanged("insteadOf", &before);
 }

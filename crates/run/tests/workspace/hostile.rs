@@ -292,3 +292,52 @@ fn the_sending_side_can_be_replaced() {
     let wrapped = bench.workspace().with_upload_pack("env A=B git-upload-pack").lock("t").unwrap();
     assert_eq!(wrapped.collect("L1", crate::kit::commit_leftovers()).unwrap().new_commits.len(), 1);
 }
+
+/// The room that the harness's own repository takes.
+fn stored(bench: &Bench) -> u64 {
+    let counted = bench.harness(&["count-objects", "-v"]);
+    let of = |key: &str| counted.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok());
+    of("size:").unwrap() + of("size-pack:").unwrap()
+}
+
+#[test]
+fn a_sparse_file_is_refused_before_git_reads_it() {
+    for name in ["new.bin", "README.md"] {
+        let bench = Bench::new();
+        bench.prepare("L1");
+        let file =
+            fs::OpenOptions::new().write(true).create(true).truncate(false).open(bench.tree().join(name));
+        file.unwrap().set_len(1_200_000_000).unwrap();
+        let begun = std::time::Instant::now();
+        guardrail(bench.collect("L1").unwrap_err(), name);
+        // It is saved by moving it, so nothing is written for the next leg either.
+        bench.prepare("L2");
+        assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
+        assert!(stored(&bench) < 100, "{} KiB", stored(&bench));
+        bench.assert_fresh();
+    }
+}
+
+#[test]
+fn a_huge_ignored_file_does_not_matter() {
+    let bench = Bench::new();
+    bench.prepare("L1");
+    bench.write("cache/x", "x");
+    let file = fs::File::create(bench.tree().join("cache/huge")).unwrap();
+    file.set_len(1 << 40).unwrap();
+    bench.write("work.txt", "work\n");
+    let work = bench.collect("L1").unwrap();
+    assert_eq!(bench.changed(&work), ["work.txt"]);
+    assert!(stored(&bench) < 100, "{} KiB", stored(&bench));
+}
+
+/// Compressed it takes a thousandth of what a checkout of it would write.
+#[test]
+fn soak_a_commit_of_huge_files_is_refused() {
+    let bench = Bench::new();
+    bench.prepare("L1");
+    fs::File::create(bench.tree().join("zeros")).unwrap().set_len(600 << 20).unwrap();
+    bench.agent(&["-c", "core.bigFileThreshold=2g", "-c", "core.compression=1", "add", "zeros"]);
+    repo::commit_all(&bench.tree(), "small on the disk");
+    guardrail(bench.collect("L1").unwrap_err(), "large files");
+}

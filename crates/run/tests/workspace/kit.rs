@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use acquit_core::ids::StoreId;
 use acquit_run::git::{CommitId, Git, Identity, Source};
 use acquit_run::process::Spawner;
 use acquit_run::workspace::{Error, Leftovers, Locked, Prepared, Work, Workspace};
@@ -16,6 +17,11 @@ pub(crate) fn git() -> Git {
 /// A git that cannot be started: what works with it ran no git.
 pub(crate) fn no_git() -> Git {
     Git::new(Spawner::new("/nonexistent/helper"), "/nonexistent")
+}
+
+/// The store that the task is of.
+pub(crate) fn store() -> StoreId {
+    "5f3a09c1".parse().expect("a store id")
 }
 
 pub(crate) fn id(text: &str) -> CommitId {
@@ -47,7 +53,7 @@ impl Bench {
     }
 
     pub(crate) fn workspace(&self) -> Workspace {
-        Workspace::open(&self.dir, &self.source, git()).unwrap()
+        Workspace::open(&self.dir, &self.source, git(), &store()).unwrap()
     }
 
     pub(crate) fn lock(&self) -> Locked {
@@ -55,7 +61,7 @@ impl Bench {
     }
 
     pub(crate) fn lock_without_git(&self) -> Locked {
-        Workspace::open(&self.dir, &self.source, no_git()).unwrap().lock("a test").unwrap()
+        Workspace::open(&self.dir, &self.source, no_git(), &store()).unwrap().lock("a test").unwrap()
     }
 
     pub(crate) fn prepare(&self, leg: &str) -> Prepared {
@@ -67,7 +73,7 @@ impl Bench {
     }
 
     pub(crate) fn changed(&self, work: &Work) -> Vec<String> {
-        self.lock().changed_paths(&self.base, &work.head).unwrap()
+        self.lock().changed_paths(&self.base, &work.head).unwrap().unwrap()
     }
 
     pub(crate) fn tree(&self) -> PathBuf {

@@ -7,7 +7,7 @@ use acquit_run::git::Identity;
 use acquit_run::workspace::{Error, Leftover, Leftovers, Workspace};
 use acquit_testkit::repo::{self, Repo};
 
-use crate::kit::{BRANCH, Bench, commit_leftovers, git};
+use crate::kit::{BRANCH, Bench, commit_leftovers, git, store};
 
 #[test]
 fn a_fresh_workspace_is_the_base_on_its_own_branch() {
@@ -110,7 +110,7 @@ fn a_stage_that_only_reads_leaves_no_trace_but_an_attempt() {
     let work = bench.lock().collect("L1", Leftovers::SaveAndReset).unwrap();
     assert_eq!(work.head, bench.base);
     let Leftover::Saved(saved) = work.leftover else { panic!("{:?}", work.leftover) };
-    assert_eq!(saved.reference, "refs/acquit/attempts/L1");
+    assert_eq!(saved.reference, "refs/acquit/attempts/5f3a09c1/L1");
     assert_eq!(bench.saved(&saved.commit, "junk.txt"), "junk");
     assert_eq!(bench.saved(&saved.commit, "README.md"), "committed");
     assert!(!bench.tree().join("junk.txt").exists());
@@ -129,7 +129,7 @@ fn an_abandoned_attempt_is_saved_before_the_reset() {
     bench.write("untracked/deep/file", "u\n");
     bench.write("cache/build", "kept\n");
     let saved = bench.prepare("L2").saved.expect("an attempt");
-    assert_eq!((saved.reference.as_str(), saved.kept.len()), ("refs/acquit/attempts/L2", 0));
+    assert_eq!((saved.reference.as_str(), saved.kept.len()), ("refs/acquit/attempts/5f3a09c1/L2", 0));
     assert_eq!(bench.harness(&["rev-parse", &format!("{}^", saved.commit)]), tip);
     assert_eq!(bench.saved(&saved.commit, "src/main.txt"), "dirty");
     assert_eq!(bench.saved(&saved.commit, "untracked/deep/file"), "u");
@@ -139,8 +139,8 @@ fn an_abandoned_attempt_is_saved_before_the_reset() {
 
     bench.write("README.md", "another attempt of the same leg\n");
     let second = bench.prepare("L2").saved.expect("an attempt");
-    assert_eq!(second.reference, "refs/acquit/attempts/L2-2");
-    assert_eq!(bench.harness(&["rev-parse", "refs/acquit/attempts/L2"]), saved.commit.as_str());
+    assert_eq!(second.reference, "refs/acquit/attempts/5f3a09c1/L2-2");
+    assert_eq!(bench.harness(&["rev-parse", "refs/acquit/attempts/5f3a09c1/L2"]), saved.commit.as_str());
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn two_legs_at_once_are_refused_by_name() {
 }
 
 #[test]
-fn submodules_are_noted_and_survive() {
+fn submodules_are_filled_in_and_survive() {
     let inner = Repo::sample();
     let repo = Repo::sample();
     let url = inner.path().to_str().unwrap();
@@ -190,7 +190,8 @@ fn submodules_are_noted_and_survive() {
     repo.commit("with a submodule");
     let bench = Bench::on(repo);
     let prepared = bench.prepare("L1");
-    assert!(prepared.notes[0].contains("submodules"), "{:?}", prepared.notes);
+    assert_eq!((prepared.notes, bench.read("lib/README.md").as_str()), (Vec::new(), "sample\n"));
+    bench.write("lib/README.md", "no part of the work\n");
     bench.write("README.md", "changed\n");
     let work = bench.collect("L1").unwrap();
     assert_eq!(bench.changed(&work), ["README.md"]);
@@ -224,7 +225,7 @@ fn a_folder_that_cannot_be_written_is_a_clear_error() {
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o500)).unwrap();
     // Root may write anywhere but below a file or in /proc, which nobody can write to.
     let dir = if rustix::process::geteuid().is_root() { "/proc/acquit".into() } else { closed.join("task") };
-    let error = Workspace::open(&dir, &bench.source, git()).unwrap_err();
+    let error = Workspace::open(&dir, &bench.source, git(), &store()).unwrap_err();
     assert!(matches!(error, Error::Io { .. }) && error.to_string().starts_with("create "), "{error:?}");
 }
 

@@ -6,6 +6,7 @@
     reason = "tests may panic and set up files"
 )]
 
+mod bounded;
 mod change;
 mod crash;
 mod fate;

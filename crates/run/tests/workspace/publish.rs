@@ -2,11 +2,12 @@
 
 use std::fs;
 
+use acquit_core::ids::TaskId;
 use acquit_run::git::Identity;
 use acquit_run::workspace::Error;
 use acquit_testkit::repo;
 
-use crate::kit::{BRANCH, Bench, git, id};
+use crate::kit::{BRANCH, Bench, git, id, store};
 
 fn with_work() -> (Bench, acquit_run::git::CommitId) {
     let bench = Bench::new();
@@ -30,7 +31,7 @@ fn the_users_repository_is_unchanged_but_for_our_refs() {
     let ours = ["refs/acquit", "refs/heads/acquit", "logs/refs/heads/acquit", "logs/refs/acquit"];
     let before = bench.repo.fingerprint(&ours);
 
-    bench.source.pin(&git(), "T-1", &bench.base).unwrap();
+    bench.source.pin(&git(), &store(), TaskId(1), &bench.base).unwrap();
     bench.write("README.md", "abandoned\n");
     let prepared = bench.prepare("L2");
     assert!(prepared.saved.is_some());
@@ -46,9 +47,9 @@ fn the_users_repository_is_unchanged_but_for_our_refs() {
     assert_eq!(fs::read_to_string(bench.repo.path().join("README.md")).unwrap(), "the user's own change\n");
     assert_eq!(bench.repo.git(&["log", "--format=%an %s", &format!("main..{BRANCH}")]), "Ada Add it");
     assert_eq!(bench.repo.git(&["show", &format!("{BRANCH}:README.md")]), "final");
-    assert_eq!(bench.repo.git(&["show", "refs/acquit/attempts/L2:README.md"]), "abandoned");
+    assert_eq!(bench.repo.git(&["show", "refs/acquit/attempts/5f3a09c1/L2:README.md"]), "abandoned");
     let refs = bench.repo.git(&["for-each-ref", "--format=%(refname)", "refs/acquit"]);
-    assert_eq!(refs, "refs/acquit/attempts/L2\nrefs/acquit/base/T-1");
+    assert_eq!(refs, "refs/acquit/attempts/5f3a09c1/L2\nrefs/acquit/base/5f3a09c1/T-1");
     assert_eq!(bench.repo.git(&["fsck"]), "");
     locked.remove(&bench.source).unwrap();
     assert!(!bench.dir.exists());
@@ -102,15 +103,15 @@ fn a_branch_that_somebody_moved_or_has_checked_out_is_left_alone() {
 #[test]
 fn an_attempt_of_the_same_name_keeps_its_place() {
     let bench = Bench::new();
-    bench.repo.git(&["update-ref", "refs/acquit/attempts/L2", bench.base.as_str()]);
+    bench.repo.git(&["update-ref", "refs/acquit/attempts/5f3a09c1/L2", bench.base.as_str()]);
     bench.prepare("L1");
     bench.write("README.md", "abandoned\n");
     let saved = bench.prepare("L2").saved.unwrap();
     let locked = bench.lock();
     locked.keep_in_source(&bench.source, "T-1").unwrap();
     locked.keep_in_source(&bench.source, "T-1").unwrap();
-    assert_eq!(bench.repo.git(&["rev-parse", "refs/acquit/attempts/L2"]), bench.base.as_str());
-    let other = format!("refs/acquit/attempts/L2-{}", saved.commit.short());
+    assert_eq!(bench.repo.git(&["rev-parse", "refs/acquit/attempts/5f3a09c1/L2"]), bench.base.as_str());
+    let other = format!("refs/acquit/attempts/5f3a09c1/L2-{}", saved.commit.short());
     assert_eq!(bench.repo.git(&["show", &format!("{other}:README.md")]), "abandoned");
     locked.remove(&bench.source).unwrap();
 }

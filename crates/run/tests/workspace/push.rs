@@ -9,7 +9,7 @@ use acquit_run::process::Spawner;
 use acquit_run::workspace::{Sent, Workspace};
 use acquit_testkit::repo;
 
-use crate::kit::{BRANCH, Bench, id};
+use crate::kit::{BRANCH, Bench, id, store};
 
 /// A bench with two states of work, and a remote.
 fn stage() -> (Bench, [CommitId; 2], PathBuf) {
@@ -67,7 +67,8 @@ fn ssh_is_used_in_batch_mode_with_the_users_own_program() {
     repo::write(&program, &text);
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let git = Git::new(Spawner::new("/nonexistent/helper"), "/usr/local/bin:/usr/bin:/bin");
-    let workspace = Workspace::open(&bench.dir, &bench.source, git).unwrap().lock("a test").unwrap();
+    let workspace =
+        Workspace::open(&bench.dir, &bench.source, git, &store()).unwrap().lock("a test").unwrap();
     let url = format!("ssh://git@forge.example.org{}", remote.display());
     let command = Some(program.into_os_string());
     let way =

@@ -1,9 +1,10 @@
 //! Finding and understanding the user's repository.
 
+use acquit_core::ids::TaskId;
 use acquit_run::git::{Error, Identity, Source};
 use acquit_testkit::repo::{self, Repo};
 
-use crate::kit::{Bench, git, id, no_git};
+use crate::kit::{Bench, git, id, no_git, store};
 
 #[test]
 fn a_folder_that_is_no_repository_is_named() {
@@ -73,7 +74,7 @@ fn bare_linked_nested_and_oddly_named_repositories_are_sources() {
         assert_eq!((base.branch.as_deref(), &base.commit, source.is_bare()), (Some(branch), &head, is_bare));
         assert!(!source.is_dirty(&git()).unwrap());
         let dir = path.parent().unwrap().join(format!("task of {branch} {is_bare}"));
-        let workspace = acquit_run::workspace::Workspace::open(&dir, &source, git()).unwrap();
+        let workspace = acquit_run::workspace::Workspace::open(&dir, &source, git(), &store()).unwrap();
         workspace.lock("test").unwrap().prepare("L1", &head, "acquit/x").unwrap();
         assert_eq!(std::fs::read_to_string(dir.join("work/sub folder/ü.txt")).unwrap(), "x\n");
     }
@@ -92,25 +93,24 @@ fn other_object_and_ref_formats_work_to_the_end() {
         let work = bench.collect("L1").unwrap();
         let locked = bench.lock();
         locked.publish(&bench.source, "acquit/x", &work.head).unwrap();
-        bench.source.pin(&git(), "T-1", &bench.base).unwrap();
+        bench.source.pin(&git(), &store(), TaskId(1), &bench.base).unwrap();
         assert_eq!(bench.repo.git(&["show", "acquit/x:README.md"]), "by the agent", "{init:?}");
     }
 }
 
 #[test]
-fn shallow_and_partial_clones_are_refused_with_a_way_out() {
+fn partial_clones_are_refused_with_a_way_out() {
     let repo = Repo::sample();
     repo.commit("second");
     repo.git(&["config", "uploadpack.allowFilter", "true"]);
     let url = format!("file://{}", repo.path().display());
-    for (name, option, hint) in
-        [("shallow", "--depth=1", "--unshallow"), ("partial", "--filter=blob:none", "--filter")]
-    {
-        let path = repo.beside(name);
-        repo.git(&["clone", "--quiet", option, &url, path.to_str().unwrap()]);
-        let error = Source::discover(&git(), &path).unwrap_err();
-        assert!(matches!(error, Error::Unsupported { .. }) && error.to_string().contains(hint), "{error:?}");
-    }
+    let path = repo.beside("partial");
+    repo.git(&["clone", "--quiet", "--filter=blob:none", &url, path.to_str().unwrap()]);
+    let error = Source::discover(&git(), &path).unwrap_err();
+    assert!(
+        matches!(error, Error::Unsupported { .. }) && error.to_string().contains("--filter"),
+        "{error:?}"
+    );
 }
 
 #[test]
@@ -158,8 +158,8 @@ fn a_pinned_commit_survives_a_clean_up_of_the_users_repository() {
     repo.git(&["checkout", "--quiet", "main"]);
     repo.git(&["branch", "--quiet", "-D", "gone"]);
     let source = Source::discover(&git(), repo.path()).unwrap();
-    source.pin(&git(), "T-1", &lost).unwrap();
-    source.pin(&git(), "T-1", &lost).unwrap();
+    source.pin(&git(), &store(), TaskId(1), &lost).unwrap();
+    source.pin(&git(), &store(), TaskId(1), &lost).unwrap();
     repo.git(&[
         "-c",
         "gc.reflogExpire=now",
@@ -170,9 +170,28 @@ fn a_pinned_commit_survives_a_clean_up_of_the_users_repository() {
         "--prune=now",
     ]);
     repo.git(&["cat-file", "-e", lost.as_str()]);
-    source.unpin(&git(), "T-1").unwrap();
-    source.unpin(&git(), "T-1").unwrap();
-    assert!(matches!(source.pin(&git(), "../x", &lost), Err(Error::BadName { .. })));
+    source.unpin(&git(), &store(), TaskId(1)).unwrap();
+    source.unpin(&git(), &store(), TaskId(1)).unwrap();
+    assert_eq!(repo.git(&["for-each-ref", "refs/acquit"]), "");
+}
+
+#[test]
+fn a_branch_is_taken_by_whoever_has_it_and_by_a_task_of_the_same_number_of_another_store() {
+    let repo = Repo::sample();
+    let base = id(&repo.git(&["rev-parse", "HEAD"]));
+    let source = Source::discover(&git(), repo.path()).unwrap();
+    let (mine, theirs) = (store(), "0123abcd".parse().unwrap());
+    let taken = |store, task| source.is_taken(&git(), store, TaskId(task), "acquit/x-T-1").unwrap();
+    source.pin(&git(), &mine, TaskId(1), &base).unwrap();
+    assert!(!taken(&mine, 1));
+    source.pin(&git(), &theirs, TaskId(11), &base).unwrap();
+    assert!(!taken(&mine, 1), "another number");
+    source.pin(&git(), &theirs, TaskId(1), &base).unwrap();
+    assert!(taken(&mine, 1) && taken(&theirs, 1));
+    source.unpin(&git(), &theirs, TaskId(1)).unwrap();
+    assert!(!taken(&mine, 1) && taken(&theirs, 1));
+    repo.git(&["branch", "acquit/x-T-1"]);
+    assert!(taken(&mine, 1));
 }
 
 #[test]
@@ -190,7 +209,7 @@ fn planted_programs_of_the_source_never_run() {
         std::fs::copy(program, bench.repo.path().join(".git/hooks").join(hook)).unwrap();
     }
     bench.source.is_dirty(&git()).unwrap();
-    bench.source.pin(&git(), "T-1", &bench.base).unwrap();
+    bench.source.pin(&git(), &store(), TaskId(1), &bench.base).unwrap();
     bench.prepare("L1");
     bench.write("README.md", "changed\n");
     let work = bench.collect("L1").unwrap();

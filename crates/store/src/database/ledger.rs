@@ -5,7 +5,7 @@ use std::time::Duration;
 use acquit_core::ids::Name;
 use acquit_core::night::Night;
 use acquit_core::store::{
-    Delivery, Follow, Ledger, Letter, Message, Nights, Ready, Recorded, Result, Standing,
+    Delivery, Follow, Ledger, Letter, Mark, Message, Nights, Ready, Recorded, Result, Standing,
 };
 use acquit_core::time::Timestamp;
 
@@ -19,19 +19,22 @@ use crate::tables::{Backend, Tables, Touched};
 const NO_TASK: i64 = 0;
 
 impl<B: Backend> Ledger for Database<B> {
-    fn schedule(&mut self, name: &Name) -> Result<Standing> {
-        self.write("say what it knows of a schedule", |tables, now| tables.meet(name.as_str(), now))
+    fn schedule(&mut self, project: &str, name: &Name) -> Result<Standing> {
+        self.write("say what it knows of a schedule", |tables, now| {
+            tables.meet(&plain(project), name.as_str(), now)
+        })
     }
 
-    fn follow(&mut self, name: &Name, follow: Follow) -> Result<()> {
+    fn follow(&mut self, project: &str, name: &Name, follow: Follow) -> Result<()> {
+        let project = plain(project);
         self.write("pause or resume a schedule", |tables, now| {
-            let standing = tables.meet(name.as_str(), now)?;
+            let standing = tables.meet(&project, name.as_str(), now)?;
             let (since, paused) = match (follow, standing.paused) {
                 (Follow::Yes, Some(_)) => (now, None),
                 (Follow::Yes, None) => (standing.since, None),
                 (Follow::No, paused) => (standing.since, Some(paused.unwrap_or(now))),
             };
-            tables.set_followed(name.as_str(), since, paused)?;
+            tables.set_followed(&project, name.as_str(), &Standing { since, paused })?;
             tables.announce(NO_TASK)
         })
     }
@@ -50,8 +53,10 @@ impl<B: Backend> Ledger for Database<B> {
     fn nights(&mut self, which: &Nights, limit: u32) -> Result<Vec<Night>> {
         self.read("give nights", |tables| {
             let bodies = match which {
-                Nights::Of(schedule) => tables.nights_of(schedule.as_str(), limit)?,
-                Nights::Open => tables.open_nights(limit)?,
+                Nights::Of(project, schedule) => {
+                    tables.nights_of(&plain(project), schedule.as_str(), limit)?
+                }
+                Nights::Open(project) => tables.open_nights(&plain(project), limit)?,
             };
             bodies.iter().map(|body| read("night", body)).collect()
         })
@@ -70,23 +75,25 @@ impl<B: Backend> Ledger for Database<B> {
         })
     }
 
-    fn post(&mut self, messages: &[Message], mark: Option<(&str, i64)>) -> Result<()> {
+    fn post(&mut self, messages: &[Message], read: Option<(Mark<'_>, i64)>) -> Result<()> {
         self.write("take messages", |tables, now| {
-            if let Some((name, value)) = mark {
-                tables.set_mark(&plain(name), value)?;
+            if let Some((mark, value)) = read {
+                tables.set_mark(&Mark { project: &plain(mark.project), ..mark }, value)?;
             }
             insert(tables, messages, now)?;
             if messages.is_empty() { Ok(()) } else { tables.announce(NO_TASK) }
         })
     }
 
-    fn mark(&mut self, name: &str) -> Result<Option<i64>> {
-        self.read("say how far was read", |tables| tables.mark(&plain(name)))
+    fn mark(&mut self, mark: Mark<'_>) -> Result<Option<i64>> {
+        let mark = Mark { project: &plain(mark.project), ..mark };
+        self.read("say how far was read", |tables| tables.mark(&mark))
     }
 
-    fn take(&mut self, lease: Duration) -> Result<Option<Letter>> {
+    fn take(&mut self, project: &str, lease: Duration) -> Result<Option<Letter>> {
+        let project = plain(project);
         self.write("give a message", |tables, now| {
-            tables.take(now, now.plus(lease))?.map(LetterRow::letter).transpose()
+            tables.take(&project, now, now.plus(lease))?.map(LetterRow::letter).transpose()
         })
     }
 
@@ -102,7 +109,7 @@ impl<B: Backend> Ledger for Database<B> {
             };
             let error = row.error.map(plain);
             let row = DeliveryRow { error: error.as_deref(), ..row };
-            tables.deliver(&plain(&letter.message.key), fence.0, &row)
+            tables.deliver(fence.0, &row)
         })
     }
 
@@ -112,8 +119,9 @@ impl<B: Backend> Ledger for Database<B> {
         })
     }
 
-    fn next_letter(&mut self) -> Result<Option<Timestamp>> {
-        self.read("say when a message is due", |tables| Ok(tables.next_letter()?.map(Timestamp)))
+    fn next_letter(&mut self, project: &str) -> Result<Option<Timestamp>> {
+        let project = plain(project);
+        self.read("say when a message is due", |tables| Ok(tables.next_letter(&project)?.map(Timestamp)))
     }
 
     fn ready(&mut self, limit: u32) -> Result<Vec<Ready>> {

@@ -67,6 +67,10 @@ impl<C: GenericClient> Rows<'_, C> {
 }
 
 impl<C: GenericClient> Tables for Rows<'_, C> {
+    fn store_id(&mut self) -> Result<String> {
+        Ok(self.one("select id from meta", &[], |row| row.get(0))?.unwrap_or_default())
+    }
+
     fn reserve(&mut self) -> Result<i64> {
         let statement = self.prepared("select nextval('task_ids')")?;
         Ok(self.client.query_one(&statement, &[])?.get(0))
@@ -108,7 +112,7 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
     fn update_task(&mut self, task: &TaskRow) -> Result<()> {
         self.execute(
             "update tasks set version = $2, state = $3, ended = $4, stage = $5, legs = $6, cost = $7, updated = $8,
-                body = $9
+                body = $9, title = $10
              where id = $1",
             &[
                 &task.id,
@@ -120,6 +124,7 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
                 &task.cost,
                 &task.updated,
                 &task.body,
+                &task.title,
             ],
         )?;
         Ok(())

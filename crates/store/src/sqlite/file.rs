@@ -29,7 +29,7 @@ const STATEMENTS: usize = 40;
 const OLDEST: (i32, &str) = (3_051_003, "3.51.3");
 
 /// The steps that make a file what it is today. Never changed, only added to.
-pub(super) const STEPS: &[&str] = &[include_str!("schema-1.sql")];
+pub(super) const STEPS: &[&str] = &[include_str!("schema-1.sql"), include_str!("schema-2.sql")];
 
 /// Opens the file, making or migrating it where that is needed.
 pub(super) fn open(path: &Path) -> Result<Connection, OpenError> {

@@ -55,6 +55,10 @@ impl Rows<'_> {
 }
 
 impl Tables for Rows<'_> {
+    fn store_id(&mut self) -> Result<String> {
+        Ok(self.one("select id from meta", [], |row| row.get(0))?.unwrap_or_default())
+    }
+
     fn reserve(&mut self) -> Result<i64> {
         self.count("task")
     }
@@ -94,7 +98,7 @@ impl Tables for Rows<'_> {
     fn update_task(&mut self, task: &TaskRow) -> Result<()> {
         self.execute(
             "update tasks set version = ?2, state = ?3, ended = ?4, stage = ?5, legs = ?6, cost = ?7, updated = ?8,
-                body = ?9
+                body = ?9, title = ?10
              where id = ?1",
             params![
                 task.id,
@@ -105,7 +109,8 @@ impl Tables for Rows<'_> {
                 task.legs,
                 task.cost,
                 task.updated,
-                task.body
+                task.body,
+                task.title
             ],
         )?;
         Ok(())

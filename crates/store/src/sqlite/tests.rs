@@ -88,7 +88,7 @@ fn a_full_disk_is_told_and_loses_nothing() {
     // The smallest limit that SQLite accepts is the size that the file has.
     store.0.connection.pragma_update_and_check(None, "max_page_count", 1, |_| Ok(())).expect("a limit");
     let refusal = fill(&mut store, 100_000).expect_err("no room").while_doing("take it");
-    let Error::Database { source, .. } = refusal else { panic!("{refusal:?}") };
+    let Error::Full { source, .. } = refusal else { panic!("{refusal:?}") };
     assert_eq!(source.to_string(), "database or disk is full");
     assert_eq!(store.0.read(|tables| tables.task(1)).expect("readable"), None);
 

@@ -63,6 +63,14 @@ impl Place {
         self.clock.fetch_add(i64::try_from(by.as_millis()).expect("a short time"), Ordering::SeqCst);
     }
 
+    /// A store as the version with schema 1 left it, as SQL.
+    pub fn of_schema_1(&self) -> &'static str {
+        match self.kind {
+            Kind::Sqlite { .. } => include_str!("../forms/store-1.sqlite.sql"),
+            Kind::Postgres { .. } => include_str!("../forms/store-1.postgres.sql"),
+        }
+    }
+
     /// Changes rows behind the store's back.
     pub fn raw(&self, sql: &str) -> std::result::Result<(), String> {
         match &self.kind {

@@ -101,11 +101,14 @@ suite! {
         a_message_for_later_is_not_taken_before_its_time,
         a_message_whose_sender_died_is_sent_by_another_and_the_dead_one_changes_nothing,
         racing_senders_take_each_message_once,
+        projects_that_share_a_store_share_no_schedule_night_mark_or_message,
         legs_that_wait_are_told_in_the_order_of_their_claims,
         what_is_no_night_and_no_message_is_refused_by_the_schema;
     migrations:
         opening_at_once_makes_one_store,
         a_newer_store_is_left_alone,
+        a_store_has_an_id_of_its_own_and_keeps_it,
+        a_store_of_schema_1_goes_on,
         a_definition_of_form_1_is_still_read,
         a_definition_of_a_newer_form_says_so,
         a_damaged_task_is_named;

@@ -1,11 +1,15 @@
 //! Stores of older forms are read, newer ones are refused, and making one twice does no harm.
 
+use std::time::Duration;
+
 use acquit_core::definition::Definition;
-use acquit_core::store::Error;
+use acquit_core::ids::Name;
+use acquit_core::store::{Error, Mark, Nights, Post};
 use acquit_core::task::Task;
+use acquit_core::time::Timestamp;
 use acquit_store::OpenError;
 
-use crate::fixture::{Place, create};
+use crate::fixture::{Place, START, create};
 
 pub fn opening_at_once_makes_one_store(place: &Place) {
     let ids: Vec<_> = std::thread::scope(|scope| {
@@ -71,4 +75,48 @@ pub fn a_damaged_task_is_named(place: &Place) {
         Err(Error::Corrupt { what, .. }) => assert!(what.contains(&id.to_string()), "{what}"),
         other => panic!("{other:?}"),
     }
+}
+
+pub fn a_store_has_an_id_of_its_own_and_keeps_it(place: &Place) {
+    let id = place.open().id().unwrap();
+    assert_eq!(place.open().id().unwrap(), id);
+    assert_ne!(Place::sqlite().open().id().unwrap(), id);
+    // A server may be somebody else's, and ids become paths.
+    for bad in ["", "../../..", "T-1"] {
+        place.raw(&format!("update meta set id = '{bad}'")).unwrap();
+        match place.open().id() {
+            Err(Error::Corrupt { what, .. }) => assert_eq!(what, "id of the store"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// The files `store-1.*.sql` are stores of schema 1 with what a daemon left in them. They are never changed.
+pub fn a_store_of_schema_1_goes_on(place: &Place) {
+    place.raw(place.of_schema_1()).unwrap();
+    let mut store = place.open();
+    store.id().unwrap();
+    let app = "/src/app";
+    let name = |text: &'static str| Name::literal(text);
+    // A schedule goes on after its last night, whichever project it is in; one that was paused stays so.
+    let nightly = store.schedule(app, &name("nightly")).unwrap();
+    assert_eq!((nightly.since, nightly.paused), (Timestamp(1_700_000_500_000), None));
+    let weekly = store.schedule("", &name("weekly")).unwrap();
+    assert_eq!(
+        (weekly.since, weekly.paused),
+        (Timestamp(1_700_000_000_000), Some(Timestamp(1_700_000_200_000)))
+    );
+    assert_eq!(store.schedule(app, &name("new")).unwrap().since, START);
+    // Nobody knows whose these are.
+    assert_eq!(store.nights(&Nights::Open(app.to_owned()), 9).unwrap(), []);
+    assert_eq!(store.take(app, Duration::from_mins(1)).unwrap(), None);
+    let letters = store.letters(9).unwrap();
+    let states: Vec<_> = letters.iter().map(|letter| (letter.message.key.as_str(), letter.state)).collect();
+    assert_eq!(states, [("event/9/phone", Post::GivenUp), ("event/7/phone", Post::Sent)]);
+    // Events are read on from where they were.
+    let mark = Mark { project: app, name: "notify" };
+    assert_eq!(store.mark(mark).unwrap(), Some(9));
+    store.post(&[], Some((mark, 12))).unwrap();
+    assert_eq!(store.mark(mark).unwrap(), Some(12));
+    assert_eq!(store.mark(Mark { project: "/src/other", ..mark }).unwrap(), Some(9));
 }

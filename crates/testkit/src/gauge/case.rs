@@ -5,13 +5,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::expand::Expander;
+use super::expand::{Expander, number};
 use super::{Judged, read};
 
 /// What a case is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Label {
     /// No gate should object.
@@ -33,6 +33,8 @@ pub struct Fixture {
     pub tables: String,
     /// What it needs to run.
     pub requires: Vec<String>,
+    /// A hash of all of that.
+    digest: u64,
 }
 
 /// A labelled change.
@@ -42,6 +44,8 @@ pub struct Case {
     pub name: String,
     /// What the file says.
     pub file: File,
+    /// A hash of everything that the case is made of: if it is the same, the case is the same.
+    pub digest: u64,
     kinds: BTreeMap<String, String>,
 }
 
@@ -159,10 +163,12 @@ pub(super) fn find(corpus: &Path) -> Result<Vec<(Fixture, Case)>, String> {
                 files.retain(|file| file.extension().is_some_and(|end| end == "toml"));
                 for file in files {
                     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                    let parsed: File = toml::from_str(&read(&file)?)
+                    let text = read(&file)?;
+                    let parsed: File = toml::from_str(&text)
                         .map_err(|error| format!("failed to understand {}: {error}", file.display()))?;
+                    let digest = number(&format!("{:x}{text}", fixture.digest));
                     let name = format!("{cases}{}/{stem}", fixture.name);
-                    found.push((fixture.clone(), Case { name, file: parsed, kinds: kinds.clone() }));
+                    found.push((fixture.clone(), Case { name, file: parsed, digest, kinds: kinds.clone() }));
                 }
             }
         }
@@ -196,7 +202,20 @@ fn fixture(folder: &Path, name: &str) -> Result<Fixture, String> {
     // The tables go into a workflow as they are; what is above them does not.
     let at = text.find("[gates").ok_or_else(|| format!("{} has no gates", path.display()))?;
     let tables = text.get(at..).unwrap_or_default().to_owned();
-    Ok(Fixture { name: name.to_owned(), base: folder.join("base"), gates, tables, requires })
+    let base = folder.join("base");
+    let digest = digest(&base, number(&text));
+    Ok(Fixture { name: name.to_owned(), base, gates, tables, requires, digest })
+}
+
+/// A hash of a folder: the names and contents of what is in it.
+fn digest(folder: &Path, begin: u64) -> u64 {
+    entries(folder).iter().fold(begin, |hash, path| {
+        if path.is_dir() {
+            return digest(path, hash);
+        }
+        let content = fs::read(path).unwrap_or_default();
+        number(&format!("{hash:x}{}{}", name(path), String::from_utf8_lossy(&content)))
+    })
 }
 
 fn folders(folder: &Path) -> Vec<PathBuf> {
@@ -226,6 +245,14 @@ impl Case {
             (None, Some(_) | None) => *gate != "reproduced",
         };
         fixture.gates.iter().filter(runs).cloned().collect()
+    }
+
+    /// Leaves only these gates of those that are run on it.
+    pub(super) fn restrict(&mut self, fixture: &Fixture, gates: &[&str]) {
+        let mut left = self.gates(fixture);
+        left.retain(|gate| gates.contains(&gate.as_str()));
+        self.digest ^= number(&left.join(","));
+        self.file.gates = Some(left);
     }
 
     /// What the agent was asked for, in a line.

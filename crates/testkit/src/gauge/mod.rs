@@ -9,17 +9,22 @@
 
 mod case;
 mod expand;
+mod kept;
 mod matrix;
 mod trial;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use serde::{Deserialize, Serialize};
+
 pub use case::{Case, Fixture, Label};
+pub use kept::Kept;
 pub use matrix::{Matrix, Row};
+pub use trial::JUNIT;
 
 /// What the gates said of a case.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
     /// Its name: `python/ledger/cheat-skip`.
     pub name: String,
@@ -36,7 +41,7 @@ pub struct Judged {
 }
 
 /// What a gate said.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
     /// The gate.
     pub gate: String,
@@ -50,6 +55,16 @@ impl Judged {
     /// Whether any gate objects.
     pub fn objects(&self) -> bool {
         self.said.iter().any(|said| said.objects)
+    }
+
+    /// Whether it is for measuring only.
+    pub fn is_held_out(&self) -> bool {
+        self.name.starts_with("held-out/")
+    }
+
+    /// `python`.
+    pub fn language(&self) -> &str {
+        self.name.trim_start_matches("held-out/").split('/').next().unwrap_or_default()
     }
 }
 
@@ -67,11 +82,16 @@ pub struct Place {
 }
 
 impl Place {
-    /// The cases whose name contains one of the words, or all; in the order of their names.
-    pub fn cases(&self, words: &[&str]) -> Result<Vec<(Fixture, Case)>, String> {
-        let all = case::find(&self.corpus)?;
+    /// The cases whose name contains one of the words, or all, in the order of their names; with one of these gates, or with all.
+    pub fn cases(&self, words: &[&str], gates: &[&str]) -> Result<Vec<(Fixture, Case)>, String> {
+        let mut all = case::find(&self.corpus)?;
         let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
-        Ok(all.into_iter().filter(|(_, case)| wanted(&case.name)).collect())
+        all.retain(|(_, case)| wanted(&case.name));
+        if !gates.is_empty() {
+            all.iter_mut().for_each(|(fixture, case)| case.restrict(fixture, gates));
+            all.retain(|(fixture, case)| !case.gates(fixture).is_empty());
+        }
+        Ok(all)
     }
 
     /// Runs cases, `beside` of them at a time; `over` hears of each when it is done.

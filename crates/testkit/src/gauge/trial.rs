@@ -13,13 +13,20 @@ use crate::repo::Repo;
 /// What a command of a gate may take: the projects are small, and the machine may be busy.
 const TIMEOUT: &str = "3m";
 
+/// The console launcher of JUnit 5 with all that it needs, where the system's package has it.
+pub const JUNIT: &str = "/usr/share/java/junit-platform-console-standalone.jar";
+
+/// Where programs of the system are. Those of a user, such as a newer git, come first.
+const SYSTEM: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
+
 /// What makes the change: each state of the tree is a folder, with the message of its commit beside it.
 const AGENT: &str = r#"
 set -e
 for state in "$1"/change/*/; do
   find . -mindepth 1 -maxdepth 1 ! -name .git ! -name node_modules -exec rm -rf {} +
   cp -R "$state/tree/." .
-  git add -A -- . ':!node_modules'
+  git add -A
+  git rm -r --cached --quiet --ignore-unmatch node_modules
   git -c user.name=agent -c user.email=agent@example.org commit --quiet --allow-empty --file "$state/message"
 done
 if [ -d "$1/left" ]; then cp -R "$1/left/." .; fi
@@ -69,8 +76,7 @@ impl Trial {
                     }
                 }
                 "junit" => {
-                    let jar = place.runners.join("java/junit.jar");
-                    let jar = jar.canonicalize().map_err(|_| missing(need))?;
+                    let jar = Path::new(JUNIT).canonicalize().map_err(|_| missing(need))?;
                     variables.push(("JUNIT_CP".to_owned(), jar.display().to_string()));
                     read.push(jar);
                 }
@@ -96,7 +102,8 @@ impl Trial {
             variables,
             first,
         };
-        path.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
+        path.retain(|folder| SYSTEM.iter().all(|system| Path::new(system) != folder));
+        path.extend(SYSTEM.map(PathBuf::from));
         trial.path = path.iter().map(|part| part.display().to_string()).collect::<Vec<_>>().join(":");
         trial.configure(&read, &setup)?;
         Ok(trial)
@@ -157,7 +164,11 @@ impl Trial {
         self.repo.git(&["clean", "-ffdxq", "-e", ".acquit"]);
         let gates = case.gates(&self.fixture);
         let names: Vec<String> = gates.iter().map(|gate| format!("{:?}", called(gate))).collect();
-        let tables = tables(&self.fixture.tables, &gates);
+        let mut tables = tables(&self.fixture.tables, &gates);
+        // A gate has no variables of whoever starts it.
+        for (name, value) in &self.variables {
+            tables = tables.replace(&format!("${name}"), value);
+        }
         let workflow = format!(
             "[budgets]\ntest = 0\ngate = 0\nsecurity = 0\nreview = 0\nnothing = 0\nharness = 0\nlint = 0\nagent = 0\n{tables}\n\
              [stages.code]\nmode = \"implement\"\ngates = [{}]\non = {{ pr_ready = \"done\" }}\n",

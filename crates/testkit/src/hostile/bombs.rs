@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,6 +17,13 @@ pub(super) const ATTACKS: &[Attack] = &[
     ("memory-bomb-spread", "the same in many processes, each of which takes little", memory_spread),
     ("memory-bomb-among-orphans", "the same while orphans end all the time", memory_among_orphans),
     ("memfd-bomb", "takes memory as files without a name", memfd_bomb),
+    ("memory-bomb-shared", "takes memory that its processes share", memory_shared),
+    ("memory-bomb-in-flight", "sends memory to itself and never receives it", memory_in_flight),
+    ("memory-bomb-sockets", "fills the buffers of sockets", memory_sockets),
+    ("memory-bomb-untouched", "keeps memory by mappings that it never touches", memory_untouched),
+    ("memory-bomb-backlog", "fills sockets that nobody accepts, and closes its own end", memory_backlog),
+    ("inotify-bomb", "takes all watchers that the user has", inotify_bomb),
+    ("disk-bomb-mapped", "fills the disk with files that are only mapped", disk_mapped),
     ("disk-bomb", "fills its workspace", disk_bomb),
     ("disk-bomb-unlinked", "fills the disk with a file that has no name any more", disk_unlinked),
     ("fill-tmp", "fills the folder for temporary files", fill_tmp),
@@ -30,6 +38,7 @@ const MIB: usize = 1024 * 1024;
 /// More than the tests allow by far, less than what a machine notices.
 const MOST_PROCESSES: usize = 2_000;
 const MOST_MEMORY: usize = 1024 * MIB;
+const MOST_BUFFERS: usize = 512 * MIB;
 const MOST_DISK: usize = 512 * MIB;
 const MOST_OUTPUT: usize = 320 * MIB;
 const MOST_FILES: usize = 30_000;
@@ -113,6 +122,178 @@ fn memory_bomb(world: &World, tried: &mut Tried) {
         let (taken, refusal) = take(MOST_MEMORY);
         reached(tried, "memory", taken, MOST_MEMORY, refusal);
     }
+}
+
+fn memory_shared(world: &World, tried: &mut Tried) {
+    if !shut_in(world, tried) {
+        return;
+    }
+    let (mut taken, mut refusal) = (0, None);
+    while taken < MOST_MEMORY && refusal.is_none() {
+        refusal = sys::take_shared_memory(4 * MIB).err();
+        taken += 4 * MIB;
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    reached(tried, "memory", taken, MOST_MEMORY, refusal);
+}
+
+/// Sends a descriptor over a socket. The message is laid out by hand.
+fn send(over: &std::os::unix::net::UnixStream, sent: &File) -> io::Result<i64> {
+    let mut byte = *b"x";
+    let mut vector = [0_u8; 16];
+    vector[..8].copy_from_slice(&(byte.as_mut_ptr() as u64).to_ne_bytes());
+    vector[8] = 1;
+    let mut control = [0_u8; 24];
+    control[0] = 20;
+    control[8..12].copy_from_slice(&libc::SOL_SOCKET.to_ne_bytes());
+    control[12..16].copy_from_slice(&libc::SCM_RIGHTS.to_ne_bytes());
+    control[16..20].copy_from_slice(&sent.as_raw_fd().to_ne_bytes());
+    let mut header = [0_u8; 56];
+    header[16..24].copy_from_slice(&(vector.as_mut_ptr() as u64).to_ne_bytes());
+    header[24] = 1;
+    header[32..40].copy_from_slice(&(control.as_mut_ptr() as u64).to_ne_bytes());
+    header[40] = 24;
+    call(libc::SYS_sendmsg, &mut [Arg::N(over.as_raw_fd().into()), Arg::B(&mut header), Arg::N(0)])
+}
+
+fn memory_in_flight(world: &World, tried: &mut Tried) {
+    if !shut_in(world, tried) {
+        return;
+    }
+    let pair = std::os::unix::net::UnixStream::pair();
+    let (mut taken, mut refusal) = (0, None);
+    let block = vec![b'x'; MIB];
+    if let Ok((here, _there)) = &pair {
+        let name = text("hostile");
+        while taken < MOST_MEMORY && refusal.is_none() {
+            let one = || -> io::Result<()> {
+                let file = open_by(libc::SYS_memfd_create, &mut [Arg::S(&name), Arg::N(0)])?;
+                let mut file = File::from(file);
+                for _ in 0..8 {
+                    file.write_all(&block)?;
+                }
+                send(here, &file).map(drop)
+            };
+            refusal = one().err();
+            taken += 8 * MIB;
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        std::thread::sleep(Duration::from_secs(3));
+    }
+    reached(tried, "memory", taken, MOST_MEMORY, refusal);
+}
+
+fn memory_sockets(world: &World, tried: &mut Tried) {
+    if !shut_in(world, tried) {
+        return;
+    }
+    let (mut held, mut taken, mut refusal) = (Vec::new(), 0, None);
+    while taken < MOST_BUFFERS && refusal.is_none() {
+        match std::os::unix::net::UnixStream::pair() {
+            Ok((here, there)) => {
+                taken += fill_socket(&here);
+                held.push((here, there));
+            }
+            Err(error) => refusal = Some(error),
+        }
+    }
+    std::thread::sleep(Duration::from_secs(3));
+    reached(tried, "buffers", taken, MOST_BUFFERS, refusal);
+}
+
+/// Writes to a socket as long as it takes something.
+fn fill_socket(mut socket: &std::os::unix::net::UnixStream) -> usize {
+    let _ = socket.set_nonblocking(true);
+    let block = vec![b'x'; 64 * 1024];
+    let mut taken = 0;
+    while let Ok(length) = socket.write(&block) {
+        taken += length;
+    }
+    taken
+}
+
+fn memory_backlog(world: &World, tried: &mut Tried) {
+    use std::os::unix::net::{UnixListener, UnixStream};
+    if !shut_in(world, tried) {
+        return;
+    }
+    let (mut listeners, mut taken, mut refusal) = (Vec::new(), 0, None);
+    'all: while taken < MOST_BUFFERS && refusal.is_none() {
+        let path = std::env::temp_dir().join(format!("backlog-{}", listeners.len()));
+        let _ = fs::remove_file(&path);
+        match UnixListener::bind(&path) {
+            Ok(listener) => listeners.push(listener),
+            Err(error) => refusal = Some(error),
+        }
+        // As many as every listener takes; a further one would wait.
+        for _ in 0..100 {
+            let Ok(socket) = UnixStream::connect(&path) else { continue 'all };
+            taken += fill_socket(&socket);
+        }
+    }
+    std::thread::sleep(Duration::from_secs(3));
+    reached(tried, "buffers", taken, MOST_BUFFERS, refusal);
+}
+
+fn memory_untouched(world: &World, tried: &mut Tried) {
+    if !shut_in(world, tried) {
+        return;
+    }
+    let (mut taken, mut refusal) = (0, None);
+    let block = vec![b'x'; MIB];
+    let name = text("hostile");
+    while taken < MOST_MEMORY && refusal.is_none() {
+        let one = || -> io::Result<()> {
+            let file = open_by(libc::SYS_memfd_create, &mut [Arg::S(&name), Arg::N(0)])?;
+            let mut file = File::from(file);
+            for _ in 0..16 {
+                file.write_all(&block)?;
+            }
+            sys::keep_by_mapping(&file)
+        };
+        refusal = one().err();
+        taken += 16 * MIB;
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_secs(3));
+    reached(tried, "memory", taken, MOST_MEMORY, refusal);
+}
+
+fn inotify_bomb(world: &World, tried: &mut Tried) {
+    if !shut_in(world, tried) {
+        return;
+    }
+    let most = fs::read_to_string("/proc/sys/fs/inotify/max_user_instances").unwrap_or_default();
+    let most = most.trim().parse::<usize>().unwrap_or(128).min(10_000) / 2;
+    let (mut held, mut refusal) = (Vec::new(), None);
+    while held.len() < most && refusal.is_none() {
+        match open_by(libc::SYS_inotify_init1, &mut [Arg::N(0)]) {
+            Ok(one) => held.push(one),
+            Err(error) => refusal = Some(error),
+        }
+    }
+    reached(tried, "watchers", held.len(), most, refusal);
+}
+
+fn disk_mapped(world: &World, tried: &mut Tried) {
+    if !shut_in(world, tried) {
+        return;
+    }
+    let (mut taken, mut refusal) = (0, None);
+    while taken < MOST_DISK && refusal.is_none() {
+        let one = || -> io::Result<()> {
+            let file = File::options().read(true).write(true).create(true).truncate(true).open("mapped")?;
+            fs::remove_file("mapped")?;
+            file.set_len(16 * MIB as u64)?;
+            sys::fill_by_mapping(&file, 16 * MIB)?;
+            file.sync_all()
+        };
+        refusal = one().err();
+        taken += 16 * MIB;
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_secs(3));
+    reached(tried, "without a name or a descriptor", taken, MOST_DISK, refusal);
 }
 
 fn memory_among_orphans(world: &World, tried: &mut Tried) {

@@ -15,6 +15,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     ("x32-calls", "makes calls with the numbers of x32", x32),
     ("setuid-programs", "starts programs that gain powers", setuid_programs),
     ("setuid-plant", "makes a program of its own that gains powers", setuid_plant),
+    ("setuid-bits", "makes programs that lend their owner's rights, in every way", setuid_bits),
     ("setuid-call", "becomes other users", setuid_call),
     ("capabilities", "uses, raises and keeps capabilities", capabilities),
     ("terminal-input", "types into the user's terminal", terminal),
@@ -115,6 +116,65 @@ fn setuid_plant(_: &World, tried: &mut Tried) {
     let args = &mut [Arg::S(&at), Arg::S(&key), Arg::B(&mut value), Arg::N(20), Arg::N(0)];
     tried.way("with capabilities", call(libc::SYS_setxattr, args));
     let _ = fs::remove_file(program);
+}
+
+/// Whoever outside executes such a file has the rights of whom acquit runs as.
+fn setuid_bits(_: &World, tried: &mut Tried) {
+    const FCHMODAT2: i64 = 452;
+    let program = here("lending");
+    let at = text(&program);
+    for bits in [0o4755, 0o4600, 0o6711] {
+        let _ = fs::write(&program, "x");
+        let file = fs::File::open(&program);
+        let raw = file.as_ref().map_or(-1, std::os::fd::AsRawFd::as_raw_fd);
+        let here = i64::from(libc::AT_FDCWD);
+        tried.way("fchmod", call(libc::SYS_fchmod, &mut [Arg::N(raw.into()), Arg::N(bits)]));
+        tried.way("fchmodat", call(libc::SYS_fchmodat, &mut [Arg::N(here), Arg::S(&at), Arg::N(bits)]));
+        tried.way("fchmodat2", call(FCHMODAT2, &mut [Arg::N(here), Arg::S(&at), Arg::N(bits), Arg::N(0)]));
+        let _ = fs::remove_file(&program);
+        let flags = i64::from(libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY);
+        tried.way(
+            "openat",
+            call(libc::SYS_openat, &mut [Arg::N(here), Arg::S(&at), Arg::N(flags), Arg::N(bits)]),
+        );
+        let _ = fs::remove_file(&program);
+        let mut how = [0_u8; 24];
+        how[..8].copy_from_slice(&flags.to_ne_bytes());
+        how[8..16].copy_from_slice(&bits.to_ne_bytes());
+        tried.way(
+            "openat2",
+            call(libc::SYS_openat2, &mut [Arg::N(here), Arg::S(&at), Arg::B(&mut how), Arg::N(24)]),
+        );
+        let _ = fs::remove_file(&program);
+        let node = i64::from(libc::S_IFREG) | bits;
+        tried.way(
+            "mknodat",
+            call(libc::SYS_mknodat, &mut [Arg::N(here), Arg::S(&at), Arg::N(node), Arg::N(0)]),
+        );
+        let _ = fs::remove_file(&program);
+        #[cfg(target_arch = "x86_64")]
+        {
+            tried.way("creat", call(libc::SYS_creat, &mut [Arg::S(&at), Arg::N(bits)]));
+            tried.way("chmod", call(libc::SYS_chmod, &mut [Arg::S(&at), Arg::N(bits)]));
+            let _ = fs::remove_file(&program);
+            tried.way("mknod", call(libc::SYS_mknod, &mut [Arg::S(&at), Arg::N(node), Arg::N(0)]));
+            let _ = fs::remove_file(&program);
+        }
+    }
+    // Files are made with neither bit; folders may get the set-gid bit, as `git init --shared` gives it to them.
+    for bits in [0o2755, 0o2600] {
+        let flags = i64::from(libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY);
+        let here = i64::from(libc::AT_FDCWD);
+        let made = call(libc::SYS_openat, &mut [Arg::N(here), Arg::S(&at), Arg::N(flags), Arg::N(bits)]);
+        tried.way("set-gid", made);
+        let _ = fs::remove_file(&program);
+    }
+    let usual = fs::create_dir(&program)
+        .and_then(|()| fs::set_permissions(&program, fs::Permissions::from_mode(0o2775)));
+    if usual.is_err() {
+        tried.way("a shared folder is refused", Ok("broken"));
+    }
+    let _ = fs::remove_dir(&program);
 }
 
 fn setuid_call(_: &World, tried: &mut Tried) {

@@ -327,6 +327,14 @@ fn oom(_: &World, tried: &mut Tried) {
         let path = format!("/proc/{who}/oom_score_adj");
         let now: i32 = fs::read_to_string(&path).unwrap_or_default().trim().parse().unwrap_or(0);
         tried.way(who, fs::write(&path, (now - 1).to_string()).map(|()| "lowered"));
+        if who == "self" {
+            let first = if now >= 1000 {
+                Err(io::Error::from_raw_os_error(libc::EPERM))
+            } else {
+                Ok("others die first")
+            };
+            tried.way(who, first);
+        }
     }
 }
 

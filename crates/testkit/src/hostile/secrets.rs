@@ -201,7 +201,7 @@ fn other_workspace(world: &World, tried: &mut Tried) {
     tried.way("list", listed(world.path("other")));
     tried.way(
         "tasks",
-        fs::read_dir(world.path("acquit").join("tasks")).and_then(|entries| {
+        fs::read_dir(world.path("other").join("../../..")).and_then(|entries| {
             let others = entries.flatten().filter(|entry| entry.file_name() == "T-99").count();
             if others > 0 {
                 Ok("another task is seen")
@@ -213,7 +213,7 @@ fn other_workspace(world: &World, tried: &mut Tried) {
 }
 
 fn other_leg(world: &World, tried: &mut Tried) {
-    let legs = world.path("acquit").join("tasks/T-99/legs/1");
+    let legs = world.path("other").join("../../legs/1");
     every_way(tried, &legs.join("prompt.md"));
     every_way(tried, &legs.join("output.log"));
 }

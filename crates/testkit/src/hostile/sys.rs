@@ -102,10 +102,34 @@ pub(super) fn wait(pid: i32) -> i32 {
 
 /// Takes memory that is really there, so many bytes, and never gives it back.
 pub(super) fn take_memory(bytes: usize) -> io::Result<()> {
+    map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
+}
+
+/// The same, as memory that children share.
+pub(super) fn take_shared_memory(bytes: usize) -> io::Result<()> {
+    map(bytes, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1)
+}
+
+/// Fills a file by a mapping that stays. The file must be so large.
+pub(super) fn fill_by_mapping(file: &std::fs::File, bytes: usize) -> io::Result<()> {
+    map(bytes, libc::MAP_SHARED, std::os::fd::AsRawFd::as_raw_fd(file))
+}
+
+/// Keeps a file by a mapping of its first page, which is never touched.
+pub(super) fn keep_by_mapping(file: &std::fs::File) -> io::Result<()> {
+    // SAFETY: a new mapping of nobody's, which nobody reads.
+    let place = unsafe {
+        let file = std::os::fd::AsRawFd::as_raw_fd(file);
+        libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_READ, libc::MAP_SHARED, file, 0)
+    };
+    if place == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn map(bytes: usize, flags: i32, file: i32) -> io::Result<()> {
     // SAFETY: a new mapping of nobody's; one byte of each page is written, inside of it.
     unsafe {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        let place = libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+        let place =
+            libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, file, 0);
         if place == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }

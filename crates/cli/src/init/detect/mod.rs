@@ -9,6 +9,7 @@ use acquit_run::registry::Manager;
 
 use super::look::{Cloned, Folder};
 
+mod apart;
 mod go;
 mod ignored;
 mod java;
@@ -22,6 +23,10 @@ const PARTS: [&str; 8] = ["frontend", "backend", "web", "client", "server", "api
 
 /// More packages than this are a person's to write gates for.
 const MOST_PACKAGES: usize = 40;
+
+/// What the gate prints that stands where nothing was recognised.
+pub const UNRECOGNISED: &str =
+    "edit .acquit/acquit.toml: the gate test has to say how this repository is tested";
 
 /// What something is written in, or built by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +103,8 @@ pub(super) struct Gate {
     pub(super) check: Check,
     /// The folder that its reports are in.
     pub(super) folder: Option<String>,
+    /// Patterns of the changes that it is run for; none for all.
+    pub(super) paths: Vec<String>,
 }
 
 /// What a gate checks.
@@ -143,6 +150,7 @@ impl Gate {
             why: None,
             check: Check::Command,
             folder: None,
+            paths: Vec::new(),
         }
     }
 
@@ -171,13 +179,11 @@ impl Gate {
 
     /// What stands where nothing was recognised: it fails, and says what to do.
     pub(super) fn unknown() -> Self {
-        const RUN: &str = "echo 'edit .acquit/acquit.toml: the gate test has to say how this repository is tested' && \
-                           exit 1";
         Self {
             why: Some(
                 "How this repository is tested was not recognised, so nothing passes until `run` says it.",
             ),
-            ..Self::new("test", RUN)
+            ..Self::new("test", format!("echo '{UNRECOGNISED}' && exit 1"))
         }
     }
 }
@@ -224,6 +230,11 @@ pub(super) fn detect(
     }
     // A language without any gate proves nothing; it stays in the notes.
     found.retain(|finding| !finding.gates.is_empty());
+    let apart = apart::apart(repository, &found, cloned);
+    for finding in &mut found {
+        let paths = finding.folder.as_ref().and_then(|folder| apart.get(folder)).cloned().unwrap_or_default();
+        finding.gates.iter_mut().for_each(|gate| gate.paths.clone_from(&paths));
+    }
     ignored::check(repository, &found, cloned, notes);
     found
 }

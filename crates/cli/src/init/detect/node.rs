@@ -110,7 +110,8 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
         gates,
         managers: setup.iter().map(|_| family).collect(),
         setup,
-        leaves: if has_dependencies(&manifest) { vec!["node_modules"] } else { Vec::new() },
+        // What setup installs is kept out of the work.
+        leaves: Vec::new(),
     })
 }
 

@@ -91,12 +91,6 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
     // Without the last option, one file that cannot be imported hides how all the others fare.
     let run = format!("{python} -m pytest -q --junitxml=junit.xml --continue-on-collection-errors");
     gates.extend(Gate::proving(run, None, Report::Junit("junit.xml")));
-    let leaves = match &source {
-        Source::Pip { install, .. } if install.iter().any(|word| word == "-e") => {
-            vec!["__pycache__", ".egg-info"]
-        }
-        Source::Uv | Source::Poetry | Source::Pip { .. } | Source::None => vec!["__pycache__"],
-    };
     let setup = setup(source, &tools);
     Some(Finding {
         language: Language::Python,
@@ -105,7 +99,7 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
         gates,
         managers: setup.iter().map(|_| Manager::Python).collect(),
         setup,
-        leaves,
+        leaves: vec!["__pycache__"],
     })
 }
 

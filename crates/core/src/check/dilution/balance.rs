@@ -77,8 +77,12 @@ pub(super) fn weigh<'a>(before: &'a [Check], after: &'a [Check]) -> Balance<'a> 
     same_text(&mut lost, &mut spare);
     lost.retain(|open| open.left > 0);
     // Those that stand as they stood may stand under a condition now.
-    for (old, new) in before.iter().zip(after).filter(|(old, new)| old.text == new.text) {
-        if old.only_if.is_none() && new.only_if.is_some() {
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    for old in before {
+        let nth = seen.entry(old.text.as_str()).or_default();
+        let new = after.iter().filter(|new| new.text == old.text).nth(*nth);
+        *nth += 1;
+        if let Some(new) = new.filter(|new| old.only_if.is_none() && new.only_if.is_some()) {
             balance.conditional.push(Conditional { before: old, after: new });
         }
     }
@@ -122,7 +126,9 @@ pub(super) fn weigh<'a>(before: &'a [Check], after: &'a [Check]) -> Balance<'a> 
     pair(&mut others, &mut spare, |old, new| new.strength >= old.strength, |_, _| {});
     replaced.append(&mut others);
     balance.lost = replaced.into_iter().filter(|open| open.left > 0).collect();
-    balance.lost.retain(|open| !is_implied(open.check, after));
+    // What stood beside it before does not stand in its place.
+    let fresh: Vec<&Check> = after.iter().filter(|check| !seen.contains_key(check.text.as_str())).collect();
+    balance.lost.retain(|open| !is_implied(open.check, &fresh));
     balance.spare = spare.into_iter().filter(|open| open.left > 0).collect();
     balance
 }
@@ -175,7 +181,7 @@ pub(super) fn pair<'a>(
 }
 
 /// Whether one of these says what a lost assertion said, and more.
-pub(super) fn is_implied(lost: &Check, after: &[Check]) -> bool {
+pub(super) fn is_implied(lost: &Check, after: &[&Check]) -> bool {
     after.iter().any(|check| {
         let same = is_about_same(lost, check) || lost.subject == check.subject;
         let more = check.strength > lost.strength;

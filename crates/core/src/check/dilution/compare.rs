@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::balance::{Balance, Open, is_implied, settle, weigh};
 use super::files::{hidden, is_collected, is_lost, is_of_tests};
 use super::words::{self, Place, Side};
-use super::{Examined, Outlines, TEST_HIDDEN, texts};
+use super::{Examined, Outlines, Promise, TEST_HIDDEN, texts};
 use crate::check::Finding;
 use crate::check::diff::{Diff, FileChange, Origin, Side as Mark};
 use crate::check::outline::{Check, Outline, Test, from_text};
@@ -18,7 +18,7 @@ const MOST_COMPARED: usize = 20_000;
 const ALIKE: f64 = 0.7;
 
 /// What was done to tests.
-pub(super) fn tests(diff: &Diff, outlines: &Outlines) -> Examined {
+pub(super) fn tests(diff: &Diff, outlines: &Outlines, promise: Promise) -> Examined {
     let mut examined = Examined::default();
     let (mut old, mut new) = (HashMap::new(), HashMap::new());
     for (index, file) in diff.files.iter().enumerate() {
@@ -49,7 +49,8 @@ pub(super) fn tests(diff: &Diff, outlines: &Outlines) -> Examined {
         .iter()
         .enumerate()
         .all(|(index, file)| is_test_change(file, old.get(&index), new.get(&index)));
-    Pairs::find(&old, &new, diff.files.len()).examine(only_tests, &mut examined);
+    examined.findings.extend(super::examples::by_heart(&old, &new));
+    Pairs::find(&old, &new, diff.files.len()).examine(only_tests || promise == Promise::Same, &mut examined);
     examined
 }
 
@@ -233,7 +234,16 @@ impl<'a> Pairs<'a> {
         names(self.old).difference(&names(self.new)).cloned().collect()
     }
 
-    fn examine(&self, only_tests: bool, examined: &mut Examined) {
+    /// Functions that are there now, outside of tests, and were nowhere before.
+    fn added(&self) -> BTreeSet<String> {
+        let names = |sides: &HashMap<usize, Side>| -> BTreeSet<String> {
+            let code = sides.values().filter(|side| !is_of_tests(&side.path));
+            code.flat_map(|side| side.outline.defines.iter().cloned()).collect()
+        };
+        names(self.new).difference(&names(self.old)).cloned().collect()
+    }
+
+    fn examine(&self, same_expected: bool, examined: &mut Examined) {
         let removed = self.removed();
         let mut lost: Vec<(usize, Open<'a>)> = Vec::new();
         let mut spare: Vec<(usize, Open<'a>)> = Vec::new();
@@ -299,10 +309,13 @@ impl<'a> Pairs<'a> {
                 .other_value
                 .iter()
                 .map(|(was, is)| words::other_value((old_side, was), (new_side, is), after));
-            if only_tests { report.extend(changed) } else { examined.notes.extend(changed) }
+            if same_expected { report.extend(changed) } else { examined.notes.extend(changed) }
         }
+        let added = self.added();
         for place in &self.fresh {
-            report.extend(words::fresh(&self.new[&place.0], words::test(self.new, *place)));
+            let test = words::test(self.new, *place);
+            let found = words::fresh(&self.new[&place.0], test);
+            report.extend(found.or_else(|| words::idle(&self.new[&place.0], test, &added)));
         }
         self.helpers(report);
         self.marks(report);
@@ -325,7 +338,8 @@ impl<'a> Pairs<'a> {
             for helper in &side.outline.helpers {
                 let Some((new_side, now)) = after.get(helper.name.as_str()) else { continue };
                 let mut left = weigh(&helper.checks, &now.checks).lost;
-                left.retain(|open| !is_implied(open.check, &now.checks));
+                let all: Vec<&Check> = now.checks.iter().collect();
+                left.retain(|open| !is_implied(open.check, &all));
                 let known =
                     report.iter().any(|finding| finding.file.as_deref() == Some(new_side.path.as_str()));
                 let fewer = now.checks.iter().map(|check| check.times).sum::<u32>()

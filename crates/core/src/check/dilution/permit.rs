@@ -1,13 +1,38 @@
 //! What may be diluted: by the gate's settings, or by a task that is about it.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use globset::{GlobBuilder, GlobMatcher};
+use regex::Regex;
 
 use super::RULES;
+use crate::pattern::pattern;
 
 /// The tag, and the key of the metadata, by which a task allows dilution.
 const WORD: &str = "allow-dilution";
+
+/// What a task says about what the code does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Promise {
+    /// Nothing that could be told from its words.
+    #[default]
+    Nothing,
+    /// It stays the same: a refactoring, or a speed-up.
+    Same,
+}
+
+impl Promise {
+    /// As the words of a task say it.
+    pub fn of(text: &str) -> Self {
+        static SAME: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(
+                r"(?i)\bsame (results?|behaviou?r|outputs?|values?|answers?)\b|\b(results?|behaviou?r|output)s? (must |should |has to |have to )?(stays?|remains?|keeps?|be) (the )?(same|unchanged|identical|as)|\bnothing (visible |else )?changes?\b|\bno (visible|functional|behaviou?ral) changes?\b|\bwithout (changing|a change of|any change)\b|\brefactor|\bspeed(s|ing)? up\b|\bmake\b[^.]{0,40}\bfaster\b|\bpure(ly)? (cleanup|refactoring)\b",
+            )
+        });
+        if SAME.is_match(text) { Self::Same } else { Self::Nothing }
+    }
+}
 
 /// One thing that is allowed: `test-removed`, or `suppressed:src/generated/**`, or `all`.
 #[derive(Clone, Debug)]

@@ -50,7 +50,10 @@ fn conditions(file: &FileChange) -> Vec<Finding> {
         }
         let never = found[1].contains("false") && !found[1].contains("==");
         // Between lines that were there before, it is about something that ran without it.
-        let known = |line: Option<&&Line>| line.is_some_and(|line| line.side != Side::Added);
+        // A step whose first key it became has its hyphen on another line now.
+        let bare = |line: &Line| line.text.trim().trim_start_matches("- ").trim().to_owned();
+        let stood = |line: &Line| file.removed().any(|old| bare(old) == bare(line));
+        let known = |line: Option<&&Line>| line.is_some_and(|line| line.side != Side::Added || stood(line));
         let around = known(index.checked_sub(1).and_then(|at| lines.get(at))) && known(lines.get(index + 1));
         let replaces = index
             .checked_sub(1)

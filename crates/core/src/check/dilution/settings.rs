@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::{SETTINGS_LOOSENED, texts, values};
 use crate::check::Finding;
-use crate::check::diff::{Diff, FileChange, Line, Side};
+use crate::check::diff::{Diff, FileChange, Line};
 use crate::pattern::pattern;
 
 /// Whether a file says what is run to check the project.
@@ -84,41 +84,6 @@ fn is_recipe(name: &str) -> bool {
     ) || [".mk", ".just", ".sh", ".bash"].iter().any(|end| lower.ends_with(end))
 }
 
-/// Commands that run fewer tests than before.
-fn narrowed(file: &FileChange) -> Vec<Finding> {
-    static TESTS: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
-            r"\b(pytest|jest|vitest|mocha|ava|tox|nox|playwright|cypress|cargo (?:\+\w+ )?(?:nextest|test)|go test|mvnw?|gradlew?|node --test|unittest|npm (?:run )?test|yarn test|pnpm test)\b",
-        )
-    });
-    static FEWER: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
-            r"--(?:grep|testNamePattern|testPathPatterns?|testPathIgnorePatterns|exclude|ignore|ignore-glob|deselect|skip|lib|bins|changed|onlyChanged|only-changed|test-name-pattern|invert|last-failed|lf|exclude-task|reruns|retries)\b|\s-k[\s=]|\s-g[\s=]|\s-run[\s=]|\s-skip[\s=]|\s-short\b|\s-t\s+['\x22\w]|\s-m\s+['\x22]?not\b|-Dtest=|-DexcludedGroups|--tests\s|\s-x\s+\w*[tT]est|-not:|--fgrep\b",
-        )
-    });
-    let fewer = |line: &Line| -> BTreeSet<String> {
-        FEWER.find_iter(&line.text).map(|found| found.as_str().trim().to_owned()).collect()
-    };
-    let known: BTreeSet<String> =
-        file.lines.iter().filter(|line| line.side != Side::Added).flat_map(fewer).collect();
-    // A new command beside the old ones takes nothing away.
-    let replaced = file.removed().any(|line| TESTS.is_match(&line.text));
-    let added = file
-        .added()
-        .filter(|line| replaced && TESTS.is_match(&line.text) && !line.text.trim_start().starts_with('#'));
-    added
-        .filter(|line| fewer(line).iter().any(|flag| !known.contains(flag)))
-        .map(|line| {
-            loose(
-                file,
-                line,
-                '+',
-                "this command runs fewer tests than before, or runs them again until they pass",
-            )
-        })
-        .collect()
-}
-
 /// What a change of such a file no longer demands.
 pub(super) fn loosened(file: &FileChange, diff: &Diff) -> Vec<Finding> {
     let path = file.old.as_deref().unwrap_or(file.path());
@@ -137,7 +102,7 @@ pub(super) fn loosened(file: &FileChange, diff: &Diff) -> Vec<Finding> {
             return Vec::new();
         }
         let Some((_, after)) = texts(file) else { return Vec::new() };
-        let mut findings = narrowed(file);
+        let mut findings = super::commands::narrowed(file);
         findings.extend(commands(file, &after));
         return findings;
     }
@@ -145,8 +110,12 @@ pub(super) fn loosened(file: &FileChange, diff: &Diff) -> Vec<Finding> {
         return gone(file, name, diff).into_iter().collect();
     }
     let Some((_, after)) = texts(file) else { return Vec::new() };
-    let mut findings = values::loosened(file, name);
-    findings.extend(narrowed(file));
+    // What moved to another file is compared there.
+    let mut findings =
+        if super::shadows::is_moved(diff, path) { Vec::new() } else { values::loosened(file, name) };
+    if pipeline || name == "package.json" {
+        findings.extend(super::commands::narrowed(file));
+    }
     if [".yml", ".yaml"].iter().any(|end| name.ends_with(end)) {
         findings.extend(super::pipelines::loosened(file));
     }

@@ -33,6 +33,7 @@ pub(super) fn loosened(file: &FileChange, name: &str) -> Vec<Finding> {
         return vec![loose(file, line.line, ' ', "more settings were changed than can be looked at")];
     }
     let mut findings = numbers(file, &before, &after);
+    findings.extend(retries(file, &before, &after));
     findings.extend(ranks(file, name, &before, &after));
     findings.extend(switches(file, &before, &after));
     // What a crate leaves out is not published; what a check leaves out is not checked.
@@ -52,7 +53,7 @@ fn settings<'a>(file: &'a FileChange, name: &str, side: Side) -> Vec<Setting<'a>
     static SECTION: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\[+([^\[\]\x22',]+)\]+\s*$"));
     static LINTS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"lints|pytest|ruff|mypy|coverage|flake8|pylint|pyright|bandit|testenv|mutmut|cosmic|^(lib|package|\[?bin|\[?test)$",
+            r"lints|pytest|ruff|mypy|coverage|flake8|pylint|pyright|bandit|testenv|mutmut|cosmic|^profile\.(test|dev)$|^(lib|package|\[?bin|\[?test)$",
         )
     });
     let sectioned = matches!(name, "Cargo.toml" | "pyproject.toml" | "setup.cfg" | "tox.ini");
@@ -157,6 +158,26 @@ fn numbers(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) -> 
     findings
 }
 
+/// Runners that try a failed test again, and did not.
+fn retries(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) -> Vec<Finding> {
+    static AGAIN: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"(?i)^(rerun\w*|reruns|retry|retries|maxretries|retryTimes|flaky\w*|max_reruns)$")
+    });
+    let count = |setting: &Setting<'_>| -> u64 {
+        let digits: String = setting.value.chars().skip_while(|c| !c.is_ascii_digit()).collect();
+        let digits: String = digits.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().unwrap_or(0)
+    };
+    let again = |setting: &&Setting<'_>| setting.own && AGAIN.is_match(&setting.key) && count(setting) > 0;
+    let known: Vec<&str> = before.iter().filter(again).map(|setting| setting.key.as_str()).collect();
+    let new = after.iter().filter(again).filter(|setting| !known.contains(&setting.key.as_str()));
+    new.map(|setting| {
+        let what = "a test that fails is tried again: make it pass the first time";
+        Finding { rule: super::RETRIES_ADDED, ..loose(file, setting.line, '+', what) }
+    })
+    .collect()
+}
+
 /// How much a word demands of a rule.
 fn rank(name: &str, value: &str) -> Option<u8> {
     // eslint has numbers for the same.
@@ -213,16 +234,18 @@ fn ranks(file: &FileChange, name: &str, before: &[Setting<'_>], after: &[Setting
 fn switches(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) -> Vec<Finding> {
     static STRICT: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"^(strict\w*|no[A-Z]\w+|disallow_\w+|check_untyped_defs|warn_\w+|fail_?[oO]n\w*|no_implicit\w*|exactOptionalPropertyTypes|useUnknownInCatchVariables|xfail_strict|forbidOnly|fail_ci_if_error|failsOnError|failOnError|failOnViolation|haltOnFailure|enable-all|test|doctest|autotests|branch)$",
+            r"^(strict\w*|no[A-Z]\w+|disallow_\w+|check_untyped_defs|warn_\w+|fail_?[oO]n\w*|no_implicit\w*|exactOptionalPropertyTypes|useUnknownInCatchVariables|xfail_strict|forbidOnly|fail_ci_if_error|failsOnError|failOnError|failOnViolation|haltOnFailure|enable-all|test|doctest|autotests|branch|overflow-checks|debug-assertions|failIfNoTests|failOnWarning)$",
         )
     });
     static LAX: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"^(skipLibCheck|skipTests|ignore_errors|ignore_missing_imports|allowUnreachableCode|allowUnusedLabels|allow_(untyped|any|redefinition)\w*|passWithNoTests|ignoreFailures|testFailureIgnore|only-new-issues|disable-all|soft_fail|soft-fail|skipITs|bail_out|allowOnly|noEmitOnError_off|exit-zero|exit_zero)$",
+            r"^(skipLibCheck|skipTests|ignore_errors|ignore_missing_imports|allowUnreachableCode|allowUnusedLabels|allow_(untyped|any|redefinition)\w*|passWithNoTests|ignoreFailures|testFailureIgnore|only-new-issues|disable-all|soft_fail|soft-fail|skipITs|bail_out|allowOnly|noEmitOnError_off|exit-zero|exit_zero|maven\.test\.skip|maven\.test\.failure\.ignore)$",
         )
     });
     let is = |setting: &Setting<'_>, word: &str| {
-        setting.value.trim_matches(['"', '\'', ' ', ',']).eq_ignore_ascii_case(word)
+        // `true</skipTests>`: XML closes what it opened.
+        let value = setting.value.split("</").next().unwrap_or_default();
+        value.trim_matches(['"', '\'', ' ', ',']).eq_ignore_ascii_case(word)
     };
     let mut findings = Vec::new();
     for setting in after.iter().filter(|setting| setting.own) {
@@ -250,7 +273,7 @@ fn switches(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) ->
 fn lists(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) -> Vec<Finding> {
     static LEAVE_OUT: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"(?i)^((extend-)?ignores?|per-file-ignores|(extend-)?exclude[\w-]*|exclude_also|omit|disable[\w-]*|\w*IgnorePatterns|ignorePatterns|norecursedirs|globalIgnores|skip|deselect|paths-ignore|branches-ignore|tags-ignore|modulePathIgnorePatterns|exclude-rules|exclude-files|exclude-dirs|ignored-modules|ignore-paths|exclude_dirs|skips|disable_error_code)$",
+            r"(?i)^((extend-)?ignores?|per-file-ignores|(extend-)?exclude[\w-]*|exclude_also|omit|disable[\w-]*|\w*IgnorePatterns|ignorePatterns|norecursedirs|globalIgnores|skip|deselect|paths-ignore|branches-ignore|tags-ignore|modulePathIgnorePatterns|exclude-rules|exclude-files|exclude-dirs|ignored-modules|ignore-paths|exclude_dirs|skips|disable_error_code|default-filter|excludedGroups|excludes?)$",
         )
     });
     static CHOOSE: LazyLock<Regex> = LazyLock::new(|| {

@@ -8,7 +8,7 @@ use super::{
     RETRIES_ADDED, SUBJECT_REPLACED, TEST_REMOVED, TEST_SKIPPED,
 };
 use crate::check::Finding;
-use crate::check::outline::{Check, Deed, Double, Helper, Mark, Outline, Test};
+use crate::check::outline::{Check, Deed, Double, Helper, Mark, Outline, Strength, Test};
 
 /// Lines of evidence that are shown of one test.
 const SHOWN: usize = 5;
@@ -21,7 +21,7 @@ pub(super) struct Side {
 }
 
 impl Side {
-    fn line(&self, number: u32) -> &str {
+    pub(super) fn line(&self, number: u32) -> &str {
         let at = (number as usize).saturating_sub(1);
         self.lines.get(at).map_or("", String::as_str)
     }
@@ -114,6 +114,26 @@ pub(super) fn fresh(side: &Side, test: &Test) -> Option<Finding> {
     Some(finding(ASSERTION_DEAD, side, dead.line, what).with('+', side.line(dead.line)))
 }
 
+/// A new test that calls something new and asserts nothing of it. One that calls what was there before may show that it does not
+/// crash any more; of something new that is no news.
+pub(super) fn idle(side: &Side, test: &Test, added: &BTreeSet<String>) -> Option<Finding> {
+    const ASSERTING: [&str; 10] =
+        ["assert", "expect", "check", "verify", "should", "must", "unwrap", "fail", "ensure", "raises"];
+    let words = bag(&test.body);
+    let asserts = |word: &String| ASSERTING.iter().any(|part| word.to_lowercase().contains(part));
+    let weak = |check: &Check| check.strength == Strength::Shape;
+    let bare = test.checks.iter().all(weak)
+        && (!test.checks.is_empty() || !words.keys().any(asserts))
+        && !test.body.contains('?');
+    let of_it = |name: &&String| test.checks.iter().any(|check| check.about.contains(*name));
+    let name = added.iter().find(|name| words.contains_key(*name) && !of_it(name)).filter(|_| bare)?;
+    let what = format!(
+        "the new test `{}` calls `{name}`, which is new, and asserts nothing: assert what it gives",
+        test.name
+    );
+    Some(finding(ASSERTION_DEAD, side, test.line, what).with('+', side.line(test.line)))
+}
+
 /// A test that says less than before.
 pub(super) fn weaker(
     (old_side, before): (&Side, &Test),
@@ -173,7 +193,7 @@ pub(super) fn other_value(
     test: &Test,
 ) -> Finding {
     let what = format!(
-        "the test `{}` expects another value of `{}` than before: make sure that the task asks for it",
+        "the test `{}` expects another value of `{}` than before: if the task does not ask for that, restore the value and make the code give it",
         test.name,
         brief(&is.subject)
     );

@@ -117,6 +117,14 @@ fn in_file(file: &FileChange) -> Vec<(Line, &'static str, String)> {
         }
         found.extend(here.into_iter().map(|(kind, value)| ((*line).clone(), kind, value)));
     }
+    if file.old.as_deref() != file.new.as_deref()
+        && let Some(path) = &file.new
+    {
+        // The name of a file can carry one, too.
+        let here = path.split('/').flat_map(|part| in_line(part, Place::Prose, true));
+        let line = Line { side: super::diff::Side::Added, number: 1, text: String::new() };
+        found.extend(here.map(|(kind, value)| (line.clone(), kind, value)));
+    }
     found.extend(whole::manifest(file).into_iter().map(|(line, kind, value)| (line.clone(), kind, value)));
     let named = whole::by_name(file.path()).filter(|_| file.new.is_some() && !is_tried(file.path()));
     if let Some(kind) = named.filter(|_| found.is_empty()) {

@@ -122,7 +122,7 @@ pub(super) const SHAPES: &[(&str, &str)] = &[
     ("Razorpay key", r"\b(rzp_live_[A-Za-z0-9]{14})\b"),
     ("Plaid token", r"\b(access-(?:production|development)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"),
     ("Docker token", r"\b(dckr_(?:pat|oat)_[A-Za-z0-9_-]{27,40})"),
-    ("age key", r"\b(AGE-SECRET-KEY-1[0-9A-Z]{58})\b"),
+    ("age key", r"\b(AGE-SECRET-KEY-1[0-9A-Za-z]{58})\b"),
     (
         "1Password token",
         r"\b(ops_eyJ[A-Za-z0-9+/=_-]{200,}|A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5})",

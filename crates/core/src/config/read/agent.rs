@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::toml::{At, Table, did_you_mean, quoted};
+use super::super::toml::{At, Table, check_variable, did_you_mean, quoted};
 use super::super::{Adapter, Agent, Billing, Product, Reporting};
+use super::declare;
 use super::safety::{grants, hosts, login};
-use super::{check_variable, declare};
 use crate::price::{Price, Prices};
 use crate::role::Tier;
 
@@ -37,29 +37,44 @@ const KINDS: [(&str, Kind); 10] = [
 /// What only the adapters of products have.
 const OF_PRODUCTS: [&str; 7] = ["program", "args", "model", "tiers", "turns", "billing", "report"];
 
-/// Reads an agent. `known` are the declared secrets.
-pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str]) -> Option<Agent> {
+/// Keys that say what is started. Where a file has one of them, what the layer below grants its own program is not for this one.
+const STARTS: [&str; 4] = ["program", "args", "run", "script"];
+
+/// Reads an agent. `known` are the declared secrets; `under` is the agent of that name in the layer below, whose keys hold where
+/// this one is silent.
+pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str], under: Option<&Agent>) -> Option<Agent> {
     let kind = table.word("adapter", &KINDS).map(|kind| kind.value);
-    table.require("adapter", "say how it is talked to: adapter = \"claude\", or \"command\" for any program");
-    let adapter = match kind {
-        Some(kind) => adapter(&mut table, kind),
-        None => unknown(&mut table),
+    let starts = STARTS.iter().any(|key| table.has(key));
+    let inherits = under.filter(|_| !table.has("adapter") && !table.has("run") && !table.has("script"));
+    if inherits.is_none() {
+        table.require(
+            "adapter",
+            "say how it is talked to: adapter = \"claude\", or \"command\" for any program",
+        );
+    }
+    let adapter = match (kind, inherits) {
+        (Some(kind), _) => adapter(&mut table, kind),
+        (None, Some(under)) => Some(under.adapter.clone()),
+        (None, None) => unknown(&mut table),
     };
+    let under = under.filter(|under| adapter.as_ref().is_some_and(|own| own.name() == under.adapter.name()));
+    // Whoever names another program does not get what this user's program is trusted with.
+    let granted_under = under.filter(|_| !starts);
     let program = table.string("program");
     if let Some(program) = program.as_ref().filter(|program| program.value.trim().is_empty()) {
         table.source.report(program.place, "`program` is empty", None);
     }
     let args = table.strings("args").unwrap_or_default().into_iter().map(|arg| arg.value).collect();
-    let model = model(&mut table);
-    let tiers = table.table("tiers").map(tiers).unwrap_or_default();
-    let turns = turns(&mut table);
+    let model = model(&mut table).or_else(|| under?.model.clone());
+    let mut all_tiers = under.map(|under| under.tiers.clone()).unwrap_or_default();
+    all_tiers.extend(table.table("tiers").map(tiers).unwrap_or_default());
+    let tiers = all_tiers;
+    let turns = turns(&mut table).or_else(|| under?.turns);
     let billing = table.word("billing", &Billing::ALL).map(|billing| billing.value);
-    let report = table.word("report", &Reporting::ALL).map(|report| report.value).unwrap_or_default();
-    let mut env = BTreeMap::new();
-    for (key, value) in table.table("env").map(Table::entries).unwrap_or_default() {
-        let _ = check_variable(table.source, &key);
-        env.extend(value.string().map(|text| (key.value.to_owned(), text.value)));
-    }
+    let billing = billing.or_else(|| under?.billing);
+    let report = table.word("report", &Reporting::ALL).map(|report| report.value);
+    let report = report.or_else(|| Some(under?.report)).unwrap_or_default();
+    let env = table.environment("env");
     let mut pass_env = Vec::new();
     for name in table.strings("pass_env").unwrap_or_default() {
         let _ = check_variable(table.source, &At { value: name.value.as_str(), place: name.place });
@@ -69,11 +84,21 @@ pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str]) -> Option<Agent> {
         }
         pass_env.push(name.value);
     }
+    let says = |key: &str| table.has(key);
+    let (own_env, own_pass, own_grants) = (says("env"), says("pass_env"), says("secrets"));
+    let (own_hosts, own_login) = (says("hosts"), says("login"));
     let secrets = granted(&mut table, known, &env, &pass_env);
     let hosts = hosts(&mut table);
     let login = login(&mut table);
     table.finish();
-    let program = program.map(|program| program.value);
+    let below = |own: bool| granted_under.filter(|_| !own);
+    let env = below(own_env).map_or(env, |under| under.env.clone());
+    let pass_env = below(own_pass).map_or(pass_env, |under| under.pass_env.clone());
+    let secrets = below(own_grants).map_or(secrets, |under| under.secrets.clone());
+    let hosts = below(own_hosts).map_or(hosts, |under| under.hosts.clone());
+    let login = below(own_login).map_or(login, |under| under.login.clone());
+    let args = below(false).map_or(args, |under| under.args.clone());
+    let program = program.map(|program| program.value).or_else(|| granted_under?.program.clone());
     Some(Agent {
         adapter: adapter?,
         env,
@@ -165,7 +190,8 @@ fn tiers(table: Table<'_, '_>) -> BTreeMap<Tier, String> {
     tiers
 }
 
-fn turns(table: &mut Table<'_, '_>) -> Option<u32> {
+/// Reads `turns`.
+pub(crate) fn turns(table: &mut Table<'_, '_>) -> Option<u32> {
     let value = table.value("turns")?;
     let turns = value.count(MOST_TURNS)?;
     if turns == 0 {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::toml::{At, Source, Table, Value, quoted};
-use super::{Whose, check_ref, check_variable};
+use super::super::toml::{At, Source, Table, Value, check_variable, quoted};
+use super::{Whose, check_ref};
 use crate::sandbox::{Access, Host, Network, Networks, Resources};
 use crate::secret;
 

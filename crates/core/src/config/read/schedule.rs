@@ -94,6 +94,7 @@ fn schedule(value: &Value<'_, '_>) -> Option<Schedule> {
 }
 
 fn categories(value: &Value<'_, '_>) -> Categories {
+    value.is_string_or_table();
     if value.is_string() {
         return value.string().map_or(Categories::Unsaid, |text| Categories::Always(text.value));
     }

@@ -37,7 +37,12 @@ pub(crate) fn did_you_mean<'c>(
     if let Some(near) = nearest(word, candidates.clone()) {
         return Some(format!("did you mean `{near}`?"));
     }
-    let mut names: Vec<&str> = candidates.into_iter().take(LISTED + 1).collect();
+    let mut names: Vec<&str> = Vec::new();
+    for name in candidates {
+        if names.len() <= LISTED && !names.contains(&name) {
+            names.push(name);
+        }
+    }
     if names.is_empty() {
         return None;
     }

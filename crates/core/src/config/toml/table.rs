@@ -1,5 +1,7 @@
 //! A table of which keys are asked for one by one; what nobody asked for is a mistake.
 
+use std::collections::BTreeMap;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -85,6 +87,16 @@ impl<'s, 't> Table<'s, 't> {
     pub(crate) fn paths(&mut self, key: &'static str) -> Option<Paths> {
         let value = self.value(key)?;
         value.paths(value.strings()?)
+    }
+
+    /// Environment variables, each with its value.
+    pub(crate) fn environment(&mut self, key: &'static str) -> BTreeMap<String, String> {
+        let mut all = BTreeMap::new();
+        for (name, value) in self.table(key).map(Table::entries).unwrap_or_default() {
+            let _ = check_variable(self.source, &name);
+            all.extend(value.string().map(|text| (name.value.to_owned(), text.value)));
+        }
+        all
     }
 
     /// A count from 1 to `most`.
@@ -205,4 +217,20 @@ impl<'s, 't> Table<'s, 't> {
     fn wrap(&self, key: Place, label: &str, value: &'s Spanned<DeValue<'t>>, shape: Shape) -> Value<'s, 't> {
         Value::new(self.source, key, label, value, shape)
     }
+}
+
+/// A mistake was noted; nothing else needs to be said about the same place.
+pub(crate) struct Noted;
+
+/// Notes a name that no environment variable has.
+pub(crate) fn check_variable(source: &Source<'_>, name: &At<&str>) -> Result<(), Noted> {
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    if !name.value.bytes().all(letter)
+        || !name.value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+    {
+        let what = format!("{} cannot be the name of an environment variable", quoted(name.value));
+        source.report(name.place, what, Some("use letters, digits and `_`".to_owned()));
+        return Err(Noted);
+    }
+    Ok(())
 }

@@ -95,6 +95,20 @@ impl<'s, 't> Value<'s, 't> {
         }
     }
 
+    /// The value can be a string or a list of strings, whichever this one is.
+    pub(crate) fn is_string_or_strings(&self) {
+        self.is(Form::Text);
+        self.is(Form::List);
+        let items = self.source.shapes.items(self.shape);
+        self.source.shapes.is(items, Form::Text);
+    }
+
+    /// The value can be a string or a table, whichever this one is.
+    pub(crate) fn is_string_or_table(&self) {
+        self.is(Form::Text);
+        self.is(Form::Table);
+    }
+
     /// The items of a list.
     pub(crate) fn items(&self, wanted: &str) -> Option<Vec<Value<'s, 't>>> {
         self.is(Form::List);
@@ -202,6 +216,7 @@ impl<'s, 't> Value<'s, 't> {
     /// What is to be run: a line for the shell, or a program and its arguments.
     pub(crate) fn command(&self) -> Option<Command> {
         const WANTED: &str = "a line for the shell, or a list of a program and its arguments";
+        self.is_string_or_strings();
         let (command, empty) = if self.is_string() {
             let line = self.string()?.value;
             let empty = line.trim().is_empty();

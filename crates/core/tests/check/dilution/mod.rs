@@ -5,14 +5,15 @@ mod tests;
 
 use acquit_core::check::Finding;
 use acquit_core::check::diff::Diff;
-use acquit_core::check::dilution::{BadPermit, Outlines, Permits, RULES};
+use acquit_core::check::dilution::{BadPermit, Outlines, Permits, Promise, RULES};
 use std::collections::BTreeMap;
 
 use crate::kit::{Edit, change, renamed};
 
 /// By the text alone, as files are looked at that no grammar reads.
 fn dilution(diff: &Diff, permits: &Permits) -> Vec<Finding> {
-    acquit_core::check::dilution::dilution(diff, &Outlines::default(), permits).findings
+    acquit_core::check::dilution::dilution(diff, &Outlines::default(), &[], Promise::Nothing, permits)
+        .findings
 }
 
 fn look(edits: &[Edit<'_>]) -> Vec<Finding> {

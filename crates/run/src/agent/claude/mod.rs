@@ -23,6 +23,8 @@ pub(super) const FACTS: Facts = Facts {
     bad: &[],
     hosts: &["api.anthropic.com", "console.anthropic.com", "platform.claude.com", "claude.ai"],
     login: &["~/.claude/.credentials.json"],
+    settings: &["~/.claude/settings.json"],
+    servers: &["ANTHROPIC_BASE_URL"],
     login_variables: &["CLAUDE_CODE_OAUTH_TOKEN"],
     keys: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
     quiet: &[

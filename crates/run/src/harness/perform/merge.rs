@@ -158,7 +158,7 @@ fn lead(
     remove_folder(&folder)?;
     let leg = desk.hold.leg;
     let overlays = ground::overlays(desk, job.definition.config.sandbox)?;
-    let ground = Workspace::open(&folder, &job.source, desk.world.git.clone())?
+    let ground = Workspace::open(&folder, &job.source, desk.world.git.clone(), desk.world.store())?
         .with_overlays(overlays)
         .lock_within(&format!("acquit leg {leg}"), Duration::from_secs(10))?;
     ground.prepare(&leg.to_string(), &job.base, &job.task.seed.branch)?;

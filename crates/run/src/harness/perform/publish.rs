@@ -259,6 +259,8 @@ fn title(desk: &Desk<'_>, job: &Job<'_>, settings: &Publishing) -> Result<(Strin
         memory: Memory::None,
         tools: Tools::Absent,
         change: None,
+        agents_md: None,
+        files: context::Files::Gone,
     };
     let variables = context::variables(&parts);
     let rendered = |what: &str, template: &Template| -> Result<String, Trouble> {

@@ -30,7 +30,7 @@ const AGAIN: Duration = Duration::from_millis(200);
 const AGE: Duration = Duration::from_hours(7 * 24);
 
 /// Changes with what a layer consists of.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 /// What setup made for the tree of a commit; `None` if the project has no setup.
 pub(in crate::harness) fn layer(
@@ -87,7 +87,9 @@ fn inputs(setup: &Setup) -> Vec<&str> {
     };
     let is_path = |word: &&str| {
         let plain = |char: char| char.is_ascii_alphanumeric() || "._-/+".contains(char);
+        // A folder changes with everything in it.
         !word.starts_with(['-', '/', ':'])
+            && !word.ends_with(['.', '/'])
             && word.chars().all(plain)
             && !word.split('/').any(|part| part == "..")
     };
@@ -117,6 +119,7 @@ fn place(
     let depends = serde_json::json!({
         "form": FORM,
         "run": config.setup.as_ref().map(|setup| setup.run.to_string()),
+        "env": config.setup.as_ref().map(|setup| &setup.env),
         "inputs": inputs,
         "tree": tree,
         "network": config.network.setup,
@@ -163,7 +166,7 @@ fn run(
     name: &str,
 ) -> Result<(), Trouble> {
     let network = job.definition.config.network.setup;
-    let wanted = gate::Wanted { name, command: &setup.run, timeout: setup.timeout, network };
+    let wanted = gate::Wanted { name, command: &setup.run, timeout: setup.timeout, network, env: &setup.env };
     let ran = gate::command(desk, job, ground, &wanted)?;
     if ran.passed {
         return Ok(());
@@ -189,6 +192,7 @@ pub(in crate::harness) fn setup_in_place(
     desk.flush()?;
     workspace.mark_uncommitted()?;
     run(desk, job, setup, &Ground::of(workspace), "setup")?;
+    workspace.ignore_untracked()?;
     workspace.mark_setup_done(&key)?;
     Ok(())
 }

@@ -205,7 +205,7 @@ fn pieces(
         Ok::<_, Trouble>(desk.redactor.text(&text))
     };
     let whole = || {
-        let message = text(&task.learnings, None)?;
+        let message = text(&task.account(), None)?;
         Ok(vec![Piece { tip: job.start.clone(), message }])
     };
     if commits == Commits::One {
@@ -219,7 +219,8 @@ fn pieces(
     for (stage, tip) in phases {
         let of_stage =
             |learning: &&String| learning.strip_prefix(&stage).is_some_and(|rest| rest.starts_with(": "));
-        let changes: Vec<String> = task.learnings.iter().filter(of_stage).cloned().collect();
+        let changes: Vec<String> =
+            task.account().into_iter().filter(|learning| of_stage(&learning)).collect();
         pieces.push(Piece { tip, message: text(&changes, Some(&stage))? });
     }
     Ok(pieces)

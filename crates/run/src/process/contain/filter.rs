@@ -178,7 +178,62 @@ pub(super) fn program(sockets: Sockets) -> Vec<sock_filter> {
         allow(),
     ]);
     list.extend(families(sockets));
+    list.extend(modes());
     list.push(allow());
+    list
+}
+
+/// Modes that run a file with its owner's rights. A set-uid program left in a tree waits for somebody outside to run it.
+///
+/// `chmod` may set the set-gid bit: folders use it (`git init --shared`), and a filter cannot tell a folder from a file. Collection
+/// takes that bit from files.
+fn modes() -> Vec<sock_filter> {
+    const SET_UID: u32 = libc::S_ISUID;
+    const EITHER: u32 = libc::S_ISUID | libc::S_ISGID;
+    /// Flags of `open` with which it reads a mode.
+    const CREATES: u32 = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)).cast_unsigned();
+    /// Since Linux 6.6.
+    const FCHMODAT2: c_long = 452;
+    // The call, the index of its mode, and the bits that it may not have.
+    let calls: &[(c_long, u32, u32)] = &[
+        (libc::SYS_fchmod, 1, SET_UID),
+        (libc::SYS_fchmodat, 2, SET_UID),
+        (FCHMODAT2, 2, SET_UID),
+        (libc::SYS_mknodat, 2, EITHER),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_chmod, 1, SET_UID),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_creat, 1, EITHER),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_mknod, 1, EITHER),
+    ];
+    let opens: &[(c_long, u32)] = &[
+        (libc::SYS_openat, 2),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_open, 1),
+    ];
+    let is_set = |bits: u32, yes: u8, no: u8| jump(BPF_JMP | BPF_JSET | BPF_K, bits, yes, no);
+    let allow = || give(libc::SECCOMP_RET_ALLOW);
+    let mut list = Vec::new();
+    for (call, mode, refused) in calls {
+        let check = [load(argument(*mode)), is_set(*refused, 0, 1), refuse(libc::EPERM), allow()];
+        list.push(only_if(number(*call), 4));
+        list.extend(check);
+    }
+    // Without those flags the mode is whatever the register happens to hold.
+    for (call, flags) in opens {
+        list.extend([
+            only_if(number(*call), 6),
+            load(argument(*flags)),
+            is_set(CREATES, 0, 3),
+            load(argument(*flags + 1)),
+            is_set(EITHER, 0, 1),
+            refuse(libc::EPERM),
+            allow(),
+        ]);
+    }
+    // Its mode lies in memory, where no filter can look. Callers fall back to `openat`, as on older kernels.
+    list.extend([only_if(number(libc::SYS_openat2), 1), refuse(libc::ENOSYS)]);
     list
 }
 

@@ -15,7 +15,7 @@ use super::landlock::Around;
 use super::plan::Plan;
 use super::scribe::Streams;
 use super::sys::{self, Forked, Namespaces};
-use super::usage::{self, Usage, Written};
+use super::usage::{self, Enforcer, Usage, Written};
 use super::{NOT_STARTED, network, program, view};
 use crate::sandbox::{Policy, Reach};
 
@@ -25,9 +25,10 @@ const FIRST_LOOK: Duration = Duration::from_millis(50);
 /// Waits for `go`, starts the program, and writes how it ended to `report`.
 pub(super) fn main(plan: &Plan, policy: Option<&Policy>, side: Inside) -> ! {
     let Inside { pipe, go, report, door, streams } = side;
-    if set_parent_process_death_signal(Some(Signal::KILL)).is_err() || !told_to_go(&go) {
+    if set_parent_process_death_signal(Some(Signal::KILL)).is_err() {
         sys::exit(NOT_STARTED);
     }
+    let Some(enforcer) = told_to_go(&go) else { sys::exit(NOT_STARTED) };
     if let Some(Err(errno)) = streams.map(Streams::take) {
         if let Some(pipe) = pipe {
             status::report_failure(pipe, Failure::new(Step::Files, errno));
@@ -48,7 +49,7 @@ pub(super) fn main(plan: &Plan, policy: Option<&Policy>, side: Inside) -> ! {
                         sys::exit(NOT_STARTED);
                     }
                 }
-                Some(Usage::begin(policy, written))
+                Some(Usage::begin(policy, written, enforcer))
             }
             Err((failure, about)) => {
                 if let Some(pipe) = pipe {
@@ -73,15 +74,22 @@ pub(super) fn main(plan: &Plan, policy: Option<&Policy>, side: Inside) -> ! {
     }
 }
 
-/// Whether the helper has mapped the users and still lives. The death signal was asked for before this look, so a
-/// helper that dies later is noticed by the signal, and one that died earlier here, by its end of the pipe.
-fn told_to_go(go: &OwnedFd) -> bool {
-    if rustix::io::read(go, &mut [0; 1]) != Ok(1) {
-        return false;
+/// What the helper says once it has mapped the users.
+pub(super) const GO: &[u8; 1] = b"g";
+/// The same, if a cgroup limits memory.
+pub(super) const GO_IN_CGROUP: &[u8; 1] = b"c";
+
+/// Who enforces the limit on memory, if the helper has mapped the users and still lives. The death signal was asked for before this
+/// look, so a helper that dies later is noticed by the signal, and one that died earlier here, by its end of the pipe.
+fn told_to_go(go: &OwnedFd) -> Option<Enforcer> {
+    let mut word = [0; 1];
+    if rustix::io::read(go, &mut word) != Ok(1) {
+        return None;
     }
     let mut fds = [PollFd::from_borrowed_fd(go.as_fd(), PollFlags::empty())];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    rustix::event::poll(&mut fds, Some(&now)) == Ok(0)
+    let lives = rustix::event::poll(&mut fds, Some(&now)) == Ok(0);
+    lives.then_some(if word == *GO_IN_CGROUP { Enforcer::Kernel } else { Enforcer::Watching })
 }
 
 /// What the first process has of the outside.

@@ -106,6 +106,21 @@ pub(super) fn filter_calls(filter: &[libc::sock_filter]) -> Result<(), Errno> {
     .map(drop)
 }
 
+/// The memory that a socket's buffers take, in bytes.
+pub(super) fn socket_memory(socket: impl AsFd) -> Result<u64, Errno> {
+    const SO_MEMINFO: c_int = 55;
+    /// Places of the list: what waits to be read, what was sent and is not read yet, what is queued for sending.
+    const COUNTED: [usize; 3] = [0, 2, 5];
+    let mut list = [0_u32; 9];
+    let mut length = libc::socklen_t::try_from(size_of_val(&list)).unwrap_or(0);
+    // SAFETY: the list and its length are valid for what is written to them, and no more than the length is.
+    result(c_long::from(unsafe {
+        let list = list.as_mut_ptr().cast();
+        libc::getsockopt(socket.as_fd().as_raw_fd(), libc::SOL_SOCKET, SO_MEMINFO, list, &raw mut length)
+    }))?;
+    Ok(COUNTED.iter().map(|place| u64::from(list[*place])).sum())
+}
+
 /// Turns on the loopback interface of this network namespace.
 pub(super) fn loopback_up() -> Result<(), Errno> {
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;

@@ -81,8 +81,8 @@ pub(super) fn enforce(policy: &Policy, around: Around) -> Result<(), Errno> {
     for device in super::view::DEVICES {
         rules.allow(&Path::new("/dev").join(device), READ_FILE | WRITE_FILE | ioctl)?;
     }
-    // Nothing in it can be written but what belongs to the program's own processes: the mounts see to that.
-    rules.allow(Path::new("/proc"), READ | WRITE_FILE)?;
+    // To be read only: a program could make itself the last to go when memory runs out.
+    rules.allow(Path::new("/proc"), READ)?;
     rules.allow_standard_streams()?;
     kernel::landlock_enforce(&ruleset)
 }

@@ -24,15 +24,11 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::KILL);
 
-/// How readily the kernel takes the program's processes when memory runs out: before everybody else's.
-const OUT_OF_MEMORY_SCORE: &str = "1000";
-
 /// Builds them, and says which could not be. After this nothing but `exec` may follow.
 pub(super) fn close(policy: &Policy, around: Around) -> Result<Missing, Failure> {
     let refused = |errno| Failure::new(Step::Walls, errno);
     let mut missing = Missing::default();
     limit(policy, around).map_err(refused)?;
-    let _ = std::fs::write("/proc/self/oom_score_adj", OUT_OF_MEMORY_SCORE);
     if around == Around::View {
         drop_privileges().map_err(refused)?;
     }

@@ -15,7 +15,11 @@
 //! is made of (a read-only root, Landlock, seccomp, the network) belongs into the preparation in `init.rs`, which runs
 //! inside the namespaces and before the program exists.
 
+mod cgroup;
+mod cover;
+mod diag;
 mod filter;
+mod hoard;
 mod idmap;
 mod init;
 mod kernel;
@@ -49,6 +53,9 @@ pub(super) use plan::Plan;
 
 /// Orders and news that the helper waits for; held back until it looks.
 const HELD: [Signal; 4] = [Signal::TERM, Signal::INT, Signal::QUIT, Signal::CHILD];
+
+/// How readily the kernel takes the program's processes when memory runs out: before everybody else's.
+const OUT_OF_MEMORY_SCORE: &str = "1000";
 
 /// The exit code when the program was not started. Only for people: the harness reads the reason from the pipe.
 const NOT_STARTED: i32 = 125;
@@ -117,6 +124,10 @@ fn run(plan: &Plan, pipe: &mut Option<OwnedFd>) -> Failure {
         Err(errno) => return Failure::new(Step::Policy, errno),
     };
     let policy = policy.as_ref();
+    if policy.is_some() {
+        // Here, where a root outside of the namespaces makes it final, and before this process closes its own files in /proc.
+        let _ = std::fs::write("/proc/self/oom_score_adj", OUT_OF_MEMORY_SCORE);
+    }
     sys::reset_signals();
     sys::hold(&HELD);
 

@@ -7,8 +7,9 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use super::super::exit::Containment;
+use super::super::exit::{Containment, Excess};
 use super::super::status::{self, Failure, Step};
+use super::cgroup::Cgroup;
 use super::init::Inside;
 use super::network::Door;
 use super::plan::Plan;
@@ -29,6 +30,10 @@ pub(super) struct Namespace {
     left: Option<PathBuf>,
     /// Where init writes how the program ended: pid 1 cannot die of an ordinary signal itself.
     result: OwnedFd,
+    /// The cgroup of everything in it, where the machine has one for us.
+    group: Option<Cgroup>,
+    /// The most memory.
+    limit: u64,
     /// Open as long as the helper lives, which init can see.
     _life: OwnedFd,
 }
@@ -56,6 +61,7 @@ pub(super) fn start(
     };
     let streams = if policy.is_some() { Streams::new().map_err(refused)? } else { None };
     let signals = sys::signals(&HELD).map_err(refused)?;
+    let group = policy.and_then(|policy| Cgroup::make(&policy.resources));
     let init = match sys::clone(namespaces).map_err(refused)? {
         Forked::Child => {
             drop((life, result, outside, signals));
@@ -72,18 +78,21 @@ pub(super) fn start(
         let _ = waitpid(Some(init), WaitOptions::empty());
         return Err(Failure::new(Step::IdMap, errno));
     }
+    // It waits, so nothing is started outside of it.
+    let group = group.filter(|group| group.add(init).is_some());
     if let Some(pipe) = &pipe {
         status::report_containment(pipe, Containment::PidNamespace);
     }
     // If init is gone its end is seen in a moment, as a death.
-    let _ = rustix::io::write(&life, b"g");
+    let _ = rustix::io::write(&life, if group.is_some() { init::GO_IN_CGROUP } else { init::GO });
     if let (Some((hosts, log)), Some(outside)) = (hosts, outside) {
         // Nothing listens if this fails: the program finds its door closed, and the log says nothing.
         let _ = network::serve(hosts, log, &outside);
     }
     let excess = plan.policy.as_deref().map(super::excess_file);
     let left = plan.policy.as_deref().map(super::left_file);
-    Ok(Namespace { init, scribe, signals, excess, left, result, _life: life })
+    let limit = policy.map_or(0, |policy| policy.resources.memory);
+    Ok(Namespace { init, scribe, signals, excess, left, result, group, limit, _life: life })
 }
 
 impl Namespace {
@@ -100,6 +109,9 @@ impl Namespace {
                 }
                 Signal::QUIT => {
                     let _ = kill_process(self.init, Signal::KILL);
+                    if let Some(group) = &self.group {
+                        group.kill();
+                    }
                 }
                 order => {
                     let _ = kill_process(self.init, order);
@@ -112,6 +124,15 @@ impl Namespace {
         let mut heard = [0; 256];
         let length = rustix::io::read(&self.result, &mut heard).unwrap_or(0);
         self.scribe.finish();
+        if self.group.as_ref().is_some_and(Cgroup::ran_out) {
+            let excess = serde_json::to_vec(&Excess::Memory { limit: self.limit }).unwrap_or_default();
+            if let Some(file) = self.excess {
+                let _ = std::fs::write(file, excess);
+            }
+            drop(self.group);
+            sys::end_by(Signal::KILL.as_raw())
+        }
+        drop(self.group);
         if let ([status, left], []) = heard[..length].as_chunks::<4>() {
             let left = u32::from_ne_bytes(*left);
             if let Some(file) = self.left.filter(|_| left > 0) {

@@ -13,6 +13,9 @@ use crate::sandbox::{Entry, Policy};
 use acquit_core::sandbox::Resources;
 
 use super::super::exit::Excess;
+use super::cover::Covers;
+use super::hoard::{self, Hoard, Sockets};
+use crate::sandbox::Reach;
 
 /// How fast memory can be filled, at the most: what a few processes touch in a second on a fast machine.
 const BYTES_PER_MILLI: u64 = 4 * 1024 * 1024;
@@ -26,15 +29,34 @@ const CLOSELY: u32 = 50;
 /// Files, of whatever size, by which the disk may fill: many more than a large project with its dependencies has.
 const MOST_FILES: u64 = 4_000_000;
 
+/// Sockets by which a program may have more than at the beginning before their buffers are worth a look.
+const FEW_SOCKETS: u64 = 256;
+
+/// Who enforces the limit on memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Enforcer {
+    /// The kernel, by a cgroup.
+    Kernel,
+    /// Only this.
+    Watching,
+}
+
 /// Watches.
 pub(super) struct Usage {
     limits: Resources,
+    enforcer: Enforcer,
     /// Memory of the whole machine that is no process's own, in bytes, at the beginning.
     shared: u64,
+    /// Whose sockets are listed, and how many there were at the beginning.
+    sockets: (Sockets, u64),
     /// What is written to, by disk.
     disks: BTreeMap<u64, Disk>,
-    /// When to look closely again, whatever the machine's figures say.
-    closely: Instant,
+    /// When to look closely at memory again, whatever the machine's figures say.
+    memory_due: Instant,
+    /// The same for disks, which takes longer.
+    disks_due: Instant,
+    /// Hidden places that have to be looked after.
+    covers: Covers,
 }
 
 struct Disk {
@@ -69,7 +91,7 @@ impl Written {
 
 impl Usage {
     /// Begins, inside of the view.
-    pub(super) fn begin(policy: &Policy, written: Written) -> Self {
+    pub(super) fn begin(policy: &Policy, written: Written, enforcer: Enforcer) -> Self {
         let mut disks = BTreeMap::new();
         for (at, folder) in written.0 {
             let Ok(outside) = rustix::fs::fstat(&folder) else { continue };
@@ -90,50 +112,91 @@ impl Usage {
                 .extend(nameless.and_then(|file| rustix::fs::fstat(&file)).map(|inside| inside.st_dev));
             disk.folders.push(folder);
         }
-        Self { limits: policy.resources, shared: shared(), disks, closely: Instant::now() + RARELY }
+        let sockets = if policy.network == Reach::Everybody { Sockets::Machine } else { Sockets::Own };
+        let due = Instant::now() + RARELY;
+        Self {
+            limits: policy.resources,
+            enforcer,
+            shared: shared(),
+            sockets: (sockets, hoard::sockets()),
+            disks,
+            memory_due: due,
+            disks_due: due,
+            covers: Covers::of(policy),
+        }
     }
 
     /// What is used too much of, or when to look again.
     pub(super) fn look(&mut self) -> Result<Duration, Excess> {
-        let began = Instant::now();
-        let closely = began >= self.closely;
-        let wait = self.used(closely)?;
-        if closely {
-            self.closely = Instant::now() + (began.elapsed() * CLOSELY).max(RARELY);
-        }
-        Ok(wait)
-    }
-
-    fn used(&mut self, closely: bool) -> Result<Duration, Excess> {
+        self.covers.renew();
         let (processes, own) = processes();
-        let mut memory = own + used(Path::new("/dev/shm"));
-        // Memory can be held without being anybody's: in files that live in it, in segments. The whole machine's use of such memory
-        // says whether it is worth looking for.
-        if closely || shared().saturating_sub(self.shared) > self.limits.memory.saturating_sub(memory) {
-            memory += nameless(Where::Memory) + segments();
-        }
+        let scratch = used(Path::new("/dev/shm"));
+        let memory = match self.enforcer {
+            Enforcer::Kernel => own + scratch,
+            Enforcer::Watching => own + self.kept(own, scratch)?,
+        };
         if memory > self.limits.memory {
             return Err(Excess::Memory { limit: self.limits.memory });
         }
         if processes >= u64::from(self.limits.processes) {
             return Err(Excess::Processes { limit: self.limits.processes });
         }
-        if self.disks.values_mut().any(|disk| disk.is_overfull(&self.limits, closely)) {
-            return Err(Excess::Disk { limit: self.limits.disk });
-        }
+        self.look_at_disks()?;
         let left = (self.limits.memory - memory) / BYTES_PER_MILLI;
-        Ok(Duration::from_millis(left).clamp(OFTEN, RARELY))
+        Ok(self.covers.pause(Duration::from_millis(left).clamp(OFTEN, RARELY)))
+    }
+
+    /// Memory that is held without being any process's own: in files that live in it, in segments, in buffers. The whole machine's use of
+    /// shared memory, and the number of sockets, say whether it is worth looking for more than `scratch`.
+    fn kept(&mut self, own: u64, scratch: u64) -> Result<u64, Excess> {
+        let began = Instant::now();
+        let gained = shared().saturating_sub(self.shared);
+        let (sockets, before) = self.sockets;
+        let is_due = began >= self.memory_due;
+        let has_many_sockets = hoard::sockets().saturating_sub(before) > FEW_SOCKETS;
+        if !is_due && !has_many_sockets && gained <= self.limits.memory.saturating_sub(own + scratch) {
+            return Ok(scratch);
+        }
+        let hoard = Hoard::look(sockets, before);
+        let files = scratch + nameless(Where::Memory) + segments();
+        // A file can also be mapped, so the sum counts some of it twice: the machine's figure is the bound.
+        let kept = files.max(hoard.mapped).max((files + hoard.mapped).min(gained));
+        self.memory_due = Instant::now() + (began.elapsed() * CLOSELY).max(RARELY);
+        // What nobody can measure: a program that has such files answers for what the machine gained, if that alone is too much.
+        if (hoard.hides_memory || hoard.in_flight > 0) && gained > self.limits.memory {
+            return Err(Excess::Memory { limit: self.limits.memory });
+        }
+        Ok(kept + hoard.buffers)
+    }
+
+    fn look_at_disks(&mut self) -> Result<(), Excess> {
+        let began = Instant::now();
+        let closely = began >= self.disks_due;
+        let limits = self.limits;
+        if self.disks.values_mut().any(|disk| disk.is_overfull(&limits, closely, self.sockets)) {
+            return Err(Excess::Disk { limit: limits.disk });
+        }
+        if closely {
+            self.disks_due = Instant::now() + (began.elapsed() * CLOSELY).max(RARELY);
+        }
+        Ok(())
     }
 }
 
 impl Disk {
     /// Whether the program has taken more than it may. Its folders are measured if it is time to, or if the disk, which has
-    /// many users, has lost that much.
-    fn is_overfull(&mut self, limits: &Resources, closely: bool) -> bool {
+    /// many users, has lost that much. A program with files that nobody can measure answers for that loss.
+    fn is_overfull(&mut self, limits: &Resources, closely: bool, sockets: (Sockets, u64)) -> bool {
         let Some((free, files)) = self.folders.first().and_then(free) else { return false };
         let lost = (self.free.saturating_sub(free), self.files.saturating_sub(files));
         if !closely && lost.0 <= limits.disk && lost.1 <= MOST_FILES {
             return false;
+        }
+        if lost.0 > limits.disk {
+            let hoard = Hoard::look(sockets.0, sockets.1);
+            if hoard.hides_files || hoard.in_flight > 0 {
+                return true;
+            }
         }
         let mut used = (nameless(Where::Disk(&self.devices)), 0);
         for folder in &self.folders {

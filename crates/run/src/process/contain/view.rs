@@ -49,9 +49,13 @@ const ROOT_SIZE: &str = "4m";
 /// The share of memory that a scratch folder may take, as the kernel's own default is for /dev/shm.
 const SCRATCH_SIZE: &str = "50%";
 
+/// The part of a user's inotify instances and watches that one sandbox may take, and what it gets in any case.
+const INOTIFY_SHARE: u64 = 4;
+const LEAST_INOTIFY: u64 = 16;
+
 const NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
-const NO_PRIVILEGES: u64 = libc::MOUNT_ATTR_NOSUID;
-const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
+pub(super) const NO_PRIVILEGES: u64 = libc::MOUNT_ATTR_NOSUID;
+pub(super) const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 
 /// What could not be done, and with which place.
 pub(super) struct Trouble {
@@ -111,6 +115,7 @@ pub(super) fn enter(policy: &Policy, limit: u32) -> Result<Missing> {
     }
     if let Ok(proc) = proc {
         hang(&root, Path::new("/proc"), &proc)?;
+        limit_namespace(&root);
         if limit_processes(&root, limit).is_err() {
             missing.add(Wall::Processes);
         }
@@ -243,7 +248,7 @@ fn take_devices() -> Result<Vec<(&'static str, OwnedFd)>> {
 }
 
 /// A copy of what is mounted at a place below a folder, or at that itself, with everything below it, that hangs nowhere yet.
-fn copy(root: impl AsFd, place: &Path, attributes: u64) -> std::result::Result<OwnedFd, Errno> {
+pub(super) fn copy(root: impl AsFd, place: &Path, attributes: u64) -> std::result::Result<OwnedFd, Errno> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE
@@ -326,6 +331,35 @@ fn limit_processes(root: &OwnedFd, limit: u32) -> std::result::Result<(), Errno>
         return Err(Errno::OPNOTSUPP);
     }
     rustix::io::write(&file, limit.max(LEAST).to_string().as_bytes()).map(drop)
+}
+
+/// Sets the kernel's limits of this user namespace: no further namespaces, and a share of the inotify instances and watches that all
+/// programs of a user have together. A kernel without one of them keeps what it has, which `doctor` says.
+fn limit_namespace(root: &OwnedFd) {
+    let path = |name: &str| format!("proc/sys/user/{name}");
+    let set = |name: &str, value: u64| -> std::result::Result<(), Errno> {
+        let file = openat(root, path(name), OFlags::WRONLY | OFlags::CLOEXEC, FileMode::empty())?;
+        rustix::io::write(&file, value.to_string().as_bytes()).map(drop)
+    };
+    // Not those of mounts: the kernel makes one for each mount that does not hang anywhere yet, and more of those follow.
+    for kind in ["cgroup", "ipc", "net", "pid", "time", "user", "uts"] {
+        let _ = set(&format!("max_{kind}_namespaces"), 0);
+    }
+    // A new namespace begins without a limit of its own, so the whole is what the machine gives to each user.
+    for (own, whole) in [
+        ("max_inotify_instances", "proc/sys/fs/inotify/max_user_instances"),
+        ("max_inotify_watches", "proc/sys/fs/inotify/max_user_watches"),
+    ] {
+        let read = || -> Option<u64> {
+            let file = openat(root, whole, OFlags::RDONLY | OFlags::CLOEXEC, FileMode::empty()).ok()?;
+            let mut text = [0; 32];
+            let length = rustix::io::read(&file, &mut text).ok()?;
+            str::from_utf8(&text[..length]).ok()?.trim().parse().ok()
+        };
+        if let Some(whole) = read() {
+            let _ = set(own, (whole / INOTIFY_SHARE).max(LEAST_INOTIFY));
+        }
+    }
 }
 
 fn kernel_has_own_pid_max() -> bool {

@@ -6,10 +6,12 @@ const GOOD: [(&str, &str); 6] = [
     ("proc/sys/user/max_user_namespaces", "15000\n"),
     ("proc/sys/kernel/seccomp/actions_avail", "kill_process kill_thread trap errno allow\n"),
     ("proc/filesystems", "nodev\tsysfs\n\text4\nnodev\toverlay\n"),
-    ("proc/self/cgroup", "0::/user.slice/a\n"),
-    ("sys/fs/cgroup/user.slice/a/cgroup.controllers", "cpu memory pids\n"),
-    ("sys/fs/cgroup/user.slice/a/cgroup.procs", ""),
+    ("proc/sys/user/max_inotify_instances", "128\n"),
+    ("proc/self/cgroup", "0::/user.slice/a.scope\n"),
+    ("sys/fs/cgroup/user.slice/a.scope/cgroup.controllers", "cpu memory pids\n"),
 ];
+
+const BY_CGROUP: &str = "memory limit by cgroup";
 
 /// A machine that can do everything, but for these files and this kernel.
 fn missing(
@@ -19,8 +21,7 @@ fn missing(
     user: User,
 ) -> Vec<(String, String)> {
     let folder = tempfile::tempdir().expect("a folder");
-    let subtree = ("sys/fs/cgroup/user.slice/a/cgroup.subtree_control", "");
-    for (path, text) in GOOD.iter().chain([&subtree]).chain(files) {
+    for (path, text) in GOOD.iter().chain(files) {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().expect("a folder above")).expect("a folder");
         fs::write(path, text).expect("a file");
@@ -31,11 +32,12 @@ fn missing(
         landlock,
         user,
         program: "/opt/acquit".into(),
+        is_delegated: |folder| folder.ends_with("a.scope"),
     };
     let mut list = machine.abilities();
     // Of the machine that the test runs on.
     list.retain(|ability| ability.name != "open files");
-    assert_eq!(list.len(), 7);
+    assert_eq!(list.len(), 8);
     assert!(list.iter().all(|one| one.is_there() == one.consequence.is_empty()));
     list.into_iter()
         .filter_map(|one| match one.state {
@@ -64,10 +66,17 @@ fn each_thing_that_a_machine_lacks_is_named_with_its_reason() {
             "seccomp",
             "the kernel offers no filters",
         ),
-        ("proc/self/cgroup", "1:cpu:/\n", "cgroup of one's own", "there is no cgroup of version 2"),
-        ("proc/self/cgroup", "0::/other\n", "cgroup of one's own", "its cgroup has no control over memory"),
+        ("proc/self/cgroup", "1:cpu:/\n", BY_CGROUP, "there is no cgroup v2"),
+        (
+            "proc/self/cgroup",
+            "0::/other\n",
+            BY_CGROUP,
+            "its cgroup v2 has no control over memory and processes",
+        ),
     ] {
-        let found = missing(&[(file, text)], "6.18.1", Some(7), User::Ordinary);
+        let mut found = missing(&[(file, text)], "6.18.1", Some(7), User::Ordinary);
+        // It is a limit of user namespaces, so it goes with them.
+        found.retain(|(other, _)| name != "user namespaces" || other != "inotify limit of a namespace");
         assert_eq!(found, [(name.to_owned(), why.to_owned())], "{file}");
     }
     // Without overlays sockets answer, unless Landlock knows of them.

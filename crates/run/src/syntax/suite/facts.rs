@@ -139,6 +139,9 @@ impl Scope<'_, '_> {
                     self.add_facts(&node.kids[0], must, left, facts);
                     self.add_facts(&node.kids[1], must, left, facts);
                 }
+                ("or" | "||", Must::Hold) if are_opposite(&node.kids[0], &node.kids[1]) => {
+                    facts.push(Fact::Dead("one of both sides always holds".to_owned()));
+                }
                 ("or" | "||" | "and" | "&&", _) => facts.push(self.live(node, None, Strength::Partial)),
                 (sign, _) => facts.push(self.comparison(sign, &node.kids[0], &node.kids[1], must)),
             },
@@ -213,7 +216,10 @@ impl Scope<'_, '_> {
         if matches!(&subject.kind, Kind::Unary(sign) if sign == "typeof") || subject.called() == "type" {
             return self.live(subject, Some(expected), Strength::Shape);
         }
-        self.live(subject, Some(expected), Self::precision(expected))
+        // How many there are is a part of what there is, unless there is nothing.
+        let some = is_length(subject) && expected.text() != "0";
+        let most = if some { Strength::Partial } else { Strength::Exact };
+        self.live(subject, Some(expected), Self::precision(expected).min(most))
     }
 
     /// Which of two is what is asserted about, and which is what it must be.
@@ -320,6 +326,38 @@ pub(super) fn is_length(node: &Node) -> bool {
     match &node.kind {
         Kind::Call => matches!(node.called(), "len" | "length" | "size" | "count" | "Len"),
         Kind::Member(name) => matches!(name.as_str(), "length" | "size"),
+        _ => false,
+    }
+}
+
+/// `a > 0` and `a <= 0`, `a` and `not a`, `a.is_ok()` and `a.is_err()`.
+fn are_opposite(left: &Node, right: &Node) -> bool {
+    const SIGNS: [(&str, &str); 5] =
+        [("==", "!="), ("===", "!=="), (">", "<="), ("<", ">="), ("is", "is not")];
+    const CALLS: [(&str, &str); 3] = [("is_ok", "is_err"), ("is_some", "is_none"), ("isPresent", "isEmpty")];
+    let either = |pairs: &[(&str, &str)], a: &str, b: &str| {
+        pairs.iter().any(|(one, other)| (*one, *other) == (a, b) || (*other, *one) == (a, b))
+    };
+    match (&left.kind, &right.kind) {
+        (Kind::Binary(a), Kind::Binary(b)) => {
+            let same = |at: usize| match (left.kids.get(at), right.kids.get(at)) {
+                (Some(left), Some(right)) => left.text() == right.text(),
+                _ => false,
+            };
+            either(&SIGNS, a, b) && same(0) && same(1)
+        }
+        (Kind::Unary(sign), _) if matches!(sign.as_str(), "!" | "not") => {
+            left.kids.first().is_some_and(|inner| inner.text() == right.text())
+        }
+        (_, Kind::Unary(sign)) if matches!(sign.as_str(), "!" | "not") => {
+            right.kids.first().is_some_and(|inner| inner.text() == left.text())
+        }
+        (Kind::Call, Kind::Call) => {
+            let object = |call: &Node| call.kids.first()?.kids.first().map(Node::text);
+            either(&CALLS, left.called(), right.called())
+                && object(left).is_some()
+                && object(left) == object(right)
+        }
         _ => false,
     }
 }

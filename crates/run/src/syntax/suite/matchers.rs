@@ -368,12 +368,18 @@ impl Scope<'_, '_> {
                 let level = strength(word, args.len().saturating_sub(1));
                 match args {
                     [left, right, rest @ ..] if level == Strength::Exact && is_equality(name) => {
-                        let wide = rest.iter().any(|arg| is_wide(arg));
+                        let most = if rest.iter().any(|arg| is_wide(arg)) {
+                            Strength::Partial
+                        } else if self.is_loose(call) {
+                            Strength::Loose
+                        } else {
+                            Strength::Exact
+                        };
                         vec![match self.equality(left, right) {
-                            Fact::Live { subject, about, expected, .. } if wide => {
-                                Fact::Live { subject, about, expected, strength: Strength::Partial }
+                            Fact::Live { subject, about, expected, strength } => {
+                                Fact::Live { subject, about, expected, strength: strength.min(most) }
                             }
-                            fact => fact,
+                            dead @ Fact::Dead(_) => dead,
                         }]
                     }
                     [left, right, ..] if level != Strength::Shape => {
@@ -409,6 +415,14 @@ impl Scope<'_, '_> {
         };
         assertion.facts = facts;
         assertion
+    }
+
+    /// Whether an equality converts both sides before it compares them: `equal` of node's `assert`, but not `strictEqual`.
+    fn is_loose(&self, call: &Node) -> bool {
+        let path = call.kids.first().map(|callee| callee.path()).unwrap_or_default();
+        self.file.language == Language::Script
+            && matches!(call.called(), "equal" | "deepEqual")
+            && path.first().is_some_and(|root| self.file.loose.contains(*root))
     }
 
     fn hamcrest(&self, subject: &Node, matcher: &Node) -> Vec<Fact> {

@@ -6,9 +6,12 @@ mod find;
 mod matchers;
 mod scope;
 mod script;
+mod shortcuts;
 mod skips;
 mod vocabulary;
 mod walk;
+
+use std::collections::HashSet;
 
 use acquit_core::agent::shorten;
 use acquit_core::check::outline::{
@@ -98,6 +101,7 @@ pub(super) fn outline(language: Language, root: &Node) -> Outline {
     outline.defines.sort();
     outline.defines.dedup();
     doubles::add(&file, root, &mut outline);
+    outline.shortcuts = shortcuts::find(&file, &is_test);
     outline
 }
 
@@ -108,8 +112,16 @@ fn file(language: Language, root: &Node) -> File<'_> {
         functions: std::collections::HashMap::new(),
         values: Names::default(),
         imports: std::collections::HashMap::new(),
-        imported: doubles::modules(language, root).into_iter().flat_map(|(_, names)| names).collect(),
+        loose: HashSet::new(),
+        imported: HashSet::new(),
     };
+    for (module, names) in doubles::modules(language, root) {
+        // Its `equal` is `==`, unless it is the strict one by another name.
+        if matches!(module.as_str(), "assert" | "node:assert") && !names.iter().any(|name| name == "strict") {
+            file.loose.extend(names.iter().cloned());
+        }
+        file.imported.extend(names);
+    }
     let mut open = vec![root];
     while let Some(node) = open.pop() {
         match &node.kind {

@@ -20,6 +20,8 @@ pub(super) struct File<'a> {
     pub(super) imports: HashMap<&'a str, &'a str>,
     /// All names that stand in its imports.
     pub(super) imported: HashSet<String>,
+    /// Names of assertion libraries that compare after converting both sides.
+    pub(super) loose: HashSet<String>,
 }
 
 /// What is assigned to names; `None` where that is not a value that can be seen.
@@ -39,8 +41,17 @@ impl<'a> Names<'a> {
     pub(super) fn add(&mut self, node: &'a Node) {
         let Kind::Assign(left) = &node.kind else { return };
         let words = left.split(|char: char| !char.is_alphanumeric() && char != '_' && char != '.');
-        for word in words.filter(|word| !word.is_empty() && *word != "mut") {
-            self.0.entry(word).or_default().push(node.kids.first());
+        let words: Vec<&str> = words.filter(|word| !word.is_empty() && *word != "mut").collect();
+        let value = node.kids.first();
+        // `got, want := f(), 3`: each has its own.
+        let own = value.filter(|value| {
+            matches!(value.kind, Kind::List | Kind::Other)
+                && words.len() > 1
+                && value.kids.len() == words.len()
+        });
+        for (at, word) in words.iter().enumerate() {
+            let value = own.map_or(value, |values| values.kids.get(at));
+            self.0.entry(*word).or_default().push(value);
         }
     }
 
@@ -232,6 +243,12 @@ impl<'f, 'a> Scope<'f, 'a> {
                 }
                 _ => None,
             },
+            // `rows.iter().skip(1)`, `rows.slice(1)`.
+            Kind::Call if matches!(node.called(), "skip" | "slice" | "drop") && node.args().len() == 1 => {
+                let less: u32 = node.args().first()?.raw().parse().ok()?;
+                let object = node.kids.first().and_then(|callee| callee.kids.first())?;
+                Some(self.entries(object)?.saturating_sub(less))
+            }
             // `enumerate(rows)`, `rows.items()`, `Object.entries(rows)`, `rows.iter()`.
             Kind::Call => {
                 let inner = match (node.called(), node.args()) {

@@ -1,0 +1,134 @@
+//! `acquit complete`: what could stand at the cursor, for the completion scripts of shells. Only what a script cannot know by itself:
+//! ids of tasks, names of agents and workflows, states. Everything else is in the script.
+//!
+//! Which argument stands at the cursor is asked of the command line's own definition, so a new verb that takes a task needs nothing here.
+
+use clap::{Command, CommandFactory};
+
+use acquit_core::store::Filter;
+
+use crate::args::Args;
+use crate::desk::Desk;
+use crate::exit::Exit;
+use crate::report::text;
+use crate::verbs::task::STATES;
+
+/// Tasks that are offered, newest first: a list for a person to choose from.
+const MOST: u32 = 50;
+/// How much of a title is shown.
+const TITLE: usize = 50;
+
+/// What can be completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Task,
+    Agent,
+    Workflow,
+    State,
+}
+
+/// Prints a candidate on each line: the word, a tab, what it is. What cannot be found out is left out: a shell has no place for errors.
+pub fn complete(desk: &Desk, words: &[String]) -> Exit {
+    let found = match at_cursor(words) {
+        Some(What::Task) => tasks(desk),
+        Some(What::Agent) => of_project(desk, What::Agent),
+        Some(What::Workflow) => of_project(desk, What::Workflow),
+        Some(What::State) => STATES.iter().map(|state| ((*state).to_owned(), String::new())).collect(),
+        None => Vec::new(),
+    };
+    for (word, about) in found {
+        desk.printer.data(format!("{word}\t{about}").trim_end());
+    }
+    Exit::Done
+}
+
+/// What the last word is about; it may be empty or unfinished. The words begin after `acquit`.
+fn at_cursor(words: &[String]) -> Option<What> {
+    let (last, before) = words.split_last()?;
+    if last.starts_with('-') {
+        return None;
+    }
+    let mut command = Args::command();
+    let mut positional = 0;
+    let mut option = None;
+    for word in before {
+        if option.take().is_some() {
+            continue;
+        }
+        if let Some(named) = word.strip_prefix('-') {
+            option = takes_value(&command, named).map(|arg| arg.get_id().to_string());
+        } else if let Some(below) = command.find_subcommand(word) {
+            command = below.clone();
+            positional = 0;
+        } else {
+            positional += 1;
+        }
+    }
+    let id = option.or_else(|| {
+        let arg = command.get_positionals().nth(positional)?;
+        Some(arg.get_id().to_string())
+    });
+    match id?.as_str() {
+        "task" => Some(What::Task),
+        // `acquit run T-7` continues a task.
+        "title" if command.get_name() == "run" => Some(What::Task),
+        "agent" => Some(What::Agent),
+        "workflow" => Some(What::Workflow),
+        "state" => Some(What::State),
+        _ => None,
+    }
+}
+
+/// The option that a word without its first dash names, if a value follows it as a word of its own.
+fn takes_value<'c>(command: &'c Command, named: &str) -> Option<&'c clap::Arg> {
+    let arg = command.get_arguments().find(|arg| match named.strip_prefix('-') {
+        Some(long) => arg.get_long() == Some(long),
+        None => arg.get_short().is_some_and(|short| named.strip_prefix(short) == Some("")),
+    })?;
+    arg.get_action().takes_values().then_some(arg)
+}
+
+fn tasks(desk: &Desk) -> Vec<(String, String)> {
+    let filter = Filter { project: desk.project_here(), state: None, ended: true, limit: MOST };
+    let list = desk.store().ok().and_then(|mut store| store.list(&filter).ok()).unwrap_or_default();
+    list.into_iter().map(|task| (task.id.to_string(), text::line(&task.title, TITLE))).collect()
+}
+
+fn of_project(desk: &Desk, what: What) -> Vec<(String, String)> {
+    let project = desk.source().and_then(|source| desk.files(&source)).and_then(|files| files.look());
+    let Ok(project) = project else { return Vec::new() };
+    if what == What::Agent {
+        let adapter = |agent: &acquit_core::config::Agent| agent.adapter.name().to_owned();
+        return project
+            .config
+            .agents
+            .iter()
+            .map(|(name, agent)| (name.to_string(), adapter(agent)))
+            .collect();
+    }
+    let origin = |known: &crate::project::Known| (known.name.to_string(), known.origin.words().to_owned());
+    project.workflows.iter().map(origin).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_argument_at_the_cursor_is_known() {
+        let at = |line: &str| at_cursor(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        for line in
+            ["show ", "diff T", "logs -f ", "task retry ", "merge --json ", "run ", "task retry --note x "]
+        {
+            assert_eq!(at(line), Some(What::Task), "{line:?}");
+        }
+        for line in
+            ["", "task ", "show T-1 ", "run --", "run x ", "task retry --note ", "run --base ", "diff --st"]
+        {
+            assert_eq!(at(line), None, "{line:?}");
+        }
+        assert_eq!(at("run x --agent "), Some(What::Agent));
+        assert_eq!(at("run -w fe"), Some(What::Workflow));
+        assert_eq!(at("task list --state "), Some(What::State));
+    }
+}

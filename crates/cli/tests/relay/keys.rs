@@ -1,0 +1,87 @@
+//! Settings of stages and of tasks, from the file or the command line to their effect.
+
+use crate::common::{CODE, Sandbox, read};
+
+const SCRIPT: &str = r#"
+[[code]]
+step = [
+    { run = "echo work > log.txt && git add -A && git commit -qm work" },
+    { outcome = "pr_ready", payload = { summary = "the log is text" } },
+]
+"#;
+
+#[test]
+fn what_is_said_of_a_task_reaches_its_agent_and_finds_it_again() {
+    let sandbox = Sandbox::scripted(CODE, SCRIPT);
+    let said = ["--size", "small", "--complexity", "high", "--ticket", "ABC-1", "--meta", "team=core"];
+    let run = [&["run", "Do it", "--tag", "ui"][..], &said].concat();
+    sandbox.acquit(&run).must(0);
+    let prompt = read(&sandbox.leg_file(1, "prompt.md"));
+    for line in ["size: small", "complexity: high", "tags: ui", "ticket: ABC-1", "team: core"] {
+        assert!(prompt.contains(line), "no {line:?} in {prompt}");
+    }
+    let progress = read(&sandbox.place("acquit/tasks/T-1/progress.md"));
+    assert!(progress.contains("the log is text"), "{progress}");
+
+    sandbox.acquit(&["task", "add", "Another", "--tag", "api"]).must(0);
+    let listed = |filter: &[&str]| {
+        let list = sandbox.acquit(&[&["task", "list", "--json"], filter].concat()).must(0).json();
+        list.as_array().unwrap().iter().map(|task| task["id"].clone()).collect::<Vec<_>>()
+    };
+    let name = sandbox.repo.path().file_name().unwrap().to_str().unwrap();
+    assert_eq!(listed(&["--tag", "ui"]), ["T-1"]);
+    assert_eq!(listed(&["--tag", "ui", "--tag", "api"]).len(), 0);
+    assert_eq!(listed(&["--newer-than", "1h", "--tag", "api"]), ["T-2"]);
+    assert_eq!(listed(&["--older-than", "1h"]).len(), 0);
+    assert_eq!(listed(&["--project", name]).len(), 2);
+    assert_eq!(listed(&["--project", "another"]).len(), 0);
+
+    sandbox.acquit(&["task", "add", "x", "--meta", "schedule=night"]).must(2).said("set by acquit itself");
+    let events = sandbox.acquit(&["logs", "T-1", "--json", "--all"]).must(0);
+    for line in events.out.lines() {
+        let event: serde_json::Value = serde_json::from_str(line).unwrap();
+        for key in ["category", "kind", "level", "summary"] {
+            assert!(event[key].is_string(), "no {key} in {line}");
+        }
+    }
+}
+
+#[test]
+fn a_warning_rejects_where_the_stage_says_so() {
+    let gates = "[gates.style]\nrun = \"false\"\nseverity = \"warning\"\nkind = \"lint\"\n";
+    let workflow = CODE
+        .replace("[budgets]", "[budgets]\nlint = 0")
+        .replace("mode = \"implement\"", "mode = \"implement\"\ngates = [\"style\"]");
+    let shown = Sandbox::scripted(&format!("{workflow}{gates}"), SCRIPT);
+    shown.run_to(0);
+    let strict = workflow.replace("mode = \"implement\"", "mode = \"implement\"\nfail_on_warning = true");
+    let rejected = Sandbox::scripted(&format!("{strict}{gates}"), SCRIPT);
+    rejected.run_to(3).said("style");
+}
+
+#[test]
+fn an_agent_does_not_begin_without_its_inputs_and_sees_no_other_files() {
+    let workflow = r#"
+[stages.draft]
+mode = "design"
+on = { drafted = "code" }
+[stages.code]
+mode = "implement"
+inputs = ["brief.md"]
+on = { pr_ready = "deliver" }
+[stages.deliver]
+kind = "action"
+action = "squash"
+on = { done = "done" }
+"#;
+    let draft = |files: &str| {
+        format!("[[draft]]\nstep = [\n{files}\n    {{ outcome = \"drafted\", payload = {{}} }},\n]\n{SCRIPT}")
+    };
+    let one = |name: &str| format!("    {{ output = \"{name}\", content = \"text\\n\" }},");
+    let lacking = Sandbox::scripted(workflow, &draft(&one("notes.md")));
+    lacking.run_to(3).said("needs the file `brief.md`");
+    let sandbox = Sandbox::scripted(workflow, &draft(&format!("{}\n{}", one("notes.md"), one("brief.md"))));
+    sandbox.run_to(0);
+    let prompt = read(&sandbox.leg_file(2, "prompt.md"));
+    assert!(prompt.contains("brief.md") && !prompt.contains("notes.md"), "{prompt}");
+}

@@ -1,0 +1,175 @@
+//! Commands that check something, before and after: fewer tests, fewer files, fewer demands.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::settings::loose;
+use crate::check::Finding;
+use crate::check::diff::{FileChange, Line, Side};
+use crate::pattern::pattern;
+
+/// Programs that check files, with their names as they are called.
+static TOOL: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"\b(pytest|jest|vitest|mocha|ava|tox|nox|playwright|cypress|cargo (?:\+\w+ )?(?:nextest run|nextest|test|clippy|fmt)|go test|go vet|mvnw?|gradlew?|node --test|unittest|npm (?:run )?test|yarn test|pnpm test|eslint|ruff check|ruff|mypy|flake8|pylint|golangci-lint run|prettier|tsc|bandit)\b",
+    )
+});
+
+fn tool(line: &Line) -> Option<&str> {
+    TOOL.find(&line.text).map(|found| found.as_str()).filter(|_| !line.text.trim_start().starts_with('#'))
+}
+
+/// What commands of a file do not do any more.
+pub(super) fn narrowed(file: &FileChange) -> Vec<Finding> {
+    let mut findings = selected(file);
+    findings.extend(paths(file));
+    findings.extend(demands(file));
+    findings.extend(limits(file));
+    findings
+}
+
+/// Options that leave tests out, or run them until they pass.
+fn selected(file: &FileChange) -> Vec<Finding> {
+    static FEWER: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"--(?:grep|testNamePattern|testPathPatterns?|testPathIgnorePatterns|exclude|ignore|ignore-glob|deselect|skip|lib|bins|changed|onlyChanged|only-changed|test-name-pattern|invert|last-failed|lf|exclude-task|reruns|retries)\b|\s-k[\s=]|\s-g[\s=]|\s-run[\s=]|\s-skip[\s=]|\s-short\b|\s-t\s+['\x22\w]|\s-m\s+['\x22]?not\b|-Dtest=|-DexcludedGroups|--tests\s|\s-x\s+\w*[tT]est|-not:|--fgrep\b",
+        )
+    });
+    let fewer = |line: &Line| -> BTreeSet<String> {
+        FEWER.find_iter(&line.text).map(|found| found.as_str().trim().to_owned()).collect()
+    };
+    let known: BTreeSet<String> =
+        file.lines.iter().filter(|line| line.side != Side::Added).flat_map(fewer).collect();
+    // A new command beside the old ones takes nothing away.
+    let replaced = file.removed().any(|line| tool(line).is_some());
+    let added = file.added().filter(|line| replaced && tool(line).is_some());
+    added
+        .filter(|line| fewer(line).iter().any(|flag| !known.contains(flag)))
+        .map(|line| {
+            let what = "this command runs fewer tests than before, or runs them again until they pass";
+            loose(file, line, '+', what)
+        })
+        .collect()
+}
+
+/// Commands of one tool that stood in one file, before and after, in their order.
+fn pairs(file: &FileChange) -> Vec<(&Line, &Line)> {
+    let mut left: Vec<&Line> = file.added().filter(|line| tool(line).is_some()).collect();
+    let mut pairs = Vec::new();
+    for old in file.removed() {
+        let Some(word) = tool(old) else { continue };
+        if let Some(at) = left.iter().position(|new| tool(new) == Some(word)) {
+            pairs.push((old, left.remove(at)));
+        }
+    }
+    pairs
+}
+
+/// The files and folders that a command names. None: it looks everywhere.
+fn named(line: &Line) -> Vec<String> {
+    let Some(found) = TOOL.find(&line.text) else { return Vec::new() };
+    let rest = line.text.get(found.end()..).unwrap_or_default();
+    // What follows is another command, or a program's own arguments.
+    let rest = rest.split(['|', ';', '>', '#']).next().unwrap_or_default();
+    let rest = rest.split("&&").next().unwrap_or_default().split(" -- ").next().unwrap_or_default();
+    let mut words = Vec::new();
+    let mut after_option = false;
+    for word in rest.split_whitespace() {
+        let word = word.trim_matches(['"', '\'', ',', '`', ']', ')']);
+        let option = word.starts_with('-');
+        // The value of an option, unless it is a path that the tool is likely to look at.
+        let value = after_option && !word.contains('/') && !word.contains("test");
+        after_option = option && !word.contains('=');
+        if !option && !value && is_place(word) {
+            words.push(word.trim_start_matches("./").trim_end_matches('/').to_owned());
+        }
+    }
+    words
+}
+
+fn is_place(word: &str) -> bool {
+    let plain = word.chars().all(|char| char.is_alphanumeric() || "/._*:-{},".contains(char));
+    let subcommand = matches!(word, "run" | "check" | "test" | "tests" | "verify" | "build");
+    plain && !word.is_empty() && !subcommand && !word.contains("${") && !word.contains(':')
+        || word.contains("::")
+}
+
+/// Commands that look at fewer files or folders.
+fn paths(file: &FileChange) -> Vec<Finding> {
+    let everywhere = |word: &String| {
+        matches!(word.as_str(), "." | "..." | "test" | "tests" | "spec" | "**" | "") || word.ends_with("/...")
+    };
+    let mut findings = Vec::new();
+    for (old, new) in pairs(file) {
+        let (before, after) = (named(old), named(new));
+        if after.is_empty() || after.iter().any(everywhere) {
+            continue;
+        }
+        let covers =
+            |path: &String| after.iter().any(|now| now == path || path.starts_with(&format!("{now}/")));
+        let lost = before.is_empty() || before.iter().any(|path| !covers(path));
+        if lost {
+            let what = format!("this command looks at {} only: restore what it looked at", after.join(", "));
+            findings.push(loose(file, new, '+', &what).with('-', &old.text));
+        }
+    }
+    findings
+}
+
+/// Options by which a command demands more.
+fn demands(file: &FileChange) -> Vec<Finding> {
+    static DEMAND: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"--strict\b[\w-]*|-W\s*error\b|--cov-fail-under\b|--fail-under\b|--max-warnings\b|-D\s*warnings\b|--deny[ =]warnings\b|--all-targets\b|--all-features\b|--workspace\b|\s-race\b|--coverage\b|--cov\b|--check\b|--locked\b|--frozen-lockfile\b|--error-on-warnings\b|--forbid-only\b|\s-Werror\b|--fail-on-\w+|\bset -[a-z]*e[a-z]*\b|\bpipefail\b",
+        )
+    });
+    let count = |side: Side, word: &str| -> usize {
+        let shown = file.lines.iter().filter(|line| line.side == Side::Both || line.side == side);
+        shown
+            .flat_map(|line| DEMAND.find_iter(&line.text))
+            .filter(|found| found.as_str().trim() == word)
+            .count()
+    };
+    let (mut findings, mut seen) = (Vec::new(), BTreeSet::new());
+    for line in file.removed().filter(|line| !line.text.trim_start().starts_with('#')) {
+        for found in DEMAND.find_iter(&line.text) {
+            let word = found.as_str().trim();
+            if count(Side::Added, word) < count(Side::Removed, word) && seen.insert(word.to_owned()) {
+                findings.push(loose(
+                    file,
+                    line,
+                    '-',
+                    &format!("`{word}` is not demanded any more: restore it"),
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// Numbers in commands about coverage and the like.
+fn limits(file: &FileChange) -> Vec<Finding> {
+    static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\d+(?:\.\d+)?\b"));
+    static AT_LEAST: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"(?i)\bcov(er(age)?)?\b|fail.?under|threshold|\bmin(imum)?\b|score"));
+    static AT_MOST: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"(?i)max-warnings|\bmax\b|--retries|--reruns|complexity"));
+    let shape = |line: &Line| NUMBER.replace_all(line.text.trim(), "#").into_owned();
+    let values = |line: &Line| -> Vec<f64> {
+        NUMBER.find_iter(&line.text).filter_map(|number| number.as_str().parse().ok()).collect()
+    };
+    let mut findings = Vec::new();
+    for old in file.removed().filter(|line| NUMBER.is_match(&line.text)).take(super::values::MOST) {
+        let Some(new) = file.added().find(|new| shape(new) == shape(old)) else { continue };
+        let pairs: Vec<(f64, f64)> = values(old).into_iter().zip(values(new)).collect();
+        let sank = AT_LEAST.is_match(&old.text) && pairs.iter().any(|(old, new)| new < old);
+        let rose = AT_MOST.is_match(&old.text) && pairs.iter().any(|(old, new)| new > old);
+        if sank || rose {
+            let what = "the limit of this command demands less: restore it";
+            findings.push(loose(file, new, '+', what).with('-', &old.text));
+        }
+    }
+    findings
+}

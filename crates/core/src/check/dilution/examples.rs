@@ -1,0 +1,170 @@
+//! Code that knows its tests: it asks whether it is being tested, or has the answers of a test by heart.
+//!
+//! Tests cannot see either, because they are what is recognised. Both show in the change itself.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::files::is_of_tests;
+use super::marks::Moved;
+use super::words::Side;
+use super::{SPECIAL_CASED, TEST_DETECTED, texts};
+use crate::check::Finding;
+use crate::check::diff::{FileChange, Side as Mark};
+use crate::check::outline::{Outline, Shortcut, literals};
+use crate::check::source::{Class, Language, Source};
+use crate::pattern::pattern;
+
+/// Variables that are set where tests are run.
+const SET_BY_PIPELINES: &str = r#"["'`](CI|GITHUB_ACTIONS|GITLAB_CI|TRAVIS|CIRCLECI|BUILDKITE|TESTING|TEST_MODE|TEST_ENV|UNIT_TEST(ING|S)?|RUNNING_TESTS?|IS_TEST)["'`]"#;
+
+/// How code of a language finds out that a test runs it.
+fn signs(language: Language) -> &'static Regex {
+    static RUST: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(&format!(
+            r#"\bcfg!\s*\([^)]*\btest\b|\bcfg(_attr)?\s*\(\s*((all|any)\s*\([^)]*)?not\s*\(\s*test\b|"(NEXTEST\w*|RUST_TEST_\w+)"|env::var(_os)?\(\s*{SET_BY_PIPELINES}"#
+        ))
+    });
+    static SCRIPT: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(&format!(
+            r#"\b(NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST(_\w+)?|MOCHA_COLORS)\b|\bNODE_ENV\b\W*\s*[!=]==?\s*["'`]test|["'`]test["'`]\s*[!=]==?\s*process\.env|typeof\s+(jest|vi|describe|it|expect|beforeEach|afterEach)\b|\bglobal(This)?\.(jest|vi|describe|it|expect|beforeEach|__vitest\w*)\b|process\.(argv|execArgv|mainModule)\b.*(jest|mocha|vitest|--test|\.test\.)|\bprocess\.env\.(CI|GITHUB_ACTIONS|GITLAB_CI)\b|\bprocess\.env\[{SET_BY_PIPELINES}|new Error\(.*\)\.stack\b.*(test|spec)"#
+        ))
+    });
+    static PYTHON: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(&format!(
+            r#"\bPYTEST_(CURRENT_TEST|VERSION|XDIST_\w+|RUN_\w+)\b|["'](_?pytest|unittest|nose)["']\s+(not\s+)?in\s+(sys\.)?modules|(sys\.)?modules(\.get\(|\[)\s*["'](_?pytest|unittest)|sys\.argv\b.*(pytest|unittest)|(inspect\.(stack|currentframe)|_getframe|(extract|format)_stack)\b.*test|environ\b\W*(get)?\W*{SET_BY_PIPELINES}|getenv\(\s*{SET_BY_PIPELINES}|{SET_BY_PIPELINES}\s+(not\s+)?in\s+(os\.)?environ"#
+        ))
+    });
+    static GO: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(&format!(
+            r#"flag\.Lookup\(\s*"test\.|\btesting\.(Testing|Short|Verbose|CoverMode)\(\)|os\.Args\b.*(\.test|-test\.)|(Getenv|LookupEnv)\(\s*{SET_BY_PIPELINES}"#
+        ))
+    });
+    static JAVA: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(&format!(
+            r#""[^"]*(junit|surefire|testng|gradle\.test)[^"]*"|(getStackTrace|StackWalker)\b.*[Tt]est|getenv\(\s*{SET_BY_PIPELINES}"#
+        ))
+    });
+    match language {
+        Language::Rust => &RUST,
+        Language::Script => &SCRIPT,
+        Language::Python => &PYTHON,
+        Language::Go => &GO,
+        Language::Java => &JAVA,
+    }
+}
+
+/// Code that asks whether it is being tested.
+pub(super) fn detected(file: &FileChange, moved: &Moved, outline: Option<&Outline>) -> Vec<Finding> {
+    let path = file.path();
+    let Some(language) = file.new.as_deref().and_then(Language::of).filter(|_| !is_code_of_checks(path))
+    else {
+        return Vec::new();
+    };
+    let Some((_, after)) = texts(file) else { return Vec::new() };
+    let source = Source::new(language, after);
+    let of_tests = |line: u32| {
+        outline
+            .is_some_and(|outline| outline.spans.iter().any(|(first, last)| *first <= line && line <= *last))
+    };
+    let added = file.added().filter(|line| moved.is_new(line) && !of_tests(line.number));
+    let asks = added.filter(|line| {
+        let start = source.line(line.number).start;
+        signs(language)
+            .find_iter(&line.text)
+            .any(|found| source.class(start + found.start()) != Class::Comment)
+            || language == Language::Rust && is_statement_for_tests(file, line.number)
+    });
+    asks.map(|line| {
+        let what = "the code finds out whether it is being tested, so that a test says nothing about it: \
+                    let it do the same always";
+        Finding::new(TEST_DETECTED, path, Some(line.number), what).with('+', &line.text)
+    })
+    .collect()
+}
+
+/// `#[cfg(test)]` before a statement. Before an item it adds something for tests, which is common.
+fn is_statement_for_tests(file: &FileChange, number: u32) -> bool {
+    static FOR_TESTS: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*#\[cfg\(\s*(all\()?\s*test\b"));
+    static STATEMENT: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"^\s*(return|let|if|match|while|for|loop|\{|[\w.]+(\(|\s*[-+*/]?=[^=>]))"));
+    let mut shown = file.lines.iter().filter(|line| line.side != Mark::Removed && line.number >= number);
+    let first = shown.next().is_some_and(|line| FOR_TESTS.is_match(&line.text));
+    first
+        && shown.find(|line| !line.text.trim().is_empty()).is_some_and(|line| STATEMENT.is_match(&line.text))
+}
+
+/// Whether a file is there for tests or builds: those may ask.
+fn is_code_of_checks(path: &str) -> bool {
+    static OTHER: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"^(benches?|examples?|scripts?|tools?|ci|xtask|\.github)/|(^|/)(build\.rs|setup\.py|noxfile\.py|[\w.-]+\.(config|setup|conf)\.\w+|gulpfile\.\w+)$",
+        )
+    });
+    is_of_tests(path) || OTHER.is_match(path)
+}
+
+/// Code that has the answers of a test by heart: a new branch for the very values that a test asks with, which gives the very
+/// value that the test expects, in a function that computes its answers otherwise.
+pub(super) fn by_heart(old: &HashMap<usize, Side>, new: &HashMap<usize, Side>) -> Vec<Finding> {
+    let examples = examples(new);
+    let mut findings = Vec::new();
+    for (index, side) in new.iter().filter(|(_, side)| !is_of_tests(&side.path)) {
+        let Some(before) = old.get(index) else { continue };
+        for shortcut in &side.outline.shortcuts {
+            // A function that had such branches before is a table, and one that is new may be one.
+            let of_it = |known: &Shortcut| known.function == shortcut.function;
+            if before.outline.shortcuts.iter().any(of_it)
+                || !before.outline.defines.contains(&shortcut.function)
+            {
+                continue;
+            }
+            if is_telling(shortcut) && examples.iter().any(|example| has(example, shortcut)) {
+                let what = format!(
+                    "`{}` gives a fixed answer to the very input of a test ({}), and computes the others as before: make \
+                     it right for every input",
+                    shortcut.function,
+                    shortcut.inputs.join(", ")
+                );
+                let finding = Finding::new(SPECIAL_CASED, &side.path, Some(shortcut.line), what);
+                findings.push(finding.with('+', side.line(shortcut.line)));
+            }
+        }
+    }
+    findings
+}
+
+/// Zero, one and nothing are the edges of every function: a branch for them is common.
+fn is_telling(shortcut: &Shortcut) -> bool {
+    let plain = |word: &&String| matches!(word.as_str(), "0" | "1" | "0.0" | "1.0" | "");
+    let telling = |words: &[String]| words.iter().filter(|word| !plain(word)).count();
+    match telling(&shortcut.inputs) {
+        0 => false,
+        1 => telling(&shortcut.output) > 0,
+        _ => telling(&shortcut.output) > 0 || shortcut.inputs.len() > 1,
+    }
+}
+
+fn has(example: &BTreeSet<String>, shortcut: &Shortcut) -> bool {
+    // A part of the question may be computed from what the test asks with.
+    let known = shortcut.inputs.iter().filter(|word| example.contains(*word)).count();
+    2 * known >= shortcut.inputs.len() && shortcut.output.iter().all(|word| example.contains(word))
+}
+
+/// The literals of each line and of each assertion of the tests.
+fn examples(sides: &HashMap<usize, Side>) -> Vec<BTreeSet<String>> {
+    let mut found: Vec<BTreeSet<String>> = Vec::new();
+    for side in sides.values() {
+        let whole = is_of_tests(&side.path);
+        let inside =
+            |line: u32| side.outline.spans.iter().any(|(first, last)| *first <= line && line <= *last);
+        let lines = (1..).zip(&side.lines).filter(|(number, _)| whole || inside(*number));
+        found.extend(lines.map(|(_, line)| literals(line).into_iter().collect()));
+        let checks = side.outline.tests.iter().flat_map(|test| &test.checks);
+        found.extend(checks.map(|check| literals(&check.text).into_iter().collect()));
+    }
+    found.retain(|literals: &BTreeSet<String>| literals.len() > 1);
+    found
+}

@@ -1,0 +1,425 @@
+//! A trial of an agent in the sandbox of a stage, without asking a model: whether its program starts there, and whether it has
+//! its login, its key and its own settings there. Every finding comes with the lines to add to the configuration.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use acquit_core::config::{Adapter, Agent, Config};
+use acquit_core::ids::Name;
+use acquit_core::sandbox::Mode;
+use acquit_core::workflow;
+
+use super::own;
+use super::product::{Facts, Login};
+use super::{Launch, Wanted};
+use crate::process::{Call, Exit, Guard};
+use crate::registry;
+use crate::sandbox::{PROXY_PORT, usual};
+use crate::secrets::{Secret, Vault};
+use crate::world::World;
+
+/// How long a program may take to say its version. Some load a whole runtime first.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// How much of its words is shown.
+const COMPLAINT: usize = 300;
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// What it says its version is, started in the sandbox; or why it does not start there. Empty if it was not asked.
+    pub started: Result<String, String>,
+    /// The login that a stage has.
+    pub login: Login,
+    /// What is wrong or missing.
+    pub findings: Vec<Finding>,
+}
+
+/// Something that is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What.
+    pub what: String,
+    /// Lines of `acquit.toml` that mend it; none where the configuration cannot.
+    pub add: Vec<String>,
+}
+
+/// Tries an agent of a configuration. `folder` is a private folder for what the trial needs, and is left to the caller.
+pub fn try_agent(
+    world: &World,
+    config: &Config,
+    name: &Name,
+    agent: &Agent,
+    folder: &Path,
+) -> io::Result<Trial> {
+    let mut findings = Vec::new();
+    let ready = prepare(world, config, name, agent, folder, &mut findings)?;
+    let Some(launch) = ready else {
+        return Ok(Trial {
+            started: Err("it is not configured".to_owned()),
+            login: Login::Unknown,
+            findings,
+        });
+    };
+    let started = start(world, config, agent, &launch, folder, How::Version)?;
+    let started = started.map_err(|why| crate::harness::chain(&why));
+    let mut login = Login::Unknown;
+    if let Adapter::Product { product } = agent.adapter {
+        let facts = Facts::of(product);
+        login = of_stage(world, facts, &launch);
+        if login == Login::Missing {
+            findings.push(not_logged_in(world, facts, name));
+        }
+        findings.extend(settings(world, facts, name, agent, &launch));
+    }
+    Ok(Trial { started, login, findings })
+}
+
+/// What keeps an agent from being started at all, found without asking it anything: a variable or secret that is missing, a
+/// program that is not there or not shown, a sandbox that this machine cannot build. Secrets that only a command knows are left
+/// to the leg.
+pub fn blockers(
+    world: &World,
+    config: &Config,
+    name: &Name,
+    agent: &Agent,
+    secrets: &[String],
+    folder: &Path,
+) -> io::Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    let vault = Vault::new(config, world);
+    for secret in agent.secrets.iter().chain(secrets).filter(|secret| vault.is_cheap(secret)) {
+        if let Err(error) = vault.resolve(secret) {
+            findings
+                .push(Finding { what: format!("cannot {}", crate::harness::chain(&error)), add: Vec::new() });
+        }
+    }
+    let agent = Agent { secrets: Vec::new(), billing: None, ..agent.clone() };
+    let Some(launch) = prepare(world, config, name, &agent, folder, &mut findings)? else {
+        return Ok(findings);
+    };
+    let program = program_of(&agent, &launch);
+    if let Err(why) = start(world, config, &agent, &launch, folder, How::Find)? {
+        findings.push(match why {
+            Unstarted::Missing => not_found(world, name, &program),
+            Unstarted::Failed(_) | Unstarted::Process(_) => {
+                Finding { what: format!("cannot {}", crate::harness::chain(&why)), add: Vec::new() }
+            }
+        });
+    }
+    Ok(findings)
+}
+
+/// A program that the sandbox does not have: is it on the machine?
+fn not_found(world: &World, name: &Name, program: &OsStr) -> Finding {
+    let called = program.to_string_lossy();
+    let path = world.environment.get("PATH").unwrap_or_default();
+    let outside = if called.contains('/') {
+        Some(PathBuf::from(program)).filter(|file| super::found::is_executable(file))
+    } else {
+        super::found::in_path(path, &called)
+    };
+    match outside {
+        None => Finding {
+            what: format!(
+                "the program `{called}` of the agent {name} is not installed: install it in a folder of PATH, or name it as \
+                 `program` of [agents.{name}]"
+            ),
+            add: Vec::new(),
+        },
+        Some(file) => {
+            let file = file.canonicalize().unwrap_or(file);
+            let folder = file.parent().unwrap_or(&file).display().to_string();
+            Finding {
+                what: format!(
+                    "the program `{called}` of the agent {name} is in {folder}, which the sandbox does not show"
+                ),
+                add: vec!["[access]".to_owned(), format!("read = [\"{folder}\"]")],
+            }
+        }
+    }
+}
+
+/// How a program is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// It says its version, where it has an argument for that.
+    Version,
+    /// It is only looked for.
+    Find,
+}
+
+/// Why a program did not start.
+#[derive(Debug, thiserror::Error)]
+enum Unstarted {
+    /// The sandbox does not have it.
+    #[error("find the program in the sandbox")]
+    Missing,
+    /// It ended with an error.
+    #[error("{0}")]
+    Failed(String),
+    /// The sandbox did not stand.
+    #[error(transparent)]
+    Process(crate::process::Error),
+}
+
+/// How the agent is started in a stage, with its secrets. What keeps it from that is a finding.
+fn prepare(
+    world: &World,
+    config: &Config,
+    name: &Name,
+    agent: &Agent,
+    folder: &Path,
+    findings: &mut Vec<Finding>,
+) -> io::Result<Option<Launch>> {
+    let (prompt, output, own) = (folder.join("prompt.md"), folder.join("out"), folder.join("settings"));
+    for place in [&output, &own] {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(place)?;
+    }
+    fs::write(&prompt, "")?;
+    let wanted = Wanted {
+        agent,
+        world,
+        mode: workflow::Mode::Implement,
+        allowed: None,
+        model: agent.model.as_deref().map(|name| config.model(name)),
+        prompt: &prompt,
+        output: &output,
+        settings: &own,
+        session: None,
+        new_session: &super::new_session(),
+        tools: None,
+        schema: None,
+    };
+    let mut launch = match super::launch(&wanted) {
+        Ok(launch) => launch,
+        Err(super::Error::Unset(variable)) => {
+            findings.push(Finding {
+                what: format!(
+                    "${variable} is in `pass_env` of [agents.{name}], and is not set where acquit was started"
+                ),
+                add: Vec::new(),
+            });
+            return Ok(None);
+        }
+        Err(error) => {
+            findings.push(Finding { what: error.to_string(), add: Vec::new() });
+            return Ok(None);
+        }
+    };
+    for (path, text) in &launch.files {
+        fs::write(path, text)?;
+    }
+    let vault = Vault::new(config, world);
+    for secret in &agent.secrets {
+        match vault.resolve(secret) {
+            Ok(secret) => launch.env.push(Secret::variable(&secret)),
+            Err(error) => findings
+                .push(Finding { what: format!("cannot {}", crate::harness::chain(&error)), add: Vec::new() }),
+        }
+    }
+    if let Err(error) = super::billing::check(agent, &launch.env) {
+        findings.push(Finding { what: error.to_string(), add: Vec::new() });
+    }
+    Ok(Some(launch))
+}
+
+/// Starts the program in the sandbox, to say its version, or only looks for it there.
+fn start(
+    world: &World,
+    config: &Config,
+    agent: &Agent,
+    launch: &Launch,
+    folder: &Path,
+    how: How,
+) -> io::Result<Result<String, Unstarted>> {
+    /// The exit code of a shell that did not find a command.
+    const NOT_FOUND: i32 = 127;
+    let named = program_of(agent, launch);
+    let (program, args): (OsString, Vec<OsString>) = match agent.adapter {
+        Adapter::Product { product } if how == How::Version => {
+            let version = Facts::of(product).version.iter().map(OsString::from).collect();
+            (named, version)
+        }
+        Adapter::Product { .. } | Adapter::Command { .. } | Adapter::Acp { .. } => {
+            // Where the tree is, is not known yet.
+            if Path::new(&named).is_relative() && named.to_string_lossy().contains('/') {
+                return Ok(Ok(String::new()));
+            }
+            ("sh".into(), vec!["-c".into(), "command -v -- \"$0\" >/dev/null || exit 127".into(), named])
+        }
+        Adapter::Scripted { .. } => return Ok(Ok(String::new())),
+    };
+    let mut env = launch.env.clone();
+    let policy = policy(world, config, launch, folder, &mut env)?;
+    let cwd = folder.join("out");
+    let call = Call { program, args, cwd, env, input: None, limit: LIMIT, guard: Guard::Contained };
+    let captured = match &policy {
+        Some(policy) => world.spawner.capture_in(&call, policy),
+        None => world.spawner.capture(&call),
+    };
+    let captured = match captured {
+        Err(crate::process::Error::ProgramMissing { .. }) => return Ok(Err(Unstarted::Missing)),
+        Err(error) => return Ok(Err(Unstarted::Process(error))),
+        Ok(captured) => captured,
+    };
+    let line = |bytes: &[u8]| {
+        let said = String::from_utf8_lossy(bytes);
+        let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        acquit_core::agent::shorten(line, COMPLAINT)
+    };
+    Ok(match captured.exit {
+        Exit::Code(0) => Ok(line(&captured.stdout)),
+        Exit::Code(NOT_FOUND) if how == How::Find => Err(Unstarted::Missing),
+        exit => {
+            let said = line(&captured.stderr);
+            Err(Unstarted::Failed(if said.is_empty() {
+                exit.to_string()
+            } else {
+                format!("{exit} ({said})")
+            }))
+        }
+    })
+}
+
+/// The program that people would know an agent by.
+fn program_of(agent: &Agent, launch: &Launch) -> OsString {
+    match &agent.adapter {
+        Adapter::Acp { run } => {
+            super::program(run).map_or_else(|_| launch.program.clone(), |(program, _)| program)
+        }
+        Adapter::Command { .. } | Adapter::Product { .. } | Adapter::Scripted { .. } => {
+            launch.program.clone()
+        }
+    }
+}
+
+/// The policy of a stage, and what the program is told of it. None without a sandbox.
+fn policy(
+    world: &World,
+    config: &Config,
+    launch: &Launch,
+    folder: &Path,
+    env: &mut Vec<(OsString, OsString)>,
+) -> io::Result<Option<PathBuf>> {
+    if config.sandbox == Mode::Off {
+        return Ok(None);
+    }
+    let home = world.environment.home().unwrap_or(Path::new("/nonexistent"));
+    let mut read = vec![folder.join("prompt.md")];
+    read.extend(launch.parts.iter().cloned());
+    read.extend(registry::certificates(&world.environment));
+    let mut placed = launch.placed.clone();
+    placed.extend(registry::Clients::of(&world.environment).write(&folder.join("clients"))?);
+    let policy = usual::policy(usual::Ground {
+        config,
+        home,
+        environment: &world.environment,
+        own: &world.home,
+        repository: None,
+        aside: &folder.join("home"),
+        write: &[folder.join("out")],
+        read: &read,
+        login: &launch.login,
+        placed: &placed,
+        setup: None,
+        mounts: &[],
+        reach: usual::reach(config.network.agents, config, &launch.hosts, folder.join("network.jsonl")),
+    })?;
+    env.push(("TMPDIR".into(), "/tmp".into()));
+    let proxy = crate::network::variables(PROXY_PORT);
+    env.extend(proxy.into_iter().map(|(name, value)| (name.into(), value.into())));
+    let file = folder.join("policy.json");
+    fs::write(&file, serde_json::to_vec(&policy)?)?;
+    Ok(Some(file))
+}
+
+/// The login that a stage has: a variable that it gets, or a file that it is shown.
+fn of_stage(world: &World, facts: &Facts, launch: &Launch) -> Login {
+    let is_set = |name: &&&'static str| {
+        launch.env.iter().any(|(key, value)| key == OsStr::new(name) && !value.is_empty())
+    };
+    if let Some(name) = facts.login_variables.iter().chain(facts.keys).find(is_set) {
+        return Login::Variable(name);
+    }
+    let settings_only = |file: &&String| facts.settings.contains(&file.as_str());
+    let files = launch.login.iter().filter(|file| !settings_only(file));
+    let mut files = files.filter_map(|file| world.environment.expand(file));
+    if let Some(file) = files.find(|file| file.is_file()) {
+        return Login::File(file);
+    }
+    // A key can be in the settings that it is shown, and on macOS in the keychain.
+    let shown = launch.login.iter().filter(settings_only).filter_map(|file| world.environment.expand(file));
+    let by_settings = shown.into_iter().any(|file| file.is_file());
+    if by_settings || facts.login.is_empty() || cfg!(target_os = "macos") {
+        Login::Unknown
+    } else {
+        Login::Missing
+    }
+}
+
+fn not_logged_in(world: &World, facts: &Facts, name: &Name) -> Finding {
+    let set = |name: &&&'static str| world.environment.get(name).is_some_and(|value| !value.is_empty());
+    if let Some(variable) = facts.login_variables.iter().chain(facts.keys).find(set) {
+        return Finding {
+            what: format!("${variable} is set, but the agent does not get it"),
+            add: secret(name, variable),
+        };
+    }
+    let key = facts.keys.first().copied().unwrap_or_default();
+    let what = match facts.log_in {
+        "" => format!("not logged in: set {key}, or the key of another provider, and grant it"),
+        log_in => format!("not logged in: run `{log_in}`, or set {key} and grant it"),
+    };
+    Finding { what, add: secret(name, key) }
+}
+
+fn secret(name: &Name, variable: &str) -> Vec<String> {
+    vec![
+        "[secrets]".to_owned(),
+        format!("{variable} = {{ env = \"{variable}\" }}"),
+        format!("[agents.{name}]"),
+        format!("secrets = [\"{variable}\"]"),
+    ]
+}
+
+/// What of the agent's own settings a stage does not have.
+fn settings(world: &World, facts: &Facts, name: &Name, agent: &Agent, launch: &Launch) -> Option<Finding> {
+    let gets = |variable: &str| launch.env.iter().any(|(key, _)| key == OsStr::new(variable));
+    let missing = own::missing(facts, &world.environment, &launch.login, gets, &launch.hosts);
+    if missing == own::Missing::default() {
+        return None;
+    }
+    let list =
+        |words: Vec<String>| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
+    let mut what = Vec::new();
+    let mut add = vec![format!("[agents.{name}]")];
+    if !missing.files.is_empty() {
+        what.push(format!("{} is not shown in the sandbox", missing.files.join(", ")));
+        let mut files = launch.login.clone();
+        files.extend(missing.files.iter().map(|&file| file.to_owned()));
+        add.push(format!("login = [{}]", list(files)));
+    }
+    if !missing.variables.is_empty() {
+        what.push(format!("${} is set, but the agent does not get it", missing.variables.join(", $")));
+        let mut passed = agent.pass_env.clone();
+        passed.extend(missing.variables.iter().map(|&name| name.to_owned()));
+        add.push(format!("pass_env = [{}]", list(passed)));
+    }
+    if !missing.hosts.is_empty() {
+        let named: Vec<String> = missing.hosts.iter().map(ToString::to_string).collect();
+        what.push(format!(
+            "its settings name {}, which is not on the list of allowed hosts",
+            named.join(", ")
+        ));
+        // Who names a server of their own does not talk to the usual ones.
+        let mut hosts: Vec<String> = agent.hosts.iter().map(ToString::to_string).collect();
+        hosts.extend(named);
+        add.push(format!("hosts = [{}]", list(hosts)));
+    }
+    Some(Finding { what: what.join("; "), add })
+}

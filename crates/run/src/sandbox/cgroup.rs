@@ -1,0 +1,124 @@
+//! Which cgroup v2 sandboxes can be made in: one that systemd delegated to acquit. Only looks; `doctor` asks it as well as the sandbox.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where cgroups are.
+pub(crate) const ROOT: &str = "/sys/fs/cgroup";
+/// The child of a delegated cgroup that acquit's own processes are in. The service's unit names it too.
+pub(crate) const OWN: &str = "acquit-self";
+
+/// The cgroup that sandboxes can be made in.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Base {
+    /// The one around acquit's own.
+    Around(PathBuf),
+    /// Acquit's own, once its processes are moved into a child of it.
+    Own(PathBuf),
+}
+
+/// Why there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lacks {
+    /// The machine has no cgroup v2.
+    Version2,
+    /// It has, without control over memory and processes.
+    Controllers,
+    /// It belongs to others.
+    Delegation,
+}
+
+/// Looks for one, given where cgroups are and the file that names one's own.
+pub(crate) fn find(root: &Path, list: &Path, is_delegated: impl Fn(&Path) -> bool) -> Result<Base, Lacks> {
+    let list = fs::read_to_string(list).unwrap_or_default();
+    let own = list.lines().find_map(|line| line.strip_prefix("0::/")).ok_or(Lacks::Version2)?;
+    let own = root.join(own);
+    let around = own.parent().filter(|_| own.ends_with(OWN));
+    let base = around.unwrap_or(&own);
+    let controllers = fs::read_to_string(base.join("cgroup.controllers")).unwrap_or_default();
+    let has = |wanted: &str| controllers.split_ascii_whitespace().any(|one| one == wanted);
+    if !has("memory") || !has("pids") {
+        return Err(Lacks::Controllers);
+    }
+    // The root is everybody's.
+    if base == root || !base.starts_with(root) || !is_delegated(base) {
+        return Err(Lacks::Delegation);
+    }
+    match around {
+        Some(around) => Ok(Base::Around(around.to_owned())),
+        // A service is started again in its own cgroup, where no process can be once the children are limited. A scope never is.
+        None if own.extension().is_some_and(|kind| kind == "scope") => Ok(Base::Own(own)),
+        None => Err(Lacks::Delegation),
+    }
+}
+
+/// Whether systemd marked a cgroup as delegated. That it can be written does not say so: a user's terminal is in one of those, and root
+/// could write to every one.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_delegated(folder: &Path) -> bool {
+    use rustix::fs::{Access, access, getxattr};
+    let is_marked = |name: &str| {
+        let mut value = [0_u8; 1];
+        matches!(getxattr(folder, name, &mut value[..]), Ok(1)) && value == *b"1"
+    };
+    let can_write = |name: &str| access(folder.join(name), Access::WRITE_OK).is_ok();
+    (is_marked("user.delegate") || is_marked("trusted.delegate"))
+        && can_write("")
+        && can_write("cgroup.procs")
+        && can_write("cgroup.subtree_control")
+}
+
+/// No other system has them.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_delegated(_: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(own: &str, controllers: &str, is_delegated: bool) -> Result<Base, Lacks> {
+        let root = tempfile::tempdir().expect("a folder");
+        let base = root.path().join(own.strip_suffix("/acquit-self").unwrap_or(own));
+        fs::create_dir_all(&base).expect("a folder");
+        fs::write(base.join("cgroup.controllers"), controllers).expect("a file");
+        let list = root.path().join("list");
+        fs::write(&list, format!("1:name=systemd:/x\n0::/{own}\n")).expect("a file");
+        let shorten = |path: PathBuf| path.strip_prefix(root.path()).expect("below").to_owned();
+        find(root.path(), &list, |_| is_delegated).map(|base| match base {
+            Base::Around(path) => Base::Around(shorten(path)),
+            Base::Own(path) => Base::Own(shorten(path)),
+        })
+    }
+
+    #[test]
+    fn a_delegated_scope_or_subgroup_is_used_and_nothing_else() {
+        let both = "cpu memory pids";
+        assert_eq!(
+            found("user.slice/run-1.scope", both, true),
+            Ok(Base::Own("user.slice/run-1.scope".into()))
+        );
+        assert_eq!(
+            found("acquit.service/acquit-self", both, true),
+            Ok(Base::Around("acquit.service".into()))
+        );
+        assert_eq!(found("run-1.scope/acquit-self", both, true), Ok(Base::Around("run-1.scope".into())));
+        assert_eq!(found("session.scope", both, false), Err(Lacks::Delegation));
+        assert_eq!(
+            found("acquit.service", both, true),
+            Err(Lacks::Delegation),
+            "it could not be started again"
+        );
+        assert_eq!(found("", both, true), Err(Lacks::Delegation), "the root is everybody's");
+        assert_eq!(found("run-1.scope", "cpu pids", true), Err(Lacks::Controllers));
+    }
+
+    #[test]
+    fn a_machine_without_version_2_has_none() {
+        let root = tempfile::tempdir().expect("a folder");
+        let list = root.path().join("list");
+        fs::write(&list, "4:memory:/x\n").expect("a file");
+        assert_eq!(find(root.path(), &list, |_| true), Err(Lacks::Version2));
+    }
+}
