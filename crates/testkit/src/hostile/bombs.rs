@@ -3,12 +3,11 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::sys::{self, Arg, Forked, call, fork, open_by, text};
-use super::{Attack, Tried, World};
+use super::{Attack, Tried, World, sockets};
 
 pub(super) const ATTACKS: &[Attack] = &[
     ("fork-bomb", "forks until it is refused", fork_bomb),
@@ -137,25 +136,6 @@ fn memory_shared(world: &World, tried: &mut Tried) {
     reached(tried, "memory", taken, MOST_MEMORY, refusal);
 }
 
-/// Sends a descriptor over a socket. The message is laid out by hand.
-fn send(over: &std::os::unix::net::UnixStream, sent: &File) -> io::Result<i64> {
-    let mut byte = *b"x";
-    let mut vector = [0_u8; 16];
-    vector[..8].copy_from_slice(&(byte.as_mut_ptr() as u64).to_ne_bytes());
-    vector[8] = 1;
-    let mut control = [0_u8; 24];
-    control[0] = 20;
-    control[8..12].copy_from_slice(&libc::SOL_SOCKET.to_ne_bytes());
-    control[12..16].copy_from_slice(&libc::SCM_RIGHTS.to_ne_bytes());
-    control[16..20].copy_from_slice(&sent.as_raw_fd().to_ne_bytes());
-    let mut header = [0_u8; 56];
-    header[16..24].copy_from_slice(&(vector.as_mut_ptr() as u64).to_ne_bytes());
-    header[24] = 1;
-    header[32..40].copy_from_slice(&(control.as_mut_ptr() as u64).to_ne_bytes());
-    header[40] = 24;
-    call(libc::SYS_sendmsg, &mut [Arg::N(over.as_raw_fd().into()), Arg::B(&mut header), Arg::N(0)])
-}
-
 fn memory_in_flight(world: &World, tried: &mut Tried) {
     if !shut_in(world, tried) {
         return;
@@ -172,7 +152,7 @@ fn memory_in_flight(world: &World, tried: &mut Tried) {
                 for _ in 0..8 {
                     file.write_all(&block)?;
                 }
-                send(here, &file).map(drop)
+                sockets::send_descriptor(here, &file).map(drop)
             };
             refusal = one().err();
             taken += 8 * MIB;

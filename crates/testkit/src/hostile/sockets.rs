@@ -114,26 +114,27 @@ fn datagram(world: &World, tried: &mut Tried) {
     tried.way("send", UnixDatagram::unbound().and_then(|socket| socket.send_to(b"hostile words", path)));
 }
 
+/// Sends a descriptor over a socket: a msghdr with one byte and one descriptor, laid out by hand.
+pub(super) fn send_descriptor(over: &UnixStream, sent: &std::fs::File) -> io::Result<i64> {
+    let mut byte = *b"x";
+    let mut vector = [0_u8; 16];
+    vector[..8].copy_from_slice(&(byte.as_mut_ptr() as u64).to_ne_bytes());
+    vector[8] = 1;
+    let mut control = [0_u8; 24];
+    control[0] = 20;
+    control[8..12].copy_from_slice(&libc::SOL_SOCKET.to_ne_bytes());
+    control[12..16].copy_from_slice(&libc::SCM_RIGHTS.to_ne_bytes());
+    control[16..20].copy_from_slice(&sent.as_raw_fd().to_ne_bytes());
+    let mut header = [0_u8; 56];
+    header[16..24].copy_from_slice(&(vector.as_mut_ptr() as u64).to_ne_bytes());
+    header[24] = 1;
+    header[32..40].copy_from_slice(&(control.as_mut_ptr() as u64).to_ne_bytes());
+    header[40] = 24;
+    call(libc::SYS_sendmsg, &mut [Arg::N(over.as_raw_fd().into()), Arg::B(&mut header), Arg::N(0)])
+}
+
 fn pass(world: &World, tried: &mut Tried) {
-    let passed = |stream: UnixStream| -> io::Result<i64> {
-        let folder = std::fs::File::open(".")?;
-        // msghdr with one byte and one descriptor, laid out by hand.
-        let mut byte = *b"x";
-        let mut vector = [0_u8; 16];
-        vector[..8].copy_from_slice(&(byte.as_mut_ptr() as u64).to_ne_bytes());
-        vector[8] = 1;
-        let mut control = [0_u8; 24];
-        control[0] = 20;
-        control[8..12].copy_from_slice(&libc::SOL_SOCKET.to_ne_bytes());
-        control[12..16].copy_from_slice(&libc::SCM_RIGHTS.to_ne_bytes());
-        control[16..20].copy_from_slice(&folder.as_raw_fd().to_ne_bytes());
-        let mut header = [0_u8; 56];
-        header[16..24].copy_from_slice(&(vector.as_mut_ptr() as u64).to_ne_bytes());
-        header[24] = 1;
-        header[32..40].copy_from_slice(&(control.as_mut_ptr() as u64).to_ne_bytes());
-        header[40] = 24;
-        call(libc::SYS_sendmsg, &mut [Arg::N(stream.as_raw_fd().into()), Arg::B(&mut header), Arg::N(0)])
-    };
+    let passed = |stream: UnixStream| send_descriptor(&stream, &std::fs::File::open(".")?);
     tried.way("by path", UnixStream::connect(world.path("socket")).and_then(passed));
     let address = SocketAddr::from_abstract_name(world.text("abstract"));
     tried.way("by name", address.and_then(|address| UnixStream::connect_addr(&address)).and_then(passed));
