@@ -102,7 +102,7 @@ fn the_files_of_the_demo_fit_the_schemas_that_are_printed() {
     {
         let schema = sandbox.acquit(&["schema", form]).must(0).json();
         let file = serde_json::to_value(text.parse::<toml::Table>().unwrap()).unwrap();
-        assert_eq!(acquit_core::outcome::mistakes(&schema, &file), [""; 0], "{form}");
+        assert_eq!(acquit_core::json_schema::mistakes(&schema, &file), [""; 0], "{form}");
     }
 }
 

@@ -22,6 +22,7 @@ pub mod failure;
 pub mod fingerprint;
 pub mod gate;
 pub mod ids;
+pub mod json_schema;
 pub mod leg;
 pub mod night;
 pub mod outcome;

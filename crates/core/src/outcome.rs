@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ids::Name;
+use crate::json_schema;
 use crate::workflow::{Mode, Transition};
 
 /// The largest payload: findings of a long review fit, a pasted log does not.
@@ -287,32 +288,11 @@ fn unknown(name: &str, allowed: &BTreeMap<Name, Transition>) -> Wrong {
 }
 
 fn fits(schema: &Value, outcome: &Outcome) -> Result<(), Wrong> {
-    let reasons = mistakes(schema, &outcome.payload);
+    let reasons = json_schema::mistakes(schema, &outcome.payload);
     if reasons.is_empty() {
         return Ok(());
     }
     Err(Wrong::Schema { name: outcome.name.clone(), reasons: reasons.join("; ") })
-}
-
-/// What is wrong with a value by a JSON Schema, each mistake with its place; nothing if it fits.
-pub fn mistakes(schema: &Value, value: &Value) -> Vec<String> {
-    /// Enough mistakes to mend them in one go, few enough to read.
-    const SHOWN: usize = 8;
-    let short = |text: String| crate::agent::shorten(&text, 300);
-    let validator = match jsonschema::validator_for(schema) {
-        Ok(validator) => validator,
-        Err(error) => return vec![short(error.to_string())],
-    };
-    let mut all = validator.iter_errors(value).map(|error| match error.instance_path().as_str() {
-        "" => short(error.to_string()),
-        path => short(format!("at {path}: {error}")),
-    });
-    let mut shown: Vec<String> = all.by_ref().take(SHOWN).collect();
-    let more = all.take(PAYLOAD_LIMIT).count();
-    if more > 0 {
-        shown.push(format!("and {more} more"));
-    }
-    shown
 }
 
 fn check_size(place: &'static str, text: &str) -> Result<(), Wrong> {

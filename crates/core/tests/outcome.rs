@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 
 use acquit_core::ids::Name;
+use acquit_core::json_schema::mistakes;
 use acquit_core::outcome::{
     Left, Outcome, PAYLOAD_LIMIT, Source, Wrong, check, from_handoff, from_markers, from_structured,
-    from_tool, infer, mistakes, stub,
+    from_tool, infer, stub,
 };
 use acquit_core::workflow::{Mode, Transition};
 use proptest::prelude::*;

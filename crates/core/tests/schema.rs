@@ -1,7 +1,7 @@
 //! The schemas that editors use: they say what the readers say.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use acquit_core::{config, outcome, workflow};
+use acquit_core::{config, json_schema, workflow};
 use serde_json::{Value, json};
 
 fn as_json(toml: &str) -> Value {
@@ -10,8 +10,8 @@ fn as_json(toml: &str) -> Value {
 
 #[test]
 fn the_references_fit_their_schemas() {
-    assert_eq!(outcome::mistakes(&config::schema(), &as_json(config::REFERENCE)), [""; 0]);
-    assert_eq!(outcome::mistakes(&workflow::schema(), &as_json(workflow::REFERENCE)), [""; 0]);
+    assert_eq!(json_schema::mistakes(&config::schema(), &as_json(config::REFERENCE)), [""; 0]);
+    assert_eq!(json_schema::mistakes(&workflow::schema(), &as_json(workflow::REFERENCE)), [""; 0]);
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn what_a_reader_refuses_does_not_fit() {
         "protected = \"main\"",
     ];
     for text in wrong {
-        assert_ne!(outcome::mistakes(&config::schema(), &as_json(text)), [""; 0], "{text}");
+        assert_ne!(json_schema::mistakes(&config::schema(), &as_json(text)), [""; 0], "{text}");
         assert!(config::read("acquit.toml", text).is_err(), "{text}");
     }
     let wrong = [
@@ -35,7 +35,7 @@ fn what_a_reader_refuses_does_not_fit() {
         "[variation]\nvalues = \"a\"",
     ];
     for text in wrong {
-        assert_ne!(outcome::mistakes(&workflow::schema(), &as_json(text)), [""; 0], "{text}");
+        assert_ne!(json_schema::mistakes(&workflow::schema(), &as_json(text)), [""; 0], "{text}");
     }
 }
 

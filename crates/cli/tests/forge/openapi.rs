@@ -2,7 +2,7 @@
 //! GraphQL that the forge of the tests keeps to.
 #![allow(clippy::disallowed_methods, reason = "where the tests run tells where the description is")]
 
-use acquit_core::outcome;
+use acquit_core::json_schema;
 use acquit_testkit::forge::{Called, Dialect, Rule, graphql};
 use acquit_testkit::need;
 use serde_json::Value;
@@ -64,7 +64,7 @@ fn mistakes(description: &Value, called: &Called) -> Vec<String> {
     }
     if let Some(body) = called.body.as_object() {
         let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
-        found.extend(outcome::mistakes(schema, &called.body));
+        found.extend(json_schema::mistakes(schema, &called.body));
         let forms = schema["oneOf"].as_array().cloned().unwrap_or_else(|| vec![schema.clone()]);
         let known = |key: &String| forms.iter().any(|form| form["properties"].get(key).is_some());
         found.extend(

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::diff::{Diff, FileChange, Side};
 use crate::agent::shorten;
-use crate::outcome;
+use crate::json_schema;
 
 /// The most findings of one review: beyond it nobody reads them, and the worst are not among the last.
 const MOST_FINDINGS: usize = 200;
@@ -181,7 +181,7 @@ pub fn findings(payload: &Value) -> Result<Vec<Found>, Vec<String>> {
             "at /findings: {count} findings; {MOST_FINDINGS} are allowed, so leave the least of them out"
         )]);
     }
-    let wrong = outcome::mistakes(&schema(), payload);
+    let wrong = json_schema::mistakes(&schema(), payload);
     if !wrong.is_empty() {
         return Err(wrong);
     }

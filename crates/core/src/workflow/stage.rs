@@ -8,6 +8,7 @@ use crate::config;
 use crate::config::toml::{At, Source, Table, Value, did_you_mean, quoted, sentence};
 use crate::gate::Gate;
 use crate::ids::Name;
+use crate::json_schema;
 use crate::role::{self, Role};
 use crate::sandbox::Network;
 use crate::template::{Found, Reader, Template};
@@ -432,33 +433,15 @@ fn schema(source: &Source<'_>, value: &Value<'_, '_>) -> Option<serde_json::Valu
     value.table()?;
     let schema = value.json()?;
     let place = if source.slice(value.place).starts_with('{') { value.place } else { value.key };
-    let wrong = |what: String| source.report(place, what, None);
-    if let Err(error) = jsonschema::validator_for(&schema) {
-        if refers_elsewhere(&schema) {
-            let hint = "nothing is fetched; put it under \"$defs\" and refer to \"#/$defs/…\"".to_owned();
-            source.report(place, "the schema refers to another document", Some(hint));
-            return None;
-        }
-        let at = error.instance_path().to_string();
-        let at = if at.is_empty() { String::new() } else { format!(" at {at}") };
-        wrong(sentence(&format!("not a JSON Schema{at}: {error}")));
-    } else if schema.get("type").is_some_and(|kind| kind.is_string() && kind != "object") {
-        wrong("no payload fits this schema: a payload is always an object".to_owned());
+    if let Err(error) = json_schema::check(&schema) {
+        source.report(place, sentence(&format!("not a JSON Schema: {error}")), error.hint);
+        return None;
+    }
+    if schema.get("type").is_some_and(|kind| kind.is_string() && kind != "object") {
+        let what = "no payload fits this schema: a payload is always an object";
+        source.report(place, what, None);
     }
     Some(schema)
-}
-
-/// Whether a schema refers to anything but its own parts.
-fn refers_elsewhere(schema: &serde_json::Value) -> bool {
-    use serde_json::Value as Json;
-    match schema {
-        Json::Object(entries) => entries.iter().any(|(key, value)| {
-            let elsewhere = value.as_str().is_some_and(|to| !to.starts_with('#'));
-            (key == "$ref" || key == "$schema") && elsewhere || refers_elsewhere(value)
-        }),
-        Json::Array(items) => items.iter().any(refers_elsewhere),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => false,
-    }
 }
 
 /// The gates by name; `project` and `unbroken` are all of the project's, `reproduced` its tests.

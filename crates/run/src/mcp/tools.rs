@@ -8,7 +8,8 @@ use std::path::Path;
 use acquit_core::agent::shorten;
 use acquit_core::check::review::pointed;
 use acquit_core::ids::Name;
-use acquit_core::outcome::{self, FAILED, NEEDS_INPUT, Outcome, mistakes};
+use acquit_core::json_schema::mistakes;
+use acquit_core::outcome::{self, FAILED, NEEDS_INPUT, Outcome};
 use acquit_core::request;
 use serde_json::{Value, json};
 
