@@ -94,7 +94,7 @@ fn every_example_fits_the_schema_of_a_file_that_takes_it() {
     let mut seen = 0;
     for path in files("crates/cli/shipped/workflows", ".toml") {
         let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(outcome::mistakes(&of_workflow, &as_json(&text)), [""; 0], "{}", path.display());
+        assert_eq!(json_schema::mistakes(&of_workflow, &as_json(&text)), [""; 0], "{}", path.display());
         seen += 1;
     }
     for path in files("docs", ".md").into_iter().chain([root.join("README.md")]) {
@@ -104,13 +104,13 @@ fn every_example_fits_the_schema_of_a_file_that_takes_it() {
             let Ok(table) = text.parse::<toml::Table>() else { continue };
             let json = serde_json::to_value(table).unwrap();
             if config::read("acquit.toml", &text).is_ok() {
-                let wrong = outcome::mistakes(&of_config, &json);
+                let wrong = json_schema::mistakes(&of_config, &json);
                 assert_eq!(wrong, [""; 0], "{place}: the reader accepts it");
                 seen += 1;
             }
             let name: acquit_core::ids::Name = "flow".parse().unwrap();
             if workflow::read("flow.toml", &name, &text, &[]).is_ok() {
-                let wrong = outcome::mistakes(&of_workflow, &json);
+                let wrong = json_schema::mistakes(&of_workflow, &json);
                 assert_eq!(wrong, [""; 0], "{place}: the reader accepts it");
                 seen += 1;
             }
@@ -129,7 +129,7 @@ fn every_form_that_a_reader_takes_fits() {
         "[gates.a]\nrun = \"x\"\nreport = { junit = \"a.xml\" }",
     ] {
         assert!(config::read("acquit.toml", text).is_ok(), "{text}");
-        assert_eq!(outcome::mistakes(&config::schema(), &as_json(text)), [""; 0], "{text}");
+        assert_eq!(json_schema::mistakes(&config::schema(), &as_json(text)), [""; 0], "{text}");
     }
 }
 

@@ -4,10 +4,13 @@ use serde_json::{Value, json};
 
 use super::{check, mistakes};
 
+/// A schema, values that fit, and values that do not with the beginning of the first mistake.
+type Case = (Value, Vec<Value>, Vec<(Value, &'static str)>);
+
 /// For each schema, values that fit and values that do not with the beginning of the first mistake.
 #[test]
 fn every_keyword_judges_as_the_specification_says() {
-    let cases: Vec<(Value, Vec<Value>, Vec<(Value, &str)>)> = vec![
+    let cases: Vec<Case> = vec![
         (json!(true), vec![json!(1)], vec![]),
         (json!(false), vec![], vec![(json!(1), "1 is not allowed here")]),
         (

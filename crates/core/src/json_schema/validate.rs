@@ -225,7 +225,8 @@ impl Run<'_> {
             }
         }
         if let Some(schema) = keywords.get("contains") {
-            let fitting = items.iter().filter(|item| self.fits(schema, item, depth + 1)).count() as f64;
+            let fitting = items.iter().filter(|item| self.fits(schema, item, depth + 1)).count();
+            let fitting = as_number(fitting);
             let least = count(keywords, "minContains").unwrap_or(1.0);
             if fitting < least || count(keywords, "maxContains").is_some_and(|most| fitting > most) {
                 found.add(path, &format!("{fitting} items fit the schema in `contains`"));
@@ -235,11 +236,11 @@ impl Run<'_> {
 }
 
 fn string(keywords: &Map<String, Value>, text: &str, value: &Value, path: &str, found: &mut Found) {
-    let long = text.chars().count();
-    if let Some(least) = count(keywords, "minLength").filter(|least| (long as f64) < *least) {
+    let long = as_number(text.chars().count());
+    if let Some(least) = count(keywords, "minLength").filter(|least| long < *least) {
         found.add(path, &format!("{} is shorter than {}", quote(value), characters(least)));
     }
-    if let Some(most) = count(keywords, "maxLength").filter(|most| long as f64 > *most) {
+    if let Some(most) = count(keywords, "maxLength").filter(|most| long > *most) {
         found.add(path, &format!("{} is longer than {}", quote(value), characters(most)));
     }
     if let Some(pattern) = keywords.get("pattern").and_then(Value::as_str)
@@ -250,7 +251,7 @@ fn string(keywords: &Map<String, Value>, text: &str, value: &Value, path: &str, 
 }
 
 fn characters(count: f64) -> String {
-    if count == 1.0 { "1 character".to_owned() } else { format!("{count} characters") }
+    if (count - 1.0).abs() < f64::EPSILON { "1 character".to_owned() } else { format!("{count} characters") }
 }
 
 fn number(keywords: &Map<String, Value>, value: &Value, path: &str, found: &mut Found) {
@@ -265,6 +266,12 @@ fn number(keywords: &Map<String, Value>, value: &Value, path: &str, found: &mut 
     hold("exclusiveMinimum", |a, b| a > b, "less than or equal to");
     hold("exclusiveMaximum", |a, b| a < b, "greater than or equal to");
     hold("multipleOf", is_multiple, "not a multiple of");
+}
+
+/// Limits may be written as `2` or `2.0`, so sizes are compared as numbers.
+#[expect(clippy::cast_precision_loss, reason = "no value of 2^52 items fits into memory")]
+fn as_number(size: usize) -> f64 {
+    size as f64
 }
 
 fn is_multiple(number: f64, of: f64) -> bool {
@@ -282,10 +289,10 @@ fn limits(
     unit: &str,
     found: &mut Found,
 ) {
-    if let Some(least) = count(keywords, least).filter(|least| (size as f64) < *least) {
+    if let Some(least) = count(keywords, least).filter(|least| as_number(size) < *least) {
         found.add(path, &format!("{} has less than {least} {unit}", quote(value)));
     }
-    if let Some(most) = count(keywords, most).filter(|most| size as f64 > *most) {
+    if let Some(most) = count(keywords, most).filter(|most| as_number(size) > *most) {
         found.add(path, &format!("{} has more than {most} {unit}", quote(value)));
     }
 }
