@@ -51,6 +51,15 @@ impl Exit {
     }
 }
 
+impl From<acquit_app::Kind> for Exit {
+    fn from(kind: acquit_app::Kind) -> Self {
+        match kind {
+            acquit_app::Kind::Usage => Self::Usage,
+            acquit_app::Kind::Internal => Self::Internal,
+        }
+    }
+}
+
 /// What `acquit help` says about them.
 pub const HELP: &str = "\
 Exit codes:

@@ -1,28 +1,17 @@
 //! The `acquit` binary: arguments, configuration, words for people, and the wiring of the rest.
 
 mod args;
-mod check;
-mod desk;
-mod environment;
-mod error;
+mod cli;
 mod exit;
-mod init;
-mod interrupt;
-mod passing;
-mod preflight;
-mod project;
 mod relay;
-mod renew;
 mod report;
-mod serve;
-mod shipped;
 mod suggest;
-mod trust;
 mod verbs;
 
 use std::path::Path;
 use std::process::ExitCode;
 
+use acquit_app::{Error, Surroundings, environment, init, serve};
 use acquit_core::event::Level;
 use acquit_core::ids::LegId;
 use acquit_core::sandbox::Mode;
@@ -31,9 +20,7 @@ use acquit_run::process::contain::Launcher;
 use clap::Parser;
 
 use args::{Args, Verb};
-use desk::Desk;
-use environment::Surroundings;
-use error::Error;
+use cli::Cli;
 use exit::Exit;
 use report::Printer;
 
@@ -73,12 +60,12 @@ fn main() -> ExitCode {
     };
     let printer = Printer::new(args.json, args.color, no_color);
     let done =
-        surroundings.and_then(|surroundings| run(Desk::new(surroundings, printer, launcher), args.verb));
+        surroundings.and_then(|surroundings| run(Cli::new(surroundings, printer, launcher), args.verb));
     match done.and_then(|exit| printer.finish().map(|()| exit)) {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(error) => {
             printer.error(&error);
-            ExitCode::from(error.exit().code())
+            ExitCode::from(Exit::from(error.kind()).code())
         }
     }
 }
@@ -97,101 +84,104 @@ fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(if error.use_stderr() { Exit::Usage.code() } else { 0 })
 }
 
-fn run(desk: Desk, verb: Verb) -> Result<Exit, Error> {
+fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
     match verb {
         Verb::Init { force, no_check, fix } => {
             let overwrite = if force { init::Overwrite::Allowed } else { init::Overwrite::Never };
             let fix = if fix { verbs::check::Fix::All } else { verbs::check::Fix::Own };
-            verbs::init::init(&desk, overwrite, (!no_check).then_some(fix))
+            verbs::init::init(&cli, overwrite, (!no_check).then_some(fix))
         }
         Verb::Check { fix } => {
-            verbs::check::check(&desk, if fix { verbs::check::Fix::All } else { verbs::check::Fix::Ask })
+            verbs::check::check(&cli, if fix { verbs::check::Fix::All } else { verbs::check::Fix::Ask })
         }
-        Verb::Trust { args } => verbs::trust::trust(&desk, args),
-        Verb::Run { task, pinned } => verbs::run::run(&desk, &task, pinned),
-        Verb::Task(verb) => verbs::task::task(&desk, verb),
+        Verb::Trust { args } => verbs::trust::trust(&cli, args),
+        Verb::Run { task, pinned } => verbs::run::run(&cli, &task, pinned),
+        Verb::Task(verb) => verbs::task::task(&cli, verb),
         Verb::Inbox { all_projects, limit } => {
             let whose = if all_projects { verbs::inbox::Whose::All } else { verbs::inbox::Whose::Here };
-            verbs::inbox::inbox(&desk, whose, limit)
+            verbs::inbox::inbox(&cli, whose, limit)
         }
         Verb::Answer { task, words, more, pinned } => {
-            verbs::inbox::answer(&desk, task, words.into_iter().chain(more).collect(), pinned)
+            verbs::inbox::answer(&cli, task, words.into_iter().chain(more).collect(), pinned)
         }
-        Verb::Approve { task, pinned } => verbs::inbox::approve(&desk, task, pinned),
-        Verb::Reject { task, reason } => verbs::inbox::reject(&desk, task, reason),
-        Verb::Feedback { task } => verbs::feedback::feedback(&desk, task),
-        Verb::Review { asked } => verbs::review::review(&desk, &asked),
+        Verb::Approve { task, pinned } => verbs::inbox::approve(&cli, task, pinned),
+        Verb::Reject { task, reason } => verbs::inbox::reject(&cli, task, reason),
+        Verb::Feedback { task } => verbs::feedback::feedback(&cli, task),
+        Verb::Review { asked } => verbs::review::review(&cli, &asked),
         Verb::Logs { task, follow, leg: Some(number), .. } => {
-            verbs::logs::output(&desk, LegId { task, number }, follow)
+            verbs::logs::output(&cli, LegId { task, number }, follow)
         }
-        Verb::Logs { task, follow, raw: true, .. } => verbs::logs::newest(&desk, task, follow),
+        Verb::Logs { task, follow, raw: true, .. } => verbs::logs::newest(&cli, task, follow),
         Verb::Logs { task, follow, all, .. } => {
             let level = if all { Level::Debug } else { Level::Info };
-            verbs::logs::logs(&desk, task, level, follow)
+            verbs::logs::logs(&cli, task, level, follow)
         }
-        Verb::Attach { task } => verbs::run::attach(&desk, task),
-        Verb::Open { task, command } => verbs::open::open(&desk, task, command),
-        Verb::Show { task } => verbs::task::show(&desk, task),
+        Verb::Attach { task } => verbs::run::attach(&cli, task),
+        Verb::Open { task, command } => verbs::open::open(&cli, task, command),
+        Verb::Show { task } => verbs::task::show(&cli, task),
         Verb::Diff { task, stat } => {
             let form = if stat { acquit_run::git::Form::Stat } else { acquit_run::git::Form::Patch };
-            verbs::diff::diff(&desk, task, form)
+            verbs::diff::diff(&cli, task, form)
         }
-        Verb::Merge { task } => verbs::merge::merge(&desk, task),
-        Verb::Workflow(verb) => verbs::workflow::workflow(&desk, verb),
-        Verb::Prompt(verb) => verbs::prompt::prompt(&desk, &verb),
+        Verb::Merge { task } => verbs::merge::merge(&cli, task),
+        Verb::Workflow(verb) => verbs::workflow::workflow(&cli, verb),
+        Verb::Prompt(verb) => verbs::prompt::prompt(&cli, &verb),
         Verb::Sandbox { policy, network, hosts, read, write, reduced, print: _, command } => {
             let mode = if reduced { Mode::Reduced } else { Mode::On };
             verbs::sandbox::sandbox(
-                &desk,
+                &cli,
                 &verbs::sandbox::Wanted { policy, network, hosts, read, write, mode, start: None, command },
             )
         }
         Verb::Serve { once, drain, workers } => {
             let stop = if drain { serve::Stop::Drain } else { serve::Stop::Leave };
             let until = if once { serve::Until::Done } else { serve::Until::Stopped };
-            verbs::serve::serve(&desk, serve::Options { until, stop, most: workers, only: None })
+            verbs::serve::serve(
+                &cli,
+                serve::Options { until, stop, most: workers, only: None, pass_on: cli.pass_on() },
+            )
         }
         Verb::Clean { dry_run, parent, tasks } => {
             if let Some(parent) = parent {
                 match (acquit_run::process::end_with(parent), tasks.as_slice()) {
-                    (true, []) => serve::tidy(&desk)?,
-                    (true, tasks) => serve::remove(&desk, tasks)?,
+                    (true, []) => serve::tidy(&cli.app)?,
+                    (true, tasks) => serve::remove(&cli.app, tasks)?,
                     (false, _) => {}
                 }
                 return Ok(Exit::Done);
             }
             let wish =
                 if dry_run { acquit_run::retention::Wish::Look } else { acquit_run::retention::Wish::Clean };
-            verbs::clean::clean(&desk, wish)
+            verbs::clean::clean(&cli, wish)
         }
-        Verb::Schedule(verb) => verbs::schedule::schedule(&desk, verb),
-        Verb::Service(verb) => verbs::service::service(&desk, verb),
-        Verb::Agents => verbs::agents::agents(&desk),
-        Verb::Config(args::ConfigVerb::Show { origin }) => verbs::config::show(&desk, origin),
-        Verb::Demo { keep } => verbs::demo::demo(desk, keep),
-        Verb::Doctor => Ok(verbs::doctor::doctor(&desk)),
-        Verb::Schema { form } => Ok(verbs::schema::schema(&desk, form)),
-        Verb::Completions { shell } => Ok(verbs::completions::completions(&desk, shell)),
-        Verb::Complete { words } => Ok(verbs::complete::complete(&desk, &words)),
+        Verb::Schedule(verb) => verbs::schedule::schedule(&cli, verb),
+        Verb::Service(verb) => verbs::service::service(&cli, verb),
+        Verb::Agents => verbs::agents::agents(&cli),
+        Verb::Config(args::ConfigVerb::Show { origin }) => verbs::config::show(&cli, origin),
+        Verb::Demo { keep } => verbs::demo::demo(cli, keep),
+        Verb::Doctor => Ok(verbs::doctor::doctor(&cli)),
+        Verb::Schema { form } => Ok(verbs::schema::schema(&cli, form)),
+        Verb::Completions { shell } => Ok(verbs::completions::completions(&cli, shell)),
+        Verb::Complete { words } => Ok(verbs::complete::complete(&cli, &words)),
         Verb::Stats { all_projects, since, limit } => {
-            verbs::stats::stats(&desk, verbs::stats::Which { all_projects, since, limit })
+            verbs::stats::stats(&cli, verbs::stats::Which { all_projects, since, limit })
         }
         Verb::Begin { schedule, nominal, job, parent } => {
             let which = serve::Which { project: String::new(), schedule, nominal: Timestamp(nominal), job };
-            verbs::begin::begin(&desk, &which, parent)
+            verbs::begin::begin(&cli, &which, parent)
         }
         Verb::Post { parent } => {
             if acquit_run::process::end_with(parent) {
-                serve::post(&desk)?;
+                serve::post(&cli.app)?;
             }
             Ok(Exit::Done)
         }
         Verb::Mirror { url, largest, within } => {
-            verbs::mirror::mirror(&desk, &url, largest, std::time::Duration::from_secs(within))
+            verbs::mirror::mirror(&cli, &url, largest, std::time::Duration::from_secs(within))
         }
         Verb::Leg { task, once, passed_on } => {
             let then = if once { verbs::leg::Then::Stop } else { verbs::leg::Then::GoOn };
-            verbs::leg::leg(&desk, task, then, passed_on.map(Timestamp))
+            verbs::leg::leg(&cli, task, then, passed_on.map(Timestamp))
         }
     }
 }

@@ -11,20 +11,18 @@ use acquit_core::ids::{LegId, TaskId};
 use acquit_core::leg;
 use acquit_core::store::Store;
 use acquit_core::task::{State, Task};
-use acquit_run::process::Detached;
-use acquit_run::supervise;
 
-use crate::desk::Desk;
-use crate::error::Error;
-use crate::interrupt::Interrupt;
+use crate::report::Printer;
 use crate::report::follow::{Follower, Now, Story};
+use acquit_app::App;
+use acquit_app::Error;
+use acquit_app::Interrupt;
+use acquit_app::drive::Driver;
 
 /// How often the screen is renewed.
 const BEAT: Duration = Duration::from_millis(100);
 /// How many events or chunks are read at once.
 const PAGE: u32 = 500;
-/// A harness that ends so often in a row without any event of its own will not do better.
-const STALLS: u32 = 3;
 
 /// Whether harnesses are started, or only looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +35,8 @@ pub enum Part {
 
 /// Follows a task until it ends or waits for a person.
 pub fn follow(
-    desk: &Desk,
+    app: &App,
+    printer: Printer,
     store: &mut dyn Store,
     id: TaskId,
     part: Part,
@@ -49,13 +48,11 @@ pub fn follow(
         Part::Runs => Story::Beside,
         Part::Watches => Story::Asked,
     };
-    let mut view =
-        View { follower: Follower::new(desk.printer, level, story), seen: after, leg: None, read: 0 };
-    let mut harness = None;
-    let mut stalls = 0;
+    let mut view = View { follower: Follower::new(printer, level, story), seen: after, leg: None, read: 0 };
+    let mut driver = Driver::default();
     let mut asked = 0;
     let mut choosing = false;
-    let terminal = desk.printer.live && std::io::stdin().is_terminal();
+    let terminal = printer.live && std::io::stdin().is_terminal();
     loop {
         let news = view.show(store, id)?;
         let task = store.task(id)?;
@@ -63,7 +60,7 @@ pub fn follow(
             view.show(store, id)?;
             return Ok(task);
         }
-        if part == Part::Watches && desk.printer.reader_is_gone() {
+        if part == Part::Watches && printer.reader_is_gone() {
             return Ok(task);
         }
         if interrupt.count() > asked {
@@ -77,34 +74,23 @@ pub fn follow(
                 view.follower.say(QUESTION);
                 continue;
             }
-            cancel(desk, store, id, &mut view)?;
+            cancel(app, store, id, &mut view)?;
             continue;
         }
         if choosing && let Some(key) = typed() {
             choosing = false;
             match key {
                 'd' | 'D' => return Ok(task),
-                'c' | 'C' => cancel(desk, store, id, &mut view)?,
+                'c' | 'C' => cancel(app, store, id, &mut view)?,
                 _ => view.follower.say("still watching"),
             }
             continue;
         }
         if news {
-            stalls = 0;
+            driver.moved();
         }
-        if part == Part::Runs && !running(&mut harness)? {
-            supervise::bury(&desk.world, store)?;
-            supervise::release(store)?;
-            if is_due(store, id)? {
-                if !acquit_run::pinned::is_trusted(&desk.world, store, id)? {
-                    return Err(acquit_run::pinned::Untrusted { task: id }.into());
-                }
-                stalls += 1;
-                if stalls > STALLS {
-                    return Err(Error::Stalled { task: id, times: STALLS, log: log(desk, id) });
-                }
-                harness = Some(start(desk, id)?);
-            }
+        if part == Part::Runs {
+            driver.step(app, store, id)?;
         }
         view.follower.tick(&now(store, id)?);
         store.wait(BEAT)?;
@@ -116,9 +102,9 @@ const QUESTION: &str = "d + Enter  detach: the task continues by itself\n\
                         c + Enter  cancel the task; so does Ctrl-C once more\n\
                         Enter      keep watching";
 
-fn cancel(desk: &Desk, store: &mut dyn Store, id: TaskId, view: &mut View) -> Result<(), Error> {
+fn cancel(app: &App, store: &mut dyn Store, id: TaskId, view: &mut View) -> Result<(), Error> {
     view.follower.say("cancelling; Ctrl-C once more leaves it to end by itself");
-    desk.cancel(store, id).map(|_| ())
+    app.cancel(store, id).map(|_| ())
 }
 
 /// The first letter of a line that was typed, if one was. A terminal that is gone has typed nothing.
@@ -139,37 +125,6 @@ fn typed() -> Option<char> {
 /// Shows a task's whole history.
 pub fn show_all(store: &mut dyn Store, id: TaskId, follower: Follower) -> Result<(), Error> {
     View { follower, seen: 0, leg: None, read: 0 }.show(store, id).map(|_| ())
-}
-
-/// Whether a harness that this process started still runs.
-fn running(harness: &mut Option<Detached>) -> Result<bool, Error> {
-    let over = match harness {
-        None => return Ok(false),
-        Some(harness) => harness.has_ended()?,
-    };
-    if over {
-        *harness = None;
-    }
-    Ok(!over)
-}
-
-/// Whether the task has a leg that could be claimed now.
-pub fn is_due(store: &mut dyn Store, id: TaskId) -> Result<bool, Error> {
-    let now = store.now()?;
-    Ok(store.legs(id)?.last().is_some_and(|leg| leg.state == leg::State::Ready && leg.not_before <= now))
-}
-
-fn log(desk: &Desk, id: TaskId) -> std::path::PathBuf {
-    desk.world.harness_log(id)
-}
-
-/// Starts a harness for a task, which goes on by itself.
-pub fn start(desk: &Desk, id: TaskId) -> Result<Detached, Error> {
-    let log = log(desk, id);
-    let file = |source| Error::File { doing: "create the folder of", path: log.clone(), source };
-    std::fs::create_dir_all(log.parent().unwrap_or(&log)).map_err(file)?;
-    let args = ["leg".into(), "--task".into(), id.to_string().into()];
-    Ok(desk.world.spawner.detach(&args, desk.harness_environment(), &log)?)
 }
 
 /// What has been shown so far.

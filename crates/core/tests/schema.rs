@@ -92,7 +92,7 @@ fn every_example_fits_the_schema_of_a_file_that_takes_it() {
     };
     let (of_config, of_workflow) = (config::schema(), workflow::schema());
     let mut seen = 0;
-    for path in files("crates/cli/shipped/workflows", ".toml") {
+    for path in files("crates/app/shipped/workflows", ".toml") {
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(json_schema::mistakes(&of_workflow, &as_json(&text)), [""; 0], "{}", path.display());
         seen += 1;

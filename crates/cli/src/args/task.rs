@@ -7,8 +7,6 @@ use acquit_core::ids::{Name, TaskId};
 use acquit_core::task::TICKET;
 use acquit_core::time::Span;
 
-use crate::renew::Limits;
-
 /// A task to be made.
 #[derive(clap::Args, Debug, Default)]
 pub struct NewTask {
@@ -45,6 +43,49 @@ pub struct NewTask {
     pub variables: Vec<(String, String)>,
     #[command(flatten)]
     pub limits: Limits,
+}
+
+/// Limits of one run.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct Limits {
+    /// Stop and ask when the agents of this run have cost so many dollars, such as 2.50.
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
+    pub max_cost: Option<u64>,
+    /// Stop and ask when the legs of this run have taken so long, such as 90m.
+    #[arg(long, value_name = "TIME", value_parser = run_time)]
+    pub max_time: Option<Span>,
+}
+
+impl From<Limits> for acquit_app::Limits {
+    fn from(limits: Limits) -> Self {
+        Self { max_cost: limits.max_cost, max_time: limits.max_time }
+    }
+}
+
+impl From<Means> for acquit_app::Means {
+    fn from(means: Means) -> Self {
+        Self { workflow: means.workflow, agent: means.agent, model: means.model }
+    }
+}
+
+impl NewTask {
+    /// The request for the task. The description is what `--description` says, or what standard input has.
+    pub fn request(&self, description: String) -> acquit_app::NewTask {
+        acquit_app::NewTask {
+            title: self.title.clone(),
+            description,
+            means: self.means.clone().into(),
+            base: self.base.clone(),
+            priority: self.priority,
+            tags: self.tags.clone(),
+            size: self.size.clone(),
+            complexity: self.complexity.clone(),
+            ticket: self.ticket.clone(),
+            metadata: self.metadata.clone(),
+            variables: self.variables.clone(),
+            limits: self.limits.into(),
+        }
+    }
 }
 
 /// By what a task is done, where that is not as the project says.
@@ -174,4 +215,21 @@ fn key_value(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("must be NAME=VALUE".to_owned()),
     }
+}
+
+fn dollars(text: &str) -> Result<u64, String> {
+    const MOST: f64 = 1_000_000.0;
+    let amount = text.trim().trim_start_matches('$').parse::<f64>().ok();
+    let Some(amount) = amount.filter(|amount| *amount > 0.0 && *amount <= MOST) else {
+        return Err("must be an amount of dollars such as 2.50".to_owned());
+    };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 10^12")]
+    let micros = (amount * 1e6).round() as u64;
+    Ok(micros)
+}
+
+fn run_time(text: &str) -> Result<Span, String> {
+    Span::parse(text)
+        .filter(|span| u64::from(*span) > 0)
+        .ok_or_else(|| "must be a length of time such as 90m or 2h".to_owned())
 }

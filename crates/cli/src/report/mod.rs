@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use acquit_core::config::toml::Mistakes;
 
 use crate::args::Colour;
-use crate::error::Error;
+use acquit_app::Error;
 
 pub mod agents;
 pub mod doctor;
@@ -15,7 +15,6 @@ pub mod follow;
 mod gate;
 pub mod money;
 pub mod request;
-pub mod size;
 mod stats;
 mod status;
 pub mod table;
@@ -82,6 +81,11 @@ impl Printer {
             Colour::Auto => live && std::io::stdout().is_terminal() && !no_color,
         };
         Self { json, colour, live: live && !json, offers: Offers::Here }
+    }
+
+    /// The same, in words even where JSON was asked for.
+    pub fn in_words(self) -> Self {
+        Self { json: false, ..self }
     }
 
     /// How wide lines may be: as the terminal is, and elsewhere as is usual.
@@ -218,7 +222,7 @@ impl Printer {
                 Error::Mistakes(mistakes) => self.mistakes(mistakes),
                 error => format!("failed to {}", acquit_run::harness::chain(error)),
             };
-            return self.json_error(message.trim_end(), error.hint().as_deref(), error.exit());
+            return self.json_error(message.trim_end(), error.hint().as_deref(), error.kind().into());
         }
         let mut err = std::io::stderr();
         let word = self.paint(Look::Bad, "error");

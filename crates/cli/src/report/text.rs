@@ -1,6 +1,6 @@
 //! Text from agents and repositories, made safe to show: no escape sequences, nothing hidden.
 
-pub use acquit_core::context::visible;
+pub use acquit_core::context::{first_line as line, visible};
 
 /// A line of our own within a width.
 pub fn line_from(line: &str, width: usize) -> String {
@@ -49,18 +49,6 @@ pub fn wrap(text: &str, width: usize, indent: usize) -> String {
         lines.push(line);
     }
     lines.join(&format!("\n{pad}"))
-}
-
-/// The first line, visible, at most `width` characters.
-pub fn line(text: &str, width: usize) -> String {
-    let first = text.trim().lines().next().unwrap_or_default();
-    let shown = visible(first).replace('\t', " ");
-    if shown.chars().count() <= width {
-        return shown;
-    }
-    let mut cut: String = shown.chars().take(width.saturating_sub(1)).collect();
-    cut.push('…');
-    cut
 }
 
 #[cfg(test)]

@@ -11,11 +11,11 @@ use acquit_run::agent::product::{Login, Support};
 use acquit_run::agent::trial::{self, Finding, Trial};
 use serde_json::{Value, json};
 
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
-use crate::passing::Folder;
 use crate::report;
+use acquit_app::Error;
+use acquit_app::passing::Folder;
 
 /// An agent that was tried.
 pub struct Tried {
@@ -44,15 +44,15 @@ pub struct Agents {
 }
 
 /// Tries all of them: those that the project configures, and the others as `acquit init` would configure them.
-pub fn agents(desk: &Desk) -> Result<Exit, Error> {
-    let config = configuration(desk)?;
-    let folder = Folder::new(&desk.world.home.join("sandboxes"))?;
+pub fn agents(cli: &Cli) -> Result<Exit, Error> {
+    let config = configuration(cli)?;
+    let folder = Folder::new(&cli.app.world.home.join("sandboxes"))?;
     let mut all = Agents { here: Vec::new(), missing: Vec::new() };
     for (name, agent) in &config.agents {
         if let Adapter::Scripted { .. } = agent.adapter {
             continue;
         }
-        all.here.push(tried(desk, &config, name, agent, &folder, true)?);
+        all.here.push(tried(cli, &config, name, agent, &folder, true)?);
     }
     for product in Product::ALL {
         let is_this =
@@ -60,23 +60,23 @@ pub fn agents(desk: &Desk) -> Result<Exit, Error> {
         if config.agents.values().any(is_this) {
             continue;
         }
-        if found::find(&desk.world, product, None).is_none() {
+        if found::find(&cli.app.world, product, None).is_none() {
             all.missing.push(product);
             continue;
         }
         let usual = usual(product);
         for (name, agent) in &usual.agents {
             let with = Config { agents: usual.agents.clone(), ..config.clone() };
-            all.here.push(tried(desk, &with, name, agent, &folder, false)?);
+            all.here.push(tried(cli, &with, name, agent, &folder, false)?);
         }
     }
-    let printer = desk.printer;
+    let printer = cli.printer;
     if printer.json {
         let mut list: Vec<Value> = all.here.iter().map(shown).collect();
         list.extend(all.missing.iter().map(|product| described(*product)));
         printer.json(&json!({ "agents": list }));
     } else {
-        let home = desk.surroundings.user_home.as_deref();
+        let home = cli.app.surroundings.user_home.as_deref();
         report::agents::lines(printer, &all, home).iter().for_each(|line| printer.data(line));
     }
     let can_start = all.here.iter().any(|agent| agent.trial.started.is_ok());
@@ -84,9 +84,9 @@ pub fn agents(desk: &Desk) -> Result<Exit, Error> {
 }
 
 /// The project's configuration, if the command was called in one. It names programs and secrets, so it must be trusted.
-fn configuration(desk: &Desk) -> Result<Config, Error> {
-    let Ok(source) = desk.source() else { return Ok(Config::default()) };
-    match desk.files(&source).and_then(|files| files.read()) {
+fn configuration(cli: &Cli) -> Result<Config, Error> {
+    let Ok(source) = cli.app.source() else { return Ok(Config::default()) };
+    match cli.app.files(&source).and_then(|files| files.read()) {
         Ok(project) => Ok(project.config),
         Err(Error::NotInitialised(_)) => Ok(Config::default()),
         Err(error) => Err(error),
@@ -100,14 +100,14 @@ fn usual(product: Product) -> Config {
 }
 
 fn tried(
-    desk: &Desk,
+    cli: &Cli,
     config: &Config,
     name: &Name,
     agent: &Agent,
     folder: &Folder,
     configured: bool,
 ) -> Result<Tried, Error> {
-    let world = &desk.world;
+    let world = &cli.app.world;
     let product = match agent.adapter {
         Adapter::Product { product } => Some(product),
         Adapter::Command { .. } | Adapter::Acp { .. } | Adapter::Scripted { .. } => None,

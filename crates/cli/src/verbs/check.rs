@@ -2,15 +2,17 @@
 
 use std::io::{BufRead, IsTerminal};
 
+use acquit_core::event::Level;
 use acquit_core::gate::Verdict;
 use serde_json::json;
 
-use crate::check::problem::{Consent, Mend, Place, Problem};
-use crate::check::{Rehearsal, rehearse};
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
+use crate::relay::{self, Part};
 use crate::report::{Look, text};
+use acquit_app::Error;
+use acquit_app::check::problem::{Consent, Mend, Place, Problem};
+use acquit_app::check::{Rehearsal, rehearse};
 
 /// How often it is tried again after an edit: each round can bring up the next problem, and one that comes back is not mended.
 const ROUNDS: usize = 6;
@@ -30,34 +32,38 @@ pub enum Fix {
 }
 
 /// Checks, mends what may be mended, and says how it is.
-pub fn check(desk: &Desk, fix: Fix) -> Result<Exit, Error> {
-    let (exit, report) = examine(desk, fix)?;
-    if desk.printer.json {
-        desk.printer.json(&report);
+pub fn check(cli: &Cli, fix: Fix) -> Result<Exit, Error> {
+    let (exit, report) = examine(cli, fix)?;
+    if cli.printer.json {
+        cli.printer.json(&report);
     }
     Ok(exit)
 }
 
 /// Checks, and mends what may be mended. Gives what it came to as JSON; people are told as it goes.
-pub fn examine(desk: &Desk, fix: Fix) -> Result<(Exit, serde_json::Value), Error> {
+pub fn examine(cli: &Cli, fix: Fix) -> Result<(Exit, serde_json::Value), Error> {
     let mut applied: Vec<String> = Vec::new();
-    let notes = notes(desk)?;
-    notes.iter().for_each(|note| desk.printer.say(&format!("note: {note}")));
+    let notes = notes(cli)?;
+    notes.iter().for_each(|note| cli.printer.say(&format!("note: {note}")));
     for round in 1.. {
-        let rehearsal = rehearse(desk)?;
+        let rehearsal = rehearse(&cli.app, &mut |app, store, id| {
+            // Progress is told in words, to standard error; the result comes at the end.
+            let printer = cli.printer.in_words();
+            relay::follow(app, printer, store, id, Part::Runs, Level::Info, 0)
+        })?;
         let chosen: Vec<Mend> = if round < ROUNDS && !rehearsal.cancelled {
-            rehearsal.problems.iter().filter_map(|problem| choose(desk, problem, fix, &applied)).collect()
+            rehearsal.problems.iter().filter_map(|problem| choose(cli, problem, fix, &applied)).collect()
         } else {
             Vec::new()
         };
-        let made = apply(desk, &chosen)?;
+        let made = apply(cli, &chosen)?;
         if made.is_empty() {
-            let (exit, mut report) = finish(desk, &rehearsal, &applied);
+            let (exit, mut report) = finish(cli, &rehearsal, &applied);
             report["notes"] = json!(notes);
             return Ok((exit, report));
         }
         for mend in made {
-            desk.printer.say(&format!("edited .acquit/acquit.toml: {}", mend.words));
+            cli.printer.say(&format!("edited .acquit/acquit.toml: {}", mend.words));
             applied.push(mend.words);
         }
     }
@@ -65,9 +71,9 @@ pub fn examine(desk: &Desk, fix: Fix) -> Result<(Exit, serde_json::Value), Error
 }
 
 /// What the project asks for and this machine does not have: gates run with something else then.
-fn notes(desk: &Desk) -> Result<Vec<String>, Error> {
-    let source = desk.source()?;
-    let wanted = acquit_run::versions::wanted(source.top(), &desk.surroundings.environment);
+fn notes(cli: &Cli) -> Result<Vec<String>, Error> {
+    let source = cli.app.source()?;
+    let wanted = acquit_run::versions::wanted(source.top(), &cli.app.surroundings.environment);
     let missing = wanted.into_iter().filter(|wanted| wanted.bin.is_none());
     let words = missing.map(|it| {
         let version = text::line(&it.version, 60);
@@ -80,14 +86,14 @@ fn notes(desk: &Desk) -> Result<Vec<String>, Error> {
 }
 
 /// The edit for a problem that is to be made.
-fn choose(desk: &Desk, problem: &Problem, fix: Fix, applied: &[String]) -> Option<Mend> {
+fn choose(cli: &Cli, problem: &Problem, fix: Fix, applied: &[String]) -> Option<Mend> {
     let mend = problem.mends.iter().find(|mend| !applied.contains(&mend.words))?;
     let agreed = match (fix, mend.consent) {
         (Fix::All, Consent::Nobody | Consent::User) | (Fix::Own, Consent::Nobody) => true,
-        _ if desk.printer.json || !desk.printer.live || !std::io::stdin().is_terminal() => false,
+        _ if cli.printer.json || !cli.printer.live || !std::io::stdin().is_terminal() => false,
         _ => {
-            show(desk, problem);
-            desk.printer.say(&format!("{}\n{}\nMake this edit? [Y/n]", mend.words, mend.edit.lines()));
+            show(cli, problem);
+            cli.printer.say(&format!("{}\n{}\nMake this edit? [Y/n]", mend.words, mend.edit.lines()));
             let mut answer = String::new();
             let read = std::io::stdin().lock().read_line(&mut answer);
             let answer = answer.trim().to_ascii_lowercase();
@@ -98,11 +104,11 @@ fn choose(desk: &Desk, problem: &Problem, fix: Fix, applied: &[String]) -> Optio
 }
 
 /// Makes the edits; those that could be made.
-fn apply(desk: &Desk, mends: &[Mend]) -> Result<Vec<Mend>, Error> {
+fn apply(cli: &Cli, mends: &[Mend]) -> Result<Vec<Mend>, Error> {
     if mends.is_empty() {
         return Ok(Vec::new());
     }
-    let source = desk.source()?;
+    let source = cli.app.source()?;
     let path = source.top().join(CONFIG);
     let file = |doing: &'static str| {
         let path = path.clone();
@@ -122,14 +128,14 @@ fn apply(desk: &Desk, mends: &[Mend]) -> Result<Vec<Mend>, Error> {
         std::fs::write(&fresh, &text).map_err(file("write"))?;
         std::fs::rename(&fresh, &path).map_err(file("write"))?;
         // The user asked for these edits, of a file that was trusted.
-        desk.trust_written(&source, &[(CONFIG.into(), text)])?;
+        cli.app.trust_written(&source, &[(CONFIG.into(), text)])?;
     }
     Ok(made)
 }
 
 /// Says what holds and what does not.
-fn finish(desk: &Desk, rehearsal: &Rehearsal, applied: &[String]) -> (Exit, serde_json::Value) {
-    let printer = desk.printer;
+fn finish(cli: &Cli, rehearsal: &Rehearsal, applied: &[String]) -> (Exit, serde_json::Value) {
+    let printer = cli.printer;
     let Rehearsal { verdicts, left_out, problems, cancelled } = rehearsal;
     let holds = problems.is_empty() && !cancelled;
     let gates: Vec<_> = verdicts
@@ -142,13 +148,13 @@ fn finish(desk: &Desk, rehearsal: &Rehearsal, applied: &[String]) -> (Exit, serd
     });
     if !printer.json {
         for verdict in verdicts {
-            printer.data(&line(desk, verdict));
+            printer.data(&line(cli, verdict));
         }
         for (gate, why) in left_out {
             printer.data(&printer.paint(Look::Faint, &format!("- {gate}: not run here, {why}")));
         }
         for problem in problems {
-            show(desk, problem);
+            show(cli, problem);
             for mend in problem.mends.iter().take(1) {
                 printer.say(&format!("  mend: {}\n{}", mend.words, indented(&mend.edit.lines())));
             }
@@ -168,8 +174,8 @@ fn finish(desk: &Desk, rehearsal: &Rehearsal, applied: &[String]) -> (Exit, serd
     (exit, report)
 }
 
-fn line(desk: &Desk, verdict: &Verdict) -> String {
-    let printer = desk.printer;
+fn line(cli: &Cli, verdict: &Verdict) -> String {
+    let printer = cli.printer;
     let (mark, look) = match (verdict.passed, verdict.rejects()) {
         (true, _) => ("✓", Look::Good),
         (false, true) => ("✗", Look::Bad),
@@ -194,8 +200,8 @@ fn line(desk: &Desk, verdict: &Verdict) -> String {
     )
 }
 
-fn show(desk: &Desk, problem: &Problem) {
-    let printer = desk.printer;
+fn show(cli: &Cli, problem: &Problem) {
+    let printer = cli.printer;
     let name = match &problem.place {
         Place::Setup => "setup".to_owned(),
         Place::Gate(name) => name.to_string(),

@@ -5,20 +5,21 @@ use acquit_run::layers;
 use acquit_run::retention::{self, Entry, Verdict, Wish};
 use serde_json::json;
 
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
-use crate::report::{size, table, text};
-use crate::serve::Home;
+use crate::report::{table, text};
+use acquit_app::Error;
+use acquit_app::serve::Home;
+use acquit_app::size;
 
 /// Removes what may go, or only says what would.
-pub fn clean(desk: &Desk, wish: Wish) -> Result<Exit, Error> {
-    let home = Home::read(desk)?;
-    let mut store = desk.store()?;
+pub fn clean(cli: &Cli, wish: Wish) -> Result<Exit, Error> {
+    let home = Home::read(&cli.app)?;
+    let mut store = cli.app.store()?;
     let now = store.now()?;
-    let entries = retention::sweep(&desk.world, store.as_mut(), &home.config.retention, wish)?;
-    let printer = desk.printer;
-    let (layers, bytes) = layers::sweep(&desk.world, wish);
+    let entries = retention::sweep(&cli.app.world, store.as_mut(), &home.config.retention, wish)?;
+    let printer = cli.printer;
+    let (layers, bytes) = layers::sweep(&cli.app.world, wish);
     if printer.json {
         let one = |entry: &Entry| {
             let (word, why) = words(entry, now);

@@ -8,7 +8,7 @@ use clap::{Command, CommandFactory};
 use acquit_core::store::Filter;
 
 use crate::args::Args;
-use crate::desk::Desk;
+use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::report::text;
 use crate::verbs::task::STATES;
@@ -28,16 +28,16 @@ enum What {
 }
 
 /// Prints a candidate on each line: the word, a tab, what it is. What cannot be found out is left out: a shell has no place for errors.
-pub fn complete(desk: &Desk, words: &[String]) -> Exit {
+pub fn complete(cli: &Cli, words: &[String]) -> Exit {
     let found = match at_cursor(words) {
-        Some(What::Task) => tasks(desk),
-        Some(What::Agent) => of_project(desk, What::Agent),
-        Some(What::Workflow) => of_project(desk, What::Workflow),
+        Some(What::Task) => tasks(cli),
+        Some(What::Agent) => of_project(cli, What::Agent),
+        Some(What::Workflow) => of_project(cli, What::Workflow),
         Some(What::State) => STATES.iter().map(|state| ((*state).to_owned(), String::new())).collect(),
         None => Vec::new(),
     };
     for (word, about) in found {
-        desk.printer.data(format!("{word}\t{about}").trim_end());
+        cli.printer.data(format!("{word}\t{about}").trim_end());
     }
     Exit::Done
 }
@@ -88,14 +88,14 @@ fn takes_value<'c>(command: &'c Command, named: &str) -> Option<&'c clap::Arg> {
     arg.get_action().takes_values().then_some(arg)
 }
 
-fn tasks(desk: &Desk) -> Vec<(String, String)> {
-    let filter = Filter { project: desk.project_here(), state: None, ended: true, limit: MOST };
-    let list = desk.store().ok().and_then(|mut store| store.list(&filter).ok()).unwrap_or_default();
+fn tasks(cli: &Cli) -> Vec<(String, String)> {
+    let filter = Filter { project: cli.app.project_here(), state: None, ended: true, limit: MOST };
+    let list = cli.app.store().ok().and_then(|mut store| store.list(&filter).ok()).unwrap_or_default();
     list.into_iter().map(|task| (task.id.to_string(), text::line(&task.title, TITLE))).collect()
 }
 
-fn of_project(desk: &Desk, what: What) -> Vec<(String, String)> {
-    let project = desk.source().and_then(|source| desk.files(&source)).and_then(|files| files.look());
+fn of_project(cli: &Cli, what: What) -> Vec<(String, String)> {
+    let project = cli.app.source().and_then(|source| cli.app.files(&source)).and_then(|files| files.look());
     let Ok(project) = project else { return Vec::new() };
     if what == What::Agent {
         let adapter = |agent: &acquit_core::config::Agent| agent.adapter.name().to_owned();
@@ -106,7 +106,8 @@ fn of_project(desk: &Desk, what: What) -> Vec<(String, String)> {
             .map(|(name, agent)| (name.to_string(), adapter(agent)))
             .collect();
     }
-    let origin = |known: &crate::project::Known| (known.name.to_string(), known.origin.words().to_owned());
+    let origin =
+        |known: &acquit_app::project::Known| (known.name.to_string(), known.origin.words().to_owned());
     project.workflows.iter().map(origin).collect()
 }
 

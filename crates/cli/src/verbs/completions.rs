@@ -5,7 +5,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::args::Args;
-use crate::desk::Desk;
+use crate::cli::Cli;
 use crate::exit::Exit;
 
 /// The function in the script for zsh that does everything.
@@ -14,8 +14,8 @@ const ZSH: &str = "\n_acquit() {\n";
 const ZSH_END: &str = "\nif [ \"$funcstack[1]\" = \"_acquit\" ]; then\n";
 
 /// Prints it.
-pub fn completions(desk: &Desk, shell: Shell) -> Exit {
-    desk.printer.raw(script(shell).as_bytes());
+pub fn completions(cli: &Cli, shell: Shell) -> Exit {
+    cli.printer.raw(script(shell).as_bytes());
     Exit::Done
 }
 

@@ -3,24 +3,24 @@
 use acquit_core::config::Config;
 use serde_json::{Map, Value, json};
 
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
-use crate::project::Layer;
 use crate::report::Look;
+use acquit_app::Error;
+use acquit_app::project::Layer;
 
 /// Where a value comes from that no file has.
 const BUILT_IN: &str = "built-in";
 
 /// Shows every value that is set, as `key = value`; with its origin if that is wanted.
-pub fn show(desk: &Desk, origin: bool) -> Result<Exit, Error> {
-    let files = desk.files(&desk.source()?)?;
+pub fn show(cli: &Cli, origin: bool) -> Result<Exit, Error> {
+    let files = cli.app.files(&cli.app.source()?)?;
     let layers = files.layers()?;
     let values = values(&files.look()?.config);
     let known: Vec<(&Layer, toml::Table)> =
         layers.iter().map(|layer| (layer, layer.text.parse().unwrap_or_default())).collect();
     let from = |key: &str| known.iter().rev().find(|(_, table)| says(table, key)).map(|(layer, _)| *layer);
-    let printer = desk.printer;
+    let printer = cli.printer;
     if printer.json {
         let entry = |(key, value): &(String, Value)| {
             let layer = from(key);

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use acquit_core::store::Store;
 use acquit_run::git::Git;
 
-use crate::args::NewTask;
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::report::{Look, Offers};
 use crate::verbs::run;
+use acquit_app::Error;
+use acquit_app::NewTask;
 
 /// The sample repository and its `.acquit/`.
 const FILES: [(&str, &str); 6] = [
@@ -28,28 +28,28 @@ The agents are scripts. The first attempt has a bug, the agent says that
 everything works, and the gates find out.";
 
 /// Shows it.
-pub fn demo(mut desk: Desk, keep: bool) -> Result<Exit, Error> {
-    let folder = scratch(&desk)?;
+pub fn demo(mut cli: Cli, keep: bool) -> Result<Exit, Error> {
+    let folder = scratch(&cli)?;
     let repository = folder.join("greet");
-    sample(&desk.world.git, &repository)?;
-    desk.surroundings.home = folder.join("home");
-    desk.surroundings.store = folder.join("home/acquit.db").to_string_lossy().into_owned();
-    desk.surroundings.here.clone_from(&repository);
-    let mut printer = desk.printer;
-    printer.offers = if keep { Offers::At(place(&desk)) } else { Offers::Nothing };
-    let desk = Desk::new(desk.surroundings, printer, None);
-    let shown = show(&desk, &repository);
+    sample(&cli.app.world.git, &repository)?;
+    cli.app.surroundings.home = folder.join("home");
+    cli.app.surroundings.store = folder.join("home/acquit.db").to_string_lossy().into_owned();
+    cli.app.surroundings.here.clone_from(&repository);
+    let mut printer = cli.printer;
+    printer.offers = if keep { Offers::At(place(&cli)) } else { Offers::Nothing };
+    let cli = Cli::new(cli.app.surroundings, printer, None);
+    let shown = show(&cli, &repository);
     if keep {
-        let (place, here) = (place(&desk), quoted(&repository));
-        let printer = desk.printer;
+        let (place, here) = (place(&cli), quoted(&repository));
+        let printer = cli.printer;
         printer.data("\nTry it yourself:");
         printer.data(&format!("  what happened:  {place} acquit logs T-1"));
         printer.data(&format!("  the evidence:   {place} acquit show T-1"));
         printer.data(&format!("  the figures:    {place} acquit stats"));
         printer.data(&format!("  do it again:    cd {here} && {place} acquit run \"Add a --json flag\""));
-        desk.printer.say(&format!("\nkept: {}", folder.display()));
+        cli.printer.say(&format!("\nkept: {}", folder.display()));
     } else {
-        desk.printer
+        cli.printer
             .say("\n`acquit demo --keep` keeps the repository, so that you can try the commands yourself");
         std::fs::remove_dir_all(&folder).map_err(|source| Error::File {
             doing: "remove",
@@ -61,8 +61,8 @@ pub fn demo(mut desk: Desk, keep: bool) -> Result<Exit, Error> {
 }
 
 /// The words before a command that lead it to the demo's own store, whatever the user's environment names.
-fn place(desk: &Desk) -> &'static str {
-    let home = quoted(&desk.surroundings.home);
+fn place(cli: &Cli) -> &'static str {
+    let home = quoted(&cli.app.surroundings.home);
     // Said once, and needed until the end.
     Box::leak(format!("env -u ACQUIT_STORE ACQUIT_HOME={home}").into_boxed_str())
 }
@@ -72,24 +72,25 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"))
 }
 
-fn show(desk: &Desk, repository: &Path) -> Result<Exit, Error> {
-    let printer = desk.printer;
+fn show(cli: &Cli, repository: &Path) -> Result<Exit, Error> {
+    let printer = cli.printer;
     printer.say(&format!("{}\n", printer.paint(Look::Faint, INTRODUCTION)));
     let written: Vec<(PathBuf, String)> =
         FILES.iter().map(|(path, text)| (PathBuf::from(path), (*text).to_owned())).collect();
-    desk.trust_written(&desk.source()?, &written)?;
-    let mut store = desk.store()?;
+    cli.app.trust_written(&cli.app.source()?, &written)?;
+    let mut store = cli.app.store()?;
     let store: &mut dyn Store = store.as_mut();
-    let wish = NewTask { title: "Add a --json flag".to_owned(), ..NewTask::default() };
-    let task = desk.create(
-        store,
-        &wish,
-        "greet.sh --json NAME prints the greeting as one line of JSON.".to_owned(),
-    )?;
-    let exit = run::run_task(desk, store, &task, 0)?;
+    let wish = NewTask {
+        title: "Add a --json flag".to_owned(),
+        description: "greet.sh --json NAME prints the greeting as one line of JSON.".to_owned(),
+        ..NewTask::default()
+    };
+    let task = cli.app.create(store, &wish)?;
+    let exit = run::run_task(cli, store, &task, 0)?;
     if exit == Exit::Done && !printer.json {
         let range = format!("main..{}", task.seed.branch);
-        let log = desk
+        let log = cli
+            .app
             .world
             .git
             .call("log")
@@ -103,9 +104,9 @@ fn show(desk: &Desk, repository: &Path) -> Result<Exit, Error> {
 }
 
 /// A folder that nobody else has.
-fn scratch(desk: &Desk) -> Result<PathBuf, Error> {
+fn scratch(cli: &Cli) -> Result<PathBuf, Error> {
     let base =
-        desk.surroundings.environment.get("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+        cli.app.surroundings.environment.get("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
     let path = base.join(format!("acquit-demo-{}", std::process::id()));
     std::fs::create_dir(&path).map_err(|source| Error::File {
         doing: "create",

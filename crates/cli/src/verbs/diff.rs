@@ -13,14 +13,14 @@ use acquit_run::git::{CommitId, Form, Source};
 use acquit_run::process::{Call, Guard};
 use acquit_run::workspace::Workspace;
 
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::verbs::open;
+use acquit_app::Error;
 
 /// Shows it.
-pub fn diff(desk: &Desk, id: TaskId, form: Form) -> Result<Exit, Error> {
-    let mut store = desk.store()?;
+pub fn diff(cli: &Cli, id: TaskId, form: Form) -> Result<Exit, Error> {
+    let mut store = cli.app.store()?;
     let task = store.task(id)?;
     let definition = store.definition(id)?;
     let source: Source = serde_json::from_value(definition.source)
@@ -29,29 +29,29 @@ pub fn diff(desk: &Desk, id: TaskId, form: Form) -> Result<Exit, Error> {
     let running = store.legs(id)?.last().is_some_and(|leg| leg.state == leg::State::Running);
     let (base, tip) = match (parse(task.base()), parse(&task.tip)) {
         (Some(base), Some(tip)) if base != tip && !running => (base, tip),
-        (Some(base), _) => return partial(desk, store.as_mut(), id, &base, form),
+        (Some(base), _) => return partial(cli, store.as_mut(), id, &base, form),
         (None, _) => return Err(NOTHING(id)),
     };
-    let git = &desk.world.git;
+    let git = &cli.app.world.git;
     let (text, stats) = if is_published(&task) {
         (source.diff(git, &base, &tip, form)?, source.diff(git, &base, &tip, Form::Numbers)?)
     } else {
-        let folder = desk.world.workspace_folder(id);
+        let folder = cli.app.world.workspace_folder(id);
         let looking = |error| Error::Workspace { task: id, source: error };
         let workspace =
-            Workspace::open(&folder, &source, git.clone(), desk.world.store()).map_err(looking)?;
+            Workspace::open(&folder, &source, git.clone(), cli.app.world.store()).map_err(looking)?;
         let show = |form| workspace.diff(&base, &tip, form).map_err(looking);
         (show(form)?, show(Form::Numbers)?)
     };
-    if desk.printer.json {
+    if cli.printer.json {
         let files: Vec<serde_json::Value> = numbers(&stats);
         let patch = String::from_utf8_lossy(&text);
         let all = serde_json::json!({
             "task": id, "base": base, "tip": tip, "published": is_published(&task), "files": files, "diff": patch
         });
-        desk.printer.json(&all);
+        cli.printer.json(&all);
     } else {
-        desk.printer.diff(&String::from_utf8_lossy(&text));
+        cli.printer.diff(&String::from_utf8_lossy(&text));
     }
     Ok(Exit::Done)
 }
@@ -68,18 +68,12 @@ git add --all --intent-to-add . 2>/dev/null; git --no-pager diff --no-color --no
 
 /// The work of a task that runs, or that stopped before anything was handed over: its tree as it is. The agent could change
 /// everything there, git's settings too, so git looks at it in the agent's own sandbox.
-fn partial(
-    desk: &Desk,
-    store: &mut dyn Store,
-    id: TaskId,
-    base: &CommitId,
-    form: Form,
-) -> Result<Exit, Error> {
-    let policy = match open::policy(desk, store, id) {
+fn partial(cli: &Cli, store: &mut dyn Store, id: TaskId, base: &CommitId, form: Form) -> Result<Exit, Error> {
+    let policy = match open::policy(cli, store, id) {
         Err(Error::NotDelivered { .. }) => return Err(NOTHING(id)),
         policy => policy?,
     };
-    let mut env = desk.world.environment.common();
+    let mut env = cli.app.world.environment.common();
     env.retain(|(name, _)| name != "TMPDIR");
     env.extend([("TMPDIR".into(), "/tmp".into()), ("GIT_CONFIG_GLOBAL".into(), "/dev/null".into())]);
     let git = |options: &[&str]| {
@@ -87,13 +81,13 @@ fn partial(
         let call = Call {
             program: "sh".into(),
             args: words.chain([base.to_string().into(), "--".into()]).collect(),
-            cwd: desk.world.workspace_folder(id).join("work"),
+            cwd: cli.app.world.workspace_folder(id).join("work"),
             env: env.clone(),
             input: None,
             limit: LIMIT,
             guard: Guard::Contained,
         };
-        let captured = desk.world.spawner.capture_in(&call, &policy)?;
+        let captured = cli.app.world.spawner.capture_in(&call, &policy)?;
         Ok::<_, Error>(captured.stdout)
     };
     let text = match form {
@@ -103,16 +97,16 @@ fn partial(
     if text.is_empty() {
         return Err(NOTHING(id));
     }
-    if desk.printer.json {
+    if cli.printer.json {
         let files: Vec<serde_json::Value> = numbers(&git(&["--numstat", "-z"])?);
         let patch = String::from_utf8_lossy(&text);
         let all = serde_json::json!({
             "task": id, "base": base, "tip": null, "published": false, "partial": true, "files": files, "diff": patch
         });
-        desk.printer.json(&all);
+        cli.printer.json(&all);
     } else {
-        desk.printer.say("partial work: neither handed over nor checked");
-        desk.printer.diff(&String::from_utf8_lossy(&text));
+        cli.printer.say("partial work: neither handed over nor checked");
+        cli.printer.diff(&String::from_utf8_lossy(&text));
     }
     Ok(Exit::Done)
 }

@@ -4,22 +4,22 @@ use acquit_core::decide::Input;
 use acquit_core::ids::TaskId;
 use acquit_core::task::State;
 
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
+use acquit_app::Error;
 
 /// Reads the comments and failed checks of the task's open request, and lets the task go on if there are new ones.
-pub fn feedback(desk: &Desk, id: TaskId) -> Result<Exit, Error> {
-    let mut store = desk.store()?;
+pub fn feedback(cli: &Cli, id: TaskId) -> Result<Exit, Error> {
+    let mut store = cli.app.store()?;
     let store = store.as_mut();
     let before = store.task(id)?;
     let definition = store.definition(id)?;
-    acquit_run::pinned::check(&desk.world, id, &definition)?;
-    let comments = acquit_run::forge::feedback(&desk.world, &before, &definition)
+    acquit_run::pinned::check(&cli.app.world, id, &definition)?;
+    let comments = acquit_run::forge::feedback(&cli.app.world, &before, &definition)
         .map_err(|source| Error::Forge { task: id, source })?;
-    let task = desk.decide(store, id, &Input::Feedback { comments })?;
+    let task = cli.app.decide(store, id, &Input::Feedback { comments })?;
     let new = task.conversation.len() - before.conversation.len().min(task.conversation.len());
-    let printer = desk.printer;
+    let printer = cli.printer;
     if printer.json {
         printer.json(&task);
         return Ok(Exit::Done);

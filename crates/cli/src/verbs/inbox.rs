@@ -8,10 +8,10 @@ use acquit_core::request::{Answer, Ask, Kind, Question};
 use acquit_core::store::{Filter, Store};
 use acquit_core::task::{State, Task};
 
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
-use crate::renew::Renewal;
+use acquit_app::Error;
+use acquit_app::renew::Renewal;
 
 /// An answer longer than this is a file, not an answer.
 const ANSWER_LIMIT: u64 = 256 * 1024;
@@ -26,11 +26,11 @@ pub enum Whose {
 }
 
 /// Lists what waits for a person.
-pub fn inbox(desk: &Desk, whose: Whose, limit: u32) -> Result<Exit, Error> {
-    let mut store = desk.store()?;
+pub fn inbox(cli: &Cli, whose: Whose, limit: u32) -> Result<Exit, Error> {
+    let mut store = cli.app.store()?;
     let project = match whose {
         Whose::All => None,
-        Whose::Here => desk.project_here(),
+        Whose::Here => cli.app.project_here(),
     };
     let most = limit.saturating_add(1).min(100_000);
     let filter = Filter { project, state: Some("waiting".to_owned()), ended: false, limit: most };
@@ -43,9 +43,9 @@ pub fn inbox(desk: &Desk, whose: Whose, limit: u32) -> Result<Exit, Error> {
         // Somebody may have answered since the list was read.
         tasks.extend(Some(task).filter(|task| matches!(task.state, State::Waiting { .. })));
     }
-    desk.printer.inbox(&tasks);
+    cli.printer.inbox(&tasks);
     if more {
-        desk.printer.say(&format!("only the newest {limit}; --limit shows more"));
+        cli.printer.say(&format!("only the newest {limit}; --limit shows more"));
     }
     Ok(Exit::Done)
 }
@@ -53,13 +53,13 @@ pub fn inbox(desk: &Desk, whose: Whose, limit: u32) -> Result<Exit, Error> {
 /// Answers in words, or with one of the options.
 ///
 /// Several questions take one answer each: as so many words, or one after another at the terminal.
-pub fn answer(desk: &Desk, task: TaskId, words: Vec<String>, pinned: bool) -> Result<Exit, Error> {
+pub fn answer(cli: &Cli, task: TaskId, words: Vec<String>, pinned: bool) -> Result<Exit, Error> {
     let words = match words.as_slice() {
         [only] if only == "-" => vec![from_stdin()?],
-        [] => asked(desk, task)?,
+        [] => asked(cli, task)?,
         _ => words,
     };
-    said(desk, task, pinned, |ask| match words.as_slice() {
+    said(cli, task, pinned, |ask| match words.as_slice() {
         [only] => understood(ask, only),
         several => Answer::Each { answers: each(ask, several) },
     })
@@ -82,12 +82,12 @@ fn each(ask: Option<&Ask>, words: &[String]) -> Vec<String> {
 }
 
 /// Asks the person at the terminal, question by question.
-fn asked(desk: &Desk, task: TaskId) -> Result<Vec<String>, Error> {
+fn asked(cli: &Cli, task: TaskId) -> Result<Vec<String>, Error> {
     let mut input = std::io::stdin().lock();
-    if desk.printer.json || !input.is_terminal() {
+    if cli.printer.json || !input.is_terminal() {
         return Err(Error::NoAnswer(task));
     }
-    let known = desk.store()?.task(task)?;
+    let known = cli.app.store()?.task(task)?;
     let State::Waiting { request } = &known.state else { return Err(Error::NoAnswer(task)) };
     let questions = match &request.ask {
         Ask::Question { questions } => questions.as_slice(),
@@ -102,28 +102,28 @@ fn asked(desk: &Desk, task: TaskId) -> Result<Vec<String>, Error> {
         Ok(line.trim().to_owned())
     };
     if questions.is_empty() {
-        desk.printer.ask(&request.question, None);
+        cli.printer.ask(&request.question, None);
         return Ok(vec![read()?]);
     }
     let mut answers = Vec::new();
     for question in questions {
-        desk.printer.ask(&question.question, Some(question));
+        cli.printer.ask(&question.question, Some(question));
         answers.push(read()?);
     }
     Ok(answers)
 }
 
 /// Says yes.
-pub fn approve(desk: &Desk, task: TaskId, pinned: bool) -> Result<Exit, Error> {
-    said(desk, task, pinned, |ask| match ask.and_then(yes_or_no) {
+pub fn approve(cli: &Cli, task: TaskId, pinned: bool) -> Result<Exit, Error> {
+    said(cli, task, pinned, |ask| match ask.and_then(yes_or_no) {
         Some(_) => Answer::Text { text: "yes".to_owned() },
         None => Answer::Approve,
     })
 }
 
 /// Says no.
-pub fn reject(desk: &Desk, task: TaskId, reason: String) -> Result<Exit, Error> {
-    said(desk, task, true, |ask| match ask.and_then(yes_or_no) {
+pub fn reject(cli: &Cli, task: TaskId, reason: String) -> Result<Exit, Error> {
+    said(cli, task, true, |ask| match ask.and_then(yes_or_no) {
         Some(_) => Answer::Text { text: format!("no: {reason}") },
         None => Answer::Reject { reason },
     })
@@ -131,7 +131,7 @@ pub fn reject(desk: &Desk, task: TaskId, reason: String) -> Result<Exit, Error> 
 
 /// Gives an answer to a task, and says what follows.
 pub fn give(
-    desk: &Desk,
+    cli: &Cli,
     store: &mut dyn Store,
     task: &Task,
     answer: Answer,
@@ -142,33 +142,33 @@ pub fn give(
         State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => 0,
     };
     let pinned = pinned || matches!(answer, Answer::Reject { .. });
-    let input = Input::Answer { request, by: desk.person(), answer };
+    let input = Input::Answer { request, by: cli.app.person(), answer };
     let renewal = Renewal { pinned, ..Renewal::default() };
-    let task = desk.decide_with(store, task.id(), Some(&input), &renewal)?;
+    let task = cli.app.decide_with(store, task.id(), Some(&input), &renewal)?;
     if matches!(task.state, State::Working { .. }) {
-        desk.printer.say(&format!("answered; `acquit run {}` goes on with it", task.id()));
+        cli.printer.say(&format!("answered; `acquit run {}` goes on with it", task.id()));
     }
     Ok(task)
 }
 
 fn said(
-    desk: &Desk,
+    cli: &Cli,
     task: TaskId,
     pinned: bool,
     answer: impl FnOnce(Option<&Ask>) -> Answer,
 ) -> Result<Exit, Error> {
-    let mut store = desk.store()?;
+    let mut store = cli.app.store()?;
     let known = store.task(task)?;
     let ask = match &known.state {
         State::Waiting { request } => Some(&request.ask),
         State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => None,
     };
     let answer = answer(ask);
-    let task = give(desk, store.as_mut(), &known, answer, pinned)?;
-    if desk.printer.json {
-        desk.printer.json(&task);
+    let task = give(cli, store.as_mut(), &known, answer, pinned)?;
+    if cli.printer.json {
+        cli.printer.json(&task);
     } else {
-        desk.printer.data(&format!("{} {}", task.id(), task.state.word()));
+        cli.printer.data(&format!("{} {}", task.id(), task.state.word()));
     }
     Ok(Exit::Done)
 }

@@ -1,33 +1,33 @@
 //! `acquit init`: files that fit the repository.
 
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
-use crate::init::{self, Overwrite};
 use crate::verbs::check::{self, Fix};
+use acquit_app::Error;
+use acquit_app::init::{self, Overwrite};
 
 /// Looks at the repository and writes `.acquit/`. With `then`, checks what it wrote.
-pub fn init(desk: &Desk, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, Error> {
-    let source = desk.source()?;
+pub fn init(cli: &Cli, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, Error> {
+    let source = cli.app.source()?;
     let top = source.top();
-    let tracked = source.tracked_files(&desk.world.git)?;
+    let tracked = source.tracked_files(&cli.app.world.git)?;
     // Before the first commit nothing is known of what a clone will have.
     let cloned = |file: &str| tracked.is_empty() || tracked.contains(std::path::Path::new(file));
-    let below = desk.surroundings.here.strip_prefix(top).ok().and_then(std::path::Path::to_str);
+    let below = cli.app.surroundings.here.strip_prefix(top).ok().and_then(std::path::Path::to_str);
     let plan = init::plan(&init::Place {
         top,
         folder: below.filter(|folder| !folder.is_empty()),
         cloned: &cloned,
-        environment: &desk.surroundings.environment,
-        has_agent: has_agent(desk),
+        environment: &cli.app.surroundings.environment,
+        has_agent: has_agent(cli),
         resolve: &acquit_run::registry::system_resolve,
     });
     init::write(top, &plan, overwrite)?;
-    let trusted = desk.trust_written(&source, &plan.files)?;
-    let printer = desk.printer;
+    let trusted = cli.app.trust_written(&source, &plan.files)?;
+    let printer = cli.printer;
     let files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
     // Before the first commit there is no base to check, and what nobody trusts is not run.
-    let then = then.filter(|_| trusted && source.base(&desk.world.git, None).is_ok());
+    let then = then.filter(|_| trusted && source.base(&cli.app.world.git, None).is_ok());
     let mut report = serde_json::json!({ "files": files, "seen": plan.seen, "notes": plan.notes });
     if !printer.json {
         for seen in &plan.seen {
@@ -46,7 +46,7 @@ pub fn init(desk: &Desk, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit
     let exit = match then {
         Some(fix) => {
             printer.say("\nchecking that setup and gates hold on the untouched tree; Ctrl-C leaves it");
-            let (exit, checked) = check::examine(desk, fix)?;
+            let (exit, checked) = check::examine(cli, fix)?;
             report["check"] = checked;
             exit
         }
@@ -62,8 +62,8 @@ pub fn init(desk: &Desk, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit
 }
 
 /// Whether the user's own configuration describes an agent.
-fn has_agent(desk: &Desk) -> bool {
-    let file = desk.surroundings.user_config.as_deref();
+fn has_agent(cli: &Cli) -> bool {
+    let file = cli.app.surroundings.user_config.as_deref();
     let text = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
     text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("agents"))
 }

@@ -8,45 +8,45 @@ use acquit_core::event::Level;
 use acquit_core::ids::{LegId, TaskId};
 use acquit_core::task::State;
 
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::relay::{self, Part};
 use crate::report::follow::{Follower, Story};
+use acquit_app::Error;
 
 /// How often a followed output is looked at again.
 const BEAT: Duration = Duration::from_millis(100);
 
 /// Shows a task's events and what its agents said.
-pub fn logs(desk: &Desk, task: TaskId, level: Level, follow: bool) -> Result<Exit, Error> {
-    let mut store = desk.store()?;
+pub fn logs(cli: &Cli, task: TaskId, level: Level, follow: bool) -> Result<Exit, Error> {
+    let mut store = cli.app.store()?;
     let store = store.as_mut();
     let known = store.task(task)?;
     if follow && matches!(known.state, State::Working { .. }) {
-        relay::follow(desk, store, task, Part::Watches, level, 0)?;
+        relay::follow(&cli.app, cli.printer, store, task, Part::Watches, level, 0)?;
         return Ok(Exit::Done);
     }
-    relay::show_all(store, task, Follower::new(desk.printer, level, Story::Asked))?;
+    relay::show_all(store, task, Follower::new(cli.printer, level, Story::Asked))?;
     Ok(Exit::Done)
 }
 
 /// Shows the output of a task's newest leg.
-pub fn newest(desk: &Desk, task: TaskId, follow: bool) -> Result<Exit, Error> {
-    let mut store = desk.store()?;
+pub fn newest(cli: &Cli, task: TaskId, follow: bool) -> Result<Exit, Error> {
+    let mut store = cli.app.store()?;
     store.task(task)?;
     let legs = store.legs(task)?;
-    let printed = legs.iter().rev().find(|leg| desk.world.leg_folder(leg.id).output().exists());
+    let printed = legs.iter().rev().find(|leg| cli.app.world.leg_folder(leg.id).output().exists());
     let number = printed.or(legs.last()).map_or(1, |leg| leg.id.number);
     drop(store);
-    output(desk, LegId { task, number }, follow)
+    output(cli, LegId { task, number }, follow)
 }
 
 /// Shows a leg's own output, byte by byte as the agent printed it.
-pub fn output(desk: &Desk, leg: LegId, follow: bool) -> Result<Exit, Error> {
-    let mut store = desk.store()?;
+pub fn output(cli: &Cli, leg: LegId, follow: bool) -> Result<Exit, Error> {
+    let mut store = cli.app.store()?;
     let store = store.as_mut();
     store.task(leg.task)?;
-    let path = desk.world.leg_folder(leg).output();
+    let path = cli.app.world.leg_folder(leg).output();
     let file = |source| Error::File { doing: "read", path: path.clone(), source };
     let mut output = File::open(&path).map_err(|_| Error::NoLeg { task: leg.task, leg: leg.number })?;
     let mut buffer = vec![0; 64 * 1024];
@@ -61,9 +61,9 @@ pub fn output(desk: &Desk, leg: LegId, follow: bool) -> Result<Exit, Error> {
                 break;
             }
             at += count as u64;
-            desk.printer.raw(&buffer[..count]);
+            cli.printer.raw(&buffer[..count]);
         }
-        if over || !follow || desk.printer.reader_is_gone() {
+        if over || !follow || cli.printer.reader_is_gone() {
             return Ok(Exit::Done);
         }
         store.wait(BEAT)?;

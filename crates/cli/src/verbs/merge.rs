@@ -9,14 +9,14 @@ use acquit_core::ids::TaskId;
 use acquit_core::task::{End, State};
 use acquit_run::git::Source;
 
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::verbs::run;
+use acquit_app::Error;
 
 /// Merges it.
-pub fn merge(desk: &Desk, id: TaskId) -> Result<Exit, Error> {
-    let mut store = desk.store()?;
+pub fn merge(cli: &Cli, id: TaskId) -> Result<Exit, Error> {
+    let mut store = cli.app.store()?;
     let store = store.as_mut();
     let task = store.task(id)?;
     let merged = task.artifacts.iter().find_map(|artifact| match artifact {
@@ -24,7 +24,7 @@ pub fn merge(desk: &Desk, id: TaskId) -> Result<Exit, Error> {
         _ => None,
     });
     if let (Some((branch, commit)), State::Ended { end: End::Done }) = (merged, &task.state) {
-        desk.printer.say(&format!("{id} is in {branch} already, as {commit}"));
+        cli.printer.say(&format!("{id} is in {branch} already, as {commit}"));
         return Ok(Exit::Done);
     }
     let not = |what| Err(Error::NotDelivered { task: id, what });
@@ -36,12 +36,12 @@ pub fn merge(desk: &Desk, id: TaskId) -> Result<Exit, Error> {
         let Ok(source) = serde_json::from_value::<Source>(definition.source) else {
             return not("its repository is not known any more");
         };
-        if is_in(desk, &source, &task.tip, branch) && task.tip != task.base() {
-            desk.printer.say(&format!("{id} is in {branch} already"));
+        if is_in(cli, &source, &task.tip, branch) && task.tip != task.base() {
+            cli.printer.say(&format!("{id} is in {branch} already"));
             return Ok(Exit::Done);
         }
         // Said now, before a leg finds it out: whoever sits here can mend it at once.
-        if let Some(at) = source.dirty_checkout(&desk.world.git, branch)? {
+        if let Some(at) = source.dirty_checkout(&cli.app.world.git, branch)? {
             return Err(Error::DirtyCheckout { branch: branch.clone(), at });
         }
     }
@@ -49,14 +49,14 @@ pub fn merge(desk: &Desk, id: TaskId) -> Result<Exit, Error> {
     let task = match &task.state {
         // Somebody asked for it before, and went away.
         State::Working { entry, .. } if entry.purpose == acquit_core::leg::Purpose::Merge => task,
-        _ => desk.decide(store, id, &Input::Merge)?,
+        _ => cli.app.decide(store, id, &Input::Merge)?,
     };
-    run::run_task(desk, store, &task, after)
+    run::run_task(cli, store, &task, after)
 }
 
 /// Whether a branch has a commit in it, by whoever's doing.
-fn is_in(desk: &Desk, source: &Source, commit: &str, branch: &str) -> bool {
+fn is_in(cli: &Cli, source: &Source, commit: &str, branch: &str) -> bool {
     let head = format!("refs/heads/{branch}");
-    let call = desk.world.git.call("merge-base").inside(source.path());
+    let call = cli.app.world.git.call("merge-base").inside(source.path());
     call.args(["--is-ancestor", commit, &head]).run().is_ok()
 }

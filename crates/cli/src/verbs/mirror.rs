@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use acquit_run::mirror::{self, Said};
 
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
-use crate::serve::Home;
+use acquit_app::Error;
+use acquit_app::serve::Home;
 
 /// Refreshes it, within these limits.
-pub fn mirror(desk: &Desk, url: &str, largest: u64, within: Duration) -> Result<Exit, Error> {
+pub fn mirror(cli: &Cli, url: &str, largest: u64, within: Duration) -> Result<Exit, Error> {
     mirror::bound(largest);
-    let home = Home::read(desk)?.trusted()?;
-    let (said, exit) = match mirror::refresh(&desk.world, &home.config, url, within) {
+    let home = Home::read(&cli.app)?.trusted()?;
+    let (said, exit) = match mirror::refresh(&cli.app.world, &home.config, url, within) {
         Ok(place) => (Said::Mirror(place), Exit::Done),
         Err(error) => (Said::Failed(acquit_run::harness::chain(&error)), Exit::Failed),
     };
-    desk.printer.json_line(&said);
+    cli.printer.json_line(&said);
     Ok(exit)
 }

@@ -7,23 +7,23 @@ use acquit_core::task::{Base, Project as Known, Seed, State, Task, Wish};
 use acquit_run::harness::preview;
 
 use crate::args::PromptVerb;
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::report::text;
+use acquit_app::Error;
 
 /// Shows one.
-pub fn prompt(desk: &Desk, verb: &PromptVerb) -> Result<Exit, Error> {
+pub fn prompt(cli: &Cli, verb: &PromptVerb) -> Result<Exit, Error> {
     let PromptVerb::Show { subject, stage, workflow, section } = verb;
     let (task, definition) = match subject.parse::<TaskId>() {
         Ok(id) if subject.starts_with(['T', 't']) => {
-            let mut store = desk.store()?;
+            let mut store = cli.app.store()?;
             (store.task(id)?, store.definition(id)?)
         }
-        _ => imagined(desk, subject, workflow.as_ref())?,
+        _ => imagined(cli, subject, workflow.as_ref())?,
     };
     let entry = entry(&task, &definition, stage.as_ref());
-    let mut sections = preview(&desk.world, &task, &definition, &entry).map_err(Error::Prompt)?;
+    let mut sections = preview(&cli.app.world, &task, &definition, &entry).map_err(Error::Prompt)?;
     if let Some(only) = section {
         let known: Vec<String> = sections.iter().map(|section| section.name.clone()).collect();
         sections.retain(|section| section.name == *only);
@@ -31,7 +31,7 @@ pub fn prompt(desk: &Desk, verb: &PromptVerb) -> Result<Exit, Error> {
             return Err(Error::NoSection { name: only.clone(), known: known.join(", ") });
         }
     }
-    let printer = desk.printer;
+    let printer = cli.printer;
     if printer.json {
         printer.json(&serde_json::json!({ "stage": entry.stage, "sections": sections }));
     } else {
@@ -60,11 +60,11 @@ fn entry(task: &Task, definition: &Definition, stage: Option<&Name>) -> Entry {
 }
 
 /// A task that was never made.
-fn imagined(desk: &Desk, title: &str, workflow: Option<&Name>) -> Result<(Task, Definition), Error> {
-    let source = desk.source()?;
-    let project = desk.files(&source)?.look()?;
+fn imagined(cli: &Cli, title: &str, workflow: Option<&Name>) -> Result<(Task, Definition), Error> {
+    let source = cli.app.source()?;
+    let project = cli.app.files(&source)?.look()?;
     let workflow = project.workflow(workflow)?.clone();
-    let base = source.base(&desk.world.git, project.config.base.as_deref())?;
+    let base = source.base(&cli.app.world.git, project.config.base.as_deref())?;
     let id = TaskId(0);
     let wish = Wish::titled(title);
     let prefix = workflow.branch_prefix.as_ref().unwrap_or(&project.config.branch_prefix);
@@ -75,7 +75,7 @@ fn imagined(desk: &Desk, title: &str, workflow: Option<&Name>) -> Result<(Task, 
         workflow: workflow.name.clone(),
         base: Base { branch: base.branch, commit: base.commit.to_string(), work: None },
         branch: acquit_run::workspace::branch_name(prefix, title, &id.to_string()),
-        created: (desk.world.now)(),
+        created: (cli.app.world.now)(),
     };
     let definition = Definition {
         form: Definition::FORM,

@@ -1,17 +1,17 @@
 //! `acquit review`: the shipped reviewers look at a branch, or at a request that others made at the forge. Nothing is changed, pushed or
 //! posted; the findings are the result.
 
-use acquit_core::definition::Chosen;
 use acquit_core::ids::Name;
 use acquit_run::forge;
 use acquit_run::git::Offer;
 
-use crate::args::{Means, NewTask, Reviewed};
-use crate::desk::{Desk, Origin};
-use crate::error::Error;
+use crate::args::Reviewed;
+use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::verbs::run::run_task;
-use crate::{preflight, renew};
+use acquit_app::Error;
+use acquit_app::preflight;
+use acquit_app::{Means, NewTask, Origin};
 
 /// The workflow, unless another is named.
 const WORKFLOW: &str = "review";
@@ -24,13 +24,13 @@ struct Subject {
 }
 
 /// Makes the task and runs it.
-pub fn review(desk: &Desk, asked: &Reviewed) -> Result<Exit, Error> {
-    let mut store = desk.store()?;
+pub fn review(cli: &Cli, asked: &Reviewed) -> Result<Exit, Error> {
+    let mut store = cli.app.store()?;
     let store = store.as_mut();
-    let source = desk.source()?;
-    let project = desk.files(&source)?.read()?;
+    let source = cli.app.source()?;
+    let project = cli.app.files(&source)?.read()?;
     let subject = if let Some(number) = forge::number(&asked.what) {
-        let offered = acquit_run::offered::fetch(&desk.world, &project.config, &source, number)
+        let offered = acquit_run::offered::fetch(&cli.app.world, &project.config, &source, number)
             .map_err(|source| Error::Request { number, source })?;
         let here = &offered.seen.url;
         if asked.what.contains("://") && !asked.what.starts_with(here.as_str()) {
@@ -43,9 +43,9 @@ pub fn review(desk: &Desk, asked: &Reviewed) -> Result<Exit, Error> {
         }
     } else {
         let base = asked.base.as_deref().or(project.config.base.as_deref());
-        let onto = source.base(&desk.world.git, base)?;
-        let head = source.base(&desk.world.git, Some(&asked.what))?;
-        let offer = source.offer(&desk.world.git, head.commit.as_str(), onto.commit.as_str())?;
+        let onto = source.base(&cli.app.world.git, base)?;
+        let head = source.base(&cli.app.world.git, Some(&asked.what))?;
+        let offer = source.offer(&cli.app.world.git, head.commit.as_str(), onto.commit.as_str())?;
         Subject { title: format!("Review {}", asked.what), description: String::new(), offer }
     };
     let Offer { head, base } = &subject.offer;
@@ -54,20 +54,17 @@ pub fn review(desk: &Desk, asked: &Reviewed) -> Result<Exit, Error> {
     }
     let new = NewTask {
         title: subject.title,
+        description: subject.description,
         means: Means {
             workflow: Some(asked.means.workflow.clone().unwrap_or(Name::literal(WORKFLOW))),
-            ..asked.means.clone()
+            ..asked.means.clone().into()
         },
         variables: vec![("since".to_owned(), base.to_string())],
         ..NewTask::default()
     };
-    let mut workflow = project.workflow(new.means.workflow.as_ref())?.clone();
-    let chosen = Chosen { agent: new.means.agent.clone(), ..Chosen::default() };
-    renew::take_chosen(&mut workflow, &chosen);
-    project.check_stages(&workflow)?;
-    preflight::check(desk, &project.config, &workflow)?;
+    preflight::check_new(&cli.app, &project, &new.means)?;
     let metadata = std::collections::BTreeMap::new();
-    let origin = Origin { source, project, id: None, category: None, metadata, by: desk.person() };
-    let task = desk.create_with(store, &new, subject.description, origin, Some(subject.offer))?;
-    run_task(desk, store, &task, 0)
+    let origin = Origin { source, project, id: None, category: None, metadata, by: cli.app.person() };
+    let task = cli.app.create_with(store, &new, origin, Some(subject.offer))?;
+    run_task(cli, store, &task, 0)
 }

@@ -2,7 +2,6 @@
 
 use std::io::Read;
 
-use acquit_core::definition::Chosen;
 use acquit_core::event::Level;
 use acquit_core::ids::TaskId;
 use acquit_core::sandbox::Mode;
@@ -10,47 +9,39 @@ use acquit_core::store::Store;
 use acquit_core::task::{End, State, Task};
 
 use crate::args::NewTask;
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
-use crate::preflight;
 use crate::relay::{self, Part};
-use crate::renew::{self, Renewal};
 use crate::report::{Look, text};
+use acquit_app::Error;
+use acquit_app::preflight;
+use acquit_app::renew::Renewal;
 
 /// A description longer than this is a file, not a wish.
 const DESCRIPTION_LIMIT: u64 = 256 * 1024;
 
 /// Runs a task, new or known.
-pub fn run(desk: &Desk, new: &NewTask, pinned: bool) -> Result<Exit, Error> {
-    let mut store = desk.store()?;
+pub fn run(cli: &Cli, new: &NewTask, pinned: bool) -> Result<Exit, Error> {
+    let mut store = cli.app.store()?;
     let store = store.as_mut();
     acquit_run::supervise::release(store)?;
     let (task, after) = match new.title.parse::<TaskId>() {
         // Only the form `T-7` means a task that exists: a bare number could be a wish.
         Ok(id) if new.title.starts_with(['T', 't']) => {
-            (known(desk, store, id, new, pinned)?, newest(store, id)?)
+            (known(cli, store, id, new, pinned)?, newest(store, id)?)
         }
         _ => {
-            preflight(desk, new)?;
-            (desk.create(store, new, description(new)?)?, 0)
+            let new = new.request(description(new)?);
+            let project = cli.app.files(&cli.app.source()?)?.read()?;
+            preflight::check_new(&cli.app, &project, &new.means)?;
+            (cli.app.create(store, &new)?, 0)
         }
     };
-    run_task(desk, store, &task, after)
-}
-
-/// Refuses a new task whose agents cannot be started here. What is wrong with the task itself is said when it is made.
-fn preflight(desk: &Desk, new: &NewTask) -> Result<(), Error> {
-    let project = desk.files(&desk.source()?)?.read()?;
-    let mut workflow = project.workflow(new.means.workflow.as_ref())?.clone();
-    let chosen = Chosen { agent: new.means.agent.clone(), ..Chosen::default() };
-    renew::take_chosen(&mut workflow, &chosen);
-    project.check_stages(&workflow)?;
-    preflight::check(desk, &project.config, &workflow)
+    run_task(cli, store, &task, after)
 }
 
 /// A task that exists, with the configuration that it is to continue with.
-fn known(desk: &Desk, store: &mut dyn Store, id: TaskId, new: &NewTask, pinned: bool) -> Result<Task, Error> {
+fn known(cli: &Cli, store: &mut dyn Store, id: TaskId, new: &NewTask, pinned: bool) -> Result<Task, Error> {
     let task = store.task(id)?;
     let flags = [
         ("--workflow", new.means.workflow.is_some()),
@@ -68,22 +59,22 @@ fn known(desk: &Desk, store: &mut dyn Store, id: TaskId, new: &NewTask, pinned: 
     if !flags.is_empty() {
         return Err(Error::OnlyForNew { task: id, flags: flags.join(", ") });
     }
-    let renewal = Renewal { pinned, means: new.means.clone(), limits: new.limits };
+    let renewal = Renewal { pinned, means: new.means.clone().into(), limits: new.limits.into() };
     // What runs now has its configuration; what a person asks for counts from its next leg on.
     let running = store.legs(id)?.last().is_some_and(|leg| leg.state == acquit_core::leg::State::Running);
     let pinned = pinned || running || !matches!(task.state, State::Working { .. });
-    let task = desk.decide_with(store, id, None, &Renewal { pinned, ..renewal })?;
+    let task = cli.app.decide_with(store, id, None, &Renewal { pinned, ..renewal })?;
     if !running && let State::Working { cancel: None, .. } = task.state {
         let definition = store.definition(id)?;
-        preflight::check(desk, &definition.config, &definition.workflow)?;
+        preflight::check(&cli.app, &definition.config, &definition.workflow)?;
     }
     Ok(task)
 }
 
 /// Runs a task that is in the store, and shows how it goes from an event on.
-pub fn run_task(desk: &Desk, store: &mut dyn Store, task: &Task, after: i64) -> Result<Exit, Error> {
+pub fn run_task(cli: &Cli, store: &mut dyn Store, task: &Task, after: i64) -> Result<Exit, Error> {
     let seed = &task.seed;
-    let printer = desk.printer;
+    let printer = cli.printer;
     printer.say(&format!(
         "{} {}\n{}\n",
         printer.paint(Look::Strong, &seed.id.to_string()),
@@ -98,7 +89,9 @@ pub fn run_task(desk: &Desk, store: &mut dyn Store, task: &Task, after: i64) -> 
         printer.say(&format!("sandbox {}\n", printer.sandbox(sandbox)));
     }
     let task = match task.state {
-        State::Working { .. } => relay::follow(desk, store, seed.id, Part::Runs, Level::Info, after)?,
+        State::Working { .. } => {
+            relay::follow(&cli.app, printer, store, seed.id, Part::Runs, Level::Info, after)?
+        }
         State::New | State::Waiting { .. } | State::Blocked { .. } | State::Ended { .. } => {
             store.task(seed.id)?
         }
@@ -108,14 +101,14 @@ pub fn run_task(desk: &Desk, store: &mut dyn Store, task: &Task, after: i64) -> 
     // After the summary: a large workspace takes a while to remove.
     if let State::Ended { end: End::Done } = task.state {
         let definition = store.definition(task.id())?;
-        if let Err(error) = acquit_run::retention::clean(&desk.world, &definition, task.id()) {
+        if let Err(error) = acquit_run::retention::clean(&cli.app.world, &definition, task.id()) {
             printer.warn(&format!(
                 "the workspace is kept: {}",
                 text::visible(&acquit_run::harness::chain(&error))
             ));
         }
     }
-    acquit_run::retention::sweep_near(&desk.world, store, task.id())?;
+    acquit_run::retention::sweep_near(&cli.app.world, store, task.id())?;
     Ok(match task.state {
         // A person detached: it continues by itself.
         State::Working { cancel: None, .. } => Exit::Done,
@@ -124,12 +117,12 @@ pub fn run_task(desk: &Desk, store: &mut dyn Store, task: &Task, after: i64) -> 
 }
 
 /// Watches a task that runs.
-pub fn attach(desk: &Desk, id: TaskId) -> Result<Exit, Error> {
-    let mut store = desk.store()?;
+pub fn attach(cli: &Cli, id: TaskId) -> Result<Exit, Error> {
+    let mut store = cli.app.store()?;
     let store = store.as_mut();
     let task = store.task(id)?;
     let after = newest(store, id)?;
-    run_task(desk, store, &task, after)
+    run_task(cli, store, &task, after)
 }
 
 /// The newest event before the leg that is ready now: going on with a task shows what is new.

@@ -12,10 +12,10 @@ use acquit_run::process::{Attached, Exit as Ended};
 use acquit_run::sandbox::secrets::SECRETS;
 use acquit_run::sandbox::{Entry, PROXY_PORT, Policy, Reach, What, usual};
 
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
-use crate::passing::Folder;
+use acquit_app::Error;
+use acquit_app::passing::Folder;
 
 /// What was asked for.
 pub struct Wanted {
@@ -38,8 +38,8 @@ pub struct Wanted {
 }
 
 /// Runs the program, or prints the policy.
-pub fn sandbox(desk: &Desk, wanted: &Wanted) -> Result<Exit, Error> {
-    let here = &desk.surroundings.here;
+pub fn sandbox(cli: &Cli, wanted: &Wanted) -> Result<Exit, Error> {
+    let here = &cli.app.surroundings.here;
     // Gone when the program is.
     let folder;
     let (file, policy, cwd) = if let Some(path) = &wanted.policy {
@@ -47,22 +47,22 @@ pub fn sandbox(desk: &Desk, wanted: &Wanted) -> Result<Exit, Error> {
         let cwd = start(&policy, wanted.start.as_ref().unwrap_or(here));
         (here.join(path), policy, cwd)
     } else {
-        folder = Folder::new(&desk.world.home.join("sandboxes"))?;
-        let policy = make(desk, wanted, &folder.path)?;
+        folder = Folder::new(&cli.app.world.home.join("sandboxes"))?;
+        let policy = make(cli, wanted, &folder.path)?;
         (folder.path.join("policy.json"), policy, here.clone())
     };
     let text = serde_json::to_string_pretty(&policy).unwrap_or_default();
     let Some((program, args)) = wanted.command.split_first() else {
-        desk.printer.data(&text);
+        cli.printer.data(&text);
         return Ok(Exit::Done);
     };
     if wanted.policy.is_none() {
         let write = std::fs::write(&file, text);
         write.map_err(|source| Error::File { doing: "write", path: file.clone(), source })?;
     }
-    let mut env = desk.world.environment.common();
+    let mut env = cli.app.world.environment.common();
     env.retain(|(name, _)| name != "TERM" && name != "TMPDIR");
-    env.extend(desk.world.environment.get("TERM").map(|term| ("TERM".into(), term.to_owned())));
+    env.extend(cli.app.world.environment.get("TERM").map(|term| ("TERM".into(), term.to_owned())));
     env.push(("TMPDIR".into(), "/tmp".into()));
     if matches!(policy.network, Reach::Hosts { .. }) {
         let proxy = acquit_run::network::variables(PROXY_PORT);
@@ -78,14 +78,14 @@ pub fn sandbox(desk: &Desk, wanted: &Wanted) -> Result<Exit, Error> {
         stop: Some(stop.as_fd()),
     };
     let before = planted(&policy);
-    let ended = desk.world.spawner.attach(&attached, |missing| {
+    let ended = cli.app.world.spawner.attach(&attached, |missing| {
         if !missing.is_empty() {
-            desk.printer.warn(&format!("this sandbox lacks {missing}: `acquit doctor` says what follows"));
+            cli.printer.warn(&format!("this sandbox lacks {missing}: `acquit doctor` says what follows"));
         }
     })?;
     for place in planted(&policy).difference(&before) {
         let place = place.display();
-        desk.printer
+        cli.printer
             .warn(&format!("the program made {place}: look into it before you run git or acquit there"));
     }
     Ok(match ended {
@@ -96,7 +96,7 @@ pub fn sandbox(desk: &Desk, wanted: &Wanted) -> Result<Exit, Error> {
         | Ended::Idle { .. }
         | Ended::Cancelled
         | Ended::OutputLimit { .. } => {
-            desk.printer.warn(&format!("{}: {ended}", program.to_string_lossy()));
+            cli.printer.warn(&format!("{}: {ended}", program.to_string_lossy()));
             Exit::Failed
         }
     })
@@ -135,27 +135,27 @@ fn read(path: &Path) -> Result<Policy, Error> {
     serde_json::from_slice(&text).map_err(|error| file(error.into()))
 }
 
-fn make(desk: &Desk, wanted: &Wanted, aside: &Path) -> Result<Policy, Error> {
-    let here = &desk.surroundings.here;
+fn make(cli: &Cli, wanted: &Wanted, aside: &Path) -> Result<Policy, Error> {
+    let here = &cli.app.surroundings.here;
     let absolute = |path: &PathBuf| here.join(path);
     let config = Config { sandbox: wanted.mode, ..Config::default() };
     let mut write = vec![here.clone()];
     write.extend(wanted.write.iter().map(absolute));
     let read: Vec<PathBuf> = wanted.read.iter().map(absolute).collect();
-    let home = desk.surroundings.user_home.clone().unwrap_or_else(|| PathBuf::from("/nonexistent"));
+    let home = cli.app.surroundings.user_home.clone().unwrap_or_else(|| PathBuf::from("/nonexistent"));
     let (real_here, real_home) = (real(here), real(&home));
     if real_home.starts_with(&real_here) {
         return Err(Error::SandboxOfHome { here: here.clone() });
     }
-    let private = SECRETS.iter().map(|name| home.join(name)).chain([desk.world.home.clone()]);
+    let private = SECRETS.iter().map(|name| home.join(name)).chain([cli.app.world.home.clone()]);
     if private.map(|place| real(&place)).any(|place| real_here.starts_with(&place)) {
         return Err(Error::SandboxOfSecrets { here: here.clone() });
     }
     let mut policy = usual::policy(usual::Ground {
         config: &config,
         home: &home,
-        environment: &desk.world.environment,
-        own: &desk.world.home,
+        environment: &cli.app.world.environment,
+        own: &cli.app.world.home,
         repository: None,
         aside,
         write: &write,

@@ -9,36 +9,36 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 
 use crate::args::ScheduleVerb;
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::report::{Look, table, text};
-use crate::serve::{self, Home, Options, Stop, Until, repositories, zone};
+use acquit_app::Error;
+use acquit_app::serve::{self, Home, Options, Stop, Until, repositories, zone};
 
 /// How many tasks of one night run at the same time when it is run by hand.
 const WORKERS: u32 = 4;
 
 /// Does one of them.
-pub fn schedule(desk: &Desk, verb: ScheduleVerb) -> Result<Exit, Error> {
+pub fn schedule(cli: &Cli, verb: ScheduleVerb) -> Result<Exit, Error> {
     // Only a run goes by it.
     let home = match verb {
-        ScheduleVerb::Run { .. } => Home::read(desk)?.trusted()?,
+        ScheduleVerb::Run { .. } => Home::read(&cli.app)?.trusted()?,
         ScheduleVerb::List
         | ScheduleVerb::Next { .. }
         | ScheduleVerb::Pause { .. }
-        | ScheduleVerb::Resume { .. } => Home::look(desk)?,
+        | ScheduleVerb::Resume { .. } => Home::look(&cli.app)?,
     };
-    let mut store = desk.store()?;
+    let mut store = cli.app.store()?;
     let store = store.as_mut();
     match verb {
-        ScheduleVerb::List => list(desk, &home, store),
-        ScheduleVerb::Next { name, count } => next(desk, &home, store, name.as_ref(), count as usize),
-        ScheduleVerb::Run { name, category } => run(desk, &home, store, &name, category),
+        ScheduleVerb::List => list(cli, &home, store),
+        ScheduleVerb::Next { name, count } => next(cli, &home, store, name.as_ref(), count as usize),
+        ScheduleVerb::Run { name, category } => run(cli, &home, store, &name, category),
         ScheduleVerb::Pause { name } => {
             home.schedule(&name)?;
             store.follow(&home.project(), &name, Follow::No)?;
             say(
-                desk,
+                cli,
                 &name,
                 "paused",
                 &format!("`acquit schedule resume {name}` follows it again; what runs goes on"),
@@ -55,20 +55,20 @@ pub fn schedule(desk: &Desk, verb: ScheduleVerb) -> Result<Exit, Error> {
                     .first()
                     .map_or_else(String::new, |run| format!("next: {}", run.shown))
             };
-            say(desk, &name, "resumed", &words);
+            say(cli, &name, "resumed", &words);
             Ok(Exit::Done)
         }
     }
 }
 
-fn say(desk: &Desk, name: &Name, state: &str, words: &str) {
-    if desk.printer.json {
-        desk.printer.json(&json!({ "schedule": name, "state": state }));
+fn say(cli: &Cli, name: &Name, state: &str, words: &str) {
+    if cli.printer.json {
+        cli.printer.json(&json!({ "schedule": name, "state": state }));
         return;
     }
-    desk.printer.data(&format!("{name} {state}"));
+    cli.printer.data(&format!("{name} {state}"));
     if !words.is_empty() {
-        desk.printer.say(words);
+        cli.printer.say(words);
     }
 }
 
@@ -109,8 +109,8 @@ fn state(schedule: &Schedule, standing: Standing) -> &'static str {
     if schedule.paused || standing.paused.is_some() { "paused" } else { "on" }
 }
 
-fn list(desk: &Desk, home: &Home, store: &mut dyn Store) -> Result<Exit, Error> {
-    let printer = desk.printer;
+fn list(cli: &Cli, home: &Home, store: &mut dyn Store) -> Result<Exit, Error> {
+    let printer = cli.printer;
     let now = store.now()?;
     let mut rows = Vec::new();
     let mut documents = Vec::new();
@@ -181,7 +181,7 @@ fn past(schedule: &Schedule, night: &Night) -> String {
 }
 
 fn next(
-    desk: &Desk,
+    cli: &Cli,
     home: &Home,
     store: &mut dyn Store,
     name: Option<&Name>,
@@ -200,17 +200,17 @@ fn next(
                 Ok(coming) => runs.extend(coming.into_iter().map(|run| (schedule, run))),
                 // There is nothing else to show.
                 Err(error) if alone => return Err(error),
-                Err(error) => desk.printer.warn(&error_line(&error)),
+                Err(error) => cli.printer.warn(&error_line(&error)),
             }
         } else {
-            desk.printer.say(&format!("{} is paused", schedule.name));
+            cli.printer.say(&format!("{} is paused", schedule.name));
         }
     }
     runs.sort_by_key(|(_, run)| run.at);
     runs.truncate(count);
-    if desk.printer.json {
+    if cli.printer.json {
         let one = |(schedule, run): &(&Schedule, Run)| json!({ "schedule": schedule.name, "at": run.at.0, "time": run.zoned, "category": run.category });
-        desk.printer.json(&runs.iter().map(one).collect::<Vec<_>>());
+        cli.printer.json(&runs.iter().map(one).collect::<Vec<_>>());
         return Ok(Exit::Done);
     }
     let row = |(schedule, run): &(&Schedule, Run)| {
@@ -218,14 +218,14 @@ fn next(
     };
     let rows: Vec<Vec<String>> = runs.iter().map(row).collect();
     for line in table::lines(&["SCHEDULE", "WHEN", "CATEGORY"], &rows, &[]) {
-        desk.printer.data(&text::visible(&line));
+        cli.printer.data(&text::visible(&line));
     }
     Ok(Exit::Done)
 }
 
 /// Records a night of now, and looks after it until it is over. A daemon that runs meanwhile helps; it begins nothing twice.
 fn run(
-    desk: &Desk,
+    cli: &Cli,
     home: &Home,
     store: &mut dyn Store,
     name: &Name,
@@ -249,17 +249,18 @@ fn run(
     night.began = Some(now);
     night.cause = Cause::Hand;
     match store.record(&night)? {
-        Recorded::New => desk.printer.say(&format!("{name} begins now")),
-        Recorded::Known => desk.printer.say(&format!("{name} began this very moment")),
+        Recorded::New => cli.printer.say(&format!("{name} begins now")),
+        Recorded::Known => cli.printer.say(&format!("{name} began this very moment")),
     }
     let only = Some((name.clone(), now));
-    serve::run(desk, Options { until: Until::Done, stop: Stop::Leave, most: WORKERS, only })?;
+    let pass_on = cli.pass_on();
+    serve::run(&cli.app, Options { until: Until::Done, stop: Stop::Leave, most: WORKERS, only, pass_on })?;
     let over = store
         .nights(&Nights::Of(home.project(), name.clone()), 9)?
         .into_iter()
         .find(|night| night.nominal == now);
-    if let (true, Some(night)) = (desk.printer.json, over) {
-        desk.printer.json(&night);
+    if let (true, Some(night)) = (cli.printer.json, over) {
+        cli.printer.json(&night);
     }
     Ok(Exit::Done)
 }

@@ -1,12 +1,12 @@
 //! `acquit schema`: the forms of acquit's files, for editors.
 
 use crate::args::Form;
-use crate::desk::Desk;
+use crate::cli::Cli;
 use crate::exit::Exit;
 
 /// Prints the JSON Schema of a kind of file, as its reader has it.
-pub fn schema(desk: &Desk, form: Form) -> Exit {
-    desk.printer.json(&match form {
+pub fn schema(cli: &Cli, form: Form) -> Exit {
+    cli.printer.json(&match form {
         Form::Config => acquit_core::config::schema(),
         Form::Workflow => acquit_core::workflow::schema(),
     });

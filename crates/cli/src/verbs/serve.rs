@@ -1,11 +1,12 @@
 //! `acquit serve`: the daemon.
 
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
-use crate::serve::{self, Options};
+use acquit_app::Error;
+use acquit_app::serve::{self, Options};
 
 /// Runs it.
-pub fn serve(desk: &Desk, options: Options) -> Result<Exit, Error> {
-    serve::run(desk, options)
+pub fn serve(cli: &Cli, options: Options) -> Result<Exit, Error> {
+    serve::run(&cli.app, options)?;
+    Ok(Exit::Done)
 }

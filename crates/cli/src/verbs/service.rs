@@ -8,9 +8,9 @@ use acquit_run::service::{self, Manager, Plan, call};
 use serde_json::json;
 
 use crate::args::ServiceVerb;
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
+use acquit_app::Error;
 
 /// The name of a service whose name was not given.
 const DEFAULT: &str = "acquit";
@@ -29,15 +29,15 @@ enum How {
 }
 
 /// Does one of them.
-pub fn service(desk: &Desk, verb: ServiceVerb) -> Result<Exit, Error> {
+pub fn service(cli: &Cli, verb: ServiceVerb) -> Result<Exit, Error> {
     let dry = |dry: bool| if dry { How::Dry } else { How::Really };
     match verb {
         ServiceVerb::Install { name, system, dry_run } => {
-            install(desk, &Place::find(desk, name, system)?, dry(dry_run))
+            install(cli, &Place::find(cli, name, system)?, dry(dry_run))
         }
-        ServiceVerb::Status { name, system } => status(desk, &Place::find(desk, name, system)?),
+        ServiceVerb::Status { name, system } => status(cli, &Place::find(cli, name, system)?),
         ServiceVerb::Uninstall { name, system, dry_run } => {
-            uninstall(desk, &Place::find(desk, name, system)?, dry(dry_run))
+            uninstall(cli, &Place::find(cli, name, system)?, dry(dry_run))
         }
     }
 }
@@ -51,8 +51,8 @@ struct Place {
 }
 
 impl Place {
-    fn find(desk: &Desk, name: String, system: bool) -> Result<Self, Error> {
-        let around = &desk.surroundings;
+    fn find(cli: &Cli, name: String, system: bool) -> Result<Self, Error> {
+        let around = &cli.app.surroundings;
         let home = around.user_home.clone().ok_or(Error::NoHome)?;
         let manager = match (cfg!(target_os = "macos"), system) {
             (true, _) => Manager::Launchd,
@@ -82,7 +82,7 @@ impl Place {
         });
         // A store's address may hold a password, which belongs into the private file.
         let kept = kept.filter(|(name, value)| name != "ACQUIT_STORE" || !value.contains("://"));
-        let folder = desk.source().map_or_else(|_| around.here.clone(), |source| source.top().to_owned());
+        let folder = cli.app.source().map_or_else(|_| around.here.clone(), |source| source.top().to_owned());
         let plan = Plan {
             log: around.home.join(format!("{}.log", if name == DEFAULT { "serve" } else { &name })),
             name,
@@ -153,8 +153,8 @@ fn words(program: &str, args: &[&str]) -> Vec<String> {
     std::iter::once(program).chain(args.iter().copied()).map(str::to_owned).collect()
 }
 
-fn install(desk: &Desk, place: &Place, how: How) -> Result<Exit, Error> {
-    let printer = desk.printer;
+fn install(cli: &Cli, place: &Place, how: How) -> Result<Exit, Error> {
+    let printer = cli.printer;
     let linger = place.manager == Manager::SystemdUser;
     let lines = place.starting();
     if how == How::Dry {
@@ -177,12 +177,12 @@ fn install(desk: &Desk, place: &Place, how: How) -> Result<Exit, Error> {
     write_new(&place.plan.environment, service::environment_file())?;
     write(&place.file, &place.text())?;
     for line in &lines {
-        run(desk, line)?;
+        run(cli, line)?;
     }
     if linger {
         // Without it a user's services end with the login, and the night shift with them.
         let user = place.plan.user.clone().unwrap_or_default();
-        if let Err(error) = run(desk, &words("loginctl", &["enable-linger", &user])) {
+        if let Err(error) = run(cli, &words("loginctl", &["enable-linger", &user])) {
             printer.warn(&format!(
                 "it ends when you log out: failed to {}; run `sudo loginctl enable-linger {user}`",
                 acquit_run::harness::chain(&error)
@@ -198,8 +198,8 @@ fn install(desk: &Desk, place: &Place, how: How) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-fn status(desk: &Desk, place: &Place) -> Result<Exit, Error> {
-    let printer = desk.printer;
+fn status(cli: &Cli, place: &Place) -> Result<Exit, Error> {
+    let printer = cli.printer;
     let installed = place.file.exists();
     let unit = format!("{}.service", place.plan.name);
     let label = service::launchd_label(&place.plan.name);
@@ -209,7 +209,7 @@ fn status(desk: &Desk, place: &Place) -> Result<Exit, Error> {
             ("systemctl", place.systemctl(&["is-active", &unit]))
         }
     };
-    let said = if installed { Some(call(&desk.world, program, &args)?) } else { None };
+    let said = if installed { Some(call(&cli.app.world, program, &args)?) } else { None };
     let active = said.as_ref().is_some_and(|said| said.code == Some(0));
     let state = match (installed, active) {
         (false, _) => "not installed",
@@ -234,8 +234,8 @@ fn status(desk: &Desk, place: &Place) -> Result<Exit, Error> {
     Ok(if active { Exit::Done } else { Exit::Failed })
 }
 
-fn uninstall(desk: &Desk, place: &Place, how: How) -> Result<Exit, Error> {
-    let printer = desk.printer;
+fn uninstall(cli: &Cli, place: &Place, how: How) -> Result<Exit, Error> {
+    let printer = cli.printer;
     if !place.file.exists() {
         printer.data("not installed");
         return Ok(Exit::Done);
@@ -246,7 +246,7 @@ fn uninstall(desk: &Desk, place: &Place, how: How) -> Result<Exit, Error> {
         return Ok(Exit::Done);
     }
     for line in place.stopping() {
-        if let Err(error) = run(desk, &line) {
+        if let Err(error) = run(cli, &line) {
             printer.warn(&format!("failed to {}", acquit_run::harness::chain(&error)));
         }
     }
@@ -260,10 +260,10 @@ fn uninstall(desk: &Desk, place: &Place, how: How) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-fn run(desk: &Desk, line: &[String]) -> Result<(), Error> {
+fn run(cli: &Cli, line: &[String]) -> Result<(), Error> {
     let [program, args @ ..] = line else { return Ok(()) };
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    call(&desk.world, program, &args)?.must(program, &args)?;
+    call(&cli.app.world, program, &args)?.must(program, &args)?;
     Ok(())
 }
 

@@ -11,9 +11,9 @@ use acquit_core::time::Span;
 use acquit_core::workflow::Work;
 use serde::Serialize;
 
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
+use acquit_app::Error;
 
 /// Which tasks are counted.
 #[derive(Clone, Copy, Debug)]
@@ -88,10 +88,10 @@ impl Group {
 }
 
 /// Shows them.
-pub fn stats(desk: &Desk, which: Which) -> Result<Exit, Error> {
-    let mut store = desk.store()?;
+pub fn stats(cli: &Cli, which: Which) -> Result<Exit, Error> {
+    let mut store = cli.app.store()?;
     let store = store.as_mut();
-    let project = if which.all_projects { None } else { desk.project_here() };
+    let project = if which.all_projects { None } else { cli.app.project_here() };
     let most = which.limit.saturating_add(1).min(100_000);
     let mut list = store.list(&Filter { project, state: None, ended: true, limit: most })?;
     let mut stats = Stats { more: list.len() > which.limit as usize, ..Stats::default() };
@@ -104,10 +104,10 @@ pub fn stats(desk: &Desk, which: Which) -> Result<Exit, Error> {
         count(store, task.id, &mut stats)?;
     }
     stats.cost_micros = stats.usage.paid();
-    if desk.printer.json {
-        desk.printer.json(&stats);
+    if cli.printer.json {
+        cli.printer.json(&stats);
     } else {
-        desk.printer.stats(&stats, which.limit);
+        cli.printer.stats(&stats, which.limit);
     }
     Ok(Exit::Done)
 }

@@ -12,17 +12,17 @@ use acquit_core::task::State;
 use acquit_core::time::{Span, Timestamp};
 
 use crate::args::TaskVerb;
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
-use crate::renew::Renewal;
 use crate::verbs::{inbox, run};
+use acquit_app::Error;
+use acquit_app::renew::Renewal;
 
 /// Does one of them.
-pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
-    let mut store = desk.store()?;
+pub fn task(cli: &Cli, verb: TaskVerb) -> Result<Exit, Error> {
+    let mut store = cli.app.store()?;
     let store = store.as_mut();
-    let printer = desk.printer;
+    let printer = cli.printer;
     let task = match verb {
         TaskVerb::List { all_projects, state, tags, project: named, older_than, newer_than, limit } => {
             // A name is looked for among the tasks of all repositories, a path is a repository.
@@ -31,7 +31,7 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
             let project = match (&path, all_projects || named.is_some()) {
                 (Some(path), _) => Some(path.to_string_lossy().into_owned()),
                 (None, true) => None,
-                (None, false) => desk.project_here(),
+                (None, false) => cli.app.project_here(),
             };
             let wanted = Wanted {
                 state,
@@ -44,17 +44,17 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
             printer.tasks(&shown);
             return Ok(Exit::Done);
         }
-        TaskVerb::Show { task } => return show(desk, task),
+        TaskVerb::Show { task } => return show(cli, task),
         TaskVerb::Add { task } => {
             let description = run::description(&task)?;
-            let task = desk.create(store, &task, description)?;
+            let task = cli.app.create(store, &task.request(description))?;
             printer.say(&format!("added; `acquit run {}` runs it", task.id()));
             task
         }
         TaskVerb::Retry { task, stage, note, pinned } => {
-            let input = Input::Retry { by: desk.person(), stage, note };
+            let input = Input::Retry { by: cli.app.person(), stage, note };
             let renewal = Renewal { pinned, ..Renewal::default() };
-            let task = desk.decide_with(store, task, Some(&input), &renewal)?;
+            let task = cli.app.decide_with(store, task, Some(&input), &renewal)?;
             printer.say(&format!("ready again; `acquit run {}` runs it", task.id()));
             task
         }
@@ -67,10 +67,10 @@ pub fn task(desk: &Desk, verb: TaskVerb) -> Result<Exit, Error> {
                 (_, None, None, []) => Answer::Approve,
             };
             let known = store.task(task)?;
-            inbox::give(desk, store, &known, answer, false)?
+            inbox::give(cli, store, &known, answer, false)?
         }
         TaskVerb::Cancel { task } => {
-            let task = desk.cancel(store, task)?;
+            let task = cli.app.cancel(store, task)?;
             if let State::Working { .. } = task.state {
                 printer.say(&format!("{}: its harness has been asked to stop", task.id()));
             }
@@ -162,13 +162,13 @@ fn listed(
 }
 
 /// `acquit show`: one task in full, with its evidence and what can be done with it.
-pub fn show(desk: &Desk, task: TaskId) -> Result<Exit, Error> {
-    let mut store = desk.store()?;
+pub fn show(cli: &Cli, task: TaskId) -> Result<Exit, Error> {
+    let mut store = cli.app.store()?;
     let store = store.as_mut();
     let task = store.task(task)?;
     let sandbox = store.definition(task.id())?.config.sandbox;
     let gates = verdicts(store, task.id())?;
-    desk.printer.task(&task, &store.legs(task.id())?, sandbox, &gates);
+    cli.printer.task(&task, &store.legs(task.id())?, sandbox, &gates);
     Ok(Exit::Done)
 }
 

@@ -6,19 +6,19 @@ use std::io::{BufRead, IsTerminal};
 use serde_json::json;
 
 use crate::args::TrustArgs;
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::report::{Look, text};
-use crate::trust::{self, Ask, Standing, What};
+use acquit_app::Error;
+use acquit_app::trust::{self, Ask, Standing, What};
 
 /// Shows what the repository asks for, and keeps or ends the user's trust.
-pub fn trust(desk: &Desk, args: TrustArgs) -> Result<Exit, Error> {
-    let source = desk.source()?;
-    let files = desk.files(&source)?;
+pub fn trust(cli: &Cli, args: TrustArgs) -> Result<Exit, Error> {
+    let source = cli.app.source()?;
+    let files = cli.app.files(&source)?;
     // Read once: what is kept is exactly what was shown.
     let (trust, snapshot) = (files.trust(), files.snapshot());
-    let printer = desk.printer;
+    let printer = cli.printer;
     if args.revoke {
         let was = trust.revoke()?;
         let standing = trust.standing(snapshot);
@@ -37,7 +37,7 @@ pub fn trust(desk: &Desk, args: TrustArgs) -> Result<Exit, Error> {
     let difference = if standing.is_trusted() { String::new() } else { trust.difference(snapshot) };
     if !printer.json {
         printer.diff(&difference);
-        summary(desk, &asks);
+        summary(cli, &asks);
     }
     let shown = |standing: Standing| {
         let asks: Vec<_> = asks.iter().map(|ask| json!(ask)).collect();
@@ -53,7 +53,7 @@ pub fn trust(desk: &Desk, args: TrustArgs) -> Result<Exit, Error> {
         }
         return Ok(if standing.is_trusted() { Exit::Done } else { Exit::Failed });
     }
-    if !args.yes && !agreed(desk)? {
+    if !args.yes && !agreed(cli)? {
         if printer.json {
             printer.json(&shown(standing));
         } else {
@@ -61,7 +61,7 @@ pub fn trust(desk: &Desk, args: TrustArgs) -> Result<Exit, Error> {
         }
         return Ok(Exit::Failed);
     }
-    trust.keep(snapshot, (desk.world.now)())?;
+    trust.keep(snapshot, (cli.app.world.now)())?;
     let standing = trust.standing(snapshot);
     if printer.json {
         printer.json(&shown(standing));
@@ -83,8 +83,8 @@ fn words(standing: Standing) -> &'static str {
 }
 
 /// What is asked for, by kind. It comes last, right above the question, however long the files are.
-fn summary(desk: &Desk, asks: &[Ask]) {
-    let printer = desk.printer;
+fn summary(cli: &Cli, asks: &[Ask]) {
+    let printer = cli.printer;
     let mut kinds: BTreeMap<What, Vec<&Ask>> = BTreeMap::new();
     asks.iter().for_each(|ask| kinds.entry(ask.what).or_default().push(ask));
     for (what, asks) in kinds {
@@ -97,12 +97,12 @@ fn summary(desk: &Desk, asks: &[Ask]) {
 }
 
 /// Asks the user, who must be there to answer.
-fn agreed(desk: &Desk) -> Result<bool, Error> {
+fn agreed(cli: &Cli) -> Result<bool, Error> {
     let mut input = std::io::stdin().lock();
-    if desk.printer.json || !input.is_terminal() {
+    if cli.printer.json || !input.is_terminal() {
         return Err(Error::TrustUnasked);
     }
-    desk.printer.say("Trust this repository with all of that? [y/N]");
+    cli.printer.say("Trust this repository with all of that? [y/N]");
     let mut answer = String::new();
     let read = input.read_line(&mut answer);
     read.map_err(|source| Error::File { doing: "read", path: "standard input".into(), source })?;

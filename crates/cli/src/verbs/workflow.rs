@@ -9,25 +9,25 @@ use acquit_core::ids::Name;
 use acquit_core::workflow::{self, Around, mermaid};
 
 use crate::args::{Ejected, WorkflowVerb};
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::cli::Cli;
 use crate::exit::Exit;
-use crate::init::{self, Overwrite};
-use crate::project::{Asked, CONFIG, FOLDER, Known, Origin, Project};
 use crate::report::{table, text};
-use crate::{serve, shipped};
+use acquit_app::Error;
+use acquit_app::init::{self, Overwrite};
+use acquit_app::project::{Asked, CONFIG, FOLDER, Known, Origin, Project};
+use acquit_app::{serve, shipped};
 
 /// Does one of them.
-pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
+pub fn workflow(cli: &Cli, verb: WorkflowVerb) -> Result<Exit, Error> {
     if let WorkflowVerb::Eject { workflow, only, force } = &verb {
         let overwrite = if *force { Overwrite::Allowed } else { Overwrite::Never };
-        return eject(desk, workflow, *only, overwrite);
+        return eject(cli, workflow, *only, overwrite);
     }
     if let WorkflowVerb::Check { workflow } = &verb {
-        return check(desk, workflow.as_ref());
+        return check(cli, workflow.as_ref());
     }
-    let project = desk.files(&desk.source()?)?.look()?;
-    let printer = desk.printer;
+    let project = cli.app.files(&cli.app.source()?)?.look()?;
+    let printer = cli.printer;
     match verb {
         WorkflowVerb::Eject { .. } | WorkflowVerb::Check { .. } => {}
         WorkflowVerb::List if printer.json => {
@@ -46,9 +46,9 @@ pub fn workflow(desk: &Desk, verb: WorkflowVerb) -> Result<Exit, Error> {
 }
 
 /// Reports every mistake: of one workflow, or of all that the project has and of its configuration.
-fn check(desk: &Desk, only: Option<&Name>) -> Result<Exit, Error> {
-    let source = desk.source()?;
-    let (project, mut mistakes) = desk.files(&source)?.inspect()?;
+fn check(cli: &Cli, only: Option<&Name>) -> Result<Exit, Error> {
+    let source = cli.app.source()?;
+    let (project, mut mistakes) = cli.app.files(&source)?.inspect()?;
     let mut warnings = Vec::new();
     let used = |known: &&Known| match only {
         Some(name) => known.name == *name,
@@ -63,7 +63,7 @@ fn check(desk: &Desk, only: Option<&Name>) -> Result<Exit, Error> {
     let text = std::fs::read_to_string(source.top().join(&file)).unwrap_or_default();
     if text.parse::<toml::Table>().is_err() {
         // What workflows may use is not known, so nothing can be said of them.
-        return found(desk, &names(&checked), mistakes, &warnings);
+        return found(cli, &names(&checked), mistakes, &warnings);
     }
     if only.is_some() {
         if !mistakes.is_empty() {
@@ -88,7 +88,7 @@ fn check(desk: &Desk, only: Option<&Name>) -> Result<Exit, Error> {
         mistakes.extend(serve::mistakes(&project, &file, &text));
     }
     if !mistakes.is_empty() {
-        return found(desk, &names(&checked), mistakes, &warnings);
+        return found(cli, &names(&checked), mistakes, &warnings);
     }
     if only.is_none() && project.config.workflow.is_some() {
         // The default must be there too.
@@ -100,7 +100,7 @@ fn check(desk: &Desk, only: Option<&Name>) -> Result<Exit, Error> {
         let unheld = acquit_run::agent::tools::unheld(workflow, &project.config).into_iter();
         warnings.extend(unheld.map(|warning| format!("workflow `{}`, {warning}", known.name)));
     }
-    found(desk, &names(&checked), Vec::new(), &warnings)
+    found(cli, &names(&checked), Vec::new(), &warnings)
 }
 
 fn names<'k>(known: &[&'k Known]) -> Vec<&'k Name> {
@@ -108,8 +108,8 @@ fn names<'k>(known: &[&'k Known]) -> Vec<&'k Name> {
 }
 
 /// Says what a check came to.
-fn found(desk: &Desk, checked: &[&Name], mistakes: Vec<Mistake>, warnings: &[String]) -> Result<Exit, Error> {
-    let printer = desk.printer;
+fn found(cli: &Cli, checked: &[&Name], mistakes: Vec<Mistake>, warnings: &[String]) -> Result<Exit, Error> {
+    let printer = cli.printer;
     if printer.json {
         let list: Vec<_> = mistakes
             .iter()
@@ -172,9 +172,9 @@ fn listed(project: &Project, known: &Known) -> serde_json::Value {
 }
 
 /// Copies a workflow of the program, and what it uses, into the project.
-fn eject(desk: &Desk, name: &Name, only: Option<Ejected>, overwrite: Overwrite) -> Result<Exit, Error> {
-    let source = desk.source()?;
-    let library = desk.files(&source)?.library();
+fn eject(cli: &Cli, name: &Name, only: Option<Ejected>, overwrite: Overwrite) -> Result<Exit, Error> {
+    let source = cli.app.source()?;
+    let library = cli.app.files(&source)?.library();
     let own = format!("workflows/{name}.toml");
     let Some(text) = shipped::text(&own) else {
         let known = shipped::workflows().collect::<Vec<_>>().join(", ");
@@ -200,9 +200,9 @@ fn eject(desk: &Desk, name: &Name, only: Option<Ejected>, overwrite: Overwrite) 
     }
     let plan = init::Plan { files, seen: Vec::new(), notes: Vec::new() };
     init::write(source.top(), &plan, overwrite)?;
-    let trusted = desk.trust_written(&source, &plan.files)?;
+    let trusted = cli.app.trust_written(&source, &plan.files)?;
     let written: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
-    let printer = desk.printer;
+    let printer = cli.printer;
     if printer.json {
         printer.json(&serde_json::json!({ "files": written, "kept": kept }));
         return Ok(Exit::Done);

@@ -23,7 +23,7 @@ mod words;
 
 pub use change::{Around, Change};
 pub(crate) use text::reveal;
-pub use text::{is_hidden, visible};
+pub use text::{first_line, is_hidden, visible};
 
 /// The names of the variables that acquit sets itself. Nobody else can set them.
 pub const BUILTIN: [&str; 13] = [

@@ -97,6 +97,18 @@ fn longest_run(text: &str) -> usize {
     text.split(|c| c != FENCE).map(str::len).max().unwrap_or(0)
 }
 
+/// The first line, visible, at most `width` characters.
+pub fn first_line(text: &str, width: usize) -> String {
+    let first = text.trim().lines().next().unwrap_or_default();
+    let shown = visible(first).replace('\t', " ");
+    if shown.chars().count() <= width {
+        return shown;
+    }
+    let mut cut: String = shown.chars().take(width.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

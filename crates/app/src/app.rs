@@ -1,0 +1,119 @@
+//! Where every use case begins: the surroundings, the runtime of the harness, the store, and who is told.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use acquit_core::store::Store;
+use acquit_core::task::Actor;
+use acquit_run::git::{Git, Source};
+use acquit_run::process::Spawner;
+use acquit_run::process::contain::Launcher;
+use acquit_run::world::World;
+use acquit_store::{Clock, Location};
+
+use crate::environment::Surroundings;
+use crate::error::Error;
+use crate::notice::{Notice, Notices};
+use crate::project::{FOLDER, Files, User};
+
+/// acquit in one place: for one user, one home, one store.
+pub struct App {
+    /// Where it was called.
+    pub surroundings: Surroundings,
+    /// What the harness has around it.
+    pub world: World,
+    /// Who is told.
+    notices: Notices,
+}
+
+impl App {
+    /// Sets it up.
+    pub fn new(surroundings: Surroundings, notices: Notices, launcher: Option<Launcher>) -> Self {
+        let path = surroundings.environment.get("PATH").map(std::ffi::OsStr::to_owned).unwrap_or_default();
+        let spawner = Spawner::new(&surroundings.exe).with_launcher(launcher);
+        let world = World {
+            home: surroundings.home.clone(),
+            store: std::sync::OnceLock::new(),
+            shared: matches!(Location::parse(&surroundings.store), Location::Postgres(_)),
+            git: Git::new(spawner.clone(), path),
+            spawner,
+            environment: surroundings.environment.clone(),
+            host: surroundings.host.clone(),
+            now: || Clock::System.now(),
+        };
+        Self { surroundings, world, notices }
+    }
+
+    /// Tells something.
+    pub fn notice(&self, notice: &Notice) {
+        (self.notices)(notice);
+    }
+
+    /// Warns of something that does not keep it from going on.
+    pub fn warn(&self, text: impl Into<String>) {
+        self.notice(&Notice::Warning(text.into()));
+    }
+
+    /// What a harness is started with: what this process was, and the places as this process understood them.
+    pub fn harness_environment(&self) -> Vec<(OsString, OsString)> {
+        let mut variables = self.surroundings.environment.all();
+        variables.push(("ACQUIT_HOME".into(), self.surroundings.home.clone().into()));
+        variables.push(("ACQUIT_STORE".into(), self.surroundings.store.clone().into()));
+        variables
+    }
+
+    /// Opens the store.
+    pub fn store(&self) -> Result<Box<dyn Store>, Error> {
+        let location = Location::parse(&self.surroundings.store);
+        let mut store = acquit_store::open(&location, Clock::System)
+            .map_err(|source| Error::OpenStore { location: location.to_string(), source })?;
+        let id = store.id()?;
+        let known = self.world.store.get_or_init(|| id.clone());
+        if *known != id {
+            return Err(Error::OtherStore { location: location.to_string() });
+        }
+        Ok(store)
+    }
+
+    /// Who sits at it.
+    pub fn person(&self) -> Actor {
+        Actor::Person(self.surroundings.user.clone())
+    }
+
+    /// The repository that the command was called in.
+    pub fn source(&self) -> Result<Source, Error> {
+        Ok(Source::discover(&self.world.git, &self.surroundings.here)?)
+    }
+
+    /// The path of the repository that the command was called in, if it was called in one.
+    pub fn project_here(&self) -> Option<String> {
+        self.source().ok().map(|source| source.top().to_string_lossy().into_owned())
+    }
+
+    /// The files of a repository's project, and the user's own under them.
+    pub fn files(&self, source: &Source) -> Result<Files, Error> {
+        self.files_at(source.top())
+    }
+
+    /// The same of the repository at a path.
+    pub fn files_at(&self, top: &Path) -> Result<Files, Error> {
+        let user = User {
+            config: self.surroundings.user_config.as_deref(),
+            home: self.surroundings.user_home.as_deref(),
+            acquit: &self.surroundings.home,
+        };
+        Files::find(top, &user)
+    }
+
+    /// Trusts what acquit has just written into `.acquit/` for the user, unless something lies beside it that the user has not seen. Says
+    /// whether the repository is trusted now.
+    pub fn trust_written(&self, source: &Source, written: &[(PathBuf, String)]) -> Result<bool, Error> {
+        let files = self.files(source)?;
+        let inside = |(path, text): &(PathBuf, String)| {
+            Some((path.strip_prefix(FOLDER).ok()?.to_str()?.to_owned(), text.clone()))
+        };
+        let written = written.iter().filter_map(inside).collect();
+        files.trust().keep_written(files.snapshot(), &written, (self.world.now)())?;
+        Ok(files.trust().standing(files.snapshot()).is_trusted())
+    }
+}

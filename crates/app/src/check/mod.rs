@@ -1,0 +1,275 @@
+//! The rehearsal behind `acquit check`: setup and every gate, run on the base as it is, before any agent is paid.
+//!
+//! It is a task with one stage of the kind `check`, in a store of its own, run by the same harness in the same sandbox as every
+//! other. So what holds here holds there, setups and baselines are kept for the tasks that follow, and the user's own list of
+//! tasks never shows it. [`rehearse`] runs it, [`problem`] says what a failure means and which edit mends it, [`edit`] makes the
+//! edit in `acquit.toml`.
+
+use std::path::PathBuf;
+
+use acquit_core::config::Config;
+use acquit_core::config::forge::Kind;
+use acquit_core::event::Body;
+use acquit_core::gate::check::Tests;
+use acquit_core::gate::{Check, Gate, Manner, PathFilter, Reuse, Severity, Verdict};
+use acquit_core::ids::{Name, TaskId};
+use acquit_core::leg::Ending;
+use acquit_core::store::Store;
+use acquit_core::task::{End, State, Task};
+use acquit_core::template::NoTexts;
+use acquit_core::workflow::{self, Around};
+use acquit_run::git::Source;
+use acquit_run::{network, retention};
+
+use crate::app::App;
+use crate::error::Error;
+use crate::project::{self, Known, Project};
+use crate::task::{NewTask, Origin};
+
+pub mod edit;
+pub mod problem;
+
+use problem::{Place, Problem};
+
+/// Rehearsals have numbers from here on, by process: no task has one that a rehearsal's branch could be called by.
+const FIRST: u64 = 1_000_000_000;
+
+/// The folder of the rehearsals' stores, in acquit's own, by process.
+const FOLDER: &str = "checks";
+
+/// The store of a rehearsal, in its folder.
+const STORE: &str = "check.db";
+
+/// The only stage.
+const STAGE: &str = "check";
+
+/// How many events are read at once.
+const PAGE: u32 = 500;
+
+/// What a rehearsal came to.
+pub struct Rehearsal {
+    /// Each gate that was run, in order.
+    pub verdicts: Vec<Verdict>,
+    /// What was not run, and why.
+    pub left_out: Vec<(Name, &'static str)>,
+    /// What does not hold.
+    pub problems: Vec<Problem>,
+    /// Whether the user ended it.
+    pub cancelled: bool,
+}
+
+/// Runs a task until it ends, and shows how it goes. It is given the app of the rehearsal, with its own store.
+pub type Run<'r> = &'r mut dyn FnMut(&App, &mut dyn Store, TaskId) -> Result<Task, Error>;
+
+/// Runs setup and all gates of the project that can say something without a change.
+pub fn rehearse(app: &App, run: Run<'_>) -> Result<Rehearsal, Error> {
+    let source = app.source()?;
+    let config = app.files(&source)?.read()?.config;
+    sweep(app, &source);
+    let pid = std::process::id();
+    let own = own(app, u64::from(pid));
+    let done = in_store(&own, &config, TaskId(FIRST + u64::from(pid)), run);
+    if let Err(error) = forget(&own, &source, u64::from(pid)) {
+        app.warn(format!("files of the check are kept: {}", acquit_run::harness::chain(&error)));
+    }
+    done
+}
+
+fn folder(app: &App, pid: u64) -> PathBuf {
+    app.world.home.join(FOLDER).join(pid.to_string())
+}
+
+/// The same app with the store of a process's rehearsal.
+fn own(app: &App, pid: u64) -> App {
+    let mut surroundings = app.surroundings.clone();
+    surroundings.store = folder(app, pid).join(STORE).to_string_lossy().into_owned();
+    App::new(surroundings, Box::new(|_| {}), None)
+}
+
+/// Removes what a process's rehearsal left, given the app with its store.
+fn forget(own: &App, source: &Source, pid: u64) -> Result<(), Error> {
+    let folder = folder(own, pid);
+    if folder.join(STORE).exists() {
+        own.store()?;
+        retention::forget(&own.world, source, TaskId(FIRST + pid)).map_err(Error::Retention)?;
+    }
+    match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::File { doing: "remove", path: folder, source: error })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn in_store(app: &App, config: &Config, id: TaskId, run: Run<'_>) -> Result<Rehearsal, Error> {
+    let (gates, left_out) = gates(config);
+    let source = app.source()?;
+    let origin = Origin {
+        source,
+        project: project(config, gates.clone())?,
+        id: Some(id),
+        category: None,
+        metadata: std::collections::BTreeMap::new(),
+        by: app.person(),
+    };
+    let wish = NewTask { title: "check".to_owned(), ..NewTask::default() };
+    let mut store = app.store()?;
+    let store: &mut dyn Store = store.as_mut();
+    let task = app.create_from(store, &wish, origin)?;
+    let task = run(app, store, task.id())?;
+    let cancelled = matches!(
+        task.state,
+        State::Ended { end: End::Cancelled { .. } } | State::Working { cancel: Some(_), .. }
+    );
+    let (verdicts, refused) = told(store, id)?;
+    let mut problems = Vec::new();
+    let failed = task.past.last().and_then(|past| match &past.ending {
+        Ending::Failed { reason, .. } => Some(reason.clone()),
+        Ending::TimedOut { .. }
+        | Ending::Passed { .. }
+        | Ending::Rejected { .. }
+        | Ending::Cancelled
+        | Ending::Lost { .. }
+        | Ending::Conflict { .. }
+        | Ending::Held { .. } => None,
+    });
+    if let Some(reason) = failed {
+        problems.push(problem::of_setup(config, &reason, &refused));
+    }
+    for verdict in verdicts.iter().filter(|verdict| !verdict.passed) {
+        let Some(gate) = gates.iter().find(|gate| gate.name == verdict.gate) else { continue };
+        if gate.severity == Severity::Error {
+            let refused: Vec<_> =
+                refused.iter().filter(|(name, _)| *name == gate.name.as_str()).cloned().collect();
+            problems.push(problem::of_gate(config, gate, verdict, &refused));
+        }
+    }
+    for problem in &mut problems {
+        missing_program(app, problem);
+    }
+    Ok(Rehearsal { verdicts, left_out, problems, cancelled })
+}
+
+/// The gates that say something about a tree without a change, and the others with the reason.
+fn gates(config: &Config) -> (Vec<Gate>, Vec<(Name, &'static str)>) {
+    let mut kept: Vec<Gate> = Vec::new();
+    let mut left_out = Vec::new();
+    for gate in &config.gates {
+        let check = match &gate.check {
+            Check::Command(_) | Check::Tests(_) => gate.check.clone(),
+            Check::Tdd(tdd) => {
+                let same = config.gates.iter().any(|other| match &other.check {
+                    Check::Tests(tests) => tests.run == tdd.run && tests.report == tdd.report,
+                    _ => false,
+                });
+                if same {
+                    left_out.push((gate.name.clone(), "runs the tests of another gate"));
+                    continue;
+                }
+                Check::Tests(Tests::of(tdd))
+            }
+            Check::Reproduced(_) | Check::Coverage(_) | Check::Mutation(_) => {
+                left_out.push((gate.name.clone(), "needs a change to run on"));
+                continue;
+            }
+            Check::Secrets(_)
+            | Check::Scope(_)
+            | Check::Commits(_)
+            | Check::Dilution(_)
+            | Check::Review(_) => {
+                left_out.push((gate.name.clone(), "looks at the change only"));
+                continue;
+            }
+        };
+        // Nothing is changed here, so no path of a change could say which of them are run.
+        let paths = PathFilter::default();
+        kept.push(Gate { check, paths, manner: Manner::Alone, reuse: Reuse::Never, ..gate.clone() });
+    }
+    (kept, left_out)
+}
+
+/// A project with one workflow: these gates, and nothing is tried twice.
+fn project(config: &Config, gates: Vec<Gate>) -> Result<Project, Error> {
+    let names: Vec<String> = gates.iter().map(|gate| format!("\"{}\"", gate.name)).collect();
+    let text = format!(
+        "description = \"setup and gates on the base\"\n[budgets]\nharness = 0\nlimit = 0\n[stages.{STAGE}]\nkind = \"check\"\n\
+         gates = [{}]\non = {{ passed = \"done\", rejected = \"failed\", failed = \"failed\" }}\n",
+        names.join(", ")
+    );
+    let name = Name::literal(STAGE);
+    let budgets = gates.iter().map(|gate| (gate.kind.clone(), 0)).collect();
+    let around = Around { variables: &[], gates: &gates, budgets: &budgets, texts: &NoTexts };
+    let read = workflow::read_in(STAGE, &name, &text, &around)?;
+    let mut config = Config { workflow: Some(name.clone()), gates, budgets, ..config.clone() };
+    // Nothing is delivered, so no forge is asked about the base.
+    config.forge.kind = Some(Kind::None);
+    config.agents.clear();
+    config.agent = None;
+    Ok(Project {
+        broken: Vec::new(),
+        config,
+        instructions: String::new(),
+        workflows: vec![Known { name, origin: project::Origin::Shipped, read: Ok(read) }],
+    })
+}
+
+/// A program's name in the notices, and a host that it was refused.
+pub type RefusedHost = (String, String);
+
+/// What the events tell: verdicts, and hosts that were refused to which program.
+fn told(store: &mut dyn Store, id: TaskId) -> Result<(Vec<Verdict>, Vec<RefusedHost>), Error> {
+    let (mut verdicts, mut refused) = (Vec::new(), Vec::new());
+    let mut after = 0;
+    loop {
+        let events = store.events(Some(id), after, PAGE)?;
+        for event in &events {
+            after = event.seq;
+            match &event.body {
+                Body::Gate { verdict } => verdicts.push((**verdict).clone()),
+                Body::Notice { text, .. } => {
+                    if let Some((name, line)) = text.strip_prefix('`').and_then(|rest| rest.split_once("`: "))
+                        && let Some(host) = network::refused_host(line)
+                    {
+                        refused.push((name.to_owned(), host));
+                    }
+                }
+                _ => {}
+            }
+        }
+        if events.len() < PAGE as usize {
+            return Ok((verdicts, refused));
+        }
+    }
+}
+
+/// Says of a program that the sandbox does not have whether the machine has it.
+fn missing_program(app: &App, problem: &mut Problem) {
+    let Some(program) = &problem.missing else { return };
+    let path = app.surroundings.environment.get("PATH").unwrap_or_default();
+    if let Some(found) = acquit_run::agent::found::in_path(path, program) {
+        let folder: PathBuf = found.canonicalize().unwrap_or(found);
+        let folder = folder.parent().map(|it| it.display().to_string()).unwrap_or_default();
+        problem.what = format!("`{program}` is installed in {folder}, which the sandbox does not show");
+        problem.mends.insert(0, problem::show(&folder));
+    } else {
+        problem.what = format!("`{program}` is not installed");
+        problem.advice = Some(format!("install {program}, or change the command in .acquit/acquit.toml"));
+        if let Place::Setup = problem.place {
+            problem.mends.clear();
+        }
+    }
+}
+
+/// Removes what killed rehearsals left.
+fn sweep(app: &App, source: &Source) {
+    let folders = std::fs::read_dir(app.world.home.join(FOLDER));
+    for entry in folders.into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok()) else {
+            continue;
+        };
+        if !std::path::Path::new("/proc").join(pid.to_string()).exists() {
+            // What cannot be removed now is found again.
+            let _ = forget(&own(app, pid), source, pid);
+        }
+    }
+}

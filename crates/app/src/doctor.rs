@@ -1,0 +1,169 @@
+//! What this machine can enforce, what it cannot, and what follows.
+
+use std::collections::BTreeMap;
+
+use acquit_core::event::Body;
+use acquit_core::sandbox::Mode;
+use acquit_core::store::{Filter, Store};
+use acquit_run::git;
+use acquit_run::sandbox::machine::{Ability, Found, Lack, Machine, Need, Version};
+
+use crate::app::App;
+use crate::error::Error;
+
+/// What this machine, its store and the project have, and what they lack.
+pub fn examine(app: &App) -> Vec<Ability> {
+    let mut list =
+        Machine::here(acquit_run::process::contain::landlock_version(), app.world.spawner.helper.clone())
+            .abilities();
+    list.push(Ability::new("version of git", Need::Always, git_found(app), "no task can run"));
+    list.push(Ability::new("store", Need::Always, store_found(app), "no task can be made or looked at"));
+    list.push(Ability::new(
+        "language of agents",
+        Need::Useful,
+        records_found(app),
+        "such records are kept in the legs' output, and nothing follows from them",
+    ));
+    list.extend(project_found(app));
+    list
+}
+
+/// Whether everything is there that tasks need.
+pub fn is_complete(list: &[Ability]) -> bool {
+    list.iter().all(|ability| ability.is_there() || ability.need == Need::Useful)
+}
+
+/// The version of git, or why it cannot be used.
+pub fn git_found(app: &App) -> Found {
+    let said = app.world.git.call("version").run().map_err(|error| lack(error.into()))?;
+    let said = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+    match Version::in_text(&said) {
+        Some(version) if version >= git::version::OLDEST => Ok(said),
+        Some(_) | None => {
+            Err(Lack::mended(format!("{said} is older than {}", git::version::OLDEST), "install a newer git"))
+        }
+    }
+}
+
+/// A store that is not there yet is made, as by any other command.
+fn store_found(app: &App) -> Found {
+    app.store().map_err(lack)?;
+    Ok(acquit_store::Location::parse(&app.surroundings.store).to_string())
+}
+
+/// Whether agents said things lately that their adapters do not know.
+fn records_found(app: &App) -> Found {
+    let unknown = app.store().and_then(|mut store| unknown_records(store.as_mut())).map_err(lack)?;
+    if unknown.is_empty() {
+        return Ok("all that agents printed lately is understood".to_owned());
+    }
+    let words: Vec<String> = unknown.iter().map(|(kind, count)| format!("{kind} ({count} times)")).collect();
+    let why = format!("agents printed records of unknown kinds: {}", words.join(", "));
+    Err(Lack::mended(
+        why,
+        "see whether a newer acquit knows them; `acquit agents` says which versions were tried",
+    ))
+}
+
+/// Records of unknown kinds in the newest tasks, by agent and kind.
+fn unknown_records(store: &mut dyn Store) -> Result<BTreeMap<String, u64>, Error> {
+    /// What agents say changes with their versions, so old tasks tell nothing.
+    const TASKS: u32 = 20;
+    /// Enough for dozens of legs; a look at the machine must not take minutes.
+    const EVENTS: u32 = 2_000;
+    let filter = Filter { project: None, state: None, ended: true, limit: TASKS };
+    let mut found = BTreeMap::new();
+    for task in store.list(&filter)? {
+        let mut name = String::new();
+        for event in store.events(Some(task.id), 0, EVENTS)? {
+            match event.body {
+                Body::AgentStarted { adapter, .. } => name = adapter,
+                Body::AgentEnded { unknown, .. } => {
+                    for (kind, count) in unknown {
+                        *found.entry(format!("{name}: {kind}")).or_default() += count;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The project that the command was called in, if it was in one.
+fn project_found(app: &App) -> Vec<Ability> {
+    let source = match app.source() {
+        Ok(source) => source,
+        // Asking about the machine alone is fine, and what is wrong with git is said beside it.
+        Err(Error::Git(git::Error::NotARepository { .. } | git::Error::Start(_))) => return Vec::new(),
+        Err(error) => {
+            return vec![Ability::new("repository", Need::Always, Err(lack(error)), "no task can run here")];
+        }
+    };
+    let read = app.files(&source).and_then(|files| {
+        let project = files.look()?;
+        Ok((project, files.trust().check(files.snapshot())))
+    });
+    let (project, trusted) = match read {
+        Ok(project) => project,
+        Err(error @ Error::NotInitialised(_)) => {
+            return vec![Ability::new("project", Need::Useful, Err(lack(error)), "no task can run here yet")];
+        }
+        Err(error) => {
+            return vec![Ability::new("project", Need::Always, Err(lack(error)), "no task can be made here")];
+        }
+    };
+    let valid = Ok("its configuration and workflows have no mistakes".to_owned());
+    vec![
+        Ability::new("project", Need::Always, valid, ""),
+        Ability::new(
+            "trust in the project",
+            Need::Useful,
+            trusted.map(|()| "what .acquit/ asks for may be done".to_owned()).map_err(lack),
+            "no task can be made here",
+        ),
+        Ability::new(
+            "sandbox of the project",
+            Need::Wall,
+            sandbox_found(project.config.sandbox),
+            "agents and gates run with all your rights, whatever the machine could enforce",
+        ),
+    ]
+}
+
+fn sandbox_found(mode: Mode) -> Found {
+    match mode {
+        Mode::On => Ok("on: no task starts where a wall is missing".to_owned()),
+        Mode::Reduced => Ok("reduced: walls that this machine lacks are left out".to_owned()),
+        Mode::Off => Err(Lack::mended(
+            "`sandbox = \"off\"` is written in .acquit/acquit.toml",
+            "remove that line from .acquit/acquit.toml",
+        )),
+    }
+}
+
+fn lack(error: Error) -> Lack {
+    let why = match &error {
+        Error::Mistakes(mistakes) => match mistakes.0.as_slice() {
+            [first, rest @ ..] => {
+                let more =
+                    if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
+                format!("{}:{}:{}: {}{more}", first.file, first.line, first.column, first.what)
+            }
+            [] => "mistakes in the project's files".to_owned(),
+        },
+        error => format!("failed to {}", acquit_run::harness::chain(error)),
+    };
+    Lack { why, mend: error.hint() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sandbox_that_is_off_is_a_lack_and_the_others_are_none() {
+        assert!(sandbox_found(Mode::Off).is_err());
+        assert!(sandbox_found(Mode::On).is_ok() && sandbox_found(Mode::Reduced).is_ok());
+    }
+}

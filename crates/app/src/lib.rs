@@ -1,0 +1,34 @@
+//! The use cases of acquit: what a person or a program can ask for, without a terminal, a page or a protocol.
+//!
+//! [`App`] is where every use case begins: it knows the surroundings, the store and the runtime of the harness. Requests and answers are types;
+//! an [`Error`] carries its [`Kind`] and a hint. What happens meanwhile and concerns a person comes as a [`Notice`].
+//!
+//! The command line is one caller: arguments in, words out. Nothing here prints, reads standard input, or ends the process.
+
+mod app;
+pub mod check;
+mod decide;
+pub mod doctor;
+pub mod drive;
+pub mod environment;
+mod error;
+pub mod init;
+mod interrupt;
+mod notice;
+pub mod passing;
+pub mod preflight;
+pub mod project;
+pub mod renew;
+pub mod serve;
+pub mod shipped;
+pub mod size;
+mod task;
+pub mod trust;
+
+pub use app::App;
+pub use environment::Surroundings;
+pub use error::{Error, Kind};
+pub use interrupt::Interrupt;
+pub use notice::{Notice, Notices};
+pub use renew::{Limits, Renewal};
+pub use task::{Means, NewTask, Origin};

@@ -1,0 +1,92 @@
+//! What can be known to fail before an agent is started: git that is too old, a wall of the sandbox, a program, a variable or a
+//! secret that is missing. `acquit run` refuses then, with what to do; no task is made and nothing is paid.
+
+use std::collections::BTreeMap;
+
+use acquit_core::config::{Adapter, Config};
+use acquit_core::definition::Chosen;
+use acquit_core::ids::Name;
+use acquit_core::workflow::{Work, Workflow};
+use acquit_run::agent::Facts;
+use acquit_run::agent::own;
+use acquit_run::agent::trial::{self, Finding};
+
+use crate::app::App;
+use crate::doctor;
+use crate::error::Error;
+use crate::passing::Folder;
+use crate::project::Project;
+use crate::renew;
+use crate::task::Means;
+
+/// Refuses a new task whose agents cannot be started here. What is wrong with the task itself is said when it is made.
+pub fn check_new(app: &App, project: &Project, means: &Means) -> Result<(), Error> {
+    let mut workflow = project.workflow(means.workflow.as_ref())?.clone();
+    let chosen = Chosen { agent: means.agent.clone(), ..Chosen::default() };
+    renew::take_chosen(&mut workflow, &chosen);
+    project.check_stages(&workflow)?;
+    check(app, &project.config, &workflow)
+}
+
+/// Refuses a workflow whose agents cannot be started here.
+pub fn check(app: &App, config: &Config, workflow: &Workflow) -> Result<(), Error> {
+    let mut found = Vec::new();
+    if let Err(lack) = doctor::git_found(app) {
+        let mend = lack.mend.map(|mend| format!(": {mend}")).unwrap_or_default();
+        found.push(Finding { what: format!("{}{mend}", lack.why), add: Vec::new() });
+    }
+    let agents = agents(config, workflow);
+    let folder = Folder::new(&app.world.home.join("sandboxes"))?;
+    for (name, secrets) in &agents {
+        let Some(agent) = config.agents.get(*name) else { continue };
+        let place = folder.path.join(name.as_str());
+        let blockers = trial::blockers(&app.world, config, name, agent, secrets, &place);
+        let at = |source| Error::File { doing: "try an agent in", path: place.clone(), source };
+        for finding in blockers.map_err(at)? {
+            if !found.contains(&finding) {
+                found.push(finding);
+            }
+        }
+    }
+    if !found.is_empty() {
+        return Err(Error::NotReady(found));
+    }
+    agents.keys().for_each(|name| warn_of_settings(app, config, name));
+    Ok(())
+}
+
+/// The agents that a workflow's stages use, with the secrets of those stages.
+fn agents<'c>(config: &'c Config, workflow: &'c Workflow) -> BTreeMap<&'c Name, Vec<String>> {
+    let mut used: BTreeMap<&Name, Vec<String>> = BTreeMap::new();
+    for stage in &workflow.stages {
+        if let Work::Agent(work) = &stage.work
+            && let Some(name) = work.agent.as_ref().or(config.agent.as_ref())
+        {
+            used.entry(name).or_default().extend(work.secrets.iter().cloned());
+        }
+    }
+    used
+}
+
+/// Says that an agent asks another server than in the user's terminal: nothing else would tell.
+fn warn_of_settings(app: &App, config: &Config, name: &Name) {
+    let Some(agent) = config.agents.get(name) else { return };
+    let Adapter::Product { product } = agent.adapter else { return };
+    let facts = Facts::of(product);
+    let gets = |variable: &str| {
+        agent.env.contains_key(variable)
+            || agent.pass_env.iter().chain(&agent.secrets).any(|one| one == variable)
+    };
+    let usual: Vec<String> = facts.login.iter().map(|&file| file.to_owned()).collect();
+    let shown = if agent.login.is_empty() { &usual } else { &agent.login };
+    let missing = own::missing(facts, &app.world.environment, shown, gets, &agent.hosts);
+    if missing.names_server {
+        let files = missing.files.iter().map(|&file| file.to_owned());
+        let variables = missing.variables.iter().map(|name| format!("${name}"));
+        let named: Vec<String> = files.chain(variables).collect();
+        app.warn(format!(
+            "{} names a server for the model, which the agent {name} does not see: `acquit agents` says what to add",
+            named.join(", ")
+        ));
+    }
+}

@@ -1,0 +1,159 @@
+//! What the daemon goes by: the project that it was started in, or the user's own configuration where there is none.
+
+use std::path::{Path, PathBuf};
+
+use acquit_core::config::{self, Config};
+use acquit_core::ids::Name;
+use acquit_core::schedule::Schedule;
+use acquit_run::git::{self, Source, is_address};
+use acquit_run::mirror;
+use jiff::tz::TimeZone;
+
+use crate::app::App;
+use crate::error::Error;
+use crate::project::{Files, Known, Project};
+
+/// What the daemon goes by.
+pub struct Home {
+    /// The configuration with the schedules.
+    pub config: Config,
+    /// The workflows of that configuration's project; none without one.
+    workflows: Vec<Known>,
+    /// The repository that it is of, if it is of one.
+    source: Option<Source>,
+    /// Where relative paths begin.
+    pub top: PathBuf,
+    /// Why the repository's own files are not in it: the user does not trust them. Then it is the user's own configuration.
+    pub untrusted: Option<Error>,
+}
+
+/// A repository, with what it is run by.
+pub struct Place {
+    /// The repository.
+    pub source: Source,
+    /// What it is run by.
+    pub project: Project,
+}
+
+impl Home {
+    /// Reads it, to go by it.
+    pub fn read(app: &App) -> Result<Self, Error> {
+        Self::with(app, Files::read)
+    }
+
+    /// Reads it to show it, trusted or not.
+    pub fn look(app: &App) -> Result<Self, Error> {
+        Self::with(app, Files::look)
+    }
+
+    /// It, if the user trusts it.
+    pub fn trusted(self) -> Result<Self, Error> {
+        match self.untrusted {
+            Some(error) => Err(error),
+            None => Ok(self),
+        }
+    }
+
+    fn with(app: &App, read: fn(&Files) -> Result<Project, Error>) -> Result<Self, Error> {
+        let source = match app.source() {
+            Ok(source) => Some(source),
+            Err(Error::Git(git::Error::NotARepository { .. })) => None,
+            Err(error) => return Err(error),
+        };
+        let project = source.as_ref().map(|source| app.files(source).and_then(|files| read(&files)));
+        let own = || match &app.surroundings.user_config {
+            Some(path) => user(path),
+            None => Ok(Config::default()),
+        };
+        match (project, source) {
+            (Some(Ok(Project { config, workflows, .. })), Some(source)) => {
+                let top = source.top().to_owned();
+                Ok(Self { config, workflows, source: Some(source), top, untrusted: None })
+            }
+            (Some(Err(error @ Error::Untrusted { .. })), Some(source)) => {
+                let (config, top) = (own()?, source.top().to_owned());
+                Ok(Self { config, workflows: Vec::new(), source: Some(source), top, untrusted: Some(error) })
+            }
+            (Some(Err(error)), _) if !matches!(error, Error::NotInitialised(_)) => Err(error),
+            _ => {
+                let (config, top) = (own()?, app.surroundings.here.clone());
+                Ok(Self { config, workflows: Vec::new(), source: None, top, untrusted: None })
+            }
+        }
+    }
+
+    /// The project that its schedules, nights and messages belong to; empty for the user's own configuration.
+    pub fn project(&self) -> String {
+        self.source.as_ref().map(|source| source.top().to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// Whether a task is one that this project's people are told of: its own, and those that its schedules made elsewhere. The user's own
+    /// configuration is told of all.
+    pub fn owns(&self, task: &acquit_core::task::Task) -> bool {
+        let project = self.project();
+        let maker = task.seed.wish.metadata.get(acquit_core::night::key::PROJECT);
+        project.is_empty() || *maker.unwrap_or(&task.seed.project.path) == project
+    }
+
+    /// The schedule of that name.
+    pub fn schedule(&self, name: &Name) -> Result<&Schedule, Error> {
+        let all = &self.config.schedules;
+        all.iter().find(|schedule| schedule.name == *name).ok_or_else(|| Error::NoSchedule {
+            name: name.clone(),
+            known: all.iter().map(|schedule| schedule.name.as_str()).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// Refuses a category that the schedule's workflow does not have, where that workflow is known here.
+    pub fn check_category(&self, schedule: &Schedule, category: &str) -> Result<(), Error> {
+        let known = self.workflows.iter().find(|known| known.name == schedule.workflow);
+        match known.and_then(|known| super::mistakes::unknown_category(known, category)) {
+            None => Ok(()),
+            Some((what, hint)) => Err(Error::UnknownCategory { schedule: schedule.name.clone(), what, hint }),
+        }
+    }
+
+    /// A repository of a schedule, up to date, with what it is run by. May take as long as a fetch may.
+    pub fn locate(&self, app: &App, repository: &str) -> Result<Place, Error> {
+        let git = &app.world.git;
+        if !is_address(repository) {
+            let source = Source::discover(git, &self.path(app, repository))?;
+            let project = app.files(&source)?.read()?;
+            return Ok(Place { source, project });
+        }
+        let mirror = mirror::beside(&app.world, &app.surroundings.here, repository)?;
+        let source = Source::discover(git, &mirror)?;
+        // A repository from elsewhere brings no configuration: whoever may push there could have programs run as this user.
+        let own = self.source.as_ref().ok_or_else(|| Error::NotInitialised(self.top.clone()))?;
+        let mut project = app.files(own)?.read()?;
+        project.config.forge = mirror::settings(&project.config.forge, repository);
+        Ok(Place { source, project })
+    }
+
+    fn path(&self, app: &App, written: &str) -> PathBuf {
+        // One that is absolute stays as it is.
+        self.top.join(app.world.environment.expand(written).unwrap_or_else(|| PathBuf::from(written)))
+    }
+}
+
+fn user(path: &Path) -> Result<Config, Error> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(config::read(&path.to_string_lossy(), &text)?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
+        Err(source) => Err(Error::ProjectFile { path: path.to_owned(), source }),
+    }
+}
+
+/// The repositories of a schedule, as it names them.
+pub fn repositories(schedule: &Schedule) -> Vec<String> {
+    if schedule.repositories.is_empty() { vec![".".to_owned()] } else { schedule.repositories.clone() }
+}
+
+/// The zone of a schedule.
+pub fn zone(schedule: &Schedule) -> Result<TimeZone, Error> {
+    match &schedule.zone {
+        None => Ok(TimeZone::system()),
+        Some(name) => TimeZone::get(name)
+            .map_err(|_| Error::NoZone { schedule: schedule.name.clone(), zone: name.clone() }),
+    }
+}

@@ -1,0 +1,114 @@
+//! Mistakes in schedules that only show beside the rest of the project: an unknown workflow, time zone or category.
+//!
+//! The reader of `acquit.toml` checks each schedule by itself. It is pure, so it knows neither the machine's time zones nor the
+//! project's workflows.
+
+use acquit_core::config::toml::Mistake;
+use acquit_core::schedule::{Categories, Schedule};
+use jiff::tz;
+
+use crate::project::{Known, Project};
+
+/// All of them, in the order of the schedules. `text` is the file that the schedules stand in, for the lines to point at.
+pub fn mistakes(project: &Project, file: &str, text: &str) -> Vec<Mistake> {
+    let mut found = Vec::new();
+    for schedule in &project.config.schedules {
+        let mut report = |key: &str, what: String, hint: Option<String>| {
+            let (line, column, source_line) = place(text, schedule, key);
+            found.push(Mistake { file: file.to_owned(), line, column, what, hint, source_line });
+        };
+        let name = &schedule.name;
+        if let Some(zone) = schedule.zone.as_deref().filter(|zone| tz::TimeZone::get(zone).is_err()) {
+            let hint = near_zone(zone).map_or_else(
+                || "write it as in \"Europe/Berlin\"".to_owned(),
+                |near| format!("did you mean `{near}`?"),
+            );
+            report("zone", format!("schedule `{name}`: unknown time zone `{zone}`"), Some(hint));
+        }
+        let Some(known) = project.workflows.iter().find(|known| known.name == schedule.workflow) else {
+            let there: Vec<&str> = project.workflows.iter().map(|known| known.name.as_str()).collect();
+            let what = format!("schedule `{name}`: unknown workflow `{}`", schedule.workflow);
+            report("workflow", what, Some(format!("workflows here: {}", there.join(", "))));
+            continue;
+        };
+        for category in categories(schedule) {
+            if let Some((what, hint)) = unknown_category(known, category) {
+                report("category", format!("schedule `{name}`: {what}"), Some(hint));
+            }
+        }
+    }
+    found
+}
+
+fn categories(schedule: &Schedule) -> Vec<&str> {
+    match &schedule.category {
+        Categories::Unsaid => Vec::new(),
+        Categories::Always(category) => vec![category],
+        Categories::Weekdays(days) => {
+            let mut all: Vec<&str> = days.values().map(String::as_str).collect();
+            all.sort_unstable();
+            all.dedup();
+            all
+        }
+    }
+}
+
+/// Why a workflow cannot begin with a category, and what to do about it.
+pub fn unknown_category(known: &Known, category: &str) -> Option<(String, String)> {
+    // A workflow with mistakes of its own is told about elsewhere.
+    let workflow = known.read.as_ref().ok()?;
+    match &workflow.variation {
+        None => Some((
+            format!("workflow `{}` has no [variation] to begin with `{category}`", known.name),
+            "remove `category`, or add [variation] to the workflow".to_owned(),
+        )),
+        Some(variation) if variation.values.iter().any(|value| value == category) => None,
+        Some(variation) => Some((
+            format!("workflow `{}` has no category `{category}`", known.name),
+            format!("its categories: {}", variation.values.join(", ")),
+        )),
+    }
+}
+
+/// The zone of this machine whose name differs only a little.
+fn near_zone(wanted: &str) -> Option<String> {
+    let plain = |text: &str| -> Vec<char> {
+        text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let wanted = plain(wanted);
+    let close = |name: &str| {
+        let name = plain(name);
+        let shared = wanted.iter().zip(&name).take_while(|(a, b)| a == b).count();
+        let rest = |letters: &[char]| letters.len() - shared;
+        let tail = wanted[shared..].iter().rev().zip(name[shared..].iter().rev());
+        let tail = tail.take_while(|(a, b)| a == b).count();
+        // One letter more, less, or another, or two swapped.
+        rest(&wanted).max(rest(&name)) <= tail + 2
+    };
+    tz::db().available().map(|name| name.to_string()).find(|name| close(name))
+}
+
+/// Where a key of a schedule stands: line, column, and the line itself. The schedule's first line if the key is not found.
+fn place(text: &str, schedule: &Schedule, key: &str) -> (usize, usize, String) {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_header = |line: &str| line.trim_start().starts_with('[');
+    let value = |line: &str, key: &str| {
+        let rest = line.trim_start().strip_prefix(key)?.trim_start().strip_prefix('=')?;
+        Some(rest.trim().to_owned())
+    };
+    let starts = lines.iter().enumerate().filter(|(_, line)| line.trim() == "[[schedule]]").map(|(n, _)| n);
+    for start in starts {
+        let end = lines[start + 1..].iter().position(|line| is_header(line));
+        let block = start..end.map_or(lines.len(), |end| start + 1 + end);
+        let named = format!("\"{}\"", schedule.name);
+        let is_it = lines[block.clone()]
+            .iter()
+            .any(|line| value(line, "name").is_some_and(|name| name.starts_with(&named)));
+        if is_it {
+            let at = block.clone().find(|number| value(lines[*number], key).is_some()).unwrap_or(start);
+            let indent = lines[at].len() - lines[at].trim_start().len();
+            return (at + 1, indent + 1, acquit_core::context::visible(lines[at]));
+        }
+    }
+    (1, 1, String::new())
+}

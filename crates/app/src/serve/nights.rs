@@ -1,0 +1,344 @@
+//! Nights: recorded when their time has come, gone on with until all is over, and told about in the morning.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use acquit_core::config::notify::Told;
+use acquit_core::decide::Input;
+use acquit_core::ids::{Name, TaskId};
+use acquit_core::night::{
+    Cause, Door, Job, Move, Night, Progress, Rules, Standing, State, Work, morning, moves,
+};
+use acquit_core::schedule::{Earlier, Schedule, Verdict, due, local};
+use acquit_core::store::{self, Nights, Recorded, Store};
+use acquit_core::task::{Actor, State as TaskState};
+use acquit_core::time::{Span, Timestamp};
+use acquit_run::notify::{self, Notice};
+
+use super::begin::Which;
+use super::memory::link;
+use super::rework::{since, used};
+use super::{Busy, Daemon, Until, repositories, zone};
+use crate::error::Error;
+
+/// How many nights that are not over are looked at.
+const OPEN: u32 = 100;
+/// How many nights of a schedule are looked at for one of them.
+const RECENT: u32 = 50;
+
+/// The night of a schedule with this nominal time.
+pub(super) fn find(
+    store: &mut dyn Store,
+    project: &str,
+    schedule: &Name,
+    nominal: Timestamp,
+) -> Result<Option<Night>, Error> {
+    let open = store.nights(&Nights::Open(project.to_owned()), OPEN)?;
+    let recent = store.nights(&Nights::Of(project.to_owned(), schedule.clone()), RECENT)?;
+    let is = |night: &Night| night.schedule == *schedule && night.nominal == nominal;
+    Ok(open.into_iter().chain(recent).find(is))
+}
+
+impl Daemon<'_> {
+    /// Records the nights whose time has come. Says when the next one's will.
+    pub(super) fn fire(&mut self, store: &mut dyn Store, now: Timestamp) -> Result<Option<Timestamp>, Error> {
+        let mut next: Option<Timestamp> = None;
+        let project = self.home.project();
+        for schedule in &self.home.config.schedules {
+            let zone = match zone(schedule) {
+                Ok(zone) => zone,
+                Err(error) => {
+                    self.log("trouble", &acquit_run::harness::chain(&error));
+                    continue;
+                }
+            };
+            let standing = store.schedule(&project, &schedule.name)?;
+            if schedule.paused || standing.paused.is_some() {
+                continue;
+            }
+            let recent = store.nights(&Nights::Of(project.clone(), schedule.name.clone()), RECENT)?;
+            // What was begun by hand stands for no run of the schedule's, and takes none away.
+            let by_clock = recent.iter().filter(|night| night.cause == Cause::Clock);
+            let last =
+                by_clock.map(|night| night.nominal).max().unwrap_or(standing.since).max(standing.since);
+            let open = recent.iter().any(|night| night.state.is_open());
+            let earlier = if open { Earlier::Running } else { Earlier::Over };
+            for one in due(schedule, &zone, last, now, earlier) {
+                let (state, words) = match one.verdict {
+                    Verdict::Run => (State::Running, "begins".to_owned()),
+                    Verdict::Queue => (State::Queued, "waits for the one before it".to_owned()),
+                    Verdict::Skip(reason) => {
+                        (State::Skipped { reason: reason.to_string() }, format!("is skipped: {reason}"))
+                    }
+                };
+                let places = repositories(schedule);
+                let mut night =
+                    Night::new(schedule.name.clone(), one.nominal, state, one.category, &places).of(&project);
+                night.began = (night.state == State::Running).then_some(now);
+                if store.record(&night)? == Recorded::New {
+                    let date = date(schedule, one.nominal);
+                    let category =
+                        night.category.map(|category| format!(" with {category}")).unwrap_or_default();
+                    self.log("night", &format!("{} {date}{category} {words}", schedule.name));
+                }
+            }
+            next = next.into_iter().chain(schedule.cron.next(now, &zone)).min();
+        }
+        Ok(next)
+    }
+
+    /// Goes on with every night that is not over.
+    pub(super) fn go_on(&mut self, store: &mut dyn Store, now: Timestamp) -> Result<Busy, Error> {
+        self.reap_beginners(store)?;
+        let mut busy = Busy::No;
+        let mut running: BTreeSet<Name> = BTreeSet::new();
+        let mut wanted = BTreeSet::new();
+        let nights = store.nights(&Nights::Open(self.home.project()), OPEN)?;
+        for night in nights {
+            let only = self.options.only.as_ref();
+            if only.is_some_and(|(name, nominal)| (name, *nominal) != (&night.schedule, night.nominal)) {
+                continue;
+            }
+            let first = running.insert(night.schedule.clone());
+            match night.state {
+                State::Queued if first => {
+                    let begun = Night { state: State::Running, began: Some(now), ..night };
+                    self.log("night", &format!("{} begins after the one before it", begun.schedule));
+                    store.keep(&begun, &[])?;
+                    busy = Busy::Yes;
+                }
+                State::Running => {
+                    if self.step(store, night, now, &mut wanted)? == Busy::Yes {
+                        busy = Busy::Yes;
+                    }
+                }
+                State::Queued | State::Over | State::Skipped { .. } => {}
+            }
+        }
+        self.keep_beginners(&wanted);
+        Ok(busy)
+    }
+
+    /// Takes the next steps of a night. It is under way as long as something of it goes on by itself.
+    fn step(
+        &mut self,
+        store: &mut dyn Store,
+        mut night: Night,
+        now: Timestamp,
+        wanted: &mut BTreeSet<Which>,
+    ) -> Result<Busy, Error> {
+        let Ok(schedule) = self.home.schedule(&night.schedule).cloned() else {
+            if self.waits {
+                return Ok(Busy::No);
+            }
+            // What was begun ends by itself; the rest has nobody to say how.
+            for job in night.jobs.iter_mut().filter(|job| job.progress == Progress::Todo) {
+                job.progress = Progress::Skipped {
+                    reason: "the schedule is not in the configuration any more".to_owned(),
+                };
+            }
+            return self.finish_if_over(store, night, now);
+        };
+        let door = match zone(&schedule) {
+            Ok(zone) if !schedule.is_open(now, &zone) => Door::Closed,
+            _ => Door::Open,
+        };
+        // What was begun by hand is begun whatever the hour.
+        let door = match night.cause {
+            Cause::Clock => door,
+            Cause::Hand => Door::Open,
+        };
+        let rules = Rules { order: schedule.order, budget: schedule.budget, door };
+        let standings = standings(store, &night)?;
+        let look = |id: TaskId| {
+            standings.get(&id).copied().unwrap_or(Standing { cost_micros: 0, work: Work::Absent })
+        };
+        let all = moves(&night, rules, look);
+        if all.is_empty() {
+            return Ok(Busy::Yes);
+        }
+        let (name, nominal) = (night.schedule.clone(), night.nominal);
+        let project = self.home.project();
+        let which = |job| Which { project: project.clone(), schedule: name.clone(), nominal, job };
+        wanted.extend(all.iter().filter_map(|one| match one {
+            Move::Begin(job) => Some(which(*job)),
+            Move::Skip(..) | Move::Cancel(_) | Move::Finish => None,
+        }));
+        for one in all {
+            match one {
+                Move::Begin(job) => {
+                    if let Some(reason) = self.begin(&which(job))? {
+                        match self.leave(store, night, &which(job), reason)? {
+                            Some(next) => night = next,
+                            None => return Ok(Busy::Yes),
+                        }
+                    }
+                }
+                Move::Skip(job, reason) => match self.leave(store, night, &which(job), reason)? {
+                    Some(next) => night = next,
+                    // Somebody else wrote meanwhile; look again.
+                    None => return Ok(Busy::Yes),
+                },
+                Move::Cancel(task) => {
+                    self.log("night", &format!("{}: {task} is ended, the budget is spent", night.schedule));
+                    match self.app.decide(store, task, &Input::Cancel { by: Actor::Supervisor }) {
+                        // It came to its end meanwhile.
+                        Ok(_) | Err(Error::Illegal { .. }) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+                Move::Finish => self.finish(store, &night, now)?,
+            }
+        }
+        Ok(Busy::Yes)
+    }
+
+    /// Leaves a repository alone. Gives the night as it is then; `None` if somebody else wrote meanwhile.
+    fn leave(
+        &mut self,
+        store: &mut dyn Store,
+        mut night: Night,
+        which: &Which,
+        reason: String,
+    ) -> Result<Option<Night>, Error> {
+        self.beginners.forget(which);
+        let job = &mut night.jobs[which.job];
+        self.log("night", &format!("{}: {} is left alone: {reason}", night.schedule, job.repository));
+        job.progress = Progress::Skipped { reason };
+        Ok(store.keep(&night, &[])?)
+    }
+
+    /// Writes a night down whose schedule is gone, and ends it if nothing of it goes on.
+    fn finish_if_over(&mut self, store: &mut dyn Store, night: Night, now: Timestamp) -> Result<Busy, Error> {
+        let going = standings(store, &night)?.values().any(|standing| standing.work != Work::Settled);
+        if going {
+            return Ok(Busy::Yes);
+        }
+        self.finish(store, &night, now)?;
+        Ok(Busy::Yes)
+    }
+
+    /// Ends a night: the record and the messages about it are one transaction.
+    fn finish(&mut self, store: &mut dyn Store, night: &Night, now: Timestamp) -> Result<(), Error> {
+        let over = Night { state: State::Over, ended: Some(now), ..night.clone() };
+        let entries = entries(store, &self.home.top, &over)?;
+        let date = match self.home.schedule(&night.schedule) {
+            Ok(schedule) => date(schedule, night.nominal),
+            // The schedule is gone, and with it whose clocks it went by.
+            Err(_) => local(night.nominal, &jiff::tz::TimeZone::UTC)
+                .map(|local| local.date().to_string())
+                .unwrap_or_default(),
+        };
+        let title = morning::title(&over, &date, &entries);
+        let link = entries.iter().find_map(|entry| match &entry.result {
+            morning::Result::Requested { link } => Some(link.clone()),
+            _ => None,
+        });
+        let notice = Notice {
+            request: None,
+            event: Told::Report.word().to_owned(),
+            title: title.clone(),
+            text: morning::markdown(&over, &date, &entries),
+            link,
+            task: None,
+            page: Some(morning::page(&over, &date, &entries)),
+        };
+        let key = format!("night/{}/{}", night.schedule, night.nominal.0);
+        let hour = self.report_hour(night);
+        let messages = notify::messages(&self.home.config, &night.project, Told::Report, &key, &notice, hour);
+        if store.keep(&over, &messages)?.is_some() {
+            self.log("night", &format!("{title}; over"));
+        }
+        Ok(())
+    }
+}
+
+impl Daemon<'_> {
+    /// When people may be told of a night: in the morning after it, if they said when that is. Whoever waits for it is told at once.
+    fn report_hour(&self, night: &Night) -> Option<Timestamp> {
+        if night.cause == Cause::Hand || self.options.until == Until::Done {
+            return None;
+        }
+        let hour = self.home.config.notices.report.at.as_ref()?;
+        let zone = self.home.schedule(&night.schedule).and_then(zone).ok()?;
+        hour.next(night.nominal, &zone)
+    }
+}
+
+/// The date that a night is called by: the one that people had at its nominal time.
+pub(super) fn date(schedule: &Schedule, nominal: Timestamp) -> String {
+    let zone = zone(schedule).unwrap_or(jiff::tz::TimeZone::UTC);
+    local(nominal, &zone).map(|local| local.date().to_string()).unwrap_or_default()
+}
+
+/// How the tasks of a night stand.
+fn standings(store: &mut dyn Store, night: &Night) -> Result<BTreeMap<TaskId, Standing>, Error> {
+    let mut all = BTreeMap::new();
+    for id in night.tasks() {
+        let task = match store.task(id) {
+            Ok(task) => task,
+            Err(store::Error::NoTask(_)) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let legs = since(night, id, store.legs(id)?);
+        let usage = used(&legs);
+        let work = match &task.state {
+            TaskState::New | TaskState::Working { cancel: None, .. } => Work::Going,
+            TaskState::Working { cancel: Some(_), .. } => Work::Ending,
+            TaskState::Waiting { .. } | TaskState::Blocked { .. } | TaskState::Ended { .. } => Work::Settled,
+        };
+        let cost_micros = usage.paid().unwrap_or(0);
+        all.insert(id, Standing { cost_micros, work });
+    }
+    Ok(all)
+}
+
+/// What a night came to, repository by repository.
+fn entries(store: &mut dyn Store, top: &Path, night: &Night) -> Result<Vec<morning::Entry>, Error> {
+    let mut all = Vec::new();
+    for Job { repository, progress } in &night.jobs {
+        // A dot says something in a configuration, and nothing on a phone.
+        let own = || Some(top.file_name()?.to_string_lossy().into_owned());
+        let named = (repository == ".").then(own).flatten();
+        let repository = named.as_ref().unwrap_or(repository);
+        let left = |reason: String| morning::Entry {
+            repository: repository.clone(),
+            task: None,
+            category: None,
+            result: morning::Result::Skipped { reason },
+            change: None,
+            usage: acquit_core::agent::Usage::default(),
+            took: None,
+        };
+        all.push(match progress {
+            Progress::Todo => left("it was never begun".to_owned()),
+            Progress::Skipped { reason } => left(reason.clone()),
+            Progress::Task { task: id } | Progress::Again { task: id } => {
+                let task = match store.task(*id) {
+                    Ok(task) => task,
+                    // Its id was taken, and then nobody came to make it.
+                    Err(store::Error::NoTask(_)) => {
+                        all.push(left("it was never begun".to_owned()));
+                        continue;
+                    }
+                    Err(error) => return Err(error.into()),
+                };
+                let workflow = store.definition(*id)?.workflow;
+                let legs = since(night, *id, store.legs(*id)?);
+                let again = matches!(progress, Progress::Again { .. });
+                if again && legs.is_empty() {
+                    all.push(left(format!("what was said about the request of {id} was not taken up")));
+                    continue;
+                }
+                let began = legs.iter().find_map(|leg| leg.started);
+                let ended = legs.iter().filter_map(|leg| leg.ended).max();
+                let took = began.zip(ended).map(|(began, ended)| {
+                    Span::from(u64::try_from(ended.since(began).as_millis()).unwrap_or(u64::MAX))
+                });
+                let entry = morning::entry(repository, &task, &workflow, link(&task), took);
+                if again { entry.again(used(&legs)) } else { entry }
+            }
+        });
+    }
+    Ok(all)
+}

@@ -1,0 +1,110 @@
+//! Requests of earlier nights about which something was said: a night lets their tasks go on, beside what it proposes itself.
+//!
+//! People read a request in the morning, and a check may fail when the daemon has long gone on. So the night that comes next asks the
+//! forge about every request of its schedule that is still open, and each task that has something to do becomes a part of it: recorded
+//! first, so that it is run, counted and reported with that night. Comments have identities, so killed anywhere nothing is taken up twice.
+
+use acquit_core::agent::Usage;
+use acquit_core::decide::{Input, decide};
+use acquit_core::ids::{Name, TaskId};
+use acquit_core::leg::Leg;
+use acquit_core::night::{Job, Night, Progress, State as NightState, key};
+use acquit_core::outcome::CHANGES_REQUESTED;
+use acquit_core::store::Store;
+use acquit_core::task::{End, State, Task};
+use acquit_core::workflow::{Action, Work, Workflow};
+
+use super::begin::{TRIES, Which};
+use super::log;
+use super::nights::find;
+use crate::app::App;
+use crate::error::Error;
+
+/// How many requests are asked about in one night, the newest first: more than anybody leaves open.
+const MOST: usize = 20;
+
+/// Takes up what was said about requests of earlier nights. `open` are the tasks whose requests are not decided.
+pub(super) fn take_up(app: &App, store: &mut dyn Store, which: &Which, open: &[Task]) -> Result<(), Error> {
+    let of_schedule = |task: &&Task| {
+        let named = task.seed.wish.metadata.get(key::SCHEDULE);
+        named.is_some_and(|name| name == which.schedule.as_str())
+            && matches!(task.state, State::Ended { end: End::Done })
+    };
+    for task in open.iter().filter(of_schedule).take(MOST) {
+        let id = task.id();
+        let definition = store.definition(id)?;
+        if !leads_on(&definition.workflow) || acquit_run::pinned::check(&app.world, id, &definition).is_err()
+        {
+            continue;
+        }
+        let comments = match acquit_run::forge::feedback(&app.world, task, &definition) {
+            Ok(comments) => comments,
+            Err(error) => {
+                // The next night asks again. What is to be begun tonight does not depend on it.
+                let words = acquit_run::harness::chain(&error);
+                log(app, "night", &format!("{id}: what was said about its request is not known: {words}"));
+                return Ok(());
+            }
+        };
+        let count = comments.len();
+        let input = Input::Feedback { comments };
+        let goes_on = decide(task, &definition.workflow, input.clone());
+        if !goes_on.is_ok_and(|changes| !changes.is_empty()) || !join(store, which, id)? {
+            continue;
+        }
+        match app.decide(store, id, &input) {
+            Ok(_) => log(app, "night", &format!("{id} goes on: {count} comments on its request")),
+            // It was retried, or merged by hand, a moment ago.
+            Err(Error::Illegal { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a workflow says what is to be done with comments on a request.
+fn leads_on(workflow: &Workflow) -> bool {
+    let wanted = Name::literal(CHANGES_REQUESTED);
+    workflow.stages.iter().any(|stage| {
+        matches!(stage.work, Work::Action { action: Action::Publish(_), .. })
+            && stage.on.contains_key(&wanted)
+    })
+}
+
+/// Makes an earlier task a part of the night. Says whether it is one.
+fn join(store: &mut dyn Store, which: &Which, task: TaskId) -> Result<bool, Error> {
+    let again = Progress::Again { task };
+    for _ in 0..TRIES {
+        let Some(mut night) = find(store, &which.project, &which.schedule, which.nominal)? else {
+            return Ok(false);
+        };
+        if night.jobs.iter().any(|job| job.progress == again) {
+            return Ok(true);
+        }
+        if night.state != NightState::Running {
+            return Ok(false);
+        }
+        let repository = night.jobs[which.job].repository.clone();
+        night.jobs.push(Job { repository, progress: again.clone() });
+        if store.keep(&night, &[])?.is_some() {
+            return Ok(true);
+        }
+    }
+    Err(Error::BusyNight { schedule: which.schedule.clone() })
+}
+
+/// The legs of a task that a night is answerable for: those since it began. For a task that it made itself, all.
+pub(super) fn since(night: &Night, task: TaskId, legs: Vec<Leg>) -> Vec<Leg> {
+    if !night.jobs.iter().any(|job| job.progress == (Progress::Again { task })) {
+        return legs;
+    }
+    let began = night.began.unwrap_or(night.nominal);
+    legs.into_iter().filter(|leg| leg.started.is_none_or(|started| started >= began)).collect()
+}
+
+/// What legs used together.
+pub(super) fn used(legs: &[Leg]) -> Usage {
+    let mut total = Usage::default();
+    legs.iter().for_each(|leg| total.add(&leg.usage));
+    total
+}

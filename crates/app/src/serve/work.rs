@@ -1,0 +1,136 @@
+//! Harnesses: one is started for each leg that is due, as long as there is room.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use acquit_core::ids::TaskId;
+use acquit_core::store::Store;
+use acquit_core::task::{End, State};
+use acquit_core::time::{Timestamp, backoff};
+use acquit_run::process::Detached;
+
+use super::{Busy, Daemon};
+use crate::drive;
+use crate::error::Error;
+
+/// How many legs that wait are looked at: more than any machine runs at once.
+const LOOKED_AT: u32 = 1_000;
+/// How long after the second harness in a row that ended without its leg; doubled with every further one. After the first, another
+/// is started at once: it was probably killed.
+const FIRST: Duration = Duration::from_secs(1);
+/// The longest of these waits. Starting a harness costs little, and the task waits meanwhile.
+const LONGEST: Duration = Duration::from_secs(15);
+
+/// The harnesses that this daemon started.
+#[derive(Default)]
+pub(super) struct Workers {
+    children: BTreeMap<TaskId, Detached>,
+    /// Tasks whose harness could not be started, or ended without having taken their leg: how often, and when it is tried again.
+    stalled: BTreeMap<TaskId, (u32, Instant)>,
+    /// Tasks that are not trusted on this machine, and of which that was said.
+    untrusted: BTreeSet<TaskId>,
+}
+
+impl Workers {
+    /// Forgets those that have ended, and says which.
+    pub(super) fn reap(&mut self) -> Vec<TaskId> {
+        let over =
+            |(task, child): (&TaskId, &mut Detached)| child.has_ended().unwrap_or(true).then_some(*task);
+        let ended: Vec<TaskId> = self.children.iter_mut().filter_map(over).collect();
+        ended.iter().for_each(|task| drop(self.children.remove(task)));
+        ended
+    }
+
+    /// Lets a task wait, longer each time.
+    fn stall(&mut self, task: TaskId) {
+        let tries = self.stalled.get(&task).map_or(0, |(tries, _)| tries + 1);
+        let wait = if tries == 0 { Duration::ZERO } else { backoff(FIRST, tries - 1, LONGEST) };
+        self.stalled.insert(task, (tries, Instant::now() + wait));
+    }
+}
+
+impl Daemon<'_> {
+    /// The tasks of which a leg runs on this machine, whoever started it.
+    pub(super) fn running_here(&self, store: &mut dyn Store) -> Result<BTreeSet<TaskId>, Error> {
+        let host = &self.app.world.host;
+        let here = store
+            .running()?
+            .into_iter()
+            .filter_map(|(leg, _)| leg.owner.is_some_and(|owner| owner.host == *host).then_some(leg.id.task));
+        Ok(here.chain(self.workers.children.keys().copied()).collect())
+    }
+
+    /// Starts harnesses for what is due.
+    pub(super) fn work(&mut self, store: &mut dyn Store, now: Timestamp) -> Result<Busy, Error> {
+        let ended = self.workers.reap();
+        let due: Vec<TaskId> = store
+            .ready(LOOKED_AT)?
+            .into_iter()
+            .filter(|ready| ready.not_before <= now)
+            .map(|ready| ready.task)
+            .collect();
+        for task in ended {
+            self.after(store, task, &due)?;
+        }
+        self.workers.stalled.retain(|task, _| due.contains(task));
+        let wanted = self.wanted(store)?;
+        let mut busy = self.running_here(store)?;
+        for task in due {
+            if busy.len() >= self.options.most as usize {
+                break;
+            }
+            let waits = self.workers.stalled.get(&task).is_some_and(|(_, until)| *until > Instant::now());
+            if busy.contains(&task) || waits || wanted.as_ref().is_some_and(|tasks| !tasks.contains(&task)) {
+                continue;
+            }
+            if !acquit_run::pinned::is_trusted(&self.app.world, store, task)? {
+                if self.workers.untrusted.insert(task) {
+                    let why = acquit_run::pinned::Untrusted { task };
+                    self.log("trust", &format!("{task} is left to others: failed to {why}"));
+                }
+                continue;
+            }
+            let harness = match drive::start(self.app, task) {
+                Ok(harness) => harness,
+                // A disk that is full, a folder that cannot be written: the others have their turn all the same.
+                Err(error) => {
+                    self.workers.stall(task);
+                    let words = acquit_run::harness::chain(&error);
+                    self.log("trouble", &format!("{task}: its harness was not started: failed to {words}"));
+                    continue;
+                }
+            };
+            self.workers.children.insert(task, harness);
+            busy.insert(task);
+            self.log("leg", &format!("{task}: a harness takes its next leg"));
+        }
+        Ok(if self.workers.children.is_empty() { Busy::No } else { Busy::Yes })
+    }
+
+    /// The tasks that this daemon is for, if it is not for all.
+    fn wanted(&self, store: &mut dyn Store) -> Result<Option<BTreeSet<TaskId>>, Error> {
+        let Some((schedule, nominal)) = &self.options.only else { return Ok(None) };
+        let night = super::nights::find(store, &self.home.project(), schedule, *nominal)?;
+        Ok(Some(night.iter().flat_map(acquit_core::night::Night::tasks).collect()))
+    }
+
+    /// What is to be done about a task whose harness has ended.
+    fn after(&mut self, store: &mut dyn Store, id: TaskId, due: &[TaskId]) -> Result<(), Error> {
+        let task = store.task(id)?;
+        if due.contains(&id) {
+            self.workers.stall(id);
+            let log = self.app.world.harness_log(id);
+            self.log("trouble", &format!("{id}: its harness ended without its leg, see {}", log.display()));
+            return Ok(());
+        }
+        let words = match &task.state {
+            State::Working { .. } => "waits for its next leg".to_owned(),
+            state => format!("is {}", state.word()),
+        };
+        self.log("task", &format!("{id} {words}"));
+        if let State::Ended { end: End::Done } = task.state {
+            self.finished.add(id);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,284 @@
+//! New tasks: what is asked for, and how a task is made of it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use acquit_core::change::Change;
+use acquit_core::context::REPO_URL;
+use acquit_core::decide::{Input, decide};
+use acquit_core::definition::{Author, Chosen, Definition};
+use acquit_core::ids::{Name, TaskId};
+use acquit_core::night::key;
+use acquit_core::store::Store;
+use acquit_core::task::{Actor, Base, Project as Known, Seed, TICKET, Task, Wish};
+use acquit_core::workflow::Workflow;
+use acquit_run::base;
+use acquit_run::checkout;
+use acquit_run::git::{Offer, Source};
+use acquit_run::pinned;
+use acquit_run::workspace::branch_name;
+
+use crate::app::App;
+use crate::error::Error;
+use crate::project::Project;
+use crate::renew::{self, Limits};
+
+/// A task to be made.
+#[derive(Clone, Debug, Default)]
+pub struct NewTask {
+    /// What is wanted, in a line.
+    pub title: String,
+    /// The rest of what is wanted.
+    pub description: String,
+    /// Workflow, agent and model, where they are not as the project says.
+    pub means: Means,
+    /// The branch or commit to start from, instead of what is checked out.
+    pub base: Option<String>,
+    /// Higher goes first.
+    pub priority: Option<i32>,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// How large it is, by somebody's guess.
+    pub size: Option<String>,
+    /// How hard it is, by somebody's guess.
+    pub complexity: Option<String>,
+    /// The ticket that it comes from.
+    pub ticket: Option<String>,
+    /// Anything else to keep with it.
+    pub metadata: Vec<(String, String)>,
+    /// Variables for templates.
+    pub variables: Vec<(String, String)>,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+/// By what a task is done, where that is not as the project says.
+#[derive(Clone, Debug, Default)]
+pub struct Means {
+    /// The workflow to follow.
+    pub workflow: Option<Name>,
+    /// The agent that takes every stage of it, instead of those that the workflow and the project name.
+    pub agent: Option<Name>,
+    /// The model that is asked at every stage, or an alias of `[models]`.
+    pub model: Option<String>,
+}
+
+/// Where a task comes from, if not from a person in a repository.
+pub struct Origin {
+    /// The repository.
+    pub source: Source,
+    /// What it is run by.
+    pub project: Project,
+    /// An id that was reserved for it.
+    pub id: Option<TaskId>,
+    /// The value that the workflow's variation begins with.
+    pub category: Option<String>,
+    /// Anything else about it.
+    pub metadata: std::collections::BTreeMap<String, String>,
+    /// Who makes it.
+    pub by: Actor,
+}
+
+impl App {
+    /// Makes a task and its first leg.
+    pub fn create(&self, store: &mut dyn Store, new: &NewTask) -> Result<Task, Error> {
+        if new.title.trim().is_empty() {
+            return Err(Error::EmptyTitle);
+        }
+        let source = self.source()?;
+        let project = self.files(&source)?.read()?;
+        let metadata = std::collections::BTreeMap::new();
+        let origin = Origin { source, project, id: None, category: None, metadata, by: self.person() };
+        self.create_from(store, new, origin)
+    }
+
+    /// The same in a given place, and for somebody else.
+    pub fn create_from(&self, store: &mut dyn Store, new: &NewTask, origin: Origin) -> Result<Task, Error> {
+        self.create_with(store, new, origin, None)
+    }
+
+    /// The same about work that is there already, if some is given.
+    pub fn create_with(
+        &self,
+        store: &mut dyn Store,
+        new: &NewTask,
+        origin: Origin,
+        offer: Option<Offer>,
+    ) -> Result<Task, Error> {
+        let Origin { source, project, id, category, mut metadata, by } = origin;
+        metadata.extend(new.metadata.iter().cloned());
+        metadata.extend(new.ticket.iter().map(|ticket| (TICKET.to_owned(), ticket.clone())));
+        let mut workflow = project.workflow(new.means.workflow.as_ref())?.clone();
+        let home = self.surroundings.user_home.as_deref();
+        metadata.extend(address(&self.world.git, &source, home, &workflow)?);
+        let mut chosen = Chosen {
+            agent: new.means.agent.clone(),
+            model: new.means.model.clone(),
+            max_cost: new.limits.max_cost,
+            max_time: new.limits.max_time,
+            ..Chosen::default()
+        };
+        renew::take_chosen(&mut workflow, &chosen);
+        let variables = begin_with(&mut workflow, &new.variables, category)?;
+        // Rotated to the front, if one was named.
+        chosen.variation = workflow
+            .variation
+            .as_ref()
+            .filter(|one| one.first == 0)
+            .and_then(|one| one.values.first().cloned());
+        project.check_stages(&workflow)?;
+        let (base, work) = if let Some(Offer { head, base }) = offer {
+            (acquit_run::git::Base { branch: None, commit: base }, Some(head))
+        } else {
+            let named = new.base.as_deref().or(project.config.base.as_deref());
+            let base = self.base(&source, &project, &workflow, named, &metadata)?;
+            if checkout::is_changed(&self.world.git, &source, &project.config)? {
+                self.warn(
+                    "your checkout has uncommitted changes; the task starts from the commit, without them",
+                );
+            }
+            (base, None)
+        };
+        let author = source.identity(&self.world.git, self.surroundings.user_home.as_deref());
+        let id = id.map_or_else(|| store.reserve(), Ok)?;
+        // What is on top has all that is below.
+        let (git, own) = (&self.world.git, self.world.store());
+        source.pin(git, own, id, work.as_ref().unwrap_or(&base.commit))?;
+        let prefix = workflow.branch_prefix.as_ref().unwrap_or(&project.config.branch_prefix);
+        let mut branch = branch_name(prefix, &new.title, &id.to_string());
+        if source.is_taken(git, own, id, &branch)? {
+            branch = format!("{branch}-{own}");
+        }
+        let seed = Seed {
+            id,
+            wish: Wish {
+                description: new.description.clone(),
+                priority: new.priority.unwrap_or(0),
+                size: new.size.clone(),
+                complexity: new.complexity.clone(),
+                tags: new.tags.clone(),
+                variables,
+                metadata,
+                ..Wish::titled(new.title.trim())
+            },
+            project: Known {
+                name: folder_name(source.top()),
+                path: source.top().to_string_lossy().into_owned(),
+            },
+            workflow: workflow.name.clone(),
+            base: Base {
+                branch: base.branch,
+                commit: base.commit.to_string(),
+                work: work.map(|work| work.to_string()),
+            },
+            branch,
+            created: (self.world.now)(),
+        };
+        let definition = Definition {
+            form: Definition::FORM,
+            workflow,
+            config: project.config,
+            instructions: project.instructions,
+            author: Author { name: author.name().to_owned(), email: author.email().to_owned() },
+            source: serde_json::to_value(&source).unwrap_or_default(),
+            chosen,
+        };
+        pinned::keep(&self.world, id, &definition).map_err(|source| Error::File {
+            doing: "write to",
+            path: self.world.task_folder(id),
+            source,
+        })?;
+        let task = Task::new(seed.clone());
+        let mut changes = vec![Change::Created { seed: Box::new(seed) }];
+        let next = decide(&task, &definition.workflow, Input::Begin);
+        changes.extend(next.map_err(|source| Error::Illegal { task: id, source })?);
+        Ok(store.create(&definition, &changes, &by)?)
+    }
+
+    /// Where a task starts. What leaves this machine, and what is begun by the clock, starts from the remote's branch.
+    fn base(
+        &self,
+        source: &Source,
+        project: &Project,
+        workflow: &Workflow,
+        named: Option<&str>,
+        metadata: &BTreeMap<String, String>,
+    ) -> Result<acquit_run::git::Base, Error> {
+        let git = &self.world.git;
+        let by_clock = metadata.contains_key(key::SCHEDULE);
+        if !by_clock && !base::leaves(&self.world, &project.config, workflow, source) {
+            return Ok(source.base(git, named)?);
+        }
+        let Some(base) = base::at_remote(&self.world, &project.config, source, named)? else {
+            return Ok(source.base(git, named)?);
+        };
+        let local = match &base.branch {
+            Some(branch) => source.branch(git, branch)?,
+            None => None,
+        };
+        if let (Some(local), Some(branch)) = (local, &base.branch)
+            && local != base.commit
+            && source.contains(git, &local, &base.commit)?
+        {
+            self.warn(format!(
+                "your branch {branch} has commits that are not at its remote; the task starts without them"
+            ));
+        }
+        Ok(base)
+    }
+}
+
+/// The task's own variables. One that has the name of the workflow's variation, or a category, says which of its values comes
+/// first.
+pub fn begin_with(
+    workflow: &mut Workflow,
+    variables: &[(String, String)],
+    category: Option<String>,
+) -> Result<BTreeMap<String, String>, Error> {
+    let mut own: BTreeMap<String, String> = variables.iter().cloned().collect();
+    if let Some(category) = category {
+        let Some(variation) = &workflow.variation else {
+            return Err(Error::NoCategory { workflow: workflow.name.clone(), category });
+        };
+        own.insert(variation.variable.clone(), category);
+    }
+    if let Some(variation) = &mut workflow.variation
+        && let Some(value) = own.remove(&variation.variable)
+    {
+        let position = variation.values.iter().position(|known| *known == value).ok_or_else(|| {
+            let (variable, known) = (variation.variable.clone(), variation.values.join(", "));
+            Error::NoValue { variable, value, known }
+        })?;
+        // The others follow in the order in which they are written.
+        variation.values[..=position].rotate_right(1);
+        variation.first = 0;
+    }
+    Ok(own)
+}
+
+fn folder_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// The address that a repository comes from, for a workflow that asks for it: as `origin` has it, without a login.
+fn address(
+    git: &acquit_run::git::Git,
+    source: &acquit_run::git::Source,
+    home: Option<&std::path::Path>,
+    workflow: &Workflow,
+) -> Result<Option<(String, String)>, Error> {
+    let asks = serde_json::to_string(workflow).is_ok_and(|text| text.contains(REPO_URL));
+    if !asks {
+        return Ok(None);
+    }
+    let url = source.remote_url(git, home, "origin", acquit_run::git::Direction::Fetch)?;
+    let plain = |url: String| match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let place = rest.split('/').next().unwrap_or_default();
+            let login = place.rfind('@').map_or(0, |at| at + 1);
+            format!("{scheme}://{}", &rest[login..])
+        }
+        None => url,
+    };
+    Ok(url.map(|url| (REPO_URL.to_owned(), plain(url))))
+}
