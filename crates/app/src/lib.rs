@@ -5,24 +5,31 @@
 //!
 //! The command line is one caller: arguments in, words out. Nothing here prints, reads standard input, or ends the process.
 
+pub mod answer;
 mod app;
 pub mod check;
 mod decide;
+pub mod diff;
 pub mod doctor;
 pub mod drive;
 pub mod environment;
 mod error;
+mod feedback;
 pub mod init;
 mod interrupt;
+pub mod merge;
 mod notice;
 pub mod passing;
 pub mod preflight;
 pub mod project;
 pub mod renew;
+pub mod review;
 pub mod serve;
 pub mod shipped;
 pub mod size;
+pub mod stats;
 mod task;
+pub mod tasks;
 pub mod trust;
 
 pub use app::App;

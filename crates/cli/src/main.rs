@@ -164,7 +164,7 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
         Verb::Completions { shell } => Ok(verbs::completions::completions(&cli, shell)),
         Verb::Complete { words } => Ok(verbs::complete::complete(&cli, &words)),
         Verb::Stats { all_projects, since, limit } => {
-            verbs::stats::stats(&cli, verbs::stats::Which { all_projects, since, limit })
+            verbs::stats::stats(&cli, acquit_app::stats::Which { all_projects, since, limit })
         }
         Verb::Begin { schedule, nominal, job, parent } => {
             let which = serve::Which { project: String::new(), schedule, nominal: Timestamp(nominal), job };

@@ -6,7 +6,7 @@ use acquit_core::artifact::Artifact;
 use acquit_core::request::{Ask, Kind, Request};
 use acquit_core::task::{End, State, Task};
 
-use crate::verbs::diff::is_published;
+use acquit_app::diff::is_published;
 
 /// At most so many options are offered one by one.
 const MOST_OPTIONS: usize = 8;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use acquit_core::time::Span;
 
 use super::{Look, Printer, money, table, text};
-use crate::verbs::stats::{Group, Stats};
+use acquit_app::stats::{Group, Stats};
 
 /// A name is cut at this width.
 const NAME: usize = 40;

@@ -1,25 +1,18 @@
 //! Tasks for people: a list, one in full, and the bill.
 
 use acquit_core::artifact::Artifact;
-use acquit_core::gate::Verdict;
 use acquit_core::leg::Leg;
 use acquit_core::sandbox::Mode;
 use acquit_core::task::{End, State, Summary, Task};
 use acquit_core::time::{Span, Timestamp};
+
+use acquit_app::tasks::{Details, Listed};
 
 use super::follow::heading;
 use super::{Look, Offers, Printer, money, table, text};
 
 /// A title is cut at this width in lists.
 const TITLE: usize = 60;
-
-/// Some tasks, newest first.
-pub struct Listed {
-    /// The tasks.
-    pub tasks: Vec<Summary>,
-    /// Whether there are more.
-    pub more: bool,
-}
 
 impl Printer {
     /// A list of tasks.
@@ -47,11 +40,12 @@ impl Printer {
     }
 
     /// One task in full.
-    pub fn task(self, task: &Task, legs: &[Leg], sandbox: Mode, gates: &[Verdict]) {
+    pub fn task(self, details: &Details) {
         if self.json {
-            let all = serde_json::json!({ "task": task, "legs": legs, "sandbox": sandbox, "gates": gates });
-            return self.json(&all);
+            return self.json(details);
         }
+        let Details { task, legs, sandbox, gates } = details;
+        let sandbox = *sandbox;
         let seed = &task.seed;
         self.data(&format!(
             "{} {}",
@@ -92,7 +86,7 @@ impl Printer {
     fn next(self, task: &Task) {
         let merged = task.artifacts.iter().any(|artifact| matches!(artifact, Artifact::Merged { .. }));
         let done = task.state == (State::Ended { end: End::Done });
-        if !done || merged || !crate::verbs::diff::is_published(task) {
+        if !done || merged || !acquit_app::diff::is_published(task) {
             return;
         }
         self.data("");
@@ -232,7 +226,7 @@ impl Printer {
                 });
                 if let Some(base) = merged {
                     self.data(&format!("{mark} {id} is done: merged into {base}"));
-                } else if crate::verbs::diff::is_published(task) {
+                } else if acquit_app::diff::is_published(task) {
                     self.data(&format!("{mark} {id} is done: branch {branch}"));
                 } else {
                     self.data(&format!("{mark} {id} is done"));

@@ -11,7 +11,7 @@ use crate::args::Args;
 use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::report::text;
-use crate::verbs::task::STATES;
+use acquit_app::tasks::STATES;
 
 /// Tasks that are offered, newest first: a list for a person to choose from.
 const MOST: u32 = 50;

@@ -1,6 +1,5 @@
 //! `acquit feedback`: takes up what was said about a task's request at its forge.
 
-use acquit_core::decide::Input;
 use acquit_core::ids::TaskId;
 use acquit_core::task::State;
 
@@ -12,13 +11,7 @@ use acquit_app::Error;
 pub fn feedback(cli: &Cli, id: TaskId) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let store = store.as_mut();
-    let before = store.task(id)?;
-    let definition = store.definition(id)?;
-    acquit_run::pinned::check(&cli.app.world, id, &definition)?;
-    let comments = acquit_run::forge::feedback(&cli.app.world, &before, &definition)
-        .map_err(|source| Error::Forge { task: id, source })?;
-    let task = cli.app.decide(store, id, &Input::Feedback { comments })?;
-    let new = task.conversation.len() - before.conversation.len().min(task.conversation.len());
+    let (task, new) = cli.app.feedback(store, id)?;
     let printer = cli.printer;
     if printer.json {
         printer.json(&task);

@@ -1,0 +1,149 @@
+//! What waits for a person, and what the person replies.
+
+use acquit_core::decide::Input;
+use acquit_core::ids::TaskId;
+use acquit_core::request::{Answer, Ask, Kind, Question};
+use acquit_core::store::{Filter, Store};
+use acquit_core::task::{State, Task};
+
+use crate::renew::Renewal;
+use crate::{App, Error};
+
+/// What a person replies to a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// One text for the whole request, or one for each question. Where there is something to choose, a name or a number chooses it.
+    Words(Vec<String>),
+    /// Yes.
+    Approve,
+    /// No, and why.
+    Reject(String),
+    /// As it is given, without any meaning of words.
+    Exactly(Answer),
+}
+
+impl Reply {
+    fn answer(self, ask: Option<&Ask>) -> Answer {
+        match self {
+            Self::Words(words) => match words.as_slice() {
+                [only] => understood(ask, only),
+                several => Answer::Each { answers: each(ask, several) },
+            },
+            Self::Approve => match ask.and_then(yes_or_no) {
+                Some(_) => Answer::Text { text: "yes".to_owned() },
+                None => Answer::Approve,
+            },
+            Self::Reject(reason) => match ask.and_then(yes_or_no) {
+                Some(_) => Answer::Text { text: format!("no: {reason}") },
+                None => Answer::Reject { reason },
+            },
+            Self::Exactly(answer) => answer,
+        }
+    }
+}
+
+impl App {
+    /// At most `limit` tasks that wait for a person, newest first, and whether there are more. Without a project those of all.
+    pub fn inbox(
+        &self,
+        store: &mut dyn Store,
+        project: Option<String>,
+        limit: u32,
+    ) -> Result<(Vec<Task>, bool), Error> {
+        let most = limit.saturating_add(1).min(100_000);
+        let filter = Filter { project, state: Some("waiting".to_owned()), ended: false, limit: most };
+        let mut found = store.list(&filter)?;
+        let more = found.len() > limit as usize;
+        found.truncate(limit as usize);
+        let mut tasks = Vec::new();
+        for summary in found {
+            let task = store.task(summary.id)?;
+            // Somebody may have answered since the list was read.
+            tasks.extend(Some(task).filter(|task| matches!(task.state, State::Waiting { .. })));
+        }
+        Ok((tasks, more))
+    }
+
+    /// Gives a reply to the request that a task waits with. It continues with the configuration as it is now, unless `pinned`.
+    pub fn reply(
+        &self,
+        store: &mut dyn Store,
+        id: TaskId,
+        reply: Reply,
+        pinned: bool,
+    ) -> Result<Task, Error> {
+        let task = store.task(id)?;
+        let (request, ask) = match &task.state {
+            State::Waiting { request } => (request.number, Some(&request.ask)),
+            State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => (0, None),
+        };
+        let refuses = matches!(reply, Reply::Reject(_));
+        let answer = reply.answer(ask);
+        let pinned = pinned || refuses || matches!(answer, Answer::Reject { .. });
+        let input = Input::Answer { request, by: self.person(), answer };
+        let renewal = Renewal { pinned, ..Renewal::default() };
+        self.decide_with(store, id, Some(&input), &renewal)
+    }
+}
+
+/// One answer for each question: words, or an option by its name or number.
+fn each(ask: Option<&Ask>, words: &[String]) -> Vec<String> {
+    let questions = match ask {
+        Some(Ask::Question { questions }) => questions.as_slice(),
+        Some(_) | None => &[],
+    };
+    let one = |(at, words): (usize, &String)| {
+        let alone = |question: &Question| Ask::Question { questions: vec![question.clone()] };
+        match questions.get(at).map(|question| understood(Some(&alone(question)), words)) {
+            Some(Answer::Choose { option }) => option,
+            Some(_) | None => words.clone(),
+        }
+    };
+    words.iter().enumerate().map(one).collect()
+}
+
+/// What words mean to a request: where there is something to choose, a name or a number chooses it.
+fn understood(ask: Option<&Ask>, words: &str) -> Answer {
+    let text = || Answer::Text { text: words.to_owned() };
+    let chosen = |options: Vec<String>| {
+        let number = words.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let named = || options.iter().find(|option| option.eq_ignore_ascii_case(words.trim()));
+        named().or_else(|| options.get(number?)).cloned()
+    };
+    match ask {
+        Some(Ask::Question { questions }) => match questions.as_slice() {
+            [only] => {
+                let names = only.options.iter().map(|option| option.name.clone()).collect();
+                // A number that no option has is a mistake, and no words.
+                let number = !only.options.is_empty() && words.trim().parse::<u64>().is_ok();
+                let other =
+                    || if number { Answer::Choose { option: words.trim().to_owned() } } else { text() };
+                chosen(names).map_or_else(other, |option| Answer::Choose { option })
+            }
+            [] | [_, _, ..] => text(),
+        },
+        // What is none of them is refused, in words that name them.
+        Some(Ask::Choice { options }) => {
+            let names = options.iter().map(ToString::to_string).collect();
+            Answer::Choose { option: chosen(names).unwrap_or_else(|| words.trim().to_owned()) }
+        }
+        Some(Ask::Stage { outcomes }) => {
+            let names = outcomes.iter().map(ToString::to_string).collect();
+            Answer::Choose { option: chosen(names).unwrap_or_else(|| words.trim().to_owned()) }
+        }
+        Some(Ask::Approval { .. } | Ask::Budget { .. } | Ask::Stuck) | None => text(),
+    }
+}
+
+/// The question, if it is a single one that wants a yes or a no.
+fn yes_or_no(ask: &Ask) -> Option<&Question> {
+    match ask {
+        Ask::Question { questions } => match questions.as_slice() {
+            [only] if only.kind == Kind::YesNo => Some(only),
+            _ => None,
+        },
+        Ask::Choice { .. } | Ask::Approval { .. } | Ask::Stage { .. } | Ask::Budget { .. } | Ask::Stuck => {
+            None
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What was said about a task's request at its forge.
+
+use acquit_core::decide::Input;
+use acquit_core::ids::TaskId;
+use acquit_core::store::Store;
+use acquit_core::task::Task;
+
+use crate::{App, Error};
+
+impl App {
+    /// Reads the comments and failed checks of the task's open request, and lets the task go on if there are new ones. Gives the task
+    /// and how many are new.
+    pub fn feedback(&self, store: &mut dyn Store, id: TaskId) -> Result<(Task, usize), Error> {
+        let before = store.task(id)?;
+        let definition = store.definition(id)?;
+        acquit_run::pinned::check(&self.world, id, &definition)?;
+        let comments = acquit_run::forge::feedback(&self.world, &before, &definition)
+            .map_err(|source| Error::Forge { task: id, source })?;
+        let task = self.decide(store, id, &Input::Feedback { comments })?;
+        let new = task.conversation.len().saturating_sub(before.conversation.len());
+        Ok((task, new))
+    }
+}

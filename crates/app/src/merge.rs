@@ -1,0 +1,70 @@
+//! Merging the delivered work of a task that is done into its base branch.
+//!
+//! A merge is a leg like any other, through the same queue and the same gates as a merge by a workflow: it can be killed, and others can
+//! merge meanwhile. A person asked for it, so nobody is asked again.
+
+use acquit_core::artifact::Artifact;
+use acquit_core::decide::Input;
+use acquit_core::ids::TaskId;
+use acquit_core::store::Store;
+use acquit_core::task::{End, State, Task};
+use acquit_run::git::Source;
+
+use crate::{App, Error};
+
+/// What came of a request to merge.
+#[derive(Clone, Debug)]
+pub enum Merge {
+    /// The work is in the branch already.
+    Already {
+        /// The branch.
+        branch: String,
+        /// The commit that it came by, where acquit merged it.
+        commit: Option<String>,
+    },
+    /// The task has a leg that merges.
+    Ready(Box<Task>),
+}
+
+impl App {
+    /// Readies the leg that merges a task's work.
+    pub fn merge(&self, store: &mut dyn Store, id: TaskId) -> Result<Merge, Error> {
+        let task = store.task(id)?;
+        let merged = task.artifacts.iter().find_map(|artifact| match artifact {
+            Artifact::Merged { branch, commit } => Some((branch.clone(), commit.clone())),
+            _ => None,
+        });
+        if let (Some((branch, commit)), State::Ended { end: End::Done }) = (merged, &task.state) {
+            return Ok(Merge::Already { branch, commit: Some(commit) });
+        }
+        let Some(branch) = &task.seed.base.branch else {
+            return Err(Error::NoBaseBranch { task: id, work: task.seed.branch.clone() });
+        };
+        if let State::Ended { end: End::Done } = &task.state {
+            let definition = store.definition(id)?;
+            let Ok(source) = serde_json::from_value::<Source>(definition.source) else {
+                return Err(Error::NotDelivered { task: id, what: "its repository is not known any more" });
+            };
+            if is_in(self, &source, &task.tip, branch) && task.tip != task.base() {
+                return Ok(Merge::Already { branch: branch.clone(), commit: None });
+            }
+            // Said now, before a leg finds it out: whoever asks can mend it at once.
+            if let Some(at) = source.dirty_checkout(&self.world.git, branch)? {
+                return Err(Error::DirtyCheckout { branch: branch.clone(), at });
+            }
+        }
+        let task = match &task.state {
+            // Somebody asked for it before, and went away.
+            State::Working { entry, .. } if entry.purpose == acquit_core::leg::Purpose::Merge => task,
+            _ => self.decide(store, id, &Input::Merge)?,
+        };
+        Ok(Merge::Ready(Box::new(task)))
+    }
+}
+
+/// Whether a branch has a commit in it, by whoever's doing.
+fn is_in(app: &App, source: &Source, commit: &str, branch: &str) -> bool {
+    let head = format!("refs/heads/{branch}");
+    let call = app.world.git.call("merge-base").inside(source.path());
+    call.args(["--is-ancestor", commit, &head]).run().is_ok()
+}

@@ -1,0 +1,76 @@
+//! A task in which the shipped reviewers look at a branch, or at a request that others made at the forge. Nothing is changed, pushed or
+//! posted; the findings are the result.
+
+use acquit_core::ids::Name;
+use acquit_core::store::Store;
+use acquit_core::task::Task;
+use acquit_run::forge;
+use acquit_run::git::Offer;
+
+use crate::preflight;
+use crate::task::{Means, NewTask, Origin};
+use crate::{App, Error};
+
+/// What is to be reviewed.
+#[derive(Clone, Debug)]
+pub struct Reviewed {
+    /// A branch or commit, or the number or address of a request.
+    pub what: String,
+    /// What it is to be merged into; without it the project's base.
+    pub base: Option<String>,
+    /// Workflow, agent and model.
+    pub means: Means,
+}
+
+/// The workflow, unless another is named.
+const WORKFLOW: &str = "review";
+
+/// What is looked at.
+struct Subject {
+    title: String,
+    description: String,
+    offer: Offer,
+}
+
+impl App {
+    /// Makes the task.
+    pub fn review(&self, store: &mut dyn Store, asked: &Reviewed) -> Result<Task, Error> {
+        let source = self.source()?;
+        let project = self.files(&source)?.read()?;
+        let subject = if let Some(number) = forge::number(&asked.what) {
+            let offered = acquit_run::offered::fetch(&self.world, &project.config, &source, number)
+                .map_err(|source| Error::Request { number, source })?;
+            let here = &offered.seen.url;
+            if asked.what.contains("://") && !asked.what.starts_with(here.as_str()) {
+                return Err(Error::OtherRequest { what: asked.what.clone(), here: here.clone() });
+            }
+            Subject {
+                title: format!("Review request {number}: {}", offered.seen.title),
+                description: format!("{}\n\n{}", offered.seen.url, offered.seen.text),
+                offer: offered.offer,
+            }
+        } else {
+            let base = asked.base.as_deref().or(project.config.base.as_deref());
+            let onto = source.base(&self.world.git, base)?;
+            let head = source.base(&self.world.git, Some(&asked.what))?;
+            let offer = source.offer(&self.world.git, head.commit.as_str(), onto.commit.as_str())?;
+            Subject { title: format!("Review {}", asked.what), description: String::new(), offer }
+        };
+        let Offer { head, base } = &subject.offer;
+        if head == base {
+            return Err(Error::NothingToReview { what: asked.what.clone() });
+        }
+        let workflow = asked.means.workflow.clone().unwrap_or(Name::literal(WORKFLOW));
+        let new = NewTask {
+            title: subject.title,
+            description: subject.description,
+            means: Means { workflow: Some(workflow), ..asked.means.clone() },
+            variables: vec![("since".to_owned(), base.to_string())],
+            ..NewTask::default()
+        };
+        preflight::check_new(self, &project, &new.means)?;
+        let metadata = std::collections::BTreeMap::new();
+        let origin = Origin { source, project, id: None, category: None, metadata, by: self.person() };
+        self.create_with(store, &new, origin, Some(subject.offer))
+    }
+}
