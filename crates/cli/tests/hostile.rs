@@ -91,8 +91,8 @@ fn without_user_namespaces_exactly_what_is_said_is_not_held() {
     }
 }
 
-/// One test for each role, network and part: what can share a leg, what needs one of its own, what uses things up. Limits do not
-/// depend on the network, so the ordinary run tries them once for each role.
+/// One test for each role, network and part: what can share a leg, what needs one of its own, what uses things up. What
+/// is left behind and what is used up do not depend on the network, so the ordinary run tries them once for each role.
 macro_rules! held {
     ($($name:ident: $role:ident, $network:ident, $part:ident;)*) => {
         $(#[test]
@@ -109,12 +109,12 @@ held! {
     a_gate_without_network_is_held: Gate, Off, Shared;
     a_gate_with_the_listed_hosts_is_held: Gate, Model, Shared;
     a_gate_with_an_open_network_is_held: Gate, Open, Shared;
-    what_an_agent_leaves_without_network_does_no_harm: Agent, Off, Own;
+    soak_what_an_agent_leaves_without_network_does_no_harm: Agent, Off, Own;
     what_an_agent_leaves_with_its_model_does_no_harm: Agent, Model, Own;
-    what_an_agent_leaves_with_an_open_network_does_no_harm: Agent, Open, Own;
+    soak_what_an_agent_leaves_with_an_open_network_does_no_harm: Agent, Open, Own;
     what_a_gate_leaves_without_network_does_no_harm: Gate, Off, Own;
-    what_a_gate_leaves_with_the_listed_hosts_does_no_harm: Gate, Model, Own;
-    what_a_gate_leaves_with_an_open_network_does_no_harm: Gate, Open, Own;
+    soak_what_a_gate_leaves_with_the_listed_hosts_does_no_harm: Gate, Model, Own;
+    soak_what_a_gate_leaves_with_an_open_network_does_no_harm: Gate, Open, Own;
     soak_heavy_an_agent_without_network_is_limited: Agent, Off, Bomb;
     heavy_an_agent_with_its_model_is_limited: Agent, Model, Bomb;
     soak_heavy_an_agent_with_an_open_network_is_limited: Agent, Open, Bomb;

@@ -15,7 +15,7 @@ use crate::kit::{Agent, KEY, Lacks, Live, More, PATIENCE};
 
 /// A mistake, as a user makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mistake {
+pub(crate) enum Mistake {
     NotInstalled,
     NotLoggedIn,
     WrongKey,
@@ -24,7 +24,7 @@ enum Mistake {
     CustomUrl,
 }
 
-const ALL: [(Mistake, &str); 6] = [
+pub(crate) const ALL: &[(Mistake, &str)] = &[
     (Mistake::NotInstalled, "not installed"),
     (Mistake::NotLoggedIn, "not logged in"),
     (Mistake::WrongKey, "wrong key"),
@@ -32,6 +32,9 @@ const ALL: [(Mistake, &str); 6] = [
     (Mistake::WrongHost, "wrong host"),
     (Mistake::CustomUrl, "custom base URL, not listed"),
 ];
+
+/// The one that costs most to find out.
+pub(crate) const WRONG_KEY: &[(Mistake, &str)] = &[(Mistake::WrongKey, "wrong key")];
 
 impl Mistake {
     fn lacks(self) -> Lacks {
@@ -70,9 +73,9 @@ impl Mistake {
 }
 
 /// Makes each of them, one after another, so that the times mean something.
-pub(crate) fn at_once(agent: Agent) {
+pub(crate) fn at_once(agent: Agent, mistakes: &[(Mistake, &'static str)]) {
     let mut rows = Vec::new();
-    for (mistake, called) in ALL {
+    for &(mistake, called) in mistakes {
         let scripts = Scripts::default().with("mistake", [mistake.answer()]);
         let more = More { lacks: mistake.lacks(), ..More::default() };
         let Some(live) = Live::new(agent, CODE, scripts, more) else { return };

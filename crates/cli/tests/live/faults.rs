@@ -40,9 +40,8 @@ pub(crate) enum Fault {
 
 pub(crate) const ALL: &[Fault] =
     &[Fault::Limit, Fault::Overloaded, Fault::Broken, Fault::Login, Fault::Hang, Fault::Cut];
-/// The heavy ones meet them in two tests, each in two halves.
-pub(crate) const REFUSED: &[Fault] = &[Fault::Limit, Fault::Overloaded, Fault::Broken, Fault::Login];
-pub(crate) const UNANSWERED: &[Fault] = &[Fault::Hang, Fault::Cut];
+/// The one that a night meets most often.
+pub(crate) const LIMIT: &[Fault] = &[Fault::Limit];
 
 /// How the first leg ends.
 enum Expected {
