@@ -96,7 +96,7 @@ fn partial(
         Err(Error::NotDelivered { .. }) => return Err(NOTHING(id)),
         policy => policy?,
     };
-    let mut env = app.world.environment.common();
+    let mut env = app.world.common_variables();
     env.retain(|(name, _)| name != "TMPDIR");
     env.extend([("TMPDIR".into(), "/tmp".into()), ("GIT_CONFIG_GLOBAL".into(), "/dev/null".into())]);
     let git = |options: &[&str]| {

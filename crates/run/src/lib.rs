@@ -1,7 +1,7 @@
 //! Touches the world: processes, git, workspaces, agents, gates. One leg from claim to handoff.
 //!
-//! The way of a leg is in [`harness`]; everything else here is what it uses. [`process`] is the only module that starts
-//! programs, [`git`] the only one that runs git. The store is seen through the trait of `acquit-core` alone, so that a leg can
+//! The way of a leg is in [`harness`]; everything else here is what it uses. `acquit-sandbox` starts programs, [`git`] is the only module
+//! that runs git. The store is seen through the trait of `acquit-core` alone, so that a leg can
 //! be run on any implementation of it.
 
 pub mod acp;
@@ -19,22 +19,20 @@ pub mod layers;
 pub mod mcp;
 mod merge;
 pub mod mirror;
-pub mod network;
 pub mod notify;
 pub mod offered;
-mod pause;
 pub mod pinned;
-pub mod process;
 pub mod registry;
 pub mod retention;
 mod rpc;
-pub mod sandbox;
 pub mod secrets;
 pub mod service;
 pub mod supervise;
 pub mod syntax;
 pub mod transcript;
-mod untrusted;
 pub mod versions;
 pub mod workspace;
 pub mod world;
+
+pub use acquit_sandbox::{network, process, sandbox};
+use acquit_sandbox::{pause, untrusted};

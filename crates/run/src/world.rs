@@ -1,7 +1,6 @@
 //! What a harness has around it: its folder, its helper binary, git, and the environment it was started in.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -10,8 +9,13 @@ use std::sync::OnceLock;
 use acquit_core::ids::{LegId, StoreId, TaskId};
 use acquit_core::time::Timestamp;
 
+pub use acquit_sandbox::environment::{Environment, expand};
+
 use crate::git::Git;
 use crate::process::Spawner;
+
+/// What every agent and gate gets of it: enough to find programs and to speak the user's language, nothing that opens a door.
+const COMMON: [&str; 9] = ["HOME", "PATH", "USER", "LOGNAME", "LANG", "LC_ALL", "SHELL", "TZ", "TMPDIR"];
 
 /// Everything from outside that a leg touches. Made once by the command line, passed on unchanged.
 pub struct World {
@@ -85,6 +89,20 @@ impl World {
         crate::workspace::remove_folder(folder.path()).map_err(std::io::Error::other)?;
         make_private(folder.path())?;
         Ok(folder)
+    }
+
+    /// The short common list, as agents, gates and setup get it.
+    pub fn common_variables(&self) -> Vec<(OsString, OsString)> {
+        let toolchains = crate::sandbox::toolchains::variables();
+        let mut list: Vec<_> = COMMON
+            .into_iter()
+            .chain(toolchains)
+            .filter_map(|name| Some((OsString::from(name), self.environment.get(name)?.to_owned())))
+            .collect();
+        list.push(("TERM".into(), "dumb".into()));
+        // Behind a company's mirror or certificates nothing can be fetched without them.
+        list.extend(crate::registry::variables(&self.environment));
+        list
     }
 
     /// What belongs to one leg.
@@ -170,88 +188,5 @@ impl LegFolder {
     /// All that a gate, or the setup, printed.
     pub fn check(&self, name: &str) -> PathBuf {
         self.0.join(format!("check-{name}.log"))
-    }
-}
-
-/// The environment that acquit was started in. Has no `Debug`: it is full of secrets.
-#[derive(Clone)]
-pub struct Environment(BTreeMap<OsString, OsString>);
-
-/// What every agent and gate gets of it: enough to find programs and to speak the user's language, nothing that opens a door.
-const COMMON: [&str; 9] = ["HOME", "PATH", "USER", "LOGNAME", "LANG", "LC_ALL", "SHELL", "TZ", "TMPDIR"];
-
-impl Environment {
-    /// Keeps what was captured.
-    pub fn new(captured: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
-        Self(captured.into_iter().collect())
-    }
-
-    /// All of it, for another harness.
-    pub fn all(&self) -> Vec<(OsString, OsString)> {
-        self.0.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
-    }
-
-    /// The value of a variable.
-    pub fn get(&self, name: &str) -> Option<&OsStr> {
-        self.0.get(OsStr::new(name)).map(OsString::as_os_str)
-    }
-
-    /// The user's home, if they have one.
-    pub fn home(&self) -> Option<&Path> {
-        self.get("HOME").filter(|home| !home.is_empty()).map(Path::new)
-    }
-
-    /// Where a program of the user's runs that is about no folder: at their home, if that is there.
-    pub fn home_or_root(&self) -> PathBuf {
-        self.home().filter(|home| home.is_dir()).unwrap_or(Path::new("/")).to_owned()
-    }
-
-    /// A path of the configuration, which may begin with `~/`. `None` if it does and there is no home.
-    pub fn expand(&self, written: &str) -> Option<PathBuf> {
-        if written.starts_with("~/") {
-            Some(expand(written, self.home()?))
-        } else {
-            Some(PathBuf::from(written))
-        }
-    }
-
-    /// The short common list, as agents, gates and setup get it.
-    pub fn common(&self) -> Vec<(OsString, OsString)> {
-        let toolchains = crate::sandbox::toolchains::variables();
-        let mut list: Vec<_> = COMMON
-            .into_iter()
-            .chain(toolchains)
-            .filter_map(|name| Some((OsString::from(name), self.get(name)?.to_owned())))
-            .collect();
-        list.push(("TERM".into(), "dumb".into()));
-        // Behind a company's mirror or certificates nothing can be fetched without them.
-        list.extend(crate::registry::variables(self));
-        list
-    }
-}
-
-/// A path of the configuration, which may begin with `~/`, as one of the machine.
-pub fn expand(written: &str, home: &Path) -> PathBuf {
-    match written.strip_prefix("~/") {
-        Some(rest) => home.join(rest),
-        None => PathBuf::from(written),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_below_the_home_need_one() {
-        let with = |home: &str| Environment::new([("HOME".into(), home.into())]);
-        let expanded =
-            |environment: &Environment| ["~/a/b", "/a", "a/~/b", "~"].map(|path| environment.expand(path));
-        let some = |path: &str| Some(PathBuf::from(path));
-        assert_eq!(expanded(&with("/h")), [some("/h/a/b"), some("/a"), some("a/~/b"), some("~")]);
-        for without in [with(""), Environment::new([])] {
-            assert_eq!(expanded(&without), [None, some("/a"), some("a/~/b"), some("~")]);
-            assert_eq!(without.home_or_root(), PathBuf::from("/"));
-        }
     }
 }

@@ -49,12 +49,12 @@ const EXAMPLES: &[Example] = &[
             "//! G.\nfn a() { Command::new(\"sh\"); }\n#[cfg(test)]\nmod tests { fn b() { Command::new(\"sh\"); } }",
         ),
         lines: &[2],
-        kept: ("crates/run/src/process/spawn.rs", "//! P.\nfn a() { Command::new(\"sh\"); }"),
+        kept: ("crates/sandbox/src/process/spawn.rs", "//! P.\nfn a() { Command::new(\"sh\"); }"),
     },
     Example {
         rule: "one-spawner",
         broken: (
-            "crates/run/src/processes.rs",
+            "crates/sandbox/src/processes.rs",
             "//! P.\n#[cfg(test)]\nmod tests;\nfn a() { Command::new(\"sh\"); }",
         ),
         lines: &[4],
@@ -137,6 +137,12 @@ const EXAMPLES: &[Example] = &[
             "crates/cli/Cargo.toml",
             "[dependencies]\nacquit-run.workspace = true\nacquit-store.workspace = true\n",
         ),
+    },
+    Example {
+        rule: "crate-directions",
+        broken: ("crates/sandbox/Cargo.toml", "[dependencies]\nacquit-run.workspace = true\n"),
+        lines: &[2],
+        kept: ("crates/run/Cargo.toml", "[dependencies]\nacquit-sandbox.workspace = true\n"),
     },
     Example {
         rule: "crate-directions",

@@ -60,7 +60,7 @@ pub fn sandbox(cli: &Cli, wanted: &Wanted) -> Result<Exit, Error> {
         let write = std::fs::write(&file, text);
         write.map_err(|source| Error::File { doing: "write", path: file.clone(), source })?;
     }
-    let mut env = cli.app.world.environment.common();
+    let mut env = cli.app.world.common_variables();
     env.retain(|(name, _)| name != "TERM" && name != "TMPDIR");
     env.extend(cli.app.world.environment.get("TERM").map(|term| ("TERM".into(), term.to_owned())));
     env.push(("TMPDIR".into(), "/tmp".into()));

@@ -167,7 +167,7 @@ table!(bugfix, feature, nightshift, pipeline, review);
 
 #[test]
 fn every_workflow_that_is_shipped_is_in_the_table() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("shipped/workflows");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../app/shipped/workflows");
     let name = |entry: std::io::Result<std::fs::DirEntry>| {
         entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned()
     };

@@ -38,7 +38,7 @@ struct Shipped;
 
 impl Texts for Shipped {
     fn text(&self, path: &str) -> Found {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("shipped").join(path);
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../app/shipped").join(path);
         std::fs::read_to_string(file)
             .map_or(Found::Absent, |text| Found::Text { shown: path.to_owned(), text })
     }

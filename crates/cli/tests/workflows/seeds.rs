@@ -13,7 +13,7 @@ fn an_analyst_names_one_to_five_candidates_with_their_reasons() {
         );
         let sandbox = crate::project(&script);
         // One category and one try are enough here.
-        let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("shipped/workflows/nightshift.toml");
+        let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../app/shipped/workflows/nightshift.toml");
         let others = ", \"refactoring\", \"docs\", \"security\", \"performance\"";
         let short = crate::common::read(&shipped)
             .replace(others, "")

@@ -49,7 +49,7 @@ pub fn is_executable(file: &Path) -> bool {
 /// What the program of a product says its version is outside of the sandbox, or why it says nothing.
 pub fn version(world: &World, product: Product, program: &Path) -> Result<String, String> {
     let facts = Facts::of(product);
-    let mut env = world.environment.common();
+    let mut env = world.common_variables();
     env.extend(facts.quiet.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
     let call = Call {
         program: program.into(),

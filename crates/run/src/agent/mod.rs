@@ -202,7 +202,7 @@ pub fn launch(wanted: &Wanted<'_>) -> Result<Launch, Error> {
         Adapter::Product { product } => product::launch(*product, wanted),
     };
     // What the configuration says comes last, and so it counts.
-    let mut env = world.environment.common();
+    let mut env = world.common_variables();
     env.append(&mut launch.env);
     for name in &agent.pass_env {
         let value = world.environment.get(name).ok_or_else(|| Error::Unset(name.clone()))?;

@@ -127,7 +127,7 @@ pub(super) fn start(
         .map_err(|error| Trouble::file("create the folder", folder.path(), &error))?;
     let log = folder.check(name);
     let enclosure = Enclosure::new(desk, job, ground, name, network, &Who::Check)?;
-    let mut env = desk.world.environment.common();
+    let mut env = desk.world.common_variables();
     // Most tools take this as "nobody is watching": no prompts, no progress bars.
     env.push(("CI".into(), "true".into()));
     // Python tells by the second whether a compiled file is old; trees change faster than that here.

@@ -151,7 +151,7 @@ fn blame(call: &Call, program: PathBuf, source: io::Error) -> Error {
 
 /// A file in memory that programs inherit which are started while it is open, for what may stand neither in an argument nor in a
 /// variable. To be dropped as soon as the one that it is for has ended.
-pub(crate) fn inherited(content: &[u8]) -> io::Result<File> {
+pub fn inherited(content: &[u8]) -> io::Result<File> {
     let mut file = File::from(memfd_create("inherited", MemfdFlags::empty())?);
     file.write_all(content)?;
     Ok(file)

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 /// Opens a file that somebody else made: not if it or its folder is a link, not if opening it would wait (a pipe), only a
 /// regular one. A link would make the harness read for the agent what the agent may not read.
-pub(crate) fn open(path: &Path) -> Option<File> {
+pub fn open(path: &Path) -> Option<File> {
     let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder =
         rustix::fs::open(path.parent()?, flags | OFlags::DIRECTORY | OFlags::PATH, Mode::empty()).ok()?;
@@ -20,7 +20,7 @@ pub(crate) fn open(path: &Path) -> Option<File> {
 }
 
 /// Opens what is at `relative` below `root` to read it, without following a link at any level and without waiting for anybody.
-pub(crate) fn open_below(root: &Path, relative: &str) -> Result<OwnedFd, Errno> {
+pub fn open_below(root: &Path, relative: &str) -> Result<OwnedFd, Errno> {
     let folder = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::DIRECTORY;
     let file = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut here = rustix::fs::open(root, folder, Mode::empty())?;
@@ -35,7 +35,7 @@ pub(crate) fn open_below(root: &Path, relative: &str) -> Result<OwnedFd, Errno> 
 }
 
 /// The whole content; none when it is not a regular file, or longer than allowed.
-pub(crate) fn content(fd: OwnedFd, limit: u64) -> io::Result<Option<Vec<u8>>> {
+pub fn content(fd: OwnedFd, limit: u64) -> io::Result<Option<Vec<u8>>> {
     if FileType::from_raw_mode(fstat(&fd)?.st_mode) != FileType::RegularFile {
         return Ok(None);
     }
@@ -45,12 +45,12 @@ pub(crate) fn content(fd: OwnedFd, limit: u64) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// The content of a plain file below `root`, reached through real folders only; none if there is anything else.
-pub(crate) fn plain(root: &Path, relative: &str, limit: u64) -> Option<Vec<u8>> {
+pub fn plain(root: &Path, relative: &str, limit: u64) -> Option<Vec<u8>> {
     content(open_below(root, relative).ok()?, limit).ok()?
 }
 
 /// What else there is where a file is expected, if there is something.
-pub(crate) fn not_a_file(path: &Path) -> Option<&'static str> {
+pub fn not_a_file(path: &Path) -> Option<&'static str> {
     let kind = fs::symlink_metadata(path).ok()?.file_type();
     if kind.is_file() {
         None
@@ -64,7 +64,7 @@ pub(crate) fn not_a_file(path: &Path) -> Option<&'static str> {
 }
 
 /// A file's text, made valid; `None` if there is no such regular file; its size if it is too large.
-pub(crate) fn text(path: &Path, limit: u64) -> Result<Option<String>, u64> {
+pub fn text(path: &Path, limit: u64) -> Result<Option<String>, u64> {
     let Some(file) = open(path) else { return Ok(None) };
     let size = file.metadata().map_or(0, |meta| meta.len());
     if size > limit {
@@ -78,7 +78,7 @@ pub(crate) fn text(path: &Path, limit: u64) -> Result<Option<String>, u64> {
 }
 
 /// The end of a file, made valid.
-pub(crate) fn tail(path: &Path, limit: u64) -> String {
+pub fn tail(path: &Path, limit: u64) -> String {
     let read = || -> Option<Vec<u8>> {
         let mut file = open(path)?;
         let size = file.metadata().ok()?.len();

@@ -43,7 +43,7 @@ mod walls;
 mod watch;
 
 pub use attached::Attached;
-pub(crate) use capture::inherited;
+pub use capture::inherited;
 pub use capture::{CAPTURE_OUTPUT, Call, Captured, Guard};
 pub use detached::{Detached, become_program, end_with};
 pub use error::Error;

@@ -19,7 +19,7 @@ use super::system::{ETC, SYSTEM, SYSTEM_HIDDEN};
 use super::toolchains::{self, Toolchain};
 use super::view::View;
 use super::{Entry, Policy, Reach, What};
-use crate::world::{Environment, expand};
+use crate::environment::{Environment, expand};
 
 /// What a program of a leg needs beyond the usual.
 pub struct Ground<'a> {
