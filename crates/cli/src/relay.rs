@@ -16,8 +16,8 @@ use crate::report::Printer;
 use crate::report::follow::{Follower, Now, Story};
 use acquit_app::App;
 use acquit_app::Error;
-use acquit_app::Interrupt;
 use acquit_app::drive::Driver;
+use acquit_run::process::Interrupt;
 
 /// How often the screen is renewed.
 const BEAT: Duration = Duration::from_millis(100);
@@ -43,7 +43,7 @@ pub fn follow(
     level: Level,
     after: i64,
 ) -> Result<Task, Error> {
-    let interrupt = Interrupt::listen()?;
+    let interrupt = Interrupt::listen().map_err(Error::Signals)?;
     let story = match part {
         Part::Runs => Story::Beside,
         Part::Watches => Story::Asked,

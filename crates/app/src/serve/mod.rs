@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use acquit_core::ids::Name;
 use acquit_core::store::{self, Store};
 use acquit_core::time::Timestamp;
-use acquit_run::process::Detached;
+use acquit_run::process::{Detached, Interrupt};
 use acquit_run::supervise;
 
 pub use begin::{Which, begin};
@@ -35,7 +35,6 @@ pub use sweep::tidy;
 
 use crate::app::App;
 use crate::error::Error;
-use crate::interrupt::Interrupt;
 use crate::notice::Notice;
 
 /// The longest sleep: so soon a request to stop is heard.
@@ -111,7 +110,7 @@ struct Daemon<'d> {
 
 /// Runs until it is stopped, or until nothing is due.
 pub fn run(app: &App, options: Options) -> Result<(), Error> {
-    let interrupt = Interrupt::listen()?;
+    let interrupt = Interrupt::listen().map_err(Error::Signals)?;
     let mut store = app.store()?;
     let mut home = Home::read(app)?;
     if options.until == Until::Done {

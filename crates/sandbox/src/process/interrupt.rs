@@ -3,20 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::error::Error;
-
 /// How often somebody asked this process to stop.
 pub struct Interrupt(Arc<AtomicUsize>);
 
 impl Interrupt {
     /// Begins to count SIGINT and SIGTERM instead of dying of them. A terminal that closes is not a wish to cancel: this
     /// process dies of it, and the harness goes on.
-    pub fn listen() -> Result<Self, Error> {
+    pub fn listen() -> std::io::Result<Self> {
         use signal_hook::consts::{SIGINT, SIGTERM};
         let count = Arc::new(AtomicUsize::new(0));
         for signal in [SIGINT, SIGTERM] {
             let flag = Arc::clone(&count);
-            count_signal(signal, flag).map_err(Error::Signals)?;
+            count_signal(signal, flag)?;
         }
         Ok(Self(count))
     }
