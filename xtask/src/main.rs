@@ -30,6 +30,7 @@ cargo xtask: the chores of this repository
   cargo xtask soak              the tests that take minutes each, most of it in waiting; not part of `test`
   cargo xtask tidy              the repository's own rules; each finding says its reason
   cargo xtask tidy --list       the rules themselves
+  cargo xtask house             modules and how they depend on each other: cycles, sizes, who uses whom
   cargo xtask bench leg         a whole leg, beside a shell doing the same with `git worktree add`
   cargo xtask bench handoff     from one agent's exit to the next agent's exec, beside two spawns and three commits
   cargo xtask bench ingest      a burst of stream JSON: no line lost, bounded memory
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
             tidy::list();
             Ok(())
         }
+        ["house"] => tidy::house(),
         ["bench", name] => bench::run(name, bench::Format::Table),
         ["bench", name, "--json"] | ["bench", "--json", name] => bench::run(name, bench::Format::Json),
         ["gauge", rest @ ..] => gauge::run(rest),

@@ -8,6 +8,7 @@
 pub mod answer;
 mod app;
 pub mod check;
+mod choice;
 mod decide;
 pub mod diff;
 pub mod doctor;
@@ -26,14 +27,16 @@ pub mod review;
 pub mod serve;
 pub mod shipped;
 pub mod size;
+pub mod snapshot;
 pub mod stats;
 mod task;
 pub mod tasks;
 pub mod trust;
 
 pub use app::App;
+pub use choice::{Limits, Means};
 pub use environment::Surroundings;
 pub use error::{Error, Kind};
 pub use notice::{Notice, Notices};
-pub use renew::{Limits, Renewal};
-pub use task::{Means, NewTask, Origin};
+pub use renew::Renewal;
+pub use task::{NewTask, Origin};

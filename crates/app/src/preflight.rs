@@ -12,18 +12,17 @@ use acquit_run::agent::own;
 use acquit_run::agent::trial::{self, Finding};
 
 use crate::app::App;
+use crate::choice::{Means, take_chosen};
 use crate::doctor;
 use crate::error::Error;
 use crate::passing::Folder;
 use crate::project::Project;
-use crate::renew;
-use crate::task::Means;
 
 /// Refuses a new task whose agents cannot be started here. What is wrong with the task itself is said when it is made.
 pub fn check_new(app: &App, project: &Project, means: &Means) -> Result<(), Error> {
     let mut workflow = project.workflow(means.workflow.as_ref())?.clone();
     let chosen = Chosen { agent: means.agent.clone(), ..Chosen::default() };
-    renew::take_chosen(&mut workflow, &chosen);
+    take_chosen(&mut workflow, &chosen);
     project.check_stages(&workflow)?;
     check(app, &project.config, &workflow)
 }

@@ -11,12 +11,11 @@ use acquit_core::workflow::{self, Around, Workflow};
 
 use crate::error::Error;
 use crate::shipped;
+use crate::snapshot::{Content, Snapshot};
 use crate::trust::Trust;
 
-mod snapshot;
 mod texts;
 
-pub use snapshot::{Content, Snapshot, hex};
 pub use texts::{Asked, Library};
 
 /// The folder of acquit's files in a repository.

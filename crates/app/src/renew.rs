@@ -8,14 +8,12 @@ use acquit_core::change::Change;
 use acquit_core::definition::Definition;
 use acquit_core::night;
 use acquit_core::task::{State, Task};
-use acquit_core::time::Span;
-use acquit_core::workflow::{Work, Workflow};
 use acquit_run::git::Source;
 
 use crate::app::App;
+use crate::choice::{Limits, Means, begin_with, take_chosen};
 use crate::error::Error;
 use crate::notice::Notice;
-use crate::task::{Means, begin_with};
 
 /// What a person says about how a task is to be continued.
 #[derive(Clone, Debug, Default)]
@@ -26,15 +24,6 @@ pub struct Renewal {
     pub means: Means,
     /// What may be used from now on.
     pub limits: Limits,
-}
-
-/// Limits of one run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
-    /// Stop and ask when the agents of this run have cost so much, in millionths of a dollar.
-    pub max_cost: Option<u64>,
-    /// Stop and ask when the legs of this run have taken so long.
-    pub max_time: Option<Span>,
 }
 
 impl Renewal {
@@ -137,16 +126,6 @@ fn current(app: &App, task: &Task, pinned: &Definition) -> Result<Option<Definit
         },
         ..pinned.clone()
     }))
-}
-
-/// Puts what a person chose in place of what the stages say.
-pub fn take_chosen(workflow: &mut Workflow, chosen: &acquit_core::definition::Chosen) {
-    for stage in &mut workflow.stages {
-        if let Work::Agent(work) = &mut stage.work {
-            work.agent = chosen.agent.clone().or(work.agent.take());
-            work.model = chosen.model.clone().or(work.model.take());
-        }
-    }
 }
 
 /// The stages by which the task goes on.

@@ -7,8 +7,9 @@ use acquit_core::task::Task;
 use acquit_run::forge;
 use acquit_run::git::Offer;
 
+use crate::choice::Means;
 use crate::preflight;
-use crate::task::{Means, NewTask, Origin};
+use crate::task::{NewTask, Origin};
 use crate::{App, Error};
 
 /// What is to be reviewed.

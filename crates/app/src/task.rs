@@ -7,7 +7,7 @@ use acquit_core::change::Change;
 use acquit_core::context::REPO_URL;
 use acquit_core::decide::{Input, decide};
 use acquit_core::definition::{Author, Chosen, Definition};
-use acquit_core::ids::{Name, TaskId};
+use acquit_core::ids::TaskId;
 use acquit_core::night::key;
 use acquit_core::store::Store;
 use acquit_core::task::{Actor, Base, Project as Known, Seed, TICKET, Task, Wish};
@@ -19,9 +19,9 @@ use acquit_run::pinned;
 use acquit_run::workspace::branch_name;
 
 use crate::app::App;
+use crate::choice::{Limits, Means, begin_with, take_chosen};
 use crate::error::Error;
 use crate::project::Project;
-use crate::renew::{self, Limits};
 
 /// A task to be made.
 #[derive(Clone, Debug, Default)]
@@ -50,17 +50,6 @@ pub struct NewTask {
     pub variables: Vec<(String, String)>,
     /// What it may use.
     pub limits: Limits,
-}
-
-/// By what a task is done, where that is not as the project says.
-#[derive(Clone, Debug, Default)]
-pub struct Means {
-    /// The workflow to follow.
-    pub workflow: Option<Name>,
-    /// The agent that takes every stage of it, instead of those that the workflow and the project name.
-    pub agent: Option<Name>,
-    /// The model that is asked at every stage, or an alias of `[models]`.
-    pub model: Option<String>,
 }
 
 /// Where a task comes from, if not from a person in a repository.
@@ -118,7 +107,7 @@ impl App {
             max_time: new.limits.max_time,
             ..Chosen::default()
         };
-        renew::take_chosen(&mut workflow, &chosen);
+        take_chosen(&mut workflow, &chosen);
         let variables = begin_with(&mut workflow, &new.variables, category)?;
         // Rotated to the front, if one was named.
         chosen.variation = workflow
@@ -226,34 +215,6 @@ impl App {
         }
         Ok(base)
     }
-}
-
-/// The task's own variables. One that has the name of the workflow's variation, or a category, says which of its values comes
-/// first.
-pub fn begin_with(
-    workflow: &mut Workflow,
-    variables: &[(String, String)],
-    category: Option<String>,
-) -> Result<BTreeMap<String, String>, Error> {
-    let mut own: BTreeMap<String, String> = variables.iter().cloned().collect();
-    if let Some(category) = category {
-        let Some(variation) = &workflow.variation else {
-            return Err(Error::NoCategory { workflow: workflow.name.clone(), category });
-        };
-        own.insert(variation.variable.clone(), category);
-    }
-    if let Some(variation) = &mut workflow.variation
-        && let Some(value) = own.remove(&variation.variable)
-    {
-        let position = variation.values.iter().position(|known| *known == value).ok_or_else(|| {
-            let (variable, known) = (variation.variable.clone(), variation.values.join(", "));
-            Error::NoValue { variable, value, known }
-        })?;
-        // The others follow in the order in which they are written.
-        variation.values[..=position].rotate_right(1);
-        variation.first = 0;
-    }
-    Ok(own)
 }
 
 fn folder_name(path: &Path) -> String {

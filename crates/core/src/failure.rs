@@ -124,3 +124,15 @@ pub struct Failure {
     /// About twenty lines around the location, numbered.
     pub excerpt: Option<String>,
 }
+
+/// An error with its sources, in one line.
+pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    text
+}

@@ -96,6 +96,15 @@ fn later(moment: Timestamp, by: Duration) -> Timestamp {
     Timestamp(moment.0.saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
 }
 
+/// Whether something is to be removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// No: only say what would be.
+    Look,
+    /// Yes.
+    Clean,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

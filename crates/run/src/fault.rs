@@ -7,7 +7,7 @@
 
 use acquit_core::event::Step;
 
-use crate::world::Environment;
+use acquit_sandbox::environment::Environment;
 
 /// Ends this process at once, if a test asked for that after this step.
 pub(crate) fn after(step: Step, environment: &Environment) {

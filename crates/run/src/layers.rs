@@ -24,8 +24,7 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::retention::size;
-use crate::workspace::remove_folder;
+use crate::untrusted::{remove, size};
 use crate::world::{World, make_private};
 
 /// How many layers of a project stay, the last used first: more states of the lock files than are worked on at a time.
@@ -146,7 +145,7 @@ impl Place {
         }
         let folder = self.beside("new");
         for left in [&folder, &self.folder] {
-            remove_folder(left).map_err(io::Error::other)?;
+            remove(left)?;
         }
         make_private(&folder)?;
         Ok(Found::Nothing(Making { lock, folder }))
@@ -231,10 +230,10 @@ fn is_real_folder(root: &Path, relative: &Path) -> bool {
 }
 
 /// How many layers there are and what they take on the disk, after removing those that nobody used for long if that is wanted.
-pub fn sweep(world: &World, wish: crate::retention::Wish) -> (usize, u64) {
+pub fn sweep(world: &World, wish: acquit_core::retention::Wish) -> (usize, u64) {
     let mut all = (0, 0);
     for project in folders(&world.home.join("layers")) {
-        if wish == crate::retention::Wish::Clean {
+        if wish == acquit_core::retention::Wish::Clean {
             // What is in use, or cannot be removed, is found again by the next sweep.
             let _ = prune(&project, MOST_KEPT);
         }
@@ -252,7 +251,7 @@ fn prune(project: &Path, most: usize) -> io::Result<()> {
     for unfinished in folders(project).filter(|folder| folder.extension().is_some_and(|end| end == "new")) {
         let lock = unfinished.with_extension("lock");
         let Some(_held) = locked(&lock, FlockOperation::NonBlockingLockExclusive)? else { continue };
-        remove_folder(&unfinished).map_err(io::Error::other)?;
+        remove(&unfinished)?;
         if !unfinished.with_extension("").exists() {
             let _ = fs::remove_file(&lock);
         }
@@ -276,7 +275,7 @@ fn prune(project: &Path, most: usize) -> io::Result<()> {
         let Some(_held) = locked(&lock, FlockOperation::NonBlockingLockExclusive)? else { continue };
         // Not a layer any more before anything of it is gone.
         let _ = fs::remove_file(folder.join("complete"));
-        remove_folder(&folder).map_err(io::Error::other)?;
+        remove(&folder)?;
         let _ = fs::remove_file(&lock);
     }
     Ok(())

@@ -5,8 +5,6 @@
 //! under the lock: nothing of a live task is touched.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::time::Duration;
 
 use acquit_core::definition::Definition;
@@ -19,6 +17,9 @@ use acquit_core::time::Timestamp;
 use crate::git::{self, Source};
 use crate::harness;
 use crate::secrets::Redactor;
+pub use acquit_core::retention::Wish;
+
+use crate::untrusted::size;
 use crate::workspace::{self, Locked, Workspace, remove_folder};
 use crate::world::World;
 
@@ -26,15 +27,6 @@ use crate::world::World;
 const NEAR: u64 = 32;
 /// How long somebody else may take to remove the same workspace.
 const CLEANING: Duration = Duration::from_secs(10);
-
-/// Whether something is to be removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// No: only say what would be.
-    Look,
-    /// Yes.
-    Clean,
-}
 
 /// A workspace, and what became of it.
 #[derive(Debug)]
@@ -185,23 +177,6 @@ fn on_disk(world: &World) -> Vec<TaskId> {
 
 fn has_something(world: &World, task: TaskId) -> bool {
     world.workspace_folder(task).exists() || world.agent_homes(task).exists()
-}
-
-/// What a folder takes on the disk, as far as it can be seen: what an agent at work just removed, closed, or buried deeper than a path can
-/// name is not counted.
-pub(crate) fn size(folder: &Path) -> u64 {
-    let mut sum = 0;
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let Ok(meta) = entry.metadata() else { continue };
-            sum += meta.blocks() * 512;
-            if meta.is_dir() {
-                folders.push(entry.path());
-            }
-        }
-    }
-    sum
 }
 
 /// Saves what is in a workspace and removes it, with what the task's agents kept.

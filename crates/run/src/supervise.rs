@@ -65,7 +65,7 @@ fn gone(world: &World, leg: &Leg, lease: Lease) -> Option<String> {
 
 /// What a harness writes to its log when it cannot go on, so that whoever finds its leg can say why.
 pub fn farewell(pid: u32, error: &(dyn std::error::Error + 'static)) -> String {
-    format!("process {pid}: failed to {}", crate::harness::chain(error))
+    format!("process {pid}: failed to {}", acquit_core::failure::chain(error))
 }
 
 /// What the harness said before it was gone, if it could.

@@ -8,13 +8,10 @@
 
 use acquit_core::agent::{Chunk, Item, Said, TEXT_LIMIT, shorten};
 
+use crate::agent::LINE_LIMIT;
 use crate::agent::Parser;
 use crate::heard::Heard;
 use crate::secrets::{Redactor, Stream};
-
-/// A longer line is read up to here, and the rest of it is passed over: agents print whole files as one JSON line, but
-/// nobody reads a line of megabytes at a glance.
-pub(crate) const LINE_LIMIT: usize = 1024 * 1024;
 
 /// A chunk is written when it covers so many bytes of output: one durable commit for what arrived together.
 const CHUNK_BYTES: u64 = 1024 * 1024;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::sandbox::toolchains::{self, Toolchain};
 use crate::untrusted;
-use crate::world::Environment;
+use acquit_sandbox::environment::Environment;
 
 /// A version file has a few lines; manifests are larger.
 const LARGEST: u64 = 1 << 20;
@@ -174,7 +174,7 @@ pub(crate) fn path(tree: &Path, environment: &Environment, except: Option<&str>)
 /// The first line of a program, which names what runs a script. Empty for other programs.
 pub(crate) fn interpreter(program: &OsStr, environment: &Environment) -> String {
     let path = environment.get("PATH").unwrap_or_default();
-    let found = program.to_str().and_then(|program| crate::agent::found::in_path(path, program));
+    let found = program.to_str().and_then(|program| crate::process::in_path(path, program));
     let real = found.unwrap_or_else(|| PathBuf::from(program)).canonicalize().unwrap_or_default();
     let mut line = [0; 200];
     let read = std::fs::File::open(real).and_then(|mut file| file.read(&mut line)).unwrap_or_default();

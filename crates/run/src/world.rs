@@ -86,7 +86,7 @@ impl World {
         {
             make_private(place)?;
         }
-        crate::workspace::remove_folder(folder.path()).map_err(std::io::Error::other)?;
+        crate::untrusted::remove(folder.path())?;
         make_private(folder.path())?;
         Ok(folder)
     }

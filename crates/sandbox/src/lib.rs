@@ -10,5 +10,6 @@ pub mod environment;
 pub mod network;
 pub mod pause;
 pub mod process;
+mod removal;
 pub mod sandbox;
 pub mod untrusted;

@@ -8,6 +8,8 @@ use std::path::{Component, Path};
 use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
+pub use crate::removal::{remove, size};
+
 /// Opens a file that somebody else made: not if it or its folder is a link, not if opening it would wait (a pipe), only a
 /// regular one. A link would make the harness read for the agent what the agent may not read.
 pub fn open(path: &Path) -> Option<File> {

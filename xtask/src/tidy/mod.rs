@@ -5,6 +5,7 @@
 
 mod coverage;
 mod lexer;
+mod modules;
 mod rules;
 pub(crate) mod source;
 #[cfg(test)]
@@ -45,6 +46,12 @@ pub(crate) fn run() -> Result<(), Stop> {
         return Err(Stop(format!("{count} places break a rule of this repository")));
     }
     println!("    {} files keep {} rules", tree.files.len(), rules::ALL.len());
+    Ok(())
+}
+
+/// Prints the figures of the modules.
+pub(crate) fn house() -> Result<(), Stop> {
+    modules::print(&Tree::read(&shell::root())?);
     Ok(())
 }
 

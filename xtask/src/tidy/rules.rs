@@ -66,6 +66,11 @@ pub(super) const ALL: &[Rule] = &[
         check: crate_directions,
     },
     Rule {
+        name: "module-cycles",
+        reason: "modules that use each other in a circle can only be read, tested and moved together; give what both need a place below them",
+        check: super::modules::check,
+    },
+    Rule {
         name: "one-test-command",
         reason: "continuous integration runs what a person runs: `.ci/run` calls `cargo xtask test` and nothing else",
         check: one_test_command,

@@ -246,7 +246,7 @@ fn told(store: &mut dyn Store, id: TaskId) -> Result<(Vec<Verdict>, Vec<RefusedH
 fn missing_program(app: &App, problem: &mut Problem) {
     let Some(program) = &problem.missing else { return };
     let path = app.surroundings.environment.get("PATH").unwrap_or_default();
-    if let Some(found) = acquit_run::agent::found::in_path(path, program) {
+    if let Some(found) = acquit_run::process::in_path(path, program) {
         let folder: PathBuf = found.canonicalize().unwrap_or(found);
         let folder = folder.parent().map(|it| it.display().to_string()).unwrap_or_default();
         problem.what = format!("`{program}` is installed in {folder}, which the sandbox does not show");

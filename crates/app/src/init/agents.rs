@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 
 use acquit_core::config::Product;
 use acquit_run::agent::Facts;
-use acquit_run::agent::found;
 
 /// All that are looked for, in the order of preference: the first that is installed takes the stages that name none.
 pub(super) fn known() -> impl Iterator<Item = &'static Facts> {
@@ -13,5 +12,5 @@ pub(super) fn known() -> impl Iterator<Item = &'static Facts> {
 
 /// Those that are installed.
 pub(super) fn installed(path_variable: &OsStr) -> Vec<&'static Facts> {
-    known().filter(|facts| found::in_path(path_variable, facts.program).is_some()).collect()
+    known().filter(|facts| acquit_run::process::in_path(path_variable, facts.program).is_some()).collect()
 }

@@ -7,8 +7,9 @@ use std::rc::Rc;
 
 use acquit_core::template::{Found, Texts};
 
-use super::{Content, Snapshot, shown};
+use super::{Snapshot, shown};
 use crate::shipped;
+use crate::snapshot::Content;
 
 /// What the program's files are called in messages.
 const SHIPPED: &str = "shipped:";

@@ -18,8 +18,9 @@ use super::nights::{date, find};
 use super::rework::take_up;
 use super::{Home, home::Place};
 use crate::app::App;
+use crate::choice::Means;
 use crate::error::Error;
-use crate::task::{Means, NewTask, Origin};
+use crate::task::{NewTask, Origin};
 
 /// So often it is tried to write into a night that others write into as well: side by side, each repository of it has a process.
 pub(super) const TRIES: u32 = 100;

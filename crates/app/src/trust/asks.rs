@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::project::{Content, Snapshot};
+use crate::snapshot::{Content, Snapshot};
 
 /// One thing that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 pub use asks::{Ask, What, asks};
 
 use crate::error::Error;
-use crate::project::{Snapshot, hex};
+use crate::snapshot::{Snapshot, hex};
 
 /// The folder of the records, in acquit's own.
 const FOLDER: &str = "trust";

@@ -1,8 +1,6 @@
 //! Which agents are on this machine: where, and in which version. Nothing here asks a model.
 
-use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,27 +21,16 @@ pub fn find(world: &World, product: Product, instead: Option<&str>) -> Option<Pa
     let environment = &world.environment;
     let program = match instead {
         Some(path) if path.contains('/') => environment.expand(path).unwrap_or_else(|| PathBuf::from(path)),
-        name => in_path(environment.get("PATH")?, name.unwrap_or(Facts::of(product).program))?,
+        name => {
+            crate::process::in_path(environment.get("PATH")?, name.unwrap_or(Facts::of(product).program))?
+        }
     };
-    is_executable(&program).then_some(program)
+    crate::process::is_executable(&program).then_some(program)
 }
 
 /// Why this version of a product does not work, if that is known.
 pub fn trouble(product: Product, version: &str) -> Option<&'static str> {
     Version::in_text(version).and_then(|version| Facts::of(product).trouble_with(version))
-}
-
-/// The file that a name means. Only absolute entries count: what a relative one finds depends on where one stands.
-pub fn in_path(path: &OsStr, name: &str) -> Option<PathBuf> {
-    std::env::split_paths(path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(name))
-        .find(|file| is_executable(file))
-}
-
-/// Whether a file is a program.
-pub fn is_executable(file: &Path) -> bool {
-    fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.mode() & 0o111 != 0)
 }
 
 /// What the program of a product says its version is outside of the sandbox, or why it says nothing.

@@ -10,7 +10,9 @@ use acquit_core::agent::{Said, TEXT_LIMIT};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::transcript::LINE_LIMIT;
+/// A longer line is read up to here, and the rest of it is passed over: agents print whole files as one JSON line, but
+/// nobody reads a line of megabytes at a glance.
+pub(crate) const LINE_LIMIT: usize = 1024 * 1024;
 
 /// How much of a tool's input or answer is taken over. More than is shown, so that a secret at the border of what is shown is
 /// still whole when secrets are taken out.

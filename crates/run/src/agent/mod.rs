@@ -45,6 +45,7 @@ mod spend;
 pub mod tools;
 pub mod trial;
 
+pub(crate) use json::LINE_LIMIT;
 pub use product::Facts;
 pub use scripted::VERB as SCRIPTED_VERB;
 pub(crate) use scripted::say;
@@ -282,11 +283,5 @@ pub fn new_session() -> String {
 
 /// A command as a program with arguments.
 pub(crate) fn program(command: &Command) -> Result<(OsString, Vec<OsString>), Error> {
-    match command {
-        Command::Shell(line) => Ok(("sh".into(), vec!["-c".into(), line.into()])),
-        Command::Program(words) => {
-            let (program, args) = words.split_first().ok_or(Error::Empty)?;
-            Ok((program.into(), args.iter().map(OsString::from).collect()))
-        }
-    }
+    crate::process::program(command).ok_or(Error::Empty)
 }

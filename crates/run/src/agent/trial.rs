@@ -66,7 +66,7 @@ pub fn try_agent(
         });
     };
     let started = start(world, config, agent, &launch, folder, How::Version)?;
-    let started = started.map_err(|why| crate::harness::chain(&why));
+    let started = started.map_err(|why| acquit_core::failure::chain(&why));
     let mut login = Login::Unknown;
     if let Adapter::Product { product } = agent.adapter {
         let facts = Facts::of(product);
@@ -91,11 +91,13 @@ pub fn blockers(
     folder: &Path,
 ) -> io::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    let vault = Vault::new(config, world);
+    let vault = Vault::new(config, &world.environment, &world.spawner);
     for secret in agent.secrets.iter().chain(secrets).filter(|secret| vault.is_cheap(secret)) {
         if let Err(error) = vault.resolve(secret) {
-            findings
-                .push(Finding { what: format!("cannot {}", crate::harness::chain(&error)), add: Vec::new() });
+            findings.push(Finding {
+                what: format!("cannot {}", acquit_core::failure::chain(&error)),
+                add: Vec::new(),
+            });
         }
     }
     let agent = Agent { secrets: Vec::new(), billing: None, ..agent.clone() };
@@ -107,7 +109,7 @@ pub fn blockers(
         findings.push(match why {
             Unstarted::Missing => not_found(world, name, &program),
             Unstarted::Failed(_) | Unstarted::Process(_) => {
-                Finding { what: format!("cannot {}", crate::harness::chain(&why)), add: Vec::new() }
+                Finding { what: format!("cannot {}", acquit_core::failure::chain(&why)), add: Vec::new() }
             }
         });
     }
@@ -119,9 +121,9 @@ fn not_found(world: &World, name: &Name, program: &OsStr) -> Finding {
     let called = program.to_string_lossy();
     let path = world.environment.get("PATH").unwrap_or_default();
     let outside = if called.contains('/') {
-        Some(PathBuf::from(program)).filter(|file| super::found::is_executable(file))
+        Some(PathBuf::from(program)).filter(|file| crate::process::is_executable(file))
     } else {
-        super::found::in_path(path, &called)
+        crate::process::in_path(path, &called)
     };
     match outside {
         None => Finding {
@@ -214,12 +216,14 @@ fn prepare(
     for (path, text) in &launch.files {
         fs::write(path, text)?;
     }
-    let vault = Vault::new(config, world);
+    let vault = Vault::new(config, &world.environment, &world.spawner);
     for secret in &agent.secrets {
         match vault.resolve(secret) {
             Ok(secret) => launch.env.push(Secret::variable(&secret)),
-            Err(error) => findings
-                .push(Finding { what: format!("cannot {}", crate::harness::chain(&error)), add: Vec::new() }),
+            Err(error) => findings.push(Finding {
+                what: format!("cannot {}", acquit_core::failure::chain(&error)),
+                add: Vec::new(),
+            }),
         }
     }
     if let Err(error) = super::billing::check(agent, &launch.env) {

@@ -137,7 +137,7 @@ pub fn of(world: &World, settings: &Settings, source: &Source) -> Result<Located
     let home = world.environment.home();
     let url = |name: &str, direction| {
         let url = source.remote_url(&world.git, home, name, direction);
-        url.map_err(|error| Error::Setting(crate::harness::chain(&error)))
+        url.map_err(|error| Error::Setting(acquit_core::failure::chain(&error)))
     };
     let (upstream, push) = remote::choose(settings, url)?;
     locate(settings, upstream.as_deref(), push.as_deref())

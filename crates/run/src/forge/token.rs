@@ -86,9 +86,9 @@ fn configured(world: &World, config: &Config, name: &str, audience: &Audience) -
              [forge], in the file that names the token or in your own configuration"
         )));
     }
-    let secret = Vault::new(config, world)
+    let secret = Vault::new(config, &world.environment, &world.spawner)
         .resolve(name)
-        .map_err(|error| Error::Setting(crate::harness::chain(&error)))?;
+        .map_err(|error| Error::Setting(acquit_core::failure::chain(&error)))?;
     match secret.text() {
         Some(_) => Ok(Token { secret, origin: format!("the secret {name}") }),
         None => Err(Error::Setting(format!(

@@ -31,7 +31,8 @@ pub(super) fn remember(desk: &mut Desk<'_>, job: &Job<'_>) {
 /// Everything that a task may have left somewhere and that nobody else may see.
 pub(crate) fn redactor(world: &World, definition: &Definition, task: &Task) -> Redactor {
     let config = &definition.config;
-    let known = secrets::known(&Vault::new(config, world), config, &world.environment);
+    let known =
+        secrets::known(&Vault::new(config, &world.environment, &world.spawner), config, &world.environment);
     known.with(&granted_by_command(world, definition, task))
 }
 
@@ -47,7 +48,7 @@ fn granted_by_command(world: &World, definition: &Definition, task: &Task) -> Ve
         let own = agent.map(|agent| agent.secrets.as_slice()).unwrap_or_default();
         names.extend(own.iter().chain(&work.secrets).filter(by_command));
     }
-    let vault = Vault::new(config, world);
+    let vault = Vault::new(config, &world.environment, &world.spawner);
     names.into_iter().filter_map(|name| vault.resolve(name).ok()).collect()
 }
 

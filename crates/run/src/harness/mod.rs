@@ -49,6 +49,7 @@ use crate::pinned::{self, Untrusted};
 use crate::secrets::{self, Vault};
 use crate::world::World;
 
+pub use acquit_core::failure::chain;
 pub use preview::preview;
 
 pub(crate) use desk::Desk;
@@ -146,7 +147,8 @@ pub fn run(world: &World, store: &mut dyn Store, claim: Claim, began: Began) -> 
     let Claim { hold, leg, task, definition } = claim;
     let mut desk = Desk::new(world, store, hold, began.at);
     let config = &definition.config;
-    desk.redactor = secrets::known(&Vault::new(config, world), config, &world.environment);
+    desk.redactor =
+        secrets::known(&Vault::new(config, &world.environment, &world.spawner), config, &world.environment);
     if let Some(at) = began.passed_on {
         let took = span((world.now)().since(at));
         desk.note(Body::Step { step: Step::PassOn, took });
@@ -290,18 +292,6 @@ impl From<crate::workspace::Error> for Trouble {
             _ => Self::harness(&error),
         }
     }
-}
-
-/// An error with its sources, in one line.
-pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    text
 }
 
 /// The fault point after a step that happens outside of this module.

@@ -40,7 +40,8 @@ pub fn preview(
         files: acquit_core::context::Files::Gone,
     };
     let mut sections = context::sections(&parts)?;
-    let redactor = secrets::known(&Vault::new(config, world), config, &world.environment);
+    let redactor =
+        secrets::known(&Vault::new(config, &world.environment, &world.spawner), config, &world.environment);
     for section in &mut sections {
         section.text = redactor.text(&section.text);
     }

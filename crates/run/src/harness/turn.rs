@@ -201,8 +201,9 @@ pub(super) fn configure(
     }
     settle(&launch, &folder)
         .map_err(|error| Trouble::file("write the agent's settings into", folder.path(), &error))?;
-    let granted = secrets::granted(&Vault::new(config, desk.world), agent, work)
-        .map_err(|error| Trouble::config(&error))?;
+    let granted =
+        secrets::granted(&Vault::new(config, &desk.world.environment, &desk.world.spawner), agent, work)
+            .map_err(|error| Trouble::config(&error))?;
     desk.redactor = desk.redactor.with(&granted);
     launch.env.extend(granted.iter().map(Secret::variable));
     agent::billing::check(agent, &launch.env)

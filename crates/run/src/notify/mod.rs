@@ -115,7 +115,7 @@ pub(crate) enum Error {
 
 /// Sends a message, and says what became of it. `top` is where relative files of the configuration begin.
 pub fn deliver(world: &World, config: &Config, top: &Path, letter: &Letter) -> Delivery {
-    let vault = Vault::new(config, world);
+    let vault = Vault::new(config, &world.environment, &world.spawner);
     let result = send(world, config, &vault, top, letter);
     let Err(error) = result else { return Delivery::Done };
     let redactor = crate::secrets::known(&vault, config, &world.environment);

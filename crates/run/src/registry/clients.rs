@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::address::without_credentials;
 use super::{User, maven, npm};
-use crate::world::Environment;
+use acquit_sandbox::environment::Environment;
 
 /// Variables that name a registry. What stands before an `@` in their addresses is left out.
 const REGISTRIES: [&str; 18] = [

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::world::Environment;
+use acquit_sandbox::environment::Environment;
 
 /// The hosts with their origins, for a user with these files and variables in a project with these files.
 fn found(

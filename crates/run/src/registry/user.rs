@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::untrusted;
-use crate::world::Environment;
+use acquit_sandbox::environment::Environment;
 
 /// A settings file has a few lines; what is larger is something else.
 const LARGEST: u64 = 1 << 20;
@@ -56,7 +56,7 @@ impl<'a> User<'a> {
 
     /// The folder above the one that has a program: where an installation keeps its own settings.
     pub(super) fn prefix_of(&self, program: &str) -> Option<PathBuf> {
-        let found = crate::agent::found::in_path(self.environment.get("PATH")?, program)?;
+        let found = crate::process::in_path(self.environment.get("PATH")?, program)?;
         Some(found.parent()?.parent()?.to_owned())
     }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::{Redactor, Stream};
 use crate::untrusted;
-use crate::workspace::remove_folder;
+use crate::untrusted::remove;
 
 /// Files of a folder that are looked at: far more than an agent leaves on purpose. What is beyond is removed.
 const MOST_FILES: usize = 20_000;
@@ -75,7 +75,7 @@ impl Redactor {
                 || kind.is_symlink() && self.finds(target.as_os_str().as_bytes());
             if kind.is_dir() {
                 if named || depth >= DEEPEST || seen.is_too_much() {
-                    remove_folder(&path).map_err(io::Error::other)?;
+                    remove(&path)?;
                 } else {
                     self.folder_within(&path, depth + 1, seen)?;
                 }

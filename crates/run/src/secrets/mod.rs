@@ -15,7 +15,7 @@ use acquit_core::config::{Agent, Config};
 use acquit_core::workflow::AgentWork;
 use secrecy::{ExposeSecret, SecretSlice};
 
-use crate::world::Environment;
+use acquit_sandbox::environment::Environment;
 
 mod files;
 mod forms;

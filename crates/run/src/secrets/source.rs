@@ -18,7 +18,7 @@ use rustix::fs::{Mode, OFlags};
 use super::redact::{Known, Redactor};
 use super::{LONGEST, SHORTEST, Secret};
 use crate::process::{self, Call, Exit, Guard, Spawner};
-use crate::world::{Environment, World};
+use acquit_sandbox::environment::Environment;
 
 /// How long a command may take: a person may have to unlock a password manager, but nobody sits at the screen all night.
 const COMMAND_LIMIT: Duration = Duration::from_mins(1);
@@ -149,8 +149,8 @@ pub(super) fn is_cheap(source: &Source) -> bool {
 
 impl<'a> Vault<'a> {
     /// The secrets of a configuration, as they are found from here.
-    pub fn new(config: &'a Config, world: &'a World) -> Self {
-        Self { config, environment: &world.environment, spawner: &world.spawner }
+    pub fn new(config: &'a Config, environment: &'a Environment, spawner: &'a Spawner) -> Self {
+        Self { config, environment, spawner }
     }
 
     /// Whether a secret can be resolved without starting a program. One that is not declared fails without one.
@@ -208,8 +208,8 @@ impl<'a> Vault<'a> {
             ended,
             words,
         };
-        let (program, args) = crate::agent::program(command)
-            .map_err(|error| failed(command.to_string(), error.to_string(), String::new()))?;
+        let (program, args) = crate::process::program(command)
+            .ok_or_else(|| failed(command.to_string(), "its command is empty".to_owned(), String::new()))?;
         let shown = program.to_string_lossy().into_owned();
         let call = Call {
             program,

@@ -1,8 +1,6 @@
 //! Files as this module reads and writes them: whole, small, never through a link, and never half there.
 
-use std::fs::{self, Permissions};
-use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, open};
@@ -69,82 +67,7 @@ fn odd_or_absent(error: Errno) -> Option<Found> {
 
 /// Removes whatever is at `path`, a link itself rather than what it points to. Nothing there is fine.
 pub(super) fn remove(path: &Path) -> Result<(), Error> {
-    let result = match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_dir() => remove_folder(path),
-        Ok(_) => fs::remove_file(path),
-        Err(e) => Err(e),
-    };
-    gone(result).map_err(|e| Error::io("remove", path, e))
-}
-
-/// Removes a folder of any depth with a bounded stack: what lies deeper than [`LEVELS`] is moved up first. Nobody works in it
-/// any more.
-fn remove_folder(root: &Path) -> io::Result<()> {
-    let mut later = vec![root.to_owned()];
-    let mut moved = 0;
-    while let Some(folder) = later.last().cloned() {
-        let before = later.len();
-        empty(&folder, 0, root, &mut later, &mut moved)?;
-        if later.len() == before {
-            later.pop();
-            gone(fs::remove_dir(&folder))?;
-        }
-    }
-    Ok(())
-}
-
-/// How deep a removal goes before it moves things up: deeper than trees usually are.
-const LEVELS: usize = 64;
-
-fn empty(
-    folder: &Path,
-    level: usize,
-    root: &Path,
-    later: &mut Vec<PathBuf>,
-    moved: &mut u64,
-) -> io::Result<()> {
-    for entry in opened(folder, || fs::read_dir(folder))? {
-        let path = entry?.path();
-        let meta = match opened(folder, || fs::symlink_metadata(&path)) {
-            Ok(meta) => meta,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
-            Err(e) => return Err(e),
-        };
-        if !meta.is_dir() {
-            gone(opened(folder, || fs::remove_file(&path)))?;
-        } else if level < LEVELS {
-            empty(&path, level + 1, root, later, moved)?;
-            gone(opened(folder, || fs::remove_dir(&path)))?;
-        } else {
-            let mut up = root.to_owned();
-            while up.symlink_metadata().is_ok() {
-                *moved += 1;
-                up = root.join(format!("removing-{moved}"));
-            }
-            opened(&path, || opened(folder, || fs::rename(&path, &up)))?;
-            later.push(up);
-        }
-    }
-    Ok(())
-}
-
-/// Does something in `folder`. Somebody may have taken away the permission: then it is given back, because the folder is ours
-/// to remove.
-fn opened<T>(folder: &Path, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
-    match act() {
-        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
-            fs::set_permissions(folder, Permissions::from_mode(0o700))?;
-            act()
-        }
-        other => other,
-    }
-}
-
-fn gone(result: io::Result<()>) -> io::Result<()> {
-    match result {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
+    untrusted::remove(path).map_err(|e| Error::io("remove", path, e))
 }
 
 /// Moves `from` to the first free name of `<folder>/<stem>`, `<folder>/<stem>-2`, …

@@ -3,9 +3,13 @@
 //! Relative and empty entries of `PATH` are passed over: they would let a file in the working directory, which belongs
 //! to an agent, stand in for a program that somebody else meant.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use acquit_core::gate::Command;
 
 /// Where programs are looked for when the environment names no `PATH`.
 const DEFAULT_PATH: &str = "/usr/bin:/bin";
@@ -25,6 +29,30 @@ pub(super) fn candidates(program: &OsStr, path: Option<&OsStr>) -> Vec<PathBuf> 
         .filter(|entry| entry.is_absolute())
         .map(|entry| entry.join(program))
         .collect()
+}
+
+/// The file that a name means. Only absolute entries count: what a relative one finds depends on where one stands.
+pub fn in_path(path: &OsStr, name: &str) -> Option<PathBuf> {
+    std::env::split_paths(path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|file| is_executable(file))
+}
+
+/// Whether a file is a program.
+pub fn is_executable(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.mode() & 0o111 != 0)
+}
+
+/// A command as a program with arguments; `None` for a command without words.
+pub fn program(command: &Command) -> Option<(OsString, Vec<OsString>)> {
+    match command {
+        Command::Shell(line) => Some(("sh".into(), vec!["-c".into(), line.into()])),
+        Command::Program(words) => {
+            let (program, args) = words.split_first()?;
+            Some((program.into(), args.iter().map(OsString::from).collect()))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -51,6 +51,7 @@ pub use error::Error;
 pub use exit::{Containment, Ended, Excess, Exit, Refusal};
 pub use identity::Identity;
 pub use interrupt::Interrupt;
+pub use lookup::{in_path, is_executable, program};
 pub use output::CHUNK;
 pub use piped::{Piped, Woken};
 pub use spawn::{Isolation, Spawner};
