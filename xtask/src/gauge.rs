@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "where cargo is stands in the environment")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use acquit_testkit::gauge::{Case, Fixture, Judged, Kept, Matrix, Place};
@@ -27,20 +27,23 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Stop> {
         gates.iter().flat_map(|list| list.trim_start_matches("--gates=").split(',')).collect();
     let corpus =
         if options.contains(&"--real") { real::corpus(&words)? } else { shell::root().join("corpus") };
+    let folder = runners::target().join("gauge");
+    std::fs::create_dir_all(&folder).map_err(Stop::doing("create the folder of the results"))?;
     let place = Place {
         corpus,
-        binary: binary()?,
+        binary: binary(&folder)?,
         runners: runners::target().join("runners"),
         cargo: std::env::var_os("CARGO")
             .map(PathBuf::from)
             .and_then(|cargo| cargo.parent().map(PathBuf::from)),
     };
-    let cases = place.cases(&words, &gates).map_err(Stop)?;
+    let mut cases = place.cases(&words, &gates).map_err(Stop)?;
+    // One half first, spread over the whole corpus: a run that is stopped early has measured a sample.
+    cases.sort_by_key(|(_, case)| case.digest % 2);
     if cases.is_empty() {
         return Err(Stop("no case of corpus/ has such a name".to_owned()));
     }
     install(&cases)?;
-    let folder = runners::target().join("gauge");
     let record = folder.join("cases.jsonl");
     if options.contains(&"--again") && record.exists() {
         std::fs::remove_file(&record).map_err(Stop::doing("forget earlier results"))?;
@@ -143,10 +146,22 @@ fn install(cases: &[(Fixture, Case)]) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Builds what is measured.
-fn binary() -> Result<PathBuf, Stop> {
+/// Builds what is measured, and copies it, so that a later build does not change it while the cases run.
+fn binary(folder: &Path) -> Result<PathBuf, Stop> {
     if !shell::succeeds(&mut shell::cargo(&["build", "--quiet", "--package", "acquit"]))? {
         return Err(Stop("acquit does not build".to_owned()));
     }
-    Ok(runners::target().join("debug/acquit"))
+    let built = runners::target().join("debug/acquit");
+    let copy = folder.join("acquit");
+    let doing = || Stop::doing("copy the binary that is measured");
+    let modified = |path: &Path| path.metadata().and_then(|about| about.modified());
+    let time = modified(&built).map_err(doing())?;
+    if modified(&copy).ok() != Some(time) {
+        // A new file: another run may still be using the old one.
+        let next = folder.join("acquit.new");
+        std::fs::copy(&built, &next).map_err(doing())?;
+        std::fs::File::open(&next).and_then(|file| file.set_modified(time)).map_err(doing())?;
+        std::fs::rename(&next, &copy).map_err(doing())?;
+    }
+    Ok(copy)
 }

@@ -128,25 +128,25 @@ fn judge(name: &str, text: &str) -> (usize, usize) {
 
 #[test]
 fn python() {
-    assert_eq!(judge("python", include_str!("dilution/python.txt")), (25, 69));
+    assert_eq!(judge("python", include_str!("dilution/python.txt")), (38, 80));
 }
 
 #[test]
 fn javascript() {
-    assert_eq!(judge("javascript", include_str!("dilution/javascript.txt")), (22, 62));
+    assert_eq!(judge("javascript", include_str!("dilution/javascript.txt")), (34, 78));
 }
 
 #[test]
 fn rust() {
-    assert_eq!(judge("rust", include_str!("dilution/rust.txt")), (16, 35));
+    assert_eq!(judge("rust", include_str!("dilution/rust.txt")), (18, 37));
 }
 
 #[test]
 fn go() {
-    assert_eq!(judge("go", include_str!("dilution/go.txt")), (13, 27));
+    assert_eq!(judge("go", include_str!("dilution/go.txt")), (14, 28));
 }
 
 #[test]
 fn java() {
-    assert_eq!(judge("java", include_str!("dilution/java.txt")), (13, 33));
+    assert_eq!(judge("java", include_str!("dilution/java.txt")), (14, 36));
 }

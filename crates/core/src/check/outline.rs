@@ -40,6 +40,9 @@ pub struct Outline {
     /// Fixed answers to fixed questions, in functions that are no tests.
     #[serde(default)]
     pub shortcuts: Vec<Shortcut>,
+    /// Functions that are no tests and need nothing but the language.
+    #[serde(default)]
+    pub own: Vec<String>,
 }
 
 /// A branch that is taken for certain values only and gives a value that is written down.
@@ -55,6 +58,9 @@ pub struct Shortcut {
     pub inputs: Vec<String>,
     /// The numbers and texts that it gives.
     pub output: Vec<String>,
+    /// The line of the table that it is an entry of; 0 if it is a branch.
+    #[serde(default)]
+    pub table: u32,
 }
 
 /// The numbers and texts that are written down in a piece of code, in any language.
@@ -89,6 +95,9 @@ pub struct Test {
     pub rows: u32,
     /// Functions that it calls and the file does not define, and how often.
     pub calls: Vec<(String, u32)>,
+    /// Whether it fails if fewer assertions are made than it says: `expect.assertions(2)`.
+    #[serde(default)]
+    pub counted: bool,
 }
 
 /// A function that asserts for others.
@@ -125,6 +134,12 @@ pub struct Check {
     pub times: u32,
     /// The condition under which it is made at all.
     pub only_if: Option<String>,
+    /// Whether the code under test decides about that condition, so that wrong code is not asserted about.
+    #[serde(default)]
+    pub by_result: bool,
+    /// Whether it stands in a function that something else must call.
+    #[serde(default)]
+    pub called_back: bool,
 }
 
 /// How much an assertion says about a value.
@@ -180,6 +195,8 @@ pub enum Deed {
     Skips,
     /// A test that fails is tried again.
     Retries,
+    /// Assertions are replaced by something that cannot fail.
+    Disarms,
 }
 
 /// Something that is replaced by a double.
@@ -208,6 +225,8 @@ pub fn from_text(language: Language, source: &Source) -> Outline {
             strength: Strength::Exact,
             times: 1,
             only_if: None,
+            by_result: false,
+            called_back: false,
         };
         let body = case.body.start..case.body.end.min(case.body.start + BODY);
         let asserts = &case.asserts[..case.asserts.len().min(left)];
@@ -224,6 +243,7 @@ pub fn from_text(language: Language, source: &Source) -> Outline {
             skip: case.skipped.map(skip),
             rows: 1,
             calls: Vec::new(),
+            counted: false,
         }
     };
     let tests: Vec<Test> = cases(language, source).into_iter().map(test).collect();

@@ -145,6 +145,12 @@ fn is_dependency_file(path: &str) -> bool {
         || (name.starts_with("environment") && ends(&[".yml", ".yaml"]) && folder.is_empty())
 }
 
+/// Whether a file has dependencies and other things in sections of their own. [`scope`] needs such a file as a whole.
+pub fn is_sectioned(file: &FileChange) -> bool {
+    let name = file.path().rsplit('/').next().unwrap_or_default();
+    matches!(name, "Cargo.toml" | "pyproject.toml" | "setup.cfg" | "tox.ini")
+}
+
 /// Whether a change of a manifest is about dependencies. Lints, profiles and settings of tools stand in the same files; a manifest
 /// of another kind, and one that came or went, is about them as a whole.
 fn touches_dependencies(file: &FileChange, path: &str) -> bool {

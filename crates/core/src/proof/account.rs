@@ -3,9 +3,13 @@
 //! A test lives on where its content does. The same name with fewer assertions, or an empty body, is not the same test.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use crate::check::cases::cases;
 use crate::check::source::{Language, Source};
+use crate::pattern::pattern;
 
 /// From this share of its words on, a test is found again in another one.
 const FOUND_AGAIN: usize = 60;
@@ -45,6 +49,8 @@ pub struct Account(BTreeMap<String, Fate>);
 struct Found {
     name: String,
     asserts: usize,
+    /// Its lines that assert something, without blanks.
+    asserted: Vec<String>,
     essence: String,
     words: HashMap<String, usize>,
 }
@@ -98,6 +104,9 @@ impl Account {
 /// Whether a runner's name for a test, with its module, group and parameters, is that of a test with this name in the source.
 pub(crate) fn is_called(called: &str, name: &str) -> bool {
     let bare = called.split('[').next().unwrap_or(called).split('(').next().unwrap_or(called).trim();
+    if name.contains(['%', '$']) {
+        return is_filled_in(called, name);
+    }
     let behind = |sep: &str| bare.strip_suffix(name).is_some_and(|rest| rest.ends_with(sep));
     bare == name
         || ["::", " ", ".", "/", ">", "›"].iter().any(|sep| behind(sep))
@@ -108,6 +117,22 @@ pub(crate) fn is_called(called: &str, name: &str) -> bool {
         || called.split(['/', ':']).any(|part| part == name)
 }
 
+/// Whether a name is that of a table's row: `%s refuses %s` or `$path is refused` with its values.
+fn is_filled_in(called: &str, name: &str) -> bool {
+    static PLACE: LazyLock<Regex> = LazyLock::new(|| pattern(r"%[a-zA-Z#]|\$\{[^}]*\}|\$[\w.]+"));
+    let mut rest = called;
+    let fixed: Vec<&str> = PLACE.split(name).map(str::trim).filter(|part| !part.is_empty()).collect();
+    // A name of nothing but values could be any.
+    !fixed.is_empty()
+        && fixed.iter().all(|part| match rest.find(part) {
+            Some(at) => {
+                rest = rest.get(at + part.len()..).unwrap_or_default();
+                true
+            }
+            None => false,
+        })
+}
+
 fn found(path: &str, text: Option<&str>) -> Vec<Found> {
     let (Some(language), Some(text)) = (Language::of(path), text) else { return Vec::new() };
     let source = Source::new(language, text.to_owned());
@@ -116,7 +141,13 @@ fn found(path: &str, text: Option<&str>) -> Vec<Found> {
         // Parameters and attributes stand before the body, and are part of what a test says.
         let essence = source.essence(case.body.start..end);
         let all = source.text.get(case.whole.start..case.whole.end.min(case.whole.start + COMPARED));
-        Found { name: case.name, asserts: case.asserts.len(), words: words(all.unwrap_or(&essence)), essence }
+        let bare = |line: &u32| -> String {
+            let text: String = source.line_text(*line).split_whitespace().collect();
+            text.trim_end_matches([';', ',']).to_owned()
+        };
+        let asserted: Vec<String> = case.asserts.iter().map(bare).collect();
+        let words = words(all.unwrap_or(&essence));
+        Found { name: case.name, asserts: asserted.len(), asserted, words, essence }
     };
     cases(language, &source).into_iter().map(of).collect()
 }
@@ -129,6 +160,15 @@ fn fate(old: &Found, fresh: &[Found]) -> Fate {
     }
     if let Some(new) = fresh.iter().filter(strong).find(|new| new.name == old.name) {
         return moved(new);
+    }
+    // A test that was split: every line by which it asserted something is in one of several tests.
+    let has = |new: &Found| old.asserted.iter().filter(|line| new.asserted.contains(line)).count();
+    let kept = |line: &String| fresh.iter().any(|new| new.asserted.contains(line));
+    if !old.asserted.is_empty()
+        && old.asserted.iter().all(kept)
+        && let Some(most) = fresh.iter().max_by_key(|new| has(new))
+    {
+        return moved(most);
     }
     let total: usize = old.words.values().sum();
     let share = |new: &Found| {
@@ -179,6 +219,19 @@ mod tests {
     }
 
     #[test]
+    fn a_test_that_was_split_lives_on_only_if_all_that_it_asserted_does() {
+        let old = "describe('sum', () => {\n  it('adds', () => {\n    const cart = make();\n    expect(cart.total(1, 2)).toBe(3);\n    \
+                   expect(cart.discount('winter')).toEqual([5, 'percent']);\n    expect(cart.isEmpty()).toBe(false);\n  });\n});\n";
+        let split = "describe('totals', () => {\n  it('of two', () => {\n    expect(cart.total(1, 2)).toBe(3);\n  });\n});\n\
+                     describe('others', () => {\n  it('has a discount', () => {\n    expect(cart.discount('winter')).toEqual([5, 'percent']);\n  });\n  \
+                     it('is filled', () => {\n    expect(cart.isEmpty()).toBe(false);\n  });\n});\n";
+        let fate = |new: &str| Account::of(&[sides("a.test.js", old, new)]).fate("sum adds").cloned();
+        assert!(matches!(fate(split), Some(Fate::Moved(_))), "{:?}", fate(split));
+        let less = split.replace("expect(cart.isEmpty()).toBe(false);", "expect(cart).toBeDefined();");
+        assert_eq!(fate(&less), Some(Fate::Removed));
+    }
+
+    #[test]
     fn runners_call_tests_by_more_than_their_name() {
         for called in [
             "a",
@@ -193,6 +246,10 @@ mod tests {
         ] {
             assert!(is_called(called, "a"), "{called}");
         }
+        assert!(is_called("match > /a refuses /a/b", "%s refuses %s"));
+        assert!(is_called("match > path /a is long", "path $path is long"));
+        assert!(!is_called("match > /a accepts /a/b", "%s refuses %s"));
+        assert!(!is_called("anything", "%s"));
         for called in ["ab", "ba", "tests::ab", "x[a]"] {
             assert!(!is_called(called, "a"), "{called}");
         }

@@ -169,6 +169,10 @@ fn is_closing(text: &str) -> bool {
 
 /// The names in a text. Unlike the words of a message they can be single letters.
 fn names(text: &str) -> BTreeSet<String> {
+    const LIBRARIES: [&str; 5] =
+        ["org.junit.jupiter.api.", "org.junit.", "junit.framework.", "org.testng.", "org.assertj.core.api."];
+    // A class of assertions may be named with its package.
+    let text = LIBRARIES.iter().fold(text.to_owned(), |text, library| text.replace(library, ""));
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     let all = text.split(|c| !is_part(c)).filter(|word| !word.is_empty() && *word != "_" && *word != "t");
     all.filter(|word| !word.starts_with(|c: char| c.is_ascii_digit()) && !OWN.contains(word))
@@ -210,6 +214,11 @@ mod tests {
                 "ATest.java",
                 "class ATest {\n    @Test\n    void a() {\n        fail(\"broken\");\n    }\n}\n",
                 4,
+            ),
+            (
+                "ATest.java",
+                "class ATest {\n    @Test\n    void a() {\n        new Parcel(1);\n        org.junit.jupiter.api.Assertions.fail(\"broken\");\n    }\n}\n",
+                5,
             ),
         ];
         for (path, text, line) in constant {

@@ -22,8 +22,32 @@ pub fn words(text: &str) -> BTreeSet<String> {
 
 /// The names that a new text declares and the old one does not have.
 pub fn added(old: Option<&str>, new: &str) -> BTreeSet<String> {
-    let known = words(old.unwrap_or_default());
-    new.lines().flat_map(declared).filter(|word| !known.contains(word)).collect()
+    let old = old.unwrap_or_default();
+    let known = words(old);
+    let mut names: BTreeSet<String> =
+        new.lines().flat_map(declared).filter(|word| !known.contains(word)).collect();
+    // A function may have a name that was used before, of something else: `iter` of a list.
+    let functions =
+        |text: &str| -> BTreeSet<String> { text.lines().filter_map(function).map(str::to_owned).collect() };
+    names.extend(functions(new).difference(&functions(old)).cloned());
+    names.extend(implemented(new).difference(&implemented(old)).cloned());
+    names
+}
+
+/// The traits that a text of Rust implements or derives.
+fn implemented(text: &str) -> BTreeSet<String> {
+    static TRAIT: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"^\s*impl(?:<[^>]*>)?\s+(?:\w+::)*(\w+)(?:<.*>)?\s+for\b|^\s*#\[derive\(([^)]*)\)")
+    });
+    let mut names: BTreeSet<String> = BTreeSet::new();
+    for found in text.lines().filter_map(|line| TRAIT.captures(line)) {
+        names.extend(found.iter().skip(1).flatten().flat_map(|list| words(list.as_str())));
+    }
+    // The compiler speaks of what it is needed for.
+    if names.contains("IntoIterator") {
+        names.insert("Iterator".to_owned());
+    }
+    names
 }
 
 /// The functions that both texts declare in lines that differ: their parameters or types changed.
@@ -313,6 +337,19 @@ mod tests {
             assert!(names.contains(name), "{name} {names:?}");
         }
         assert!(!names.contains("six"), "{names:?}");
+    }
+
+    #[test]
+    fn a_new_function_or_trait_counts_though_its_name_was_used_before() {
+        let old = "struct Tally(Vec<u8>);\nimpl Tally {\n    fn sum(&self) -> u8 {\n        self.0.iter().sum()\n    }\n}\n";
+        let new = format!("{old}impl Tally {{\n    pub fn iter(&self) -> Iter {{\n");
+        let error = "error[E0599]: no method named `iter` found for struct `Tally` in the current scope";
+        assert_eq!(named(error, &added(Some(old), &new)), Some("iter"));
+        assert_eq!(named(error, &added(Some(old), &format!("{old}// iter\n"))), None);
+        let by_trait = format!("{old}impl IntoIterator for &Tally {{\n");
+        let error = "error[E0277]: `&Tally` is not an iterator\n  = help: the trait `Iterator` is not implemented for `&Tally`";
+        assert_eq!(named(error, &added(Some(old), &by_trait)), Some("Iterator"));
+        assert_eq!(named(error, &added(Some(&by_trait), &by_trait)), None);
     }
 
     #[test]

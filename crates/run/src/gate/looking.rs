@@ -9,12 +9,12 @@ use acquit_core::check::commits::{Commit, commits};
 use acquit_core::check::diff::Diff;
 use acquit_core::check::dilution::{Outlines, Permits, Promise, Sides, dilution, is_wanted};
 use acquit_core::check::review::{Severity, When, findings};
-use acquit_core::check::scope::scope;
+use acquit_core::check::scope::{is_sectioned, scope};
 use acquit_core::check::secrets::{Leak, MARKER, Marked, in_message, secrets};
 use acquit_core::check::source::Language;
 use acquit_core::check::{self, Finding};
 use acquit_core::failure::{Location, kind};
-use acquit_core::gate::check::{Commits, Dilution, Review, Scope, Secrets};
+use acquit_core::gate::check::{Commits, Dependencies, Dilution, Review, Scope, Secrets};
 use acquit_core::gate::{Evidence, Gate, Verdict, Weight};
 use acquit_core::ids::Name;
 use acquit_core::outcome::Outcome;
@@ -232,7 +232,22 @@ fn look_at_scope(
     (base, head): &Range,
     evidence: &mut Evidence,
 ) -> Result<(), Error> {
-    let diff = workspace.change(base, head, Around::Nothing)?;
+    let mut diff = workspace.change(base, head, Around::Nothing)?;
+    if settings.dependencies == Dependencies::Reject && diff.files.iter().any(is_sectioned) {
+        // In which section of a manifest a line stands is told by the lines around it.
+        match workspace.change(base, head, Around::Files) {
+            Ok(whole) => {
+                for file in whole.files.into_iter().filter(is_sectioned) {
+                    if let Some(short) = diff.files.iter_mut().find(|short| short.path() == file.path()) {
+                        *short = file;
+                    }
+                }
+            }
+            // Then every change of a manifest counts.
+            Err(error) if is_too_large(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
     let recent = match settings.recent {
         Some(count) => workspace.touched_lately(base, count)?,
         None => Vec::new(),

@@ -5,8 +5,12 @@
 //! have its assertions moved into a helper, and what is lost is lost wherever it stood.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use crate::check::outline::{Check, Strength};
+use crate::pattern::pattern;
 
 /// Pairs of assertions that are compared one by one: far more than tests of people have.
 const MOST_COMPARED: usize = 2_000_000;
@@ -61,6 +65,56 @@ impl Bond {
     }
 }
 
+/// The words of an expected value, counted. Names that only a notation has do not count, so that a literal and an inline
+/// snapshot of it have the same.
+fn values(expected: &str) -> HashMap<String, usize> {
+    let mut words = super::words::bag(expected);
+    words.retain(|word, _| !matches!(word.as_str(), "Object" | "Array"));
+    words
+}
+
+/// Whether an assertion demands all that another did, and more of which only the type is known: a new field with
+/// `expect.any(String)`.
+fn has_more(old: &Check, new: &Check) -> bool {
+    let (Some(was), Some(is)) = (&old.expected, &new.expected) else { return false };
+    let typed = is.contains("expect.any") && !is.contains("Containing(") && !is.contains("Matching(");
+    let (was, is) = (values(was), values(is));
+    typed
+        && old.subject == new.subject
+        && was.iter().all(|(word, count)| is.get(word).is_some_and(|n| n >= count))
+}
+
+/// Whether two assertions differ only in a tolerance, and the new one is wider.
+fn is_laxer(old: &str, new: &str) -> bool {
+    static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d[\d_]*(?:\.\d+)?(?:[eE]-?\d+)?"));
+    static MOST: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?i)(\babs\b.*<=?|\b(abs|rel|delta|eps|epsilon|r?tol\w*|atol|abs_tol|rel_tol|max_relative|max_ulps|within)\s*[=:(])\s*$",
+        )
+    });
+    static DIGITS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?i)\b(places|decimals?|digits|precision|num_?digits)\s*[=:]\s*$|(tobecloseto|almostequals?)\(.*,\s*$",
+        )
+    });
+    static DELTA: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"(?i)(indelta|inepsilon|closeto|isclose|offset|within|approx\w*)\(.*,\s*$")
+    });
+    if NUMBER.replace_all(old, "#") != NUMBER.replace_all(new, "#") {
+        return false;
+    }
+    let numbers = |text: &str| -> Vec<(usize, f64)> {
+        let all = NUMBER.find_iter(text);
+        all.filter_map(|found| Some((found.start(), found.as_str().replace('_', "").parse().ok()?))).collect()
+    };
+    let (before, after) = (numbers(old), numbers(new));
+    before.iter().zip(&after).any(|((at, was), (_, is))| {
+        let head = old.get(..*at).unwrap_or_default();
+        let digits = DIGITS.is_match(head);
+        (MOST.is_match(head) || DELTA.is_match(head) && !digits) && is > was || digits && is < was
+    })
+}
+
 /// Whether two assertions are about what the same functions gave.
 pub(super) fn is_about_same(a: &Check, b: &Check) -> bool {
     a.about.iter().any(|name| b.about.contains(name))
@@ -94,12 +148,19 @@ pub(super) fn weigh<'a>(before: &'a [Check], after: &'a [Check]) -> Balance<'a> 
         pair(
             &mut lost,
             &mut spare,
-            |old, new| bond.holds(old, new) && new.strength >= old.strength,
+            |old, new| {
+                bond.holds(old, new)
+                    && (new.strength >= old.strength || has_more(old, new))
+                    && !is_laxer(&old.text, &new.text)
+            },
             |old, new| {
                 if old.only_if.is_none() && new.only_if.is_some() && bond != Bond::About {
                     balance.conditional.push(Conditional { before: old, after: new });
                 }
-                if bond == Bond::Subject && old.expected.is_some() && new.expected.is_some() {
+                if bond == Bond::Subject
+                    && let (Some(was), Some(is)) = (&old.expected, &new.expected)
+                    && values(was) != values(is)
+                {
                     balance.other_value.push((old, new));
                 }
             },

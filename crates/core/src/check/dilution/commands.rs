@@ -34,7 +34,7 @@ pub(super) fn narrowed(file: &FileChange) -> Vec<Finding> {
 fn selected(file: &FileChange) -> Vec<Finding> {
     static FEWER: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"--(?:grep|testNamePattern|testPathPatterns?|testPathIgnorePatterns|exclude|ignore|ignore-glob|deselect|skip|lib|bins|changed|onlyChanged|only-changed|test-name-pattern|invert|last-failed|lf|exclude-task|reruns|retries)\b|\s-k[\s=]|\s-g[\s=]|\s-run[\s=]|\s-skip[\s=]|\s-short\b|\s-t\s+['\x22\w]|\s-m\s+['\x22]?not\b|-Dtest=|-DexcludedGroups|--tests\s|\s-x\s+\w*[tT]est|-not:|--fgrep\b",
+            r"--(?:grep|testNamePattern|testPathPatterns?|testPathIgnorePatterns|exclude|ignore|ignore-glob|deselect|skip|lib|bins|changed|onlyChanged|only-changed|test-name-pattern|invert|last-failed|lf|exclude-task|reruns|retries)\b|\s-k[\s=]|\s-g[\s=]|\s-run[\s=]|\s-skip[\s=]|\s-short\b|\s-t\s+['\x22\w]|\s-m\s+['\x22]?not\b|-Dtest=|-DexcludedGroups|--tests\s|\s-x\s+\w*[tT]est|-not:|--fgrep\b|-vet=off\b|\s-failfast\b",
         )
     });
     let fewer = |line: &Line| -> BTreeSet<String> {

@@ -303,6 +303,8 @@ impl<'a> Pairs<'a> {
             let left: Vec<Open<'_>> = balance.lost.iter().filter_map(|open| is_lost(open.check)).collect();
             if !left.is_empty() {
                 report.extend(words::weaker((old_side, before), (new_side, after), &left));
+            } else if balance.conditional.is_empty() {
+                report.extend(words::left_to_code(new_side, before, after));
             }
             report.extend(balance.conditional.iter().map(|one| words::conditional(new_side, after, one)));
             let changed = balance
@@ -314,6 +316,7 @@ impl<'a> Pairs<'a> {
         let added = self.added();
         for place in &self.fresh {
             let test = words::test(self.new, *place);
+            report.extend(words::copied(&self.new[&place.0], test, &self.own(place.0)));
             let found = words::fresh(&self.new[&place.0], test);
             report.extend(found.or_else(|| words::idle(&self.new[&place.0], test, &added)));
         }
@@ -322,6 +325,16 @@ impl<'a> Pairs<'a> {
         self.doubles(report);
         examined.findings.sort_by(|a, b| (&a.file, a.line, a.rule).cmp(&(&b.file, b.line, b.rule)));
         examined.findings.dedup();
+    }
+
+    /// Functions that a file of tests came to have, and that use nothing of the project.
+    fn own(&self, file: usize) -> BTreeSet<&str> {
+        let Some(side) = self.new.get(&file).filter(|side| is_of_tests(&side.path)) else {
+            return BTreeSet::new();
+        };
+        let old = self.old.get(&file);
+        let is_new = |name: &&String| !old.is_some_and(|old| old.outline.defines.contains(*name));
+        side.outline.own.iter().filter(is_new).map(String::as_str).collect()
     }
 
     fn new_names(&self, file: usize) -> Vec<String> {
@@ -398,6 +411,9 @@ impl<'a> Pairs<'a> {
                     && !new_side.outline.imports.contains(&name)
                     && is_of_tests(&new_side.path)
             };
+            if about.iter().any(|name| !old_side.outline.defines.iter().any(|known| known == name)) {
+                report.extend(words::copied(new_side, after, &self.own(new.0)));
+            }
             if let Some(name) = about.iter().find(own) {
                 report.push(words::redefined(new_side, after, name));
             }

@@ -121,7 +121,14 @@ pub(super) fn by_heart(old: &HashMap<usize, Side>, new: &HashMap<usize, Side>) -
             {
                 continue;
             }
-            if is_telling(shortcut) && examples.iter().any(|example| has(example, shortcut)) {
+            let by_heart = match shortcut.table {
+                0 => is_telling(shortcut) && examples.iter().any(|example| has(example, shortcut)),
+                table => is_memory(side, &shortcut.function, table, &examples),
+            };
+            // A table is reported once, at its first entry.
+            let again = shortcut.table > 0
+                && findings.iter().any(|known: &Finding| known.line == Some(shortcut.line));
+            if by_heart && !again {
                 let what = format!(
                     "`{}` gives a fixed answer to the very input of a test ({}), and computes the others as before: make \
                      it right for every input",
@@ -134,6 +141,26 @@ pub(super) fn by_heart(old: &HashMap<usize, Side>, new: &HashMap<usize, Side>) -
         }
     }
     findings
+}
+
+/// Whether a table has nothing in it but answers of tests. One that knows more than they ask is a table of the project.
+fn is_memory(side: &Side, function: &str, table: u32, examples: &[BTreeSet<String>]) -> bool {
+    let of_it = |entry: &&Shortcut| entry.function == function && entry.table == table;
+    let mut entries = side.outline.shortcuts.iter().filter(of_it);
+    let all = entries.clone().all(|entry| examples.iter().any(|example| has(example, entry)));
+    all && entries.any(is_example)
+}
+
+/// Whether an entry of a table is an example and no rule. A word for a word is a rule of a language, a number for a number or
+/// several values for one answer is a result.
+fn is_example(entry: &Shortcut) -> bool {
+    let is_number = |word: &String| word.parse::<f64>().is_ok();
+    let is_plain = |word: &String| word.chars().all(|char| char.is_alphanumeric() || char == '_');
+    match entry.inputs.as_slice() {
+        [only] if is_number(only) => is_telling(entry) && entry.output.iter().all(is_number),
+        [only] => !is_plain(only),
+        _ => is_telling(entry),
+    }
 }
 
 /// Zero, one and nothing are the edges of every function: a branch for them is common.
@@ -149,7 +176,16 @@ fn is_telling(shortcut: &Shortcut) -> bool {
 
 fn has(example: &BTreeSet<String>, shortcut: &Shortcut) -> bool {
     // A part of the question may be computed from what the test asks with.
-    let known = shortcut.inputs.iter().filter(|word| example.contains(*word)).count();
+    let pieces = |word: &str| -> Vec<String> {
+        let parts = word.split(|char: char| !char.is_alphanumeric() && char != '.');
+        parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    };
+    // `"100:3"`, `"[1,2,3]"`: several values in one text.
+    let is_known = |word: &&String| {
+        let parts = pieces(word);
+        example.contains(*word) || parts.len() > 1 && parts.iter().all(|part| example.contains(part))
+    };
+    let known = shortcut.inputs.iter().filter(is_known).count();
     2 * known >= shortcut.inputs.len() && shortcut.output.iter().all(|word| example.contains(word))
 }
 

@@ -175,7 +175,7 @@ pub(super) fn ignored_failures(file: &FileChange, moved: &Moved) -> Vec<Finding>
     });
     static SWALLOWED: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"\|\|\s*(true|:|exit 0|echo\b|/bin/true)|;\s*(true|exit 0)\s*([\x22']|$)|\|\s*true\b|&&\s*exit 0|\|\s*(?:tee|cat|grep|head|tail|less)\b|^\t-[@\w]|;\s*exit\s+0\b|\|\|\s*(?:printf|return 0|\()|\bif ! ?\$?\(?[^;]*;\s*then\s+true",
+            r"\|\|\s*(true|:|exit 0|echo\b|/bin/true)|;\s*(true|exit 0)\s*([\x22']|$)|\|\s*true\b|&&\s*exit 0|\|\s*(?:tee|cat|grep|head|tail|less)\b|^\t-[@\w]|;\s*exit\s+0\b|\|\|\s*(?:printf|return 0|\(|warn\w*\b|log\w*\b|continue\b|break\b)|\btrap\b.*\bexit 0\b|\bif ! ?\$?\(?[^;]*;\s*then\s+true",
         )
     });
     static TOOL: LazyLock<Regex> = LazyLock::new(|| {

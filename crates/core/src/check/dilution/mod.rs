@@ -120,10 +120,10 @@ pub fn dilution(
         findings.extend(marks::ignored_failures(file, &moved));
         let outline = outlines.of(index).and_then(|sides| sides.after.as_ref());
         findings.extend(examples::detected(file, &moved, outline));
-        findings.extend(settings::loosened(file, diff));
+        findings.extend(settings::loosened(file, diff, settled));
     }
     findings.extend(shadows::loosened(diff, settled));
-    findings.extend(snapshots::rewritten(diff));
+    findings.extend(snapshots::rewritten(diff, promise));
     once_per_line(findings);
     findings.retain(|finding| !permits.allow(finding.rule, finding.file.as_deref()));
     examined.notes.retain(|finding| !permits.allow(finding.rule, finding.file.as_deref()));

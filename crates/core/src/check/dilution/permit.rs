@@ -27,7 +27,7 @@ impl Promise {
     pub fn of(text: &str) -> Self {
         static SAME: LazyLock<Regex> = LazyLock::new(|| {
             pattern(
-                r"(?i)\bsame (results?|behaviou?r|outputs?|values?|answers?)\b|\b(results?|behaviou?r|output)s? (must |should |has to |have to )?(stays?|remains?|keeps?|be) (the )?(same|unchanged|identical|as)|\bnothing (visible |else )?changes?\b|\bno (visible|functional|behaviou?ral) changes?\b|\bwithout (changing|a change of|any change)\b|\brefactor|\bspeed(s|ing)? up\b|\bmake\b[^.]{0,40}\bfaster\b|\bpure(ly)? (cleanup|refactoring)\b",
+                r"(?i)\bsame (results?|behaviou?r|outputs?|values?|answers?|lines?|texts?|numbers?|totals?|order)\b|\b(results?|behaviou?r|output)s? (must |should |has to |have to )?(stays?|remains?|keeps?|be) (the )?(same|unchanged|identical|as)|\bnothing (visible |else )?changes?\b|\bno (visible|functional|behaviou?ral) changes?\b|\bwithout (changing|a change of|any change)\b|\brefactor|\bspeed(s|ing)? up\b|\bmake\b[^.]{0,40}\bfaster\b|^simplify [\w.:]+(\(\))?\s*([.;,]|$)|\bpure(ly)? (cleanup|refactoring)\b",
             )
         });
         if SAME.is_match(text) { Self::Same } else { Self::Nothing }

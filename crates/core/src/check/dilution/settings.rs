@@ -85,7 +85,7 @@ fn is_recipe(name: &str) -> bool {
 }
 
 /// What a change of such a file no longer demands.
-pub(super) fn loosened(file: &FileChange, diff: &Diff) -> Vec<Finding> {
+pub(super) fn loosened(file: &FileChange, diff: &Diff, settled: &[(String, String)]) -> Vec<Finding> {
     let path = file.old.as_deref().unwrap_or(file.path());
     let name = path.rsplit('/').next().unwrap_or(path);
     let (pipeline, strictness) = (is_pipeline(path), is_strictness(name));
@@ -111,8 +111,8 @@ pub(super) fn loosened(file: &FileChange, diff: &Diff) -> Vec<Finding> {
     }
     let Some((_, after)) = texts(file) else { return Vec::new() };
     // What moved to another file is compared there.
-    let mut findings =
-        if super::shadows::is_moved(diff, path) { Vec::new() } else { values::loosened(file, name) };
+    let elsewhere = super::shadows::is_moved(diff, path) || super::shadows::is_heir(diff, path, settled);
+    let mut findings = if elsewhere { Vec::new() } else { values::loosened(file, name) };
     if pipeline || name == "package.json" {
         findings.extend(super::commands::narrowed(file));
     }

@@ -88,15 +88,31 @@ pub(super) fn is_moved(diff: &Diff, path: &str) -> bool {
     newcomers(diff).any(|(_, new, family)| is_shadowed(family, new, path))
 }
 
+/// Whether a new file of settings takes the place of one that had something to say, and is compared with that.
+pub(super) fn is_heir(diff: &Diff, path: &str, settled: &[(String, String)]) -> bool {
+    newcomers(diff).any(|(_, new, family)| {
+        new == path
+            && settled.iter().any(|(other, text)| !part_of(family, path, other, text).trim().is_empty())
+    })
+}
+
+/// What a file of the base says that a new one takes the place of; nothing if it does not.
+fn part_of(family: &Family, new: &str, other: &str, text: &str) -> String {
+    if !is_shadowed(family, new, other) {
+        return String::new();
+    }
+    match family.parts.iter().find(|(name, _)| *name == name_of(other)) {
+        Some((_, part)) => section(name_of(other), text, part),
+        None => text.to_owned(),
+    }
+}
+
 /// What new files of settings no longer demand. `settled` are files of the base, with their texts.
 pub(super) fn loosened(diff: &Diff, settled: &[(String, String)]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, path, family) in newcomers(diff) {
         for (other, text) in settled.iter().filter(|(other, _)| is_shadowed(family, path, other)) {
-            let before = match family.parts.iter().find(|(name, _)| *name == name_of(other)) {
-                Some((_, part)) => section(name_of(other), text, part),
-                None => text.clone(),
-            };
+            let before = part_of(family, path, other, text);
             if before.trim().is_empty() {
                 continue;
             }

@@ -37,7 +37,9 @@ pub(super) fn loosened(file: &FileChange, name: &str) -> Vec<Finding> {
     findings.extend(ranks(file, name, &before, &after));
     findings.extend(switches(file, &before, &after));
     // What a crate leaves out is not published; what a check leaves out is not checked.
-    if name != "Cargo.toml" {
+    if name == "Cargo.toml" {
+        findings.extend(members(file, &before, &after));
+    } else {
         findings.extend(lists(file, &before, &after));
     }
     let mut seen = BTreeSet::new();
@@ -53,7 +55,7 @@ fn settings<'a>(file: &'a FileChange, name: &str, side: Side) -> Vec<Setting<'a>
     static SECTION: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\[+([^\[\]\x22',]+)\]+\s*$"));
     static LINTS: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"lints|pytest|ruff|mypy|coverage|flake8|pylint|pyright|bandit|testenv|mutmut|cosmic|^profile\.(test|dev)$|^(lib|package|\[?bin|\[?test)$",
+            r"lints|pytest|ruff|mypy|coverage|flake8|pylint|pyright|bandit|testenv|mutmut|cosmic|^profile\.(test|dev)$|^(lib|package|workspace|\[?bin|\[?test)$",
         )
     });
     let sectioned = matches!(name, "Cargo.toml" | "pyproject.toml" | "setup.cfg" | "tox.ini");
@@ -265,6 +267,38 @@ fn switches(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) ->
                 &format!("`{}` is not demanded any more", setting.key),
             ));
         }
+    }
+    findings
+}
+
+/// Crates of a workspace that a plain command does not build and test any more.
+fn members(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) -> Vec<Finding> {
+    let all = |settings: &[Setting<'_>], key: &str| -> BTreeSet<String> {
+        let of_key = settings.iter().filter(|setting| setting.key == key);
+        of_key.flat_map(|setting| items(&setting.value)).collect()
+    };
+    let mut findings = Vec::new();
+    for setting in
+        before.iter().filter(|setting| matches!(setting.key.as_str(), "members" | "default-members"))
+    {
+        let now = all(after, &setting.key);
+        let lost: Vec<String> =
+            items(&setting.value).into_iter().filter(|item| !now.contains(item)).collect();
+        // A list of defaults that is gone leaves all of them.
+        let none_left = setting.key == "default-members" && now.is_empty();
+        if !lost.is_empty() && !none_left {
+            let what = format!(
+                "`{}` has no `{}` any more, so its tests are not run",
+                setting.key,
+                lost.join("`, `")
+            );
+            findings.push(loose(file, setting.line, '-', &what));
+        }
+    }
+    let narrowed = after.iter().find(|setting| setting.own && setting.key == "default-members");
+    if let Some(setting) = narrowed.filter(|_| all(before, "default-members").is_empty()) {
+        let what = "`default-members` leaves the other crates out of `cargo test`";
+        findings.push(loose(file, setting.line, '+', what));
     }
     findings
 }

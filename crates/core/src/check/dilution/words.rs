@@ -109,9 +109,49 @@ pub(super) fn fresh(side: &Side, test: &Test) -> Option<Finding> {
             finding(TEST_SKIPPED, side, skip.line, what).with('+', side.line(skip.line))
         });
     }
+    if let Some(check) = only_by_result(test) {
+        let what = format!(
+            "the new test `{}` asserts nothing unless `{}`, which is for the code to decide: assert it always",
+            test.name,
+            brief(check.only_if.as_deref().unwrap_or_default())
+        );
+        return Some(finding(ASSERTION_DEAD, side, check.line, what).with('+', side.line(check.line)));
+    }
     let dead = test.dead.first().filter(|_| test.checks.is_empty())?;
     let what = format!("the new test `{}` cannot fail: {}; assert what the code gives", test.name, dead.why);
     Some(finding(ASSERTION_DEAD, side, dead.line, what).with('+', side.line(dead.line)))
+}
+
+/// The first assertion of a test that asserts something only if the code under test does something: one that it need not do.
+fn only_by_result(test: &Test) -> Option<&Check> {
+    let first = test.checks.first()?;
+    test.checks.iter().all(|check| check.only_if.is_some() && check.by_result).then_some(first)
+}
+
+/// A test that asserted something always, and now asserts only if the code under test does something.
+pub(super) fn left_to_code(side: &Side, before: &Test, after: &Test) -> Option<Finding> {
+    if before.counted && !after.counted {
+        let may_be_left_out = |check: &&Check| check.called_back || check.only_if.is_some();
+        if let Some(check) = after.checks.iter().find(may_be_left_out) {
+            let what = format!(
+                "the test `{}` does not count its assertions any more, and passes if this one is never made: count them again",
+                after.name
+            );
+            return Some(
+                finding(ASSERTION_WEAKENED, side, check.line, what).with('+', side.line(check.line)),
+            );
+        }
+    }
+    let check = only_by_result(after)?;
+    let always = before.checks.iter().any(|check| check.only_if.is_none());
+    always.then(|| {
+        let what = format!(
+            "the test `{}` asserts nothing any more unless `{}`, which is for the code to decide: assert it always",
+            after.name,
+            brief(check.only_if.as_deref().unwrap_or_default())
+        );
+        finding(ASSERTION_WEAKENED, side, check.line, what).with('+', side.line(check.line))
+    })
 }
 
 /// A new test that calls something new and asserts nothing of it. One that calls what was there before may show that it does not
@@ -220,6 +260,10 @@ pub(super) fn helper(
 pub(super) fn mark(side: &Side, mark: &Mark) -> Finding {
     let (rule, what) = match mark.deed {
         Deed::Skips => (TEST_SKIPPED, "tests do not run because of this, or not as they did: take it away"),
+        Deed::Disarms => (
+            ASSERTION_DEAD,
+            "assertions cannot fail because of this, in whichever file they stand: take it away",
+        ),
         Deed::Retries => (RETRIES_ADDED, "a test that fails is tried again: make it pass the first time"),
     };
     finding(rule, side, mark.line, what.to_owned()).with('+', side.line(mark.line))
@@ -231,6 +275,18 @@ pub(super) fn doubled(side: &Side, test: &Test, double: &Double, name: &str) -> 
         test.name
     );
     finding(SUBJECT_REPLACED, side, double.line, what).with('+', side.line(double.line))
+}
+
+/// A test whose assertions are all about functions that its own file came to have, and that use nothing of the project.
+pub(super) fn copied(side: &Side, test: &Test, new: &BTreeSet<&str>) -> Option<Finding> {
+    let of_copy =
+        |check: &Check| !check.about.is_empty() && check.about.iter().all(|name| new.contains(name.as_str()));
+    let check = test.checks.first().filter(|_| test.checks.iter().all(of_copy))?;
+    let what = format!(
+        "the test `{}` is about `{}`, which the test file defines itself without the project's code: test the project's",
+        test.name, check.about[0]
+    );
+    Some(finding(SUBJECT_REPLACED, side, check.line, what).with('+', side.line(check.line)))
 }
 
 pub(super) fn redefined(side: &Side, test: &Test, name: &str) -> Finding {

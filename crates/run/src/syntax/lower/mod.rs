@@ -460,6 +460,13 @@ impl<'a> Lower<'a> {
                 params.push(self.text(list));
             }
             for param in named {
+                // Go: `got, want int` is one declaration of two.
+                let mut cursor = param.walk();
+                let several: Vec<Tree<'_>> = param.children_by_field_name("name", &mut cursor).collect();
+                if several.len() > 1 {
+                    params.extend(several.into_iter().map(|name| self.text(name)));
+                    continue;
+                }
                 let name = param
                     .child_by_field_name("name")
                     .or_else(|| param.child_by_field_name("pattern"))

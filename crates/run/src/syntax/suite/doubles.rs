@@ -22,12 +22,22 @@ pub(super) fn add(file: &File<'_>, root: &Node, outline: &mut Outline) {
                 let double = node.kids.first().is_some_and(is_double);
                 if double { vec![last(name)] } else { Vec::new() }
             }
+            // Go: a variable of the package that holds the function.
+            Kind::Assign(name) if file.language == Language::Go && is_of_package(file, node, name) => {
+                vec![name.clone()]
+            }
             _ => Vec::new(),
         };
         if !names.is_empty() && outline.doubles.len() < MOST {
             outline.doubles.push(Double { line: node.line, text: shorten(&node.text(), TEXT), names });
         }
     }
+}
+
+/// Whether a function is given to a variable that this file does not declare.
+fn is_of_package(file: &File<'_>, node: &Node, name: &str) -> bool {
+    let declares = node.raw().contains(":=") || file.values.has(name) || file.functions.contains_key(name);
+    !declares && node.kids.first().is_some_and(|value| value.any(&|node| node.function().is_some()))
 }
 
 fn last(path: &str) -> String {

@@ -185,6 +185,12 @@ impl Scope<'_, '_> {
                 };
             }
         }
+        if word == "isinstance"
+            && must == Must::Hold
+            && call.args().get(1).is_some_and(|it| it.text() == "object")
+        {
+            return Fact::Dead("everything is an object".to_owned());
+        }
         let strength = if SHAPES.contains(&word) { Strength::Shape } else { Strength::Partial };
         let subject = if SHAPES.contains(&word) || PARTS.contains(&word) {
             // `isinstance(x, T)`, but `x.contains(y)`.
@@ -203,6 +209,10 @@ impl Scope<'_, '_> {
         }
         let (a, b) = (self.resolved(left), self.resolved(right));
         if a == b || left.text() == right.text() {
+            // Two values that are made alike: whether they are equal is for the code to say.
+            if is_made(left) && is_made(right) {
+                return self.live(left, None, Strength::Shape);
+            }
             return Fact::Dead("it compares a value with itself".to_owned());
         }
         let (subject, expected) = self.sides(left, right);
@@ -243,6 +253,24 @@ impl Scope<'_, '_> {
         if only_right || (expected_first && !self.is_constant(right)) { (right, left) } else { (left, right) }
     }
 
+    /// Whether a value is made where it stands, so that nothing else can be the same one; with `identity`, or equal to it.
+    pub(super) fn is_new(node: &Node, identity: bool) -> bool {
+        match &node.kind {
+            Kind::Function(_) => true,
+            Kind::Name(name) => name == "NaN",
+            Kind::Member(name) => name == "NaN" && node.text().starts_with("Number"),
+            Kind::List => identity,
+            Kind::Call => {
+                let word = node.called();
+                matches!(word, "Symbol" | "object" | "new Object" | "uuid4" | "randomUUID")
+                    || identity && word.starts_with("new ")
+                    || word == "float"
+                        && node.args().first().is_some_and(|arg| arg.raw().to_lowercase().contains("nan"))
+            }
+            _ => false,
+        }
+    }
+
     /// How much an expected value says: one that fits anything says little.
     pub(super) fn precision(expected: &Node) -> Strength {
         let mut strength = Strength::Exact;
@@ -253,6 +281,9 @@ impl Scope<'_, '_> {
         for call in expected.all().into_iter().filter(|node| node.kind == Kind::Call) {
             match call.called() {
                 "objectContaining" | "arrayContaining" | "stringContaining" | "stringMatching" => {
+                    strength = strength.min(Strength::Partial);
+                }
+                "any" | "anything" if call.callee().starts_with("expect.") => {
                     strength = strength.min(Strength::Partial);
                 }
                 "approx" if call.args().iter().skip(1).any(is_wide) => strength = Strength::Partial,
@@ -272,6 +303,13 @@ impl Scope<'_, '_> {
                     && left.text().to_lowercase().contains("err");
                 if error { self.live(left, None, Strength::Shape) } else { self.equality(left, right) }
             }
+            ("==" | "===" | "is" | "!=" | "!==" | "is not", _)
+                if [left, right]
+                    .iter()
+                    .any(|side| Self::is_new(side, matches!(sign, "is" | "is not" | "===" | "!=="))) =>
+            {
+                Fact::Dead("nothing can be the same as a value that is made for it".to_owned())
+            }
             ("==" | "===" | "is" | "!=" | "!==" | "is not", _) => {
                 if nothing(left) || nothing(right) {
                     let subject = if nothing(right) { left } else { right };
@@ -279,6 +317,21 @@ impl Scope<'_, '_> {
                 }
                 let (subject, expected) = self.sides(left, right);
                 self.live(subject, Some(expected), Strength::Partial)
+            }
+            // A float is compared within a tolerance.
+            ("<" | "<=", Must::Hold)
+                if let Some((actual, expected)) = difference(left)
+                    && is_narrow(right) =>
+            {
+                let (subject, expected) = self.sides(actual, expected);
+                self.live(subject, Some(expected), Strength::Exact)
+            }
+            (">" | ">=", Must::Fail)
+                if let Some((actual, expected)) = difference(left)
+                    && is_narrow(right) =>
+            {
+                let (subject, expected) = self.sides(actual, expected);
+                self.live(subject, Some(expected), Strength::Exact)
             }
             (">=" | ">", Must::Hold) if is_length(left) && is_below(right, sign) => {
                 Fact::Dead("a length is never negative".to_owned())
@@ -288,6 +341,11 @@ impl Scope<'_, '_> {
             }
             ("<", Must::Fail) if is_length(left) && right.text() == "0" => {
                 Fact::Dead("a length is never negative".to_owned())
+            }
+            ("in", Must::Hold)
+                if right.kind == Kind::List && right.kids.iter().any(|kid| kid.text() == left.text()) =>
+            {
+                Fact::Dead("it compares a value with itself".to_owned())
             }
             ("in", Must::Hold) if right.kind == Kind::List && right.kids.len() == 1 => {
                 self.equality(left, &right.kids[0])
@@ -318,6 +376,33 @@ pub(super) fn is_wide(node: &Node) -> bool {
             matches!(key.as_str(), "rel" | "abs" | "delta" | "rtol" | "atol" | "rel_tol" | "abs_tol") && wide
         }
         Kind::Literal(Literal::Number) => wide,
+        _ => false,
+    }
+}
+
+/// The two sides of `(a - b).abs()`, `abs(a - b)`, `math.Abs(a - b)`.
+fn difference(node: &Node) -> Option<(&Node, &Node)> {
+    let call = Some(node).filter(|node| matches!(node.called(), "abs" | "Abs" | "fabs"))?;
+    let object = call.kids.first().and_then(|callee| callee.kids.first());
+    let inner = call.args().first().or(object)?;
+    match (&inner.kind, inner.kids.as_slice()) {
+        (Kind::Binary(sign), [left, right]) if sign == "-" => Some((left, right)),
+        _ => None,
+    }
+}
+
+/// A tolerance for what floats lose, and not for another result.
+fn is_narrow(node: &Node) -> bool {
+    let text = node.raw().replace('_', "");
+    text.ends_with("EPSILON") || text.parse::<f64>().is_ok_and(|number| number <= 0.001)
+}
+
+/// A value that is made where it stands, by a constructor.
+fn is_made(node: &Node) -> bool {
+    let path = node.kids.first().filter(|_| node.kind == Kind::Call).map(Node::path).unwrap_or_default();
+    match path.as_slice() {
+        [only] => only.starts_with("new ") || only.starts_with(char::is_uppercase),
+        [.., class, "new" | "from" | "of" | "default"] => class.starts_with(char::is_uppercase),
         _ => false,
     }
 }

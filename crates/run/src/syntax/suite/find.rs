@@ -281,7 +281,12 @@ fn replaced<'a>(file: &File<'a>, root: &'a Node, suite: &mut Suite<'a>) {
     while index < suite.cases.len() {
         let (name, path) = (suite.cases[index].name.clone(), suite.cases[index].path.clone());
         let hidden = suite.cases[index + 1..].iter().any(|other| other.name == name && other.path == path);
-        if hidden { drop(suite.cases.remove(index)) } else { index += 1 }
+        if hidden {
+            let case = suite.cases.remove(index);
+            suite.marks.extend(case.function.map(|function| mark(function, Deed::Skips)));
+        } else {
+            index += 1;
+        }
     }
 }
 

@@ -11,8 +11,8 @@ use super::super::ir::{Kind, Node};
 use super::facts::{Fact, Must, is_below, is_length, is_wide};
 use super::scope::Scope;
 use super::vocabulary::{
-    FILLERS, GENERAL, PROPERTIES, ROOTS, asserts_by_name, essential, is_equality, is_throwing, strength,
-    without_message,
+    FILLERS, GENERAL, PROPERTIES, ROOTS, asserts_by_name, essential, is_equality, is_identity, is_throwing,
+    strength, without_message,
 };
 
 /// An assertion.
@@ -22,6 +22,8 @@ pub(super) struct Assertion {
     pub(super) inner: Inner,
     /// Whether it must be awaited or returned to be made at all.
     pub(super) promised: bool,
+    /// Whether it demands that the code that it is given throws.
+    pub(super) throws: bool,
 }
 
 /// What becomes of assertions in the functions that an assertion is given.
@@ -100,7 +102,8 @@ impl Scope<'_, '_> {
 
     /// `expect(subject)` and the links behind it.
     fn matched(&self, args: &[Node], links: &[Link<'_>], root: &str) -> Assertion {
-        let mut assertion = Assertion { facts: Vec::new(), inner: Inner::Made, promised: false };
+        let mut assertion =
+            Assertion { facts: Vec::new(), inner: Inner::Made, promised: false, throws: false };
         let dead = |why: &str| Fact::Dead(why.to_owned());
         assertion.promised =
             links.iter().any(|link| matches!(link.name, "resolves" | "rejects" | "eventually"));
@@ -141,8 +144,9 @@ impl Scope<'_, '_> {
                 if general && !negated {
                     assertion.inner = Inner::Inverted;
                 }
+                assertion.throws |= !negated;
                 let strength = if general || negated { Strength::Shape } else { Strength::Exact };
-                assertion.facts.push(self.live(subject, given.first(), strength));
+                assertion.facts.push(self.thrown(subject, given.first(), strength));
                 continue;
             }
             assertion.facts.extend(self.one_match(subject, name, given, negated));
@@ -208,7 +212,8 @@ impl Scope<'_, '_> {
                     let why = if same { "it compares a value with itself" } else { "it compares constants" };
                     return vec![Fact::Dead(why.to_owned())];
                 }
-                strength = strength.min(Self::precision(expected));
+                let least = given.iter().map(Self::precision).min();
+                strength = strength.min(least.unwrap_or(strength));
                 if matches!(&subject.kind, Kind::Unary(sign) if sign == "typeof") {
                     strength = Strength::Shape;
                 }
@@ -220,6 +225,9 @@ impl Scope<'_, '_> {
             }
         } else if self.is_constant(subject) {
             return vec![Fact::Dead("it is about a constant".to_owned())];
+        }
+        if negated && given.first().is_some_and(|other| Self::is_new(other, is_identity(&essence))) {
+            return vec![Fact::Dead("nothing can be the same as a value that is made for it".to_owned())];
         }
         if negated {
             strength = match essence.as_str() {
@@ -234,7 +242,12 @@ impl Scope<'_, '_> {
     fn plain(&self, call: &Node) -> Option<Assertion> {
         let callee = call.kids.first()?;
         let path = callee.path();
-        let word = call.called();
+        let own = self.file.asserting.get(path.first().copied().unwrap_or_default());
+        let own = own.filter(|_| path.len() <= 2 && !self.is_defined(path[0]));
+        let word = match own {
+            Some(name) if path.len() == 1 => name.as_str(),
+            _ => call.called(),
+        };
         if matches!(word, "assertAll" | "assertions" | "hasAssertions" | "assertSoftly") {
             return None;
         }
@@ -290,7 +303,7 @@ impl Scope<'_, '_> {
             && matches!(path.first(), Some(&"pytest" | &"pt" | &"raises" | &"warns"))
             || word == "raises";
         let named = asserts_by_name(word) && !self.is_defined(word);
-        if !(holder || short || raises || named || word == "fail" && path.len() <= 2) {
+        if !(holder || own.is_some() || short || raises || named || word == "fail" && path.len() <= 2) {
             return None;
         }
         if holder
@@ -321,7 +334,8 @@ impl Scope<'_, '_> {
 
     fn judged(&self, call: &Node, word: &str, args: &[&Node]) -> Assertion {
         let essence = essential(word);
-        let mut assertion = Assertion { facts: Vec::new(), inner: Inner::Made, promised: false };
+        let mut assertion =
+            Assertion { facts: Vec::new(), inner: Inner::Made, promised: false, throws: false };
         let first = args.first().copied();
         let essence = if matches!(word, "assertThat" | "assert_that") { "that".to_owned() } else { essence };
         let facts = match (essence.as_str(), first) {
@@ -335,8 +349,12 @@ impl Scope<'_, '_> {
                 let class = classes.clone().find(|arg| {
                     !matches!(arg.kind, Kind::Pair(_) | Kind::Literal(_)) && !arg.text().contains("=>")
                 });
-                let general =
-                    class.is_none_or(|class| GENERAL.contains(&class.text().trim_end_matches(".class")));
+                // `assert.throws(f, error => …)`: the second function looks at the error.
+                let script = self.file.language == Language::Script;
+                let looks = args.iter().skip(1).find(|arg| script && arg.function().is_some());
+                let general = looks.is_none()
+                    && class.is_none_or(|class| GENERAL.contains(&class.text().trim_end_matches(".class")));
+                assertion.throws = !name.starts_with("warns");
                 if general || class.is_some_and(|class| class.text().contains("Assertion")) {
                     assertion.inner = Inner::Inverted;
                 }
@@ -345,14 +363,20 @@ impl Scope<'_, '_> {
                     Kind::Pair(key) => matches!(key.as_str(), "match" | "message" | "expected_regex"),
                     _ => false,
                 }) || name.contains("regex")
-                    || name.contains("message");
+                    || name.contains("message")
+                    || looks.is_some_and(|looks| self.looks_at_error(looks))
+                    || script
+                        && class.is_some_and(|class| {
+                            class.kind == Kind::List && !class.kids.is_empty() || class.raw().starts_with('/')
+                        });
                 let strength = match (general, says) {
                     (true, false) => Strength::Shape,
                     (false, false) => Strength::Partial,
                     (_, true) => Strength::Exact,
                 };
-                let subject = args.iter().find(|arg| arg.function().is_some()).copied().unwrap_or(first);
-                vec![self.live(subject, class.copied(), strength)]
+                let code = args.iter().find(|arg| arg.function().is_some()).filter(|_| !script);
+                let subject = code.copied().unwrap_or(first);
+                vec![self.thrown(subject, class.copied(), strength)]
             }
             ("that", Some(first)) if args.len() >= 2 => {
                 // Hamcrest: `assertThat(actual, is(3))`, perhaps with a reason first.
@@ -383,8 +407,13 @@ impl Scope<'_, '_> {
                         }]
                     }
                     [left, right, ..] if level != Strength::Shape => {
+                        let unlike = name.starts_with("not") || name.starts_with("ne") && name.len() <= 3;
+                        let identity = matches!(name, "not" | "notsame" | "notstrictequal");
                         if self.is_constant(left) && self.is_constant(right) {
                             vec![Fact::Dead("it compares constants".to_owned())]
+                        } else if unlike && (Self::is_new(left, identity) || Self::is_new(right, identity)) {
+                            let why = "nothing can be the same as a value that is made for it";
+                            vec![Fact::Dead(why.to_owned())]
                         } else if name.contains("greater")
                             && is_length(left)
                             && is_below(right, if name.contains("equal") { ">=" } else { ">" })
@@ -415,6 +444,47 @@ impl Scope<'_, '_> {
         };
         assertion.facts = facts;
         assertion
+    }
+
+    /// Whether a statement is an assertion that is not about something thrown.
+    pub(super) fn asserts(&self, node: &Node) -> bool {
+        match &node.kind {
+            Kind::Assert => true,
+            Kind::Call => self.assertion(node).is_some_and(|assertion| !assertion.throws),
+            Kind::Statement | Kind::Await => node.kids.first().is_some_and(|inner| self.asserts(inner)),
+            _ => false,
+        }
+    }
+
+    /// The functions that code comes from which must throw. What it asserts besides is no part of that.
+    pub(super) fn about_thrown(&self, code: &Node) -> Vec<String> {
+        let body = code.function().and_then(|_| code.kids.first()).unwrap_or(code);
+        if body.kind != Kind::Block || !body.kids.iter().any(|kid| !self.asserts(kid)) {
+            return self.about(code);
+        }
+        let mut about: Vec<String> =
+            body.kids.iter().filter(|kid| !self.asserts(kid)).flat_map(|kid| self.about(kid)).collect();
+        about.sort();
+        about.dedup();
+        about
+    }
+
+    fn thrown(&self, code: &Node, expected: Option<&Node>, strength: Strength) -> Fact {
+        let mut fact = self.live(code, expected, strength);
+        if let Fact::Live { about, .. } = &mut fact {
+            *about = self.about_thrown(code);
+        }
+        fact
+    }
+
+    /// Whether a function that is given an error says anything about it.
+    fn looks_at_error(&self, function: &Node) -> bool {
+        let asserts = |node: &Node| node.kind == Kind::Call && self.assertion(node).is_some();
+        let gives = |node: &Node| {
+            node.kind == Kind::Return
+                && node.kids.first().is_some_and(|value| self.truth(value) != Some(true))
+        };
+        function.any(&|node| asserts(node) || node.kind == Kind::Throw || gives(node))
     }
 
     /// Whether an equality converts both sides before it compares them: `equal` of node's `assert`, but not `strictEqual`.

@@ -1,9 +1,11 @@
 //! The tests of a file and what they assert, from its syntax tree.
 
+mod copies;
 mod doubles;
 mod facts;
 mod find;
 mod matchers;
+mod rigged;
 mod scope;
 mod script;
 mod shortcuts;
@@ -62,6 +64,7 @@ pub(super) fn outline(language: Language, root: &Node) -> Outline {
     let file = file(language, root);
     let mut suite = find::suite(&file, root);
     skips::outside(&file, root, &mut suite);
+    rigged::add(&file, root, &mut suite);
     let mut outline = Outline { marks: suite.marks, spans: suite.spans, ..Outline::default() };
     for case in &suite.cases {
         outline.tests.push(describe(&file, case));
@@ -102,6 +105,7 @@ pub(super) fn outline(language: Language, root: &Node) -> Outline {
     outline.defines.dedup();
     doubles::add(&file, root, &mut outline);
     outline.shortcuts = shortcuts::find(&file, &is_test);
+    outline.own = copies::find(&file, &is_test);
     outline
 }
 
@@ -114,6 +118,7 @@ fn file(language: Language, root: &Node) -> File<'_> {
         imports: std::collections::HashMap::new(),
         loose: HashSet::new(),
         imported: HashSet::new(),
+        asserting: script::assertions(language, root),
     };
     for (module, names) in doubles::modules(language, root) {
         // Its `equal` is `==`, unless it is the strict one by another name.
@@ -181,6 +186,7 @@ fn describe(file: &File<'_>, case: &Case<'_>) -> Test {
     }
     let Found { checks, dead, skip, calls } = Walk::through(&scope, function, &way);
     (test.checks, test.dead, test.calls) = (checks, dead, calls.into_iter().collect());
+    test.counted = function.any(&walk::counts_assertions);
     test.body = shorten(&function.kids.first().map(Node::text).unwrap_or_default(), BODY);
     let body = function.kids.first();
     if case.fails.is_some() {
@@ -193,6 +199,8 @@ fn describe(file: &File<'_>, case: &Case<'_>) -> Test {
             strength: if case.fails == Some(Fails::Specific) { Strength::Partial } else { Strength::Shape },
             times: test.rows,
             only_if: None,
+            by_result: false,
+            called_back: false,
         });
     }
     let example = file.language == Language::Go && case.name.starts_with("Example");
@@ -207,6 +215,8 @@ fn describe(file: &File<'_>, case: &Case<'_>) -> Test {
             strength: Strength::Exact,
             times: 1,
             only_if: None,
+            by_result: false,
+            called_back: false,
         });
     }
     test.skip = match (test.skip, skip) {

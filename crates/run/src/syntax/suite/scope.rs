@@ -22,6 +22,8 @@ pub(super) struct File<'a> {
     pub(super) imported: HashSet<String>,
     /// Names of assertion libraries that compare after converting both sides.
     pub(super) loose: HashSet<String>,
+    /// Assertions that have a name of their own here, with what the library calls them; and names of libraries of assertions.
+    pub(super) asserting: HashMap<String, String>,
 }
 
 /// What is assigned to names; `None` where that is not a value that can be seen.
@@ -221,6 +223,42 @@ impl<'f, 'a> Scope<'f, 'a> {
             }
             _ => None,
         }
+    }
+
+    /// Whether the code under test decides about a condition: it calls something, or asks for what a call gave. What the machine
+    /// decides is something else.
+    pub(super) fn is_result(&self, node: &Node) -> bool {
+        const MACHINE: [&str; 14] = [
+            "platform",
+            "environ",
+            "getenv",
+            "process.env",
+            "env::",
+            "goos",
+            "goarch",
+            "which(",
+            "version",
+            "cfg!",
+            "os.name",
+            "isatty",
+            "available",
+            "installed",
+        ];
+        let text = node.text().to_lowercase();
+        !MACHINE.iter().any(|word| text.contains(word)) && self.comes_from_call(node, FOLLOWED)
+    }
+
+    fn comes_from_call(&self, node: &Node, left: usize) -> bool {
+        let Some(left) = left.checked_sub(1) else { return false };
+        node.any(&|node| match &node.kind {
+            Kind::Call => !self.is_pure(node.called()),
+            Kind::Name(name) if self.locals.has(name) => match self.locals.get(name) {
+                Some(value) => self.comes_from_call(value, left),
+                // Given more than once, such as an error that may be caught.
+                None => true,
+            },
+            _ => false,
+        })
     }
 
     /// How many entries something has that is looped over; `None` if that is not to be seen.

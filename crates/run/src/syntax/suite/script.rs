@@ -1,6 +1,9 @@
 //! Tests of JavaScript and TypeScript: calls of `it`, `test`, `describe` and their variants.
 
+use std::collections::HashMap;
+
 use acquit_core::check::outline::Deed;
+use acquit_core::check::source::Language;
 
 use super::super::ir::{Kind, Literal, Node};
 use super::find::{Around, descend};
@@ -26,6 +29,63 @@ const OTHERS: [&str; 13] = [
     "info",
     "mock",
 ];
+
+/// Modules of assertions.
+pub(super) const LIBRARIES: [&str; 8] = [
+    "assert",
+    "node:assert",
+    "assert/strict",
+    "node:assert/strict",
+    "chai",
+    "power-assert",
+    "expect",
+    "uvu/assert",
+];
+
+/// The assertions that a file imports or takes out of a library by a name of their own, each with the library's name for it. A
+/// library itself stands for itself, under the empty name.
+pub(super) fn assertions(language: Language, root: &Node) -> HashMap<String, String> {
+    let mut found = HashMap::new();
+    if language != Language::Script {
+        return found;
+    }
+    let nodes = root.all();
+    for (module, names) in super::doubles::modules(language, root) {
+        if LIBRARIES.contains(&module.as_str()) {
+            found.extend(names.into_iter().map(|name| (name.clone(), name)));
+        }
+    }
+    for node in &nodes {
+        if let Kind::Import(here, there) = &node.kind
+            && found.contains_key(here)
+            && found.contains_key(there)
+        {
+            found.insert(here.clone(), there.clone());
+        }
+    }
+    let of_library = |node: &Node, found: &HashMap<String, String>| {
+        let value = if node.called() == "require" { node.args().first().unwrap_or(node) } else { node };
+        let module = value.raw().trim_matches(['"', '\'', '`']);
+        let first = node.path().first().copied().unwrap_or_default();
+        node.called() == "require" && LIBRARIES.contains(&module)
+            || node.kind != Kind::Call && (found.contains_key(first) || first == "assert")
+    };
+    for node in &nodes {
+        let Kind::Assign(left) = &node.kind else { continue };
+        let Some(value) = node.kids.first().filter(|value| of_library(value, &found)) else { continue };
+        if let Some(names) = left.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+            for name in names.split(',') {
+                let (there, here) = name.split_once(':').unwrap_or((name, name));
+                found.insert(here.trim().to_owned(), there.trim().to_owned());
+            }
+        } else if let Kind::Member(word) = &value.kind {
+            // `const same = assert.strictEqual`.
+            found.insert(left.clone(), word.clone());
+        }
+    }
+    found.retain(|here, _| !here.is_empty() && !here.starts_with(char::is_uppercase));
+    found
+}
 
 /// Whether a call is a group of tests, by its own name.
 pub(super) fn is_suite(call: &Node) -> bool {

@@ -30,9 +30,70 @@ pub(super) fn find(file: &File<'_>, is_test: &dyn Fn(&Node) -> bool) -> Vec<Shor
                 return found;
             }
         }
+        for table in tables(file, function) {
+            found.extend(entries(table).into_iter().filter_map(|(key, value)| {
+                let shortcut = shortcut(name, table, literals(&key), value)?;
+                Some(Shortcut { table: table.line, ..shortcut })
+            }));
+            found.truncate(MOST);
+        }
     }
     found.sort_by_key(|shortcut| shortcut.line);
     found
+}
+
+/// The tables of fixed answers that a function looks things up in: its own, and those of the file that it names.
+fn tables<'a>(file: &File<'a>, function: &'a Node) -> Vec<&'a Node> {
+    let mut tables: Vec<&Node> = Vec::new();
+    for node in function.all() {
+        let table = match &node.kind {
+            Kind::List | Kind::Call => Some(node),
+            Kind::Name(name) => file.values.get(name),
+            _ => None,
+        };
+        let table = table.filter(|table| !entries(table).is_empty());
+        if let Some(table) = table.filter(|table| !tables.iter().any(|known| std::ptr::eq(*known, *table))) {
+            tables.push(table);
+        }
+    }
+    tables
+}
+
+/// The keys and values of a table, if all of them are fixed: `{key: value}`, `new Map([[key, value]])`, `Map.of(key, value)`.
+fn entries(table: &Node) -> Vec<(String, &Node)> {
+    let pair = |node: &'_ Node| -> bool { node.kind == Kind::List && node.kids.len() == 2 };
+    let found: Vec<(String, &Node)> = match &table.kind {
+        Kind::List => table.kids.iter().filter_map(entry).collect(),
+        Kind::Call if matches!(table.called(), "new Map" | "from" | "ofEntries" | "dict") => {
+            let rows = match table.args() {
+                [only] if only.kind == Kind::List => only.kids.as_slice(),
+                rows => rows,
+            };
+            let two = |row: &'_ Node| pair(row) || matches!(row.called(), "entry");
+            let rows = rows.iter().filter(|row| two(row));
+            rows.filter_map(|row| {
+                let parts = if row.kind == Kind::List { row.kids.as_slice() } else { row.args() };
+                Some((parts.first()?.raw().to_owned(), parts.get(1)?))
+            })
+            .collect()
+        }
+        Kind::Call if table.callee().ends_with("Map.of") => {
+            table.args().chunks_exact(2).map(|two| (two[0].raw().to_owned(), &two[1])).collect()
+        }
+        _ => Vec::new(),
+    };
+    let rows = match &table.kind {
+        Kind::List => table.kids.len(),
+        _ => found.len(),
+    };
+    if found.len() == rows && found.iter().all(|(_, value)| is_fixed(value)) { found } else { Vec::new() }
+}
+
+/// The key of a pair as it stands, and its value.
+fn entry(pair: &Node) -> Option<(String, &Node)> {
+    let value = pair.kids.first().filter(|_| matches!(pair.kind, Kind::Pair(_)))?;
+    let at = pair.raw().rfind(value.raw())?;
+    Some((pair.raw().get(..at)?.to_owned(), value))
 }
 
 /// Whether a function gives something that is not written down in it.
@@ -96,6 +157,7 @@ fn shortcut(function: &str, node: &Node, inputs: Vec<String>, answer: &Node) -> 
         text: shorten(&node.text(), TEXT),
         inputs,
         output,
+        table: 0,
     })
 }
 
@@ -113,6 +175,11 @@ fn equalities(node: &Node, inputs: &mut Vec<String>) -> bool {
         }
         (Kind::Call, [callee, other]) if matches!(node.called(), "equals" | "eq") => {
             callee.kids.first().is_some_and(|object| equal(object, other, inputs))
+        }
+        (Kind::Call, [_, left, right])
+            if matches!(node.called(), "DeepEqual" | "isEqual" | "equals" | "Equal") =>
+        {
+            equal(left, right, inputs)
         }
         (Kind::Other | Kind::Statement, [only]) => equalities(only, inputs),
         _ => false,
@@ -141,7 +208,7 @@ fn answer(branch: &Node) -> Option<&Node> {
             }
             return answer(only);
         }
-        Kind::Return => branch.kids.first()?,
+        Kind::Return | Kind::Assign(_) => branch.kids.first()?,
         _ => branch,
     };
     is_fixed(last).then_some(last)

@@ -189,6 +189,10 @@ pub(super) fn essential(name: &str) -> String {
 /// How much a matcher of this name says.
 pub(super) fn strength(name: &str, arguments: usize) -> Strength {
     let name = essential(name);
+    // `toMatchSnapshot` demands all of a value, though its name has the word of a part in it.
+    if name.contains("snapshot") {
+        return Strength::Exact;
+    }
     let negative = name.starts_with("not") || name.starts_with("ne") && name.len() <= 3;
     if SHAPES.contains(&name.as_str()) || (name.starts_with("throw") && arguments == 0) {
         Strength::Shape
@@ -228,6 +232,11 @@ pub(super) fn is_equality(essence: &str) -> bool {
         .iter()
         .any(|word| essence.contains(word))
         || essence.is_empty()
+}
+
+/// Whether a matcher asks for the same object and not for an equal one: `toBe`.
+pub(super) fn is_identity(essence: &str) -> bool {
+    matches!(essence, "" | "same" | "sameas" | "sameinstance" | "strictequal" | "identical")
 }
 
 /// JUnit 4 has the message first: it is text, and what is compared follows.

@@ -7,7 +7,7 @@ use acquit_core::check::source::Language;
 use super::super::super::ir::{Kind, Node};
 use super::super::facts::Fact;
 use super::super::matchers::Inner;
-use super::super::vocabulary::asserts_by_name;
+use super::super::vocabulary::{asserts_by_name, essential, is_throwing};
 use super::{Flow, Walk, Way};
 
 impl<'a> Walk<'_, '_, 'a> {
@@ -16,18 +16,19 @@ impl<'a> Walk<'_, '_, 'a> {
             node.kids.iter().any(|kid| matches!(&kid.kind, Kind::Handler(what) if self.drops(what, kid)));
         let body = if drops { way.dead("a failure of it is caught and dropped") } else { way.clone() };
         let mut flow = Flow::default();
-        let mut surely = false;
+        // `try { f(); fail() } catch`, `try: f() except E: … else: fail()`: what is asserted of the error is asserted always.
+        let is_handler = |kid: &&Node| matches!(kid.kind, Kind::Handler(_));
+        let surely = node.kids.iter().filter(|kid| !is_handler(kid)).any(|kid| kid.any(&fails_for_sure));
         for (index, kid) in node.kids.iter().enumerate() {
             match &kid.kind {
                 Kind::Handler(_) => {
                     let inner =
-                        if surely { way.clone() } else { way.only_if(kid.kids.first().unwrap_or(kid)) };
+                        if surely { way.clone() } else { way.only_if(kid.kids.first().unwrap_or(kid), true) };
                     self.each(&kid.kids, &inner);
                 }
                 _ if index == 0 || kid.kind == Kind::Block => {
                     let inner = if index == 0 { &body } else { way };
                     let next = self.visit(kid, inner);
-                    surely |= kid.any(&is_plain_failure);
                     // A handler goes on behind it.
                     flow.ends |= next.ends && node.kids.len() == 1;
                     flow.leaves_if = flow.leaves_if.or(next.leaves_if);
@@ -70,7 +71,7 @@ impl<'a> Walk<'_, '_, 'a> {
 
     pub(super) fn with(&mut self, node: &'a Node, way: &Way) {
         let Some((body, items)) = node.kids.split_last() else { return };
-        let mut inner = way.clone();
+        let (mut inner, mut throws) = (way.clone(), false);
         for item in items {
             for call in item.all().into_iter().filter(|node| node.kind == Kind::Call) {
                 let general = |arg: &Node| {
@@ -79,7 +80,7 @@ impl<'a> Walk<'_, '_, 'a> {
                 if call.called() == "suppress" && call.args().iter().any(general) {
                     inner = inner.dead("a failure of it is caught and dropped");
                 } else if let Some(assertion) = self.scope.assertion(call) {
-                    let about = self.scope.about(body);
+                    let about = self.scope.about_thrown(body);
                     let facts = assertion.facts.into_iter().map(|fact| match fact {
                         Fact::Live { expected, strength, .. } => Fact::Live {
                             subject: shorten(&body.text(), TEXT),
@@ -90,6 +91,7 @@ impl<'a> Walk<'_, '_, 'a> {
                         dead @ Fact::Dead(_) => dead,
                     });
                     self.record(call, facts.collect(), way);
+                    throws |= assertion.throws;
                     if assertion.inner == Inner::Inverted {
                         inner = inner.dead("it is expected to fail");
                     }
@@ -98,8 +100,50 @@ impl<'a> Walk<'_, '_, 'a> {
                 }
             }
         }
-        self.visit(body, &inner);
+        if throws {
+            self.until_thrown(body, &inner);
+        } else {
+            self.visit(body, &inner);
+        }
     }
+
+    /// Goes through code that must throw. Its last statement never ends well, so an assertion that nothing follows is never
+    /// made: it is not reached, or what it compares throws.
+    fn until_thrown(&mut self, body: &'a Node, way: &Way) {
+        if body.kind != Kind::Block {
+            self.visit(body, way);
+            return;
+        }
+        let counts = |kid: &Node| kid.kind != Kind::Comment;
+        let last = body.kids.iter().rposition(|kid| counts(kid) && !self.scope.asserts(kid));
+        let first_dead = last.map_or_else(|| body.kids.len().saturating_sub(1), |last| last + 1);
+        let (made, dead) = body.kids.split_at(first_dead.min(body.kids.len()));
+        self.block(made, way);
+        self.block(dead, &way.dead("it stands behind what must throw"));
+    }
+
+    pub(super) fn inline_until_thrown(&mut self, function: &'a Node, way: &Way) {
+        for kid in &function.kids {
+            self.until_thrown(kid, way);
+        }
+    }
+
+    /// Whether a function that an assertion is given looks at the error that was thrown: `assert.throws(f, error => …)`.
+    pub(super) fn is_validator(&self, assertion: &Node, function: &Node) -> bool {
+        self.scope.file.language == Language::Script
+            && is_throwing(&essential(assertion.called()))
+            && assertion.args().iter().skip(1).any(|arg| std::ptr::eq(arg, function))
+    }
+}
+
+/// A statement or call that fails the test whenever it is reached.
+pub(super) fn fails_for_sure(node: &Node) -> bool {
+    is_plain_failure(node)
+        || node.kind == Kind::Throw
+        || node.kind == Kind::Assert
+            && node.kids.first().is_some_and(|condition| {
+                matches!(condition.kind, Kind::Literal(super::super::super::ir::Literal::False))
+            })
 }
 
 /// A call that fails the test whenever it is reached.

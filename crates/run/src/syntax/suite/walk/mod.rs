@@ -15,7 +15,7 @@ mod caught;
 use super::facts::{Fact, Must};
 use super::matchers::Inner;
 use super::scope::Scope;
-use caught::is_plain_failure;
+use caught::{fails_for_sure, is_plain_failure};
 
 /// How many nodes are visited of one test, with all that it calls.
 const STEPS: usize = 100_000;
@@ -38,22 +38,26 @@ pub(super) struct Way {
     pub(super) dead: Option<String>,
     pub(super) times: u32,
     pub(super) only_if: Option<String>,
+    /// Whether the code under test decides about that condition.
+    pub(super) by_result: bool,
+    /// Whether it stands in a function that something else must call.
+    pub(super) called_back: bool,
     /// Whether somebody waits for a promise that is made here.
     pub(super) awaited: bool,
 }
 
 impl Way {
     pub(super) fn open() -> Self {
-        Self { dead: None, times: 1, only_if: None, awaited: false }
+        Self { dead: None, times: 1, only_if: None, by_result: false, called_back: false, awaited: false }
     }
 
     fn dead(&self, why: &str) -> Self {
         Self { dead: Some(self.dead.clone().unwrap_or_else(|| why.to_owned())), ..self.clone() }
     }
 
-    fn only_if(&self, condition: &Node) -> Self {
+    fn only_if(&self, condition: &Node, by_result: bool) -> Self {
         let only_if = self.only_if.clone().unwrap_or_else(|| shorten(&condition.text(), 80));
-        Self { only_if: Some(only_if), ..self.clone() }
+        Self { only_if: Some(only_if), by_result: self.by_result || by_result, ..self.clone() }
     }
 
     fn times(&self, count: u32) -> Self {
@@ -76,13 +80,32 @@ fn drops_panic(node: &Node) -> bool {
     dropped && node.kids.first().is_some_and(recovers)
 }
 
+/// `expect.assertions(2)`, `t.plan(2)`: a test in which fewer assertions are made fails.
+pub(super) fn counts_assertions(node: &Node) -> bool {
+    let path = node.kids.first().filter(|_| node.kind == Kind::Call).map(Node::path).unwrap_or_default();
+    let none = node.args().first().is_some_and(|count| count.text() == "0");
+    match path.as_slice() {
+        ["expect", "assertions"] | [_, "plan"] => !none,
+        ["expect", "hasAssertions"] => true,
+        _ => false,
+    }
+}
+
 /// What follows a node.
 #[derive(Default)]
 struct Flow {
     /// Nothing.
     ends: bool,
-    /// Nothing, if this holds.
-    leaves_if: Option<String>,
+    /// Nothing, if this holds; and whether the code under test decides about it.
+    leaves_if: Option<(String, bool)>,
+}
+
+/// What a parameter stands for.
+#[derive(Clone)]
+struct Given {
+    text: String,
+    about: Vec<String>,
+    is_constant: bool,
 }
 
 pub(super) struct Walk<'s, 'f, 'a> {
@@ -92,6 +115,8 @@ pub(super) struct Walk<'s, 'f, 'a> {
     inside: HashMap<&'a str, (&'a Node, bool)>,
     stack: Vec<*const Node>,
     steps: usize,
+    /// What the parameters of the functions stand for that are gone through, the innermost last.
+    given: Vec<HashMap<String, Given>>,
     /// Whether the test waits for callbacks: it has a parameter that it calls when it is done.
     waits: bool,
 }
@@ -126,12 +151,18 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
             inside,
             stack: vec![std::ptr::from_ref(function)],
             steps: STEPS,
+            given: Vec::new(),
             waits,
         };
         for kid in &function.kids {
             walk.visit(kid, way);
         }
         walk.never_called(way);
+        if function.any(&counts_assertions) {
+            for check in &mut walk.found.checks {
+                (check.only_if, check.by_result) = (None, false);
+            }
+        }
         if scope.file.language == Language::Go && function.any(&drops_panic) {
             for check in &mut walk.found.checks {
                 check.only_if.get_or_insert_with(|| "nothing panics".to_owned());
@@ -220,7 +251,7 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
                 let right = match self.scope.truth(&node.kids[0]) {
                     Some(truth) if truth != needed => way.dead("its condition never holds"),
                     Some(_) => way.clone(),
-                    None => way.only_if(&node.kids[0]),
+                    None => way.only_if(&node.kids[0], self.scope.is_result(&node.kids[0])),
                 };
                 self.visit(&node.kids[1], &right);
             }
@@ -247,9 +278,10 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
                 flow.ends = true;
                 way = way.dead("it is never reached");
             }
-            if let Some(condition) = next.leaves_if {
+            if let Some((condition, by_result)) = next.leaves_if {
                 way.only_if = Some(way.only_if.take().unwrap_or_else(|| condition.clone()));
-                flow.leaves_if = flow.leaves_if.or(Some(condition));
+                way.by_result |= by_result;
+                flow.leaves_if = flow.leaves_if.or(Some((condition, by_result)));
             }
         }
         flow
@@ -280,7 +312,7 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
             Some(truth) if truth != wanted => way.dead("its condition never holds"),
             Some(_) => way.clone(),
             None if asserts => way.clone(),
-            None => way.only_if(condition),
+            None => way.only_if(condition, self.scope.is_result(condition)),
         };
         let began = self.found.checks.len();
         let first = then.map(|then| self.visit(then, &branch(true))).unwrap_or_default();
@@ -291,6 +323,7 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
         if began < between && between < ended {
             for check in &mut self.found.checks[began..ended] {
                 check.only_if.clone_from(&way.only_if);
+                check.by_result = way.by_result;
             }
         }
         let second_ends = second.as_ref().is_some_and(|second| second.ends);
@@ -300,7 +333,8 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
             None => first.ends && second_ends,
         };
         let leaves = truth.is_none() && first.ends && !taken && !asserts && began == between;
-        let leaves_if = leaves.then(|| format!("not ({})", shorten(&condition.text(), 70)));
+        let leaves_if = leaves
+            .then(|| (format!("not ({})", shorten(&condition.text(), 70)), self.scope.is_result(condition)));
         Flow { ends: taken, leaves_if }
     }
 
@@ -342,6 +376,7 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
         if idle && asserting && !failing {
             for check in &mut self.found.checks[began..] {
                 check.only_if.get_or_insert_with(|| head.clone());
+                check.by_result |= head.contains('(');
             }
         }
         if failing {
@@ -366,7 +401,7 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
                 (_, Some(_)) => false,
                 (_, None) => assumes,
             };
-            let way = if conditional { way.only_if(node) } else { way.clone() };
+            let way = if conditional { way.only_if(node, false) } else { way.clone() };
             let goes_on = conditional || node.called() == "importorskip";
             self.skip(node, &way);
             return Flow { ends: !goes_on && way.only_if.is_none() && way.dead.is_none(), leaves_if: None };
@@ -381,7 +416,13 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
                 if lost { way.dead("its promise is neither awaited nor returned") } else { way.clone() };
             self.record(node, assertion.facts, &outer);
             for arg in node.all().into_iter().skip(1).filter(|node| node.function().is_some()) {
-                self.inline(arg, &inner);
+                if self.is_validator(node, arg) {
+                    self.inline(arg, &outer);
+                } else if assertion.throws {
+                    self.inline_until_thrown(arg, &inner);
+                } else {
+                    self.inline(arg, &inner);
+                }
             }
             return Flow::default();
         }
@@ -397,6 +438,8 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
         let caught = called == "catch_unwind";
         let inner = if (promise || later) && !way.awaited && !self.waits {
             way.dead("nothing waits for it")
+        } else if called == "catch" && !node.kids.first().is_some_and(|callee| callee.any(&fails_for_sure)) {
+            way.only_if(node, true)
         } else if caught {
             way.dead("a failure of it is caught and dropped")
         } else if matches!(called, "forEach" | "map" | "for_each" | "each") {
@@ -407,7 +450,7 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
                 None => way.clone(),
             }
         } else {
-            way.clone()
+            Way { called_back: true, ..way.clone() }
         };
         if let Some(callee) = node.kids.first() {
             if let Some(function) = callee.function() {
@@ -440,11 +483,14 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
                 Some(function) => {
                     let needs = function.function().is_some_and(|function| function.is_async)
                         && matches!(self.scope.file.language, Language::Script | Language::Python);
+                    let given = self.given(function, node.args());
+                    self.given.push(given);
                     if needs && !way.awaited {
                         self.inline(function, &way.dead("nothing awaits the async function around it"));
                     } else {
                         self.inline(function, way);
                     }
+                    self.given.pop();
                 }
                 None if self.found.calls.len() < 500 && way.dead.is_none() => {
                     *self.found.calls.entry(called.to_owned()).or_default() += way.times;
@@ -462,6 +508,47 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
             return Some(function);
         }
         self.scope.file.functions.get(name).copied()
+    }
+
+    /// What the parameters of a function stand for in a call of it.
+    fn given(&self, function: &Node, args: &[Node]) -> HashMap<String, Given> {
+        let params = function.function().map(|function| function.params.clone()).unwrap_or_default();
+        let own =
+            |param: &String| !matches!(param.trim_start_matches(['&', '*']), "self" | "cls" | "mut self");
+        let outer = self.given.last();
+        let of = |arg: &Node| {
+            let known = outer.and_then(|outer| outer.get(&arg.text())).cloned();
+            known.unwrap_or_else(|| Given {
+                text: self.scope.resolved(arg),
+                about: self.scope.about(arg),
+                is_constant: self.scope.is_constant(arg),
+            })
+        };
+        params.into_iter().filter(own).zip(args.iter().map(of)).collect()
+    }
+
+    /// A fact about parameters, as one about what they stand for.
+    fn filled_in(&self, fact: Fact) -> Fact {
+        let (Some(given), Fact::Live { subject, about, expected, strength }) = (self.given.last(), &fact)
+        else {
+            return fact;
+        };
+        let (real, value) = (given.get(subject), expected.as_ref().and_then(|name| given.get(name)));
+        if real.is_some_and(|real| real.is_constant) && value.is_some_and(|value| value.is_constant) {
+            return Fact::Dead("it compares constants".to_owned());
+        }
+        let mut names: Vec<String> = about
+            .iter()
+            .flat_map(|name| given.get(name).map_or_else(|| vec![name.clone()], |given| given.about.clone()))
+            .collect();
+        names.sort();
+        names.dedup();
+        Fact::Live {
+            subject: real.map_or_else(|| subject.clone(), |real| real.text.clone()),
+            about: names,
+            expected: value.map(|value| value.text.clone()).or_else(|| expected.clone()),
+            strength: *strength,
+        }
     }
 
     /// Goes through a function where it is called.
@@ -553,7 +640,7 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
         }
         let text = shorten(&node.text(), TEXT);
         for fact in facts {
-            match (fact, &way.dead) {
+            match (self.filled_in(fact), &way.dead) {
                 (Fact::Live { subject, about, expected, strength }, None) => self.found.checks.push(Check {
                     line: node.line,
                     text: text.clone(),
@@ -563,6 +650,8 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
                     strength,
                     times: way.times,
                     only_if: way.only_if.clone(),
+                    by_result: way.by_result,
+                    called_back: way.called_back,
                 }),
                 (Fact::Live { .. }, Some(why)) => {
                     self.found.dead.push(Dead { line: node.line, text: text.clone(), why: why.clone() });
