@@ -18,11 +18,14 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Stop> {
     let (options, words): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
     let (gates, options): (Vec<&str>, Vec<&str>) =
         options.iter().partition(|option| option.starts_with("--gates="));
+    let (parts, options): (Vec<&str>, Vec<&str>) =
+        options.iter().partition(|option| option.starts_with("--part="));
     if let Some(other) = options.iter().find(|option| !["--json", "--again", "--real"].contains(option)) {
         return Err(Stop(format!(
-            "`gauge` takes words, `--json`, `--again`, `--real` and `--gates=…`, not {other}"
+            "`gauge` takes words, `--json`, `--again`, `--real`, `--part=1/2` and `--gates=…`, not {other}"
         )));
     }
+    let part = parts.first().map(|option| Part::read(option)).transpose()?;
     let gates: Vec<&str> =
         gates.iter().flat_map(|list| list.trim_start_matches("--gates=").split(',')).collect();
     let corpus =
@@ -38,17 +41,16 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Stop> {
             .and_then(|cargo| cargo.parent().map(PathBuf::from)),
     };
     let mut cases = place.cases(&words, &gates).map_err(Stop)?;
-    // One half first, spread over the whole corpus: a run that is stopped early has measured a sample.
-    cases.sort_by_key(|(_, case)| case.digest % 2);
+    cases.retain(|(_, case)| part.is_none_or(|part| part.has(case)));
     if cases.is_empty() {
         return Err(Stop("no case of corpus/ has such a name".to_owned()));
     }
     install(&cases)?;
     let record = folder.join("cases.jsonl");
-    if options.contains(&"--again") && record.exists() {
-        std::fs::remove_file(&record).map_err(Stop::doing("forget earlier results"))?;
+    let mut kept = Kept::open(&record, &place.binary).map_err(Stop)?;
+    if options.contains(&"--again") {
+        kept.forget();
     }
-    let kept = Kept::open(&record, &place.binary).map_err(Stop)?;
     let began = Instant::now();
     let (judged, ran) = judge(&place, &cases, &kept);
     let matrix = Matrix::of(&judged);
@@ -67,6 +69,28 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Stop> {
         return Ok(());
     }
     Err(Stop(format!("{} cases could not be run", matrix.skipped.len())))
+}
+
+/// A part of the corpus that is spread over all of it, and is the same on every machine: `2/5` is the second of five.
+#[derive(Clone, Copy)]
+struct Part {
+    number: u64,
+    of: u64,
+}
+
+impl Part {
+    fn read(option: &str) -> Result<Self, Stop> {
+        let numbers = option.trim_start_matches("--part=").split_once('/');
+        let read = numbers.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        match read {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
+            _ => Err(Stop(format!("`{option}` is no part: write `--part=1/2` for the first of two"))),
+        }
+    }
+
+    fn has(self, case: &Case) -> bool {
+        case.digest % self.of == self.number - 1
+    }
 }
 
 /// Runs what is not known yet, and gives all results in the order of the cases with the number of those that were run.

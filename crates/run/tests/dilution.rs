@@ -128,12 +128,12 @@ fn judge(name: &str, text: &str) -> (usize, usize) {
 
 #[test]
 fn python() {
-    assert_eq!(judge("python", include_str!("dilution/python.txt")), (38, 80));
+    assert_eq!(judge("python", include_str!("dilution/python.txt")), (43, 85));
 }
 
 #[test]
 fn javascript() {
-    assert_eq!(judge("javascript", include_str!("dilution/javascript.txt")), (34, 78));
+    assert_eq!(judge("javascript", include_str!("dilution/javascript.txt")), (36, 78));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn rust() {
 
 #[test]
 fn go() {
-    assert_eq!(judge("go", include_str!("dilution/go.txt")), (14, 28));
+    assert_eq!(judge("go", include_str!("dilution/go.txt")), (16, 32));
 }
 
 #[test]

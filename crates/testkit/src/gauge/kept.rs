@@ -41,6 +41,11 @@ impl Kept {
         Ok(Self { known, file: Mutex::new(file), binary })
     }
 
+    /// Runs all cases again. What is known of others stays in the file.
+    pub fn forget(&mut self) {
+        self.known.clear();
+    }
+
     fn key(&self, case: &Case) -> String {
         format!("{} {:x} {}", case.name, case.digest, self.binary)
     }

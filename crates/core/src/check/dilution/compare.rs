@@ -304,7 +304,8 @@ impl<'a> Pairs<'a> {
             if !left.is_empty() {
                 report.extend(words::weaker((old_side, before), (new_side, after), &left));
             } else if balance.conditional.is_empty() {
-                report.extend(words::left_to_code(new_side, before, after));
+                let died = words::died(new_side, before, after);
+                report.extend(died.or_else(|| words::left_to_code(new_side, before, after)));
             }
             report.extend(balance.conditional.iter().map(|one| words::conditional(new_side, after, one)));
             let changed = balance

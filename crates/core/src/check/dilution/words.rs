@@ -154,6 +154,19 @@ pub(super) fn left_to_code(side: &Side, before: &Test, after: &Test) -> Option<F
     })
 }
 
+/// An assertion that is there as it was, and is never made any more.
+pub(super) fn died(side: &Side, before: &Test, after: &Test) -> Option<Finding> {
+    let dead = after.dead.iter().find(|dead| {
+        let made = |test: &Test| test.checks.iter().any(|check| check.text == dead.text);
+        made(before) && !made(after)
+    })?;
+    let what = format!(
+        "an assertion of the test `{}` proves nothing any more: {}; restore it where it was",
+        after.name, dead.why
+    );
+    Some(finding(ASSERTION_DEAD, side, dead.line, what).with('+', side.line(dead.line)))
+}
+
 /// A new test that calls something new and asserts nothing of it. One that calls what was there before may show that it does not
 /// crash any more; of something new that is no news.
 pub(super) fn idle(side: &Side, test: &Test, added: &BTreeSet<String>) -> Option<Finding> {

@@ -11,11 +11,14 @@ use acquit_core::check::source::Language;
 use super::super::ir::{Kind, Node};
 
 mod caught;
+mod given;
+mod left_out;
 
 use super::facts::{Fact, Must};
 use super::matchers::Inner;
 use super::scope::Scope;
 use caught::{fails_for_sure, is_plain_failure};
+use given::Given;
 
 /// How many nodes are visited of one test, with all that it calls.
 const STEPS: usize = 100_000;
@@ -98,14 +101,6 @@ struct Flow {
     ends: bool,
     /// Nothing, if this holds; and whether the code under test decides about it.
     leaves_if: Option<(String, bool)>,
-}
-
-/// What a parameter stands for.
-#[derive(Clone)]
-struct Given {
-    text: String,
-    about: Vec<String>,
-    is_constant: bool,
 }
 
 pub(super) struct Walk<'s, 'f, 'a> {
@@ -510,47 +505,6 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
         self.scope.file.functions.get(name).copied()
     }
 
-    /// What the parameters of a function stand for in a call of it.
-    fn given(&self, function: &Node, args: &[Node]) -> HashMap<String, Given> {
-        let params = function.function().map(|function| function.params.clone()).unwrap_or_default();
-        let own =
-            |param: &String| !matches!(param.trim_start_matches(['&', '*']), "self" | "cls" | "mut self");
-        let outer = self.given.last();
-        let of = |arg: &Node| {
-            let known = outer.and_then(|outer| outer.get(&arg.text())).cloned();
-            known.unwrap_or_else(|| Given {
-                text: self.scope.resolved(arg),
-                about: self.scope.about(arg),
-                is_constant: self.scope.is_constant(arg),
-            })
-        };
-        params.into_iter().filter(own).zip(args.iter().map(of)).collect()
-    }
-
-    /// A fact about parameters, as one about what they stand for.
-    fn filled_in(&self, fact: Fact) -> Fact {
-        let (Some(given), Fact::Live { subject, about, expected, strength }) = (self.given.last(), &fact)
-        else {
-            return fact;
-        };
-        let (real, value) = (given.get(subject), expected.as_ref().and_then(|name| given.get(name)));
-        if real.is_some_and(|real| real.is_constant) && value.is_some_and(|value| value.is_constant) {
-            return Fact::Dead("it compares constants".to_owned());
-        }
-        let mut names: Vec<String> = about
-            .iter()
-            .flat_map(|name| given.get(name).map_or_else(|| vec![name.clone()], |given| given.about.clone()))
-            .collect();
-        names.sort();
-        names.dedup();
-        Fact::Live {
-            subject: real.map_or_else(|| subject.clone(), |real| real.text.clone()),
-            about: names,
-            expected: value.map(|value| value.text.clone()).or_else(|| expected.clone()),
-            strength: *strength,
-        }
-    }
-
     /// Goes through a function where it is called.
     fn inline(&mut self, function: &'a Node, way: &Way) {
         let at = std::ptr::from_ref(function);
@@ -585,52 +539,6 @@ impl<'s, 'f, 'a> Walk<'s, 'f, 'a> {
                 branch.kids.iter().any(|kid| failing(kid) || kid.kind == Kind::Block && self.fails(kid))
             }
             _ => failing(branch),
-        }
-    }
-
-    fn is_skip(&self, call: &Node) -> bool {
-        let Some(callee) = call.kids.first() else { return false };
-        let path = callee.path();
-        let (root, word) = (path.first().copied().unwrap_or_default(), call.called());
-        let origin = self.scope.file.imports.get(root).copied().unwrap_or(root);
-        match self.scope.file.language {
-            Language::Python => {
-                matches!(word, "skipTest" | "importorskip")
-                    || matches!(word, "skip" | "xfail" | "SkipTest")
-                        && (origin == "pytest" || path.len() == 1 || origin.ends_with("pytest"))
-                    || path.len() == 1 && matches!(origin, "skip" | "xfail" | "importorskip" | "pytest.skip")
-            }
-            Language::Script => {
-                matches!(word, "skip" | "todo" | "fixme" | "pending")
-                    && (matches!(
-                        root,
-                        "this" | "t" | "ctx" | "context" | "test" | "testInfo" | "it" | "task"
-                    ) || path.len() == 1 && word == "pending")
-            }
-            Language::Go => matches!(word, "Skip" | "Skipf" | "SkipNow") && path.len() <= 4,
-            Language::Java => matches!(
-                word,
-                "assumeTrue"
-                    | "assumeFalse"
-                    | "assumeThat"
-                    | "abort"
-                    | "assumeNoException"
-                    | "assumingThat"
-                    | "assumeNotNull"
-            ),
-            Language::Rust => false,
-        }
-    }
-
-    fn skip(&mut self, node: &Node, way: &Way) {
-        if way.dead.is_some() {
-            return;
-        }
-        let conditional = way.only_if.is_some() || node.called() == "importorskip";
-        let skip = Skip { line: node.line, text: shorten(&node.text(), TEXT), conditional };
-        match &self.found.skip {
-            Some(known) if !known.conditional || conditional => {}
-            _ => self.found.skip = Some(skip),
         }
     }
 
