@@ -135,7 +135,9 @@ fn replaces(file: &File<'_>, call: &Node) -> bool {
         ["Object" | "Reflect", "assign" | "defineProperties"] => {
             is_library(file, &object) && args.iter().skip(1).any(has_known)
         }
-        ["Object" | "Reflect", "defineProperty" | "set"] => is_library(file, &object) && is_known(name),
+        ["Object" | "Reflect", "defineProperty" | "set"]
+        | [.., "mock", "method"]
+        | ["sinon", "stub" | "replace"] => is_library(file, &object) && is_known(name),
         // A spy alone lets the call through.
         [.., "spyOn", "()", word] if word.starts_with("mock") => {
             let spy = call.kids.first().and_then(|callee| callee.kids.first());
@@ -144,7 +146,6 @@ fn replaces(file: &File<'_>, call: &Node) -> bool {
                 is_library(file, &object) && spy.args().get(1).and_then(text).is_some_and(is_known)
             })
         }
-        [.., "mock", "method"] | ["sinon", "stub" | "replace"] => is_library(file, &object) && is_known(name),
         ["jest" | "vi", "mock" | "doMock"] | ["mock", "module"] => {
             args.first().and_then(text).is_some_and(|module| LIBRARIES.contains(&module))
         }
