@@ -183,11 +183,16 @@ impl Head<'_> {
     fn result(&self, now: &CommitId, stack: &[Stacked]) -> Result<CommitId, Trouble> {
         match stack {
             [.., last] if stack.len() > 1 => {
-                let trailers: Vec<String> = stack.iter().map(|one| format!("Task: {}", one.task)).collect();
-                let message = format!("Merge {}\n\n{}\n", tasks(stack), trailers.join("\n"));
+                let trailer = &self.job.definition.config.commit.trailer;
+                let line = |one: &Stacked| format!("\n{trailer}: {}", one.task);
+                let lines: Vec<String> = stack.iter().filter(|_| !trailer.is_empty()).map(line).collect();
+                let blank = if lines.is_empty() { "" } else { "\n" };
+                let message = format!("Merge {}{blank}{}\n", tasks(stack), lines.concat());
                 let author = &self.job.definition.author;
                 let author = crate::git::Identity::new(&author.name, &author.email);
-                let seal = crate::workspace::Seal { author: &author, signing: self.signing.as_ref() };
+                let committer = &crate::harness::committer(self.job, &author);
+                let signing = self.signing.as_ref();
+                let seal = crate::workspace::Seal { author: &author, committer, signing };
                 Ok(self.ground.join_stack(now, &last.commit, &message, &seal)?)
             }
             [one] => Ok(one.commit.clone()),
