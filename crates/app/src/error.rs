@@ -225,11 +225,13 @@ pub enum Error {
         /// The branch of its work.
         work: String,
     },
-    /// A state that tasks do not have.
-    #[error("list tasks in the state `{state}`; states are: {known}")]
-    NoState {
+    /// A name on the command line that does not exist: of a state, a tag, a variable.
+    #[error("{doing} `{name}`; there are: {known}")]
+    NoSuch {
+        /// What it was to be used for.
+        doing: &'static str,
         /// As it was asked for.
-        state: String,
+        name: String,
         /// Those there are.
         known: String,
     },
@@ -393,7 +395,7 @@ impl Error {
             | Self::Mistakes(_)
             | Self::NoWorkflow { .. }
             | Self::StageGone { .. }
-            | Self::NoState { .. }
+            | Self::NoSuch { .. }
             | Self::NoBaseBranch { .. }
             | Self::OnlyForNew { .. }
             | Self::WhichWorkflow(_)

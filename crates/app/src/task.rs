@@ -109,6 +109,10 @@ impl App {
         };
         take_chosen(&mut workflow, &chosen);
         let variables = begin_with(&mut workflow, &new.variables, category)?;
+        // A review says since when, whether its workflow asks for that or not.
+        if offer.is_none() {
+            refuse_unknown_variables(&variables, &workflow, &project.config)?;
+        }
         // Rotated to the front, if one was named.
         chosen.variation = workflow
             .variation
@@ -215,6 +219,21 @@ impl App {
         }
         Ok(base)
     }
+}
+
+/// Refuses a variable that neither the workflow nor the project has: no text could use it.
+fn refuse_unknown_variables(
+    own: &BTreeMap<String, String>,
+    workflow: &Workflow,
+    config: &acquit_core::config::Config,
+) -> Result<(), Error> {
+    let variation = workflow.variation.iter().map(|one| &one.variable);
+    let known: Vec<&String> =
+        workflow.variables.keys().chain(config.variables.keys()).chain(variation).collect();
+    let Some(name) = own.keys().find(|name| !known.contains(name)) else { return Ok(()) };
+    let list = known.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+    let known = if list.is_empty() { "none; declare it in [variables]".to_owned() } else { list };
+    Err(Error::NoSuch { doing: "set the variable", name: name.clone(), known })
 }
 
 fn folder_name(path: &Path) -> String {

@@ -1,6 +1,8 @@
 //! Looking at tasks: a list, and one in full.
 
-use acquit_core::event::Body;
+use std::collections::BTreeSet;
+
+use acquit_core::event::{Body, SetupAgain};
 use acquit_core::gate::Verdict;
 use acquit_core::ids::TaskId;
 use acquit_core::leg::Leg;
@@ -53,6 +55,8 @@ pub struct Details {
     pub sandbox: Mode,
     /// What each gate said last, in the order in which they were first run.
     pub gates: Vec<Verdict>,
+    /// Setups that ran for changed lock files.
+    pub setups: Vec<SetupAgain>,
 }
 
 impl Wanted {
@@ -70,18 +74,16 @@ impl Wanted {
 pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed, Error> {
     let state = wanted.state.as_deref();
     if let Some(state) = state.filter(|state| !STATES.contains(state)) {
-        return Err(Error::NoState { state: state.to_owned(), known: STATES.join(", ") });
+        let (name, known) = (state.to_owned(), STATES.join(", "));
+        return Err(Error::NoSuch { doing: "list tasks in the state", name, known });
     }
     // A task whose leg nobody runs is ready, not working.
     let running: Vec<TaskId> = store.running()?.into_iter().map(|(leg, _)| leg.id.task).collect();
     let stored = state.map(|state| if state == "ready" { "working" } else { state }.to_owned());
     let most = if wanted.looks_closer() { u32::MAX } else { limit.saturating_add(1) };
-    let mut tasks = store.list(&Filter {
-        project: wanted.project.clone(),
-        state: stored,
-        ended: true,
-        limit: most.min(100_000),
-    })?;
+    let filter =
+        Filter { project: wanted.project.clone(), state: stored, ended: true, limit: most.min(100_000) };
+    let mut tasks = store.list(&filter)?;
     for task in &mut tasks {
         if task.state == "working" && !running.contains(&task.id) {
             task.state = "ready".to_owned();
@@ -94,9 +96,10 @@ pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed
             && wanted.since.is_none_or(|moment| task.created >= moment)
     });
     if !wanted.tags.is_empty() {
-        let mut tagged = Vec::new();
+        let (mut tagged, mut seen) = (Vec::new(), BTreeSet::new());
         for task in tasks {
             let tags = store.task(task.id)?.seed.wish.tags;
+            seen.extend(tags.iter().cloned());
             if wanted.tags.iter().all(|tag| tags.contains(tag)) {
                 tagged.push(task);
             }
@@ -105,6 +108,9 @@ pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed
                 break;
             }
         }
+        if tagged.is_empty() {
+            refuse_unknown_tags(store, &filter, &wanted.tags, seen)?;
+        }
         tasks = tagged;
     }
     let more = tasks.len() > limit as usize;
@@ -112,22 +118,38 @@ pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed
     Ok(Listed { tasks, more })
 }
 
+/// Refuses a tag that no task has, whatever its state: an empty list would look like an answer. `seen` are tags that some have.
+fn refuse_unknown_tags(
+    store: &mut dyn Store,
+    filter: &Filter,
+    wanted: &[String],
+    mut seen: BTreeSet<String>,
+) -> Result<(), Error> {
+    let all = store.list(&Filter { state: None, ..filter.clone() })?;
+    if all.is_empty() {
+        return Ok(());
+    }
+    for task in all {
+        seen.extend(store.task(task.id)?.seed.wish.tags);
+    }
+    let Some(name) = wanted.iter().find(|tag| !seen.contains(*tag)) else { return Ok(()) };
+    let known: Vec<String> =
+        if seen.is_empty() { vec!["none".to_owned()] } else { seen.into_iter().collect() };
+    Err(Error::NoSuch { doing: "list tasks with the tag", name: name.clone(), known: known.join(", ") })
+}
+
 /// A task with its legs and what the gates said of it.
 pub fn show(store: &mut dyn Store, id: TaskId) -> Result<Details, Error> {
     let task = store.task(id)?;
     let sandbox = store.definition(id)?.config.sandbox;
-    Ok(Details { legs: store.legs(id)?, sandbox, gates: verdicts(store, id)?, task })
-}
-
-/// What each gate said last, in the order in which they were first run.
-fn verdicts(store: &mut dyn Store, task: TaskId) -> Result<Vec<Verdict>, Error> {
-    let mut last: Vec<Verdict> = Vec::new();
-    each_event(store, Some(task), |event| {
-        let Body::Gate { verdict } = event.body else { return };
-        match last.iter_mut().find(|known| known.gate == verdict.gate) {
+    let (mut gates, mut setups) = (Vec::<Verdict>::new(), Vec::new());
+    each_event(store, Some(id), |event| match event.body {
+        Body::Gate { verdict } => match gates.iter_mut().find(|known| known.gate == verdict.gate) {
             Some(known) => *known = *verdict,
-            None => last.push(*verdict),
-        }
+            None => gates.push(*verdict),
+        },
+        Body::SetupAgain(setup) => setups.push(setup),
+        _ => {}
     })?;
-    Ok(last)
+    Ok(Details { legs: store.legs(id)?, sandbox, gates, setups, task })
 }

@@ -241,6 +241,17 @@ fn every_language_gets_gates_that_fit_and_files_that_are_read_without_a_mistake(
     }
 }
 
+/// Libraries of C have a package.json too, for their own package managers.
+#[test]
+fn a_makefile_tests_what_its_language_does_not() {
+    let path = programs(&["codex"]);
+    let folder = repository(&[("package.json", "{}"), ("Makefile", "test:\n\t./x\n")]);
+    let plan = plan(folder.path(), path.path().as_os_str());
+    checked(&plan);
+    let shown = shown(&plan);
+    assert!(shown.contains("make test"), "{shown}");
+}
+
 #[test]
 fn the_files_of_a_rust_repository_read_well() {
     let folder = repository(LANGUAGES[0].1);

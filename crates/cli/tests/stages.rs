@@ -19,6 +19,8 @@ mod gates;
 mod layers;
 #[path = "stages/matrix.rs"]
 mod matrix;
+#[path = "stages/modules.rs"]
+mod modules;
 #[path = "stages/stores.rs"]
 mod stores;
 #[path = "common/user.rs"]
@@ -84,6 +86,27 @@ fn two(plant: &str, honest: &str) -> Sandbox {
     );
     world(CONFIG, TWO, &agent, &[(".gitignore", "node_modules\n.venv\nbuild\n*.local\n")])
         .with("LATER_KEY", SECRET)
+}
+
+/// Where the machine has no user namespaces, nothing is made that could not be run.
+#[test]
+fn a_missing_wall_is_refused_before_a_task_is_made() {
+    const INSIDE: (&str, &str) = ("ACQUIT_TEST_WITHOUT_NAMESPACES", "1");
+    if std::env::var(INSIDE.0).as_deref() == Ok(INSIDE.1) {
+        let sandbox = two("true", "true");
+        let refused = sandbox.acquit(&["run", "Do it"]).must(2);
+        for words in ["namespaces of its own", "acquit doctor", "sandbox = \"reduced\""] {
+            assert!(refused.err.contains(words), "no {words:?} in {refused}");
+        }
+        sandbox.acquit(&["task", "list"]).must(0).said("no tasks yet");
+        return;
+    }
+    let acquit = common::binary();
+    if user::can_become_one() {
+        let own = "a_missing_wall_is_refused_before_a_task_is_made";
+        let programs = [("ACQUIT_TEST_BINARY", acquit.as_path())];
+        user::run(user::Machine::WithoutUserNamespaces, &[own], &programs, &[INSIDE]);
+    }
 }
 
 /// Root owns what its programs leave; a user does not own everything, and gets other namespaces.

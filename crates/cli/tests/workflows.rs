@@ -81,6 +81,7 @@ fn golden(sandbox: &Sandbox) -> String {
             | Body::AgentStarted { .. }
             | Body::AgentEnded { .. }
             | Body::Progress { .. }
+            | Body::SetupAgain(_)
             | Body::Notice { .. } => continue,
         });
     }

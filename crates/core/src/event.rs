@@ -115,6 +115,8 @@ pub enum Body {
         /// What it found.
         verdict: Box<Verdict>,
     },
+    /// Setup ran for work that changed its lock files, so it ran code that the agent chose.
+    SetupAgain(SetupAgain),
     /// The agent says how far it is. Its own words, which prove nothing.
     Progress {
         /// What it says.
@@ -130,6 +132,34 @@ pub enum Body {
         /// What.
         text: String,
     },
+}
+
+/// A setup that ran for changed lock files, and where it connected to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetupAgain {
+    /// The lock files that differ from the base.
+    pub changed: Vec<String>,
+    /// Its network, in words.
+    pub network: String,
+    /// The hosts that it reached.
+    pub reached: Vec<String>,
+    /// The hosts that it asked for and was refused.
+    pub refused: Vec<String>,
+}
+
+impl SetupAgain {
+    /// The network and its use, for people.
+    pub fn use_of_network(&self) -> String {
+        let hosts = |word: &str, hosts: &[String]| match hosts {
+            [] => String::new(),
+            hosts => format!("; {word} {}", hosts.join(", ")),
+        };
+        let reached = match &self.reached[..] {
+            [] => "; reached no host".to_owned(),
+            some => hosts("reached", some),
+        };
+        format!("network {}{reached}{}", self.network, hosts("was refused", &self.refused))
+    }
 }
 
 /// How much an event matters.
@@ -168,7 +198,11 @@ impl Body {
     pub fn category(&self) -> &'static str {
         match self {
             Self::Change { change } if change.leg().is_none() => "task",
-            Self::Change { .. } | Self::Step { .. } | Self::WorkSaved { .. } | Self::Notice { .. } => "leg",
+            Self::Change { .. }
+            | Self::Step { .. }
+            | Self::WorkSaved { .. }
+            | Self::Notice { .. }
+            | Self::SetupAgain(_) => "leg",
             Self::AgentStarted { .. } | Self::AgentEnded { .. } | Self::Progress { .. } => "agent",
             Self::Gate { .. } => "gate",
         }
@@ -184,6 +218,7 @@ impl Body {
             Self::AgentEnded { .. } => "agent_ended",
             Self::Gate { .. } => "gate_ended",
             Self::Progress { .. } => "progress",
+            Self::SetupAgain(_) => "setup_again",
             Self::Notice { .. } => "notice",
         }
     }
@@ -199,6 +234,7 @@ impl Body {
             | Self::AgentStarted { .. }
             | Self::AgentEnded { .. }
             | Self::Progress { .. }
+            | Self::SetupAgain(_)
             | Self::Gate { .. } => Level::Info,
         }
     }
@@ -222,6 +258,9 @@ impl Body {
             }
             Self::Progress { text, percent: None } => format!("agent: {text}"),
             Self::Progress { text, percent: Some(percent) } => format!("agent ({percent} %): {text}"),
+            Self::SetupAgain(setup) => {
+                format!("setup ran for changed {}: {}", setup.changed.join(", "), setup.use_of_network())
+            }
             Self::Notice { text, .. } => text.clone(),
         }
     }

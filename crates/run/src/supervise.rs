@@ -1,6 +1,7 @@
 //! Finding what died: a leg whose harness is gone is lost, and its task goes on without having spent a retry.
 
 use acquit_core::decide::{Input, decide};
+use acquit_core::ids::TaskId;
 use acquit_core::leg::{Ending, Hold, Leg, Report};
 use acquit_core::store::{Commit, Error, Lease, Result, Store};
 use acquit_core::task::{Actor, State};
@@ -22,6 +23,12 @@ pub fn bury(world: &World, store: &mut dyn Store) -> Result<usize> {
         }
     }
     Ok(count)
+}
+
+/// Whether a harness that is alive works on a task.
+pub fn is_worked_on(world: &World, store: &mut dyn Store, task: TaskId) -> Result<bool> {
+    let running = store.running()?;
+    Ok(running.iter().any(|(leg, lease)| leg.id.task == task && gone(world, leg, *lease).is_none()))
 }
 
 /// Lets every task go on that waited for another which is over. Returns how many there were. Nothing is lost if nobody does this

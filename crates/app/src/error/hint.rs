@@ -52,7 +52,7 @@ impl Error {
                     "check out the branch that is to have it, then `git merge {work}`; --base names a branch for the next task"
                 ));
             }
-            Self::NoState { .. } => "name one of those with --state",
+            Self::NoSuch { .. } => "name one of those",
             Self::StageGone { .. } => "name another stage: `acquit task retry … --stage …`",
             Self::OnlyForNew { .. } => {
                 "they say how a task is added; --agent, --model, --max-cost and --max-time can be changed later"

@@ -91,6 +91,10 @@ impl Follower {
             Body::AgentEnded { .. } | Body::Step { .. } | Body::WorkSaved { .. } => {
                 vec![self.faint(&event.body.summary())]
             }
+            Body::SetupAgain(_) => {
+                let words = text::line(&event.body.summary(), NOTICE);
+                vec![format!("  {}", self.printer.paint(Look::Notable, &words))]
+            }
             Body::Notice { level, text } => {
                 let look = if *level >= Level::Warning { Look::Notable } else { Look::Faint };
                 vec![format!("  {}", self.printer.paint(look, &text::line(text, NOTICE)))]

@@ -44,7 +44,7 @@ impl Printer {
         if self.json {
             return self.json(details);
         }
-        let Details { task, legs, sandbox, gates } = details;
+        let Details { task, legs, sandbox, gates, setups } = details;
         let sandbox = *sandbox;
         let seed = &task.seed;
         self.data(&format!(
@@ -70,6 +70,10 @@ impl Printer {
         self.field("branch", &text::visible(&seed.branch));
         self.field("sandbox", &self.sandbox(sandbox));
         self.artifacts(task);
+        for setup in setups {
+            let words = format!("ran for changed {}: {}", setup.changed.join(", "), setup.use_of_network());
+            self.field("setup", &text::visible(&words));
+        }
         for verdict in gates {
             self.gate(verdict).iter().for_each(|line| self.data(line));
         }

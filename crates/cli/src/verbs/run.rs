@@ -64,11 +64,18 @@ fn known(cli: &Cli, store: &mut dyn Store, id: TaskId, new: &NewTask, pinned: bo
     let running = store.legs(id)?.last().is_some_and(|leg| leg.state == acquit_core::leg::State::Running);
     let pinned = pinned || running || !matches!(task.state, State::Working { .. });
     let task = cli.app.decide_with(store, id, None, &Renewal { pinned, ..renewal })?;
-    if !running && let State::Working { cancel: None, .. } = task.state {
-        let definition = store.definition(id)?;
-        preflight::check(&cli.app, &definition.config, &definition.workflow)?;
-    }
+    preflight_known(cli, store, &task)?;
     Ok(task)
+}
+
+/// Refuses to start a harness for a task whose agents cannot be started here. A task that somebody works on is only watched.
+fn preflight_known(cli: &Cli, store: &mut dyn Store, task: &Task) -> Result<(), Error> {
+    let State::Working { cancel: None, .. } = task.state else { return Ok(()) };
+    if acquit_run::supervise::is_worked_on(&cli.app.world, store, task.id())? {
+        return Ok(());
+    }
+    let definition = store.definition(task.id())?;
+    preflight::check(&cli.app, &definition.config, &definition.workflow)
 }
 
 /// Runs a task that is in the store, and shows how it goes from an event on.
@@ -116,11 +123,12 @@ pub fn run_task(cli: &Cli, store: &mut dyn Store, task: &Task, after: i64) -> Re
     })
 }
 
-/// Watches a task that runs.
+/// Watches a task that runs, and continues one that does not.
 pub fn attach(cli: &Cli, id: TaskId) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let store = store.as_mut();
     let task = store.task(id)?;
+    preflight_known(cli, store, &task)?;
     let after = newest(store, id)?;
     run_task(cli, store, &task, after)
 }

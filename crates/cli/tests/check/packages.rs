@@ -1,4 +1,4 @@
-//! Real packages from PyPI, npm and crates.io, taken as a new user would: `init`, `check`, `run` with a scripted agent that makes a real
+//! Real packages from PyPI, npm, crates.io and Debian, taken as a new user would: `init`, `check`, `run` with a scripted agent that makes a real
 //! change, `merge`. Versions are pinned. It prints the table of docs/packages.md.
 //!
 //! Packages are downloaded by their own package managers, and everything of theirs runs inside acquit's sandbox.
@@ -23,6 +23,8 @@ enum From {
     PyPi,
     Npm,
     Crates,
+    /// A package of Debian with the source of a Go module; the version is the module's path.
+    Debian,
 }
 
 /// What a repository is made of.
@@ -70,12 +72,22 @@ macro_rules! rust {
     };
 }
 
-/// The same for a package with tape.
+/// The same for a package with tape, indented as its linter asks.
 macro_rules! tape {
-    ($folder:literal) => {
+    ($folder:literal, $indent:literal) => {
         concat!(
-            "printf '\\nmodule.exports.twice = function (text) {\\n\\treturn text + text;\\n};\\n' >> ", $folder, "index.js\n",
-            "printf \"'use strict';\\n\\nvar test = require('tape');\\nvar lib = require('../');\\n\\ntest('twice', function (t) {\\n\\tt.equal(lib.twice('ab'), 'abab');\\n\\tt.end();\\n});\\n\" > ", $folder, "test/twice.js"
+            "printf '\\nmodule.exports.twice = function (text) {\\n", $indent, "return text + text;\\n};\\n' >> ", $folder, "index.js\n",
+            "printf \"'use strict';\\n\\nvar test = require('tape');\\nvar lib = require('../');\\n\\ntest('twice', function (t) {\\n", $indent, "t.equal(lib.twice('ab'), 'abab');\\n", $indent, "t.end();\\n});\\n\" > ", $folder, "test/twice.js"
+        )
+    };
+}
+
+/// The same for a package of Go.
+macro_rules! go {
+    ($package:literal) => {
+        concat!(
+            "printf 'package ", $package, "\\n\\n// Twice doubles a number.\\nfunc Twice(n int) int {\\n\\treturn 2 * n\\n}\\n' > twice.go\n",
+            "printf 'package ", $package, "\\n\\nimport \"testing\"\\n\\nfunc TestTwice(t *testing.T) {\\n\\tif Twice(2) != 4 {\\n\\t\\tt.Fatal(\"not doubled\")\\n\\t}\\n}\\n' > twice_test.go"
         )
     };
 }
@@ -83,7 +95,7 @@ macro_rules! tape {
 const HUMANIZE: (From, &str, &str, &str) = (From::PyPi, "humanize", "4.9.0", ".");
 const INFLECTION: (From, &str, &str, &str) = (From::PyPi, "inflection", "0.5.1", ".");
 
-const CASES: [Case; 15] = [
+const CASES: [Case; 17] = [
     one(
         "humanize 4.9.0",
         &[HUMANIZE],
@@ -109,15 +121,25 @@ const CASES: [Case; 15] = [
         &[(From::PyPi, "boltons", "24.0.0", ".")],
         python!("boltons/strutils.py", "tests/test_twice.py", "boltons.strutils"),
     ),
-    one("minimist 1.2.8", &[(From::Npm, "minimist", "1.2.8", ".")], tape!("")),
+    one("minimist 1.2.8", &[(From::Npm, "minimist", "1.2.8", ".")], tape!("", "\\t")),
     one(
         "fast-json-stable-stringify 2.1.0",
         &[(From::Npm, "fast-json-stable-stringify", "2.1.0", ".")],
-        tape!(""),
+        tape!("", "    "),
     ),
     one("itoa 1.0.9", &[(From::Crates, "itoa", "1.0.9", ".")], rust!("itoa")),
     one("semver 1.0.22", &[(From::Crates, "semver", "1.0.22", ".")], rust!("semver")),
     one("strsim 0.11.1", &[(From::Crates, "strsim", "0.11.1", ".")], rust!("strsim")),
+    one(
+        "shlex, a module of Go",
+        &[(From::Debian, "golang-github-google-shlex-dev", "github.com/google/shlex", ".")],
+        go!("shlex"),
+    ),
+    one(
+        "go-wordwrap, a module of Go",
+        &[(From::Debian, "golang-github-mitchellh-go-wordwrap-dev", "github.com/mitchellh/go-wordwrap", ".")],
+        go!("wordwrap"),
+    ),
     Case {
         name: "textwrap 0.16.1, ignored lock file",
         parts: &[(From::Crates, "textwrap", "0.16.1", ".")],
@@ -161,7 +183,7 @@ const CASES: [Case; 15] = [
             (From::Npm, "minimist", "1.2.8", "packages/minimist"),
         ],
         arrange: "printf '{\"name\":\"mono\",\"private\":true,\"workspaces\":[\"packages/*\"],\"scripts\":{\"test\":\"npm run tests-only --workspaces --if-present\"}}' > package.json",
-        change: tape!("packages/minimist/"),
+        change: tape!("packages/minimist/", "\\t"),
         ends: 0,
     },
 ];
@@ -207,6 +229,9 @@ fn unpack(downloads: &Path, (from, name, version, to): (From, &str, &str, &str),
         }
         From::Crates => format!(
             "mkdir -p crate-{name}/src && cd crate-{name} && : > src/lib.rs && printf '[package]\\nname = \"x\"\\nversion = \"0.1.0\"\\n[dependencies]\\n{name} = \"={version}\"\\n' > Cargo.toml && cargo vendor -q --versioned-dirs > /dev/null && cp -R vendor/{name}-{version}/. '{place}' && rm -f '{place}/.cargo-checksum.json'"
+        ),
+        From::Debian => format!(
+            "apt-get download -q {name} && dpkg -x {name}_*.deb deb-{name} && cp -R deb-{name}/usr/share/gocode/src/{version}/. '{place}'"
         ),
     };
     sh(downloads, &line);

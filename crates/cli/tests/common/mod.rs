@@ -210,6 +210,7 @@ impl Sandbox {
     #[track_caller]
     pub(crate) fn run_unchecked_to(&self, code: i32) -> Ran {
         self.acquit(&["task", "add", "Do it"]).must(0);
+        self.acquit(&["leg", "--task", "T-1"]);
         self.acquit(&["attach", "T-1"]).must(code)
     }
 

@@ -1,4 +1,5 @@
-//! Runs tests of a suite again as somebody else: an ordinary user, also one whose machine has no user namespaces.
+//! Runs tests of a suite again as somebody else: an ordinary user, also one whose machine has no user namespaces, and root on such a
+//! machine.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,11 +12,17 @@ const USER: &str = "12345";
 const NO_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && \
                              exec setpriv --ambient-caps -all --inh-caps -all --bounding-set -all -- \"$@\"";
 
+/// The same for root, who keeps all privileges that it has there: as in a container that root did not start.
+const ROOT_WITHOUT: &str = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+
 /// What the user's machine has.
+#[allow(dead_code, reason = "every suite uses its own part of this")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Machine {
     Whole,
     WithoutUserNamespaces,
+    /// The user is root.
+    OfRootWithoutUserNamespaces,
 }
 
 /// Whether this process may become another user. A suite that is run by an ordinary user shows the same by its other tests.
@@ -43,19 +50,13 @@ pub(crate) fn run(
     };
     let test = copy(&std::env::current_exe().unwrap(), "test");
     let mut command = Command::new("setpriv");
-    command.args(["--reuid", USER, "--regid", USER, "--clear-groups", "--"]);
-    if machine == Machine::WithoutUserNamespaces {
-        command.args([
-            "unshare",
-            "--user",
-            "--map-current-user",
-            "--keep-caps",
-            "sh",
-            "-c",
-            NO_NAMESPACES,
-            "sh",
-        ]);
-    }
+    let become_user = ["--reuid", USER, "--regid", USER, "--clear-groups", "--"];
+    let apart = ["unshare", "--user", "--map-current-user", "--keep-caps", "sh", "-c"];
+    match machine {
+        Machine::Whole => command.args(become_user),
+        Machine::WithoutUserNamespaces => command.args(become_user).args(apart).args([NO_NAMESPACES, "sh"]),
+        Machine::OfRootWithoutUserNamespaces => command.arg("--").args(apart).args([ROOT_WITHOUT, "sh"]),
+    };
     command.arg(test).args(tests).args(["--exact", "--nocapture"]).current_dir(place.path());
     command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
     command.env("HOME", place.path()).env("TMPDIR", place.path());

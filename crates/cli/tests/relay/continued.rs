@@ -130,6 +130,34 @@ fn a_missing_secret_asks_at_once() {
     assert!(question.contains("NOT_SET_ANYWHERE"), "{question}");
 }
 
+/// The same checks, by whichever command a harness would be started.
+#[test]
+fn what_an_agent_lacks_is_refused_before_a_task_continues() {
+    let config =
+        format!("{WORKS}secrets = [\"TOKEN\"]\n[secrets]\nTOKEN = {{ env = \"NOT_SET_ANYWHERE\" }}\n");
+    let sandbox = Sandbox::new(&config, CODE, "");
+    sandbox.acquit(&["task", "add", "Do it"]).must(0);
+    for verb in ["attach", "run"] {
+        let said = sandbox.acquit(&[verb, "T-1"]);
+        assert!(said.code != Some(0) && said.err.contains("NOT_SET_ANYWHERE"), "{verb}: {said}");
+        assert!(sandbox.endings().is_empty(), "{verb} started a leg");
+    }
+}
+
+#[test]
+fn a_git_that_is_too_old_is_refused_before_a_task_is_made() {
+    let sandbox = Sandbox::scripted(CODE, "");
+    let program = sandbox.place("old/git");
+    let script = "#!/bin/sh\ncase \" $* \" in *version*) echo git version 2.30.2 ;; *) exec /usr/bin/git \"$@\" ;; esac\n";
+    acquit_testkit::repo::write(&program, script);
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", sandbox.place("old").display());
+    let sandbox = sandbox.with("PATH", path);
+    let refused = sandbox.acquit(&["run", "Do it"]).must(2);
+    assert!(refused.err.contains("2.30.2") && refused.err.contains("2.34"), "{refused}");
+    sandbox.acquit(&["task", "list"]).must(0).said("no tasks yet");
+}
+
 #[test]
 fn an_agent_that_repeats_itself_is_told_and_stopped() {
     let step = "[[code.step]]\nrun = \"echo the same\"\n";

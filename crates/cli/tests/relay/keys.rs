@@ -31,6 +31,11 @@ fn what_is_said_of_a_task_reaches_its_agent_and_finds_it_again() {
     let name = sandbox.repo.path().file_name().unwrap().to_str().unwrap();
     assert_eq!(listed(&["--tag", "ui"]), ["T-1"]);
     assert_eq!(listed(&["--tag", "ui", "--tag", "api"]).len(), 0);
+    // What does not exist is no empty list.
+    let refused = sandbox.acquit(&["task", "list", "--tag", "iu"]).must(2);
+    refused.said("list tasks with the tag `iu`; there are: api, ui");
+    let refused = sandbox.acquit(&["task", "add", "x", "--var", "nope=1"]).must(2);
+    refused.said("set the variable `nope`; there are: none");
     assert_eq!(listed(&["--newer-than", "1h", "--tag", "api"]), ["T-2"]);
     assert_eq!(listed(&["--older-than", "1h"]).len(), 0);
     assert_eq!(listed(&["--project", name]).len(), 2);

@@ -59,8 +59,7 @@ fn with_json_every_line_is_an_event_and_the_last_one_has_the_task() {
 fn tasks_are_added_listed_and_shown() {
     let sandbox = Sandbox::scripted(CODE, GOOD);
     sandbox.acquit(&["task", "list"]).must(0).said("no tasks yet");
-    let added =
-        sandbox.acquit(&["task", "add", "Do it", "--description", "with care", "--tag", "x", "--var", "a=b"]);
+    let added = sandbox.acquit(&["task", "add", "Do it", "--description", "with care", "--tag", "x"]);
     added.must(0).said("T-1 working");
     sandbox.acquit(&["task", "add", "  "]).must(2);
     let list = sandbox.acquit(&["task", "list"]).must(0);

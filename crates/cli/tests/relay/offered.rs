@@ -196,7 +196,7 @@ fn lists_work_anywhere_and_say_what_they_leave_out() {
             .len(),
         0
     );
-    sandbox.acquit(&["task", "list", "--state", "redy"]).must(2).said("states are: ready");
+    sandbox.acquit(&["task", "list", "--state", "redy"]).must(2).said("there are: ready");
     for verb in [&["task", "list"][..], &["inbox"], &["logs", "T-1"]] {
         let mut command = sandbox.command(verb);
         let output = command.current_dir("/").output().unwrap();

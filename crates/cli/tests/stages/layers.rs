@@ -77,3 +77,40 @@ fn an_agents_changes_to_a_layer_stay_with_its_stage() {
     sandbox.acquit(&["run", "Another"]).must(0);
     assert_eq!(setups(&sandbox), 1);
 }
+
+#[test]
+fn setup_for_a_changed_lock_file_is_shown_with_its_network_and_hosts() {
+    // It asks for one host that is listed and for one that is not.
+    let ask = |host: &str| {
+        format!("python3 -c 'import urllib.request as u; u.urlopen(\"http://{host}/\")' 2> /dev/null || true")
+    };
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listed = format!("127.0.0.1:{}", server.local_addr().unwrap().port());
+    std::thread::spawn(move || {
+        for stream in server.incoming().flatten() {
+            use std::io::Write;
+            let _ = (&stream).write_all(b"HTTP/1.0 204 No Content\r\n\r\n");
+        }
+    });
+    let config = SETUP.replace("run = \"echo set", "run = \"sh fetch.sh; echo set")
+        + &format!("[network]\nhosts = [\"{listed}\", \"listed.example\"]\n");
+    let fetch = format!("{}\n{}\n", ask(&listed), ask("evil.example"));
+    let files = [("lock", "1\n"), ("hooks.d/one", "true\n"), ("fetch.sh", fetch.as_str())];
+    let sandbox = world(&config, WORKFLOW, "echo 2 > lock\n", &files);
+    let said = sandbox.run_to(0).err;
+    let words = format!(
+        "setup ran for changed lock: network model ({listed}, listed.example); reached {listed}; was refused evil.example:80"
+    );
+    assert!(
+        said.contains("the work changed a lock file, so it gets a layer of its own; network model"),
+        "{said}"
+    );
+    assert!(said.contains(&words), "{said}");
+    let shown = sandbox.acquit(&["show", "T-1"]).must(0).out;
+    assert!(shown.contains(words.trim_start_matches("setup ")), "{shown}");
+    let json = sandbox.acquit(&["show", "T-1", "--json"]).must(0).json();
+    assert_eq!(json["setups"][0]["refused"][0], "evil.example:80", "{json}");
+    // Setup of the base is the user's own.
+    let base = world(&config, WORKFLOW, "echo work > work.txt\n", &files);
+    assert!(!base.run_to(0).err.contains("setup ran for changed"));
+}

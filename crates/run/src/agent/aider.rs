@@ -67,6 +67,9 @@ const ALONE: [&str; 19] = [
     "/dev/null",
 ];
 
+/// What it says after an error that its key is wrong.
+const NO_KEY: &str = "The API provider is not able to authenticate you";
+
 pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(ALONE);
     if let Some(model) = wanted.model {
@@ -121,6 +124,11 @@ impl Lines {
         } else if text.starts_with("Retrying in ") && self.place == Place::Error {
             let error = std::mem::take(&mut self.error);
             said.push(fault::said(about(&error), &error, Then::Again, (self.hearing.now)()));
+            self.place = Place::Answer;
+        } else if self.place == Place::Error && text.starts_with(NO_KEY) {
+            // Its last words; leaving takes it seconds more.
+            let error = format!("{}\n{text}", std::mem::take(&mut self.error));
+            said.extend(fault::end(about(&error), error, (self.hearing.now)()));
             self.place = Place::Answer;
         } else if self.place == Place::Error && !text.is_empty() {
             if self.error.len() < ERROR {

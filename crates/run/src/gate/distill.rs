@@ -51,10 +51,26 @@ pub struct Found {
 /// Reads a gate's output.
 pub fn distill(log: &Path, tree: &Path) -> Found {
     let text = untrusted::tail(log, LOOKED_AT);
-    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let lines = telling(&text);
     let places = places(&lines, tree);
     let excerpt = excerpts(&places, tree);
     Found { message: essential(&lines, LINES), location: places.into_iter().next(), excerpt }
+}
+
+/// The lines of an output that are not empty. Where a compiler said an error, its warnings are left out: there can be hundreds of them
+/// before it, with words that sound like a failure.
+fn telling(text: &str) -> Vec<&str> {
+    let starts =
+        |line: &str, word: &str| line.strip_prefix(word).is_some_and(|rest| rest.starts_with([':', '[']));
+    let has_errors = text.lines().any(|line| starts(line, "error"));
+    let mut in_warning = false;
+    let is_telling = |line: &&str| {
+        // A message ends with an empty line, or where the next one begins.
+        let ends = line.is_empty() || starts(line, "error");
+        in_warning = has_errors && (starts(line, "warning") || in_warning && !ends);
+        !in_warning && !line.is_empty()
+    };
+    text.lines().map(str::trim_end).filter(is_telling).collect()
 }
 
 /// The first places that an output names.
@@ -93,8 +109,7 @@ pub(super) fn errors(log: &Path) -> String {
     /// More than the messages of one compilation that stopped at its first errors.
     const SEARCHED: usize = 400;
     let text = untrusted::tail(log, LOOKED_AT);
-    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    essential(&lines, SEARCHED)
+    essential(&telling(&text), SEARCHED)
 }
 
 /// The first place that findings name, as far as it is one of the tree, and the code around it and around the next ones.
@@ -229,6 +244,15 @@ mod tests {
         assert_eq!(place, expected_place, "{output}");
         assert!(found.message.contains(expected_in_message), "{:?}", found.message);
         assert_eq!(found.excerpt.is_some(), expected_place.is_some(), "{output}");
+    }
+
+    #[test]
+    fn warnings_do_not_hide_the_error_of_a_compiler() {
+        let warning = "warning: unexpected `cfg` condition name: `x`\n --> src/a.rs:1:1\n  = help: expected names are: `y`\n\n";
+        let error = "error[E0425]: cannot find function `twice`\n --> src/a.rs:2:5\n";
+        check(&format!("{}{error}", warning.repeat(500)), Some(("src/a.rs", 2)), "`twice`");
+        // Where they are what failed, they are shown.
+        check(&format!("{warning}3 warnings, which are not allowed\n"), Some(("src/a.rs", 1)), "unexpected");
     }
 
     #[test]

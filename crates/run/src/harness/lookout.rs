@@ -18,6 +18,8 @@ use crate::network;
 const LOOK: Duration = Duration::from_millis(500);
 /// How long an agent may retry what only a person can change. A login that expired is renewed within this time.
 const RETRIES: Duration = Duration::from_secs(4);
+/// How long an agent that gave up for such a reason may take to end. Some load a runtime for seconds more only to leave it.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// An agent that does not say that it retries is stopped after so many refusals and this long. It may have asked for something
 /// else than its model at first.
 const SILENT_REFUSALS: usize = 3;
@@ -85,10 +87,14 @@ impl Lookout {
         }
         self.looked = Instant::now();
         let retries = heard.fault.as_ref().filter(|trouble| trouble.again);
-        let personal = retries
-            .is_some_and(|trouble| matches!(trouble.fault, Fault::Login | Fault::Billing | Fault::Model));
-        self.fault = if personal { self.fault.or_else(|| Some(Instant::now())) } else { None };
-        if self.fault.is_some_and(|since| since.elapsed() >= RETRIES) {
+        let is_personal =
+            |trouble: &&Trouble| matches!(trouble.fault, Fault::Login | Fault::Billing | Fault::Model);
+        // One that gave up after some work may have meant a part of it, and ends by itself.
+        let idle = heard.usage.is_empty() && heard.tools == 0;
+        let personal = heard.fault.as_ref().filter(is_personal).filter(|trouble| trouble.again || idle);
+        self.fault = personal.and_then(|_| self.fault.or_else(|| Some(Instant::now())));
+        let patience = if retries.is_some() { RETRIES } else { FAREWELL };
+        if self.fault.is_some_and(|since| since.elapsed() >= patience) {
             return Some(Stop::Hopeless);
         }
         self.read_log();
@@ -117,5 +123,29 @@ impl Lookout {
         };
         let failed = |one: &&network::Connection| one.verdict != network::Verdict::Granted;
         self.refusals = connections.iter().filter(failed).count();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use acquit_core::agent::Said;
+
+    #[test]
+    fn an_agent_that_gave_up_for_a_wrong_key_is_not_waited_for_unless_it_worked() {
+        let looked = |said: &[Said]| {
+            let mut heard = Heard::default();
+            said.iter().for_each(|one| heard.heed(one));
+            let mut lookout = Lookout::new(PathBuf::new(), &[], false, Allowance::default());
+            lookout.fault = Some(Instant::now().checked_sub(FAREWELL).expect("the machine runs for longer"));
+            lookout.looked = Instant::now().checked_sub(LOOK).expect("the machine runs for longer");
+            lookout.look(&heard)
+        };
+        let fault = |again| Said::Fault { fault: Fault::Login, text: "401".to_owned(), again };
+        let tool = Said::ToolUse { name: "edit".to_owned(), input: "x".to_owned() };
+        assert_eq!(looked(&[fault(false)]), Some(Stop::Hopeless));
+        assert_eq!(looked(&[tool, fault(false)]), None);
+        assert_eq!(looked(&[fault(true)]), None, "it may retry for longer");
+        assert_eq!(looked(&[]), None);
     }
 }

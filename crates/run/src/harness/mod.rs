@@ -289,6 +289,7 @@ impl From<crate::workspace::Error> for Trouble {
             crate::workspace::Error::Dirty { .. } | crate::workspace::Error::Filtered { .. } => {
                 Self::failed(kind::DELIVERY, format!("failed to {}", chain(&error)))
             }
+            crate::workspace::Error::Unsafe { .. } => Self::config(&error),
             _ => Self::harness(&error),
         }
     }

@@ -175,6 +175,9 @@ impl Locked {
         let commit = || self.commit_work(tip, message, identity, tree, which);
         let ((head, left), kept) = self.without_repositories(leg, tree, tip, commit)?;
         self.check_own_folder(state, tree, &start, &head)?;
+        if head != *tip {
+            self.examine_work(tree, &start, &head)?;
+        }
         let leftover = if head == *tip {
             Leftover::None
         } else {

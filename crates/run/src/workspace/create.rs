@@ -36,7 +36,7 @@ impl Locked {
         write_repository(&git, &format!("{start}\n"), &config, &borrowed, &self.shallow)?;
         std::fs::create_dir(self.tree()).map_err(|e| Error::io("create", &self.tree(), e))?;
         self.checkout(start)?;
-        Ok(())
+        self.examine_base(start)
     }
 
     /// Says that everything is there.

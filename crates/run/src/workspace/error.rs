@@ -49,6 +49,16 @@ pub enum Error {
         /// What it did.
         what: String,
     },
+    /// Git refuses content because it harms whoever checks it out. Only a person can decide about it.
+    #[error("{doing}: git refuses it: {said}; {how}")]
+    Unsafe {
+        /// What was being done.
+        doing: &'static str,
+        /// Git's own words.
+        said: String,
+        /// What to do about it.
+        how: &'static str,
+    },
     /// A name that cannot be used for a leg or a branch, or an id of another repository format.
     #[error("use {name:?} as {role}")]
     BadName {
@@ -139,13 +149,21 @@ impl Error {
         Self::Guardrail { what: what.into() }
     }
 
+    /// A failure of git while it examines content that is nobody's fault in particular.
+    pub(super) fn unsafe_content(doing: &'static str, how: &'static str) -> impl FnOnce(git::Error) -> Self {
+        move |source| match &source {
+            git::Error::Failed { stderr, .. } if is_about_content(stderr) => {
+                Self::Unsafe { doing, said: first_lines(stderr), how }
+            }
+            _ => Self::Git { doing, source },
+        }
+    }
+
     /// A failure of git at something that the agent made: its doing, unless git names a trouble of this machine.
     pub(super) fn by_agent(doing: &'static str) -> impl FnOnce(git::Error) -> Self {
         move |source| match &source {
-            git::Error::Failed { stderr, .. } if !TROUBLES.iter().any(|words| stderr.contains(words)) => {
-                let said: Vec<&str> =
-                    stderr.lines().filter(|line| !line.trim().is_empty()).take(LINES).collect();
-                Self::guardrail(format!("git could not {doing}: {}", said.join("; ")))
+            git::Error::Failed { stderr, .. } if is_about_content(stderr) => {
+                Self::guardrail(format!("git could not {doing}: {}", first_lines(stderr)))
             }
             git::Error::TooMuchOutput { limit, .. } => {
                 Self::guardrail(format!("git could not {doing}: that gives more than {limit} bytes"))
@@ -153,6 +171,17 @@ impl Error {
             _ => Self::Git { doing, source },
         }
     }
+}
+
+fn is_about_content(stderr: &str) -> bool {
+    !TROUBLES.iter().any(|words| stderr.contains(words))
+}
+
+fn first_lines(stderr: &str) -> String {
+    let mut said: Vec<&str> = stderr.lines().filter(|line| !line.trim().is_empty()).collect();
+    said.dedup();
+    said.truncate(LINES);
+    said.join("; ")
 }
 
 /// How many lines of git's words the agent is told: the reason is among the first.

@@ -32,6 +32,7 @@ mod checked;
 mod collect;
 mod create;
 mod error;
+mod examine;
 mod files;
 mod import;
 mod inner;

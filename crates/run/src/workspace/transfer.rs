@@ -41,7 +41,10 @@ impl Locked {
                     // Here, and before any of it is there: what git refuses while it unpacks, it has written all the same, and
                     // the next try would find it there and pass.
                     let examine = self.call("index-pack").args(["--strict", "--stdin"]);
-                    examine.input(output.stdout.clone()).run().map_err(Error::git(doing))?;
+                    let how =
+                        "correct the file in the task's branch, or in the base branch if it comes from there";
+                    let unsafe_content = Error::unsafe_content(doing, how);
+                    examine.input(output.stdout.clone()).run().map_err(unsafe_content)?;
                 }
                 let unpack = source.call(&self.git, "unpack-objects").arg("-q").input(output.stdout);
                 unpack.run().map_err(Error::git(doing))?;

@@ -210,6 +210,9 @@ fn understand(heard: &[u8]) -> Answer {
                 let about = heard.get((number + 1) * RECORD..).unwrap_or_default();
                 let about = match (about, missing.is_empty()) {
                     (about, true) => String::from_utf8_lossy(about).into_owned(),
+                    (_, false) if failure.step == Step::Promise && missing.breaks_a_promise() => {
+                        missing.promised().to_string()
+                    }
                     (_, false) => missing.to_string(),
                 };
                 return Answer::Failed(failure, about);

@@ -59,6 +59,10 @@ impl Missing {
         self.0 |= 1 << wall as u32;
     }
 
+    pub(super) fn remove(&mut self, wall: Wall) {
+        self.0 &= !(1 << wall as u32);
+    }
+
     pub(super) fn join(&mut self, other: Self) {
         self.0 |= other.0;
     }
@@ -74,7 +78,16 @@ impl Missing {
     /// Whether one is missing that keeps a program in. Without the others tools cannot write to their caches, and the number of
     /// processes is counted by looking.
     pub(super) fn breaks_a_promise(self) -> bool {
-        self.walls().any(|wall| !matches!(wall, Wall::Processes | Wall::Overlay))
+        !self.promised().is_empty()
+    }
+
+    /// Those that keep a program in.
+    pub(super) fn promised(self) -> Self {
+        let mut promised = Self::default();
+        self.walls()
+            .filter(|wall| !matches!(wall, Wall::Processes | Wall::Overlay))
+            .for_each(|wall| promised.add(wall));
+        promised
     }
 
     /// Whether all of them stand.

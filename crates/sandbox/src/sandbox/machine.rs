@@ -112,6 +112,8 @@ const PIDS_PER_NAMESPACE: Version = Version(6, 14);
 const OVERLAY_IN_NAMESPACE: Version = Version(5, 11);
 /// Descriptors that a harness with many connections of the proxy comes to.
 const DESCRIPTORS: u64 = 1024;
+/// The oldest ABI of Landlock that a sandbox uses: it allows renames from one folder to another, which builds need.
+pub(crate) const LANDLOCK: u32 = 2;
 /// The ABI of Landlock from which on it knows of Unix sockets with a path.
 const SOCKETS: u32 = 9;
 const NEWER_KERNEL: &str = "use a newer kernel";
@@ -264,10 +266,14 @@ impl Machine {
     fn landlock(&self) -> Found {
         match self.landlock {
             Some(abi @ 6..) => Ok(format!("ABI {abi}, with scopes for signals and sockets")),
-            Some(abi) => Ok(format!("ABI {abi}")),
+            Some(abi @ LANDLOCK..) => Ok(format!("ABI {abi}")),
+            Some(abi) => Err(Lack::mended(
+                format!("the kernel has ABI {abi}, older than {LANDLOCK}"),
+                "use a kernel from 5.19 on; Ubuntu 22.04 has one as linux-generic-hwe-22.04",
+            )),
             None => Err(Lack::mended(
                 "the kernel does not have it on",
-                "use a kernel from 5.13 on, with `landlock` in its boot option lsm=",
+                "use a kernel from 5.19 on, with `landlock` in its boot option lsm=",
             )),
         }
     }

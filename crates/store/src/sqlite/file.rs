@@ -1,11 +1,12 @@
 //! Opening the file: made for its owner alone, checked, migrated.
 
+use std::cell::Cell;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
 
@@ -73,17 +74,24 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Whether a writer that was turned away so many times tries once more.
+/// Whether a writer that was turned away so many times tries once more. Its time is measured, not counted in tries: on a busy machine a
+/// sleep of 1 ms takes many, and the wait would have no limit that can be named.
 #[expect(
     clippy::disallowed_methods,
     reason = "SQLite tells nobody when a lock is free: one has to try again"
 )]
 fn try_again(tries: i32) -> bool {
-    let waited = TRY_EVERY * u32::try_from(tries).unwrap_or(u32::MAX);
-    if waited < BUSY_TIMEOUT {
+    thread_local! {
+        static BEGAN: Cell<Option<Instant>> = const { Cell::new(None) };
+    }
+    if tries == 0 {
+        BEGAN.set(Some(Instant::now()));
+    }
+    let waits = BEGAN.get().is_none_or(|began| began.elapsed() < BUSY_TIMEOUT);
+    if waits {
         std::thread::sleep(TRY_EVERY);
     }
-    waited < BUSY_TIMEOUT
+    waits
 }
 
 /// Makes a store that only its owner can read, in a folder likewise. SQLite gives its side files the same mode.

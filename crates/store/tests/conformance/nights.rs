@@ -44,8 +44,10 @@ pub fn a_night_is_recorded_once_however_many_try(place: &Place) {
     let start = Barrier::new(DAEMONS);
     let new: usize = std::thread::scope(|scope| {
         let record = || {
-            let mut store = place.open();
+            // A thread that panicked here would leave the others at the barrier for ever.
+            let store = place.try_open();
             start.wait();
+            let mut store = store.expect("the store opens");
             (0..20).filter(|at| store.record(&night(*at)).unwrap() == Recorded::New).count()
         };
         let threads: Vec<_> = (0..DAEMONS).map(|_| scope.spawn(record)).collect();
@@ -164,8 +166,9 @@ pub fn racing_senders_take_each_message_once(place: &Place) {
     let start = Barrier::new(SENDERS);
     let mut taken: Vec<String> = std::thread::scope(|scope| {
         let take = || {
-            let mut store = place.open();
+            let store = place.try_open();
             start.wait();
+            let mut store = store.expect("the store opens");
             std::iter::from_fn(|| store.take(MINE, LEASE).unwrap())
                 .map(|letter| letter.message.key)
                 .collect::<Vec<_>>()

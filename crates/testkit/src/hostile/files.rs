@@ -63,11 +63,17 @@ pub(super) fn could_write(path: impl AsRef<Path>) -> io::Result<String> {
     }
 }
 
-/// Whether a folder could be written.
+/// Whether a folder could be written. The modes do not tell, as Landlock is not asked for them: a folder is made, and removed.
 pub(super) fn could_create(folder: impl AsRef<Path>) -> io::Result<String> {
-    let folder = text(folder);
-    let args = &mut [Arg::N(libc::AT_FDCWD.into()), Arg::S(&folder), Arg::N(libc::W_OK.into()), Arg::N(0)];
-    call(libc::SYS_faccessat2, args).map(|_| "files could be made".to_owned())
+    let path = text(&folder);
+    let args = &mut [Arg::N(libc::AT_FDCWD.into()), Arg::S(&path), Arg::N(libc::W_OK.into()), Arg::N(0)];
+    call(libc::SYS_faccessat2, args)?;
+    if folder.as_ref().is_dir() {
+        let made = folder.as_ref().join(format!("hostile-{}", std::process::id()));
+        fs::create_dir(&made)?;
+        fs::remove_dir(&made)?;
+    }
+    Ok("files could be made".to_owned())
 }
 
 fn create(path: impl AsRef<Path>) -> io::Result<String> {
@@ -270,7 +276,8 @@ fn write_helper(_: &World, tried: &mut Tried) {
 }
 
 fn write_system(_: &World, tried: &mut Tried) {
-    for file in ["/etc/passwd", "/etc/shadow", "/etc/hosts", "/etc/resolv.conf", "/usr/bin/git", "/bin/sh"] {
+    for file in ["/etc/passwd", "/etc/shadow", "/etc/hosts", "/etc/resolv.conf", "/usr/bin/git", "/bin/false"]
+    {
         tried.way(file, could_write(file));
     }
     for folder in [

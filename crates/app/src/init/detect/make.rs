@@ -1,4 +1,4 @@
-//! A makefile that knows how to test, for what no language's own tools are known.
+//! A makefile that knows how to test, where no language's own tools do.
 
 use super::{Finding, Gate, Language};
 use crate::init::look::Folder;

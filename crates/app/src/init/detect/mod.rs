@@ -216,7 +216,8 @@ pub(super) fn detect(
             }
         }
     }
-    if found.is_empty() {
+    let tests = |finding: &Finding| finding.gates.iter().any(|gate| gate.kind == "test");
+    if !found.iter().any(tests) {
         let folder = match only {
             Some(only) => Folder::below(repository, only, cloned, notes),
             None => Some(Folder::top(repository, cloned, notes)),
@@ -224,7 +225,7 @@ pub(super) fn detect(
         found.extend(folder.and_then(|mut folder| make::look(&mut folder)));
     }
     for finding in &found {
-        if finding.gates.iter().all(|gate| gate.kind != "test") {
+        if !tests(finding) {
             notes.push(format!("nothing tests this yet: {}; add a gate for it", finding.words()));
         }
     }

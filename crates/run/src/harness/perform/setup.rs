@@ -4,14 +4,16 @@
 //! repository), so a layer that is shared is made from the base commit, which is the user's own. Work that changes a lock file has a
 //! layer of its own, made from exactly that tree. Setup gets no secrets and a home of its own, and sees committed files only.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use acquit_core::config::Setup;
-use acquit_core::event::Level;
+use acquit_core::config::{Config, Setup};
+use acquit_core::event::{Body, Level, SetupAgain};
 use acquit_core::failure::kind;
 use acquit_core::gate::Command;
 use acquit_core::leg::Ending;
+use acquit_core::sandbox::Network;
 use acquit_core::store::Pulse;
 
 use crate::gate;
@@ -20,11 +22,15 @@ use crate::harness::desk::Desk;
 use crate::harness::work::Job;
 use crate::harness::{Ground, Trouble, of_setup};
 use crate::layers::{Found, Layer, Making, Place, keep_caches};
+use crate::network::{Connection, Verdict};
 use crate::pause::pause;
 use crate::workspace::{Locked, Scratch, remove_folder};
 
 /// How often a layer that another task makes is looked for.
 const AGAIN: Duration = Duration::from_millis(200);
+
+/// At most so many hosts are named of each kind.
+const MOST_HOSTS: usize = 12;
 
 /// How long a layer is used: what it depends on beyond its key, such as the toolchain, changes without a sign.
 const AGE: Duration = Duration::from_hours(7 * 24);
@@ -54,14 +60,21 @@ pub(in crate::harness) fn layer(
         match place.find().map_err(at)? {
             Found::Layer(layer) => return Ok(Some(Rc::new(layer))),
             Found::Nothing(making) => {
+                let network = reach(&job.definition.config);
                 let why = if is_bases {
-                    ""
+                    String::new()
                 } else {
-                    "; the work changed a lock file, so it gets a layer of its own"
+                    format!(
+                        "; the work changed a lock file, so it gets a layer of its own; network {network}"
+                    )
                 };
                 desk.notice(Level::Info, format!("running setup: {}{why}", setup.run));
                 desk.flush()?;
-                make(desk, job, workspace, setup, from, &making)?;
+                let connections = make(desk, job, workspace, setup, from, &making)?;
+                if !is_bases {
+                    let changed = changed(&wanted, &workspace.files_at(&base, &inputs)?);
+                    desk.note(Body::SetupAgain(used(changed, network, &connections)));
+                }
                 return place.publish(making).map(|layer| Some(Rc::new(layer))).map_err(at);
             }
             Found::InTheMaking => {
@@ -77,6 +90,35 @@ pub(in crate::harness) fn layer(
             }
         }
     }
+}
+
+/// The network of setup, in words.
+fn reach(config: &Config) -> String {
+    let hosts: Vec<String> = config.network.hosts.iter().map(ToString::to_string).collect();
+    match config.network.setup {
+        Network::Model if hosts.is_empty() => "model (no hosts)".to_owned(),
+        Network::Model => format!("model ({})", hosts.join(", ")),
+        Network::Off => "off".to_owned(),
+        Network::Open => "open (every host; connections are not logged)".to_owned(),
+    }
+}
+
+/// The paths that differ in two lists of [`Locked::files_at`].
+fn changed(one: &str, other: &str) -> Vec<String> {
+    let path = |row: &str| row.split_once('\t').map(|(_, path)| path.to_owned());
+    let (one, other): (BTreeSet<&str>, BTreeSet<&str>) = (one.lines().collect(), other.lines().collect());
+    let paths: BTreeSet<String> = one.symmetric_difference(&other).copied().filter_map(path).collect();
+    paths.into_iter().collect()
+}
+
+/// Where setup connected to.
+fn used(changed: Vec<String>, network: String, connections: &[Connection]) -> SetupAgain {
+    let hosts = |wanted: Verdict| {
+        let hosts = connections.iter().filter(|one| one.verdict == wanted && !one.host.is_empty());
+        let hosts: BTreeSet<String> = hosts.map(|one| format!("{}:{}", one.host, one.port)).collect();
+        hosts.into_iter().take(MOST_HOSTS).collect()
+    };
+    SetupAgain { changed, network, reached: hosts(Verdict::Granted), refused: hosts(Verdict::Refused) }
 }
 
 /// The files that decide whether setup has to run again: the lock files, and files of the repository that its command names.
@@ -142,11 +184,11 @@ fn make(
     setup: &Setup,
     from: &CommitId,
     making: &Making,
-) -> Result<(), Trouble> {
+) -> Result<Vec<Connection>, Trouble> {
     let folder = making.folder.as_path();
     let (tree, aside) = (folder.join("tree"), folder.join("aside"));
     let ground = Ground::of_setup(workspace.checked(from)?, tree.clone(), aside.clone(), workspace)?;
-    run(desk, job, setup, &ground, "setup")?;
+    let connections = run(desk, job, setup, &ground, "setup")?;
     drop(ground);
     workspace.keep_new_files(from, &tree)?;
     let mut homes = vec![aside.join("over"), aside.join("home")];
@@ -154,17 +196,17 @@ fn make(
     keep_caches(&homes, &folder.join("home"))
         .map_err(|error| Trouble::file("keep what setup downloaded in", folder, &error))?;
     remove_folder(&aside)?;
-    Ok(())
+    Ok(connections)
 }
 
-/// Runs it in a tree.
+/// Runs it in a tree, and gives the connections that it asked for.
 fn run(
     desk: &mut Desk<'_>,
     job: &Job<'_>,
     setup: &Setup,
     ground: &Ground,
     name: &str,
-) -> Result<(), Trouble> {
+) -> Result<Vec<Connection>, Trouble> {
     let network = job.definition.config.network.setup;
     let wanted = gate::Wanted {
         name,
@@ -176,7 +218,7 @@ fn run(
     };
     let ran = gate::command(desk, job, ground, &wanted)?;
     if ran.passed {
-        return Ok(());
+        return Ok(ran.connections);
     }
     let words = crate::untrusted::tail(&ran.log, 2_000);
     let reason = format!("the setup command `{}`: {}\n{words}", setup.run, ran.ended);
@@ -217,5 +259,5 @@ pub(crate) fn setup_aside(desk: &mut Desk<'_>, job: &Job<'_>, scratch: &Scratch<
     if !scratch.needs_setup(&setup.lock_files) {
         return Ok(());
     }
-    run(desk, job, setup, &scratch.ground(), "setup-aside")
+    run(desk, job, setup, &scratch.ground(), "setup-aside").map(drop)
 }

@@ -10,7 +10,7 @@ use rustix::mount::{MountFlags, mount};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, set_parent_process_death_signal, wait};
 
 use super::super::status::{self, Failure, Step};
-use super::super::walls::Missing;
+use super::super::walls::{Missing, Wall};
 use super::landlock::Around;
 use super::plan::Plan;
 use super::scribe::Streams;
@@ -41,7 +41,11 @@ pub(super) fn main(plan: &Plan, policy: Option<&Policy>, side: Inside) -> ! {
             None
         }
         Some(policy) => match prepare(policy, door) {
-            Ok((missing, written)) => {
+            Ok((mut missing, written)) => {
+                if enforcer == Enforcer::Kernel {
+                    // The cgroup limits processes, whatever the namespace can.
+                    missing.remove(Wall::Processes);
+                }
                 if let Some(pipe) = &pipe {
                     status::report_missing(pipe, missing);
                     if policy.mode == Mode::On && missing.breaks_a_promise() {

@@ -8,6 +8,7 @@ use rustix::fs::{FileType, Mode as FileMode, OFlags, fstat, open};
 use rustix::io::Errno;
 
 use super::kernel::{self, Handled};
+use crate::sandbox::machine::LANDLOCK;
 use crate::sandbox::{Entry, Policy, What};
 
 const EXECUTE: u64 = 1;
@@ -35,8 +36,8 @@ const READ: u64 = EXECUTE | READ_FILE | READ_DIR;
 /// What can be allowed on a single file.
 const OF_FILES: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV | RESOLVE_UNIX;
 
-/// The oldest version that knows of truncation, without which a file that can be read can be emptied.
-const OLDEST: u32 = 3;
+/// The oldest version that knows of truncation. Without it a file that can be read can be emptied, unless it is mounted read-only.
+const OLDEST_ALONE: u32 = 3;
 
 /// Where the rules are to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +50,15 @@ pub(super) enum Around {
 
 /// Puts this process under the policy's rules. Refused where the kernel has none, or too few.
 pub(super) fn enforce(policy: &Policy, around: Around) -> Result<(), Errno> {
-    let version = kernel::landlock_version().filter(|version| *version >= OLDEST).ok_or(Errno::NOSYS)?;
+    let oldest = match around {
+        // The mounts refuse truncation too.
+        Around::View => LANDLOCK,
+        Around::Machine => OLDEST_ALONE,
+    };
+    let version = kernel::landlock_version().filter(|version| *version >= oldest).ok_or(Errno::NOSYS)?;
+    let truncate = if version >= OLDEST_ALONE { TRUNCATE } else { 0 };
     let ioctl = if version >= 5 { IOCTL_DEV } else { 0 };
-    let files = READ | WRITE_FILE | CHANGE_DIR | REFER | TRUNCATE | ioctl;
+    let files = READ | WRITE_FILE | CHANGE_DIR | REFER | truncate | ioctl;
     // No folder gets this right, only a socket that the policy names itself. Sockets of the program's own are not concerned.
     let sockets = if version >= WITH_SOCKETS { RESOLVE_UNIX } else { 0 };
     let (scopes, size) = if version >= 6 { (SCOPES, size_of::<Handled>()) } else { (0, size_of::<u64>()) };

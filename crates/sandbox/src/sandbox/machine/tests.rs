@@ -95,7 +95,7 @@ fn each_thing_that_a_machine_lacks_is_named_with_its_reason() {
 #[test]
 fn an_old_kernel_lacks_what_came_later() {
     let names = |release| {
-        let found = missing(&[], release, Some(1), User::Ordinary);
+        let found = missing(&[], release, Some(2), User::Ordinary);
         found.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
     };
     assert_eq!(names("6.14.0"), [""; 0]);
@@ -105,6 +105,9 @@ fn an_old_kernel_lacks_what_came_later() {
         (names("5.10.0"), names("unknown")),
         (old.map(str::to_owned).to_vec(), old.map(str::to_owned).to_vec())
     );
+    // What a sandbox does not accept, `doctor` does not either.
+    let found = missing(&[], "6.14.0", Some(1), User::Ordinary);
+    assert_eq!(found, [("Landlock".to_owned(), "the kernel has ABI 1, older than 2".to_owned())]);
 }
 
 #[test]
