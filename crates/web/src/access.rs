@@ -118,8 +118,8 @@ impl Token {
     }
 
     fn mac(&self, purpose: &str, body: &str) -> Hmac<Sha256> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.as_bytes())
-            .expect("HMAC takes keys of every length");
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(self.0.as_bytes()).expect("HMAC takes keys of every length");
         mac.update(purpose.as_bytes());
         mac.update(b"\0");
         mac.update(body.as_bytes());

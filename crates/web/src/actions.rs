@@ -122,7 +122,8 @@ mod tests {
 
     #[test]
     fn words_count_before_what_was_chosen() {
-        let all = [("request", "3"), ("questions", "2"), ("choice-1", "a"), ("words-1", " b "), ("choice-2", "c")];
+        let all =
+            [("request", "3"), ("questions", "2"), ("choice-1", "a"), ("words-1", " b "), ("choice-2", "c")];
         let reply = Reply::Words(vec!["b".to_owned(), "c".to_owned()]);
         assert_eq!(read("answer", &all), Some(Action::Reply { request: 3, reply }));
     }

@@ -112,7 +112,8 @@ pub fn content(app: &App, store: &mut dyn Store, wanted: &Wanted) -> Result<Cont
             tasks.push(task);
         }
     }
-    let count = |lane: Lane| lanes.iter().find(|(known, _)| *known == lane).map_or(0, |(_, tasks)| tasks.len());
+    let count =
+        |lane: Lane| lanes.iter().find(|(known, _)| *known == lane).map_or(0, |(_, tasks)| tasks.len());
     let needs = count(Lane::Needs);
     let heading = match (needs, count(Lane::Running)) {
         (0, 0) if open.is_empty() => "Nothing to do".to_owned(),
@@ -179,9 +180,11 @@ fn card(app: &App, store: &mut dyn Store, lane: Lane, summary: &Summary) -> Resu
     let (task, legs) = (store.task(summary.id)?, store.legs(summary.id)?);
     let definition = store.definition(summary.id)?;
     let stage = task.state.stage().or_else(|| task.past.last().map(|past| &past.entry.stage));
-    let named = stage.and_then(|stage| definition.workflow.stage(stage.as_str())).and_then(|stage| match &stage.work {
-        Work::Agent(work) => work.agent.clone(),
-        Work::Check | Work::Action { .. } | Work::Human { .. } => None,
+    let named = stage.and_then(|stage| definition.workflow.stage(stage.as_str())).and_then(|stage| {
+        match &stage.work {
+            Work::Agent(work) => work.agent.clone(),
+            Work::Check | Work::Action { .. } | Work::Human { .. } => None,
+        }
     });
     let agent = definition.chosen.agent.clone().or(named).map(|name| name.to_string());
     let running = legs.last().filter(|leg| leg.state == leg::State::Running).map(|leg| leg.id);

@@ -27,9 +27,11 @@ pub struct Wanted {
 /// The page.
 pub fn content(app: &App, store: &mut dyn Store, wanted: &Wanted) -> Result<Content, Error> {
     let since = wanted.since.as_deref().filter(|since| SINCE.contains(since)).unwrap_or("7d");
-    let stats = stats::stats(app, store, Which { all_projects: true, since: Span::parse(since), limit: MOST })?;
+    let stats =
+        stats::stats(app, store, Which { all_projects: true, since: Span::parse(since), limit: MOST })?;
     let done: u64 = stats.workflows.values().map(|group| group.succeeded).sum();
-    let each = stats.cost_micros.zip(Some(done)).filter(|(_, done)| *done > 0).map(|(cost, done)| cost / done);
+    let each =
+        stats.cost_micros.zip(Some(done)).filter(|(_, done)| *done > 0).map(|(cost, done)| cost / done);
     let body = html! {
         div #head .head data-live {
             h1 { @if let Some(each) = each { (words::cost(Some(each))) " for each finished task" } @else { "No task finished in this time" } }

@@ -63,7 +63,13 @@ fn draw(file: &File<'_>, most: usize) -> Markup {
     let mut inside = false;
     let body = file.lines.iter().copied().filter(|line| {
         inside |= line.starts_with("@@");
-        inside || line.starts_with("Binary") || line.starts_with("rename") || line.starts_with("new file") || line.starts_with("deleted") || line.starts_with("old mode") || line.starts_with("new mode")
+        inside
+            || line.starts_with("Binary")
+            || line.starts_with("rename")
+            || line.starts_with("new file")
+            || line.starts_with("deleted")
+            || line.starts_with("old mode")
+            || line.starts_with("new mode")
     });
     let body: Vec<&str> = body.take(most).collect();
     html! {
@@ -131,8 +137,10 @@ mod tests {
         let text = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -3,2 +3,3 @@ fn\n same\n-old\n+new\n+more\n";
         let files = files(text);
         assert_eq!((files.len(), files[0].name.as_str()), (1, "x"));
-        let lines: Vec<&str> = files[0].lines.iter().copied().skip_while(|line| !line.starts_with("@@")).collect();
-        let numbers: Vec<(String, String)> = numbered(&lines).into_iter().map(|(_, numbers)| numbers).collect();
+        let lines: Vec<&str> =
+            files[0].lines.iter().copied().skip_while(|line| !line.starts_with("@@")).collect();
+        let numbers: Vec<(String, String)> =
+            numbered(&lines).into_iter().map(|(_, numbers)| numbers).collect();
         let wanted = [("", ""), ("3", "3"), ("4", ""), ("", "4"), ("", "5")];
         assert_eq!(numbers, wanted.map(|(old, new)| (old.to_owned(), new.to_owned())));
     }

@@ -31,4 +31,4 @@ mod task;
 mod transcript;
 mod words;
 
-pub use server::{Options, link, serve};
+pub use server::{Options, check_address, link, open_browser, serve};

@@ -178,7 +178,8 @@ impl Live {
                 after = event.seq;
                 self.newest.fetch_max(after, Ordering::Relaxed);
                 // Nobody may be left to hear it.
-                let _ = self.sender.send(News::Event { seq: after, task: event.task, kind: event.body.kind() });
+                let _ =
+                    self.sender.send(News::Event { seq: after, task: event.task, kind: event.body.kind() });
             }
             let written = nothing && begun.elapsed() < BEAT;
             if written && printed.elapsed() >= PRINTED {

@@ -52,9 +52,10 @@ pub fn nodes(task: &Task, workflow: &Workflow, here: Sign) -> Vec<Node> {
             .filter(|past| !matches!(past.ending, Ending::Passed { .. } | Ending::Held { .. }))
             .count();
         let is_current = current == Some(name);
-        let passed = legs.iter().rev().any(|past| {
-            past.entry.stage == stage.name && matches!(past.ending, Ending::Passed { .. })
-        });
+        let passed = legs
+            .iter()
+            .rev()
+            .any(|past| past.entry.stage == stage.name && matches!(past.ending, Ending::Passed { .. }));
         let sign = if is_current {
             here
         } else if failed_end && last == Some(name) && !passed {
@@ -64,7 +65,13 @@ pub fn nodes(task: &Task, workflow: &Workflow, here: Sign) -> Vec<Node> {
         } else {
             Sign::ToCome
         };
-        Node { name: name.to_owned(), sign, failed, tries: legs.len() + usize::from(is_current), current: is_current }
+        Node {
+            name: name.to_owned(),
+            sign,
+            failed,
+            tries: legs.len() + usize::from(is_current),
+            current: is_current,
+        }
     };
     let on_the_way = |stage: &&Stage| {
         !repairs(stage) || current == Some(stage.name.as_str()) || workflow.start == stage.name

@@ -23,7 +23,7 @@ pub fn form(task: &Task, request: &Request, from: &str) -> Markup {
         _ => &[],
     };
     html! {
-        @if questions.len() != 1 { p.asked { (words::text(&request.question)) } }
+        @if questions.is_empty() { p.asked { (words::text(&request.question)) } }
         @match &request.ask {
             Ask::Question { .. } => form.ask method="post" action=(action("answer")) {
                 (hidden)

@@ -2,11 +2,13 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use acquit_app::{App, Error, Kind};
 use acquit_core::ids::TaskId;
 use acquit_core::store::{Filter, Store};
 use acquit_core::time::Timestamp;
+use acquit_run::process::Call;
 use axum::extract::{DefaultBodyLimit, Form, Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
@@ -27,6 +29,9 @@ const PORT: u16 = 4664;
 const FORM_LIMIT: usize = 512 * 1024;
 /// So many waiting tasks are counted in the navigation.
 const MOST_WAITING: u32 = 1_000;
+
+/// How long the program that opens a browser may run. Some are the browser itself, so this is never reached.
+const BROWSER: Duration = Duration::from_hours(24 * 365);
 
 /// Headers of every answer. Nothing but our own files is loaded, run, framed or sent to.
 const HEADERS: [(&str, &str); 7] = [
@@ -75,7 +80,8 @@ type Held = State<Arc<Shared>>;
 /// Serves until the process ends. `ready` is told the login link as soon as the server listens.
 pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Result<(), Error> {
     let listener = listen(options.listen)?;
-    let address = listener.local_addr().map_err(|source| Error::Listen { address: PORT.to_string(), source })?;
+    let address =
+        listener.local_addr().map_err(|source| Error::Listen { address: PORT.to_string(), source })?;
     let files = Files::below(&app.surroundings.home);
     let on_disk = |path: std::path::PathBuf| move |source| Error::File { doing: "write", path, source };
     let token = Token::read_or_make(&files).map_err(on_disk(files.token()))?;
@@ -90,13 +96,14 @@ pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Resul
         app,
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(threads)?;
-    runtime.block_on(async move {
-        listener.set_nonblocking(true)?;
-        let listener = tokio::net::TcpListener::from_std(listener)?;
-        ready(&first);
-        axum::serve(listener, router(shared)).await
-    })
-    .map_err(threads)
+    runtime
+        .block_on(async move {
+            listener.set_nonblocking(true)?;
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            ready(&first);
+            axum::serve(listener, router(shared)).await
+        })
+        .map_err(threads)
 }
 
 /// A login link for the server that was started last, made now.
@@ -114,13 +121,45 @@ fn url(address: SocketAddr, token: &Token, now: Timestamp) -> std::io::Result<St
     Ok(format!("http://{address}/login?code={}", token.link_code(now)?))
 }
 
-/// Binds the address. Everybody who can reach another one could try to log in, over a connection that anybody can read.
+/// Refuses an address that others can reach: they could try to log in, over a connection that anybody between can read.
+pub fn check_address(address: SocketAddr) -> Result<(), Error> {
+    if address.ip().is_loopback() {
+        return Ok(());
+    }
+    Err(Error::NotLoopback { address: address.to_string() })
+}
+
+/// Opens the dashboard in a browser. If that fails the person opens the link that was printed.
+pub fn open_browser(app: &App, link: &str) {
+    let files = Files::below(&app.surroundings.home);
+    // Arguments of a process can be read by everybody on the machine, so the browser gets a file that leads it to the link.
+    let leads = html! { meta http-equiv="refresh" content={ "0;url=" (link) }; };
+    let call = Call {
+        program: if cfg!(target_os = "macos") { "open".into() } else { "xdg-open".into() },
+        args: vec![files.open().into()],
+        cwd: app.surroundings.home.clone(),
+        env: app.surroundings.environment.all(),
+        input: None,
+        limit: BROWSER,
+        guard: acquit_run::process::Guard::Trusted,
+    };
+    let opened = files.write(&files.open(), &leads.into_string()).map_err(|error| error.to_string());
+    let spawner = app.world.spawner.clone();
+    let opened = opened.and_then(|()| {
+        let started =
+            std::thread::Builder::new().name("browser".to_owned()).spawn(move || spawner.capture(&call));
+        started.map(|_| ()).map_err(|error| error.to_string())
+    });
+    if let Err(error) = opened {
+        app.warn(format!("no browser was opened: {error}"));
+    }
+}
+
+/// Binds the address.
 fn listen(wanted: Option<SocketAddr>) -> Result<std::net::TcpListener, Error> {
     let usual = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
     let address = wanted.unwrap_or(usual);
-    if !address.ip().is_loopback() {
-        return Err(Error::NotLoopback { address: address.to_string() });
-    }
+    check_address(address)?;
     let refused = |source| Error::Listen { address: address.to_string(), source };
     match std::net::TcpListener::bind(address) {
         Err(error) if wanted.is_none() && error.kind() == std::io::ErrorKind::AddrInUse => {
@@ -147,7 +186,9 @@ fn router(shared: Arc<Shared>) -> axum::Router {
         .route("/style.css", get(|| async { asset("text/css; charset=utf-8", include_str!("style.css")) }))
         .route("/live.js", get(|| async { asset("text/javascript; charset=utf-8", include_str!("live.js")) }))
         .route("/icon.svg", get(|| async { asset("image/svg+xml", include_str!("icon.svg")) }))
-        .fallback(async || told(StatusCode::NOT_FOUND, "There is no such page", "The address is wrong.", None))
+        .fallback(async || {
+            told(StatusCode::NOT_FOUND, "There is no such page", "The address is wrong.", None)
+        })
         .layer(DefaultBodyLimit::max(FORM_LIMIT))
         .layer(from_fn_with_state(Arc::clone(&shared), guard))
         .with_state(shared)
@@ -159,8 +200,13 @@ const OPEN: [&str; 4] = ["/login", "/style.css", "/live.js", "/icon.svg"];
 /// What stands before every page: who asks, from where, and the headers of the answer.
 async fn guard(State(shared): Held, request: Request, next: Next) -> Response {
     let mut response = match shared.guard.admit(request.method(), request.headers()) {
-        Err(Refusal::Host) => refused(StatusCode::MISDIRECTED_REQUEST, "The address in your browser does not belong to this dashboard."),
-        Err(Refusal::Origin) => refused(StatusCode::FORBIDDEN, "Another page sent this request, so nothing was done."),
+        Err(Refusal::Host) => refused(
+            StatusCode::MISDIRECTED_REQUEST,
+            "The address in your browser does not belong to this dashboard.",
+        ),
+        Err(Refusal::Origin) => {
+            refused(StatusCode::FORBIDDEN, "Another page sent this request, so nothing was done.")
+        }
         Ok(()) => {
             let known = shared.guard.knows(request.headers(), (shared.app.world.now)());
             if known || OPEN.contains(&request.uri().path()) {
@@ -199,11 +245,18 @@ pub fn told(status: StatusCode, title: &str, text: &str, hint: Option<&str>) -> 
 /// What a browser is told of an error.
 pub fn failed(error: Option<&Error>) -> Response {
     let Some(error) = error else {
-        return told(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong", "The page could not be made. The log of acquit serve says more.", None);
+        return told(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "Something went wrong",
+            "The page could not be made. The log of acquit serve says more.",
+            None,
+        );
     };
     let status = match (error, error.kind()) {
         (Error::NoTask(_) | Error::Store(acquit_core::store::Error::NoTask(_)), _) => StatusCode::NOT_FOUND,
-        (Error::Illegal { .. } | Error::Store(acquit_core::store::Error::Conflict(_)), _) => StatusCode::CONFLICT,
+        (Error::Illegal { .. } | Error::Store(acquit_core::store::Error::Conflict(_)), _) => {
+            StatusCode::CONFLICT
+        }
         (_, Kind::Usage) => StatusCode::BAD_REQUEST,
         (_, Kind::Internal) => StatusCode::INTERNAL_SERVER_ERROR,
     };
@@ -261,7 +314,9 @@ async fn show_doctor(State(shared): Held, headers: HeaderMap) -> Response {
 
 /// A task id in an address, or the page that says that there is none.
 fn id(text: &str) -> Result<TaskId, Box<Response>> {
-    text.parse().map_err(|_| Box::new(told(StatusCode::NOT_FOUND, "There is no such task", "A task id looks like T-42.", None)))
+    text.parse().map_err(|_| {
+        Box::new(told(StatusCode::NOT_FOUND, "There is no such task", "A task id looks like T-42.", None))
+    })
 }
 
 async fn show_task(State(shared): Held, headers: HeaderMap, Path(task): Path<String>) -> Response {
@@ -290,8 +345,10 @@ async fn show_leg(
         Ok(id) => id,
         Err(page) => return *page,
     };
-    show(shared, headers, Place::Elsewhere, move |app, store| transcript::content(app, store, id, leg, &query))
-        .await
+    show(shared, headers, Place::Elsewhere, move |app, store| {
+        transcript::content(app, store, id, leg, &query)
+    })
+    .await
 }
 
 /// A form was sent.
@@ -307,7 +364,12 @@ async fn act(
     let form = actions::Fields(fields);
     let back = form.back(id);
     let Some(action) = actions::Action::read(&action, &form) else {
-        return told(StatusCode::BAD_REQUEST, "Nothing was done", "The form lacks something: choose an option or write an answer, and send it again.", None);
+        return told(
+            StatusCode::BAD_REQUEST,
+            "Nothing was done",
+            "The form lacks something: choose an option or write an answer, and send it again.",
+            None,
+        );
     };
     match shared.pool.run(move |app, store| action.perform(app, store, id)).await {
         Some(Ok(())) => Redirect::to(&back).into_response(),
@@ -354,7 +416,10 @@ async fn login(State(shared): Held, Query(query): Query<Code>) -> Response {
     let now = (shared.app.world.now)();
     match query.code {
         Some(code) if shared.guard.redeem(&code, now) => welcome(&shared, now),
-        Some(_) => refused(StatusCode::UNAUTHORIZED, "This link was used, is too old, or belongs to a server that was stopped."),
+        Some(_) => refused(
+            StatusCode::UNAUTHORIZED,
+            "This link was used, is too old, or belongs to a server that was stopped.",
+        ),
         None => refused(StatusCode::OK, "You need a link or the token."),
     }
 }
@@ -372,7 +437,9 @@ async fn login_by_token(State(shared): Held, Form(fields): Form<Vec<(String, Str
 fn welcome(shared: &Shared, now: Timestamp) -> Response {
     let cookie = match shared.guard.session(now) {
         Ok(cookie) => cookie,
-        Err(error) => return told(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong", &error.to_string(), None),
+        Err(error) => {
+            return told(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong", &error.to_string(), None);
+        }
     };
     let body = html! {
         meta http-equiv="refresh" content="0;url=/";
@@ -389,17 +456,21 @@ async fn logout(State(shared): Held) -> Response {
 
 async fn theme(headers: HeaderMap, Form(fields): Form<Vec<(String, String)>>) -> Response {
     let theme = Theme::named(actions::Fields(fields).get("theme").unwrap_or_default());
-    let cookie = format!("acquit-theme={}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict", theme.name());
+    let cookie =
+        format!("acquit-theme={}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict", theme.name());
     // The page that the form was on. Only its path counts, so it leads nowhere else.
     let referer = headers.get(header::REFERER).and_then(|value| value.to_str().ok());
-    let path = referer.and_then(|url| url.split_once("://")?.1.find('/').map(|at| &url.split_once("://").map_or("", |it| it.1)[at..]));
+    let path = referer.and_then(|url| {
+        url.split_once("://")?.1.find('/').map(|at| &url.split_once("://").map_or("", |it| it.1)[at..])
+    });
     let back = path.filter(|path| !path.starts_with("//") && !path.contains('\\')).unwrap_or("/");
     ([(header::SET_COOKIE, cookie)], Redirect::to(back)).into_response()
 }
 
 fn chosen_theme(headers: &HeaderMap) -> Theme {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut named = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().strip_prefix("acquit-theme="));
+    let mut named =
+        cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().strip_prefix("acquit-theme="));
     named.next().map(Theme::named).unwrap_or_default()
 }
 

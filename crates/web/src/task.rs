@@ -86,7 +86,8 @@ fn actions(task: &Task) -> Markup {
         html! { form method="post" action={ "/tasks/" (id) "/" (verb) } { button.btn.main[main] { (label) } } }
     };
     let merged = task.artifacts.iter().any(|artifact| matches!(artifact, Artifact::Merged { .. }));
-    let can_merge = !merged && is_published(task) && task.tip != task.base() && task.seed.base.branch.is_some();
+    let can_merge =
+        !merged && is_published(task) && task.tip != task.base() && task.seed.base.branch.is_some();
     html! {
         @match &task.state {
             State::New | State::Working { cancel: None, .. } | State::Waiting { .. } | State::Blocked { .. } => (form("cancel", "Cancel the task", false)),

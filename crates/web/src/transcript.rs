@@ -28,7 +28,13 @@ pub struct Wanted {
 }
 
 /// The page of a leg.
-pub fn content(app: &App, store: &mut dyn Store, task: TaskId, number: u32, wanted: &Wanted) -> Result<Content, Error> {
+pub fn content(
+    app: &App,
+    store: &mut dyn Store,
+    task: TaskId,
+    number: u32,
+    wanted: &Wanted,
+) -> Result<Content, Error> {
     let id = LegId { task, number };
     let known = store.task(task)?;
     let legs = store.legs(task)?;
@@ -109,11 +115,17 @@ fn one(said: &Said) -> Option<Markup> {
                 pre { (words::text(text)) }
             }
         },
-        Said::Denied { tool, text } => html! { p { (Sign::Rejected.bare()) b { (words::line(tool, 60)) } " was denied: " (words::text(text)) } },
+        Said::Denied { tool, text } => {
+            html! { p { (Sign::Rejected.bare()) b { (words::line(tool, 60)) } " was denied: " (words::text(text)) } }
+        }
         Said::Limit { text, .. } => html! { p { (Sign::Waits.bare()) "usage limit: " (words::text(text)) } },
         Said::Fault { text, .. } => html! { p { (Sign::Noted.bare()) (words::text(text)) } },
-        Said::End { ok, text } => html! { p.dim { @if *ok { "The agent ended its turn. " } @else { "The agent ended with an error. " } (words::text(text)) } },
-        Said::Report { value } => html! { details.tool { summary { b { "report" } } pre { (words::text(&serde_json::to_string_pretty(value).unwrap_or_default())) } } },
+        Said::End { ok, text } => {
+            html! { p.dim { @if *ok { "The agent ended its turn. " } @else { "The agent ended with an error. " } (words::text(text)) } }
+        }
+        Said::Report { value } => {
+            html! { details.tool { summary { b { "report" } } pre { (words::text(&serde_json::to_string_pretty(value).unwrap_or_default())) } } }
+        }
         Said::Usage(_) | Said::Session { .. } | Said::Unknown { .. } => return None,
     };
     Some(shown)

@@ -139,6 +139,9 @@ mod tests {
     #[test]
     fn lengths_are_read_at_a_glance() {
         let shown = |seconds| length(Duration::from_secs(seconds));
-        assert_eq!([shown(5), shown(760), shown(4_920), shown(90_000)], ["5 s", "12 m 40 s", "1 h 22 m", "1 d 1 h"]);
+        assert_eq!(
+            [shown(5), shown(760), shown(4_920), shown(90_000)],
+            ["5 s", "12 m 40 s", "1 h 22 m", "1 d 1 h"]
+        );
     }
 }
