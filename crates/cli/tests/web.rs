@@ -102,7 +102,7 @@ fn whatever_agents_and_people_write_is_text() {
 [[code]]
 step = [
     { say = "SAY EVIL" }, { think = "THINK EVIL" }, { print = "PRINT EVIL" },
-    { run = "printf 'FILE EVIL' > 'FILE <xss a=b>.txt'" },
+    { run = "printf '<xss>' > 'FILE <xss a=b>.txt'" },
     { outcome = "pr_ready", payload = { summary = "SUMMARY EVIL", title = "HEAD EVIL" } },
 ]
 [[code]]
@@ -134,7 +134,11 @@ step = [ { outcome = "needs_input", payload = { questions = [
     for (path, shown) in pages {
         let page = browser.get(path);
         assert!(!page.body.contains("<xss"), "{path}: {}", page.body);
-        assert!(!page.body.contains('\u{202e}'), "{path}");
+        // What a form sends back is not shown, and must be what was offered, to the letter.
+        let parts = page.body.split("value=\"").enumerate();
+        let shown_text =
+            parts.map(|(at, part)| if at == 0 { part } else { part.split_once('"').map_or("", |it| it.1) });
+        assert!(!shown_text.collect::<String>().contains('\u{202e}'), "{path}");
         for word in shown {
             assert!(page.body.contains(word), "{path} lacks {word}: {}", page.body);
         }
