@@ -1,6 +1,6 @@
 //! What waits for a person, and what the person replies.
 
-use acquit_core::decide::Input;
+use acquit_core::decide::{Illegal, Input};
 use acquit_core::ids::TaskId;
 use acquit_core::request::{Answer, Ask, Kind, Question};
 use acquit_core::store::{Filter, Store};
@@ -78,6 +78,34 @@ impl App {
         pinned: bool,
     ) -> Result<Task, Error> {
         let task = store.task(id)?;
+        self.reply_as_of(store, &task, reply, pinned)
+    }
+
+    /// The same for a person who saw the request with this number: if another one is open by now, or none, nothing is answered.
+    pub fn reply_to(
+        &self,
+        store: &mut dyn Store,
+        id: TaskId,
+        number: u32,
+        reply: Reply,
+    ) -> Result<Task, Error> {
+        let task = store.task(id)?;
+        match &task.state {
+            State::Waiting { request } if request.number == number => {
+                self.reply_as_of(store, &task, reply, false)
+            }
+            _ => Err(Error::Illegal { task: id, source: Illegal::NotOpen(number) }),
+        }
+    }
+
+    fn reply_as_of(
+        &self,
+        store: &mut dyn Store,
+        task: &Task,
+        reply: Reply,
+        pinned: bool,
+    ) -> Result<Task, Error> {
+        let id = task.id();
         let (request, ask) = match &task.state {
             State::Waiting { request } => (request.number, Some(&request.ask)),
             State::New | State::Working { .. } | State::Blocked { .. } | State::Ended { .. } => (0, None),

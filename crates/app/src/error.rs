@@ -338,6 +338,21 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
+    /// The dashboard may only be reached from this machine.
+    #[error("listen at {address}: only addresses of this machine's loopback interface are allowed")]
+    NotLoopback {
+        /// The address that was named.
+        address: String,
+    },
+    /// The dashboard has no address.
+    #[error("serve the dashboard at {address}")]
+    Listen {
+        /// The address.
+        address: String,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
     /// A file of the project that is there and cannot be used.
     #[error("read {}", path.display())]
     ProjectFile {
@@ -381,6 +396,7 @@ impl Error {
     pub fn kind(&self) -> Kind {
         match self {
             Self::NoHome
+            | Self::NotLoopback { .. }
             | Self::SandboxOfHome { .. }
             | Self::SandboxOfSecrets { .. }
             | Self::NotDelivered { .. }
@@ -437,6 +453,7 @@ impl Error {
             | Self::Service(_)
             | Self::Init(init::Error::File { .. })
             | Self::File { .. }
+            | Self::Listen { .. }
             | Self::Stalled { .. }
             | Self::Signals(_) => Kind::Internal,
         }

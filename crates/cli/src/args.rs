@@ -6,10 +6,12 @@ use acquit_core::ids::{Name, TaskId};
 
 mod nights;
 mod reviewed;
+mod serve;
 mod task;
 
 pub use nights::{ScheduleVerb, ServiceVerb, WhichNight};
 pub use reviewed::Reviewed;
+pub use serve::ServeArgs;
 pub use task::{Means, NewTask, TaskVerb};
 
 /// Gives tasks to AI coding agents and accepts nothing from them that has not been proven.
@@ -246,19 +248,15 @@ pub enum Verb {
     /// Everything it knows is in the store, and every leg is a process of its own: it can be killed and started again at any time, and
     /// there can be several. The configuration is that of the repository it is started in, or your own file where there is none.
     /// Ctrl-C and SIGTERM stop it; what runs goes on by itself.
+    ///
+    /// It also serves the dashboard on this machine, and prints a link that logs a browser in.
     #[command(
-        after_help = "Examples:\n  acquit serve\n  acquit serve --once            # do what is due, then end: for cron\n  acquit service install         # let the system keep it running"
+        after_help = "Examples:\n  acquit serve\n  acquit serve --open            # also open the dashboard in a browser\n  acquit serve --link            # print a new login link for the dashboard that runs\n  acquit serve --once            # do what is due, then end: for cron\n  acquit service install         # let the system keep it running"
     )]
     Serve {
-        /// Do what is due now, wait for it to end, and stop.
-        #[arg(long)]
-        once: bool,
-        /// When stopped, begin nothing more and wait for the legs that run.
-        #[arg(long)]
-        drain: bool,
-        /// How many tasks run at the same time.
-        #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
-        workers: u32,
+        /// How it runs.
+        #[command(flatten)]
+        args: ServeArgs,
     },
     /// Remove workspaces that nobody needs any more, and show which take how much.
     ///
@@ -411,6 +409,19 @@ pub enum Verb {
         /// The repository's place in the night, from 0.
         #[arg(long)]
         job: usize,
+        /// The daemon's process, with which this one ends.
+        #[arg(long)]
+        parent: u32,
+    },
+    /// Serve the dashboard, for a daemon.
+    #[command(hide = true)]
+    Web {
+        /// The address.
+        #[arg(long)]
+        listen: Option<std::net::SocketAddr>,
+        /// Open it in a browser.
+        #[arg(long)]
+        open: bool,
         /// The daemon's process, with which this one ends.
         #[arg(long)]
         parent: u32,

@@ -133,13 +133,13 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
                 &verbs::sandbox::Wanted { policy, network, hosts, read, write, mode, start: None, command },
             )
         }
-        Verb::Serve { once, drain, workers } => {
-            let stop = if drain { serve::Stop::Drain } else { serve::Stop::Leave };
-            let until = if once { serve::Until::Done } else { serve::Until::Stopped };
-            verbs::serve::serve(
-                &cli,
-                serve::Options { until, stop, most: workers, only: None, pass_on: cli.pass_on() },
-            )
+        Verb::Serve { args } => verbs::serve::serve(&cli, args),
+        Verb::Web { listen, open, parent } => {
+            if acquit_run::process::end_with(parent) {
+                verbs::serve::web(cli.app, listen, open)
+            } else {
+                Ok(Exit::Done)
+            }
         }
         Verb::Clean { dry_run, parent, tasks } => {
             if let Some(parent) = parent {

@@ -18,6 +18,12 @@ impl Error {
         }
         let text = match self {
             Self::Here(_) => "it was removed, or may not be entered: go to a folder that exists",
+            Self::NotLoopback { .. } => {
+                "use 127.0.0.1 with another port, and an SSH tunnel to reach it from elsewhere"
+            }
+            Self::Listen { .. } => {
+                "another program may use the port: name one with `--listen 127.0.0.1:PORT`, or use --no-web"
+            }
             Self::DirtyCheckout { .. } => "commit or stash them there, then merge again",
             Self::NotDelivered { task, .. } | Self::Illegal { source: Illegal::State { .. }, task } => {
                 return Some(format!("`acquit show {task}` says where it stands"));

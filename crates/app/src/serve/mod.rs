@@ -7,6 +7,7 @@
 
 mod begin;
 mod beginners;
+mod dashboard;
 mod finished;
 mod home;
 mod memory;
@@ -27,6 +28,7 @@ use acquit_run::process::{Detached, Interrupt};
 use acquit_run::supervise;
 
 pub use begin::{Which, begin};
+pub use dashboard::Dashboard;
 pub use finished::remove;
 pub use home::{Home, repositories, zone};
 pub use mistakes::mistakes;
@@ -63,6 +65,8 @@ pub struct Options {
     pub only: Option<(Name, Timestamp)>,
     /// Arguments for the processes beside it, such as the form of their log.
     pub pass_on: Vec<OsString>,
+    /// The dashboard that is served beside it, if one is.
+    pub dashboard: Option<Dashboard>,
 }
 
 /// When the daemon ends by itself.
@@ -101,6 +105,8 @@ struct Daemon<'d> {
     sweep: sweep::Sweep,
     /// The process that sends messages, while there is one.
     sender: Option<Detached>,
+    /// The process that serves the dashboard.
+    web: dashboard::Web,
     patrolled: Option<Instant>,
     reread: Option<Instant>,
     /// Whether the files that it goes by are not trusted: then nothing is begun and nobody is told anything until they are.
@@ -126,6 +132,7 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
         finished: finished::Finished::default(),
         sweep: sweep::Sweep::new(),
         sender: None,
+        web: dashboard::Web::default(),
         patrolled: None,
         reread: None,
         waits: false,
@@ -178,6 +185,7 @@ fn sleep(store: &mut dyn Store, pause: Duration, interrupt: &Interrupt) {
 impl Daemon<'_> {
     /// Does all that is due, and says whether something is still under way.
     fn look(&mut self, store: &mut dyn Store) -> Result<Busy, Error> {
+        self.keep_dashboard();
         let now = store.now()?;
         if self.patrolled.is_none_or(|at| at.elapsed() >= PATROL) {
             self.patrolled = Some(Instant::now());
@@ -247,6 +255,7 @@ impl Daemon<'_> {
         self.beginners.end();
         self.finished.end();
         self.sweep.end();
+        self.web.end();
         if let Some(sender) = self.sender.take() {
             sender.end();
         }
@@ -289,7 +298,7 @@ impl Daemon<'_> {
 }
 
 /// One line about one thing that happened, of the daemon or of a process beside it.
-fn log(app: &App, what: &str, words: &str) {
+pub fn log(app: &App, what: &str, words: &str) {
     let at = (app.world.now)();
     app.notice(&Notice::Log { at, what: what.to_owned(), text: words.to_owned() });
 }

@@ -254,7 +254,10 @@ fn run(
     }
     let only = Some((name.clone(), now));
     let pass_on = cli.pass_on();
-    serve::run(&cli.app, Options { until: Until::Done, stop: Stop::Leave, most: WORKERS, only, pass_on })?;
+    serve::run(
+        &cli.app,
+        Options { until: Until::Done, stop: Stop::Leave, most: WORKERS, only, pass_on, dashboard: None },
+    )?;
     let over = store
         .nights(&Nights::Of(home.project(), name.clone()), 9)?
         .into_iter()

@@ -1,0 +1,340 @@
+//! Who may use the dashboard: one token, login links that work once, signed cookies, and the headers that a foreign page cannot forge.
+//!
+//! The token is 32 random bytes in a file that only its owner can read; removing the file ends all sessions. Links and cookies are
+//! signed with it, so a restart of the server ends no session. A link carries the moment at which it was made. It works once, for
+//! [`LINK_LIFE`], and never at a server that was started later, because that one does not know whether it was used.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use acquit_core::time::Timestamp;
+use axum::http::{HeaderMap, Method, header};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+/// How long a login link works.
+pub const LINK_LIFE: Duration = Duration::from_mins(15);
+/// How long a browser stays logged in.
+const SESSION_LIFE: Duration = Duration::from_hours(30 * 24);
+/// Bytes of the token, and of what makes two links or sessions different.
+const TOKEN_BYTES: usize = 32;
+const NONCE_BYTES: usize = 16;
+
+/// The files of the dashboard below acquit's home.
+#[derive(Clone, Debug)]
+pub struct Files(PathBuf);
+
+impl Files {
+    /// Those below this home.
+    pub fn below(home: &Path) -> Self {
+        Self(home.join("web"))
+    }
+
+    /// The file with the token.
+    pub fn token(&self) -> PathBuf {
+        self.0.join("token")
+    }
+
+    /// The file with the address that the newest server listens at.
+    pub fn address(&self) -> PathBuf {
+        self.0.join("address")
+    }
+
+    /// A page that leads a browser to a login link, so that the link is in no argument of a process.
+    pub fn open(&self) -> PathBuf {
+        self.0.join("open.html")
+    }
+
+    /// Writes a file that only its owner can read, all of it or nothing.
+    pub fn write(&self, path: &Path, text: &str) -> std::io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
+        fs::set_permissions(&self.0, fs::Permissions::from_mode(0o700))?;
+        let beside = path.with_extension(format!("{}.new", std::process::id()));
+        let _ = fs::remove_file(&beside);
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+        file.write_all(text.as_bytes())?;
+        fs::rename(&beside, path)
+    }
+}
+
+/// The token, by which links and sessions are signed.
+pub struct Token(String);
+
+impl Token {
+    /// The token of this home; made if there is none. One that others can read is replaced: somebody may know it.
+    pub fn read_or_make(files: &Files) -> std::io::Result<Self> {
+        if let Some(token) = Self::read(files)? {
+            return Ok(token);
+        }
+        files.write(&files.token(), &format!("{}\n", random(TOKEN_BYTES)?))?;
+        Self::read(files)?.ok_or_else(|| std::io::Error::other("the token was replaced while it was written"))
+    }
+
+    fn read(files: &Files) -> std::io::Result<Option<Self>> {
+        let path = files.token();
+        let about = match fs::symlink_metadata(&path) {
+            Ok(about) => about,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let text = if about.is_file() && about.permissions().mode().trailing_zeros() >= 6 {
+            fs::read_to_string(&path)?.trim().to_owned()
+        } else {
+            String::new()
+        };
+        let whole = text.len() == 2 * TOKEN_BYTES && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        Ok(whole.then_some(Self(text)))
+    }
+
+    /// Whether a person gave this token. Compared in constant time, by way of a signature.
+    pub fn is(&self, given: &str) -> bool {
+        let given = Self(given.trim().to_owned());
+        self.verify("token", "same", &given.sign("token", "same"))
+    }
+
+    /// A link's code, made now.
+    pub fn link_code(&self, now: Timestamp) -> std::io::Result<String> {
+        self.ticket("link", now)
+    }
+
+    fn ticket(&self, purpose: &str, moment: Timestamp) -> std::io::Result<String> {
+        let body = format!("{}.{}", moment.0, random(NONCE_BYTES)?);
+        let signature = self.sign(purpose, &body);
+        Ok(format!("{body}.{signature}"))
+    }
+
+    /// The moment in a ticket, if it was signed with this token for this purpose.
+    fn read_ticket(&self, purpose: &str, ticket: &str) -> Option<Timestamp> {
+        let (body, signature) = ticket.rsplit_once('.')?;
+        let (moment, _) = body.split_once('.')?;
+        self.verify(purpose, body, signature).then_some(())?;
+        moment.parse().ok().map(Timestamp)
+    }
+
+    fn mac(&self, purpose: &str, body: &str) -> Hmac<Sha256> {
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(self.0.as_bytes()).expect("HMAC takes keys of every length");
+        mac.update(purpose.as_bytes());
+        mac.update(b"\0");
+        mac.update(body.as_bytes());
+        mac
+    }
+
+    fn sign(&self, purpose: &str, body: &str) -> String {
+        hex(&self.mac(purpose, body).finalize().into_bytes())
+    }
+
+    fn verify(&self, purpose: &str, body: &str, signature: &str) -> bool {
+        unhex(signature).is_some_and(|signature| self.mac(purpose, body).verify_slice(&signature).is_ok())
+    }
+}
+
+/// Decides about requests.
+pub struct Guard {
+    token: Token,
+    address: SocketAddr,
+    started: Timestamp,
+    used: Mutex<BTreeSet<String>>,
+}
+
+/// Why a request is not served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is not addressed to this server by a name of the loopback interface: another site's name leads here.
+    Host,
+    /// Another page sent it.
+    Origin,
+}
+
+impl Guard {
+    /// A guard for the server at this address, started now.
+    pub fn new(token: Token, address: SocketAddr, started: Timestamp) -> Self {
+        Self { token, address, started, used: Mutex::new(BTreeSet::new()) }
+    }
+
+    /// The names by which a browser may call this server.
+    fn hosts(&self) -> [String; 3] {
+        let port = self.address.port();
+        [self.address.to_string(), format!("localhost:{port}"), format!("127.0.0.1:{port}")]
+    }
+
+    /// Refuses what a page of somebody else could have sent.
+    pub fn admit(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
+        let hosts = self.hosts();
+        let mut given = headers.get_all(header::HOST).iter();
+        let host = match (given.next().and_then(|host| host.to_str().ok()), given.next()) {
+            (Some(host), None) if hosts.iter().any(|known| known == host) => host,
+            _ => return Err(Refusal::Host),
+        };
+        let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("unreadable"));
+        let own = format!("http://{host}");
+        let foreign = text("origin").is_some_and(|origin| origin != own);
+        let reads = method == Method::GET || method == Method::HEAD;
+        let navigates = reads && text("sec-fetch-mode") == Some("navigate");
+        let from_elsewhere =
+            text("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none") && !navigates;
+        // Every browser names the origin of a POST. Who names none is no browser, and has to say so on purpose.
+        let unnamed = !reads && text("origin").is_none();
+        if foreign || from_elsewhere || unnamed { Err(Refusal::Origin) } else { Ok(()) }
+    }
+
+    /// The name of the cookie. Browsers give one host's cookies to all its ports, so the port is part of the name.
+    fn cookie(&self) -> String {
+        format!("acquit-{}", self.address.port())
+    }
+
+    /// Whether the browser is logged in.
+    pub fn knows(&self, headers: &HeaderMap, now: Timestamp) -> bool {
+        let name = self.cookie();
+        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let ours = cookies.flat_map(|line| line.split(';')).filter_map(|pair| {
+            pair.trim().split_once('=').filter(|(key, _)| *key == name).map(|(_, value)| value)
+        });
+        ours.into_iter().any(|ticket| {
+            self.token.read_ticket("session", ticket).is_some_and(|made| now.since(made) < SESSION_LIFE)
+        })
+    }
+
+    /// Uses up a link's code. Says whether it lets in.
+    pub fn redeem(&self, code: &str, now: Timestamp) -> bool {
+        let Some(made) = self.token.read_ticket("link", code) else { return false };
+        let fresh = made >= self.started && now.since(made) < LINK_LIFE;
+        let mut used = self.used.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        fresh && used.insert(code.to_owned())
+    }
+
+    /// Whether a person gave the token itself.
+    pub fn is_token(&self, given: &str) -> bool {
+        self.token.is(given)
+    }
+
+    /// The cookie that logs a browser in.
+    pub fn session(&self, now: Timestamp) -> std::io::Result<String> {
+        let ticket = self.token.ticket("session", now)?;
+        let seconds = SESSION_LIFE.as_secs();
+        Ok(format!("{}={ticket}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict", self.cookie()))
+    }
+
+    /// The cookie that logs it out.
+    pub fn no_session(&self) -> String {
+        format!("{}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict", self.cookie())
+    }
+}
+
+fn random(bytes: usize) -> std::io::Result<String> {
+    let mut buffer = vec![0; bytes];
+    fs::File::open("/dev/urandom")?.read_exact(&mut buffer)?;
+    Ok(hex(&buffer))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|digit| digit.to_digit(16).and_then(|it| u8::try_from(it).ok())).collect();
+    let digits = digits.filter(|digits| digits.len().is_multiple_of(2))?;
+    Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_000_000_000);
+
+    fn guard() -> (tempfile::TempDir, Guard) {
+        let home = tempfile::tempdir().unwrap();
+        let token = Token::read_or_make(&Files::below(home.path())).unwrap();
+        (home, Guard::new(token, "127.0.0.1:4664".parse().unwrap(), NOW))
+    }
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn the_token_is_kept_and_only_its_owner_reads_it() {
+        let home = tempfile::tempdir().unwrap();
+        let files = Files::below(home.path());
+        let first = Token::read_or_make(&files).unwrap().0;
+        assert_eq!(Token::read_or_make(&files).unwrap().0, first);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&files.token()), mode(&home.path().join("web"))), (0o600, 0o700));
+        // A token that others could read is known to others.
+        fs::set_permissions(files.token(), fs::Permissions::from_mode(0o644)).unwrap();
+        assert_ne!(Token::read_or_make(&files).unwrap().0, first);
+        fs::write(files.token(), "short").unwrap();
+        assert_eq!(Token::read_or_make(&files).unwrap().0.len(), 2 * TOKEN_BYTES);
+    }
+
+    #[test]
+    fn a_link_works_once_for_a_while_and_not_at_a_later_server() {
+        let (home, guard) = guard();
+        let code = guard.token.link_code(NOW).unwrap();
+        assert!(guard.redeem(&code, NOW));
+        assert!(!guard.redeem(&code, NOW));
+        let late = guard.token.link_code(NOW).unwrap();
+        assert!(!guard.redeem(&late, NOW.plus(LINK_LIFE)));
+        let again = guard.token.link_code(NOW).unwrap();
+        let token = Token::read_or_make(&Files::below(home.path())).unwrap();
+        let restarted = Guard::new(token, guard.address, NOW.plus(Duration::from_secs(1)));
+        assert!(!restarted.redeem(&again, NOW.plus(Duration::from_secs(2))));
+        let session = guard.session(NOW).unwrap();
+        let cookie = session.split(';').next().unwrap();
+        // A session is no link, and a link is no session.
+        assert!(!guard.redeem(cookie.split_once('=').unwrap().1, NOW));
+        assert!(!guard.knows(&headers(&[("cookie", &format!("acquit-4664={again}"))]), NOW));
+    }
+
+    #[test]
+    fn a_session_outlives_the_server_and_no_letter_of_it_can_be_changed() {
+        let (home, guard) = guard();
+        let session = guard.session(NOW).unwrap();
+        let cookie = session.split(';').next().unwrap().to_owned();
+        let token = Token::read_or_make(&Files::below(home.path())).unwrap();
+        let restarted = Guard::new(token, guard.address, NOW.plus(Duration::from_secs(9)));
+        assert!(restarted.knows(&headers(&[("cookie", &format!("a=b; {cookie}"))]), NOW));
+        assert!(!restarted.knows(&headers(&[("cookie", &cookie)]), NOW.plus(SESSION_LIFE)));
+        for at in "acquit-4664=".len()..cookie.len() {
+            let mut forged = cookie.clone().into_bytes();
+            forged[at] = if forged[at] == b'1' { b'2' } else { b'1' };
+            let forged = String::from_utf8(forged).unwrap();
+            assert!(!restarted.knows(&headers(&[("cookie", &forged)]), NOW), "{forged}");
+        }
+        let (_home, other) = self::guard();
+        assert!(!other.knows(&headers(&[("cookie", &cookie)]), NOW));
+        assert!(!other.is_token(&guard.token.0) && guard.is_token(&format!(" {}\n", guard.token.0)));
+    }
+
+    #[test]
+    fn only_pages_of_this_server_may_ask() {
+        let (_home, guard) = guard();
+        let admit = |method: Method, pairs: &[(&'static str, &str)]| guard.admit(&method, &headers(pairs));
+        let own = ("host", "127.0.0.1:4664");
+        let same = ("origin", "http://127.0.0.1:4664");
+        assert_eq!(admit(Method::GET, &[own]), Ok(()));
+        assert_eq!(admit(Method::GET, &[("host", "localhost:4664")]), Ok(()));
+        assert_eq!(admit(Method::POST, &[own, same]), Ok(()));
+        for host in ["evil.example", "evil.example:4664", "127.0.0.1", "127.0.0.1:80", ""] {
+            assert_eq!(admit(Method::GET, &[("host", host)]), Err(Refusal::Host), "{host}");
+        }
+        assert_eq!(admit(Method::GET, &[]), Err(Refusal::Host));
+        for origin in ["http://evil.example", "http://127.0.0.1:9999", "https://127.0.0.1:4664", "null"] {
+            assert_eq!(admit(Method::POST, &[own, ("origin", origin)]), Err(Refusal::Origin), "{origin}");
+            assert_eq!(admit(Method::GET, &[own, ("origin", origin)]), Err(Refusal::Origin), "{origin}");
+        }
+        assert_eq!(admit(Method::POST, &[own]), Err(Refusal::Origin));
+        let elsewhere = ("sec-fetch-site", "cross-site");
+        assert_eq!(admit(Method::POST, &[own, same, elsewhere]), Err(Refusal::Origin));
+        assert_eq!(admit(Method::GET, &[own, elsewhere]), Err(Refusal::Origin));
+        assert_eq!(admit(Method::GET, &[own, elsewhere, ("sec-fetch-mode", "navigate")]), Ok(()));
+    }
+}

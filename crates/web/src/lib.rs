@@ -1,0 +1,34 @@
+//! The dashboard of acquit: pages that a server renders, live by server-sent events.
+//!
+//! It is a second caller of the use cases in `acquit_app`, beside the command line, and decides nothing itself. Every page works as plain HTML
+//! with links and forms; our own small script only brings what is new. All of it is in the binary.
+//!
+//! **One process beside the daemon.** `acquit serve` starts it and starts it again if it dies. Neither a page that panics nor a browser
+//! that asks too much reaches the daemon.
+//!
+//! **Why axum and maud.** tokio is in the tree anyway (by `postgres`), axum on top of it adds hyper and a dozen small crates without a
+//! build step of their own; a viewer of a live page is a task and not a thread, so five hundred of them are cheap. A server of our own would have to get HTTP/1.1
+//! right against hostile clients. maud checks templates when they are compiled and escapes every value, so a forgotten call
+//! cannot make an agent's text into markup.
+//!
+//! **Who may look.** See [`access`]: loopback only, a token that only its owner can read, cookies that no script reads, checks of `Host` and `Origin`,
+//! and a content security policy under which an injected script would not run.
+
+pub mod access;
+mod actions;
+mod board;
+mod costs;
+mod diff;
+mod doctor;
+mod inbox;
+mod live;
+mod page;
+mod path;
+mod pool;
+mod request;
+mod server;
+mod task;
+mod transcript;
+mod words;
+
+pub use server::{Options, check_address, link, open_browser, serve};

@@ -1,0 +1,115 @@
+// Keeps an open page up to date. Without this script a reload shows the same.
+//
+// The stream says only that something changed. The page is then fetched again, and each element marked `data-live` is replaced where it differs.
+// An element that holds the focus or a changed field stays as it is; a note says so.
+"use strict";
+(() => {
+  const body = document.body;
+  if (!body.dataset.seq) return keys();
+
+  let last = body.dataset.seq, source = null, timer = 0, busy = false, again = false, refreshed = 0;
+  const status = document.getElementById("live"), note = document.getElementById("note");
+
+  const say = (text, on) => { status.textContent = text; status.classList.toggle("on", on); };
+  const clock = () => new Date().toTimeString().slice(0, 8);
+
+  // Whether a person is in the middle of something in there.
+  const held = (element) => {
+    if (element.contains(document.activeElement) && document.activeElement !== body && !element.matches(".lines")) {
+      if (document.activeElement.matches("input, textarea, select, summary")) return true;
+    }
+    for (const field of element.querySelectorAll("textarea, input")) {
+      if (field.type === "radio" ? field.checked !== field.defaultChecked : field.type !== "hidden" && field.value !== field.defaultValue) return true;
+    }
+    return false;
+  };
+  const name = (element, index) => element.id || index + " " + element.querySelector("summary")?.textContent;
+  const keepOpen = (from, to) => {
+    const were = new Map([...from.querySelectorAll("details")].map((it, index) => [name(it, index), it.open]));
+    [...to.querySelectorAll("details")].forEach((it, index) => { if (were.has(name(it, index))) it.open = were.get(name(it, index)); });
+  };
+  const swap = (now, next) => {
+    if (now.isEqualNode(next)) return;
+    if (now.hasAttribute("data-list")) return swapList(now, next);
+    if (held(now)) { note.hidden = false; note.textContent = "This changed while you were writing. Your text is kept; reload to see what is new."; return; }
+    keepOpen(now, next);
+    now.replaceWith(document.importNode(next, true));
+  };
+  // Lists keep the entries that did not change, so that open folds and typed text survive.
+  const swapList = (now, next) => {
+    const wanted = new Set([...next.children].map((it) => it.id));
+    for (const old of [...now.children]) if (!wanted.has(old.id) && !held(old)) old.remove();
+    let before = null;
+    for (const one of [...next.children]) {
+      const known = document.getElementById(one.id);
+      if (known && now.contains(known)) { keepOpen(known, one); if (!known.isEqualNode(one)) swap(known, one); before = document.getElementById(one.id); }
+      else { const made = document.importNode(one, true); if (before) before.after(made); else now.prepend(made); before = made; }
+    }
+  };
+
+  const refresh = async () => {
+    if (busy) { again = true; return; }
+    busy = true; refreshed = Date.now();
+    try {
+      const answer = await fetch(location.href, { credentials: "same-origin", cache: "no-store" });
+      if (answer.status === 401) return location.reload();
+      if (!answer.ok) throw new Error(answer.status);
+      const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const bottom = innerHeight + scrollY >= document.documentElement.scrollHeight - 40;
+      const marked = [...document.querySelectorAll("[data-live]")].filter((it) => !it.parentElement.closest("[data-live]"));
+      for (const now of marked) { const other = next.getElementById(now.id); if (other) swap(now, other); else if (!held(now)) now.remove(); }
+      for (const other of next.querySelectorAll("main > [data-live]")) {
+        if (!document.getElementById(other.id)) { const left = other.previousElementSibling && document.getElementById(other.previousElementSibling.id); if (left) left.after(document.importNode(other, true)); }
+      }
+      if (bottom && document.getElementById("follow")) scrollTo(0, document.documentElement.scrollHeight);
+      count();
+    } catch { say("as of " + clock() + ", trying again", false); }
+    finally { busy = false; if (again) { again = false; schedule(); } }
+  };
+  // The first change shows at once, more of them at most twice a second.
+  const schedule = () => { if (!timer) timer = setTimeout(() => { timer = 0; refresh(); }, Math.max(0, 500 - (Date.now() - refreshed))); };
+
+  const open = () => {
+    if (source || document.hidden) return;
+    const task = body.dataset.task ? "&task=" + encodeURIComponent(body.dataset.task) : "";
+    source = new EventSource("/live?after=" + last + task);
+    source.onopen = () => say("live", true);
+    source.onerror = () => say("as of " + clock() + ", trying again", false);
+    for (const kind of ["change", "again", "printed"]) source.addEventListener(kind, (event) => { if (event.lastEventId) last = event.lastEventId; schedule(); });
+  };
+  // A browser has six connections for a host. A tab that nobody sees holds none.
+  const close = () => { source?.close(); source = null; };
+  document.addEventListener("visibilitychange", () => { if (document.hidden) { close(); say("as of " + clock(), false); } else { open(); refresh(); } });
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", (event) => { if (event.persisted) { open(); refresh(); } });
+
+  const length = (ms) => {
+    const s = Math.max(0, Math.floor(ms / 1000)), two = (n) => String(n).padStart(2, "0");
+    if (s < 60) return s + " s";
+    if (s < 3600) return Math.floor(s / 60) + " m " + two(s % 60) + " s";
+    if (s < 86400) return Math.floor(s / 3600) + " h " + two(Math.floor(s / 60) % 60) + " m";
+    return Math.floor(s / 86400) + " d " + Math.floor(s / 3600) % 24 + " h";
+  };
+  const count = () => { for (const time of document.querySelectorAll("time[data-since]")) time.textContent = length(Date.now() - Number(time.dataset.since)); };
+  setInterval(count, 1000);
+  open();
+  keys();
+
+  function keys() {
+    let g = false, at = -1;
+    const pages = { b: "/", i: "/inbox", c: "/costs", d: "/doctor" };
+    document.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;
+      if (g && pages[event.key]) { location.href = pages[event.key]; return; }
+      g = event.key === "g";
+      if (event.key === "/") { const search = document.getElementById("search"); if (search) { event.preventDefault(); search.focus(); } }
+      if (event.key === "j" || event.key === "k") {
+        const cards = [...document.querySelectorAll(".card")];
+        if (!cards.length) return;
+        cards[at]?.classList.remove("at");
+        at = Math.min(cards.length - 1, Math.max(0, at + (event.key === "j" ? 1 : -1)));
+        cards[at].classList.add("at"); cards[at].querySelector("a").focus();
+      }
+    });
+  }
+})();

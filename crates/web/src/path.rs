@@ -1,0 +1,149 @@
+//! The way of a task through its workflow, drawn: a node for each stage, a mark for each rejected try, the name of the current one.
+
+use acquit_core::leg::{Ending, Entry, Purpose};
+use acquit_core::task::{End, State, Task};
+use acquit_core::workflow::{Stage, Workflow};
+use maud::{Markup, html};
+
+use crate::page::Sign;
+
+/// A stage as it stands in one task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// How it stands.
+    pub sign: Sign,
+    /// How many tries did not pass.
+    pub failed: usize,
+    /// How many legs it had.
+    pub tries: usize,
+    /// Whether the task stands here.
+    pub current: bool,
+}
+
+/// The stage that a leg counts for: work on a stage's failures counts for that stage.
+fn subject(entry: &Entry) -> &str {
+    match &entry.purpose {
+        Purpose::Fix { of, .. } => of.as_str(),
+        Purpose::Resolve { of, .. } => subject(of),
+        Purpose::Work | Purpose::Recheck { .. } | Purpose::Merge => entry.stage.as_str(),
+    }
+}
+
+/// The stages of a task's workflow, without those that only repair what others did.
+pub fn nodes(task: &Task, workflow: &Workflow, here: Sign) -> Vec<Node> {
+    let current = match &task.state {
+        State::Working { entry, .. } | State::Blocked { resume: entry, .. } => Some(subject(entry)),
+        State::Waiting { request } => Some(subject(&request.resume)),
+        State::New | State::Ended { .. } => None,
+    };
+    let last = task.past.last().map(|past| subject(&past.entry));
+    let failed_end = matches!(&task.state, State::Ended { end } if !matches!(end, End::Done));
+    let repairs = |stage: &Stage| {
+        workflow.stages.iter().any(|other| other.fix.as_ref() == Some(&stage.name))
+            || workflow.conflict.as_ref() == Some(&stage.name)
+    };
+    let node = |stage: &Stage| {
+        let name = stage.name.as_str();
+        let legs: Vec<_> = task.past.iter().filter(|past| subject(&past.entry) == name).collect();
+        let failed = legs
+            .iter()
+            .filter(|past| !matches!(past.ending, Ending::Passed { .. } | Ending::Held { .. }))
+            .count();
+        let is_current = current == Some(name);
+        let passed = legs
+            .iter()
+            .rev()
+            .any(|past| past.entry.stage == stage.name && matches!(past.ending, Ending::Passed { .. }));
+        let sign = if is_current {
+            here
+        } else if failed_end && last == Some(name) && !passed {
+            Sign::Rejected
+        } else if passed {
+            Sign::Proven
+        } else {
+            Sign::ToCome
+        };
+        Node {
+            name: name.to_owned(),
+            sign,
+            failed,
+            tries: legs.len() + usize::from(is_current),
+            current: is_current,
+        }
+    };
+    let on_the_way = |stage: &&Stage| {
+        !repairs(stage) || current == Some(stage.name.as_str()) || workflow.start == stage.name
+    };
+    workflow.stages.iter().filter(on_the_way).map(node).collect()
+}
+
+/// In words, for those who do not see the drawing.
+fn in_words(nodes: &[Node]) -> String {
+    let word = |node: &Node| match node.failed {
+        0 => format!("{} {}", node.name, node.sign.word()),
+        failed => format!("{} {} after {failed} rejected", node.name, node.sign.word()),
+    };
+    format!("Stages: {}", nodes.iter().map(word).collect::<Vec<_>>().join(", "))
+}
+
+/// The distance of two nodes.
+const STEP: usize = 34;
+/// The size of a node.
+const SIZE: usize = 14;
+
+/// The small drawing of a card.
+pub fn small(nodes: &[Node]) -> Markup {
+    if nodes.is_empty() {
+        return html! {};
+    }
+    let width = (nodes.len() - 1) * STEP + SIZE;
+    let current = nodes.iter().position(|node| node.current);
+    html! {
+        svg.path width=(width) height="36" viewBox={ "0 0 " (width) " 36" } role="img" aria-label=(in_words(nodes)) {
+            @for (index, node) in nodes.iter().enumerate() {
+                @let x = index * STEP;
+                @if index > 0 {
+                    line.rail.ahead[node.sign == Sign::ToCome] x1=(x - STEP + SIZE + 2) y1="15" x2=(x - 2) y2="15" {}
+                }
+                use class=(node.sign.class()) href={ "#i-" (node.sign.class()) } x=(x) y="8" width=(SIZE) height=(SIZE) {}
+                @for pip in 0..node.failed.min(3) {
+                    rect.pip x=(x + 7 - node.failed.min(3) * 3 + pip * 6 + 1) y="1" width="4" height="4" {}
+                }
+            }
+            @if let Some(at) = current {
+                @let (x, anchor) = anchored(at, nodes.len());
+                text class={ "cur " (nodes[at].sign.class()) } x=(x) y="35" text-anchor=(anchor) { (nodes[at].name) }
+            }
+        }
+    }
+}
+
+/// Where the name of a node stands, so that it stays within the drawing.
+fn anchored(at: usize, count: usize) -> (usize, &'static str) {
+    if count > 1 && at + 1 == count {
+        (at * STEP + SIZE, "end")
+    } else if at == 0 {
+        (0, "start")
+    } else {
+        (at * STEP + SIZE / 2, "middle")
+    }
+}
+
+/// The large drawing of a task's page: a list, so that it is one without styles too.
+pub fn large(nodes: &[Node]) -> Markup {
+    html! {
+        ol #route .route data-live aria-label="Stages" {
+            @for node in nodes {
+                li.here[node.current] {
+                    (node.sign.named()) b { (node.name) }
+                    span.dim {
+                        @if node.tries > 0 { (crate::words::count(node.tries, "leg")) } @else { "to come" }
+                        @if node.failed > 0 { span.no { " · " (node.failed) " rejected" } }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The threads that talk to the store. The store's calls block, so a few threads make them, each with a connection of its own that it
+//! opens when it is first needed and closes when nobody asked for a while.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use acquit_app::{App, Error};
+use acquit_core::store::Store;
+use tokio::sync::oneshot;
+
+/// How many questions the store is asked at the same time. Pages take milliseconds; what takes longer is a diff.
+const THREADS: usize = 3;
+/// How long a connection that nobody uses stays open.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Whether the connection can be used again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Connection {
+    Good,
+    Broken,
+}
+
+type Job = Box<dyn FnOnce(&App, &mut dyn Store) -> Connection + Send>;
+/// A job, and what tells that the store could not be opened.
+type Asked = (Job, Box<dyn FnOnce(Error) + Send>);
+
+/// A few threads with a store each.
+#[derive(Clone)]
+pub struct Pool(Sender<Asked>);
+
+impl Pool {
+    /// Starts the threads.
+    pub fn start(app: &Arc<App>) -> std::io::Result<Self> {
+        let (sender, receiver) = channel();
+        let receiver = Arc::new(Mutex::new(receiver));
+        for number in 0..THREADS {
+            let (app, receiver) = (Arc::clone(app), Arc::clone(&receiver));
+            std::thread::Builder::new()
+                .name(format!("store-{number}"))
+                .stack_size(1024 * 1024)
+                .spawn(move || work(&app, &receiver))?;
+        }
+        Ok(Self(sender))
+    }
+
+    /// Lets a thread do something with the store. `None` if it did not come to its end.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&App, &mut dyn Store) -> Result<T, Error> + Send + 'static,
+    ) -> Option<Result<T, Error>> {
+        let (sender, receiver) = oneshot::channel();
+        // Whichever of the two is called takes it.
+        let answer = Arc::new(Mutex::new(Some(sender)));
+        let tell = move |done: Result<T, Error>| {
+            if let Some(sender) = answer.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                // A browser that went away needs no answer.
+                let _ = sender.send(done);
+            }
+        };
+        let refuse = tell.clone();
+        let job = move |app: &App, store: &mut dyn Store| {
+            let done = job(app, store);
+            let broken = matches!(done, Err(Error::Store(acquit_core::store::Error::Database { .. })));
+            tell(done);
+            if broken { Connection::Broken } else { Connection::Good }
+        };
+        self.0.send((Box::new(job), Box::new(move |error| refuse(Err(error))))).ok()?;
+        receiver.await.ok()
+    }
+}
+
+fn work(app: &App, receiver: &Mutex<Receiver<Asked>>) {
+    let mut open: Option<Box<dyn Store>> = None;
+    loop {
+        let asked = {
+            let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
+            receiver.recv_timeout(IDLE)
+        };
+        let (job, refuse) = match asked {
+            Ok(asked) => asked,
+            Err(RecvTimeoutError::Timeout) => {
+                open = None;
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        let mut store = match open.take().map_or_else(|| app.store(), Ok) {
+            Ok(store) => store,
+            Err(error) => {
+                refuse(error);
+                continue;
+            }
+        };
+        // A page that panics must not take the thread with it. Its connection is dropped, and its browser is told.
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job(app, store.as_mut())));
+        if matches!(done, Ok(Connection::Good)) {
+            open = Some(store);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Text on pages: everything that comes from agents, repositories and people is bounded and made visible here, and escaped by maud.
+
+use std::time::Duration;
+
+use acquit_core::agent::{Usage, shorten};
+use acquit_core::context::visible;
+use acquit_core::leg::{Entry, Leg, Purpose};
+use acquit_core::price::dollars;
+use acquit_core::time::Timestamp;
+use jiff::tz::TimeZone;
+
+/// The longest text that is shown as a whole.
+const TEXT: usize = 64 * 1024;
+
+/// A text with its lines. Characters that a person would not see, or that reorder what they see, are shown as codes.
+pub fn text(text: &str) -> String {
+    visible(&shorten(text, TEXT))
+}
+
+/// The same in one line of at most so many characters.
+pub fn line(text: &str, most: usize) -> String {
+    let mut words = String::new();
+    let mut count = 0;
+    for (index, word) in text.split_whitespace().enumerate() {
+        if index > 0 {
+            words.push(' ');
+            count += 1;
+        }
+        for letter in word.chars() {
+            if count >= most {
+                words.push('…');
+                return visible(&words);
+            }
+            words.push(letter);
+            count += 1;
+        }
+    }
+    visible(&words)
+}
+
+/// A commit as people write it.
+pub fn short(commit: &str) -> String {
+    visible(commit.get(..10).unwrap_or(commit))
+}
+
+/// A length of time: `12 m 40 s`.
+pub fn length(length: Duration) -> String {
+    let seconds = length.as_secs();
+    match seconds {
+        0 => format!("{} ms", length.as_millis()),
+        1..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} m {:02} s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{} h {:02} m", seconds / 3_600, seconds % 3_600 / 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3_600),
+    }
+}
+
+/// A moment in the machine's time zone.
+pub fn moment(at: Timestamp, form: &str) -> String {
+    let zoned = jiff::Timestamp::from_millisecond(at.0).map(|at| at.to_zoned(TimeZone::system()));
+    zoned.map(|zoned| zoned.strftime(form).to_string()).unwrap_or_default()
+}
+
+/// A moment for `<time datetime>`.
+pub fn datetime(at: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.0).map(|at| at.to_string()).unwrap_or_default()
+}
+
+/// The midnight before a moment, in the machine's time zone.
+pub fn midnight(now: Timestamp) -> Timestamp {
+    let day = jiff::Timestamp::from_millisecond(now.0)
+        .and_then(|now| now.to_zoned(TimeZone::system()).start_of_day());
+    day.map_or(now, |day| Timestamp(day.timestamp().as_millisecond()))
+}
+
+/// An amount of money, or a dash where nobody told one.
+pub fn cost(micros: Option<u64>) -> String {
+    match micros {
+        None => "–".to_owned(),
+        Some(micros) if micros > 0 && micros < 10_000 => {
+            format!("${}.{:04}", micros / 1_000_000, micros % 1_000_000 / 100)
+        }
+        Some(micros) => dollars(micros),
+    }
+}
+
+/// What was paid; `≈` where a part of it is the list's price.
+pub fn usage_cost(usage: &Usage) -> String {
+    let sign = if usage.estimated() > 0 { "≈" } else { "" };
+    if usage.is_empty() { "–".to_owned() } else { format!("{sign}{}", cost(usage.paid())) }
+}
+
+/// A number of tokens.
+pub fn tokens(count: u64) -> String {
+    match count {
+        0 => "–".to_owned(),
+        1..1_000 => count.to_string(),
+        1_000..1_000_000 => format!("{}.{}k", count / 1_000, count % 1_000 / 100),
+        _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
+/// What a leg is about.
+pub fn heading(entry: &Entry) -> String {
+    match &entry.purpose {
+        Purpose::Work => entry.stage.to_string(),
+        Purpose::Fix { of, failures, .. } => {
+            let gates: Vec<&str> = failures.iter().map(|failure| failure.gate.as_str()).collect();
+            format!("{} for {of} ({})", entry.stage, gates.join(", "))
+        }
+        Purpose::Recheck { .. } => format!("{}, gates again", entry.stage),
+        Purpose::Merge => format!("{}, merge", entry.stage),
+        Purpose::Resolve { of, .. } => format!("{}, conflict before {}", entry.stage, of.stage),
+    }
+}
+
+/// How long a leg ran, until now if it still does.
+pub fn took(leg: &Leg, now: Timestamp) -> Duration {
+    leg.started.map_or(Duration::ZERO, |started| leg.ended.unwrap_or(now).since(started))
+}
+
+/// `1 task`, `2 tasks`.
+pub fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_letters_are_seen_and_long_texts_end() {
+        assert_eq!(text("a\u{202e}b"), "a\\u{202e}b");
+        assert_eq!(line("a\u{200b} \n b", 10), "a\\u{200b} b");
+        assert_eq!(line(&"x".repeat(99), 5), "xxxxx…");
+        assert!(text(&"x".repeat(TEXT * 2)).len() < TEXT + 100);
+    }
+
+    #[test]
+    fn lengths_are_read_at_a_glance() {
+        let shown = |seconds| length(Duration::from_secs(seconds));
+        assert_eq!(
+            [shown(5), shown(760), shown(4_920), shown(90_000)],
+            ["5 s", "12 m 40 s", "1 h 22 m", "1 d 1 h"]
+        );
+    }
+}
