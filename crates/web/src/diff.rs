@@ -27,6 +27,11 @@ pub fn content(app: &App, store: &mut dyn Store, id: TaskId) -> Result<Content, 
     let diff = app.diff(store, id, Form::Patch)?;
     let text = String::from_utf8_lossy(&diff.text);
     let files = files(&text);
+    let room = files.iter().scan(MOST_LINES, |left, file| {
+        let room = *left;
+        *left = left.saturating_sub(file.lines.len());
+        Some(room)
+    });
     let sum = |count: fn(&FileChange) -> Option<u64>| diff.files.iter().filter_map(count).sum::<u64>();
     let body = html! {
         nav.crumbs aria-label="Place" { a href="/" { "Board" } " / " a href={ "/tasks/" (id) } { (id) } " / diff" }
@@ -37,11 +42,7 @@ pub fn content(app: &App, store: &mut dyn Store, id: TaskId) -> Result<Content, 
                 @match &diff.tip { Some(tip) => { "commit " code { (words::short(&tip.to_string())) } }, None => "the working tree as it is now" }
             }
         }
-        @let mut shown = 0;
-        @for file in &files {
-            (draw(file, MOST_LINES.saturating_sub(shown)))
-            @let _ = { shown += file.lines.len(); };
-        }
+        @for (file, room) in files.iter().zip(room) { (draw(file, room)) }
     };
     Ok(Content { title: format!("Diff of {id}"), task: Some(id), body })
 }

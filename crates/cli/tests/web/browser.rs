@@ -148,7 +148,8 @@ impl Browser {
             let value = rest.split_once("value=\"").unwrap().1.split('"').next().unwrap();
             (name, value)
         });
-        let encoded = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
+        let encoded =
+            |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat();
         let pairs =
             hidden.chain(fields.iter().copied()).map(|(name, value)| format!("{name}={}", encoded(value)));
         let body = pairs.collect::<Vec<_>>().join("&");
