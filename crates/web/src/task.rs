@@ -210,6 +210,7 @@ fn left(task: &Task, artifact: &Artifact) -> Markup {
             Artifact::Commits { leg, commits } => { dt { "commits" } dd { @for commit in commits { div { code { (words::short(&commit.id)) } " " (words::line(&commit.subject, 200)) " · leg " (leg) } } } },
             Artifact::Diff(stats) => { dt { "change" } dd { (stats.files) " files, " span.ok { "+" (stats.insertions) } " " span.no { "−" (stats.deletions) } " " a href={ "/tasks/" (task.id()) "/diff" } { "show the diff" } } },
             Artifact::File { stage, name, bytes, .. } => { dt { "file" } dd { code { (words::line(name, 200)) } " · " (bytes) " bytes · " (stage) } },
+            Artifact::Report { stage, gate, passed, .. } => { dt { "report" } dd { (gate) " · " @if *passed { "passed" } @else { "failed" } " · " (stage) } },
             Artifact::Pushed { branch, .. } => { dt { "pushed" } dd { (words::line(branch, 200)) } },
             Artifact::Request(request) => { dt { "pull request" } dd { (words::line(&request.url, 300)) } },
         }
