@@ -51,8 +51,13 @@ impl App {
         limit: u32,
     ) -> Result<(Vec<Task>, bool), Error> {
         let most = limit.saturating_add(1).min(100_000);
-        let filter = Filter { project, state: Some("waiting".to_owned()), ended: false, limit: most };
-        let mut found = store.list(&filter)?;
+        let mut found = Vec::new();
+        // Before a stage that cannot be undone a task is blocked, and waits for a person all the same.
+        for state in ["waiting", "blocked"] {
+            let (project, state) = (project.clone(), Some(state.to_owned()));
+            found.extend(store.list(&Filter { project, state, ended: false, limit: most })?);
+        }
+        found.sort_by_key(|summary| std::cmp::Reverse(summary.id));
         let more = found.len() > limit as usize;
         found.truncate(limit as usize);
         let mut tasks = Vec::new();

@@ -194,9 +194,7 @@ impl Files {
     /// workflow of the program needs is kept with that workflow.
     fn workflows(&self, config: &Config, mistakes: &mut Vec<Mistake>) -> Result<Vec<Known>, Error> {
         let library = self.library();
-        let variables: Vec<String> = config.variables.keys().cloned().collect();
         let (gates, budgets) = (&config.gates, &config.budgets);
-        let around = Around { variables: &variables, gates, budgets, texts: &library };
         let own = self.workflow_names()?;
         let mut all: Vec<(Name, Origin)> = own
             .into_iter()
@@ -219,10 +217,18 @@ impl Files {
                 }
                 Origin::Project | Origin::OverridesShipped => (shown(&file), self.text(&file)?),
             };
+            let adjusted = config.workflows.get(&name).cloned().unwrap_or_default();
+            let variables: Vec<String> =
+                config.variables.keys().chain(adjusted.variables.keys()).cloned().collect();
+            let around = Around { variables: &variables, gates, budgets, texts: &library };
             let read = text.and_then(|text| workflow::read_in(&called, &name, &text, &around));
-            let read = read.map(|mut workflow| {
+            let read = read.and_then(|mut workflow| {
+                let unknown = adjusted.adjust(&mut workflow);
                 config.floor.hold_workflow(&mut workflow);
-                workflow
+                match unknown.first() {
+                    None => Ok(workflow),
+                    Some(stage) => Err(self.no_such_stage(&workflow, stage)),
+                }
             });
             if let Err(Mistakes(list)) = &read {
                 let ours = list.iter().filter(|mistake| !texts::is_shipped(&mistake.file));
@@ -236,6 +242,27 @@ impl Files {
         }
         known.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(known)
+    }
+
+    /// The mistake of `[workflows.…]` that names a stage which the workflow does not have.
+    fn no_such_stage(&self, workflow: &Workflow, stage: &Name) -> Mistakes {
+        let text = self.text(CONFIG).ok().and_then(Result::ok).unwrap_or_default();
+        let header = format!("[workflows.{}]", workflow.name);
+        let named = |(number, line): &(usize, &str)| {
+            let below = text.lines().take(*number + 1).any(|line| line.trim_start().starts_with(&header));
+            below && line.contains(stage.as_str())
+        };
+        let (line, source_line) = text.lines().enumerate().find(named).unwrap_or_default();
+        let agents = workflow.stages.iter().filter(|stage| matches!(stage.work, workflow::Work::Agent(_)));
+        let agents: Vec<&str> = agents.map(|stage| stage.name.as_str()).collect();
+        Mistakes(vec![Mistake {
+            file: shown(CONFIG),
+            line: line + 1,
+            column: source_line.find(stage.as_str()).map_or(1, |at| source_line[..at].chars().count() + 1),
+            what: format!("the workflow `{}` has no agent stage `{stage}`", workflow.name),
+            hint: Some(format!("its agent stages are {}", agents.join(", "))),
+            source_line: source_line.to_owned(),
+        }])
     }
 
     /// The texts that the configuration comes from, the user's first.

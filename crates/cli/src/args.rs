@@ -8,7 +8,7 @@ mod nights;
 mod reviewed;
 mod task;
 
-pub use nights::{ScheduleVerb, ServiceVerb};
+pub use nights::{ScheduleVerb, ServiceVerb, WhichNight};
 pub use reviewed::Reviewed;
 pub use task::{Means, NewTask, TaskVerb};
 
@@ -281,6 +281,15 @@ pub enum Verb {
     /// Look at schedules, pause them, run one now.
     #[command(subcommand)]
     Schedule(ScheduleVerb),
+    /// Print the report of a night: what it did in each repository, with links, costs and reasons.
+    #[command(
+        after_help = "Examples:\n  acquit report                # the newest night\n  acquit report 2026-06-01\n  acquit report --json         # { \"night\": …, \"date\": …, \"results\": [ { \"outcome\": \"MR_CREATED\", \"url\": … } ] }"
+    )]
+    Report {
+        /// A date, or a schedule, of which the newest night is shown; default: the newest of all.
+        #[arg(value_parser = nights::night)]
+        night: Option<WhichNight>,
+    },
     /// Let the system run `acquit serve`: systemd, or launchd on macOS.
     #[command(subcommand)]
     Service(ServiceVerb),

@@ -155,6 +155,7 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
             verbs::clean::clean(&cli, wish)
         }
         Verb::Schedule(verb) => verbs::schedule::schedule(&cli, verb),
+        Verb::Report { night } => verbs::report::report(&cli, night.as_ref()),
         Verb::Service(verb) => verbs::service::service(&cli, verb),
         Verb::Agents => verbs::agents::agents(&cli),
         Verb::Config(args::ConfigVerb::Show { origin }) => verbs::config::show(&cli, origin),

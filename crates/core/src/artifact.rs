@@ -50,6 +50,17 @@ pub enum Artifact {
         /// Its size.
         bytes: u64,
     },
+    /// The report of a gate: what its command printed.
+    Report {
+        /// The stage whose work it judged.
+        stage: Name,
+        /// The gate.
+        gate: Name,
+        /// Whether the work stood it.
+        passed: bool,
+        /// Where it is kept.
+        path: String,
+    },
     /// What was pushed to a remote: whatever else stands on its branch there is somebody else's.
     Pushed {
         /// The remote's address, without a login.
@@ -112,6 +123,7 @@ impl Artifact {
             Self::Merged { .. } => "merged".to_owned(),
             Self::Commits { leg, .. } => format!("commits/{leg}"),
             Self::File { stage, name, .. } => format!("file/{stage}/{name}"),
+            Self::Report { stage, gate, .. } => format!("report/{stage}/{gate}"),
             Self::Pushed { .. } => "pushed".to_owned(),
             Self::Request(_) => "request".to_owned(),
         }

@@ -71,6 +71,11 @@ pub enum Change {
         /// What is to be done then.
         resume: Box<Entry>,
     },
+    /// The work has a better description than the task's title, and its branch is called by it.
+    BranchNamed {
+        /// The branch.
+        branch: String,
+    },
     /// A person is asked.
     RequestOpened {
         /// What.
@@ -128,6 +133,7 @@ impl Change {
             Self::AllowanceRenewed => "allowance_renewed",
             Self::VariationTried { .. } => "variation_tried",
             Self::Blocked { .. } => "blocked",
+            Self::BranchNamed { .. } => "branch_named",
             Self::RequestOpened { .. } => "request_opened",
             Self::RequestAnswered { .. } => "request_answered",
             Self::Remarked { .. } => "remarked",
@@ -147,6 +153,7 @@ impl Change {
             | Self::AllowanceRenewed
             | Self::VariationTried { .. }
             | Self::Blocked { .. }
+            | Self::BranchNamed { .. }
             | Self::RequestOpened { .. }
             | Self::RequestAnswered { .. }
             | Self::Remarked { .. }
@@ -236,6 +243,11 @@ impl Task {
                 // Whoever waits mends nothing, so nobody waits for it.
                 self.roots.clear();
                 self.state = State::Blocked { root: root.clone(), resume: (**resume).clone() };
+            }
+            Change::BranchNamed { branch } => {
+                self.seed.branch.clone_from(branch);
+                // Its commits are the same; they are found under the new name from the next leg on.
+                self.artifacts.retain(|artifact| !matches!(artifact, Artifact::Branch { .. }));
             }
             Change::RequestOpened { request } => {
                 self.requests = request.number;

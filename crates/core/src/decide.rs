@@ -5,12 +5,15 @@
 //! of inputs leads to an illegal state, that the number of legs without a person in between is bounded by the budgets,
 //! and that replaying the changes gives the same task.
 
+use crate::artifact::Artifact;
+use crate::branch;
 use crate::change::Change;
 use crate::delivery::Comment;
 use crate::failure::{Failure, kind};
 use crate::fingerprint::Fingerprint;
 use crate::ids::{Name, TaskId};
 use crate::leg::{Ending, Entry, Purpose, Report};
+use crate::night::memory::Candidate;
 use crate::outcome::{self, Outcome, Source};
 use crate::request::{self, Answer, Ask, Request};
 use crate::task::{Actor, End, Root, State, Task};
@@ -157,7 +160,10 @@ impl Next<'_> {
                 self.push(Change::LegEnded { leg, report: report.clone() });
                 match cancel {
                     Some(by) => self.push(Change::Ended { end: End::Cancelled { by } }),
-                    None => self.after_leg(&entry, report.ending),
+                    None => {
+                        self.name_branch(&report.ending);
+                        self.after_leg(&entry, report.ending);
+                    }
                 }
                 Ok(())
             }
@@ -193,6 +199,23 @@ impl Next<'_> {
                 self.answer(&open, by, answer)
             }
             (input, state) => Err(Illegal::State { what: input.what(), state: state.word() }),
+        }
+    }
+
+    /// Calls the task's branch by what an analyst chose, as long as nobody else has seen the branch.
+    fn name_branch(&mut self, ending: &Ending) {
+        let chosen = ending.passed().and_then(|outcome| Candidate::of(&outcome.payload));
+        let seen = |artifact: &Artifact| {
+            matches!(
+                artifact,
+                Artifact::Branch { published: true, .. } | Artifact::Pushed { .. } | Artifact::Request(_)
+            )
+        };
+        if let Some(chosen) = chosen
+            && !self.task.artifacts.iter().any(seen)
+            && let Some(branch) = branch::described(&self.task, &chosen.title)
+        {
+            self.push(Change::BranchNamed { branch });
         }
     }
 

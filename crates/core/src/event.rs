@@ -287,6 +287,7 @@ fn change_level(change: &Change) -> Level {
         | Change::AllowanceRenewed
         | Change::VariationTried { .. }
         | Change::Blocked { .. }
+        | Change::BranchNamed { .. }
         | Change::RequestAnswered { .. }
         | Change::Remarked { .. }
         | Change::Ended { .. } => Level::Info,
@@ -307,6 +308,7 @@ fn change_summary(change: &Change) -> String {
         },
         Change::BudgetSpent { budget, spent, limit } => format!("budget {budget}: {spent} of {limit} spent"),
         Change::BudgetsReset => "budgets renewed".to_owned(),
+        Change::BranchNamed { branch } => format!("the branch is called {branch}"),
         Change::AllowanceRenewed => "limits on money and time renewed".to_owned(),
         Change::VariationTried { tried } => format!("{} led nowhere: {}", tried.value, tried.reason),
         Change::Blocked { root, .. } => format!("waits for {}, which mends the same failure", root.task),

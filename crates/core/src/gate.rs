@@ -51,6 +51,12 @@ pub struct Gate {
     /// The changes that it is run for.
     #[serde(skip_serializing_if = "PathFilter::is_empty")]
     pub paths: PathFilter,
+    /// How only what is related to changed files is checked, for stages that want no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub related: Option<Command>,
+    /// How many bytes each command of it may print; `None` for the usual.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<u64>,
 }
 
 impl Gate {
@@ -102,16 +108,33 @@ struct Stored {
     env: BTreeMap<String, String>,
     #[serde(default)]
     paths: PathFilter,
+    #[serde(default)]
+    related: Option<Command>,
+    #[serde(default)]
+    output: Option<u64>,
 }
 
 impl TryFrom<Stored> for Gate {
     type Error = &'static str;
 
     fn try_from(stored: Stored) -> Result<Self, Self::Error> {
-        let Stored { name, check, run, kind, severity, timeout, network, manner, reuse, env, paths } = stored;
-        let command = || run.map(|run| Check::Command(check::Plain { run, report: None }));
+        let Stored { check, run, .. } = stored;
+        let command = || run.map(|run| Check::Command(check::Plain { run, report: None, related: None }));
         let check = check.or_else(command).ok_or("a gate that checks nothing")?;
-        Ok(Self { name, check, kind, severity, timeout, network, manner, reuse, env, paths })
+        Ok(Self {
+            name: stored.name,
+            check,
+            kind: stored.kind,
+            severity: stored.severity,
+            timeout: stored.timeout,
+            network: stored.network,
+            manner: stored.manner,
+            reuse: stored.reuse,
+            env: stored.env,
+            paths: stored.paths,
+            related: stored.related,
+            output: stored.output,
+        })
     }
 }
 

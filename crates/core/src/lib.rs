@@ -10,6 +10,7 @@
 
 pub mod agent;
 pub mod artifact;
+pub mod branch;
 pub mod change;
 pub mod check;
 pub mod config;

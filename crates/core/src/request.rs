@@ -23,6 +23,13 @@ pub struct Request {
     pub resume: Entry,
 }
 
+impl Request {
+    /// Whether the task stands before a stage that cannot be undone.
+    pub fn is_irreversible(&self) -> bool {
+        matches!(&self.ask, Ask::Approval { to: Target::Stage(stage) } if *stage == self.stage)
+    }
+}
+
 /// What a person is asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::agent::Usage;
 use crate::artifact::{Artifact, Requested};
@@ -12,6 +13,7 @@ use crate::fingerprint::Fingerprint;
 use crate::gate::Check;
 use crate::ids::{LegId, Name, TaskId};
 use crate::leg::{Ending, Entry, Past};
+use crate::night::memory;
 use crate::request::Request;
 use crate::sandbox::Mode;
 use crate::time::Timestamp;
@@ -272,6 +274,7 @@ impl State {
             Self::New => "new",
             Self::Working { cancel: None, .. } => "working",
             Self::Working { cancel: Some(_), .. } => "cancelling",
+            Self::Waiting { request } if request.is_irreversible() => "blocked",
             Self::Waiting { .. } => "waiting",
             Self::Blocked { .. } => "blocked",
             Self::Ended { end } => match end {
@@ -353,6 +356,7 @@ impl Task {
             | Artifact::Commits { .. }
             | Artifact::Diff(_)
             | Artifact::File { .. }
+            | Artifact::Report { .. }
             | Artifact::Pushed { .. }
             | Artifact::Request(_) => None,
         })
@@ -374,6 +378,7 @@ impl Task {
             | Artifact::Commits { .. }
             | Artifact::Diff(_)
             | Artifact::File { .. }
+            | Artifact::Report { .. }
             | Artifact::Merged { .. }
             | Artifact::Pushed { .. } => None,
         })
@@ -402,10 +407,12 @@ impl Task {
         newest
     }
 
-    /// What its work is called: by whoever described it last, else as it was wished for.
+    /// What its work is called: by whoever described it last, or chose it, else as it was wished for.
     pub fn headline(&self) -> &str {
-        let described =
-            self.legs_of_work().rev().find_map(|past| past.ending.passed()?.payload.get("title")?.as_str());
+        let described = self.legs_of_work().rev().find_map(|past| {
+            let payload = &past.ending.passed()?.payload;
+            payload.get("title").and_then(Value::as_str).or_else(|| memory::chosen(payload))
+        });
         described.map(str::trim).filter(|title| !title.is_empty()).unwrap_or(&self.seed.wish.title)
     }
 

@@ -39,6 +39,7 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         outputs: Vec::new(),
         inputs: Vec::new(),
         tools: None,
+        commands: Vec::new(),
         secrets: Vec::new(),
         network: None,
         session: acquit_core::workflow::Continue::Earlier,
@@ -285,7 +286,12 @@ fn an_unknown_variable_is_an_error_that_names_it() {
 fn variables_come_from_project_workflow_and_task_but_builtin_ones_are_nobodys() {
     let mut definition = definition();
     let values = vec!["tests".to_owned(), "docs".to_owned()];
-    definition.workflow.variation = Some(Variation { variable: "category".to_owned(), values, first: 0 });
+    definition.workflow.variation = Some(Variation {
+        variable: "category".to_owned(),
+        values,
+        first: 0,
+        guidance: std::collections::BTreeMap::new(),
+    });
     let mut task = task("");
     task.tried = vec![Tried {
         value: "tests".to_owned(),
@@ -299,6 +305,7 @@ fn variables_come_from_project_workflow_and_task_but_builtin_ones_are_nobodys() 
     let entry = Entry { stage: name("code"), purpose: Purpose::Work };
     let all = variables(&parts(&definition, &task, &entry));
     let expected = strings(&[
+        ("allowed_commands", "any"),
         ("base", "main"),
         ("base_commit", "c0ffee"),
         ("branch", "acquit/add-a-json-flag-7"),

@@ -110,6 +110,7 @@ fn written_by(text: &str, payload: serde_json::Value) -> (Marker, String) {
         branch: &task.seed.branch,
         base: "aaaa",
         moved: Some("cccccccccccccccccccc"),
+        cost: true,
         marker: &marker,
     };
     let text = body(&account);
@@ -156,6 +157,7 @@ fn work_that_no_gate_saw_is_said_to_be_unproven() {
         branch: "b",
         base: "a",
         moved: None,
+        cost: true,
         marker: &marker,
     };
     assert!(body(&account).contains("nothing of it is proven"));
@@ -311,6 +313,7 @@ fn a_request_has_what_the_describer_was_asked_for_and_nothing_of_abandoned_tries
             branch,
             base: "a",
             moved: None,
+            cost: true,
             marker: &marker,
         })
     };

@@ -114,6 +114,7 @@ fn move_legs(
             | Change::AllowanceRenewed
             | Change::VariationTried { .. }
             | Change::Blocked { .. }
+            | Change::BranchNamed { .. }
             | Change::RequestOpened { .. }
             | Change::RequestAnswered { .. }
             | Change::Remarked { .. }

@@ -30,6 +30,7 @@ pub use begin::{Which, begin};
 pub use finished::remove;
 pub use home::{Home, repositories, zone};
 pub use mistakes::mistakes;
+pub use nights::{date_of, report};
 pub use post::post;
 pub use sweep::tidy;
 

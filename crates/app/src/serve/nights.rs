@@ -18,7 +18,7 @@ use acquit_run::notify::{self, Notice};
 use super::begin::Which;
 use super::memory::link;
 use super::rework::{since, used};
-use super::{Busy, Daemon, Until, repositories, zone};
+use super::{Busy, Daemon, Home, Until, repositories, zone};
 use crate::error::Error;
 
 /// How many nights that are not over are looked at.
@@ -220,15 +220,10 @@ impl Daemon<'_> {
 
     /// Ends a night: the record and the messages about it are one transaction.
     fn finish(&mut self, store: &mut dyn Store, night: &Night, now: Timestamp) -> Result<(), Error> {
-        let over = Night { state: State::Over, ended: Some(now), ..night.clone() };
+        let mut over = Night { state: State::Over, ended: Some(now), ..night.clone() };
         let entries = entries(store, &self.home.top, &over)?;
-        let date = match self.home.schedule(&night.schedule) {
-            Ok(schedule) => date(schedule, night.nominal),
-            // The schedule is gone, and with it whose clocks it went by.
-            Err(_) => local(night.nominal, &jiff::tz::TimeZone::UTC)
-                .map(|local| local.date().to_string())
-                .unwrap_or_default(),
-        };
+        over.entries.clone_from(&entries);
+        let date = date_of(&self.home, night);
         let title = morning::title(&over, &date, &entries);
         let link = entries.iter().find_map(|entry| match &entry.result {
             morning::Result::Requested { link } => Some(link.clone()),
@@ -271,6 +266,21 @@ pub(super) fn date(schedule: &Schedule, nominal: Timestamp) -> String {
     local(nominal, &zone).map(|local| local.date().to_string()).unwrap_or_default()
 }
 
+/// The same, where the schedule may be gone, and with it whose clocks it went by.
+pub fn date_of(home: &Home, night: &Night) -> String {
+    match home.schedule(&night.schedule) {
+        Ok(schedule) => date(schedule, night.nominal),
+        Err(_) => local(night.nominal, &jiff::tz::TimeZone::UTC)
+            .map(|local| local.date().to_string())
+            .unwrap_or_default(),
+    }
+}
+
+/// The report of a night: as it was kept, or as things stand while it is not over.
+pub fn report(store: &mut dyn Store, home: &Home, night: &Night) -> Result<Vec<morning::Entry>, Error> {
+    if night.entries.is_empty() { entries(store, &home.top, night) } else { Ok(night.entries.clone()) }
+}
+
 /// How the tasks of a night stand.
 fn standings(store: &mut dyn Store, night: &Night) -> Result<BTreeMap<TaskId, Standing>, Error> {
     let mut all = BTreeMap::new();
@@ -305,6 +315,7 @@ fn entries(store: &mut dyn Store, top: &Path, night: &Night) -> Result<Vec<morni
             repository: repository.clone(),
             task: None,
             category: None,
+            fallback_from: None,
             result: morning::Result::Skipped { reason },
             change: None,
             usage: acquit_core::agent::Usage::default(),

@@ -37,6 +37,24 @@ pub enum ScheduleVerb {
     },
 }
 
+/// A night, as people name it.
+#[derive(Clone, Debug)]
+pub enum WhichNight {
+    /// By its date, such as `2026-06-01`.
+    Date(String),
+    /// The newest of a schedule.
+    Schedule(Name),
+}
+
+/// Reads a date or the name of a schedule.
+pub fn night(text: &str) -> Result<WhichNight, String> {
+    if text.parse::<jiff::civil::Date>().is_ok() {
+        return Ok(WhichNight::Date(text.to_owned()));
+    }
+    let name = text.parse().map(WhichNight::Schedule);
+    name.map_err(|_| "name a date such as 2026-06-01, or a schedule".to_owned())
+}
+
 /// What can be done with the service.
 #[derive(Subcommand, Debug)]
 pub enum ServiceVerb {

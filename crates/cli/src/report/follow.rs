@@ -222,6 +222,7 @@ impl Follower {
             | Change::AllowanceRenewed
             | Change::VariationTried { .. }
             | Change::Blocked { .. }
+            | Change::BranchNamed { .. }
             | Change::RequestAnswered { .. }
             | Change::Remarked { .. }
             | Change::CancelAsked { .. } => {

@@ -142,6 +142,10 @@ impl Printer {
             }
             State::Ended { end: End::NoImprovement } => self.paint(Look::Notable, "no improvement found"),
             State::Working { entry, .. } => format!("{} at {}", state.word(), heading(entry)),
+            State::Waiting { request } if request.is_irreversible() => {
+                let words = format!("blocked: {} cannot be undone and waits for a person", request.stage);
+                self.paint(Look::Notable, &words)
+            }
             State::Waiting { request } => {
                 self.paint(Look::Notable, &format!("waits for a person at {}", request.stage))
             }
@@ -173,6 +177,9 @@ impl Printer {
                     self.field("diff", &words);
                 }
                 Artifact::Pushed { .. } => {}
+                Artifact::Report { stage, gate, path, .. } => {
+                    self.field("report", &format!("{} (gate {gate} at {stage})", text::visible(path)));
+                }
                 Artifact::Request(request) => self.field("request", &text::visible(&request.url)),
                 Artifact::File { stage, path, bytes, .. } => {
                     self.field("file", &format!("{} ({bytes} bytes, from {stage})", text::visible(path)));

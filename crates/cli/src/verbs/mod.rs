@@ -22,6 +22,7 @@ pub mod mirror;
 pub mod open;
 pub mod outline;
 pub mod prompt;
+pub mod report;
 pub mod review;
 pub mod run;
 pub mod sandbox;

@@ -259,8 +259,8 @@ fn run(
         .nights(&Nights::Of(home.project(), name.clone()), 9)?
         .into_iter()
         .find(|night| night.nominal == now);
-    if let (true, Some(night)) = (cli.printer.json, over) {
-        cli.printer.json(&night);
+    if let Some(night) = over {
+        super::report::print(cli, home, store, &night)?;
     }
     Ok(Exit::Done)
 }

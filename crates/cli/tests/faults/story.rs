@@ -133,6 +133,7 @@ fn artifact(artifact: &Artifact) -> String {
         Artifact::Diff(stats) => format!("diff {stats:?}"),
         Artifact::Pushed { branch, .. } => format!("pushed {branch}"),
         Artifact::Request(request) => format!("request {}", request.number),
+        Artifact::Report { stage, gate, passed, .. } => format!("report {stage} {gate} {passed}"),
         Artifact::File { stage, name, bytes, .. } => format!("file {stage} {name} {bytes}"),
     }
 }

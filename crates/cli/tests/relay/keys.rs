@@ -90,3 +90,56 @@ on = { done = "done" }
     let prompt = read(&sandbox.leg_file(2, "prompt.md"));
     assert!(prompt.contains("brief.md") && !prompt.contains("notes.md"), "{prompt}");
 }
+
+#[test]
+fn a_gate_may_print_so_much_and_its_report_is_an_artifact() {
+    let gates = "[gates.loud]\nrun = \"head -c 3000000 /dev/zero | tr '\\\\0' x\"\noutput = \"1MiB\"\n\
+                 [gates.quiet]\nrun = \"echo all is well\"\n";
+    let workflow = CODE
+        .replace("[budgets]", "[budgets]\ngate = 0")
+        .replace("mode = \"implement\"", "mode = \"implement\"\ngates = [\"quiet\", \"loud\"]");
+    let sandbox = Sandbox::scripted(&format!("{workflow}{gates}"), SCRIPT);
+    sandbox.run_to(3).said("printed more than 1048576 bytes");
+    let task = sandbox.acquit(&["task", "show", "T-1", "--json"]).must(0).json();
+    let found: Vec<&serde_json::Value> = task["task"]["artifacts"]
+        .as_array()
+        .or_else(|| task["artifacts"].as_array())
+        .unwrap()
+        .iter()
+        .filter(|artifact| artifact["type"] == "report")
+        .collect();
+    let [quiet, loud] = found.as_slice() else { panic!("{task}") };
+    assert_eq!((&quiet["gate"], &quiet["passed"]), (&"quiet".into(), &true.into()));
+    assert_eq!((&loud["gate"], &loud["passed"]), (&"loud".into(), &false.into()));
+    assert_eq!(read(std::path::Path::new(quiet["path"].as_str().unwrap())), "all is well\n");
+    sandbox.acquit(&["show", "T-1"]).must(0).said("(gate quiet at code)");
+}
+
+/// The night-shift seed: "run build + related tests (not full suite) before pushing".
+#[test]
+fn only_related_tests_are_run_where_the_project_says_how() {
+    let config = format!(
+        "{}[gates.test]\nrun = \"exit 7\"\nrelated = 'printf \"%s,\" \"$@\"'\n[gates.list]\nrun = \"exit 7\"\n\
+         related = [\"printf\", \"%s;\"]\n[gates.rest]\nrun = \"echo the rest\"\n",
+        crate::common::SCRIPTED
+    );
+    let workflow = CODE.replace("mode = \"implement\"", "mode = \"implement\"\ngates = [\"related\"]");
+    let script = r#"
+[[code]]
+step = [
+    { run = "echo x > ./--config=evil; echo x > 'a b.txt'; git rm -q README.md; git add -A; git commit -qm work" },
+    { outcome = "pr_ready", payload = { summary = "done" } },
+]
+"#;
+    let sandbox = Sandbox::new(&config, &workflow, script);
+    sandbox.run_to(0);
+    let log = |gate: &str| read(&sandbox.leg_file(1, &format!("check-{gate}.log")));
+    // Every path is one argument, none is an option, and a file that is gone is not named.
+    assert_eq!(log("test-related"), "./--config=evil,./a b.txt,");
+    assert_eq!(log("list-related"), "./--config=evil;./a b.txt;");
+    assert_eq!(log("rest"), "the rest\n");
+
+    // A stage that names them as `project` runs them in full.
+    let whole = Sandbox::new(&config, &workflow.replace("\"related\"", "\"project\""), script);
+    whole.run_to(3).said("exit 7");
+}

@@ -221,3 +221,52 @@ fn a_night_is_the_same_on_postgresql() {
     sandbox.acquit(&["schedule", "pause", "night"]).must(0);
     sandbox.acquit(&["schedule", "list"]).must(0).said("paused");
 }
+
+/// The seed's `CodeAgentRunResult`: "outcome", "mrUrl", "categoryUsed", "isFallback", "totalCostUsd", "totalDurationMs".
+#[test]
+fn a_run_prints_its_report_and_keeps_it() {
+    let nothing = "[[analyze]]\nstep = [ { outcome = \"no_improvement\", payload = { summary = \"all is covered\" } } ]\n";
+    let sandbox = due(&today("category = \"tests\""), &format!("{nothing}{FINDS}"));
+    sandbox.acquit(&["report"]).must(1).said("no night has run yet");
+    let ran = sandbox.acquit(&["schedule", "run", "night"]).must(0);
+    assert!(ran.out.contains("- Category: refactoring (fallback from tests)\n"), "{}", ran.out);
+    // It is kept as it was, whatever becomes of the task.
+    let kept = sandbox.acquit(&["report"]).must(0).out;
+    assert_eq!(kept, ran.out);
+    let store = rusqlite::Connection::open(sandbox.place("acquit/acquit.db")).unwrap();
+    store.execute_batch("pragma foreign_keys = off; delete from tasks").unwrap();
+    assert_eq!(sandbox.acquit(&["report", "night"]).must(0).out, ran.out);
+
+    let document = sandbox.acquit(&["report", "--json"]).must(0).json();
+    let result = &document["results"][0];
+    assert_eq!(result["outcome"], "BRANCH_CREATED");
+    assert!(result["branch"].as_str().unwrap().starts_with("acquit/"), "{result}");
+    assert_eq!(result["category"], "refactoring (fallback from tests)");
+    assert_eq!((&result["fallback"], &result["fallback_from"]), (&true.into(), &"tests".into()));
+    assert_eq!(result["cost_micros"], 1_510_000);
+    assert!(result["duration_ms"].as_u64().unwrap() > 0, "{result}");
+    assert_eq!(result["url"], serde_json::Value::Null);
+
+    let date = document["date"].as_str().unwrap();
+    sandbox.acquit(&["report", date]).must(0).said("BRANCH_CREATED");
+    sandbox
+        .acquit(&["report", "1999-12-31"])
+        .must(1)
+        .said(&format!("no such night; the newest are of: {date}"));
+    sandbox.acquit(&["report", "nihgt"]).must(2).said("find the schedule `nihgt`");
+}
+
+#[test]
+fn a_run_with_json_ends_with_its_result_and_every_reason() {
+    let sandbox = due(&today("category = \"docs\""), NOTHING);
+    let ran = sandbox.acquit(&["schedule", "run", "night", "--json"]).must(0);
+    let document: serde_json::Value = serde_json::from_str(&ran.out[ran.out.find("{\n").unwrap()..]).unwrap();
+    let result = &document["results"][0];
+    assert_eq!((&result["outcome"], &result["category"]), (&"NO_IMPROVEMENT".into(), &"docs".into()));
+    assert_eq!(result["fallback"], false);
+    assert_eq!(
+        result["reason"],
+        "all categories exhausted; docs: all is covered; tests: all is simple; refactoring: all is told"
+    );
+    assert_eq!(result["reasons"][1]["category"], "tests");
+}

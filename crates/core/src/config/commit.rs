@@ -9,8 +9,11 @@ pub struct Commit {
     pub style: CommitStyle,
     /// The whole message but its trailers, if not the usual one; see [`crate::delivery::message::VARIABLES`].
     pub template: Option<String>,
-    /// The trailer that names the task.
+    /// The trailer that names the task; empty for none.
     pub trailer: String,
+    /// Who they are committed by.
+    #[serde(default)]
+    pub committer: Committer,
     /// Who is named as having helped, as `Name <address>`.
     pub co_authors: Vec<String>,
     /// Whether they are signed.
@@ -35,6 +38,22 @@ impl CommitStyle {
         [("auto", Self::Auto), ("plain", Self::Plain), ("conventional", Self::Conventional)];
 }
 
+/// Whom a delivered commit names as its committer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Committer {
+    /// acquit, so that the log shows who made the commit.
+    #[default]
+    Acquit,
+    /// The user, who is its author too.
+    Author,
+}
+
+impl Committer {
+    /// The words for them in the configuration.
+    pub const ALL: [(&str, Self); 2] = [("acquit", Self::Acquit), ("author", Self::Author)];
+}
+
 /// When commits are signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -56,6 +75,7 @@ impl Default for Commit {
             style: CommitStyle::Auto,
             template: None,
             trailer: "Task".to_owned(),
+            committer: Committer::default(),
             co_authors: Vec::new(),
             sign: Sign::Auto,
         }

@@ -30,6 +30,9 @@ pub struct Forge {
     pub ca: Option<String>,
     /// The proxy that leads to it. Never taken from the environment.
     pub proxy: Option<String>,
+    /// Whether requests say what the work cost; `None` for yes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<bool>,
     /// What every request has, unless its stage says otherwise.
     pub request: Publishing,
 }

@@ -14,6 +14,7 @@ use crate::schedule::Schedule;
 use crate::secret;
 use crate::time::Span;
 
+mod adjusted;
 mod commit;
 mod floor;
 pub mod forge;
@@ -24,7 +25,8 @@ mod stages;
 pub mod toml;
 mod waiting;
 
-pub use commit::{Commit, CommitStyle, Sign};
+pub use adjusted::Adjusted;
+pub use commit::{Commit, CommitStyle, Committer, Sign};
 pub use floor::Floor;
 pub use forge::{Forge, Publishing};
 pub use merge::{By, Merge, Method};
@@ -50,6 +52,9 @@ pub struct Config {
     pub agents: BTreeMap<Name, Agent>,
     /// The project's own variables for templates.
     pub variables: BTreeMap<String, String>,
+    /// What the project wants otherwise in a workflow, by its name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub workflows: BTreeMap<Name, Adjusted>,
     /// How much of the sandbox the machine must have.
     #[serde(default)]
     pub sandbox: Mode,
@@ -122,6 +127,7 @@ impl Default for Config {
             setup: None,
             agents: BTreeMap::new(),
             variables: BTreeMap::new(),
+            workflows: BTreeMap::new(),
             sandbox: Mode::default(),
             access: Access::default(),
             network: Networks::default(),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::floor::{Floor, Outright};
 use super::toml::{At, Mistake, Mistakes, Source, Table, did_you_mean, quoted};
-use super::{Config, Setup};
+use super::{Adjusted, Config, Setup};
 use crate::gate::Gate;
 use crate::ids::Name;
 use crate::sandbox::Mode;
@@ -165,6 +165,13 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
     models.extend(root.table("models").map(agent::models).unwrap_or_default());
     let mut variables = under.variables;
     variables.extend(root.table("variables").map(crate::workflow::variables).unwrap_or_default());
+    let mut workflows = under.workflows;
+    for (name, value) in root.table("workflows").map(Table::named_entries).unwrap_or_default() {
+        let Some(table) = value.table() else { continue };
+        let own = adjusted(table.named(format!("[workflows.{}]", name.value)));
+        let under = workflows.remove(&name.value).unwrap_or_default();
+        workflows.insert(name.value, own.over(under));
+    }
     let (gates, budgets) = proof(&mut root, (under.gates, under.budgets));
     let schedules = schedule::schedules(&mut root, under.schedules);
     let notices = notify::notices(&mut root, under.notices, &known);
@@ -181,6 +188,7 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
         setup,
         agents,
         variables,
+        workflows,
         sandbox,
         access,
         network,
@@ -207,6 +215,22 @@ fn config(mut root: Table<'_, '_>, under: Config, whose: Whose) -> Config {
         Whose::Project => config.floor.clone().hold(&mut config),
     }
     config
+}
+
+/// Reads what is wanted otherwise in a workflow.
+fn adjusted(mut table: Table<'_, '_>) -> Adjusted {
+    let variables = table.table("variables").map(crate::workflow::variables).unwrap_or_default();
+    let mut models = BTreeMap::new();
+    for (stage, value) in table.table("models").map(Table::named_entries).unwrap_or_default() {
+        let Some(model) = value.string() else { continue };
+        if !is_model(&model.value) {
+            let what = format!("{} is not the name of a model", quoted(&model.value));
+            table.source.report(model.place, what, None);
+        }
+        models.insert(stage.value, model.value);
+    }
+    table.finish();
+    Adjusted { variables, models }
 }
 
 /// Budgets, and the gates that spend them.

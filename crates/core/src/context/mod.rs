@@ -26,7 +26,8 @@ pub(crate) use text::reveal;
 pub use text::{first_line, is_hidden, visible};
 
 /// The names of the variables that acquit sets itself. Nobody else can set them.
-pub const BUILTIN: [&str; 13] = [
+pub const BUILTIN: [&str; 14] = [
+    "allowed_commands",
     "base",
     "base_commit",
     "branch",
@@ -178,7 +179,7 @@ pub fn sections(parts: &Parts<'_>) -> Result<Vec<Section>, Error> {
             "role",
             own_words(&role.map(|role| format!("Your part: {}", role.name)).unwrap_or_default(), &persona),
         ),
-        ("tools", words::tools(work.tools())),
+        ("tools", words::tools(work.tools(), &work.commands)),
         ("step", own_words("This step", &step)),
         ("instructions", own_words("Instructions of this stage", &instructions)),
         ("task", sections::task(parts)),
@@ -220,10 +221,19 @@ pub fn variables(parts: &Parts<'_>) -> BTreeMap<String, String> {
     all.extend(workflow.variables.clone());
     all.extend(task.seed.wish.variables.clone());
     if let (Some(variation), Some(value)) = (&workflow.variation, task.variation_value(workflow)) {
+        if !variation.guidance.is_empty() {
+            let guidance = variation.guidance.get(&value).cloned().unwrap_or_default();
+            all.insert(variation.guidance_variable(), guidance);
+        }
         all.insert(variation.variable.clone(), value);
     }
+    let commands = match agent_stage(parts) {
+        Ok((_, work)) if !work.commands.is_empty() => work.commands.join(", "),
+        Ok(_) | Err(_) => "any".to_owned(),
+    };
     let base = &task.seed.base;
     let builtin = [
+        commands,
         base.branch.as_ref().unwrap_or(&base.commit).clone(),
         task.base().to_owned(),
         task.seed.branch.clone(),

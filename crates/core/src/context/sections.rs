@@ -114,8 +114,8 @@ pub(super) fn artifacts(parts: &Parts<'_>, inputs: &[String]) -> String {
 fn artifact(artifact: &Artifact) -> Option<String> {
     let quoted = |text: &str| text::quoted(text, ENTRY_LIMIT);
     Some(match artifact {
-        // It has its own section; and what was pushed is nothing that an agent could use.
-        Artifact::Plan { .. } | Artifact::Pushed { .. } => return None,
+        // A plan and what gates found have sections of their own, and what was pushed is of no use to an agent.
+        Artifact::Plan { .. } | Artifact::Pushed { .. } | Artifact::Report { .. } => return None,
         Artifact::Request(request) => format!("request {} at {}", request.number, quoted(&request.url)),
         Artifact::Branch { name, commit, .. } => format!("branch {} at {}", quoted(name), quoted(commit)),
         Artifact::Merged { branch, commit } => {

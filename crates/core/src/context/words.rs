@@ -33,8 +33,18 @@ This continues the work that you remember. The task, the plan and the instructio
 new. Where to report has changed: only what stands below counts.";
 
 /// What an agent may use, where its definition says so.
-pub(super) fn tools(tools: Option<&[Tool]>) -> String {
-    let Some(tools) = tools else { return String::new() };
+pub(super) fn tools(tools: Option<&[Tool]>, commands: &[String]) -> String {
+    let only = match commands {
+        [] => String::new(),
+        commands => {
+            let list: Vec<String> =
+                commands.iter().map(|one| format!("`{}`", one.replace('`', "'"))).collect();
+            format!("You may only run these commands, with any arguments: {}.", list.join(", "))
+        }
+    };
+    let Some(tools) = tools else {
+        return if only.is_empty() { only } else { format!("# Tools\n\n{only}") };
+    };
     let may = |tool: Tool| tools.contains(&tool);
     let words = [
         (Tool::Read, "read and search files"),
@@ -49,8 +59,9 @@ pub(super) fn tools(tools: Option<&[Tool]>) -> String {
     };
     let (allowed, refused) = (list(true), list(false));
     let refused = if refused.is_empty() { String::new() } else { format!(" You may not: {refused}.") };
+    let only = if only.is_empty() { only } else { format!(" {only}") };
     format!(
-        "# Tools\n\nIn this turn you may: {allowed}.{refused} You may always write into the output folder and report."
+        "# Tools\n\nIn this turn you may: {allowed}.{refused}{only} You may always write into the output folder and report."
     )
 }
 

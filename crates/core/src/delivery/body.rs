@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 
+use super::candidates::candidates;
 use super::inert::{inert, inert_line};
 use super::marker::Marker;
 use crate::agent::{Usage, shorten};
@@ -58,6 +59,8 @@ pub struct Account<'a> {
     pub base: &'a str,
     /// Where the base branch is at the forge, if that is not part of it.
     pub moved: Option<&'a str>,
+    /// Whether it says what the work cost.
+    pub cost: bool,
     /// The task's mark.
     pub marker: &'a Marker,
 }
@@ -80,7 +83,8 @@ pub fn body(account: &Account<'_>) -> String {
         ("Changes", described(account.task, "changes")),
         ("Proof", stale(account) + &proof(account.verdicts)),
         ("How to reproduce", reproduce(account)),
-        ("Cost", cost(&account.task.usage())),
+        ("Cost", if account.cost { cost(&account.task.usage()) } else { String::new() }),
+        ("Candidates considered", considered(account.task)),
         ("Alternatives considered", alternatives(account.task)),
     ];
     let mut text = String::new();
@@ -303,6 +307,11 @@ fn alternatives(task: &Task) -> String {
         Some(ways) => quote(&list(ways.iter().map(String::as_str))),
         None => task.plan().and_then(about_alternatives).map(|part| quote(&inert(&part))).unwrap_or_default(),
     }
+}
+
+/// What an analyst ranked before the work began.
+fn considered(task: &Task) -> String {
+    quote(&list(candidates(task).iter().map(String::as_str)))
 }
 
 fn ways(told: &Value) -> Vec<String> {

@@ -76,11 +76,11 @@ pub fn message(parts: &Parts<'_>) -> Result<String, template::Error> {
             template::Template::plain(template).render(&variables)?
         }
     };
-    let mut text = format!("{}\n\n{}: {}\n", text.trim_end(), settings.trailer, task.id());
-    for author in &settings.co_authors {
-        text.push_str(&format!("Co-authored-by: {author}\n"));
-    }
-    Ok(text)
+    let named = (!settings.trailer.is_empty()).then(|| format!("{}: {}\n", settings.trailer, task.id()));
+    let helpers = settings.co_authors.iter().map(|author| format!("Co-authored-by: {author}\n"));
+    let trailers: String = named.into_iter().chain(helpers).collect();
+    let blank = if trailers.is_empty() { "" } else { "\n" };
+    Ok(format!("{}\n{blank}{trailers}", text.trim_end()))
 }
 
 /// A point of a list, broken into lines.

@@ -6,6 +6,7 @@
 //! request's text; [`Marker`] is how a request is found again, and the part of its text that is acquit's own.
 
 mod body;
+mod candidates;
 mod comment;
 pub mod conflict;
 mod inert;

@@ -87,22 +87,37 @@ pub struct Proposal {
     pub fate: Fate,
 }
 
+/// The title of what an analyst's payload chose.
+pub fn chosen(payload: &Value) -> Option<&str> {
+    title(selected(payload)?)
+}
+
+fn title(candidate: &Value) -> Option<&str> {
+    let text = |key: &str| candidate.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    text("title").or_else(|| text("description"))
+}
+
+/// What was chosen: `selected`, as an object, a rank or a title, or else the first of `candidates`.
+fn selected(payload: &Value) -> Option<&Value> {
+    let list = payload.get("candidates").and_then(Value::as_array);
+    let by = |wanted: &Value| {
+        let rank = |one: &&Value| one.get("rank") == Some(wanted) || one.get("title") == Some(wanted);
+        list.and_then(|list| list.iter().find(rank))
+    };
+    let chosen = match payload.get("selected") {
+        Some(selected @ Value::Object(_)) => Some(selected),
+        Some(other) => by(other),
+        None => None,
+    };
+    chosen.or_else(|| list.and_then(|list| list.first()))
+}
+
 impl Candidate {
-    /// What an analyst's payload chose: `selected`, as an object, a rank or a title, or else the first of `candidates`.
+    /// What an analyst's payload chose.
     pub fn of(payload: &Value) -> Option<Self> {
-        let list = payload.get("candidates").and_then(Value::as_array);
-        let by = |wanted: &Value| {
-            let rank = |one: &&Value| one.get("rank") == Some(wanted) || one.get("title") == Some(wanted);
-            list.and_then(|list| list.iter().find(rank))
-        };
-        let chosen = match payload.get("selected") {
-            Some(selected @ Value::Object(_)) => Some(selected),
-            Some(other) => by(other),
-            None => None,
-        };
-        let chosen = chosen.or_else(|| list.and_then(|list| list.first()))?;
+        let chosen = selected(payload)?;
         let text = |key: &str| chosen.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-        let title = text("title").or_else(|| text("description"))?;
+        let title = title(chosen)?;
         let files = chosen.get("files").and_then(Value::as_array).into_iter().flatten();
         let files = files.filter_map(Value::as_str).take(FILES).map(|file| shorten(file, PATH)).collect();
         let category = text("category").or_else(|| payload.get("category").and_then(Value::as_str));

@@ -6,10 +6,12 @@
 
 pub mod memory;
 pub mod morning;
+mod record;
 mod steps;
 
 use serde::{Deserialize, Serialize};
 
+pub use record::Record;
 pub use steps::{Door, Move, Rules, Standing, Work, moves};
 
 use crate::ids::{Name, TaskId};
@@ -52,6 +54,9 @@ pub struct Night {
     pub began: Option<Timestamp>,
     /// When all of it was over.
     pub ended: Option<Timestamp>,
+    /// Its report, as it was when all was over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<morning::Entry>,
     /// Counts the writes. One that expects another version is refused.
     pub version: u64,
 }
@@ -159,6 +164,7 @@ impl Night {
             jobs,
             began: None,
             ended: None,
+            entries: Vec::new(),
             version: 1,
         }
     }

@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Night, State as NightState, memory};
 use crate::agent::{Usage, shorten};
 use crate::context::is_hidden;
@@ -18,7 +20,7 @@ use crate::workflow::Workflow;
 const REASON: usize = 300;
 
 /// What a night did in one repository.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The repository, as the schedule names it.
     pub repository: String,
@@ -26,6 +28,9 @@ pub struct Entry {
     pub task: Option<TaskId>,
     /// What kind of improvement, with what it is a fallback from.
     pub category: Option<String>,
+    /// The category that the night began with, where the work is about another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_from: Option<String>,
     /// What came of it.
     pub result: Result,
     /// What the change is about, where there is one.
@@ -37,7 +42,8 @@ pub struct Entry {
 }
 
 /// What came of a night in a repository.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Result {
     /// A request was opened.
     Requested {
@@ -105,14 +111,21 @@ impl Result {
 
 /// What the work is about, and what it is a fallback from: `refactoring (fallback from tests)`.
 pub fn category(task: &Task, workflow: &Workflow) -> Option<String> {
-    let first = task.tried.first();
+    let (value, from) = variation(task, workflow)?;
+    Some(match from {
+        Some(first) => format!("{value} (fallback from {first})"),
+        None => value,
+    })
+}
+
+/// The value that the work is about, and the one that the task began with if that is another.
+fn variation(task: &Task, workflow: &Workflow) -> Option<(String, Option<String>)> {
+    let first = task.tried.first().map(|tried| tried.value.clone());
     // When all were tried there is no value any more; the first is what the night was about.
     let over = matches!(task.state, State::Ended { end: End::NoImprovement });
-    let value = if over { first.map(|tried| tried.value.clone()) } else { task.variation_value(workflow) }?;
-    Some(match first {
-        Some(first) if first.value != value => format!("{value} (fallback from {})", first.value),
-        Some(_) | None => value,
-    })
+    let value = if over { first.clone() } else { task.variation_value(workflow) }?;
+    let from = first.filter(|first| *first != value);
+    Some((value, from))
 }
 
 /// What a task came to.
@@ -164,6 +177,7 @@ pub fn entry(
         repository: repository.to_owned(),
         task: Some(task.id()),
         category: category(task, workflow),
+        fallback_from: variation(task, workflow).and_then(|(_, from)| from),
         result,
         change,
         usage: task.usage(),
@@ -387,6 +401,7 @@ mod tests {
             repository: repository.to_owned(),
             task: Some(TaskId(7)),
             category: category.map(str::to_owned),
+            fallback_from: None,
             change: matches!(result, Result::Requested { .. }).then(|| "Test the parser".to_owned()),
             result,
             usage: Usage { cost_micros: cost, input: 5, ..Usage::default() },

@@ -17,6 +17,9 @@ pub(super) const PROJECT: &str = "project";
 /// What stands for all gates of the project, of `tdd` only that nothing breaks.
 pub(super) const UNBROKEN: &str = "unbroken";
 
+/// The same, but gates that say how check only what is related to the changed files.
+pub(super) const RELATED: &str = "related";
+
 /// What stands for the project's tests where a stage writes one that shows a defect and mends nothing.
 pub(super) const REPRODUCED: &str = "reproduced";
 
@@ -41,7 +44,7 @@ pub(crate) fn gate(
     usual: &[Name],
 ) -> Gate {
     const SEVERITIES: [(&str, Severity); 2] = [("error", Severity::Error), ("warning", Severity::Warning)];
-    let unread = || Check::Command(Plain { run: Command::Program(Vec::new()), report: None });
+    let unread = || Check::Command(Plain { run: Command::Program(Vec::new()), report: None, related: None });
     let Some(table) = table else {
         let kind = Name::literal("gate");
         return Gate {
@@ -55,6 +58,8 @@ pub(crate) fn gate(
             reuse: Reuse::default(),
             env: BTreeMap::new(),
             paths: PathFilter::default(),
+            related: None,
+            output: None,
         };
     };
     let mut table = table.named(format!("gate `{name}`"));
@@ -85,7 +90,8 @@ pub(crate) fn gate(
         Some(cache) if !cache.value => Reuse::Never,
         Some(_) | None => Reuse::SameTree,
     };
-    let (env, paths) = surroundings(&mut table, check.as_ref().ok().and_then(Option::as_ref));
+    let Surroundings { env, paths, related, output } =
+        surroundings(&mut table, check.as_ref().ok().and_then(Option::as_ref));
     let check = match check {
         Ok(check) => {
             table.finish();
@@ -95,19 +101,35 @@ pub(crate) fn gate(
         Err(UnknownKind) => None,
     };
     let check = check.unwrap_or_else(unread);
-    Gate { name, check, kind, severity, timeout, network, manner, reuse, env, paths }
+    Gate { name, check, kind, severity, timeout, network, manner, reuse, env, paths, related, output }
 }
 
-/// `env` and `paths`: what runs no command has no use for variables, and looks at the whole change by itself.
-fn surroundings(table: &mut Table<'_, '_>, check: Option<&Check>) -> (BTreeMap<String, String>, PathFilter) {
+/// What only gates with a command have.
+#[derive(Default)]
+struct Surroundings {
+    env: BTreeMap<String, String>,
+    paths: PathFilter,
+    related: Option<Command>,
+    output: Option<u64>,
+}
+
+/// What runs no command has no use for variables and limits, and looks at the whole change by itself.
+fn surroundings(table: &mut Table<'_, '_>, check: Option<&Check>) -> Surroundings {
     if let Some(check) = check
         && check.command().is_none()
     {
         let why =
             format!("a gate with check = \"{}\" runs no command and looks at the whole change", check.word());
-        table.refuse(&["env", "paths"], &why);
-        return Default::default();
+        table.refuse(&["env", "paths", "related", "output"], &why);
+        return Surroundings::default();
     }
+    let related = table.value("related").and_then(|value| value.command());
+    let tests = |check: &Check| matches!(check, Check::Command(_) | Check::Tests(_) | Check::Tdd(_));
+    if let Some(check) = check.filter(|check| !tests(check)) {
+        let why = format!("a gate with check = \"{}\" cannot be run for some files", check.word());
+        table.refuse(&["related"], &why);
+    }
+    let output = table.bytes("output");
     let env = table.environment("env");
     let mut paths = PathFilter::default();
     for pattern in table.strings("paths").unwrap_or_default() {
@@ -116,7 +138,7 @@ fn surroundings(table: &mut Table<'_, '_>, check: Option<&Check>) -> (BTreeMap<S
             table.source.report(pattern.place, error.to_string(), Some(hint.to_owned()));
         }
     }
-    (env, paths)
+    Surroundings { env, paths, related, output }
 }
 
 /// `parallel`: only a command is one thing that can run beside others.
@@ -134,7 +156,7 @@ fn manner(table: &mut Table<'_, '_>, check: Option<&Check>) -> Manner {
 
 /// Notes a gate that has the name of all of them.
 pub(crate) fn refuse_project(source: &Source<'_>, name: &At<Name>) {
-    if [PROJECT, UNBROKEN, REPRODUCED].contains(&name.value.as_str()) {
+    if [PROJECT, UNBROKEN, RELATED, REPRODUCED].contains(&name.value.as_str()) {
         let hint = "it stands for gates of the project; choose another name".to_owned();
         source.report(name.place, format!("a gate cannot be named `{}`", name.value), Some(hint));
     }
@@ -166,6 +188,8 @@ pub(super) fn built_in(gates: &[Gate]) -> Vec<Gate> {
             reuse: Reuse::default(),
             env: BTreeMap::new(),
             paths: PathFilter::default(),
+            related: None,
+            output: None,
         })
         .collect()
 }
@@ -185,6 +209,15 @@ pub(super) fn unbroken(gate: &Gate) -> Gate {
     let check = Check::Tests(Tests::of(tdd));
     // A name that is too long for its ending stays as it is: the stage that names this one does not run the other.
     Gate { name: name.parse().unwrap_or_else(|_| gate.name.clone()), check, ..gate.clone() }
+}
+
+/// The project's gates for a small change: those that say how check only what is related to it; of the others, that nothing breaks.
+pub(super) fn related(gate: &Gate) -> Gate {
+    let (Some(related), Some(run)) = (&gate.related, gate.check.command()) else { return unbroken(gate) };
+    let Ok(name) = format!("{}-{RELATED}", gate.name).parse() else { return unbroken(gate) };
+    // A report is compared with that of all tests, so the exit code alone speaks here.
+    let plain = Plain { run: run.clone(), report: None, related: Some(related.clone()) };
+    Gate { name, check: Check::Command(plain), ..gate.clone() }
 }
 
 /// The project's tests for work that shows a defect: those of its `tdd` gates, which know most of tests; else those that are

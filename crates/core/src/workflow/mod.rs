@@ -189,6 +189,9 @@ pub struct AgentWork {
     /// What it may use here, before what its definition says; `None` for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
+    /// The only commands that it may run, as it is told; any if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
     /// Secrets of the configuration that the agent gets here, by name.
     #[serde(default)]
     pub secrets: Vec<String>,
@@ -378,4 +381,14 @@ pub struct Variation {
     pub values: Vec<String>,
     /// The one to begin with; the order goes round from there.
     pub first: usize,
+    /// What to look for, by value: the variable `<variable>_guidance`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub guidance: BTreeMap<String, String>,
+}
+
+impl Variation {
+    /// The variable that carries the guidance.
+    pub fn guidance_variable(&self) -> String {
+        format!("{}_guidance", self.variable)
+    }
 }

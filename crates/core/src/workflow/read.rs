@@ -84,6 +84,15 @@ fn draft(mut root: Table<'_, '_>, name: &Name, around: &Around<'_>) -> Draft {
     let mut template = Known::new(around.variables);
     template.extend(variables.keys().map(String::as_str));
     template.extend(variation.iter().map(|variation| variation.variable.as_str()));
+    template.extend(
+        variation
+            .iter()
+            .filter(|variation| !variation.guidance.is_empty())
+            .map(Variation::guidance_variable)
+            .collect::<Vec<_>>()
+            .iter()
+            .map(String::as_str),
+    );
     let varies = root.has("variation");
     if variation.is_none() && varies {
         template.uncertain();
@@ -159,6 +168,9 @@ fn shared(gates: &[Gate]) -> Vec<Gate> {
     let others = gates
         .iter()
         .map(super::gates::unbroken)
+        .chain(
+            gates.iter().map(super::gates::related).filter(|gate| gate.name.as_str().ends_with("-related")),
+        )
         .chain(super::gates::reproduced(gates))
         .filter(|other| gates.iter().all(|gate| gate.name != other.name));
     gates.iter().cloned().chain(others).chain(super::gates::built_in(gates)).collect()
@@ -209,8 +221,21 @@ fn variation(mut table: Table<'_, '_>, variables: &BTreeMap<String, String>) -> 
         let hint = did_you_mean(&first.value, "values are", values.iter().map(String::as_str));
         source.report(first.place, format!("{} is not a value of the variation", quoted(&first.value)), hint);
     }
+    let mut guidance = BTreeMap::new();
+    if let Some(table) = table.table("guidance") {
+        let place = table.place;
+        for (value, text) in table.entries() {
+            guidance.extend(text.string().map(|text| (value.value.to_owned(), text.value)));
+        }
+        // One that is left over does no harm; one that is missing would be an empty line in a prompt.
+        if let Some(missing) = values.iter().find(|value| !guidance.contains_key(*value)) {
+            let hint = did_you_mean(missing, "it is written for", guidance.keys().map(String::as_str));
+            source.report(place, format!("no guidance for the value {}", quoted(missing)), hint);
+        }
+    }
     table.finish();
-    Some(Variation { variable: variable?.value.to_string(), values, first: position.unwrap_or(0) })
+    let first = position.unwrap_or(0);
+    Some(Variation { variable: variable?.value.to_string(), values, first, guidance })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Reads one stage: its kind decides which keys it has.
 
 use super::draft::{StageDraft, TransitionDraft};
-use super::gates::{PROJECT, REPRODUCED, UNBROKEN, of_kind, reproduced, unbroken};
+use super::gates::{PROJECT, RELATED, REPRODUCED, UNBROKEN, of_kind, related, reproduced, unbroken};
 use super::mode::{self, Modes};
 use super::{Action, AgentWork, Begin, Commits, Consent, Continue, Limits, Stop, Target, Warnings, Work};
 use crate::config;
@@ -37,7 +37,7 @@ enum Kind {
 const KINDS: [(&str, Kind); 4] =
     [("agent", Kind::Agent), ("check", Kind::Check), ("action", Kind::Action), ("human", Kind::Human)];
 
-const OF_AGENTS: [&str; 18] = [
+const OF_AGENTS: [&str; 19] = [
     "mode",
     "role",
     "step",
@@ -48,6 +48,7 @@ const OF_AGENTS: [&str; 18] = [
     "outputs",
     "inputs",
     "tools",
+    "commands",
     "turns",
     "timeout",
     "idle",
@@ -273,6 +274,8 @@ fn agent(
     let inputs = table.strings("inputs").unwrap_or_default();
     let inputs = inputs.into_iter().map(|name| input(table.source, name)).collect();
     let tools = role::tools(table);
+    let commands = table.strings("commands").unwrap_or_default();
+    let commands = commands.into_iter().map(|command| allowed(table.source, command)).collect();
     const FROM: [(&str, Begin); 2] = [("work", Begin::Work), ("base", Begin::Base)];
     *from = table.word("from", &FROM).map(|from| from.value).unwrap_or_default();
     let outputs = match table.strings("outputs") {
@@ -301,6 +304,7 @@ fn agent(
         outputs,
         inputs,
         tools,
+        commands,
         secrets,
         network: network.map(|network| network.value),
         session,
@@ -327,6 +331,15 @@ fn definition(table: &Table<'_, '_>, part: &Part<'_>, name: &At<Name>) -> Option
             None
         }
     }
+}
+
+/// A command that an agent may run: one line that says something.
+fn allowed(source: &Source<'_>, command: At<String>) -> String {
+    if command.value.trim().is_empty() || command.value.contains(char::is_control) {
+        let hint = "name a program, or a program with its first words: \"git\", \"sbt test\"".to_owned();
+        source.report(command.place, format!("{} is not a command", quoted(&command.value)), Some(hint));
+    }
+    command.value
 }
 
 /// A pattern for files at the top of the output folder: it cannot point anywhere else.
@@ -444,7 +457,7 @@ fn schema(source: &Source<'_>, value: &Value<'_, '_>) -> Option<serde_json::Valu
     Some(schema)
 }
 
-/// The gates by name; `project` and `unbroken` are all of the project's, `reproduced` its tests.
+/// The gates by name; `project`, `unbroken` and `related` are all of the project's, `reproduced` its tests.
 pub(super) fn gates(table: &mut Table<'_, '_>, part: &Part<'_>, whole: &mut bool) -> Vec<At<Name>> {
     let Some(value) = table.value("gates") else { return Vec::new() };
     let items = value.items("a list of names");
@@ -455,6 +468,7 @@ pub(super) fn gates(table: &mut Table<'_, '_>, part: &Part<'_>, whole: &mut bool
         let all: Vec<Name> = match name.value.as_str() {
             PROJECT => part.shared.iter().map(|gate| gate.name.clone()).collect(),
             UNBROKEN => part.shared.iter().map(|gate| unbroken(gate).name).collect(),
+            RELATED => part.shared.iter().map(|gate| related(gate).name).collect(),
             // A project without tests has nothing that could show a defect; the other gates are not asked for it.
             REPRODUCED if !part.shared.is_empty() => {
                 let known = reproduced(part.shared).into_iter();

@@ -36,6 +36,7 @@ pub(crate) fn agent() -> Work {
         outputs: Vec::new(),
         inputs: Vec::new(),
         tools: None,
+        commands: Vec::new(),
         secrets: Vec::new(),
         network: None,
         session: acquit_core::workflow::Continue::Earlier,
@@ -119,7 +120,12 @@ pub(crate) fn workflow(stages: Vec<Stage>, budgets: &[(&str, u32)]) -> Workflow 
 
 pub(crate) fn varying(mut workflow: Workflow, values: &[&str], first: usize) -> Workflow {
     let values = values.iter().map(ToString::to_string).collect();
-    workflow.variation = Some(Variation { variable: "category".to_owned(), values, first });
+    workflow.variation = Some(Variation {
+        variable: "category".to_owned(),
+        values,
+        first,
+        guidance: std::collections::BTreeMap::new(),
+    });
     workflow
 }
 

@@ -1,5 +1,6 @@
 //! The gates of a stage, all of them: what only looks first, then what runs, the cheapest first; those that may, at once.
 
+use acquit_core::artifact::Artifact;
 use acquit_core::event::{Body, Level};
 use acquit_core::failure::{Failure, kind};
 use acquit_core::gate::{Check, Gate, Manner, Severity, Verdict};
@@ -10,7 +11,7 @@ use acquit_core::time::Span;
 use acquit_core::workflow::{Stop, Warnings};
 
 use super::verdicts::Verdicts;
-use super::{Ran, run, together, verdict};
+use super::{Ran, related, run, together, verdict};
 use crate::harness::{Desk, Job, Trouble};
 use crate::workspace::Locked;
 
@@ -56,7 +57,8 @@ pub(crate) fn all(
         return Ok(judged);
     }
     let verdicts = Verdicts::of(desk, job, workspace)?;
-    let gates = concerned(desk, job, workspace, named(job, names)?)?;
+    let gates = related::resolve(job, workspace, named(job, names)?)?;
+    let gates = concerned(desk, job, workspace, gates.iter().map(AsRef::as_ref).collect())?;
     let mut rounds = rounds(gates, |gate| verdicts.duration(gate)).into_iter();
     while let Some(round) = rounds.next() {
         let mut left = Vec::new();
@@ -101,6 +103,14 @@ fn tell(desk: &mut Desk<'_>, job: &Job<'_>, judged: &mut Judged, gate: &Gate, mu
         verdict.severity = Severity::Error;
     }
     judged.add(gate, &verdict);
+    if !verdict.output.is_empty() {
+        desk.reports.push(Artifact::Report {
+            stage: job.stage.name.clone(),
+            gate: gate.name.clone(),
+            passed: verdict.passed,
+            path: verdict.output.clone(),
+        });
+    }
     desk.note(Body::Gate { verdict: Box::new(verdict) });
 }
 

@@ -13,7 +13,7 @@ use crate::agent;
 use crate::harness::{Desk, Enclosure, GRACE, Ground, Job, Trouble, Watch, Who, chain, span};
 use crate::process::{self, Child, Ended, Exit, Limits, Next, Spec, Stderr, Stdin, Stdout};
 
-/// A gate that prints more than this is in a loop.
+/// A gate that says nothing of it and prints more than this is in a loop.
 const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
 
 /// How a command ended.
@@ -67,13 +67,15 @@ pub(crate) struct Wanted<'a> {
     pub(crate) network: Network,
     /// Variables that the project sets for it.
     pub(crate) env: &'a BTreeMap<String, String>,
+    /// How many bytes it may print; `None` for the usual.
+    pub(crate) output: Option<u64>,
 }
 
 impl<'a> Wanted<'a> {
     /// A command of a gate, under a name that is the gate's or begins with it.
     pub(super) fn of(job: &Job<'_>, gate: &'a Gate, name: &'a str, command: &'a Command) -> Self {
         let network = gate.reach(&job.definition.config.network);
-        Self { name, command, timeout: gate.timeout, network, env: &gate.env }
+        Self { name, command, timeout: gate.timeout, network, env: &gate.env, output: gate.output }
     }
 }
 
@@ -120,7 +122,7 @@ pub(super) fn start(
     ground: &Ground,
     wanted: &Wanted<'_>,
 ) -> Result<Started, Trouble> {
-    let Wanted { name, command, timeout, network, env: set } = *wanted;
+    let Wanted { name, command, timeout, network, env: set, output } = *wanted;
     let (program, args) = agent::program(command).map_err(|error| Trouble::harness(&error))?;
     let folder = desk.world.leg_folder(desk.hold.leg);
     std::fs::create_dir_all(folder.path())
@@ -151,7 +153,12 @@ pub(super) fn start(
         stdin: Stdin::Closed,
         stdout: Stdout::Truncate(log.clone()),
         stderr: Stderr::WithStdout,
-        limits: Limits { time: timeout.duration(), idle: None, output: OUTPUT_LIMIT, grace: GRACE },
+        limits: Limits {
+            time: timeout.duration(),
+            idle: None,
+            output: output.unwrap_or(OUTPUT_LIMIT),
+            grace: GRACE,
+        },
         policy: enclosure.policy.clone(),
     };
     let child = match desk.world.spawner.spawn(&spec) {

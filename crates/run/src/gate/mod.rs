@@ -19,6 +19,7 @@ mod measured;
 mod origin;
 mod phases;
 mod plain;
+mod related;
 mod reports;
 mod reproduced;
 mod sides;

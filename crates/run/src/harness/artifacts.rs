@@ -45,6 +45,7 @@ pub(super) fn collect(desk: &mut Desk<'_>, job: &Job<'_>, done: &Done, workspace
             published: false,
         });
     }
+    list.append(&mut desk.reports);
     match size(job, done, workspace) {
         Ok(stats) => list.extend(stats.map(Artifact::Diff)),
         Err(error) => {

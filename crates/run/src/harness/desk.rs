@@ -34,6 +34,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) session: Option<Box<Session>>,
     /// What the leg leaves however it ends: what it did elsewhere, and cannot take back.
     pub(crate) left: Vec<acquit_core::artifact::Artifact>,
+    /// The reports of gates that the leg ran.
+    pub(crate) reports: Vec<acquit_core::artifact::Artifact>,
     /// Takes the project's secrets out of whatever leaves the leg.
     pub(crate) redactor: Redactor,
     /// Whether a command of a gate was cut short, which says nothing about the next time.
@@ -55,6 +57,7 @@ impl<'a> Desk<'a> {
             usage: Usage::default(),
             session: None,
             left: Vec::new(),
+            reports: Vec::new(),
             redactor: Redactor::default(),
             cut_short: false,
             under_way: Step::Claim,

@@ -57,7 +57,7 @@ pub(crate) use enclosure::{Enclosure, Who};
 pub(crate) use ground::{Ground, Setup, TREE};
 pub(crate) use guard::redactor;
 pub(crate) use outline::ask;
-pub(crate) use perform::{judge, setup_aside};
+pub(crate) use perform::{committer, judge, setup_aside};
 pub(crate) use refusal::of_setup;
 pub(crate) use turn::{GRACE, span};
 pub(crate) use watch::Watch;

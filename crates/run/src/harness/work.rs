@@ -166,6 +166,7 @@ fn prepare(desk: &mut Desk<'_>, job: &mut Job<'_>) -> Result<(Locked, Option<Sav
         .with_rules(Rules {
             task_id: leg.task.to_string(),
             base: job.task.seed.base.branch.clone(),
+            base_commit: Some(job.base()),
             protected: job.definition.config.protected.clone(),
         })
         .lock_within(&format!("acquit leg {leg}"), PATIENCE)?;

@@ -183,11 +183,19 @@ impl Head<'_> {
     fn result(&self, now: &CommitId, stack: &[Stacked]) -> Result<CommitId, Trouble> {
         match stack {
             [.., last] if stack.len() > 1 => {
-                let trailers: Vec<String> = stack.iter().map(|one| format!("Task: {}", one.task)).collect();
-                let message = format!("Merge {}\n\n{}\n", tasks(stack), trailers.join("\n"));
+                let trailers = match self.job.definition.config.commit.trailer.as_str() {
+                    "" => String::new(),
+                    key => {
+                        "\n".to_owned()
+                            + &stack.iter().map(|one| format!("{key}: {}\n", one.task)).collect::<String>()
+                    }
+                };
+                let message = format!("Merge {}\n{trailers}", tasks(stack));
                 let author = &self.job.definition.author;
                 let author = crate::git::Identity::new(&author.name, &author.email);
-                let seal = crate::workspace::Seal { author: &author, signing: self.signing.as_ref() };
+                let committer = &crate::harness::committer(self.job, &author);
+                let signing = self.signing.as_ref();
+                let seal = crate::workspace::Seal { author: &author, committer, signing };
                 Ok(self.ground.join_stack(now, &last.commit, &message, &seal)?)
             }
             [one] => Ok(one.commit.clone()),

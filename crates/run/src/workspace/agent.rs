@@ -53,6 +53,9 @@ pub(super) fn alternates(folders: &[PathBuf]) -> Vec<u8> {
     text
 }
 
+/// The file of a workspace that has the base branch as it was written into the agent's repository: commit and ref.
+const BASE_REF: &str = "base-ref";
+
 /// Which of the two kinds of repository a configuration is for.
 pub(super) enum Role<'a> {
     /// The agent's, with the name it commits under.
@@ -72,9 +75,10 @@ pub(super) fn config(format: ObjectFormat, role: &Role<'_>) -> String {
         Role::Agent(who) => {
             let quote = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
             format!(
-                "\tlogallrefupdates = true\n[user]\n\tname = \"{}\"\n\temail = \"{}\"\n",
+                "\tlogallrefupdates = true\n[user]\n\tname = \"{}\"\n\temail = \"{}\"\n{}",
                 quote(who.name()),
-                quote(who.email())
+                quote(who.email()),
+                super::rules::REMOTE
             )
         }
         Role::Harness => "\tlogallrefupdates = false\n".to_owned(),
@@ -149,6 +153,15 @@ impl Locked {
         }
         if let Some(rules) = &self.rules {
             rules.write_hooks(&new, branch)?;
+            if let Some((name, commit)) = rules.base_ref() {
+                // Whoever looks later need not know the rules.
+                files::write(&self.dir.join(BASE_REF), format!("{commit} {name}\n").as_bytes())?;
+                let reference = new.join(name);
+                if let Some(folder) = reference.parent() {
+                    fs::create_dir_all(folder).map_err(io)?;
+                }
+                fs::write(&reference, format!("{commit}\n")).map_err(io)?;
+            }
         }
         match fs::rename(&git, &old) {
             Ok(()) => {}
@@ -204,7 +217,19 @@ impl Locked {
         let mut names = loose_refs(&root);
         let odd = names.is_none() || packed.is_err();
         let names = names.get_or_insert_default();
-        names.extend(packed_refs(packed.as_deref().unwrap_or_default()).map(|(_, r)| r.to_owned()));
+        // The base branch is no work of the agent's, as long as it is what we wrote.
+        let written = files::read(&self.dir.join(BASE_REF), files::SMALL)?.unwrap_or_default();
+        let written = String::from_utf8_lossy(&written).into_owned();
+        let ours = written.trim_end().split_once(' ');
+        let is_ours = |id: &str, r: &str| ours == Some((id, r));
+        if let Some((_, ours)) = ours
+            && let Found::Content(bytes) = files::read_untrusted(&root, ours, files::SMALL)?
+            && is_ours(String::from_utf8_lossy(&bytes).trim_end(), ours)
+        {
+            names.retain(|r| r != ours);
+        }
+        let packed_names = packed_refs(packed.as_deref().unwrap_or_default());
+        names.extend(packed_names.filter(|(id, r)| !is_ours(id, r)).map(|(_, r)| r.to_owned()));
         let elsewhere = odd || on != name || names.iter().any(|r| *r != name);
         let short = |r: &str| r.strip_prefix("refs/heads/").map(str::to_owned);
         let branches = names.iter().map(String::as_str).chain([on]).filter_map(short).collect();

@@ -1,9 +1,8 @@
 //! The name of a task's branch.
 
-use crate::git::is_ref_name;
+use acquit_core::branch::slug;
 
-/// Long enough to recognise a title in a list of branches.
-const LONGEST_SLUG: usize = 48;
+use crate::git::is_ref_name;
 
 /// `<prefix>/<slug of the title>-<task>`, always a name that git accepts. The slug is plain ASCII and short; a title
 /// without a usable letter leaves the task's id alone; a prefix that git would refuse is replaced by `acquit`.
@@ -20,20 +19,6 @@ pub fn branch_name(prefix: &str, title: &str, task: &str) -> String {
         (slug, task) => format!("{slug}-{task}"),
     };
     format!("{prefix}/{last}")
-}
-
-fn slug(title: &str) -> String {
-    let mut slug = String::new();
-    for word in title.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()) {
-        if !slug.is_empty() {
-            if slug.len() + 1 + word.len() > LONGEST_SLUG {
-                break;
-            }
-            slug.push('-');
-        }
-        slug.extend(word.chars().take(LONGEST_SLUG).map(|c| c.to_ascii_lowercase()));
-    }
-    slug
 }
 
 #[cfg(test)]

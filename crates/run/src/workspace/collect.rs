@@ -304,7 +304,7 @@ impl Locked {
         if self.rules.is_none() || start == head || state.has_own_folder(tree) {
             return Ok(());
         }
-        let output = self.diff_tree(start, head, "--name-only", &[":(icase,top).acquit"])?;
+        let output = self.diff_tree(start, head, "--name-only", &[], &[":(icase,top).acquit"])?;
         match output.split(|b| *b == 0).find(|path| !path.is_empty()) {
             Some(path) => Err(Error::guardrail(format!(
                 "it changed {:?}; what is in .acquit/ belongs to acquit and the project's owner: leave it as it is, and say in \
@@ -317,16 +317,29 @@ impl Locked {
 
     /// How much differs between two commits.
     pub fn difference(&self, from: &CommitId, to: &CommitId) -> Result<DiffStats, Error> {
-        let output = self.diff_tree(from, to, "--shortstat", &[])?;
+        let output = self.diff_tree(from, to, "--shortstat", &[], &[])?;
         Ok(read_stats(&output))
     }
 
     /// All paths that differ between two commits, those of renamed files before and after. `None` if there are too many to be read.
     pub fn changed_paths(&self, from: &CommitId, to: &CommitId) -> Result<Option<Vec<String>>, Error> {
-        match self.diff_tree(from, to, "--name-only", &[]) {
+        match self.diff_tree(from, to, "--name-only", &[], &[]) {
             Ok(output) => {
                 let paths = output.split(|b| *b == 0).filter(|path| !path.is_empty());
                 Ok(Some(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect()))
+            }
+            Err(Error::Git { source: crate::git::Error::TooMuchOutput { .. }, .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The files of the second commit that the first does not have like that. `None` if they cannot be listed: too many, or one
+    /// whose name is not text.
+    pub fn changed_files(&self, from: &CommitId, to: &CommitId) -> Result<Option<Vec<String>>, Error> {
+        match self.diff_tree(from, to, "--name-only", &["--diff-filter=d"], &[]) {
+            Ok(output) => {
+                let paths = output.split(|b| *b == 0).filter(|path| !path.is_empty());
+                Ok(paths.map(|path| String::from_utf8(path.to_vec()).ok()).collect())
             }
             Err(Error::Git { source: crate::git::Error::TooMuchOutput { .. }, .. }) => Ok(None),
             Err(error) => Err(error),
@@ -338,11 +351,13 @@ impl Locked {
         from: &CommitId,
         to: &CommitId,
         form: &str,
+        more: &[&str],
         paths: &[&str],
     ) -> Result<Vec<u8>, Error> {
         let output = self
             .call("diff-tree")
             .args(["-r", "-z", form, "--no-renames", "--no-ext-diff", "--no-textconv"])
+            .args(more)
             .args([from.as_str(), to.as_str(), "--"])
             .args(paths)
             .run()

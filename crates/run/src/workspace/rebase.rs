@@ -64,6 +64,7 @@ struct Original {
     id: CommitId,
     parent: CommitId,
     author: Identity,
+    committer: Identity,
     date: i64,
     message: String,
 }
@@ -109,11 +110,13 @@ impl Locked {
     pub fn rebase(&self, work: Move<'_>, words: &str, signing: Option<&Signing>) -> Result<Rebased, Error> {
         let Move { from, onto, tip } = work;
         let merged = self.merge_trees(from, onto, tip)?;
+        let neutral = Identity::neutral();
         let draft = |tree| Draft {
             tree,
             parents: std::slice::from_ref(&onto),
             message: words,
             author: &self.agent,
+            committer: &neutral,
             date: 0,
         };
         let date = self.date(tip)?;
@@ -170,6 +173,7 @@ impl Locked {
                 parents: &[&head],
                 message: &original.message,
                 author: &original.author,
+                committer: &original.committer,
                 date: original.date,
             };
             head = self.seal(&draft, signing)?;
@@ -185,7 +189,7 @@ impl Locked {
         let output = self
             .call("log")
             .args(["-z", "--reverse", "--first-parent", "--no-show-signature", "--no-color", "--no-decorate"])
-            .args(["--no-mailmap", "--encoding=UTF-8", "--format=%H%n%P%n%an%n%ae%n%ct%n%B"])
+            .args(["--no-mailmap", "--encoding=UTF-8", "--format=%H%n%P%n%an%n%ae%n%cn%n%ce%n%ct%n%B"])
             .args([&format!("{}..{}", work.from, work.tip), "--"])
             .run()
             .map_err(Error::git(doing))?;
@@ -196,15 +200,19 @@ impl Locked {
         }
         let mut originals = Vec::new();
         for row in rows {
-            let mut lines = row.splitn(6, '\n');
+            let mut lines = row.splitn(8, '\n');
             let mut next = || lines.next().ok_or_else(unexpected);
-            let (id, parents, name, email, date) = (next()?, next()?, next()?, next()?, next()?);
+            let (id, parents) = (next()?, next()?);
+            let author = Identity::new(next()?, next()?);
+            let committer = Identity::new(next()?, next()?);
+            let date = next()?;
             let message = next()?.to_owned();
             let parent = parents.split(' ').next().unwrap_or_default();
             originals.push(Original {
                 id: id.parse().map_err(|_| unexpected())?,
                 parent: parent.parse().map_err(|_| unexpected())?,
-                author: Identity::new(name, email),
+                author,
+                committer,
                 date: date.trim().parse().unwrap_or(0),
                 message,
             });

@@ -4,7 +4,7 @@
 //! switch them off. What counts is what [`super::Locked::collect`] finds afterwards.
 
 use super::{Error, files};
-use crate::git::is_ref_name;
+use crate::git::{CommitId, is_ref_name};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -20,6 +20,8 @@ pub struct Rules {
     pub task_id: String,
     /// The branch that the work is for.
     pub base: Option<String>,
+    /// The commit of it that the work stands on.
+    pub base_commit: Option<CommitId>,
     /// More branches that no work may move or check out; a final `*` stands for any rest.
     pub protected: Vec<String>,
 }
@@ -67,6 +69,13 @@ impl Rules {
                 .map_err(|e| Error::io("create", &path, e))?;
         }
         Ok(())
+    }
+
+    /// The base branch as the agent's repository knows it: a ref of its only remote. An agent that checks the branch out would make a
+    /// local one of it, which a hook refuses in clear words.
+    pub(super) fn base_ref(&self) -> Option<(String, &CommitId)> {
+        let base = self.base.as_deref().filter(|base| is_ref_name(base))?;
+        Some((format!("refs/remotes/origin/{base}"), self.base_commit.as_ref()?))
     }
 
     /// Adds the trailer to a message that has no id. Git does not skip this hook with `--no-verify`.
@@ -150,6 +159,11 @@ exit 0
 
 const PRE_PUSH: &str = "#!/bin/sh\n# Written by acquit.\necho 'acquit delivers; do not push' >&2\nexit 1\n";
 
+/// The remote of an agent's repository: whoever pushes or fetches is told why nothing comes of it.
+pub(super) const REMOTE: &str = "[remote \"origin\"]\n\turl = \"ext::sh -c echo% acquit:% do% not% push,% fetch% or% pull.% \
+    acquit% delivers% what% is% on% your% branch.% >&2\"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\
+    [push]\n\tdefault = current\n[protocol \"ext\"]\n\tallow = always\n";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,7 +184,7 @@ mod tests {
     #[test]
     fn the_base_and_the_patterns_are_protected_and_the_own_branch_is_not() {
         let protected = vec!["release/*".to_owned(), "prod".to_owned(), "acquit/*".to_owned()];
-        let rules = Rules { task_id: "T-1".into(), base: Some("main".into()), protected };
+        let rules = Rules { task_id: "T-1".into(), base: Some("main".into()), protected, ..Rules::default() };
         for name in ["main", "release/1", "release/", "prod", "acquit/other"] {
             assert!(rules.protects(name, "acquit/x-T-1"), "{name}");
         }

@@ -10,6 +10,8 @@ use crate::git::{CommitId, Identity, Signing, is_ref_component};
 pub struct Seal<'a> {
     /// Their author.
     pub author: &'a Identity,
+    /// Who they are committed by.
+    pub committer: &'a Identity,
     /// How they are signed, if they are.
     pub signing: Option<&'a Signing>,
 }
@@ -29,6 +31,7 @@ pub(super) struct Draft<'a> {
     pub(super) parents: &'a [&'a CommitId],
     pub(super) message: &'a str,
     pub(super) author: &'a Identity,
+    pub(super) committer: &'a Identity,
     /// In seconds since 1970. Taken from what the commit contains, so that making it again gives the same.
     pub(super) date: i64,
 }
@@ -43,7 +46,7 @@ impl Locked {
         author: &Identity,
     ) -> Result<CommitId, Error> {
         let piece = Piece { tip: tip.clone(), message: message.to_owned() };
-        self.deliver(base, &[piece], &Seal { author, signing: None })
+        self.deliver(base, &[piece], &Seal { author, committer: &Identity::neutral(), signing: None })
     }
 
     /// A commit for each piece on top of `base`. Dates are those of the pieces, so the same arguments give the same commits,
@@ -59,6 +62,7 @@ impl Locked {
                 parents: &[&commit],
                 message,
                 author: seal.author,
+                committer: seal.committer,
                 date: self.date(tip)?,
             };
             commit = self.seal(&draft, seal.signing)?;
@@ -77,7 +81,7 @@ impl Locked {
     /// Makes a commit. A signed one is made once and then found again.
     pub(super) fn seal(&self, draft: &Draft<'_>, signing: Option<&Signing>) -> Result<CommitId, Error> {
         let make = |signing: Option<&Signing>| {
-            let call = self.call("commit-tree").signed(draft.author, &Identity::neutral(), draft.date);
+            let call = self.call("commit-tree").signed(draft.author, draft.committer, draft.date);
             let call = match signing {
                 Some(signing) => signing.apply(call),
                 None => call,
@@ -125,6 +129,7 @@ impl Locked {
             parents: &[base, top],
             message,
             author: seal.author,
+            committer: seal.committer,
             date: self.date(top)?,
         };
         self.seal(&draft, seal.signing)

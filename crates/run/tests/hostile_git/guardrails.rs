@@ -3,11 +3,11 @@
 use std::fs;
 use std::process::Command;
 
-use acquit_run::workspace::{Error, Leftover, Leftovers, Work};
+use acquit_run::workspace::{Error, Leftover, Leftovers, Rules, Work};
 use acquit_testkit::repo;
 
 use crate::inventory::verb_of;
-use crate::stage::{BRANCH, Stage, leftovers, store};
+use crate::stage::{BRANCH, Stage, leftovers, rules, store};
 
 fn prepared() -> Stage {
     let stage = Stage::new();
@@ -110,6 +110,39 @@ fn protected_branches_are_refused_by_hooks_and_found_without_them() {
     // What was wrong can be made right.
     agent(&stage, &["branch", "-q", "-D", "release/3"]);
     collect(&stage, leftovers()).unwrap();
+}
+
+/// SPEC: "checking out or moving a protected branch, force-push: impossible by construction, and a clear message to the agent that
+/// tried".
+#[test]
+fn who_pushes_fetches_or_checks_out_the_base_is_told_in_clear_words() {
+    let stage = Stage::new();
+    let source = stage.source();
+    let base = source.base(&stage.git(), None).unwrap().commit;
+    let rules = Rules { base_commit: Some(base.clone()), ..rules() };
+    let workspace = || stage.workspace(&source).with_rules(rules.clone());
+    workspace().lock("t").unwrap().prepare("L1", &base, BRANCH).unwrap();
+    for args in [
+        &["push"][..],
+        &["push", "--force"],
+        &["push", "-f", "origin", "HEAD:main"],
+        &["fetch"],
+        &["pull", "origin", "main"],
+    ] {
+        let words = refused(&stage, args);
+        assert!(words.contains("acquit: do not push, fetch or pull."), "{args:?}: {words}");
+    }
+    for args in [&["checkout", "main"][..], &["switch", "main"]] {
+        let words = refused(&stage, args);
+        assert!(words.contains("acquit: main is a protected branch"), "{args:?}: {words}");
+    }
+    // Honest work goes on after that, also where git has packed the refs.
+    agent(&stage, &["diff", "--quiet", "origin/main"]);
+    repo::write(&stage.tree().join("README.md"), "work\n");
+    agent(&stage, &["commit", "--quiet", "--all", "-m", "work"]);
+    agent(&stage, &["pack-refs", "--all"]);
+    let work = workspace().lock("t").unwrap().collect("L1", leftovers()).unwrap();
+    assert_eq!(work.new_commits.len(), 1);
 }
 
 #[test]

@@ -147,6 +147,7 @@ pub(crate) fn rules() -> Rules {
     Rules {
         task_id: "T-1".into(),
         base: Some("main".into()),
+        base_commit: None,
         protected: vec!["release/*".into(), "it's".into()],
     }
 }

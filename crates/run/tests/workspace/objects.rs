@@ -87,7 +87,7 @@ fn the_commit_that_is_delivered_is_the_same_however_its_work_is_read() {
     let [_, second] = two_legs(&bench);
     let author = Identity::new("Ada", "ada@example.org");
     let deliver = || {
-        let seal = Seal { author: &author, signing: None };
+        let seal = Seal { author: &author, committer: &author, signing: None };
         let piece = Piece { tip: second.clone(), message: "all of it\n".into() };
         bench.lock().deliver(&bench.base, &[piece], &seal).unwrap()
     };

@@ -1,7 +1,7 @@
 //! The parts of the configuration that are about delivery: `[commit]` and `[merge]`.
 
 use super::super::toml::{Table, quoted};
-use super::super::{By, Commit, CommitStyle, Merge, Method, Sign};
+use super::super::{By, Commit, CommitStyle, Committer, Merge, Method, Sign};
 use crate::delivery::message::VARIABLES;
 use crate::template;
 
@@ -25,13 +25,17 @@ pub(super) fn commit(mut table: Table<'_, '_>, usual: Commit) -> Commit {
     });
     let trailer = table.string("trailer").map_or(usual.trailer, |text| {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
-        let bad = text.value.is_empty() || text.value.len() > 40 || !text.value.chars().all(plain);
-        if bad || !text.value.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        let bad = text.value.len() > 40 || !text.value.chars().all(plain);
+        let named = text.value.is_empty() || text.value.starts_with(|c: char| c.is_ascii_alphabetic());
+        if bad || !named {
             let what = format!("{} cannot be the name of a trailer", quoted(&text.value));
-            source.report(text.place, what, Some("letters, digits and `-`: \"Task\"".to_owned()));
+            let hint = "letters, digits and `-`: \"Task\"; \"\" for no trailer".to_owned();
+            source.report(text.place, what, Some(hint));
         }
         text.value
     });
+    let committer =
+        table.word("committer", &Committer::ALL).map_or(usual.committer, |committer| committer.value);
     let co_authors = match table.strings("co_authors") {
         None => usual.co_authors,
         Some(list) => {
@@ -48,7 +52,7 @@ pub(super) fn commit(mut table: Table<'_, '_>, usual: Commit) -> Commit {
     };
     let sign = table.word("sign", &Sign::ALL).map_or(usual.sign, |sign| sign.value);
     table.finish();
-    Commit { style, template: template.or(usual.template), trailer, co_authors, sign }
+    Commit { style, template: template.or(usual.template), trailer, committer, co_authors, sign }
 }
 
 /// Reads `[merge]`.

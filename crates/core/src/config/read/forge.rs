@@ -42,6 +42,7 @@ pub(super) fn forge(mut table: Table<'_, '_>, usual: Forge, known: &[&str], whos
         text.starts_with('/') || text.starts_with("~/")
     });
     let proxy = plain(&mut table, "proxy", "write its address: \"http://proxy.example.org:3128\"", url);
+    let cost = table.flag("cost").map(|flag| flag.value).or(usual.cost);
     let request = publishing(&mut table).over(&usual.request);
     table.finish();
     let named: Vec<String> = [host.clone(), api.as_deref().and_then(host_of)].into_iter().flatten().collect();
@@ -66,6 +67,7 @@ pub(super) fn forge(mut table: Table<'_, '_>, usual: Forge, known: &[&str], whos
         own_hosts,
         ca: ca.or(usual.ca),
         proxy: proxy.or(usual.proxy),
+        cost,
         request,
     }
 }

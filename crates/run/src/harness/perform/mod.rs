@@ -18,6 +18,7 @@ mod waiting;
 pub(crate) use merge::judge;
 pub(crate) use setup::setup_aside;
 pub(super) use setup::{layer, setup_in_place};
+pub(crate) use squash::committer;
 
 /// Performs an action stage. Each is idempotent: done again after a crash, it finds its effect and changes nothing.
 pub(super) fn action(

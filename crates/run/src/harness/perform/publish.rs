@@ -157,6 +157,7 @@ pub(super) fn request(
         branch: &job.task.seed.branch,
         base: job.base.as_str(),
         moved: moved.map(CommitId::as_str),
+        cost: job.definition.config.forge.cost.unwrap_or(true),
         marker: &marker,
     };
     let part = desk.redactor.text(&delivery::body(&account));

@@ -208,7 +208,14 @@ fn run(
     name: &str,
 ) -> Result<Vec<Connection>, Trouble> {
     let network = job.definition.config.network.setup;
-    let wanted = gate::Wanted { name, command: &setup.run, timeout: setup.timeout, network, env: &setup.env };
+    let wanted = gate::Wanted {
+        name,
+        command: &setup.run,
+        timeout: setup.timeout,
+        network,
+        env: &setup.env,
+        output: None,
+    };
     let ran = gate::command(desk, job, ground, &wanted)?;
     if ran.passed {
         return Ok(ran.connections);

@@ -4,7 +4,7 @@
 //! is gated again: a stale base is never published as green.
 
 use acquit_core::artifact::Artifact;
-use acquit_core::config::Sign;
+use acquit_core::config::{Committer, Sign};
 use acquit_core::delivery::message::{Parts, message};
 use acquit_core::delivery::style::{LOOKED_AT, Style};
 use acquit_core::event::Level;
@@ -145,12 +145,24 @@ pub(super) fn deliver(
     }
     let author = Identity::new(&job.definition.author.name, &job.definition.author.email);
     let pieces = pieces(desk, job, commits, workspace)?;
-    let commit = workspace.deliver(&job.base, &pieces, &Seal { author: &author, signing })?;
+    let commit = workspace.deliver(
+        &job.base,
+        &pieces,
+        &Seal { author: &author, committer: &committer(job, &author), signing },
+    )?;
     let leg = format!("leg-{}", desk.hold.leg.number);
     workspace.keep_history(&seed.id.to_string(), &leg, &job.start)?;
     workspace.publish(&job.source, &seed.branch, &commit)?;
     desk.notice(Level::Info, format!("branch {} is at {}", seed.branch, commit.short()));
     Ok(commit)
+}
+
+/// Whom delivered commits name as their committer.
+pub(crate) fn committer(job: &Job<'_>, author: &Identity) -> Identity {
+    match job.definition.config.commit.committer {
+        Committer::Acquit => Identity::neutral(),
+        Committer::Author => author.clone(),
+    }
 }
 
 /// Whether the task's work was delivered as it is, be it on another base.
