@@ -158,12 +158,11 @@ impl Next<'_> {
             (Input::LegEnded { leg, report }, State::Working { leg: current, entry, cancel }) => {
                 current_leg(leg, current)?;
                 self.push(Change::LegEnded { leg, report: report.clone() });
-                match cancel {
-                    Some(by) => self.push(Change::Ended { end: End::Cancelled { by } }),
-                    None => {
-                        self.name_branch(&report.ending);
-                        self.after_leg(&entry, report.ending);
-                    }
+                if let Some(by) = cancel {
+                    self.push(Change::Ended { end: End::Cancelled { by } });
+                } else {
+                    self.name_branch(&report.ending);
+                    self.after_leg(&entry, report.ending);
                 }
                 Ok(())
             }

@@ -143,6 +143,10 @@ pub enum Consent {
 /// What a stage does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a workflow has a few dozen stages, and most of them are this variant"
+)]
 pub enum Work {
     /// An agent takes a turn.
     Agent(AgentWork),

@@ -183,14 +183,11 @@ impl Head<'_> {
     fn result(&self, now: &CommitId, stack: &[Stacked]) -> Result<CommitId, Trouble> {
         match stack {
             [.., last] if stack.len() > 1 => {
-                let trailers = match self.job.definition.config.commit.trailer.as_str() {
-                    "" => String::new(),
-                    key => {
-                        "\n".to_owned()
-                            + &stack.iter().map(|one| format!("{key}: {}\n", one.task)).collect::<String>()
-                    }
-                };
-                let message = format!("Merge {}\n{trailers}", tasks(stack));
+                let trailer = &self.job.definition.config.commit.trailer;
+                let line = |one: &Stacked| format!("\n{trailer}: {}", one.task);
+                let lines: Vec<String> = stack.iter().filter(|_| !trailer.is_empty()).map(line).collect();
+                let blank = if lines.is_empty() { "" } else { "\n" };
+                let message = format!("Merge {}{blank}{}\n", tasks(stack), lines.concat());
                 let author = &self.job.definition.author;
                 let author = crate::git::Identity::new(&author.name, &author.email);
                 let committer = &crate::harness::committer(self.job, &author);
