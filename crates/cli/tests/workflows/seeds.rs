@@ -127,8 +127,9 @@ fn templates_of_the_seed_find_their_variables() {
     let template = "Date: {{ date }}\nCategory: {{ category }}\nRepository: {{ repo_url }}\n\
         ### Category Guidance\n{{ category_guidance }}\n- You may only run: {{ allowed_commands }}\nWrite to: {{ handoff_file }}\n";
     sandbox.repo.write(".acquit/prompts/nightshift/analyze.md", template);
-    let shipped =
-        crate::common::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("shipped/workflows/nightshift.toml"));
+    let shipped = crate::common::read(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../app/shipped/workflows/nightshift.toml"),
+    );
     let stage = "[stages.analyze]\n";
     let own = shipped.replace(stage, &format!("{stage}commands = [\"git\", \"sbt test\"]\n"));
     sandbox.repo.write(".acquit/workflows/nightshift.toml", &own);
