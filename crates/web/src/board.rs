@@ -15,7 +15,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use crate::page::Sign;
-use crate::server::{Content, since};
+use crate::page::{Content, since};
 use crate::{path, transcript, words};
 
 /// So many tasks that are not over are looked at, and so many that are.

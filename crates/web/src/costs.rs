@@ -10,7 +10,7 @@ use acquit_core::time::Span;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use crate::server::Content;
+use crate::page::Content;
 use crate::words;
 
 /// At most so many tasks are counted, the newest first.

@@ -7,7 +7,7 @@ use acquit_core::store::Store;
 use acquit_run::git::Form;
 use maud::{Markup, html};
 
-use crate::server::Content;
+use crate::page::Content;
 use crate::words;
 
 /// So many lines of a diff are on the page.

@@ -4,8 +4,8 @@ use acquit_app::{App, doctor};
 use acquit_run::sandbox::machine::{Ability, Need, State};
 use maud::html;
 
+use crate::page::Content;
 use crate::page::Sign;
-use crate::server::Content;
 use crate::words;
 
 /// The page.

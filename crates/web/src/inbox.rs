@@ -5,8 +5,8 @@ use acquit_core::store::Store;
 use acquit_core::task::{State, Task};
 use maud::html;
 
+use crate::page::Content;
 use crate::page::Sign;
-use crate::server::Content;
 use crate::{request, words};
 
 /// So many requests are on the page. Who has more answers some first.

@@ -1,9 +1,20 @@
 //! The frame of every page: head, navigation, signs of state, and what a page without content says.
 
+use acquit_core::ids::TaskId;
 use acquit_core::time::Timestamp;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::words;
+
+/// A page without its frame.
+pub struct Content {
+    /// The browser's title.
+    pub title: String,
+    /// The task that it is about.
+    pub task: Option<TaskId>,
+    /// What it shows.
+    pub body: Markup,
+}
 
 /// Which page is open, for the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,4 +230,9 @@ pub fn outside(title: &str, content: Markup) -> String {
         }
     };
     whole.into_string()
+}
+
+/// A moment as an element that the script keeps counting.
+pub fn since(at: Timestamp, now: Timestamp) -> Markup {
+    html! { time datetime=(words::datetime(at)) data-since=(at.0) { (words::length(now.since(at))) } }
 }

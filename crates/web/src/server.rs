@@ -14,14 +14,14 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
-use maud::{Markup, html};
+use maud::html;
 use serde::Deserialize;
 
 use crate::access::{Files, Guard, Refusal, Token};
 use crate::live::Live;
-use crate::page::{self, Frame, Place, Theme};
+use crate::page::{self, Content, Frame, Place, Theme};
 use crate::pool::Pool;
-use crate::{actions, board, costs, diff, doctor, inbox, task, transcript, words};
+use crate::{actions, board, costs, diff, doctor, inbox, task, transcript};
 
 /// The usual port. Where it is taken and nobody asked for it, another one is used.
 const PORT: u16 = 4664;
@@ -63,16 +63,6 @@ pub struct Shared {
     pub pool: Pool,
     live: Arc<Live>,
     guard: Guard,
-}
-
-/// A page without its frame.
-pub struct Content {
-    /// The browser's title.
-    pub title: String,
-    /// The task that it is about.
-    pub task: Option<TaskId>,
-    /// What it shows.
-    pub body: Markup,
 }
 
 type Held = State<Arc<Shared>>;
@@ -472,9 +462,4 @@ fn chosen_theme(headers: &HeaderMap) -> Theme {
     let mut named =
         cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().strip_prefix("acquit-theme="));
     named.next().map(Theme::named).unwrap_or_default()
-}
-
-/// A moment as an element that the script keeps counting.
-pub fn since(at: Timestamp, now: Timestamp) -> Markup {
-    html! { time datetime=(words::datetime(at)) data-since=(at.0) { (words::length(now.since(at))) } }
 }

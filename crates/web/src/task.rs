@@ -15,7 +15,7 @@ use acquit_core::time::Timestamp;
 use maud::{Markup, html};
 
 use crate::page::Sign;
-use crate::server::{Content, since};
+use crate::page::{Content, since};
 use crate::{board, path, request, transcript, words};
 
 /// So many of the newest events are on the page.

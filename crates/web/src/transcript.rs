@@ -8,8 +8,8 @@ use acquit_core::store::Store;
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use crate::page::Content;
 use crate::page::Sign;
-use crate::server::Content;
 use crate::words;
 
 /// How many chunks of a transcript are read at once.
