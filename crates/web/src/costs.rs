@@ -34,7 +34,13 @@ pub fn content(app: &App, store: &mut dyn Store, wanted: &Wanted) -> Result<Cont
         stats.cost_micros.zip(Some(done)).filter(|(_, done)| *done > 0).map(|(cost, done)| cost / done);
     let body = html! {
         div #head .head data-live {
-            h1 { @if let Some(each) = each { (words::cost(Some(each))) " for each finished task" } @else { "No task finished in this time" } }
+            h1 {
+                @match (each, done) {
+                    (Some(each), _) => { (words::cost(Some(each))) " for each finished task" },
+                    (None, 0) => "No task finished in this time",
+                    (None, done) => { (words::count(usize::try_from(done).unwrap_or(usize::MAX), "task")) " finished; no agent told a price" },
+                }
+            }
             p.lede {
                 (stats.tasks) " tasks in the last " (since) ", " (done) " finished, "
                 (words::usage_cost(&stats.usage)) " in all"
