@@ -1,6 +1,6 @@
 //! Recognises what a repository is made of, and which commands prove that a change of it is sound.
 //!
-//! Each language has a file that looks at a [`Folder`] and gives a [`Finding`]. The commands are spelled out there; what
+//! Each language has a file that looks at a `Folder` and gives a `Finding`. The commands are spelled out there; what
 //! the repository's files say only chooses among them.
 
 use std::path::Path;
