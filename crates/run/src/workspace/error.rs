@@ -152,7 +152,7 @@ impl Error {
     /// A failure of git while it examines content that is nobody's fault in particular.
     pub(super) fn unsafe_content(doing: &'static str, how: &'static str) -> impl FnOnce(git::Error) -> Self {
         move |source| match &source {
-            git::Error::Failed { stderr, .. } if is_about_content(stderr) => {
+            git::Error::Failed { code, stderr, .. } if is_about_content(*code, stderr) => {
                 Self::Unsafe { doing, said: first_lines(stderr), how }
             }
             _ => Self::Git { doing, source },
@@ -162,7 +162,7 @@ impl Error {
     /// A failure of git at something that the agent made: its doing, unless git names a trouble of this machine.
     pub(super) fn by_agent(doing: &'static str) -> impl FnOnce(git::Error) -> Self {
         move |source| match &source {
-            git::Error::Failed { stderr, .. } if is_about_content(stderr) => {
+            git::Error::Failed { code, stderr, .. } if is_about_content(*code, stderr) => {
                 Self::guardrail(format!("git could not {doing}: {}", first_lines(stderr)))
             }
             git::Error::TooMuchOutput { limit, .. } => {
@@ -173,8 +173,9 @@ impl Error {
     }
 }
 
-fn is_about_content(stderr: &str) -> bool {
-    !TROUBLES.iter().any(|words| stderr.contains(words))
+/// Whether git found fault with what it read. One that a signal ended, or that says nothing, found none: somebody killed it.
+fn is_about_content(code: Option<i32>, stderr: &str) -> bool {
+    code.is_some() && !stderr.trim().is_empty() && !TROUBLES.iter().any(|words| stderr.contains(words))
 }
 
 fn first_lines(stderr: &str) -> String {
@@ -188,7 +189,8 @@ fn first_lines(stderr: &str) -> String {
 const LINES: usize = 4;
 
 /// What git says when the machine, not the content, is at fault. The last two are those of a sending side that did not start.
-const TROUBLES: [&str; 11] = [
+const TROUBLES: [&str; 12] = [
+    "died of signal",
     "No space left",
     "quota exceeded",
     "Read-only file system",
@@ -201,3 +203,24 @@ const TROUBLES: [&str; 11] = [
     "cannot run",
     "Could not read from remote repository",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_git_that_was_killed_says_nothing_about_the_content() {
+        let blamed = |code, stderr: &str| {
+            let failed = git::Error::Failed { verb: "fetch".to_owned(), code, stderr: stderr.to_owned() };
+            matches!(Error::by_agent("take in its commits")(failed), Error::Guardrail { .. })
+        };
+        assert!(blamed(Some(128), "error: object 12ab: missingSpaceBeforeDate"));
+        assert!(!blamed(None, "error: object 12ab: half a line"));
+        assert!(!blamed(Some(128), " \n"));
+        assert!(!blamed(
+            Some(128),
+            "error: index-pack died of signal 9\nfatal: fetch-pack: invalid index-pack output"
+        ));
+        assert!(!blamed(Some(128), "fatal: write error: No space left on device"));
+    }
+}
