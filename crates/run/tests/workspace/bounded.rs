@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use acquit_core::ids::TaskId;
 use acquit_testkit::repo;
 
-use crate::kit::{BRANCH, Bench, git, store};
+use crate::kit::{BRANCH, Bench, git, id, store};
 
 /// Every file below the repository's own folder.
 fn files(bench: &Bench) -> BTreeSet<PathBuf> {
@@ -144,8 +144,16 @@ fn what_would_harm_who_checks_it_out_is_not_taken_over() {
     let bench = Bench::new();
     bench.prepare("L1");
     bench.write(".gitmodules", "[submodule \"x\"]\n\tpath = x\n\turl = -u./run\n");
-    let head = bench.collect("L1").unwrap().head;
-    // Nor at the second try, when some of it might be there.
+    let refused = bench.collect("L1").unwrap_err();
+    assert!(format!("{refused:?}").contains("gitmodules"), "{refused:?}");
+    // Nor when it came into the harness's own repository by another way, nor at the second try, when some of it might be there.
+    let work_tree = bench.tree();
+    let file = work_tree.join(".gitmodules");
+    bench.harness(&["--work-tree", work_tree.to_str().unwrap(), "add", "--force", file.to_str().unwrap()]);
+    let tree = bench.harness(&["write-tree"]);
+    let author = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
+    let commit = [&author[..], &["commit-tree", "-p", "HEAD", "-m", "x", tree.trim()]].concat();
+    let head = id(bench.harness(&commit).trim());
     for _ in 0..2 {
         let error = bench.lock().publish(&bench.source, BRANCH, &head).unwrap_err();
         assert!(format!("{error:?}").contains("gitmodules"), "{error:?}");
