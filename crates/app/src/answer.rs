@@ -1,12 +1,12 @@
 //! What waits for a person, and what the person replies.
 
 use acquit_core::decide::{Illegal, Input};
+use acquit_core::human_request::{Answer, Ask, Kind, Question};
 use acquit_core::ids::TaskId;
-use acquit_core::request::{Answer, Ask, Kind, Question};
 use acquit_core::store::{Filter, Store};
 use acquit_core::task::{State, Task};
 
-use crate::renew::Renewal;
+use crate::reload::Renewal;
 use crate::{App, Error};
 
 /// What a person replies to a request.

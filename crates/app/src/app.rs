@@ -8,7 +8,7 @@ use acquit_core::task::Actor;
 use acquit_run::git::{Git, Source};
 use acquit_run::process::Spawner;
 use acquit_run::process::contain::Launcher;
-use acquit_run::world::World;
+use acquit_run::runtime::Runtime;
 use acquit_store::{Clock, Location};
 
 use crate::environment::Surroundings;
@@ -21,7 +21,7 @@ pub struct App {
     /// Where it was called.
     pub surroundings: Surroundings,
     /// What the harness has around it.
-    pub world: World,
+    pub runtime: Runtime,
     /// Who is told.
     notices: Notices,
 }
@@ -31,7 +31,7 @@ impl App {
     pub fn new(surroundings: Surroundings, notices: Notices, launcher: Option<Launcher>) -> Self {
         let path = surroundings.environment.get("PATH").map(std::ffi::OsStr::to_owned).unwrap_or_default();
         let spawner = Spawner::new(&surroundings.exe).with_launcher(launcher);
-        let world = World {
+        let runtime = Runtime {
             home: surroundings.home.clone(),
             store: std::sync::OnceLock::new(),
             shared: matches!(Location::parse(&surroundings.store), Location::Postgres(_)),
@@ -41,7 +41,7 @@ impl App {
             host: surroundings.host.clone(),
             now: || Clock::System.now(),
         };
-        Self { surroundings, world, notices }
+        Self { surroundings, runtime, notices }
     }
 
     /// Tells something.
@@ -68,7 +68,7 @@ impl App {
         let mut store = acquit_store::open(&location, Clock::System)
             .map_err(|source| Error::OpenStore { location: location.to_string(), source })?;
         let id = store.id()?;
-        let known = self.world.store.get_or_init(|| id.clone());
+        let known = self.runtime.store.get_or_init(|| id.clone());
         if *known != id {
             return Err(Error::OtherStore { location: location.to_string() });
         }
@@ -82,7 +82,7 @@ impl App {
 
     /// The repository that the command was called in.
     pub fn source(&self) -> Result<Source, Error> {
-        Ok(Source::discover(&self.world.git, &self.surroundings.here)?)
+        Ok(Source::discover(&self.runtime.git, &self.surroundings.here)?)
     }
 
     /// The path of the repository that the command was called in, if it was called in one.
@@ -113,7 +113,7 @@ impl App {
             Some((path.strip_prefix(FOLDER).ok()?.to_str()?.to_owned(), text.clone()))
         };
         let written = written.iter().filter_map(inside).collect();
-        files.trust().keep_written(files.snapshot(), &written, (self.world.now)())?;
+        files.trust().keep_written(files.snapshot(), &written, (self.runtime.now)())?;
         Ok(files.trust().standing(files.snapshot()).is_trusted())
     }
 }

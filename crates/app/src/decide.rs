@@ -10,7 +10,7 @@ use acquit_run::harness::Began;
 
 use crate::app::App;
 use crate::error::Error;
-use crate::renew::{self, Renewal};
+use crate::reload::{self, Renewal};
 
 /// A decision is tried again so often when somebody else changed the task in between.
 const TRIES: u32 = 8;
@@ -40,7 +40,7 @@ impl App {
             };
             // What cannot be is said before anything is said about the configuration.
             let mut changes = decided(&definition.workflow)?;
-            if let Some(update) = renew::change(self, &task, &definition, renewal)? {
+            if let Some(update) = reload::change(self, &task, &definition, renewal)? {
                 if let Change::DefinitionUpdated { definition, .. } = &update {
                     changes = decided(&definition.workflow)?;
                 }
@@ -62,10 +62,10 @@ impl App {
     /// Asks for a task's end, and ends it here and now where no harness would.
     pub fn cancel(&self, store: &mut dyn Store, id: TaskId) -> Result<Task, Error> {
         self.decide(store, id, &Input::Cancel { by: self.person() })?;
-        acquit_run::supervise::bury(&self.world, store)?;
+        acquit_run::supervise::reap_lost(&self.runtime, store)?;
         let wanted = acquit_core::store::Wanted::Of(id);
-        match acquit_run::harness::claim(&self.world, store, wanted) {
-            Ok(Some(claim)) => Ok(acquit_run::harness::run(&self.world, store, claim, Began::now())?),
+        match acquit_run::harness::claim(&self.runtime, store, wanted) {
+            Ok(Some(claim)) => Ok(acquit_run::harness::run(&self.runtime, store, claim, Began::now())?),
             // The machine that may run it ends it.
             Ok(None) | Err(acquit_run::harness::Error::Untrusted(_)) => Ok(store.task(id)?),
             Err(error) => Err(error.into()),

@@ -67,15 +67,15 @@ impl App {
             (Some(base), _) => return partial(self, store, id, base, form),
             (None, _) => return Err(NOTHING(id)),
         };
-        let git = &self.world.git;
+        let git = &self.runtime.git;
         let published = is_published(&task);
         let (text, stats) = if published {
             (source.diff(git, &base, &tip, form)?, source.diff(git, &base, &tip, Form::Numbers)?)
         } else {
-            let folder = self.world.workspace_folder(id);
+            let folder = self.runtime.workspace_folder(id);
             let looking = |error| Error::Workspace { task: id, source: error };
             let workspace =
-                Workspace::open(&folder, &source, git.clone(), self.world.store()).map_err(looking)?;
+                Workspace::open(&folder, &source, git.clone(), self.runtime.store()).map_err(looking)?;
             let show = |form| workspace.diff(&base, &tip, form).map_err(looking);
             (show(form)?, show(Form::Numbers)?)
         };
@@ -96,7 +96,7 @@ fn partial(
         Err(Error::NotDelivered { .. }) => return Err(NOTHING(id)),
         policy => policy?,
     };
-    let mut env = app.world.common_variables();
+    let mut env = app.runtime.common_variables();
     env.retain(|(name, _)| name != "TMPDIR");
     env.extend([("TMPDIR".into(), "/tmp".into()), ("GIT_CONFIG_GLOBAL".into(), "/dev/null".into())]);
     let git = |options: &[&str]| {
@@ -104,13 +104,13 @@ fn partial(
         let call = Call {
             program: "sh".into(),
             args: words.chain([base.to_string().into(), "--".into()]).collect(),
-            cwd: app.world.workspace_folder(id).join("work"),
+            cwd: app.runtime.workspace_folder(id).join("work"),
             env: env.clone(),
             input: None,
             limit: LIMIT,
             guard: Guard::Contained,
         };
-        let captured = app.world.spawner.capture_in(&call, &policy)?;
+        let captured = app.runtime.spawner.capture_in(&call, &policy)?;
         Ok::<_, Error>(captured.stdout)
     };
     let text = match form {
@@ -131,11 +131,12 @@ pub fn agent_policy(app: &App, store: &mut dyn Store, id: TaskId) -> Result<Path
     if store.definition(id)?.config.sandbox == Mode::Off {
         return Err(not("it runs without a sandbox, so its tree cannot be opened in one"));
     }
-    if !app.world.workspace_folder(id).is_dir() {
+    if !app.runtime.workspace_folder(id).is_dir() {
         return Err(not("its workspace does not exist, or was removed because the task is done"));
     }
     let legs = store.legs(id)?;
-    let policies = legs.iter().rev().map(|leg| app.world.leg_folder(leg.id).path().join("policy-agent.json"));
+    let policies =
+        legs.iter().rev().map(|leg| app.runtime.leg_folder(leg.id).path().join("policy-agent.json"));
     policies.into_iter().find(|path| path.is_file()).ok_or_else(|| not("no agent has worked on it yet"))
 }
 

@@ -14,7 +14,7 @@ use crate::error::Error;
 /// What this machine, its store and the project have, and what they lack.
 pub fn examine(app: &App) -> Vec<Ability> {
     let mut list =
-        Machine::here(acquit_run::process::contain::landlock_version(), app.world.spawner.helper.clone())
+        Machine::here(acquit_run::process::contain::landlock_version(), app.runtime.spawner.helper.clone())
             .abilities();
     list.push(Ability::new("version of git", Need::Always, git_found(app), "no task can run"));
     list.push(Ability::new("store", Need::Always, store_found(app), "no task can be made or looked at"));
@@ -35,7 +35,7 @@ pub fn is_complete(list: &[Ability]) -> bool {
 
 /// The version of git, or why it cannot be used.
 pub fn git_found(app: &App) -> Found {
-    let said = app.world.git.call("version").run().map_err(|error| lack(error.into()))?;
+    let said = app.runtime.git.call("version").run().map_err(|error| lack(error.into()))?;
     let said = String::from_utf8_lossy(&said.stdout).trim().to_owned();
     match Version::in_text(&said) {
         Some(version) if version >= git::version::OLDEST => Ok(said),

@@ -32,17 +32,17 @@ impl Driver {
         if self.is_running()? {
             return Ok(());
         }
-        supervise::bury(&app.world, store)?;
+        supervise::reap_lost(&app.runtime, store)?;
         supervise::release(store)?;
         if !is_due(store, id)? {
             return Ok(());
         }
-        if !acquit_run::pinned::is_trusted(&app.world, store, id)? {
-            return Err(acquit_run::pinned::Untrusted { task: id }.into());
+        if !acquit_run::trusted_definitions::is_trusted(&app.runtime, store, id)? {
+            return Err(acquit_run::trusted_definitions::Untrusted { task: id }.into());
         }
         self.stalls += 1;
         if self.stalls > STALLS {
-            return Err(Error::Stalled { task: id, times: STALLS, log: app.world.harness_log(id) });
+            return Err(Error::Stalled { task: id, times: STALLS, log: app.runtime.harness_log(id) });
         }
         self.harness = Some(start(app, id)?);
         Ok(())
@@ -69,9 +69,9 @@ pub fn is_due(store: &mut dyn Store, id: TaskId) -> Result<bool, Error> {
 
 /// Starts a harness for a task, which goes on by itself.
 pub fn start(app: &App, id: TaskId) -> Result<Detached, Error> {
-    let log = app.world.harness_log(id);
+    let log = app.runtime.harness_log(id);
     let file = |source| Error::File { doing: "create the folder of", path: log.clone(), source };
     std::fs::create_dir_all(log.parent().unwrap_or(&log)).map_err(file)?;
     let args = ["leg".into(), "--task".into(), id.to_string().into()];
-    Ok(app.world.spawner.detach(&args, app.harness_environment(), &log)?)
+    Ok(app.runtime.spawner.detach(&args, app.harness_environment(), &log)?)
 }

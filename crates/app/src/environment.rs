@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use acquit_run::world::Environment;
+use acquit_run::runtime::Environment;
 
 use crate::error::Error;
 

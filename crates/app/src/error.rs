@@ -48,10 +48,10 @@ pub enum Error {
     },
     /// What a rehearsal left cannot be removed.
     #[error("clean up after the check")]
-    Retention(#[source] acquit_run::retention::Trouble),
+    Retention(#[source] acquit_run::retention::RetentionError),
     /// What a task runs by is not trusted on this machine.
     #[error(transparent)]
-    Pinned(#[from] acquit_run::pinned::Untrusted),
+    Pinned(#[from] acquit_run::trusted_definitions::Untrusted),
     /// Another store is at the same place since this command began.
     #[error("go on with the store {location}: another store has taken its place")]
     OtherStore {
@@ -182,7 +182,7 @@ pub enum Error {
     Mistakes(#[from] Mistakes),
     /// There is no prompt.
     #[error("show the prompt")]
-    Prompt(#[source] acquit_core::context::Error),
+    Prompt(#[source] acquit_core::prompt::Error),
     /// A section that the prompt does not have.
     #[error("find the section `{name}`; there are: {known}")]
     NoSection {

@@ -13,8 +13,8 @@ impl App {
     pub fn feedback(&self, store: &mut dyn Store, id: TaskId) -> Result<(Task, usize), Error> {
         let before = store.task(id)?;
         let definition = store.definition(id)?;
-        acquit_run::pinned::check(&self.world, id, &definition)?;
-        let comments = acquit_run::forge::feedback(&self.world, &before, &definition)
+        acquit_run::trusted_definitions::check(&self.runtime, id, &definition)?;
+        let comments = acquit_run::forge::feedback(&self.runtime, &before, &definition)
             .map_err(|source| Error::Forge { task: id, source })?;
         let task = self.decide(store, id, &Input::Feedback { comments })?;
         let new = task.conversation.len().saturating_sub(before.conversation.len());

@@ -49,7 +49,7 @@ impl App {
                 return Ok(Merge::Already { branch: branch.clone(), commit: None });
             }
             // Said now, before a leg finds it out: whoever asks can mend it at once.
-            if let Some(at) = source.dirty_checkout(&self.world.git, branch)? {
+            if let Some(at) = source.dirty_checkout(&self.runtime.git, branch)? {
                 return Err(Error::DirtyCheckout { branch: branch.clone(), at });
             }
         }
@@ -65,6 +65,6 @@ impl App {
 /// Whether a branch has a commit in it, by whoever's doing.
 fn is_in(app: &App, source: &Source, commit: &str, branch: &str) -> bool {
     let head = format!("refs/heads/{branch}");
-    let call = app.world.git.call("merge-base").inside(source.path());
+    let call = app.runtime.git.call("merge-base").inside(source.path());
     call.args(["--is-ancestor", commit, &head]).run().is_ok()
 }

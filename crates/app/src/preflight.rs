@@ -8,15 +8,15 @@ use acquit_core::definition::Chosen;
 use acquit_core::ids::Name;
 use acquit_core::workflow::{Work, Workflow};
 use acquit_run::agent::Facts;
-use acquit_run::agent::own;
 use acquit_run::agent::trial::{self, Finding};
+use acquit_run::agent::user_settings;
 
 use crate::app::App;
-use crate::choice::{Means, take_chosen};
 use crate::doctor;
 use crate::error::Error;
-use crate::passing::Folder;
+use crate::options::{Means, take_chosen};
 use crate::project::Project;
+use crate::scratch_dir::Folder;
 
 /// Refuses a new task whose agents cannot be started here. What is wrong with the task itself is said when it is made.
 pub fn check_new(app: &App, project: &Project, means: &Means) -> Result<(), Error> {
@@ -35,11 +35,11 @@ pub fn check(app: &App, config: &Config, workflow: &Workflow) -> Result<(), Erro
         found.push(Finding { what: format!("{}{mend}", lack.why), add: Vec::new() });
     }
     let agents = agents(config, workflow);
-    let folder = Folder::new(&app.world.home.join("sandboxes"))?;
+    let folder = Folder::new(&app.runtime.home.join("sandboxes"))?;
     for (name, secrets) in &agents {
         let Some(agent) = config.agents.get(*name) else { continue };
         let place = folder.path.join(name.as_str());
-        let blockers = trial::blockers(&app.world, config, name, agent, secrets, &place);
+        let blockers = trial::blockers(&app.runtime, config, name, agent, secrets, &place);
         let at = |source| Error::File { doing: "try an agent in", path: place.clone(), source };
         for finding in blockers.map_err(at)? {
             if !found.contains(&finding) {
@@ -78,7 +78,7 @@ fn warn_of_settings(app: &App, config: &Config, name: &Name) {
     };
     let usual: Vec<String> = facts.login.iter().map(|&file| file.to_owned()).collect();
     let shown = if agent.login.is_empty() { &usual } else { &agent.login };
-    let missing = own::missing(facts, &app.world.environment, shown, gets, &agent.hosts);
+    let missing = user_settings::missing(facts, &app.runtime.environment, shown, gets, &agent.hosts);
     if missing.names_server {
         let files = missing.files.iter().map(|&file| file.to_owned());
         let variables = missing.variables.iter().map(|name| format!("${name}"));

@@ -7,7 +7,7 @@ use acquit_core::task::Task;
 use acquit_run::forge;
 use acquit_run::git::Offer;
 
-use crate::choice::Means;
+use crate::options::Means;
 use crate::preflight;
 use crate::task::{NewTask, Origin};
 use crate::{App, Error};
@@ -39,8 +39,9 @@ impl App {
         let source = self.source()?;
         let project = self.files(&source)?.read()?;
         let subject = if let Some(number) = forge::number(&asked.what) {
-            let offered = acquit_run::offered::fetch(&self.world, &project.config, &source, number)
-                .map_err(|source| Error::Request { number, source })?;
+            let offered =
+                acquit_run::external_pull_request::fetch(&self.runtime, &project.config, &source, number)
+                    .map_err(|source| Error::Request { number, source })?;
             let here = &offered.seen.url;
             if asked.what.contains("://") && !asked.what.starts_with(here.as_str()) {
                 return Err(Error::OtherRequest { what: asked.what.clone(), here: here.clone() });
@@ -52,9 +53,9 @@ impl App {
             }
         } else {
             let base = asked.base.as_deref().or(project.config.base.as_deref());
-            let onto = source.base(&self.world.git, base)?;
-            let head = source.base(&self.world.git, Some(&asked.what))?;
-            let offer = source.offer(&self.world.git, head.commit.as_str(), onto.commit.as_str())?;
+            let onto = source.base(&self.runtime.git, base)?;
+            let head = source.base(&self.runtime.git, Some(&asked.what))?;
+            let offer = source.offer(&self.runtime.git, head.commit.as_str(), onto.commit.as_str())?;
             Subject { title: format!("Review {}", asked.what), description: String::new(), offer }
         };
         let Offer { head, base } = &subject.offer;

@@ -4,23 +4,23 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use acquit_core::change::Change;
-use acquit_core::context::REPO_URL;
 use acquit_core::decide::{Input, decide};
 use acquit_core::definition::{Author, Chosen, Definition};
 use acquit_core::ids::TaskId;
 use acquit_core::night::key;
+use acquit_core::prompt::REPO_URL;
 use acquit_core::store::Store;
 use acquit_core::task::{Actor, Base, Project as Known, Seed, TICKET, Task, Wish};
 use acquit_core::workflow::Workflow;
 use acquit_run::base;
 use acquit_run::checkout;
 use acquit_run::git::{Offer, Source};
-use acquit_run::pinned;
+use acquit_run::trusted_definitions;
 use acquit_run::workspace::branch_name;
 
 use crate::app::App;
-use crate::choice::{Limits, Means, begin_with, take_chosen};
 use crate::error::Error;
+use crate::options::{Limits, Means, begin_with, take_chosen};
 use crate::project::Project;
 
 /// A task to be made.
@@ -99,7 +99,7 @@ impl App {
         metadata.extend(new.ticket.iter().map(|ticket| (TICKET.to_owned(), ticket.clone())));
         let mut workflow = project.workflow(new.means.workflow.as_ref())?.clone();
         let home = self.surroundings.user_home.as_deref();
-        metadata.extend(address(&self.world.git, &source, home, &workflow)?);
+        metadata.extend(address(&self.runtime.git, &source, home, &workflow)?);
         let mut chosen = Chosen {
             agent: new.means.agent.clone(),
             model: new.means.model.clone(),
@@ -125,17 +125,17 @@ impl App {
         } else {
             let named = new.base.as_deref().or(project.config.base.as_deref());
             let base = self.base(&source, &project, &workflow, named, &metadata)?;
-            if checkout::is_changed(&self.world.git, &source, &project.config)? {
+            if checkout::is_changed(&self.runtime.git, &source, &project.config)? {
                 self.warn(
                     "your checkout has uncommitted changes; the task starts from the commit, without them",
                 );
             }
             (base, None)
         };
-        let author = source.identity(&self.world.git, self.surroundings.user_home.as_deref());
+        let author = source.identity(&self.runtime.git, self.surroundings.user_home.as_deref());
         let id = id.map_or_else(|| store.reserve(), Ok)?;
         // What is on top has all that is below.
-        let (git, own) = (&self.world.git, self.world.store());
+        let (git, own) = (&self.runtime.git, self.runtime.store());
         source.pin(git, own, id, work.as_ref().unwrap_or(&base.commit))?;
         let prefix = workflow.branch_prefix.as_ref().unwrap_or(&project.config.branch_prefix);
         let mut branch = branch_name(prefix, &new.title, &id.to_string());
@@ -165,7 +165,7 @@ impl App {
                 work: work.map(|work| work.to_string()),
             },
             branch,
-            created: (self.world.now)(),
+            created: (self.runtime.now)(),
         };
         let definition = Definition {
             form: Definition::FORM,
@@ -176,9 +176,9 @@ impl App {
             source: serde_json::to_value(&source).unwrap_or_default(),
             chosen,
         };
-        pinned::keep(&self.world, id, &definition).map_err(|source| Error::File {
+        trusted_definitions::keep(&self.runtime, id, &definition).map_err(|source| Error::File {
             doing: "write to",
-            path: self.world.task_folder(id),
+            path: self.runtime.task_folder(id),
             source,
         })?;
         let task = Task::new(seed.clone());
@@ -197,12 +197,12 @@ impl App {
         named: Option<&str>,
         metadata: &BTreeMap<String, String>,
     ) -> Result<acquit_run::git::Base, Error> {
-        let git = &self.world.git;
+        let git = &self.runtime.git;
         let by_clock = metadata.contains_key(key::SCHEDULE);
-        if !by_clock && !base::leaves(&self.world, &project.config, workflow, source) {
+        if !by_clock && !base::leaves(&self.runtime, &project.config, workflow, source) {
             return Ok(source.base(git, named)?);
         }
-        let Some(base) = base::at_remote(&self.world, &project.config, source, named)? else {
+        let Some(base) = base::at_remote(&self.runtime, &project.config, source, named)? else {
             return Ok(source.base(git, named)?);
         };
         let local = match &base.branch {

@@ -24,7 +24,7 @@ use tempfile::TempDir;
 mod writing;
 
 use acquit_app::init::{self, Place, Plan};
-use acquit_run::world::Environment;
+use acquit_run::runtime::Environment;
 
 /// Looks at a whole repository, for a user without settings.
 fn plan(top: &Path, path_variable: &OsStr) -> Plan {

@@ -3,7 +3,7 @@
 mod args;
 mod cli;
 mod exit;
-mod relay;
+mod foreground;
 mod report;
 mod suggest;
 mod verbs;
@@ -173,7 +173,7 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
         }
         Verb::Post { parent } => {
             if acquit_run::process::end_with(parent) {
-                serve::post(&cli.app)?;
+                serve::send_messages(&cli.app)?;
             }
             Ok(Exit::Done)
         }

@@ -3,7 +3,7 @@
 //! This is the one place that makes them, and a test runs every one right after it was printed.
 
 use acquit_core::artifact::Artifact;
-use acquit_core::request::{Ask, Kind, Request};
+use acquit_core::human_request::{Ask, HumanRequest, Kind};
 use acquit_core::task::{End, State, Task};
 
 use acquit_app::diff::is_published;
@@ -62,7 +62,7 @@ fn done(task: &Task) -> Vec<Suggestion> {
 }
 
 /// The ways to answer what a task asks.
-fn answers(task: &Task, request: &Request) -> Vec<Suggestion> {
+fn answers(task: &Task, request: &HumanRequest) -> Vec<Suggestion> {
     let id = task.id();
     let words = || offer("answer", format!("answer {id} \"…\""));
     let choose = |option: &str| offer("answer", format!("answer {id} {}", quoted(option)));

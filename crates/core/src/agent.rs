@@ -14,7 +14,7 @@ pub const TEXT_LIMIT: usize = 4 * 1024;
 /// Something that an agent did, as far as it told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Said {
+pub enum AgentEvent {
     /// Words to the reader.
     Text {
         /// What it said.
@@ -243,7 +243,7 @@ pub struct Item {
     /// Where its line begins in the file.
     pub offset: u64,
     /// What was said.
-    pub said: Said,
+    pub said: AgentEvent,
 }
 
 /// Consecutive lines of a leg's output, normalised. Chunks follow each other without a gap: the `to` of one is the

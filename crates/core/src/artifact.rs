@@ -71,7 +71,8 @@ pub enum Artifact {
         commits: Vec<String>,
     },
     /// The request at a forge.
-    Request(Requested),
+    #[serde(rename = "request")]
+    PullRequest(Requested),
 }
 
 /// A request at a forge, as it was left.
@@ -125,7 +126,7 @@ impl Artifact {
             Self::File { stage, name, .. } => format!("file/{stage}/{name}"),
             Self::Report { stage, gate, .. } => format!("report/{stage}/{gate}"),
             Self::Pushed { .. } => "pushed".to_owned(),
-            Self::Request(_) => "request".to_owned(),
+            Self::PullRequest(_) => "request".to_owned(),
         }
     }
 }

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::artifact::Artifact;
 use crate::definition::Definition;
 use crate::fingerprint::Fingerprint;
+use crate::human_request::{Answer, Ask, HumanRequest};
 use crate::ids::Name;
 use crate::leg::{Ending, Entry, Past, Purpose, Report};
-use crate::request::{Answer, Ask, Request};
 use crate::task::{Actor, End, Remark, Root, Seed, State, Task, Tried};
 use crate::time::Span;
 use crate::workflow::{Begin, Workflow};
@@ -79,7 +79,7 @@ pub enum Change {
     /// A person is asked.
     RequestOpened {
         /// What.
-        request: Box<Request>,
+        request: Box<HumanRequest>,
     },
     /// A person answered.
     RequestAnswered {
@@ -310,7 +310,7 @@ impl Task {
             let remark = Remark { by: by.clone(), question, text: text.to_owned(), origin: None };
             self.conversation.push(remark);
         };
-        let asked = request.as_ref().map(Request::in_full);
+        let asked = request.as_ref().map(HumanRequest::in_full);
         match answer {
             Answer::Approve => say(asked, "approved"),
             Answer::Reject { reason } => say(asked, &format!("rejected: {reason}")),

@@ -11,11 +11,11 @@ use crate::change::Change;
 use crate::delivery::Comment;
 use crate::failure::{Failure, kind};
 use crate::fingerprint::Fingerprint;
+use crate::human_request::{self, Answer, Ask, HumanRequest};
 use crate::ids::{Name, TaskId};
 use crate::leg::{Ending, Entry, Purpose, Report};
 use crate::night::memory::Candidate;
 use crate::outcome::{self, Outcome, Source};
-use crate::request::{self, Answer, Ask, Request};
 use crate::task::{Actor, End, Root, State, Task};
 use crate::time::Span;
 use crate::workflow::{Work, Workflow};
@@ -207,7 +207,7 @@ impl Next<'_> {
         let seen = |artifact: &Artifact| {
             matches!(
                 artifact,
-                Artifact::Branch { published: true, .. } | Artifact::Pushed { .. } | Artifact::Request(_)
+                Artifact::Branch { published: true, .. } | Artifact::Pushed { .. } | Artifact::PullRequest(_)
             )
         };
         if let Some(chosen) = chosen
@@ -334,8 +334,8 @@ impl Next<'_> {
         if let Some(transition) = self.transition(entry, &outcome.name) {
             self.follow(entry, &transition, outcome);
         } else if outcome.name == *outcome::NEEDS_INPUT {
-            let questions = request::questions(&outcome.payload);
-            let question = request::in_words(&questions);
+            let questions = human_request::questions(&outcome.payload);
+            let question = human_request::in_words(&questions);
             let question =
                 question.unwrap_or_else(|| "the agent needs input, but did not say which".to_owned());
             self.ask(entry, Ask::Question { questions }, question, entry.clone());
@@ -418,7 +418,7 @@ impl Next<'_> {
 
     fn ask(&mut self, entry: &Entry, ask: Ask, question: String, resume: Entry) {
         let number = self.task.requests + 1;
-        let request = Request { number, stage: entry.stage.clone(), ask, question, resume };
+        let request = HumanRequest { number, stage: entry.stage.clone(), ask, question, resume };
         self.push(Change::RequestOpened { request: Box::new(request) });
     }
 }

@@ -6,7 +6,7 @@
 //! task's history again gives the same task.
 //!
 //! Reading order: [`ids`] → [`workflow`] → [`task`] → [`change`] → [`decide`] → [`store`] (the trait that databases
-//! implement). [`context`] builds the prompt of a leg; [`outcome`] reads what the agent answered.
+//! implement). [`prompt`] builds the prompt of a leg; [`outcome`] reads what the agent answered.
 
 pub mod agent;
 pub mod artifact;
@@ -14,7 +14,6 @@ pub mod branch;
 pub mod change;
 pub mod check;
 pub mod config;
-pub mod context;
 pub mod decide;
 pub mod definition;
 pub mod delivery;
@@ -22,6 +21,7 @@ pub mod event;
 pub mod failure;
 pub mod fingerprint;
 pub mod gate;
+pub mod human_request;
 pub mod ids;
 pub mod json_schema;
 pub mod leg;
@@ -29,8 +29,8 @@ pub mod night;
 pub mod outcome;
 mod pattern;
 pub mod price;
+pub mod prompt;
 pub mod proof;
-pub mod request;
 pub mod results;
 pub mod retention;
 pub mod role;

@@ -191,7 +191,7 @@ fn from_text(place: &'static str, text: &str, source: Source) -> Result<Option<O
 
 fn from_value(place: &'static str, value: Value, source: Source) -> Result<Option<Outcome>, Wrong> {
     if !value.is_object() {
-        // Said here because serde would take an array for a struct.
+        // AgentEvent here because serde would take an array for a struct.
         return Err(Wrong::Shape { place, reason: "it is not an object".to_owned() });
     }
     let handoff: Handoff =

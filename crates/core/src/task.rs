@@ -11,10 +11,10 @@ use crate::delivery::Origin;
 use crate::failure::kind;
 use crate::fingerprint::Fingerprint;
 use crate::gate::Check;
+use crate::human_request::HumanRequest;
 use crate::ids::{LegId, Name, TaskId};
 use crate::leg::{Ending, Entry, Past};
 use crate::night::memory;
-use crate::request::Request;
 use crate::sandbox::Mode;
 use crate::time::Timestamp;
 use crate::workflow::{Stage, Workflow};
@@ -158,7 +158,7 @@ pub enum State {
     /// A person must answer.
     Waiting {
         /// What.
-        request: Request,
+        request: HumanRequest,
     },
     /// Another task mends the failure that this one met.
     Blocked {
@@ -358,7 +358,7 @@ impl Task {
             | Artifact::File { .. }
             | Artifact::Report { .. }
             | Artifact::Pushed { .. }
-            | Artifact::Request(_) => None,
+            | Artifact::PullRequest(_) => None,
         })
     }
 
@@ -372,7 +372,7 @@ impl Task {
     /// The request at a forge, if one was made.
     pub fn request(&self) -> Option<&Requested> {
         self.artifacts.iter().find_map(|artifact| match artifact {
-            Artifact::Request(request) => Some(request),
+            Artifact::PullRequest(request) => Some(request),
             Artifact::Plan { .. }
             | Artifact::Branch { .. }
             | Artifact::Commits { .. }

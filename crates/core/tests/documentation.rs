@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use acquit_core::config::notify::Told;
-use acquit_core::context::BUILTIN;
 use acquit_core::failure::kind;
+use acquit_core::prompt::BUILTIN;
 
 fn page(name: &str) -> String {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);

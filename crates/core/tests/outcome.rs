@@ -208,7 +208,7 @@ proptest! {
         let text = String::from_utf8_lossy(&bytes);
         let _ = (from_handoff(&text), from_tool(&text), from_markers(&text));
         if let Ok(value) = serde_json::from_str(&text) {
-            let _ = (from_structured(&value), acquit_core::request::questions(&value));
+            let _ = (from_structured(&value), acquit_core::human_request::questions(&value));
         }
         let parts = ["<<<OUTCOME:", "ok", ">>>", "{", "}", "\"", "<<<END_PAYLOAD>>>", " ", text.as_ref()];
         let message: String = pieces.iter().map(|piece| parts[*piece]).collect();

@@ -10,7 +10,7 @@ use acquit_core::workflow::{Action, Work, Workflow};
 
 use crate::forge::{self, Located};
 use crate::git::{Base, Error, PushWay, Source};
-use crate::world::World;
+use crate::runtime::Runtime;
 
 /// How long a remote may take to say which branch is its default one. Somebody waits for the task to begin.
 const ASK: Duration = Duration::from_secs(20);
@@ -19,7 +19,7 @@ const ASK: Duration = Duration::from_secs(20);
 const USUAL: [&str; 3] = ["main", "master", "trunk"];
 
 /// Whether a workflow's work goes to the forge of the repository.
-pub fn leaves(world: &World, config: &Config, workflow: &Workflow, source: &Source) -> bool {
+pub fn leaves(runtime: &Runtime, config: &Config, workflow: &Workflow, source: &Source) -> bool {
     let merges = config.merge.by == By::Forge;
     let delivers = |work: &Work| match work {
         Work::Action { action: Action::Publish(_), .. } => true,
@@ -29,21 +29,21 @@ pub fn leaves(world: &World, config: &Config, workflow: &Workflow, source: &Sour
         }
     };
     workflow.stages.iter().any(|stage| delivers(&stage.work))
-        && matches!(forge::of(world, &config.forge, source), Ok(Located::At(_)))
+        && matches!(forge::of(runtime, &config.forge, source), Ok(Located::At(_)))
 }
 
 /// The base at the repository's remote: the branch that was named, or the default one. `None` if the repository has no remote.
 pub fn at_remote(
-    world: &World,
+    runtime: &Runtime,
     config: &Config,
     source: &Source,
     named: Option<&str>,
 ) -> Result<Option<Base>, Error> {
-    let git = &world.git;
-    let Some(remote) = forge::base_remote(world, &config.forge, source) else { return Ok(None) };
+    let git = &runtime.git;
+    let Some(remote) = forge::base_remote(runtime, &config.forge, source) else { return Ok(None) };
     let branch = match named {
         Some(name) => name.strip_prefix("refs/heads/").unwrap_or(name).to_owned(),
-        None => default_branch(world, config, source, &remote)?.ok_or_else(|| Error::NoDefaultBranch {
+        None => default_branch(runtime, config, source, &remote)?.ok_or_else(|| Error::NoDefaultBranch {
             remote: remote.clone(),
             path: source.path().to_owned(),
         })?,
@@ -57,16 +57,16 @@ pub fn at_remote(
 
 /// The remote's default branch: as the user's clone knows it, as the remote says, or as such branches are called.
 fn default_branch(
-    world: &World,
+    runtime: &Runtime,
     config: &Config,
     source: &Source,
     remote: &str,
 ) -> Result<Option<String>, Error> {
-    let git = &world.git;
+    let git = &runtime.git;
     if let Some(branch) = source.tracked_head(git, remote)? {
         return Ok(Some(branch));
     }
-    if let Some(branch) = asked(world, config, source) {
+    if let Some(branch) = asked(runtime, config, source) {
         return Ok(Some(branch));
     }
     for branch in USUAL {
@@ -78,12 +78,12 @@ fn default_branch(
 }
 
 /// The default branch as the forge itself says, if it answers.
-fn asked(world: &World, config: &Config, source: &Source) -> Option<String> {
-    let Ok(Located::At(place)) = forge::of(world, &config.forge, source) else { return None };
-    let token = forge::token::find(world, config, &place).ok().flatten();
+fn asked(runtime: &Runtime, config: &Config, source: &Source) -> Option<String> {
+    let Ok(Located::At(place)) = forge::of(runtime, &config.forge, source) else { return None };
+    let token = forge::token::find(runtime, config, &place).ok().flatten();
     let address = &place.upstream;
-    let access = forge::access(world, place.kind, address.transport, token.as_ref());
-    let ca = forge::ca(world, &config.forge);
+    let access = forge::access(runtime, place.kind, address.transport, token.as_ref());
+    let ca = forge::ca(runtime, &config.forge);
     let way = PushWay { url: &address.url, access, ca: ca.as_deref(), proxy: config.forge.proxy.as_deref() };
-    world.git.clone().with_time_limit(ASK).default_branch(&way).ok().flatten()
+    runtime.git.clone().with_time_limit(ASK).default_branch(&way).ok().flatten()
 }

@@ -24,8 +24,8 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
+use crate::runtime::{Runtime, make_private};
 use crate::untrusted::{remove, size};
-use crate::world::{World, make_private};
 
 /// How many layers of a project stay, the last used first: more states of the lock files than are worked on at a time.
 const MOST_KEPT: usize = 8;
@@ -123,8 +123,8 @@ impl Layer {
 
 impl Place {
     /// The place of a project's layer. `project` and `key` are names of acquit's own.
-    pub(crate) fn new(world: &World, project: &str, key: &str) -> Self {
-        Self { folder: world.home.join("layers").join(project).join(key) }
+    pub(crate) fn new(runtime: &Runtime, project: &str, key: &str) -> Self {
+        Self { folder: runtime.home.join("layers").join(project).join(key) }
     }
 
     /// Looks for the layer.
@@ -230,9 +230,9 @@ fn is_real_folder(root: &Path, relative: &Path) -> bool {
 }
 
 /// How many layers there are and what they take on the disk, after removing those that nobody used for long if that is wanted.
-pub fn sweep(world: &World, wish: acquit_core::retention::Wish) -> (usize, u64) {
+pub fn sweep(runtime: &Runtime, wish: acquit_core::retention::Wish) -> (usize, u64) {
     let mut all = (0, 0);
-    for project in folders(&world.home.join("layers")) {
+    for project in folders(&runtime.home.join("layers")) {
         if wish == acquit_core::retention::Wish::Clean {
             // What is in use, or cannot be removed, is found again by the next sweep.
             let _ = prune(&project, MOST_KEPT);

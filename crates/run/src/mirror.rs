@@ -15,10 +15,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use crate::forge::{self, Address, Located, Token, Transport};
-use crate::git::{self, Access, PushWay, Trouble, meaning};
+use crate::git::{self, Access, PushFailure, PushWay, meaning};
 use crate::process::{Call, Exit, Guard, Isolation, Spawner};
+use crate::runtime::Runtime;
 use crate::secrets::Redactor;
-use crate::world::World;
 
 /// The folder of mirrors, below acquit's own.
 const FOLDER: &str = "mirrors";
@@ -107,7 +107,7 @@ pub enum Error {
 /// What the process says that refreshes a mirror.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum Reply {
     /// It is fresh, and there.
     Mirror(PathBuf),
     /// It is not, for this reason, which fits after "failed to".
@@ -136,14 +136,14 @@ pub fn settings(own: &Settings, url: &str) -> Settings {
 }
 
 /// The mirror of an address, made if there is none, and up to date. Nothing larger than this process may write arrives.
-pub fn refresh(world: &World, config: &Config, url: &str, limit: Duration) -> Result<PathBuf, Error> {
+pub fn refresh(runtime: &Runtime, config: &Config, url: &str, limit: Duration) -> Result<PathBuf, Error> {
     let address = Address::parse(url);
     if acquit_core::schedule::has_login(url) {
         let host = address.map(|address| address.host).unwrap_or_default();
         return Err(Error::Login { host });
     }
     let config = Config { forge: settings(&config.forge, url), ..config.clone() };
-    let ca = forge::ca(world, &config.forge);
+    let ca = forge::ca(runtime, &config.forge);
     let place = match forge::locate(&config.forge, Some(url), Some(url)) {
         Ok(Located::At(place)) => Some(place),
         Ok(Located::Nowhere(_)) | Err(_) => None,
@@ -152,10 +152,10 @@ pub fn refresh(world: &World, config: &Config, url: &str, limit: Duration) -> Re
     let token = place
         .as_ref()
         .filter(|_| matches!(transport, Some(Transport::Https | Transport::Http)))
-        .and_then(|place| forge::token::find(world, &config, place).ok().flatten());
+        .and_then(|place| forge::token::find(runtime, &config, place).ok().flatten());
     let kind = place.as_ref().map_or(Kind::None, |place| place.kind);
     let access =
-        transport.map_or(Access::Open, |transport| forge::access(world, kind, transport, token.as_ref()));
+        transport.map_or(Access::Open, |transport| forge::access(runtime, kind, transport, token.as_ref()));
     let asked = match (transport, &token) {
         (Some(Transport::Ssh), _) => "SSH asked with your own keys".to_owned(),
         (None, _) => "it is read with your own rights".to_owned(),
@@ -165,8 +165,8 @@ pub fn refresh(world: &World, config: &Config, url: &str, limit: Duration) -> Re
         (Some(Transport::Https | Transport::Http), None) => "no token was found for it".to_owned(),
     };
     let way = PushWay { url, access, ca: ca.as_deref(), proxy: config.forge.proxy.as_deref() };
-    let git = world.git.clone().with_time_limit(limit);
-    git.mirror(&world.home.join(FOLDER), &way)
+    let git = runtime.git.clone().with_time_limit(limit);
+    git.mirror(&runtime.home.join(FOLDER), &way)
         .map_err(|error| told(error, url, asked, &token.as_ref().map(Token::redactor).unwrap_or_default()))
 }
 
@@ -178,8 +178,8 @@ fn told(error: git::Error, url: &str, asked: String, redactor: &Redactor) -> Err
             let words = redactor.text(&stderr).split_whitespace().collect::<Vec<_>>().join(" ");
             let said = shorten(words.trim_start_matches("fatal: "), WORDS);
             match meaning(&stderr) {
-                Trouble::Login => Error::Refused { url, said, asked },
-                trouble @ (Trouble::Away | Trouble::Certificate | Trouble::Redirected) => {
+                PushFailure::Login => Error::Refused { url, said, asked },
+                trouble @ (PushFailure::Away | PushFailure::Certificate | PushFailure::Redirected) => {
                     let hint = trouble.hint().map(|hint| format!(". {hint}")).unwrap_or_default();
                     Error::Away { url, said: said + &hint }
                 }
@@ -201,12 +201,12 @@ pub fn bound(bytes: u64) {
 
 /// The same by a process of its own, which reads the configuration that counts `here`. It ends with this one, and so does everything that it started: also what git started, and what that
 /// started.
-pub fn beside(world: &World, here: &Path, url: &str) -> Result<PathBuf, Error> {
+pub fn beside(runtime: &Runtime, here: &Path, url: &str) -> Result<PathBuf, Error> {
     let ended = |how: String| Error::Ended { url: url.to_owned(), how };
     // Without namespaces: SSH does not trust files of root that it sees from inside one.
-    let spawner = Spawner { isolation: Isolation::Subreaper, ..world.spawner.clone() };
-    let mut env = world.environment.all();
-    env.push(("ACQUIT_HOME".into(), world.home.clone().into()));
+    let spawner = Spawner { isolation: Isolation::Subreaper, ..runtime.spawner.clone() };
+    let mut env = runtime.environment.all();
+    env.push(("ACQUIT_HOME".into(), runtime.home.clone().into()));
     let call = Call {
         program: spawner.helper.clone().into(),
         args: [VERB, "--", url].map(Into::into).to_vec(),
@@ -218,8 +218,8 @@ pub fn beside(world: &World, here: &Path, url: &str) -> Result<PathBuf, Error> {
     };
     let captured = spawner.capture(&call).map_err(|error| ended(crate::harness::chain(&error)))?;
     match (serde_json::from_slice(&captured.stdout), captured.exit) {
-        (Ok(Said::Mirror(place)), _) => Ok(place),
-        (Ok(Said::Failed(words)), _) => Err(Error::Told(words)),
+        (Ok(Reply::Mirror(place)), _) => Ok(place),
+        (Ok(Reply::Failed(words)), _) => Err(Error::Told(words)),
         (Err(_), Exit::TimedOut { limit }) => Err(Error::Slow { url: url.to_owned(), limit }),
         (Err(_), exit) => Err(ended(format!("ended without a word: {exit}"))),
     }

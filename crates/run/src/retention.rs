@@ -19,9 +19,9 @@ use crate::harness;
 use crate::secrets::Redactor;
 pub use acquit_core::retention::Wish;
 
+use crate::runtime::Runtime;
 use crate::untrusted::size;
-use crate::workspace::{self, Locked, Workspace, remove_folder};
-use crate::world::World;
+use crate::workspace::{self, LockedWorkspace, Workspace, remove_folder};
 
 /// How many tasks [`sweep_near`] looks at.
 const NEAR: u64 = 32;
@@ -53,12 +53,12 @@ pub enum Verdict {
     /// It stays until then, if there is room.
     Until(Timestamp),
     /// It should go and could not.
-    Refused(Trouble),
+    Refused(RetentionError),
 }
 
 /// Why a workspace could not be removed.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
+pub enum RetentionError {
     /// It cannot be, or must not be.
     #[error("remove the workspace")]
     Workspace(#[from] workspace::Error),
@@ -70,7 +70,7 @@ pub enum Trouble {
     Source(#[from] serde_json::Error),
     /// Somebody else wrote what the task runs by.
     #[error(transparent)]
-    Untrusted(#[from] crate::pinned::Untrusted),
+    Untrusted(#[from] crate::trusted_definitions::Untrusted),
     /// It was begun with again meanwhile.
     #[error("remove the workspace: the task goes on")]
     GoesOn,
@@ -78,24 +78,24 @@ pub enum Trouble {
 
 /// Removes the workspace of a task that is done: its work is in the user's repository. The workspaces of all others are kept,
 /// because they can be tried again. Refuses if anything in it is nowhere else.
-pub fn clean(world: &World, definition: &Definition, task: TaskId) -> Result<(), Trouble> {
-    crate::fault::point("finished", &world.environment);
+pub fn clean(runtime: &Runtime, definition: &Definition, task: TaskId) -> Result<(), RetentionError> {
+    crate::fault::point("finished", &runtime.environment);
     // Its harness does the same; whoever comes first.
-    let _ = remove_folder(&world.agent_homes(task));
-    if !world.workspace_folder(task).exists() {
+    let _ = remove_folder(&runtime.agent_homes(task));
+    if !runtime.workspace_folder(task).exists() {
         return Ok(());
     }
-    let (source, locked) = locked(world, definition, task, CLEANING)?;
+    let (source, locked) = locked(runtime, definition, task, CLEANING)?;
     locked.remove(&source)?;
-    source.unpin(&world.git, world.store(), task)?;
+    source.unpin(&runtime.git, runtime.store(), task)?;
     Ok(())
 }
 
 /// Removes the workspaces of tasks just before `id` that are done: whoever ran them was killed before it could. Looks at a fixed
 /// number of tasks, so that it costs the same however many there are; [`sweep`] looks at all.
-pub fn sweep_near(world: &World, store: &mut dyn Store, id: TaskId) -> store::Result<()> {
+pub fn sweep_near(runtime: &Runtime, store: &mut dyn Store, id: TaskId) -> store::Result<()> {
     for id in (id.0.saturating_sub(NEAR).max(1)..id.0).map(TaskId) {
-        if !has_something(world, id) {
+        if !has_something(runtime, id) {
             continue;
         }
         let over = match store.task(id) {
@@ -105,36 +105,36 @@ pub fn sweep_near(world: &World, store: &mut dyn Store, id: TaskId) -> store::Re
         };
         if over {
             // What cannot be removed now is named by `acquit clean`.
-            remove(world, store, id)?;
+            remove(runtime, store, id)?;
         }
     }
     Ok(())
 }
 
 /// Removes all that is on the disk of a task that no store keeps.
-pub fn forget(world: &World, source: &Source, task: TaskId) -> Result<(), Trouble> {
-    source.unpin(&world.git, world.store(), task)?;
-    let folder = world.task_folder(task);
+pub fn forget(runtime: &Runtime, source: &Source, task: TaskId) -> Result<(), RetentionError> {
+    source.unpin(&runtime.git, runtime.store(), task)?;
+    let folder = runtime.task_folder(task);
     if folder.exists() {
         remove_folder(&folder)?;
     }
     // Fails where there are other tasks.
-    let _ = fs::remove_dir(world.tasks());
+    let _ = fs::remove_dir(runtime.tasks());
     Ok(())
 }
 
 /// Looks at every workspace on this machine whose task the store knows, and removes those that go.
 pub fn sweep(
-    world: &World,
+    runtime: &Runtime,
     store: &mut dyn Store,
     rule: &Retention,
     wish: Wish,
 ) -> store::Result<Vec<Entry>> {
     if wish == Wish::Clean {
-        crate::gate::sweep_unfinished(&world.home);
+        crate::gate::sweep_unfinished(&runtime.home);
     }
     let mut found: Vec<(Task, Room)> = Vec::new();
-    for id in on_disk(world) {
+    for id in on_disk(runtime) {
         let task = match store.task(id) {
             Ok(task) => task,
             // Of another store that uses the same folder.
@@ -144,7 +144,7 @@ pub fn sweep(
         let legs = store.legs(id)?;
         let ended = legs.iter().filter_map(|leg| leg.ended).max().unwrap_or(task.seed.created);
         let fate = rule.fate(&task.state, ended);
-        let bytes = size(&world.workspace_folder(id)) + size(&world.agent_homes(id));
+        let bytes = size(&runtime.workspace_folder(id)) + size(&runtime.agent_homes(id));
         found.push((task, Room { task: id, bytes, fate }));
     }
     let rooms: Vec<Room> = found.iter().map(|(_, room)| *room).collect();
@@ -153,7 +153,7 @@ pub fn sweep(
     for (task, room) in found {
         let verdict = match (going.contains(&room.task), wish, room.fate) {
             (true, Wish::Look, _) => Verdict::Removable,
-            (true, Wish::Clean, _) => remove(world, store, room.task)?,
+            (true, Wish::Clean, _) => remove(runtime, store, room.task)?,
             (false, _, Fate::From(moment)) => Verdict::Until(moment),
             (false, _, Fate::Stays | Fate::Goes) => Verdict::Needed,
         };
@@ -163,69 +163,69 @@ pub fn sweep(
 }
 
 /// The tasks that have something on this disk that can go.
-fn on_disk(world: &World) -> Vec<TaskId> {
-    let mut all: Vec<TaskId> = fs::read_dir(world.tasks())
+fn on_disk(runtime: &Runtime) -> Vec<TaskId> {
+    let mut all: Vec<TaskId> = fs::read_dir(runtime.tasks())
         .into_iter()
         .flatten()
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|id| has_something(world, *id))
+        .filter(|id| has_something(runtime, *id))
         .collect();
     all.sort();
     all
 }
 
-fn has_something(world: &World, task: TaskId) -> bool {
-    world.workspace_folder(task).exists() || world.agent_homes(task).exists()
+fn has_something(runtime: &Runtime, task: TaskId) -> bool {
+    runtime.workspace_folder(task).exists() || runtime.agent_homes(task).exists()
 }
 
 /// Saves what is in a workspace and removes it, with what the task's agents kept.
-fn remove(world: &World, store: &mut dyn Store, id: TaskId) -> store::Result<Verdict> {
+fn remove(runtime: &Runtime, store: &mut dyn Store, id: TaskId) -> store::Result<Verdict> {
     let definition = store.definition(id)?;
-    let (source, locked) = match locked(world, &definition, id, Duration::ZERO) {
+    let (source, locked) = match locked(runtime, &definition, id, Duration::ZERO) {
         Ok(both) => both,
         Err(trouble) => return Ok(Verdict::Refused(trouble)),
     };
     // Under the lock: whoever began with it again since waits for us, and finds it gone.
     let task = store.task(id)?;
-    let State::Ended { end } = &task.state else { return Ok(Verdict::Refused(Trouble::GoesOn)) };
-    let redactor = harness::redactor(world, &definition, &task);
-    let retired = retire(world, id, end, &source, locked, &redactor);
+    let State::Ended { end } = &task.state else { return Ok(Verdict::Refused(RetentionError::GoesOn)) };
+    let redactor = harness::redactor(runtime, &definition, &task);
+    let retired = retire(runtime, id, end, &source, locked, &redactor);
     Ok(retired.map_or_else(Verdict::Refused, |()| Verdict::Removed))
 }
 
 fn retire(
-    world: &World,
+    runtime: &Runtime,
     id: TaskId,
     end: &End,
     source: &Source,
-    locked: Locked,
+    locked: LockedWorkspace,
     redactor: &Redactor,
-) -> Result<(), Trouble> {
-    crate::fault::point("clean", &world.environment);
+) -> Result<(), RetentionError> {
+    crate::fault::point("clean", &runtime.environment);
     locked.retire(source, &format!("{id}-left"), redactor)?;
-    crate::fault::point("clean", &world.environment);
-    remove_folder(&world.agent_homes(id))?;
+    crate::fault::point("clean", &runtime.environment);
+    remove_folder(&runtime.agent_homes(id))?;
     match end {
         // Nobody tries it again, so nobody needs its base.
-        End::Done => source.unpin(&world.git, world.store(), id)?,
+        End::Done => source.unpin(&runtime.git, runtime.store(), id)?,
         End::NoImprovement | End::Failed { .. } | End::Cancelled { .. } => {}
     }
-    crate::fault::point("clean", &world.environment);
+    crate::fault::point("clean", &runtime.environment);
     Ok(())
 }
 
 /// The workspace of a task, in which nobody else works from here on, and the repository that it was made from.
 fn locked(
-    world: &World,
+    runtime: &Runtime,
     definition: &Definition,
     task: TaskId,
     patience: Duration,
-) -> Result<(Source, Locked), Trouble> {
-    crate::pinned::check(world, task, definition)?;
+) -> Result<(Source, LockedWorkspace), RetentionError> {
+    crate::trusted_definitions::check(runtime, task, definition)?;
     let source: Source = serde_json::from_value(definition.source.clone())?;
     let workspace =
-        Workspace::open(&world.workspace_folder(task), &source, world.git.clone(), world.store())?;
+        Workspace::open(&runtime.workspace_folder(task), &source, runtime.git.clone(), runtime.store())?;
     Ok((source, workspace.lock_within("acquit, cleaning up", patience)?))
 }
 

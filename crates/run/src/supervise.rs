@@ -7,14 +7,14 @@ use acquit_core::store::{Commit, Error, Lease, Result, Store};
 use acquit_core::task::{Actor, State};
 
 use crate::process::Identity;
-use crate::world::World;
+use crate::runtime::Runtime;
 
 /// Declares lost every leg whose harness is gone: of this machine and boot by looking at the process, others by their lease.
 /// Returns how many there were. Safe to run from anywhere, by any number of processes at once.
-pub fn bury(world: &World, store: &mut dyn Store) -> Result<usize> {
+pub fn reap_lost(runtime: &Runtime, store: &mut dyn Store) -> Result<usize> {
     let mut count = 0;
     for (leg, lease) in store.running()? {
-        let Some(why) = gone(world, &leg, lease) else { continue };
+        let Some(why) = gone(runtime, &leg, lease) else { continue };
         match declare_lost(store, &leg, why) {
             Ok(()) => count += 1,
             // Somebody else was faster, or the harness lives after all and has just written.
@@ -26,9 +26,9 @@ pub fn bury(world: &World, store: &mut dyn Store) -> Result<usize> {
 }
 
 /// Whether a harness that is alive works on a task.
-pub fn is_worked_on(world: &World, store: &mut dyn Store, task: TaskId) -> Result<bool> {
+pub fn is_worked_on(runtime: &Runtime, store: &mut dyn Store, task: TaskId) -> Result<bool> {
     let running = store.running()?;
-    Ok(running.iter().any(|(leg, lease)| leg.id.task == task && gone(world, leg, *lease).is_none()))
+    Ok(running.iter().any(|(leg, lease)| leg.id.task == task && gone(runtime, leg, *lease).is_none()))
 }
 
 /// Lets every task go on that waited for another which is over. Returns how many there were. Nothing is lost if nobody does this
@@ -51,17 +51,17 @@ pub fn release(store: &mut dyn Store) -> Result<usize> {
 }
 
 /// Why the leg's harness counts as gone, if it does.
-fn gone(world: &World, leg: &Leg, lease: Lease) -> Option<String> {
+fn gone(runtime: &Runtime, leg: &Leg, lease: Lease) -> Option<String> {
     let owner = leg.owner.as_ref()?;
     // Names of machines repeat in a fleet, and a number of a process means nothing elsewhere or after a restart. Only where
     // machine and boot are this one's is the process table asked; everywhere else, or if it cannot be read, the lease decides.
     let boot_is_ours = Identity::of_self().is_ok_and(|own| own.boot() == owner.boot);
-    if owner.host == world.host && boot_is_ours {
+    if owner.host == runtime.host && boot_is_ours {
         let process = Identity::from_parts(&owner.boot, owner.pid, owner.started);
         match process.is_alive() {
             Ok(true) => return None,
             Ok(false) => {
-                let words = last_words(world, leg, owner.pid).map(|words| format!(": {words}"));
+                let words = last_words(runtime, leg, owner.pid).map(|words| format!(": {words}"));
                 return Some(format!("process {} is gone{}", owner.pid, words.unwrap_or_default()));
             }
             Err(_) => {}
@@ -76,10 +76,10 @@ pub fn farewell(pid: u32, error: &(dyn std::error::Error + 'static)) -> String {
 }
 
 /// What the harness said before it was gone, if it could.
-fn last_words(world: &World, leg: &Leg, pid: u32) -> Option<String> {
+fn last_words(runtime: &Runtime, leg: &Leg, pid: u32) -> Option<String> {
     /// Only the last thing said matters, and an error is a few lines.
     const END: u64 = 16 * 1024;
-    let log = crate::untrusted::tail(&world.harness_log(leg.id.task), END);
+    let log = crate::untrusted::tail(&runtime.harness_log(leg.id.task), END);
     let begin = format!("process {pid}: ");
     log.lines()
         .rev()

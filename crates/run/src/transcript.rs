@@ -6,12 +6,12 @@
 //! them, because decoding may bring one to light. Offsets are those of the file from which secrets were taken out, which
 //! takes the place of the first one when the agent has ended.
 
-use acquit_core::agent::{Chunk, Item, Said, TEXT_LIMIT, shorten};
+use acquit_core::agent::{AgentEvent, Chunk, Item, TEXT_LIMIT, shorten};
 
 use crate::agent::LINE_LIMIT;
 use crate::agent::Parser;
-use crate::heard::Heard;
 use crate::secrets::{Redactor, Stream};
+use crate::turn_summary::TurnSummary;
 
 /// A chunk is written when it covers so many bytes of output: one durable commit for what arrived together.
 const CHUNK_BYTES: u64 = 1024 * 1024;
@@ -28,9 +28,9 @@ pub struct Transcript {
     line: Vec<u8>,
     line_began: u64,
     chunk: Chunk,
-    said: Vec<Said>,
+    said: Vec<AgentEvent>,
     /// What the harness must know of it.
-    pub heard: Heard,
+    pub summary: TurnSummary,
 }
 
 impl Transcript {
@@ -45,7 +45,7 @@ impl Transcript {
             line_began: 0,
             chunk: Chunk::default(),
             said: Vec::new(),
-            heard: Heard::default(),
+            summary: TurnSummary::default(),
         }
     }
 
@@ -133,9 +133,9 @@ impl Transcript {
     fn keep(&mut self, offset: u64) {
         let mut said = std::mem::take(&mut self.said);
         for said in said.drain(..) {
-            let hidden = || Said::Raw { text: "[a secret]".to_owned() };
+            let hidden = || AgentEvent::Raw { text: "[a secret]".to_owned() };
             let said = self.redactor.stored(said).unwrap_or_else(hidden);
-            self.heard.heed(&said);
+            self.summary.heed(&said);
             if self.chunk.items.len() < CHUNK_ITEMS {
                 self.chunk.items.push(Item { offset, said: short(said) });
             } else {
@@ -146,24 +146,28 @@ impl Transcript {
     }
 }
 
-fn short(said: Said) -> Said {
+fn short(said: AgentEvent) -> AgentEvent {
     let cut = |text: String| if text.len() > TEXT_LIMIT { shorten(&text, TEXT_LIMIT) } else { text };
     match said {
-        Said::Text { text } => Said::Text { text: cut(text) },
-        Said::Thinking { text } => Said::Thinking { text: cut(text) },
-        Said::ToolUse { name, input } => Said::ToolUse { name: cut(name), input: cut(input) },
-        Said::ToolResult { ok, text } => Said::ToolResult { ok, text: cut(text) },
-        Said::Session { id } => Said::Session { id: cut(id) },
-        Said::Limit { until, text } => Said::Limit { until, text: cut(text) },
-        Said::End { ok, text } => Said::End { ok, text: cut(text) },
-        Said::Raw { text } => Said::Raw { text: cut(text) },
-        Said::Denied { tool, text } => Said::Denied { tool: cut(tool), text: cut(text) },
-        Said::Fault { fault, text, again } => Said::Fault { fault, text: cut(text), again },
-        Said::Unknown { kind } => Said::Unknown { kind: cut(kind) },
-        Said::Usage(usage) => Said::Usage(usage),
-        Said::Report { value } => {
+        AgentEvent::Text { text } => AgentEvent::Text { text: cut(text) },
+        AgentEvent::Thinking { text } => AgentEvent::Thinking { text: cut(text) },
+        AgentEvent::ToolUse { name, input } => AgentEvent::ToolUse { name: cut(name), input: cut(input) },
+        AgentEvent::ToolResult { ok, text } => AgentEvent::ToolResult { ok, text: cut(text) },
+        AgentEvent::Session { id } => AgentEvent::Session { id: cut(id) },
+        AgentEvent::Limit { until, text } => AgentEvent::Limit { until, text: cut(text) },
+        AgentEvent::End { ok, text } => AgentEvent::End { ok, text: cut(text) },
+        AgentEvent::Raw { text } => AgentEvent::Raw { text: cut(text) },
+        AgentEvent::Denied { tool, text } => AgentEvent::Denied { tool: cut(tool), text: cut(text) },
+        AgentEvent::Fault { fault, text, again } => AgentEvent::Fault { fault, text: cut(text), again },
+        AgentEvent::Unknown { kind } => AgentEvent::Unknown { kind: cut(kind) },
+        AgentEvent::Usage(usage) => AgentEvent::Usage(usage),
+        AgentEvent::Report { value } => {
             let text = value.to_string();
-            if text.len() > TEXT_LIMIT { Said::Text { text: cut(text) } } else { Said::Report { value } }
+            if text.len() > TEXT_LIMIT {
+                AgentEvent::Text { text: cut(text) }
+            } else {
+                AgentEvent::Report { value }
+            }
         }
     }
 }
@@ -258,7 +262,7 @@ mod tests {
             assert!(kept < 16 * TEXT_LIMIT, "{product:?}: {kept} bytes of it are kept");
             // The only one whose lines are no records.
             let kinds = usize::from(product != Product::Aider);
-            assert_eq!(transcript.heard.unknown.get("telepathy").map_or(0, |_| 1), kinds, "{product:?}");
+            assert_eq!(transcript.summary.unknown.get("telepathy").map_or(0, |_| 1), kinds, "{product:?}");
         }
     }
 
@@ -270,6 +274,6 @@ mod tests {
         }
         let chunk = transcript.cut().unwrap();
         assert_eq!((chunk.lines, chunk.items.len() as u64 + chunk.omitted), (2_000, 2_000));
-        assert_eq!(transcript.heard.usage.input, 2_000);
+        assert_eq!(transcript.summary.usage.input, 2_000);
     }
 }

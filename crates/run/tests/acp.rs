@@ -8,9 +8,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use acquit_core::agent::{Fault, Said};
+use acquit_core::agent::{AgentEvent, Fault};
 use acquit_core::time::Timestamp;
-use acquit_run::acp::talk::{Out, Over, State, Talk};
+use acquit_run::acp::conversation::{Out, Over, State, Talk};
 use acquit_run::acp::{Settings, Stage};
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
@@ -149,9 +149,12 @@ fn an_agent_that_cannot_be_talked_with_is_left_with_a_reason() {
         talk.begin(&mut out);
         lines.iter().for_each(|line| talk.line(line.as_bytes(), &mut out));
         assert_eq!(talk.state(), State::Over(Over::Badly));
-        let Some(Said::End { ok: false, text }) = out.said.last() else { panic!("{:?}", out.said) };
+        let Some(AgentEvent::End { ok: false, text }) = out.said.last() else { panic!("{:?}", out.said) };
         assert!(text.contains(reason), "{text}");
-        assert!(!out.said.iter().any(|said| matches!(said, Said::Session { .. })), "nothing to continue");
+        assert!(
+            !out.said.iter().any(|said| matches!(said, AgentEvent::Session { .. })),
+            "nothing to continue"
+        );
     }
     // A conversation that should go on, with an agent that cannot.
     let mut talk = talk(Settings { session: Some("s".to_owned()), ..settings(Stage::Writes) });
@@ -175,7 +178,7 @@ fn ends_that_are_none_are_told_apart() {
         let (mut talk, mut out) = prompted();
         talk.line(json!({ "id": 3, "result": result }).to_string().as_bytes(), &mut out);
         let fault = out.said.iter().find_map(|said| match said {
-            Said::Fault { fault, .. } => Some(*fault),
+            AgentEvent::Fault { fault, .. } => Some(*fault),
             _ => None,
         });
         assert_eq!(fault, expected, "{result}");

@@ -18,9 +18,9 @@ use acquit_core::time::Timestamp;
 
 use crate::queue;
 use crate::record::{ChunkRow, EventRow, LegRow, SummaryRow, json, key, number, plain, read, task_id};
-use crate::refusal::{self, Refusal};
 use crate::step;
 use crate::tables::{Backend, Place as LegPlace, Tables, Terms, Touched};
+use crate::tx_error::{self, TxError};
 
 /// A store on a database.
 pub(crate) struct Database<B>(pub(crate) B);
@@ -29,7 +29,7 @@ impl<B: Backend> Database<B> {
     fn read<T>(
         &mut self,
         doing: &'static str,
-        looking: impl FnOnce(&mut dyn Tables) -> refusal::Result<T>,
+        looking: impl FnOnce(&mut dyn Tables) -> tx_error::Result<T>,
     ) -> Result<T> {
         self.0.read(looking).map_err(|refusal| refusal.while_doing(doing))
     }
@@ -37,7 +37,7 @@ impl<B: Backend> Database<B> {
     fn write<T>(
         &mut self,
         doing: &'static str,
-        change: impl FnOnce(&mut dyn Tables, Timestamp) -> refusal::Result<T>,
+        change: impl FnOnce(&mut dyn Tables, Timestamp) -> tx_error::Result<T>,
     ) -> Result<T> {
         let now = self.now()?;
         self.0.write(|tables| change(tables, now)).map_err(|refusal| refusal.while_doing(doing))
@@ -50,7 +50,7 @@ impl<B: Backend> Store for Database<B> {
             tables
                 .store_id()?
                 .parse()
-                .map_err(|error: BadId| Refusal::corrupt("id of the store", error.to_string()))
+                .map_err(|error: BadId| TxError::corrupt("id of the store", error.to_string()))
         })
     }
 
@@ -201,7 +201,7 @@ impl<B: Backend> Store for Database<B> {
 }
 
 /// What a held leg's mark means for its harness.
-fn pulse(hold: Hold, cancel: Option<bool>) -> refusal::Result<Pulse> {
+fn pulse(hold: Hold, cancel: Option<bool>) -> tx_error::Result<Pulse> {
     match cancel {
         Some(false) => Ok(Pulse::Beating),
         Some(true) => Ok(Pulse::Cancel),
@@ -209,12 +209,12 @@ fn pulse(hold: Hold, cancel: Option<bool>) -> refusal::Result<Pulse> {
     }
 }
 
-fn task(tables: &mut dyn Tables, id: TaskId) -> refusal::Result<Task> {
+fn task(tables: &mut dyn Tables, id: TaskId) -> tx_error::Result<Task> {
     let body = tables.task(key(id))?.ok_or(Error::NoTask(id))?;
     read(&format!("task {id}"), &body)
 }
 
-fn definition(tables: &mut dyn Tables, id: TaskId) -> refusal::Result<Definition> {
+fn definition(tables: &mut dyn Tables, id: TaskId) -> tx_error::Result<Definition> {
     /// Tells a form that this program does not know from a damaged definition.
     #[derive(serde::Deserialize)]
     struct Form {
@@ -223,7 +223,7 @@ fn definition(tables: &mut dyn Tables, id: TaskId) -> refusal::Result<Definition
     let body = tables.definition(key(id))?.ok_or(Error::NoTask(id))?;
     let what = format!("definition of task {id}");
     let newer = |form| {
-        Refusal::corrupt(
+        TxError::corrupt(
             &what,
             format!("it has form {form}, and this acquit knows only {}", Definition::FORM),
         )
@@ -238,7 +238,7 @@ fn definition(tables: &mut dyn Tables, id: TaskId) -> refusal::Result<Definition
     }
 }
 
-fn append_notes(tables: &mut dyn Tables, hold: Hold, notes: &[Note]) -> refusal::Result<()> {
+fn append_notes(tables: &mut dyn Tables, hold: Hold, notes: &[Note]) -> tx_error::Result<()> {
     if notes.is_empty() {
         return Ok(());
     }

@@ -6,8 +6,8 @@ use acquit_core::store::{Letter, Mark, Message, Post, Standing};
 use acquit_core::time::Timestamp;
 
 use crate::record::{json, number, read};
-use crate::refusal::{Refusal, Result};
 use crate::tables::Touched;
+use crate::tx_error::{Result, TxError};
 
 /// Rows of the daemon, as one transaction sees them.
 pub(crate) trait LedgerTables {
@@ -111,7 +111,7 @@ impl LetterRow {
         let state = Post::ALL
             .iter()
             .find(|(name, _)| *name == self.state)
-            .ok_or_else(|| Refusal::corrupt(&what, format!("unknown state `{}`", self.state)))?;
+            .ok_or_else(|| TxError::corrupt(&what, format!("unknown state `{}`", self.state)))?;
         Ok(Letter {
             message: Message {
                 payload: read(&what, &self.payload)?,

@@ -17,10 +17,10 @@ mod migrate;
 mod postgres;
 mod queue;
 mod record;
-mod refusal;
 mod sqlite;
 mod step;
 mod tables;
+mod tx_error;
 
 use std::path::PathBuf;
 

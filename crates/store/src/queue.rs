@@ -6,9 +6,9 @@ use acquit_core::leg::Hold;
 use acquit_core::store::Error;
 
 use crate::record::{json, key, plain, read, task_id};
-use crate::refusal::Result;
 use crate::step::must_hold;
 use crate::tables::{Tables, Touched};
+use crate::tx_error::Result;
 
 /// Rows of merge queues, as one transaction sees them.
 pub(crate) trait Queues {

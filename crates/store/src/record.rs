@@ -16,7 +16,7 @@ use acquit_core::time::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::refusal::{Refusal, Result};
+use crate::tx_error::{Result, TxError};
 
 /// The longest summary of an event in its own column. The event's data has all of it.
 const SUMMARY_LIMIT: usize = 500;
@@ -122,7 +122,7 @@ pub(crate) struct SummaryRow {
 
 impl SummaryRow {
     pub(crate) fn summary(self) -> Result<Summary> {
-        let bad = |error| Refusal::corrupt(format!("summary of task {}", self.id), error);
+        let bad = |error| TxError::corrupt(format!("summary of task {}", self.id), error);
         Ok(Summary {
             id: task_id(self.id),
             title: self.title,
@@ -182,7 +182,7 @@ impl LegRow {
         let id = LegId { task: task_id(self.task), number: small(self.number) };
         let what = format!("leg {id}");
         let state = State::from_name(&self.state)
-            .ok_or_else(|| Refusal::corrupt(&what, format!("unknown state `{}`", self.state)))?;
+            .ok_or_else(|| TxError::corrupt(&what, format!("unknown state `{}`", self.state)))?;
         Ok(Leg {
             id,
             entry: read(&what, &self.entry)?,
@@ -317,12 +317,12 @@ pub(crate) fn plain(text: &str) -> String {
 
 /// A value as JSON.
 pub(crate) fn json(what: &str, value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| Refusal::corrupt(what, error))
+    serde_json::to_string(value).map_err(|error| TxError::corrupt(what, error))
 }
 
 /// A value of JSON.
 pub(crate) fn read<T: DeserializeOwned>(what: &str, text: &str) -> Result<T> {
-    serde_json::from_str(text).map_err(|error| Refusal::corrupt(what, error))
+    serde_json::from_str(text).map_err(|error| TxError::corrupt(what, error))
 }
 
 /// The word of a mode in the table of tasks. Its words are those of schema 1, where `strict` was what `on` is now, and `on` what

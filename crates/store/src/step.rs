@@ -12,8 +12,8 @@ use acquit_core::task::{Actor, State, Task};
 use acquit_core::time::Timestamp;
 
 use crate::record::{NewEvent, TaskRow, json, key, mode_word, number, plain};
-use crate::refusal::{Refusal, Result};
 use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Touched};
+use crate::tx_error::{Result, TxError};
 
 /// Puts a new task into the tables.
 pub(crate) fn create(
@@ -24,7 +24,7 @@ pub(crate) fn create(
     by: &Actor,
 ) -> Result<Task> {
     let mut task = Task::replay(changes).ok_or_else(|| {
-        Refusal::corrupt("history of a new task", "it does not begin with the task's creation")
+        TxError::corrupt("history of a new task", "it does not begin with the task's creation")
     })?;
     task.version = 1;
     let sandbox = mode_word(definition.config.sandbox);

@@ -9,7 +9,7 @@ use acquit_core::time::Timestamp;
 
 use crate::ledger::LedgerTables;
 use crate::record::{ChunkRow, EventRow, LegRow, NewEvent, SummaryRow, TaskRow};
-use crate::refusal::Result;
+use crate::tx_error::Result;
 
 /// Rows, as one transaction sees them.
 pub(crate) trait Tables: LedgerTables + crate::queue::Queues {

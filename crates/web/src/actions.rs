@@ -1,11 +1,11 @@
 //! What forms do: each is one call of a use case, and leads back to the page that it was on.
 
 use acquit_app::answer::Reply;
-use acquit_app::renew::Renewal;
+use acquit_app::reload::Renewal;
 use acquit_app::{App, Error};
 use acquit_core::decide::Input;
+use acquit_core::human_request::Answer;
 use acquit_core::ids::{Name, TaskId};
-use acquit_core::request::Answer;
 use acquit_core::store::Store;
 
 /// The fields of a form, as they were sent.

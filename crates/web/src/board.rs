@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use acquit_app::{App, Error};
-use acquit_core::agent::Said;
+use acquit_core::agent::AgentEvent;
+use acquit_core::human_request::Ask;
 use acquit_core::ids::LegId;
 use acquit_core::leg::{self, Ending, Leg};
-use acquit_core::request::Ask;
 use acquit_core::store::{Filter, Store};
 use acquit_core::task::{End, State, Summary, Task};
 use acquit_core::time::Timestamp;
@@ -199,8 +199,8 @@ fn card(app: &App, store: &mut dyn Store, lane: Lane, summary: &Summary) -> Resu
 fn last_words(app: &App, store: &mut dyn Store, leg: LegId) -> Result<Option<String>, Error> {
     let items = transcript::newest(app, store, leg)?;
     Ok(items.iter().rev().find_map(|item| match &item.said {
-        Said::Text { text } | Said::Raw { text } => Some(words::line(text, 160)),
-        Said::ToolUse { name, input } => Some(words::line(&format!("→ {name} {input}"), 160)),
+        AgentEvent::Text { text } | AgentEvent::Raw { text } => Some(words::line(text, 160)),
+        AgentEvent::ToolUse { name, input } => Some(words::line(&format!("→ {name} {input}"), 160)),
         _ => None,
     }))
 }

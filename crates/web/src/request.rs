@@ -1,7 +1,7 @@
 //! The form of a request: what is asked, what one must know, and every way to answer it.
 
 use acquit_core::artifact::Artifact;
-use acquit_core::request::{Ask, Kind, Question, Request};
+use acquit_core::human_request::{Ask, HumanRequest, Kind, Question};
 use acquit_core::task::Task;
 use maud::{Markup, html};
 
@@ -11,7 +11,7 @@ use crate::words;
 const PLAN: usize = 20_000;
 
 /// The form, on a page.
-pub fn form(task: &Task, request: &Request, from: &str) -> Markup {
+pub fn form(task: &Task, request: &HumanRequest, from: &str) -> Markup {
     let id = task.id();
     let action = |verb: &str| format!("/tasks/{id}/{verb}");
     let hidden = html! {

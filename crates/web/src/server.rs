@@ -76,7 +76,7 @@ pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Resul
     let on_disk = |path: std::path::PathBuf| move |source| Error::File { doing: "write", path, source };
     let token = Token::read_or_make(&files).map_err(on_disk(files.token()))?;
     files.write(&files.address(), &format!("{address}\n")).map_err(on_disk(files.address()))?;
-    let started = (app.world.now)();
+    let started = (app.runtime.now)();
     let first = url(address, &token, started).map_err(on_disk(files.token()))?;
     let threads = |source| Error::Listen { address: address.to_string(), source };
     let shared = Arc::new(Shared {
@@ -104,7 +104,7 @@ pub fn link(app: &App) -> Result<String, Error> {
     let address: SocketAddr =
         address.trim().parse().map_err(|_| reading(std::io::Error::other("it is no address")))?;
     let token = Token::read_or_make(&files).map_err(reading)?;
-    url(address, &token, (app.world.now)()).map_err(reading)
+    url(address, &token, (app.runtime.now)()).map_err(reading)
 }
 
 fn url(address: SocketAddr, token: &Token, now: Timestamp) -> std::io::Result<String> {
@@ -134,7 +134,7 @@ pub fn open_browser(app: &App, link: &str) {
         guard: acquit_run::process::Guard::Trusted,
     };
     let opened = files.write(&files.open(), &leads.into_string()).map_err(|error| error.to_string());
-    let spawner = app.world.spawner.clone();
+    let spawner = app.runtime.spawner.clone();
     let opened = opened.and_then(|()| {
         let started =
             std::thread::Builder::new().name("browser".to_owned()).spawn(move || spawner.capture(&call));
@@ -198,7 +198,7 @@ async fn guard(State(shared): Held, request: Request, next: Next) -> Response {
             refused(StatusCode::FORBIDDEN, "Another page sent this request, so nothing was done.")
         }
         Ok(()) => {
-            let known = shared.guard.knows(request.headers(), (shared.app.world.now)());
+            let known = shared.guard.knows(request.headers(), (shared.app.runtime.now)());
             if known || OPEN.contains(&request.uri().path()) {
                 next.run(request).await
             } else {
@@ -276,7 +276,8 @@ async fn show(
         let content = make(app, store)?;
         let task = content.task.map(|task| task.to_string());
         let seq = Some(seq).filter(|_| place != Place::Doctor);
-        let frame = Frame { place, title: content.title, waiting, seq, task, now: (app.world.now)(), theme };
+        let frame =
+            Frame { place, title: content.title, waiting, seq, task, now: (app.runtime.now)(), theme };
         Ok(page::page(&frame, content.body))
     });
     match done.await {
@@ -403,7 +404,7 @@ struct Code {
 }
 
 async fn login(State(shared): Held, Query(query): Query<Code>) -> Response {
-    let now = (shared.app.world.now)();
+    let now = (shared.app.runtime.now)();
     match query.code {
         Some(code) if shared.guard.redeem(&code, now) => welcome(&shared, now),
         Some(_) => refused(
@@ -415,7 +416,7 @@ async fn login(State(shared): Held, Query(query): Query<Code>) -> Response {
 }
 
 async fn login_by_token(State(shared): Held, Form(fields): Form<Vec<(String, String)>>) -> Response {
-    let now = (shared.app.world.now)();
+    let now = (shared.app.runtime.now)();
     let given = actions::Fields(fields);
     if shared.guard.is_token(given.get("token").unwrap_or_default()) {
         return welcome(&shared, now);

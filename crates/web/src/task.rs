@@ -212,7 +212,7 @@ fn left(task: &Task, artifact: &Artifact) -> Markup {
             Artifact::File { stage, name, bytes, .. } => { dt { "file" } dd { code { (words::line(name, 200)) } " · " (bytes) " bytes · " (stage) } },
             Artifact::Report { stage, gate, passed, .. } => { dt { "report" } dd { (gate) " · " @if *passed { "passed" } @else { "failed" } " · " (stage) } },
             Artifact::Pushed { branch, .. } => { dt { "pushed" } dd { (words::line(branch, 200)) } },
-            Artifact::Request(request) => { dt { "pull request" } dd { (words::line(&request.url, 300)) } },
+            Artifact::PullRequest(request) => { dt { "pull request" } dd { (words::line(&request.url, 300)) } },
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What an agent said and did in a leg: tool calls folded, thinking dimmed, and an address for each line.
 
 use acquit_app::{App, Error};
-use acquit_core::agent::{Item, Said};
+use acquit_core::agent::{AgentEvent, Item};
 use acquit_core::ids::{LegId, TaskId};
 use acquit_core::leg;
 use acquit_core::store::Store;
@@ -41,7 +41,7 @@ pub fn content(
     let leg = legs.iter().find(|leg| leg.id == id).ok_or(Error::NoLeg { task, leg: number })?;
     let from = wanted.from.unwrap_or(0);
     let (items, next, omitted) = part(store, id, from)?;
-    let now = (app.world.now)();
+    let now = (app.runtime.now)();
     let runs = leg.state == leg::State::Running;
     let body = html! {
         nav.crumbs aria-label="Place" { a href="/" { "Board" } " / " a href={ "/tasks/" (task) } { (task) } " / leg " (number) }
@@ -81,7 +81,7 @@ fn part(store: &mut dyn Store, leg: LegId, from: u64) -> Result<(Vec<Item>, Opti
 
 /// The newest things of a leg. Where they begin is found by the size of the output, so it costs the same for every length.
 pub fn newest(app: &App, store: &mut dyn Store, leg: LegId) -> Result<Vec<Item>, Error> {
-    let size = std::fs::metadata(app.world.leg_folder(leg).output()).map_or(0, |about| about.len());
+    let size = std::fs::metadata(app.runtime.leg_folder(leg).output()).map_or(0, |about| about.len());
     let (mut items, ..) = part(store, leg, size.saturating_sub(TAIL))?;
     items.drain(..items.len().saturating_sub(NEWEST));
     Ok(items)
@@ -101,32 +101,34 @@ pub fn lines(items: &[Item], leg: LegId) -> Markup {
     }
 }
 
-fn one(said: &Said) -> Option<Markup> {
+fn one(said: &AgentEvent) -> Option<Markup> {
     let shown = match said {
-        Said::Text { text } => html! { p.says { (words::text(text)) } },
-        Said::Raw { text } => html! { p.raw { (words::text(text)) } },
-        Said::Thinking { text } => html! { p.thinks { (words::text(text)) } },
-        Said::ToolUse { name, input } => html! {
+        AgentEvent::Text { text } => html! { p.says { (words::text(text)) } },
+        AgentEvent::Raw { text } => html! { p.raw { (words::text(text)) } },
+        AgentEvent::Thinking { text } => html! { p.thinks { (words::text(text)) } },
+        AgentEvent::ToolUse { name, input } => html! {
             details.tool { summary { b { (words::line(name, 60)) } " " code { (words::line(input, 120)) } } pre { (words::text(input)) } }
         },
-        Said::ToolResult { ok, text } => html! {
+        AgentEvent::ToolResult { ok, text } => html! {
             details.tool {
                 summary { @if *ok { (Sign::Proven.named()) } @else { (Sign::Rejected.named()) } " " code { (words::line(text, 120)) } }
                 pre { (words::text(text)) }
             }
         },
-        Said::Denied { tool, text } => {
+        AgentEvent::Denied { tool, text } => {
             html! { p { (Sign::Rejected.bare()) b { (words::line(tool, 60)) } " was denied: " (words::text(text)) } }
         }
-        Said::Limit { text, .. } => html! { p { (Sign::Waits.bare()) "usage limit: " (words::text(text)) } },
-        Said::Fault { text, .. } => html! { p { (Sign::Noted.bare()) (words::text(text)) } },
-        Said::End { ok, text } => {
+        AgentEvent::Limit { text, .. } => {
+            html! { p { (Sign::Waits.bare()) "usage limit: " (words::text(text)) } }
+        }
+        AgentEvent::Fault { text, .. } => html! { p { (Sign::Noted.bare()) (words::text(text)) } },
+        AgentEvent::End { ok, text } => {
             html! { p.dim { @if *ok { "The agent ended its turn. " } @else { "The agent ended with an error. " } (words::text(text)) } }
         }
-        Said::Report { value } => {
+        AgentEvent::Report { value } => {
             html! { details.tool { summary { b { "report" } } pre { (words::text(&serde_json::to_string_pretty(value).unwrap_or_default())) } } }
         }
-        Said::Usage(_) | Said::Session { .. } | Said::Unknown { .. } => return None,
+        AgentEvent::Usage(_) | AgentEvent::Session { .. } | AgentEvent::Unknown { .. } => return None,
     };
     Some(shown)
 }

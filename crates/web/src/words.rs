@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use acquit_core::agent::{Usage, shorten};
-use acquit_core::context::visible;
 use acquit_core::leg::{Entry, Leg, Purpose};
 use acquit_core::price::dollars;
+use acquit_core::prompt::visible;
 use acquit_core::time::Timestamp;
 use jiff::tz::TimeZone;
 

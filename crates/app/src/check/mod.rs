@@ -76,7 +76,7 @@ pub fn rehearse(app: &App, run: Run<'_>) -> Result<Rehearsal, Error> {
 }
 
 fn folder(app: &App, pid: u64) -> PathBuf {
-    app.world.home.join(FOLDER).join(pid.to_string())
+    app.runtime.home.join(FOLDER).join(pid.to_string())
 }
 
 /// The same app with the store of a process's rehearsal.
@@ -91,7 +91,7 @@ fn forget(own: &App, source: &Source, pid: u64) -> Result<(), Error> {
     let folder = folder(own, pid);
     if folder.join(STORE).exists() {
         own.store()?;
-        retention::forget(&own.world, source, TaskId(FIRST + pid)).map_err(Error::Retention)?;
+        retention::forget(&own.runtime, source, TaskId(FIRST + pid)).map_err(Error::Retention)?;
     }
     match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -262,7 +262,7 @@ fn missing_program(app: &App, problem: &mut Problem) {
 
 /// Removes what killed rehearsals left.
 fn sweep(app: &App, source: &Source) {
-    let folders = std::fs::read_dir(app.world.home.join(FOLDER));
+    let folders = std::fs::read_dir(app.runtime.home.join(FOLDER));
     for entry in folders.into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok()) else {
             continue;

@@ -40,7 +40,7 @@ impl Error {
                 "name a branch as `base` in acquit.toml, or run `git remote set-head origin --auto`"
             }
             Self::Git(git::Error::UnknownBase { .. }) => "`git branch --all` shows the branches there are",
-            Self::Prompt(acquit_core::context::Error::NoAgent(_)) => {
+            Self::Prompt(acquit_core::prompt::Error::NoAgent(_)) => {
                 "name a stage that has an agent; `acquit workflow graph` shows them"
             }
             Self::ProjectFile { source, .. } => match source.kind() {
@@ -136,7 +136,7 @@ impl Error {
             | Self::Illegal { .. }
             | Self::File { .. }
             | Self::Output(_)
-            | Self::Prompt(acquit_core::context::Error::Template { .. })
+            | Self::Prompt(acquit_core::prompt::Error::Template { .. })
             | Self::Signals(_) => return None,
         };
         Some(text.to_owned())

@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 
 use acquit_run::registry::{self, By, Server, User};
-use acquit_run::world::Environment;
+use acquit_run::runtime::Environment;
 
 mod agents;
 pub mod detect;

@@ -72,7 +72,7 @@ pub fn remove(app: &App, tasks: &[TaskId]) -> Result<(), Error> {
     let mut store = app.store()?;
     for id in tasks {
         let definition = store.definition(*id)?;
-        if let Err(error) = retention::clean(&app.world, &definition, *id) {
+        if let Err(error) = retention::clean(&app.runtime, &definition, *id) {
             let words = acquit_run::harness::chain(&error);
             log(app, "task", &format!("{id}: the workspace is kept: {words}"));
         }

@@ -115,13 +115,13 @@ impl Home {
 
     /// A repository of a schedule, up to date, with what it is run by. May take as long as a fetch may.
     pub fn locate(&self, app: &App, repository: &str) -> Result<Place, Error> {
-        let git = &app.world.git;
+        let git = &app.runtime.git;
         if !is_address(repository) {
             let source = Source::discover(git, &self.path(app, repository))?;
             let project = app.files(&source)?.read()?;
             return Ok(Place { source, project });
         }
-        let mirror = mirror::beside(&app.world, &app.surroundings.here, repository)?;
+        let mirror = mirror::beside(&app.runtime, &app.surroundings.here, repository)?;
         let source = Source::discover(git, &mirror)?;
         // A repository from elsewhere brings no configuration: whoever may push there could have programs run as this user.
         let own = self.source.as_ref().ok_or_else(|| Error::NotInitialised(self.top.clone()))?;
@@ -132,7 +132,7 @@ impl Home {
 
     fn path(&self, app: &App, written: &str) -> PathBuf {
         // One that is absolute stays as it is.
-        self.top.join(app.world.environment.expand(written).unwrap_or_else(|| PathBuf::from(written)))
+        self.top.join(app.runtime.environment.expand(written).unwrap_or_else(|| PathBuf::from(written)))
     }
 }
 

@@ -9,9 +9,9 @@ use acquit_core::night::key;
 use acquit_core::night::memory::{self, Fate, Proposal};
 use acquit_core::store::{Filter, Store};
 use acquit_core::task::Task;
-use acquit_run::forge::{self, Standing};
+use acquit_run::forge::{self, PullRequestStatus};
 use acquit_run::git::{CommitId, Git, Source, Stands};
-use acquit_run::world::World;
+use acquit_run::runtime::Runtime;
 
 use crate::error::Error;
 
@@ -48,7 +48,7 @@ impl Fates for Branches<'_> {
 
 /// What the forge tells of requests that the repository alone does not know to be merged.
 pub(super) struct Requests<'w> {
-    pub(super) world: &'w World,
+    pub(super) runtime: &'w Runtime,
     pub(super) config: &'w Config,
     pub(super) branches: Branches<'w>,
     /// Whether the forge was away when it was asked: then it is not asked again for each of some sixty requests.
@@ -66,10 +66,10 @@ impl Fates for Requests<'_> {
         if self.away.get() {
             return undecided;
         }
-        match forge::standing(self.world, self.config, self.branches.source, task) {
-            Ok(Some(Standing::Open)) => Some(Fate::Open),
-            Ok(Some(Standing::Merged)) => Some(Fate::Merged),
-            Ok(Some(Standing::Closed)) => Some(Fate::Closed),
+        match forge::status(self.runtime, self.config, self.branches.source, task) {
+            Ok(Some(PullRequestStatus::Open)) => Some(Fate::Open),
+            Ok(Some(PullRequestStatus::Merged)) => Some(Fate::Merged),
+            Ok(Some(PullRequestStatus::Closed)) => Some(Fate::Closed),
             Err(forge::Error::Away { .. } | forge::Error::Busy { .. }) => {
                 self.away.set(true);
                 undecided

@@ -107,7 +107,7 @@ fn place(text: &str, schedule: &Schedule, key: &str) -> (usize, usize, String) {
         if is_it {
             let at = block.clone().find(|number| value(lines[*number], key).is_some()).unwrap_or(start);
             let indent = lines[at].len() - lines[at].trim_start().len();
-            return (at + 1, indent + 1, acquit_core::context::visible(lines[at]));
+            return (at + 1, indent + 1, acquit_core::prompt::visible(lines[at]));
         }
     }
     (1, 1, String::new())

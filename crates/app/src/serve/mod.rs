@@ -5,15 +5,15 @@
 //! touches. Whatever asks somebody elsewhere, or takes as long
 //! as a folder is large, is done beside it, so that nobody holds up the rest. It sleeps in the store and looks when something was written, when something is due, and now and then.
 
-mod begin;
-mod beginners;
 mod dashboard;
 mod finished;
 mod home;
 mod memory;
 mod mistakes;
+mod night_start;
+mod night_starters;
 mod nights;
-mod post;
+mod outbox;
 mod rework;
 mod sweep;
 mod work;
@@ -27,13 +27,13 @@ use acquit_core::time::Timestamp;
 use acquit_run::process::{Detached, Interrupt};
 use acquit_run::supervise;
 
-pub use begin::{Which, begin};
 pub use dashboard::Dashboard;
 pub use finished::remove;
 pub use home::{Home, repositories, zone};
 pub use mistakes::mistakes;
+pub use night_start::{Which, start as start_night};
 pub use nights::{date_of, report};
-pub use post::post;
+pub use outbox::send as send_messages;
 pub use sweep::tidy;
 
 use crate::app::App;
@@ -100,7 +100,7 @@ struct Daemon<'d> {
     options: Options,
     home: Home,
     workers: work::Workers,
-    beginners: beginners::Beginners,
+    beginners: night_starters::Beginners,
     finished: finished::Finished,
     sweep: sweep::Sweep,
     /// The process that sends messages, while there is one.
@@ -128,7 +128,7 @@ pub fn run(app: &App, options: Options) -> Result<(), Error> {
         options,
         home,
         workers: work::Workers::default(),
-        beginners: beginners::Beginners::default(),
+        beginners: night_starters::Beginners::default(),
         finished: finished::Finished::default(),
         sweep: sweep::Sweep::new(),
         sender: None,
@@ -189,7 +189,7 @@ impl Daemon<'_> {
         let now = store.now()?;
         if self.patrolled.is_none_or(|at| at.elapsed() >= PATROL) {
             self.patrolled = Some(Instant::now());
-            let lost = supervise::bury(&self.app.world, store)?;
+            let lost = supervise::reap_lost(&self.app.runtime, store)?;
             let released = supervise::release(store)?;
             if lost > 0 {
                 self.log("lost", &format!("{lost} legs whose harness is gone are ready again"));
@@ -293,12 +293,12 @@ impl Daemon<'_> {
         let own = std::process::id().to_string();
         let words = words.iter().copied().chain(["--parent", &own]).map(OsString::from);
         let args: Vec<OsString> = words.chain(self.options.pass_on.iter().cloned()).collect();
-        Ok(self.app.world.spawner.beside(&args, self.app.harness_environment())?)
+        Ok(self.app.runtime.spawner.beside(&args, self.app.harness_environment())?)
     }
 }
 
 /// One line about one thing that happened, of the daemon or of a process beside it.
 pub fn log(app: &App, what: &str, words: &str) {
-    let at = (app.world.now)();
+    let at = (app.runtime.now)();
     app.notice(&Notice::Log { at, what: what.to_owned(), text: words.to_owned() });
 }

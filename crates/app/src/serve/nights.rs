@@ -7,7 +7,7 @@ use acquit_core::config::notify::Told;
 use acquit_core::decide::Input;
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::night::{
-    Cause, Door, Job, Move, Night, Progress, Rules, Standing, State, Work, morning, moves,
+    Cause, Door, Job, Move, Night, Progress, Rules, Standing, State, Work, morning_report, moves,
 };
 use acquit_core::schedule::{Earlier, Schedule, Verdict, due, local};
 use acquit_core::store::{self, Nights, Recorded, Store};
@@ -15,8 +15,8 @@ use acquit_core::task::{Actor, State as TaskState};
 use acquit_core::time::{Span, Timestamp};
 use acquit_run::notify::{self, Notice};
 
-use super::begin::Which;
 use super::memory::link;
+use super::night_start::Which;
 use super::rework::{since, used};
 use super::{Busy, Daemon, Home, Until, repositories, zone};
 use crate::error::Error;
@@ -224,19 +224,19 @@ impl Daemon<'_> {
         let entries = entries(store, &self.home.top, &over)?;
         over.entries.clone_from(&entries);
         let date = date_of(&self.home, night);
-        let title = morning::title(&over, &date, &entries);
+        let title = morning_report::title(&over, &date, &entries);
         let link = entries.iter().find_map(|entry| match &entry.result {
-            morning::Result::Requested { link } => Some(link.clone()),
+            morning_report::Result::Requested { link } => Some(link.clone()),
             _ => None,
         });
         let notice = Notice {
             request: None,
             event: Told::Report.word().to_owned(),
             title: title.clone(),
-            text: morning::markdown(&over, &date, &entries),
+            text: morning_report::markdown(&over, &date, &entries),
             link,
             task: None,
-            page: Some(morning::page(&over, &date, &entries)),
+            page: Some(morning_report::page(&over, &date, &entries)),
         };
         let key = format!("night/{}/{}", night.schedule, night.nominal.0);
         let hour = self.report_hour(night);
@@ -277,7 +277,11 @@ pub fn date_of(home: &Home, night: &Night) -> String {
 }
 
 /// The report of a night: as it was kept, or as things stand while it is not over.
-pub fn report(store: &mut dyn Store, home: &Home, night: &Night) -> Result<Vec<morning::Entry>, Error> {
+pub fn report(
+    store: &mut dyn Store,
+    home: &Home,
+    night: &Night,
+) -> Result<Vec<morning_report::Entry>, Error> {
     if night.entries.is_empty() { entries(store, &home.top, night) } else { Ok(night.entries.clone()) }
 }
 
@@ -304,19 +308,19 @@ fn standings(store: &mut dyn Store, night: &Night) -> Result<BTreeMap<TaskId, St
 }
 
 /// What a night came to, repository by repository.
-fn entries(store: &mut dyn Store, top: &Path, night: &Night) -> Result<Vec<morning::Entry>, Error> {
+fn entries(store: &mut dyn Store, top: &Path, night: &Night) -> Result<Vec<morning_report::Entry>, Error> {
     let mut all = Vec::new();
     for Job { repository, progress } in &night.jobs {
         // A dot says something in a configuration, and nothing on a phone.
         let own = || Some(top.file_name()?.to_string_lossy().into_owned());
         let named = (repository == ".").then(own).flatten();
         let repository = named.as_ref().unwrap_or(repository);
-        let left = |reason: String| morning::Entry {
+        let left = |reason: String| morning_report::Entry {
             repository: repository.clone(),
             task: None,
             category: None,
             fallback_from: None,
-            result: morning::Result::Skipped { reason },
+            result: morning_report::Result::Skipped { reason },
             change: None,
             usage: acquit_core::agent::Usage::default(),
             took: None,
@@ -346,7 +350,7 @@ fn entries(store: &mut dyn Store, top: &Path, night: &Night) -> Result<Vec<morni
                 let took = began.zip(ended).map(|(began, ended)| {
                     Span::from(u64::try_from(ended.since(began).as_millis()).unwrap_or(u64::MAX))
                 });
-                let entry = morning::entry(repository, &task, &workflow, link(&task), took);
+                let entry = morning_report::entry(repository, &task, &workflow, link(&task), took);
                 if again { entry.again(used(&legs)) } else { entry }
             }
         });

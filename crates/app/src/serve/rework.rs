@@ -14,8 +14,8 @@ use acquit_core::store::Store;
 use acquit_core::task::{End, State, Task};
 use acquit_core::workflow::{Action, Work, Workflow};
 
-use super::begin::{TRIES, Which};
 use super::log;
+use super::night_start::{TRIES, Which};
 use super::nights::find;
 use crate::app::App;
 use crate::error::Error;
@@ -33,11 +33,12 @@ pub(super) fn take_up(app: &App, store: &mut dyn Store, which: &Which, open: &[T
     for task in open.iter().filter(of_schedule).take(MOST) {
         let id = task.id();
         let definition = store.definition(id)?;
-        if !leads_on(&definition.workflow) || acquit_run::pinned::check(&app.world, id, &definition).is_err()
+        if !leads_on(&definition.workflow)
+            || acquit_run::trusted_definitions::check(&app.runtime, id, &definition).is_err()
         {
             continue;
         }
-        let comments = match acquit_run::forge::feedback(&app.world, task, &definition) {
+        let comments = match acquit_run::forge::feedback(&app.runtime, task, &definition) {
             Ok(comments) => comments,
             Err(error) => {
                 // The next night asks again. What is to be begun tonight does not depend on it.

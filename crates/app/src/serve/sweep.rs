@@ -80,7 +80,7 @@ fn due(before: Option<Duration>, up: Duration) -> Due {
 pub fn tidy(app: &App) -> Result<(), Error> {
     let home = Home::read(app)?;
     let mut store = app.store()?;
-    for entry in retention::sweep(&app.world, store.as_mut(), &home.config.retention, Wish::Clean)? {
+    for entry in retention::sweep(&app.runtime, store.as_mut(), &home.config.retention, Wish::Clean)? {
         match entry.verdict {
             Verdict::Removed => {
                 let words = format!(

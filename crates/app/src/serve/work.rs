@@ -52,7 +52,7 @@ impl Workers {
 impl Daemon<'_> {
     /// The tasks of which a leg runs on this machine, whoever started it.
     pub(super) fn running_here(&self, store: &mut dyn Store) -> Result<BTreeSet<TaskId>, Error> {
-        let host = &self.app.world.host;
+        let host = &self.app.runtime.host;
         let here = store
             .running()?
             .into_iter()
@@ -83,9 +83,9 @@ impl Daemon<'_> {
             if busy.contains(&task) || waits || wanted.as_ref().is_some_and(|tasks| !tasks.contains(&task)) {
                 continue;
             }
-            if !acquit_run::pinned::is_trusted(&self.app.world, store, task)? {
+            if !acquit_run::trusted_definitions::is_trusted(&self.app.runtime, store, task)? {
                 if self.workers.untrusted.insert(task) {
-                    let why = acquit_run::pinned::Untrusted { task };
+                    let why = acquit_run::trusted_definitions::Untrusted { task };
                     self.log("trust", &format!("{task} is left to others: failed to {why}"));
                 }
                 continue;
@@ -119,7 +119,7 @@ impl Daemon<'_> {
         let task = store.task(id)?;
         if due.contains(&id) {
             self.workers.stall(id);
-            let log = self.app.world.harness_log(id);
+            let log = self.app.runtime.harness_log(id);
             self.log("trouble", &format!("{id}: its harness ended without its leg, see {}", log.display()));
             return Ok(());
         }

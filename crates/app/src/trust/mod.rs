@@ -186,7 +186,7 @@ impl Trust {
 
 /// One thing that is asked for, in a line.
 pub fn line(ask: &Ask) -> String {
-    let value = acquit_core::context::first_line(&ask.value, WIDTH);
+    let value = acquit_core::prompt::first_line(&ask.value, WIDTH);
     format!("{}: {} = {value} (.acquit/{})", ask.what.words(), ask.key, ask.file)
 }
 

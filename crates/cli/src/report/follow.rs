@@ -1,6 +1,6 @@
 //! A task as it happens: its events, one after another, in words for people or as lines of JSON.
 
-use acquit_core::agent::{Item, Said, Usage};
+use acquit_core::agent::{AgentEvent, Item, Usage};
 use acquit_core::change::Change;
 use acquit_core::event::{Body, Event, Level};
 use acquit_core::leg::{Ending, Entry, Purpose};
@@ -109,25 +109,29 @@ impl Follower {
             return;
         }
         let shown = match &item.said {
-            Said::Text { text } | Said::Raw { text } => text::line(text, self.room()),
-            Said::ToolUse { name, input } => {
+            AgentEvent::Text { text } | AgentEvent::Raw { text } => text::line(text, self.room()),
+            AgentEvent::ToolUse { name, input } => {
                 self.doing = text::line(&format!("{name} {input}"), self.room());
                 format!("→ {}", self.doing)
             }
-            Said::Limit { text, .. } => text::line(&format!("usage limit: {text}"), self.room()),
-            Said::Denied { tool, text } => text::line(&format!("{tool} was refused: {text}"), self.room()),
-            Said::Fault { text, .. } => text::line(&format!("trouble: {text}"), self.room()),
-            Said::ToolResult { ok, text } if self.story == Story::Asked => return self.result(*ok, text),
-            Said::Thinking { text } if self.story == Story::Asked && self.level == Level::Debug => {
+            AgentEvent::Limit { text, .. } => text::line(&format!("usage limit: {text}"), self.room()),
+            AgentEvent::Denied { tool, text } => {
+                text::line(&format!("{tool} was refused: {text}"), self.room())
+            }
+            AgentEvent::Fault { text, .. } => text::line(&format!("trouble: {text}"), self.room()),
+            AgentEvent::ToolResult { ok, text } if self.story == Story::Asked => {
+                return self.result(*ok, text);
+            }
+            AgentEvent::Thinking { text } if self.story == Story::Asked && self.level == Level::Debug => {
                 text::line(&format!("thinks: {text}"), self.room())
             }
-            Said::Thinking { .. }
-            | Said::ToolResult { .. }
-            | Said::Usage(_)
-            | Said::Session { .. }
-            | Said::Report { .. }
-            | Said::Unknown { .. }
-            | Said::End { .. } => return,
+            AgentEvent::Thinking { .. }
+            | AgentEvent::ToolResult { .. }
+            | AgentEvent::Usage(_)
+            | AgentEvent::Session { .. }
+            | AgentEvent::Report { .. }
+            | AgentEvent::Unknown { .. }
+            | AgentEvent::End { .. } => return,
         };
         if !shown.is_empty() {
             let line = self.faint(&format!("│ {shown}"));

@@ -1,6 +1,6 @@
 //! Requests for people: what is asked, what can be chosen and what speaks for it, and the commands that answer.
 
-use acquit_core::request::{Ask, Question, Request};
+use acquit_core::human_request::{Ask, HumanRequest, Question};
 use acquit_core::task::{State, Task};
 
 use super::{Look, Printer, text};
@@ -36,7 +36,7 @@ impl Printer {
     }
 
     /// What belongs to a question beside its words, and how it is answered.
-    pub fn request(self, task: &Task, request: &Request) {
+    pub fn request(self, task: &Task, request: &HumanRequest) {
         if let Ask::Question { questions } = &request.ask {
             let several = questions.len() > 1;
             for (index, question) in questions.iter().enumerate() {

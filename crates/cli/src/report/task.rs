@@ -180,7 +180,7 @@ impl Printer {
                 Artifact::Report { stage, gate, path, .. } => {
                     self.field("report", &format!("{} (gate {gate} at {stage})", text::visible(path)));
                 }
-                Artifact::Request(request) => self.field("request", &text::visible(&request.url)),
+                Artifact::PullRequest(request) => self.field("request", &text::visible(&request.url)),
                 Artifact::File { stage, path, bytes, .. } => {
                     self.field("file", &format!("{} ({bytes} bytes, from {stage})", text::visible(path)));
                 }

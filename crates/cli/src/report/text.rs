@@ -1,6 +1,6 @@
 //! Text from agents and repositories, made safe to show: no escape sequences, nothing hidden.
 
-pub use acquit_core::context::{first_line as line, visible};
+pub use acquit_core::prompt::{first_line as line, visible};
 
 /// A line of our own within a width.
 pub fn line_from(line: &str, width: usize) -> String {

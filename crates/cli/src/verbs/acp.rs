@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 
 use acquit_run::acp::Settings;
 use acquit_run::acp::client::Client;
-use acquit_run::world::Environment;
+use acquit_run::runtime::Environment;
 
 /// Talks with the agent: its settings as JSON, then the agent's command. Returns the exit code. It is an agent here: its words go to
 /// the harness, unadorned.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use acquit_core::config::{self, Adapter, Agent, Config, Product};
 use acquit_core::ids::Name;
 use acquit_run::agent::Facts;
-use acquit_run::agent::found;
+use acquit_run::agent::discovery;
 use acquit_run::agent::product::{Login, Support};
 use acquit_run::agent::trial::{self, Finding, Trial};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::report;
 use acquit_app::Error;
-use acquit_app::passing::Folder;
+use acquit_app::scratch_dir::Folder;
 
 /// An agent that was tried.
 pub struct Tried {
@@ -46,7 +46,7 @@ pub struct Agents {
 /// Tries all of them: those that the project configures, and the others as `acquit init` would configure them.
 pub fn agents(cli: &Cli) -> Result<Exit, Error> {
     let config = configuration(cli)?;
-    let folder = Folder::new(&cli.app.world.home.join("sandboxes"))?;
+    let folder = Folder::new(&cli.app.runtime.home.join("sandboxes"))?;
     let mut all = Agents { here: Vec::new(), missing: Vec::new() };
     for (name, agent) in &config.agents {
         if let Adapter::Scripted { .. } = agent.adapter {
@@ -60,7 +60,7 @@ pub fn agents(cli: &Cli) -> Result<Exit, Error> {
         if config.agents.values().any(is_this) {
             continue;
         }
-        if found::find(&cli.app.world, product, None).is_none() {
+        if discovery::find(&cli.app.runtime, product, None).is_none() {
             all.missing.push(product);
             continue;
         }
@@ -107,12 +107,12 @@ fn tried(
     folder: &Folder,
     configured: bool,
 ) -> Result<Tried, Error> {
-    let world = &cli.app.world;
+    let runtime = &cli.app.runtime;
     let product = match agent.adapter {
         Adapter::Product { product } => Some(product),
         Adapter::Command { .. } | Adapter::Acp { .. } | Adapter::Scripted { .. } => None,
     };
-    let program = product.and_then(|product| found::find(world, product, agent.program.as_deref()));
+    let program = product.and_then(|product| discovery::find(runtime, product, agent.program.as_deref()));
     let place = folder.path.join(name.as_str());
     let at = |source| Error::File { doing: "try an agent in", path: place.clone(), source };
     let trial = match (product, &program) {
@@ -124,7 +124,7 @@ fn tried(
             login: Login::Unknown,
             findings: Vec::new(),
         },
-        _ => trial::try_agent(world, config, name, agent, &place).map_err(at)?,
+        _ => trial::try_agent(runtime, config, name, agent, &place).map_err(at)?,
     };
     let mut trial = trial;
     if let (false, Some(product)) = (configured, product) {
@@ -135,10 +135,10 @@ fn tried(
             }
         }
     }
-    let outside = || found::version(world, product?, program.as_deref()?).ok();
+    let outside = || discovery::version(runtime, product?, program.as_deref()?).ok();
     let version = trial.started.clone().ok().or_else(outside).filter(|version| !version.is_empty());
     let trouble =
-        product.zip(version.as_deref()).and_then(|(product, version)| found::trouble(product, version));
+        product.zip(version.as_deref()).and_then(|(product, version)| discovery::trouble(product, version));
     Ok(Tried { name: name.clone(), product, program, configured, version, trouble, trial })
 }
 

@@ -10,6 +10,6 @@ pub fn begin(cli: &Cli, which: &Which, parent: u32) -> Result<Exit, Error> {
     if !acquit_run::process::end_with(parent) {
         return Ok(Exit::Done);
     }
-    serve::begin(&cli.app, which)?;
+    serve::start_night(&cli.app, which)?;
     Ok(Exit::Done)
 }

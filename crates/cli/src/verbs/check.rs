@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::cli::Cli;
 use crate::exit::Exit;
-use crate::relay::{self, Part};
+use crate::foreground::{self, Part};
 use crate::report::{Look, text};
 use acquit_app::Error;
 use acquit_app::check::problem::{Consent, Mend, Place, Problem};
@@ -49,7 +49,7 @@ pub fn examine(cli: &Cli, fix: Fix) -> Result<(Exit, serde_json::Value), Error> 
         let rehearsal = rehearse(&cli.app, &mut |app, store, id| {
             // Progress is told in words, to standard error; the result comes at the end.
             let printer = cli.printer.in_words();
-            relay::follow(app, printer, store, id, Part::Runs, Level::Info, 0)
+            foreground::follow(app, printer, store, id, Part::Runs, Level::Info, 0)
         })?;
         let chosen: Vec<Mend> = if round < ROUNDS && !rehearsal.cancelled {
             rehearsal.problems.iter().filter_map(|problem| choose(cli, problem, fix, &applied)).collect()

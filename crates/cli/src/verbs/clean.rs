@@ -17,9 +17,9 @@ pub fn clean(cli: &Cli, wish: Wish) -> Result<Exit, Error> {
     let home = Home::read(&cli.app)?;
     let mut store = cli.app.store()?;
     let now = store.now()?;
-    let entries = retention::sweep(&cli.app.world, store.as_mut(), &home.config.retention, wish)?;
+    let entries = retention::sweep(&cli.app.runtime, store.as_mut(), &home.config.retention, wish)?;
     let printer = cli.printer;
-    let (layers, bytes) = layers::sweep(&cli.app.world, wish);
+    let (layers, bytes) = layers::sweep(&cli.app.runtime, wish);
     if printer.json {
         let one = |entry: &Entry| {
             let (word, why) = words(entry, now);

@@ -31,7 +31,7 @@ everything works, and the gates find out.";
 pub fn demo(mut cli: Cli, keep: bool) -> Result<Exit, Error> {
     let folder = scratch(&cli)?;
     let repository = folder.join("greet");
-    sample(&cli.app.world.git, &repository)?;
+    sample(&cli.app.runtime.git, &repository)?;
     cli.app.surroundings.home = folder.join("home");
     cli.app.surroundings.store = folder.join("home/acquit.db").to_string_lossy().into_owned();
     cli.app.surroundings.here.clone_from(&repository);
@@ -91,7 +91,7 @@ fn show(cli: &Cli, repository: &Path) -> Result<Exit, Error> {
         let range = format!("main..{}", task.seed.branch);
         let log = cli
             .app
-            .world
+            .runtime
             .git
             .call("log")
             .inside(repository)

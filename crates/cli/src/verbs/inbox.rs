@@ -2,8 +2,8 @@
 
 use std::io::{BufRead, IsTerminal, Read};
 
+use acquit_core::human_request::Ask;
 use acquit_core::ids::TaskId;
-use acquit_core::request::Ask;
 use acquit_core::store::Store;
 use acquit_core::task::{State, Task};
 

@@ -10,7 +10,7 @@ use acquit_app::init::{self, Overwrite};
 pub fn init(cli: &Cli, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, Error> {
     let source = cli.app.source()?;
     let top = source.top();
-    let tracked = source.tracked_files(&cli.app.world.git)?;
+    let tracked = source.tracked_files(&cli.app.runtime.git)?;
     // Before the first commit nothing is known of what a clone will have.
     let cloned = |file: &str| tracked.is_empty() || tracked.contains(std::path::Path::new(file));
     let below = cli.app.surroundings.here.strip_prefix(top).ok().and_then(std::path::Path::to_str);
@@ -27,7 +27,7 @@ pub fn init(cli: &Cli, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, 
     let printer = cli.printer;
     let files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
     // Before the first commit there is no base to check, and what nobody trusts is not run.
-    let then = then.filter(|_| trusted && source.base(&cli.app.world.git, None).is_ok());
+    let then = then.filter(|_| trusted && source.base(&cli.app.runtime.git, None).is_ok());
     let mut report = serde_json::json!({ "files": files, "seen": plan.seen, "notes": plan.notes });
     if !printer.json {
         for seen in &plan.seen {

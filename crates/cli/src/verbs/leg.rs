@@ -35,16 +35,18 @@ fn run(cli: &Cli, task: Option<TaskId>, then: Then, passed_on: Option<Timestamp>
     let began = Began { passed_on, ..Began::now() };
     let mut store = cli.app.store()?;
     let wanted = task.map_or(Wanted::Any, Wanted::Of);
-    let Some(claim) = harness::claim(&cli.app.world, store.as_mut(), wanted)? else { return Ok(Exit::Done) };
-    let task = harness::run(&cli.app.world, store.as_mut(), claim, began)?;
+    let Some(claim) = harness::claim(&cli.app.runtime, store.as_mut(), wanted)? else {
+        return Ok(Exit::Done);
+    };
+    let task = harness::run(&cli.app.runtime, store.as_mut(), claim, began)?;
     if then == Then::Stop || !acquit_app::drive::is_due(store.as_mut(), task.id())? {
-        harness::point(&cli.app.world, Step::PassOn);
+        harness::point(&cli.app.runtime, Step::PassOn);
         return Ok(Exit::Done);
     }
     // The store is closed before this process becomes another one.
     drop(store);
-    harness::point(&cli.app.world, Step::PassOn);
-    let now = (cli.app.world.now)().0.to_string();
+    harness::point(&cli.app.runtime, Step::PassOn);
+    let now = (cli.app.runtime.now)().0.to_string();
     let args = ["leg", "--task", &task.id().to_string(), "--passed-on", &now].map(OsString::from);
-    Err(cli.app.world.spawner.become_again(&args).into())
+    Err(cli.app.runtime.spawner.become_again(&args).into())
 }

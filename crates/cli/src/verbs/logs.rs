@@ -10,7 +10,7 @@ use acquit_core::task::State;
 
 use crate::cli::Cli;
 use crate::exit::Exit;
-use crate::relay::{self, Part};
+use crate::foreground::{self, Part};
 use crate::report::follow::{Follower, Story};
 use acquit_app::Error;
 
@@ -23,10 +23,10 @@ pub fn logs(cli: &Cli, task: TaskId, level: Level, follow: bool) -> Result<Exit,
     let store = store.as_mut();
     let known = store.task(task)?;
     if follow && matches!(known.state, State::Working { .. }) {
-        relay::follow(&cli.app, cli.printer, store, task, Part::Watches, level, 0)?;
+        foreground::follow(&cli.app, cli.printer, store, task, Part::Watches, level, 0)?;
         return Ok(Exit::Done);
     }
-    relay::show_all(store, task, Follower::new(cli.printer, level, Story::Asked))?;
+    foreground::show_all(store, task, Follower::new(cli.printer, level, Story::Asked))?;
     Ok(Exit::Done)
 }
 
@@ -35,7 +35,7 @@ pub fn newest(cli: &Cli, task: TaskId, follow: bool) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     store.task(task)?;
     let legs = store.legs(task)?;
-    let printed = legs.iter().rev().find(|leg| cli.app.world.leg_folder(leg.id).output().exists());
+    let printed = legs.iter().rev().find(|leg| cli.app.runtime.leg_folder(leg.id).output().exists());
     let number = printed.or(legs.last()).map_or(1, |leg| leg.id.number);
     drop(store);
     output(cli, LegId { task, number }, follow)
@@ -46,7 +46,7 @@ pub fn output(cli: &Cli, leg: LegId, follow: bool) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let store = store.as_mut();
     store.task(leg.task)?;
-    let path = cli.app.world.leg_folder(leg).output();
+    let path = cli.app.runtime.leg_folder(leg).output();
     let file = |source| Error::File { doing: "read", path: path.clone(), source };
     let mut output = File::open(&path).map_err(|_| Error::NoLeg { task: leg.task, leg: leg.number })?;
     let mut buffer = vec![0; 64 * 1024];

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use acquit_run::mirror::{self, Said};
+use acquit_run::mirror::{self, Reply};
 
 use crate::cli::Cli;
 use crate::exit::Exit;
@@ -13,9 +13,9 @@ use acquit_app::serve::Home;
 pub fn mirror(cli: &Cli, url: &str, largest: u64, within: Duration) -> Result<Exit, Error> {
     mirror::bound(largest);
     let home = Home::read(&cli.app)?.trusted()?;
-    let (said, exit) = match mirror::refresh(&cli.app.world, &home.config, url, within) {
-        Ok(place) => (Said::Mirror(place), Exit::Done),
-        Err(error) => (Said::Failed(acquit_run::harness::chain(&error)), Exit::Failed),
+    let (said, exit) = match mirror::refresh(&cli.app.runtime, &home.config, url, within) {
+        Ok(place) => (Reply::Mirror(place), Exit::Done),
+        Err(error) => (Reply::Failed(acquit_run::harness::chain(&error)), Exit::Failed),
     };
     cli.printer.json_line(&said);
     Ok(exit)

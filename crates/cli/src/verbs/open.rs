@@ -17,7 +17,7 @@ pub fn open(cli: &Cli, id: TaskId, command: Vec<OsString>) -> Result<Exit, Error
     let policy = agent_policy(&cli.app, store.as_mut(), id)?;
     drop(store);
     let command = if command.is_empty() {
-        vec![cli.app.world.environment.get("SHELL").map_or_else(|| "sh".into(), ToOwned::to_owned)]
+        vec![cli.app.runtime.environment.get("SHELL").map_or_else(|| "sh".into(), ToOwned::to_owned)]
     } else {
         command
     };
@@ -31,7 +31,7 @@ pub fn open(cli: &Cli, id: TaskId, command: Vec<OsString>) -> Result<Exit, Error
             read: Vec::new(),
             write: Vec::new(),
             mode: Mode::On,
-            start: Some(cli.app.world.workspace_folder(id).join("work")),
+            start: Some(cli.app.runtime.workspace_folder(id).join("work")),
             command,
         },
     )

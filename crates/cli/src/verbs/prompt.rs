@@ -23,7 +23,7 @@ pub fn prompt(cli: &Cli, verb: &PromptVerb) -> Result<Exit, Error> {
         _ => imagined(cli, subject, workflow.as_ref())?,
     };
     let entry = entry(&task, &definition, stage.as_ref());
-    let mut sections = preview(&cli.app.world, &task, &definition, &entry).map_err(Error::Prompt)?;
+    let mut sections = preview(&cli.app.runtime, &task, &definition, &entry).map_err(Error::Prompt)?;
     if let Some(only) = section {
         let known: Vec<String> = sections.iter().map(|section| section.name.clone()).collect();
         sections.retain(|section| section.name == *only);
@@ -64,7 +64,7 @@ fn imagined(cli: &Cli, title: &str, workflow: Option<&Name>) -> Result<(Task, De
     let source = cli.app.source()?;
     let project = cli.app.files(&source)?.look()?;
     let workflow = project.workflow(workflow)?.clone();
-    let base = source.base(&cli.app.world.git, project.config.base.as_deref())?;
+    let base = source.base(&cli.app.runtime.git, project.config.base.as_deref())?;
     let id = TaskId(0);
     let wish = Wish::titled(title);
     let prefix = workflow.branch_prefix.as_ref().unwrap_or(&project.config.branch_prefix);
@@ -75,7 +75,7 @@ fn imagined(cli: &Cli, title: &str, workflow: Option<&Name>) -> Result<(Task, De
         workflow: workflow.name.clone(),
         base: Base { branch: base.branch, commit: base.commit.to_string(), work: None },
         branch: acquit_run::workspace::branch_name(prefix, title, &id.to_string()),
-        created: (cli.app.world.now)(),
+        created: (cli.app.runtime.now)(),
     };
     let definition = Definition {
         form: Definition::FORM,

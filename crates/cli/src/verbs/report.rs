@@ -1,6 +1,6 @@
 //! `acquit report`: the report of a night, as it was kept when the night was over.
 
-use acquit_core::night::{Night, Record, State, morning};
+use acquit_core::night::{Night, Record, State, morning_report};
 use acquit_core::store::{Nights, Store};
 use serde_json::json;
 
@@ -64,7 +64,7 @@ pub fn print(cli: &Cli, home: &Home, store: &mut dyn Store, night: &Night) -> Re
         cli.printer.json(&json!({ "night": night, "date": date, "results": results }));
         return Ok(());
     }
-    for line in morning::markdown(night, &date, &entries).lines() {
+    for line in morning_report::markdown(night, &date, &entries).lines() {
         cli.printer.data(&text::visible(line));
     }
     Ok(())

@@ -11,11 +11,11 @@ use acquit_core::task::{End, State, Task};
 use crate::args::NewTask;
 use crate::cli::Cli;
 use crate::exit::Exit;
-use crate::relay::{self, Part};
+use crate::foreground::{self, Part};
 use crate::report::{Look, text};
 use acquit_app::Error;
 use acquit_app::preflight;
-use acquit_app::renew::Renewal;
+use acquit_app::reload::Renewal;
 
 /// A description longer than this is a file, not a wish.
 const DESCRIPTION_LIMIT: u64 = 256 * 1024;
@@ -71,7 +71,7 @@ fn known(cli: &Cli, store: &mut dyn Store, id: TaskId, new: &NewTask, pinned: bo
 /// Refuses to start a harness for a task whose agents cannot be started here. A task that somebody works on is only watched.
 fn preflight_known(cli: &Cli, store: &mut dyn Store, task: &Task) -> Result<(), Error> {
     let State::Working { cancel: None, .. } = task.state else { return Ok(()) };
-    if acquit_run::supervise::is_worked_on(&cli.app.world, store, task.id())? {
+    if acquit_run::supervise::is_worked_on(&cli.app.runtime, store, task.id())? {
         return Ok(());
     }
     let definition = store.definition(task.id())?;
@@ -97,7 +97,7 @@ pub fn run_task(cli: &Cli, store: &mut dyn Store, task: &Task, after: i64) -> Re
     }
     let task = match task.state {
         State::Working { .. } => {
-            relay::follow(&cli.app, printer, store, seed.id, Part::Runs, Level::Info, after)?
+            foreground::follow(&cli.app, printer, store, seed.id, Part::Runs, Level::Info, after)?
         }
         State::New | State::Waiting { .. } | State::Blocked { .. } | State::Ended { .. } => {
             store.task(seed.id)?
@@ -108,14 +108,14 @@ pub fn run_task(cli: &Cli, store: &mut dyn Store, task: &Task, after: i64) -> Re
     // After the summary: a large workspace takes a while to remove.
     if let State::Ended { end: End::Done } = task.state {
         let definition = store.definition(task.id())?;
-        if let Err(error) = acquit_run::retention::clean(&cli.app.world, &definition, task.id()) {
+        if let Err(error) = acquit_run::retention::clean(&cli.app.runtime, &definition, task.id()) {
             printer.warn(&format!(
                 "the workspace is kept: {}",
                 text::visible(&acquit_run::harness::chain(&error))
             ));
         }
     }
-    acquit_run::retention::sweep_near(&cli.app.world, store, task.id())?;
+    acquit_run::retention::sweep_near(&cli.app.runtime, store, task.id())?;
     Ok(match task.state {
         // A person detached: it continues by itself.
         State::Working { cancel: None, .. } => Exit::Done,

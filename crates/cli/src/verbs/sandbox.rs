@@ -10,12 +10,12 @@ use acquit_core::config::Config;
 use acquit_core::sandbox::{Host, Mode, Network};
 use acquit_run::process::{Attached, Exit as Ended};
 use acquit_run::sandbox::secrets::SECRETS;
-use acquit_run::sandbox::{Entry, PROXY_PORT, Policy, Reach, What, usual};
+use acquit_run::sandbox::{Entry, PROXY_PORT, Policy, Reach, What, default_policy};
 
 use crate::cli::Cli;
 use crate::exit::Exit;
 use acquit_app::Error;
-use acquit_app::passing::Folder;
+use acquit_app::scratch_dir::Folder;
 
 /// What was asked for.
 pub struct Wanted {
@@ -47,7 +47,7 @@ pub fn sandbox(cli: &Cli, wanted: &Wanted) -> Result<Exit, Error> {
         let cwd = start(&policy, wanted.start.as_ref().unwrap_or(here));
         (here.join(path), policy, cwd)
     } else {
-        folder = Folder::new(&cli.app.world.home.join("sandboxes"))?;
+        folder = Folder::new(&cli.app.runtime.home.join("sandboxes"))?;
         let policy = make(cli, wanted, &folder.path)?;
         (folder.path.join("policy.json"), policy, here.clone())
     };
@@ -60,9 +60,9 @@ pub fn sandbox(cli: &Cli, wanted: &Wanted) -> Result<Exit, Error> {
         let write = std::fs::write(&file, text);
         write.map_err(|source| Error::File { doing: "write", path: file.clone(), source })?;
     }
-    let mut env = cli.app.world.common_variables();
+    let mut env = cli.app.runtime.common_variables();
     env.retain(|(name, _)| name != "TERM" && name != "TMPDIR");
-    env.extend(cli.app.world.environment.get("TERM").map(|term| ("TERM".into(), term.to_owned())));
+    env.extend(cli.app.runtime.environment.get("TERM").map(|term| ("TERM".into(), term.to_owned())));
     env.push(("TMPDIR".into(), "/tmp".into()));
     if matches!(policy.network, Reach::Hosts { .. }) {
         let proxy = acquit_run::network::variables(PROXY_PORT);
@@ -78,7 +78,7 @@ pub fn sandbox(cli: &Cli, wanted: &Wanted) -> Result<Exit, Error> {
         stop: Some(stop.as_fd()),
     };
     let before = planted(&policy);
-    let ended = cli.app.world.spawner.attach(&attached, |missing| {
+    let ended = cli.app.runtime.spawner.attach(&attached, |missing| {
         if !missing.is_empty() {
             cli.printer.warn(&format!("this sandbox lacks {missing}: `acquit doctor` says what follows"));
         }
@@ -147,15 +147,15 @@ fn make(cli: &Cli, wanted: &Wanted, aside: &Path) -> Result<Policy, Error> {
     if real_home.starts_with(&real_here) {
         return Err(Error::SandboxOfHome { here: here.clone() });
     }
-    let private = SECRETS.iter().map(|name| home.join(name)).chain([cli.app.world.home.clone()]);
+    let private = SECRETS.iter().map(|name| home.join(name)).chain([cli.app.runtime.home.clone()]);
     if private.map(|place| real(&place)).any(|place| real_here.starts_with(&place)) {
         return Err(Error::SandboxOfSecrets { here: here.clone() });
     }
-    let mut policy = usual::policy(usual::Ground {
+    let mut policy = default_policy::policy(default_policy::Surroundings {
         config: &config,
         home: &home,
-        environment: &cli.app.world.environment,
-        own: &cli.app.world.home,
+        environment: &cli.app.runtime.environment,
+        own: &cli.app.runtime.home,
         repository: None,
         aside,
         write: &write,
@@ -164,7 +164,7 @@ fn make(cli: &Cli, wanted: &Wanted, aside: &Path) -> Result<Policy, Error> {
         placed: &[],
         setup: None,
         mounts: &[],
-        reach: usual::reach(wanted.network, &config, &wanted.hosts, aside.join("network.jsonl")),
+        reach: default_policy::reach(wanted.network, &config, &wanted.hosts, aside.join("network.jsonl")),
     })
     .map_err(|source| Error::File { doing: "make the sandbox in", path: aside.to_owned(), source })?;
     let checkouts = write.iter().flat_map(|folder| checkouts(&real(folder)));

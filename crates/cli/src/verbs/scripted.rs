@@ -6,7 +6,7 @@ use std::path::Path;
 use acquit_run::agent::script::{Leg, play};
 use acquit_run::harness::chain;
 use acquit_run::process::Spawner;
-use acquit_run::world::Environment;
+use acquit_run::runtime::Environment;
 
 /// Plays the script and returns the exit code. It is an agent here: its words go to the harness, unadorned.
 pub fn scripted(

@@ -209,7 +209,7 @@ fn status(cli: &Cli, place: &Place) -> Result<Exit, Error> {
             ("systemctl", place.systemctl(&["is-active", &unit]))
         }
     };
-    let said = if installed { Some(call(&cli.app.world, program, &args)?) } else { None };
+    let said = if installed { Some(call(&cli.app.runtime, program, &args)?) } else { None };
     let active = said.as_ref().is_some_and(|said| said.code == Some(0));
     let state = match (installed, active) {
         (false, _) => "not installed",
@@ -263,7 +263,7 @@ fn uninstall(cli: &Cli, place: &Place, how: How) -> Result<Exit, Error> {
 fn run(cli: &Cli, line: &[String]) -> Result<(), Error> {
     let [program, args @ ..] = line else { return Ok(()) };
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    call(&cli.app.world, program, &args)?.must(program, &args)?;
+    call(&cli.app.runtime, program, &args)?.must(program, &args)?;
     Ok(())
 }
 

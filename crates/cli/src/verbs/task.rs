@@ -1,8 +1,8 @@
 //! `acquit task …`: look at tasks, add them, try them again, answer them, end them.
 
 use acquit_core::decide::Input;
+use acquit_core::human_request::Answer;
 use acquit_core::ids::TaskId;
-use acquit_core::request::Answer;
 use acquit_core::store::Store;
 
 use acquit_core::task::State;
@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::verbs::{inbox, run};
 use acquit_app::Error;
 use acquit_app::answer::Reply;
-use acquit_app::renew::Renewal;
+use acquit_app::reload::Renewal;
 use acquit_app::tasks::{self, Wanted};
 
 /// Does one of them.

@@ -61,7 +61,7 @@ pub fn trust(cli: &Cli, args: TrustArgs) -> Result<Exit, Error> {
         }
         return Ok(Exit::Failed);
     }
-    trust.keep(snapshot, (cli.app.world.now)())?;
+    trust.keep(snapshot, (cli.app.runtime.now)())?;
     let standing = trust.standing(snapshot);
     if printer.json {
         printer.json(&shown(standing));

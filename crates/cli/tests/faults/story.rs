@@ -132,7 +132,7 @@ fn artifact(artifact: &Artifact) -> String {
         Artifact::Merged { branch, .. } => format!("merged {branch}"),
         Artifact::Diff(stats) => format!("diff {stats:?}"),
         Artifact::Pushed { branch, .. } => format!("pushed {branch}"),
-        Artifact::Request(request) => format!("request {}", request.number),
+        Artifact::PullRequest(request) => format!("request {}", request.number),
         Artifact::Report { stage, gate, passed, .. } => format!("report {stage} {gate} {passed}"),
         Artifact::File { stage, name, bytes, .. } => format!("file {stage} {name} {bytes}"),
     }

@@ -5,8 +5,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use acquit_core::human_request::Ask;
 use acquit_core::leg::Ending;
-use acquit_core::request::Ask;
 use acquit_core::task::State;
 use acquit_testkit::model::{Scripts, Step};
 

@@ -1,9 +1,9 @@
 //! What agents do when all goes well: work, reports, questions, conversations that go on.
 
 use acquit_core::agent::Usage;
+use acquit_core::human_request::Ask;
 use acquit_core::leg::{Ending, Past};
 use acquit_core::outcome::{Outcome, Source};
-use acquit_core::request::Ask;
 use acquit_core::task::State;
 use acquit_testkit::model::{Scripts, Step, usual};
 use serde_json::json;

@@ -1,8 +1,8 @@
 //! Continuing a task: with the configuration as it is now, with what the command line says, and within limits.
 
 use acquit_core::change::Change;
+use acquit_core::human_request::Ask;
 use acquit_core::leg::Ending;
-use acquit_core::request::Ask;
 use acquit_core::task::State;
 
 use crate::CODE;

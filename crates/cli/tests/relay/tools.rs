@@ -1,9 +1,9 @@
 //! Legs whose agents use acquit's own tools: reports that are mended while the agent works, questions, progress.
 
 use acquit_core::event::Body;
+use acquit_core::human_request::{Ask, Kind};
 use acquit_core::leg::Ending;
 use acquit_core::outcome::{Outcome, Source};
-use acquit_core::request::{Ask, Kind};
 use acquit_core::task::State;
 
 use crate::CODE;

@@ -5,9 +5,9 @@ use super::{Empty, Illegal, Next};
 use crate::change::Change;
 use crate::delivery::conflict::Hunk;
 use crate::failure::kind;
+use crate::human_request::Ask;
 use crate::ids::Name;
 use crate::leg::{Entry, Purpose, Side};
-use crate::request::Ask;
 use crate::time::Span;
 use crate::workflow::{Action, Consent, Stage, Work};
 

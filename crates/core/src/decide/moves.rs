@@ -3,10 +3,10 @@
 use super::{Empty, Next};
 use crate::change::Change;
 use crate::failure::kind;
+use crate::human_request::Ask;
 use crate::ids::Name;
 use crate::leg::{Entry, Purpose};
 use crate::outcome::{self, Outcome};
-use crate::request::Ask;
 use crate::task::{End, Tried};
 use crate::time::Span;
 use crate::workflow::{Consent, Mode, Target, Transition, Work};

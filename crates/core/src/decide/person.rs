@@ -4,10 +4,10 @@ use super::{Illegal, Next};
 use crate::change::Change;
 use crate::delivery::{Comment, Origin};
 use crate::failure::kind;
+use crate::human_request::{Answer, Ask, HumanRequest};
 use crate::ids::Name;
 use crate::leg::{Ending, Entry, Past, Purpose};
 use crate::outcome::{self, Outcome, Source};
-use crate::request::{Answer, Ask, Request};
 use crate::task::{Actor, End, Remark, State};
 use crate::time::Span;
 use crate::workflow::{Action, Consent, Target, Work};
@@ -78,7 +78,7 @@ impl Next<'_> {
         Ok(())
     }
 
-    pub(super) fn answer(&mut self, open: &Request, by: Actor, answer: Answer) -> Result<(), Illegal> {
+    pub(super) fn answer(&mut self, open: &HumanRequest, by: Actor, answer: Answer) -> Result<(), Illegal> {
         let takes = |takes: &str| Err(Illegal::Answer { takes: takes.to_owned() });
         let entry = open.resume.clone();
         let said = Change::RequestAnswered { request: open.number, by, answer: answer.clone() };

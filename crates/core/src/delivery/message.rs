@@ -9,7 +9,7 @@ use super::style::Style;
 use super::{inert, inert_line};
 use crate::agent::shorten;
 use crate::config::{Commit, CommitStyle};
-use crate::context::visible;
+use crate::prompt::visible;
 use crate::task::Task;
 use crate::template;
 

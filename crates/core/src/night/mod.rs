@@ -2,10 +2,10 @@
 //!
 //! A [`Night`] is the durable record of a run. What is to be done next about it follows from the record and from how its tasks
 //! stand ([`moves`]), so whoever looks can go on with it, and nothing is lost with who began it. [`memory`] is what earlier nights
-//! proposed, [`morning`] what people read about it.
+//! proposed, [`morning_report`] what people read about it.
 
 pub mod memory;
-pub mod morning;
+pub mod morning_report;
 mod record;
 mod steps;
 
@@ -56,7 +56,7 @@ pub struct Night {
     pub ended: Option<Timestamp>,
     /// Its report, as it was when all was over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub entries: Vec<morning::Entry>,
+    pub entries: Vec<morning_report::Entry>,
     /// Counts the writes. One that expects another version is refused.
     pub version: u64,
 }

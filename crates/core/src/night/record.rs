@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::morning::{Entry, Result};
+use super::morning_report::{Entry, Result};
 use crate::ids::TaskId;
 
 /// The result of a night in one repository.

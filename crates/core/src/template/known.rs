@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::config::toml::{At, Source, did_you_mean, quoted};
-use crate::context::BUILTIN;
 use crate::ids::Name;
+use crate::prompt::BUILTIN;
 
 /// The names of variables.
 pub(crate) struct Known {

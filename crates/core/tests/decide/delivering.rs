@@ -2,8 +2,8 @@
 
 use acquit_core::change::Change;
 use acquit_core::decide::{Illegal, Input};
+use acquit_core::human_request::{Answer, Ask};
 use acquit_core::leg::{Ending, Report};
-use acquit_core::request::{Answer, Ask};
 use acquit_core::task::Task;
 use acquit_core::workflow::{Action, Commits, Target, Work, Workflow};
 

@@ -1,9 +1,9 @@
 //! Workflows and inputs made of random bytes: every byte string is a valid workflow, or an input that may be anything.
 
 use acquit_core::decide::Input;
+use acquit_core::human_request::{Answer, Ask};
 use acquit_core::ids::Name;
 use acquit_core::leg::{Ending, Report};
-use acquit_core::request::{Answer, Ask};
 use acquit_core::task::{State, Task};
 use acquit_core::time::Span;
 use acquit_core::workflow::{Consent, Stage, Target, Transition, Work, Workflow};

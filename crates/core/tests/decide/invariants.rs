@@ -4,8 +4,8 @@
 
 use acquit_core::change::Change;
 use acquit_core::decide::Input;
+use acquit_core::human_request::{Answer, Ask};
 use acquit_core::leg::{Ending, Purpose};
-use acquit_core::request::{Answer, Ask};
 use acquit_core::task::{End, State, Task};
 use acquit_core::workflow::{Consent, Target, Work, Workflow};
 

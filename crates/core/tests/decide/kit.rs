@@ -6,10 +6,10 @@ use acquit_core::change::Change;
 use acquit_core::decide::{Illegal, Input, decide_among};
 use acquit_core::failure::Failure;
 use acquit_core::fingerprint::Fingerprint;
+use acquit_core::human_request::{Answer, Ask, HumanRequest};
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::leg::{Ending, Entry, Purpose, Report};
 use acquit_core::outcome::{Outcome, Source};
-use acquit_core::request::{Answer, Ask, Request};
 use acquit_core::task::{Actor, Base, Project, Seed, State, Task, Wish};
 use acquit_core::time::Timestamp;
 use acquit_core::workflow::{
@@ -240,7 +240,7 @@ impl Way {
         }
     }
 
-    pub(crate) fn open(&self) -> &Request {
+    pub(crate) fn open(&self) -> &HumanRequest {
         match &self.task.state {
             State::Waiting { request } => request,
             other => panic!("not waiting: {other:?}"),

@@ -1,7 +1,7 @@
 //! What follows from what people say: answers, approvals, another try.
 
 use acquit_core::decide::{Illegal, Input};
-use acquit_core::request::{Ask, Choice, Kind, Question};
+use acquit_core::human_request::{Ask, Choice, Kind, Question};
 use acquit_core::task::{End, State};
 use acquit_core::workflow::{Consent, Stage, Target};
 
@@ -210,7 +210,7 @@ fn a_rejected_plan_goes_back_to_its_stage_with_the_persons_words() {
     way.end(passed("ready"));
     assert!(way.open().question.contains("sends it back to code"), "{}", way.open().question);
     let reason = "needs detail".to_owned();
-    way.answer(acquit_core::request::Answer::Reject { reason }).unwrap();
+    way.answer(acquit_core::human_request::Answer::Reject { reason }).unwrap();
     assert_eq!(way.at(), "code");
     assert_eq!(way.task.conversation[0].text, "rejected: needs detail");
     let merge = merge().consent(Consent::BeforeIt);
@@ -230,7 +230,7 @@ fn each_question_has_its_own_answer_and_later_prompts_show_the_options() {
         { "question": "how many?" },
     ]});
     way.end(acquit_core::leg::Ending::Passed { outcome: asking });
-    let each = |answers: &[&str]| acquit_core::request::Answer::Each {
+    let each = |answers: &[&str]| acquit_core::human_request::Answer::Each {
         answers: answers.iter().map(ToString::to_string).collect(),
     };
     let takes = "2 answers, one for each question".to_owned();

@@ -2,8 +2,8 @@
 
 use acquit_core::change::Change;
 use acquit_core::decide::Input;
+use acquit_core::human_request::Ask;
 use acquit_core::leg::{Ending, Purpose, Report};
-use acquit_core::request::Ask;
 use acquit_core::task::{End, State};
 use acquit_core::time::Span;
 use acquit_core::workflow::{Mode, Target, Work};

@@ -6,11 +6,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use acquit_core::agent::{Fault, Said};
+use acquit_core::agent::{AgentEvent, Fault};
 use acquit_core::time::Timestamp;
 
 use super::Settings;
-use super::talk::{Out, Over, State, Talk};
+use super::conversation::{Out, Over, State, Talk};
 use crate::agent::say;
 use crate::process::{Piped, Woken};
 use crate::rpc::{Lines, Piece};
@@ -60,7 +60,7 @@ impl Client {
                 let name = program.to_string_lossy();
                 let text =
                     format!("{name} did not start: {error}; install it where PATH leads, or change `run`");
-                say(out, &[Said::End { ok: false, text }])?;
+                say(out, &[AgentEvent::End { ok: false, text }])?;
                 Ok(1)
             }
         }
@@ -99,7 +99,9 @@ impl Line<'_> {
             let talk = &mut self.talk;
             let mut each = |piece: Piece<'_>| match piece {
                 Piece::Line(line) => talk.line(line, &mut out),
-                Piece::TooLong => out.said.push(Said::Unknown { kind: "a message without end".to_owned() }),
+                Piece::TooLong => {
+                    out.said.push(AgentEvent::Unknown { kind: "a message without end".to_owned() })
+                }
             };
             match self.agent.step(&mut self.outgoing, stop, left).map_err(io::Error::other)? {
                 Woken::Output(bytes) => lines.push(bytes, &mut each),

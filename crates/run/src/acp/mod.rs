@@ -4,7 +4,7 @@
 //! reads what it writes to another. So a small client of ours stands between them, inside the sandbox, as the agent's parent: it
 //! reads the prompt, speaks with the agent, and prints what the agent says in acquit's own language, a line each.
 //!
-//! [`talk`] is the conversation as a value, without a process: messages go in, messages and words come out. `hearing` turns what the
+//! [`conversation`] is the conversation as a value, without a process: messages go in, messages and words come out. `hearing` turns what the
 //! agent tells into words, `permission` answers what it asks, [`client`] connects all of it with a real process.
 
 use acquit_core::agent::Session;
@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Server;
 
 pub mod client;
-mod hearing;
+pub mod conversation;
+mod errors;
 mod permission;
-pub mod talk;
-mod trouble;
+mod updates;
 
 /// The hidden verb of the binary that is the client.
 pub const VERB: &str = "acp-client";

@@ -6,11 +6,11 @@
 
 use std::ffi::OsString;
 
-use acquit_core::agent::{Fault, Said, Usage};
+use acquit_core::agent::{AgentEvent, Fault, Usage};
 use acquit_core::config::Product;
 use acquit_core::price::Of;
 
-use super::fault::{self, Then, Trouble};
+use super::fault::{self, ModelFailure, Then};
 use super::product::{Facts, Support, Supports, Version};
 use super::spend::{Spend, micros};
 use super::{Hearing, Launch, Parser, Tells, Wanted, json};
@@ -115,7 +115,7 @@ impl Lines {
         }
     }
 
-    fn words(&mut self, text: &str, said: &mut Vec<Said>) {
+    fn words(&mut self, text: &str, said: &mut Vec<AgentEvent>) {
         /// An error goes on for a few lines.
         const ERROR: usize = 4 * 1024;
         if text.starts_with("litellm.") {
@@ -139,8 +139,8 @@ impl Lines {
             self.place = Place::Answered;
             self.spend.add(self.usage(text), said);
         } else if let Some(file) = text.strip_prefix("Applied edit to ") {
-            said.push(Said::ToolUse { name: "edit".to_owned(), input: file.to_owned() });
-            said.push(Said::ToolResult { ok: true, text: String::new() });
+            said.push(AgentEvent::ToolUse { name: "edit".to_owned(), input: file.to_owned() });
+            said.push(AgentEvent::ToolResult { ok: true, text: String::new() });
         } else if text.starts_with("^C again to exit") {
             self.place = Place::Stopped;
         } else if self.place == Place::Head {
@@ -151,7 +151,7 @@ impl Lines {
                 self.place = Place::Answer;
             }
         } else if !text.trim().is_empty() {
-            said.push(Said::Text { text: text.to_owned() });
+            said.push(AgentEvent::Text { text: text.to_owned() });
         }
     }
 
@@ -193,10 +193,10 @@ fn count(text: &str) -> Option<u64> {
 }
 
 /// Its library names its errors.
-fn about(error: &str) -> Trouble {
+fn about(error: &str) -> ModelFailure {
     let name = error.strip_prefix("litellm.").unwrap_or(error);
     let name = &name[..name.bytes().take_while(u8::is_ascii_alphanumeric).count()];
-    Trouble::Fault(match name {
+    ModelFailure::Fault(match name {
         "AuthenticationError" | "PermissionDeniedError" => Fault::Login,
         "BudgetExceededError" => Fault::Billing,
         "NotFoundError" => Fault::Model,
@@ -207,8 +207,8 @@ fn about(error: &str) -> Trouble {
         "ContentPolicyViolationError" => Fault::Refused,
         "RateLimitError" => {
             return match fault::in_text(error) {
-                billing @ Trouble::Fault(Fault::Billing) => billing,
-                Trouble::Limit | Trouble::Fault(_) => Trouble::Limit,
+                billing @ ModelFailure::Fault(Fault::Billing) => billing,
+                ModelFailure::Limit | ModelFailure::Fault(_) => ModelFailure::Limit,
             };
         }
         _ => return fault::in_text(error),
@@ -220,14 +220,14 @@ impl Parser for Lines {
         Tells::Its
     }
 
-    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) {
+    fn line(&mut self, line: &[u8], said: &mut Vec<AgentEvent>) {
         self.words(String::from_utf8_lossy(line).trim_end(), said);
     }
 
-    fn finish(&mut self, said: &mut Vec<Said>) {
+    fn finish(&mut self, said: &mut Vec<AgentEvent>) {
         let text = std::mem::take(&mut self.error);
         match self.place {
-            Place::Answered => said.push(Said::End { ok: true, text: String::new() }),
+            Place::Answered => said.push(AgentEvent::End { ok: true, text: String::new() }),
             Place::Error => {
                 said.extend(fault::end(about(&text), text, (self.hearing.now)()));
             }

@@ -7,14 +7,14 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ffi::OsString;
 
-use acquit_core::agent::{Fault, Said, Usage};
+use acquit_core::agent::{AgentEvent, Fault, Usage};
 use acquit_core::config::Product;
 use acquit_core::price::Of;
 use acquit_core::role::Tool;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::fault::{self, Then, Trouble};
+use super::fault::{self, ModelFailure, Then};
 use super::json::Word;
 use super::product::{Facts, Support, Supports, Version};
 use super::spend::{Spend, minus};
@@ -192,10 +192,10 @@ impl Lines {
         }
     }
 
-    fn record(&mut self, record: Record<'_>, said: &mut Vec<Said>) {
+    fn record(&mut self, record: Record<'_>, said: &mut Vec<AgentEvent>) {
         match (record.kind.as_ref(), record.item) {
             ("thread.started", _) => {
-                said.extend(record.thread_id.map(|id| Said::Session { id: id.into_owned() }));
+                said.extend(record.thread_id.map(|id| AgentEvent::Session { id: id.into_owned() }));
             }
             ("item.started", Some(item)) => {
                 if let Some(used) = tool(&item).filter(|_| self.begun.len() < BEGUN) {
@@ -215,7 +215,7 @@ impl Lines {
         }
     }
 
-    fn completed(&mut self, item: &Item<'_>, said: &mut Vec<Said>) {
+    fn completed(&mut self, item: &Item<'_>, said: &mut Vec<AgentEvent>) {
         if let Some(used) = tool(item)
             && !self.begun.remove(item.id.as_ref())
         {
@@ -226,25 +226,25 @@ impl Lines {
             "agent_message" => {
                 let text = json::text(item.text).unwrap_or_default();
                 text.clone_into(&mut self.last_text);
-                said.push(Said::Text { text });
+                said.push(AgentEvent::Text { text });
             }
-            "reasoning" => said.push(Said::Thinking { text: json::words(item.text) }),
+            "reasoning" => said.push(AgentEvent::Thinking { text: json::words(item.text) }),
             "command_execution" if item.status.as_deref() == Some("declined") => {
-                said.push(Said::Denied {
+                said.push(AgentEvent::Denied {
                     tool: "shell".to_owned(),
                     text: json::words(item.aggregated_output),
                 });
             }
             "command_execution" => {
-                said.push(Said::ToolResult { ok, text: json::words(item.aggregated_output) });
+                said.push(AgentEvent::ToolResult { ok, text: json::words(item.aggregated_output) });
             }
             "mcp_tool_call" => said.push(answer(item, ok)),
-            "file_change" | "web_search" => said.push(Said::ToolResult { ok, text: String::new() }),
+            "file_change" | "web_search" => said.push(AgentEvent::ToolResult { ok, text: String::new() }),
             "error" => {
                 // It goes on all the same. Most are remarks about itself.
                 let text = json::words(item.message);
                 said.push(match fault::in_text(&text) {
-                    Trouble::Fault(Fault::Other) => json::raw(&text),
+                    ModelFailure::Fault(Fault::Other) => json::raw(&text),
                     trouble => fault::said(trouble, &text, Then::Again, (self.hearing.now)()),
                 });
             }
@@ -253,7 +253,7 @@ impl Lines {
         }
     }
 
-    fn error(&mut self, text: &str, said: &mut Vec<Said>) {
+    fn error(&mut self, text: &str, said: &mut Vec<AgentEvent>) {
         if text.starts_with("Reconnecting") {
             said.push(fault::said(fault::in_text(text), text, Then::Again, (self.hearing.now)()));
         } else {
@@ -262,7 +262,7 @@ impl Lines {
         }
     }
 
-    fn ended_well(&mut self, used: Used, said: &mut Vec<Said>) {
+    fn ended_well(&mut self, used: Used, said: &mut Vec<AgentEvent>) {
         let total = Usage {
             model: self.hearing.model.clone(),
             input: used.input.saturating_sub(used.cached).saturating_sub(used.written),
@@ -277,19 +277,19 @@ impl Lines {
         if self.hearing.structured
             && let Ok(value @ serde_json::Value::Object(_)) = serde_json::from_str(&self.last_text)
         {
-            said.push(Said::Report { value });
+            said.push(AgentEvent::Report { value });
         }
-        said.push(Said::End { ok: true, text: String::new() });
+        said.push(AgentEvent::End { ok: true, text: String::new() });
     }
 
-    fn failed(&mut self, text: String, said: &mut Vec<Said>) {
+    fn failed(&mut self, text: String, said: &mut Vec<AgentEvent>) {
         self.error = None;
         said.extend(fault::end(fault::in_text(&text), text, (self.hearing.now)()));
     }
 }
 
 /// The use of a tool that an item stands for.
-fn tool(item: &Item<'_>) -> Option<Said> {
+fn tool(item: &Item<'_>) -> Option<AgentEvent> {
     let (name, input) = match item.kind.as_ref() {
         "command_execution" => ("shell".to_owned(), json::words(item.command)),
         "file_change" => ("file_change".to_owned(), json::shown(item.changes)),
@@ -300,20 +300,20 @@ fn tool(item: &Item<'_>) -> Option<Said> {
         }
         _ => return None,
     };
-    Some(Said::ToolUse { name, input })
+    Some(AgentEvent::ToolUse { name, input })
 }
 
 /// The answer of a tool of a server.
-fn answer(item: &Item<'_>, ok: bool) -> Said {
+fn answer(item: &Item<'_>, ok: bool) -> AgentEvent {
     let error = json::part::<Failure<'_>>(item.error).map(|error| json::words(error.message));
     match error {
         Some(text) if text.contains("requires approval") => {
-            Said::Denied { tool: item.tool.as_deref().unwrap_or_default().to_owned(), text }
+            AgentEvent::Denied { tool: item.tool.as_deref().unwrap_or_default().to_owned(), text }
         }
-        Some(text) => Said::ToolResult { ok: false, text },
+        Some(text) => AgentEvent::ToolResult { ok: false, text },
         None => {
             let answer = json::part::<Answer<'_>>(item.result);
-            Said::ToolResult { ok, text: json::words(answer.and_then(|answer| answer.content)) }
+            AgentEvent::ToolResult { ok, text: json::words(answer.and_then(|answer| answer.content)) }
         }
     }
 }
@@ -323,12 +323,12 @@ impl Parser for Lines {
         Tells::Its
     }
 
-    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) {
+    fn line(&mut self, line: &[u8], said: &mut Vec<AgentEvent>) {
         let line = json::whole(line);
         json::line(&line, said, |record: Record<'_>, said| self.record(record, said));
     }
 
-    fn finish(&mut self, said: &mut Vec<Said>) {
+    fn finish(&mut self, said: &mut Vec<AgentEvent>) {
         if let Some(text) = self.error.take() {
             let trouble = fault::in_text(&text);
             said.push(fault::said(trouble, &text, Then::Ends, (self.hearing.now)()));

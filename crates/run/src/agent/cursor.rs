@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use acquit_core::agent::Said;
+use acquit_core::agent::AgentEvent;
 use acquit_core::config::Product;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -117,20 +117,20 @@ impl Lines {
         Self { hearing, last_text: String::new() }
     }
 
-    fn record(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+    fn record(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         match (record.kind.as_ref(), record.subtype.as_deref()) {
             ("system", Some("init")) => {
-                said.extend(record.session_id.as_deref().map(|id| Said::Session { id: id.to_owned() }));
+                said.extend(record.session_id.as_deref().map(|id| AgentEvent::Session { id: id.to_owned() }));
             }
             ("assistant", _) => {
                 let content = record.message.as_ref().and_then(|message| message.content);
                 for block in json::parts::<Block<'_>>(content) {
                     let text = json::text(block.text).unwrap_or_default();
                     text.clone_into(&mut self.last_text);
-                    said.push(Said::Text { text });
+                    said.push(AgentEvent::Text { text });
                 }
             }
-            ("thinking", Some("delta")) => said.push(Said::Thinking { text: json::words(record.text) }),
+            ("thinking", Some("delta")) => said.push(AgentEvent::Thinking { text: json::words(record.text) }),
             ("tool_call", Some(subtype)) => call(record, subtype, said),
             ("result", _) => self.result(record, said),
             ("user", _) | ("thinking", Some("completed")) => {}
@@ -139,19 +139,19 @@ impl Lines {
         }
     }
 
-    fn result(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+    fn result(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         let text = json::text(record.result).unwrap_or_default();
         if record.subtype.as_deref() == Some("success") && record.is_error == Some(false) {
             // The result is everything that was said, put together.
             let text = if text.ends_with(&self.last_text) { String::new() } else { text };
-            return said.push(Said::End { ok: true, text });
+            return said.push(AgentEvent::End { ok: true, text });
         }
         said.extend(fault::end(fault::in_text(&text), text, (self.hearing.now)()));
     }
 }
 
 /// The use of a tool, and its answer.
-fn call(record: &Record<'_>, subtype: &str, said: &mut Vec<Said>) {
+fn call(record: &Record<'_>, subtype: &str, said: &mut Vec<AgentEvent>) {
     let calls: BTreeMap<String, &RawValue> = json::part(record.tool_call).unwrap_or_default();
     let Some((name, call)) =
         calls.into_iter().find_map(|(name, call)| Some((name, json::part::<Call<'_>>(Some(call))?)))
@@ -160,17 +160,18 @@ fn call(record: &Record<'_>, subtype: &str, said: &mut Vec<Said>) {
     };
     let name = name.strip_suffix("ToolCall").unwrap_or(&name).to_owned();
     match subtype {
-        "started" => said.push(Said::ToolUse { name, input: json::shown(call.args) }),
+        "started" => said.push(AgentEvent::ToolUse { name, input: json::shown(call.args) }),
         "completed" => {
             let answer = json::part::<Answer<'_>>(call.result);
             let answer = answer.unwrap_or(Answer { success: None, rejected: None });
             said.push(match answer {
                 Answer { rejected: Some(why), .. } => {
-                    Said::Denied { tool: name, text: json::shown(Some(why)) }
+                    AgentEvent::Denied { tool: name, text: json::shown(Some(why)) }
                 }
-                Answer { success, .. } => {
-                    Said::ToolResult { ok: success.is_some(), text: json::shown(success.or(call.result)) }
-                }
+                Answer { success, .. } => AgentEvent::ToolResult {
+                    ok: success.is_some(),
+                    text: json::shown(success.or(call.result)),
+                },
             });
         }
         _ => said.push(json::unknown(&format!("tool_call/{subtype}"))),
@@ -182,7 +183,7 @@ impl Parser for Lines {
         Tells::Its
     }
 
-    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) {
+    fn line(&mut self, line: &[u8], said: &mut Vec<AgentEvent>) {
         let line = json::whole(line);
         json::line(&line, said, |record: Record<'_>, said| self.record(&record, said));
     }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use acquit_core::agent::{Fault, Said};
+use acquit_core::agent::{AgentEvent, Fault};
 use acquit_core::time::Timestamp;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
@@ -14,7 +14,7 @@ const LOOKED_AT: usize = 4 * 1024;
 
 /// What a message is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum ModelFailure {
     /// The provider refuses more work for now.
     Limit,
     /// Anything else.
@@ -22,14 +22,14 @@ pub(crate) enum Trouble {
 }
 
 /// By the status of HTTP, where it says enough.
-pub(crate) fn by_status(status: u16) -> Option<Trouble> {
-    Some(Trouble::Fault(match status {
+pub(crate) fn by_status(status: u16) -> Option<ModelFailure> {
+    Some(ModelFailure::Fault(match status {
         401 | 403 => Fault::Login,
         402 => Fault::Billing,
         404 => Fault::Model,
         408 => Fault::Network,
         413 => Fault::TooLong,
-        429 => return Some(Trouble::Limit),
+        429 => return Some(ModelFailure::Limit),
         503 | 529 => Fault::Overloaded,
         500..=599 => Fault::Server,
         _ => return None,
@@ -38,74 +38,79 @@ pub(crate) fn by_status(status: u16) -> Option<Trouble> {
 
 /// Words that tell, in the order in which they are looked for: a quota that is used up also comes as a 429, and a prompt that
 /// is too long as a 400. All in lower case.
-const WORDS: [(&str, Trouble); 48] = [
-    ("credit balance", Trouble::Fault(Fault::Billing)),
-    ("insufficient_quota", Trouble::Fault(Fault::Billing)),
-    ("insufficient credits", Trouble::Fault(Fault::Billing)),
-    ("quota exceeded. check your plan", Trouble::Fault(Fault::Billing)),
-    ("billing_error", Trouble::Fault(Fault::Billing)),
-    ("payment required", Trouble::Fault(Fault::Billing)),
-    ("prompt is too long", Trouble::Fault(Fault::TooLong)),
-    ("context length", Trouble::Fault(Fault::TooLong)),
-    ("context_length", Trouble::Fault(Fault::TooLong)),
-    ("context window", Trouble::Fault(Fault::TooLong)),
-    ("contextwindowexceeded", Trouble::Fault(Fault::TooLong)),
-    ("maximum context", Trouble::Fault(Fault::TooLong)),
-    ("token limit", Trouble::Fault(Fault::TooLong)),
-    ("not logged in", Trouble::Fault(Fault::Login)),
-    ("/login", Trouble::Fault(Fault::Login)),
-    ("invalid api key", Trouble::Fault(Fault::Login)),
-    ("invalid x-api-key", Trouble::Fault(Fault::Login)),
-    ("authentication", Trouble::Fault(Fault::Login)),
-    ("unauthorized", Trouble::Fault(Fault::Login)),
-    ("unauthenticated", Trouble::Fault(Fault::Login)),
-    ("missing environment variable", Trouble::Fault(Fault::Login)),
-    ("no api key", Trouble::Fault(Fault::Login)),
-    ("token expired", Trouble::Fault(Fault::Login)),
-    ("usage limit", Trouble::Limit),
-    ("rate limit", Trouble::Limit),
-    ("rate_limit", Trouble::Limit),
-    ("ratelimit", Trouble::Limit),
-    ("too many requests", Trouble::Limit),
-    ("resource_exhausted", Trouble::Limit),
-    ("hit your", Trouble::Limit),
-    ("overloaded", Trouble::Fault(Fault::Overloaded)),
-    ("high demand", Trouble::Fault(Fault::Overloaded)),
-    ("can't help with this", Trouble::Fault(Fault::Refused)),
-    ("refused to complete", Trouble::Fault(Fault::Refused)),
-    ("refusal", Trouble::Fault(Fault::Refused)),
-    ("content_filter", Trouble::Fault(Fault::Refused)),
-    ("model not found", Trouble::Fault(Fault::Model)),
-    ("model_not_found", Trouble::Fault(Fault::Model)),
-    ("does not exist or you do not have access", Trouble::Fault(Fault::Model)),
-    ("unable to connect", Trouble::Fault(Fault::Network)),
-    ("cannot connect", Trouble::Fault(Fault::Network)),
-    ("connection", Trouble::Fault(Fault::Network)),
-    ("network", Trouble::Fault(Fault::Network)),
-    ("fetch failed", Trouble::Fault(Fault::Network)),
-    ("timed out", Trouble::Fault(Fault::Network)),
-    ("stream disconnected", Trouble::Fault(Fault::Network)),
-    ("stream ended", Trouble::Fault(Fault::Network)),
-    ("server error", Trouble::Fault(Fault::Server)),
+const WORDS: [(&str, ModelFailure); 48] = [
+    ("credit balance", ModelFailure::Fault(Fault::Billing)),
+    ("insufficient_quota", ModelFailure::Fault(Fault::Billing)),
+    ("insufficient credits", ModelFailure::Fault(Fault::Billing)),
+    ("quota exceeded. check your plan", ModelFailure::Fault(Fault::Billing)),
+    ("billing_error", ModelFailure::Fault(Fault::Billing)),
+    ("payment required", ModelFailure::Fault(Fault::Billing)),
+    ("prompt is too long", ModelFailure::Fault(Fault::TooLong)),
+    ("context length", ModelFailure::Fault(Fault::TooLong)),
+    ("context_length", ModelFailure::Fault(Fault::TooLong)),
+    ("context window", ModelFailure::Fault(Fault::TooLong)),
+    ("contextwindowexceeded", ModelFailure::Fault(Fault::TooLong)),
+    ("maximum context", ModelFailure::Fault(Fault::TooLong)),
+    ("token limit", ModelFailure::Fault(Fault::TooLong)),
+    ("not logged in", ModelFailure::Fault(Fault::Login)),
+    ("/login", ModelFailure::Fault(Fault::Login)),
+    ("invalid api key", ModelFailure::Fault(Fault::Login)),
+    ("invalid x-api-key", ModelFailure::Fault(Fault::Login)),
+    ("authentication", ModelFailure::Fault(Fault::Login)),
+    ("unauthorized", ModelFailure::Fault(Fault::Login)),
+    ("unauthenticated", ModelFailure::Fault(Fault::Login)),
+    ("missing environment variable", ModelFailure::Fault(Fault::Login)),
+    ("no api key", ModelFailure::Fault(Fault::Login)),
+    ("token expired", ModelFailure::Fault(Fault::Login)),
+    ("usage limit", ModelFailure::Limit),
+    ("rate limit", ModelFailure::Limit),
+    ("rate_limit", ModelFailure::Limit),
+    ("ratelimit", ModelFailure::Limit),
+    ("too many requests", ModelFailure::Limit),
+    ("resource_exhausted", ModelFailure::Limit),
+    ("hit your", ModelFailure::Limit),
+    ("overloaded", ModelFailure::Fault(Fault::Overloaded)),
+    ("high demand", ModelFailure::Fault(Fault::Overloaded)),
+    ("can't help with this", ModelFailure::Fault(Fault::Refused)),
+    ("refused to complete", ModelFailure::Fault(Fault::Refused)),
+    ("refusal", ModelFailure::Fault(Fault::Refused)),
+    ("content_filter", ModelFailure::Fault(Fault::Refused)),
+    ("model not found", ModelFailure::Fault(Fault::Model)),
+    ("model_not_found", ModelFailure::Fault(Fault::Model)),
+    ("does not exist or you do not have access", ModelFailure::Fault(Fault::Model)),
+    ("unable to connect", ModelFailure::Fault(Fault::Network)),
+    ("cannot connect", ModelFailure::Fault(Fault::Network)),
+    ("connection", ModelFailure::Fault(Fault::Network)),
+    ("network", ModelFailure::Fault(Fault::Network)),
+    ("fetch failed", ModelFailure::Fault(Fault::Network)),
+    ("timed out", ModelFailure::Fault(Fault::Network)),
+    ("stream disconnected", ModelFailure::Fault(Fault::Network)),
+    ("stream ended", ModelFailure::Fault(Fault::Network)),
+    ("server error", ModelFailure::Fault(Fault::Server)),
 ];
 
 /// From here on the words are vague, and a status of HTTP says more.
 const VAGUE: usize = 30;
 
 /// What a message is about: its own clear words, the status in it, its vague words, in this order.
-pub(crate) fn in_text(text: &str) -> Trouble {
+pub(crate) fn in_text(text: &str) -> ModelFailure {
     let text = at_most(text, LOOKED_AT);
     let first = words()
         .and_then(|words| words.find_overlapping_iter(text).map(|found| found.pattern().as_usize()).min());
     let by_words = first.and_then(|first| WORDS.get(first)).map(|(_, trouble)| *trouble);
     let clear = by_words.filter(|_| first.is_some_and(|first| first < VAGUE));
-    clear.or_else(|| status(text).and_then(by_status)).or(by_words).unwrap_or(Trouble::Fault(Fault::Other))
+    clear
+        .or_else(|| status(text).and_then(by_status))
+        .or(by_words)
+        .unwrap_or(ModelFailure::Fault(Fault::Other))
 }
 
 /// What an agent that said nothing else wrote to its error output, if only a person can correct it: the line that says so.
 pub(crate) fn in_errors(errors: &str) -> Option<(Fault, &str)> {
     errors.lines().find_map(|line| match in_text(line) {
-        Trouble::Fault(fault @ (Fault::Login | Fault::Billing | Fault::Model)) => Some((fault, line.trim())),
+        ModelFailure::Fault(fault @ (Fault::Login | Fault::Billing | Fault::Model)) => {
+            Some((fault, line.trim()))
+        }
         _ => None,
     })
 }
@@ -147,26 +152,26 @@ pub(crate) enum Then {
     Ends,
 }
 
-/// Trouble as something said. `now` is when it was said, for times that only name an hour.
-pub(crate) fn said(trouble: Trouble, text: &str, then: Then, now: Timestamp) -> Said {
+/// ModelFailure as something said. `now` is when it was said, for times that only name an hour.
+pub(crate) fn said(trouble: ModelFailure, text: &str, then: Then, now: Timestamp) -> AgentEvent {
     let text = at_most(text, LOOKED_AT);
     match (trouble, then) {
-        (Trouble::Limit, Then::Ends) => {
-            Said::Limit { until: reset::in_text(text, now), text: text.to_owned() }
+        (ModelFailure::Limit, Then::Ends) => {
+            AgentEvent::Limit { until: reset::in_text(text, now), text: text.to_owned() }
         }
         // What the agent waits for itself holds nobody else up.
-        (Trouble::Limit, Then::Again) => {
-            Said::Fault { fault: Fault::Overloaded, text: text.to_owned(), again: true }
+        (ModelFailure::Limit, Then::Again) => {
+            AgentEvent::Fault { fault: Fault::Overloaded, text: text.to_owned(), again: true }
         }
-        (Trouble::Fault(fault), then) => {
-            Said::Fault { fault, text: text.to_owned(), again: then == Then::Again }
+        (ModelFailure::Fault(fault), then) => {
+            AgentEvent::Fault { fault, text: text.to_owned(), again: then == Then::Again }
         }
     }
 }
 
 /// The end of a turn by trouble: what it was, and that it is over.
-pub(crate) fn end(trouble: Trouble, text: String, now: Timestamp) -> [Said; 2] {
-    [said(trouble, &text, Then::Ends, now), Said::End { ok: false, text }]
+pub(crate) fn end(trouble: ModelFailure, text: String, now: Timestamp) -> [AgentEvent; 2] {
+    [said(trouble, &text, Then::Ends, now), AgentEvent::End { ok: false, text }]
 }
 
 #[cfg(test)]
@@ -176,33 +181,54 @@ mod tests {
     #[test]
     fn messages_of_real_agents_are_told_apart() {
         use Fault::{Billing, Login, Model, Network, Other, Overloaded, Refused, Server, TooLong};
-        let expected: [(&str, Trouble); 26] = [
-            ("Invalid API key · Fix external API key", Trouble::Fault(Login)),
-            ("Not logged in · Please run /login", Trouble::Fault(Login)),
-            ("unexpected status 401 Unauthorized: x, url: http://h/v1, request id: r", Trouble::Fault(Login)),
-            ("unexpected status 403 Forbidden: forbidden, url: http://h/v1/responses", Trouble::Fault(Login)),
-            ("Missing environment variable: `FAKE_API_KEY`.", Trouble::Fault(Login)),
-            ("unexpected status 404 Not Found: model: nope, url: http://h/v1", Trouble::Fault(Model)),
-            ("API Error: Request rejected (429) · Rate limited", Trouble::Limit),
-            ("exceeded retry limit, last status: 429 Too Many Requests, request id: r", Trouble::Limit),
-            ("429 {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\"}}", Trouble::Limit),
-            ("You've hit your 5-hour limit · resets 8:33pm (UTC)", Trouble::Limit),
-            ("You've hit your usage limit. Try again in 3 days 1 hour.", Trouble::Limit),
-            ("[API Error: Rate limited]\nTo increase your limits, request a quota increase", Trouble::Limit),
-            ("Quota exceeded. Check your plan and billing details.", Trouble::Fault(Billing)),
-            ("Credit balance is too low", Trouble::Fault(Billing)),
-            ("Prompt is too long · the request is ~250000 tokens", Trouble::Fault(TooLong)),
-            ("API Error: 500 Internal server error. This is a server-side issue", Trouble::Fault(Server)),
-            ("API Error: 529 Overloaded (scripted). This is a server-side issue", Trouble::Fault(Overloaded)),
-            ("We’re currently experiencing high demand, which may cause errors.", Trouble::Fault(Overloaded)),
-            ("API Error: Connection refused — a proxy may be blocking it", Trouble::Fault(Network)),
-            ("stream disconnected before completion: Transport error", Trouble::Fault(Network)),
-            ("Model stream ended without a finish reason.", Trouble::Fault(Network)),
-            ("API Error: Sonnet 4.5 can't help with this. Start a new session", Trouble::Fault(Refused)),
-            ("The model refused to complete the request", Trouble::Fault(Refused)),
-            ("[API Error: {\"error\":{\"code\":401,\"message\":\"x\"}}]", Trouble::Fault(Login)),
-            ("[API Error: {\"error\":{\"code\":400,\"message\":\"bad request\"}}]", Trouble::Fault(Other)),
-            ("", Trouble::Fault(Other)),
+        let expected: [(&str, ModelFailure); 26] = [
+            ("Invalid API key · Fix external API key", ModelFailure::Fault(Login)),
+            ("Not logged in · Please run /login", ModelFailure::Fault(Login)),
+            (
+                "unexpected status 401 Unauthorized: x, url: http://h/v1, request id: r",
+                ModelFailure::Fault(Login),
+            ),
+            (
+                "unexpected status 403 Forbidden: forbidden, url: http://h/v1/responses",
+                ModelFailure::Fault(Login),
+            ),
+            ("Missing environment variable: `FAKE_API_KEY`.", ModelFailure::Fault(Login)),
+            ("unexpected status 404 Not Found: model: nope, url: http://h/v1", ModelFailure::Fault(Model)),
+            ("API Error: Request rejected (429) · Rate limited", ModelFailure::Limit),
+            ("exceeded retry limit, last status: 429 Too Many Requests, request id: r", ModelFailure::Limit),
+            ("429 {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\"}}", ModelFailure::Limit),
+            ("You've hit your 5-hour limit · resets 8:33pm (UTC)", ModelFailure::Limit),
+            ("You've hit your usage limit. Try again in 3 days 1 hour.", ModelFailure::Limit),
+            (
+                "[API Error: Rate limited]\nTo increase your limits, request a quota increase",
+                ModelFailure::Limit,
+            ),
+            ("Quota exceeded. Check your plan and billing details.", ModelFailure::Fault(Billing)),
+            ("Credit balance is too low", ModelFailure::Fault(Billing)),
+            ("Prompt is too long · the request is ~250000 tokens", ModelFailure::Fault(TooLong)),
+            (
+                "API Error: 500 Internal server error. This is a server-side issue",
+                ModelFailure::Fault(Server),
+            ),
+            (
+                "API Error: 529 Overloaded (scripted). This is a server-side issue",
+                ModelFailure::Fault(Overloaded),
+            ),
+            (
+                "We’re currently experiencing high demand, which may cause errors.",
+                ModelFailure::Fault(Overloaded),
+            ),
+            ("API Error: Connection refused — a proxy may be blocking it", ModelFailure::Fault(Network)),
+            ("stream disconnected before completion: Transport error", ModelFailure::Fault(Network)),
+            ("Model stream ended without a finish reason.", ModelFailure::Fault(Network)),
+            ("API Error: Sonnet 4.5 can't help with this. Start a new session", ModelFailure::Fault(Refused)),
+            ("The model refused to complete the request", ModelFailure::Fault(Refused)),
+            ("[API Error: {\"error\":{\"code\":401,\"message\":\"x\"}}]", ModelFailure::Fault(Login)),
+            (
+                "[API Error: {\"error\":{\"code\":400,\"message\":\"bad request\"}}]",
+                ModelFailure::Fault(Other),
+            ),
+            ("", ModelFailure::Fault(Other)),
         ];
         for (text, trouble) in expected {
             assert_eq!(in_text(text), trouble, "{text}");

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use acquit_core::agent::{Said, Usage};
+use acquit_core::agent::{AgentEvent, Usage};
 use acquit_core::config::{Billing, Product};
 use acquit_core::price::Of;
 use acquit_core::role::Tool;
@@ -187,14 +187,14 @@ impl Lines {
         Self { spend: Spend::new(&hearing, Of::Turn), hearing, words: String::new(), error: String::new() }
     }
 
-    fn record(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+    fn record(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         let kind = record.kind.as_ref();
         if kind != "message" {
             self.flush(said);
         }
         match kind {
             "init" => {
-                said.extend(record.session_id.as_deref().map(|id| Said::Session { id: id.to_owned() }));
+                said.extend(record.session_id.as_deref().map(|id| AgentEvent::Session { id: id.to_owned() }));
             }
             "message" if record.role.as_deref() == Some("assistant") => {
                 self.words.push_str(&json::text(record.content).unwrap_or_default());
@@ -204,7 +204,7 @@ impl Lines {
             }
             // What the user said.
             "message" => self.flush(said),
-            "tool_use" => said.push(Said::ToolUse {
+            "tool_use" => said.push(AgentEvent::ToolUse {
                 name: record.tool_name.as_deref().unwrap_or_default().to_owned(),
                 input: json::shown(record.parameters),
             }),
@@ -221,7 +221,7 @@ impl Lines {
         }
     }
 
-    fn result(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+    fn result(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         let stats = json::part::<Stats>(record.stats).unwrap_or_default();
         if stats.models.is_empty() {
             self.spend.correct(stats.all.usage(None), said);
@@ -230,7 +230,7 @@ impl Lines {
             self.spend.correct(tokens.usage(Some(model)), said);
         }
         if record.status.as_deref() == Some("success") {
-            return said.push(Said::End { ok: true, text: String::new() });
+            return said.push(AgentEvent::End { ok: true, text: String::new() });
         }
         let failure = json::part::<Failure<'_>>(record.error);
         let text = failure.and_then(|failure| json::text(failure.message)).unwrap_or_default();
@@ -238,22 +238,22 @@ impl Lines {
         said.extend(fault::end(fault::in_text(&text), text, (self.hearing.now)()));
     }
 
-    fn flush(&mut self, said: &mut Vec<Said>) {
+    fn flush(&mut self, said: &mut Vec<AgentEvent>) {
         if !self.words.is_empty() {
-            said.push(Said::Text { text: std::mem::take(&mut self.words) });
+            said.push(AgentEvent::Text { text: std::mem::take(&mut self.words) });
         }
     }
 }
 
-fn tool_result(record: &Record<'_>) -> Said {
+fn tool_result(record: &Record<'_>) -> AgentEvent {
     let ok = record.status.as_deref() == Some("success");
     let error = json::part::<Failure<'_>>(record.error);
     let kind = error.as_ref().and_then(|error| error.kind.as_deref()).unwrap_or_default();
     if matches!(kind, "policy_violation" | "tool_denied" | "permission_denied") {
         let text = json::words(error.and_then(|error| error.message));
-        return Said::Denied { tool: String::new(), text };
+        return AgentEvent::Denied { tool: String::new(), text };
     }
-    Said::ToolResult { ok, text: json::words(record.output.or_else(|| error?.message)) }
+    AgentEvent::ToolResult { ok, text: json::words(record.output.or_else(|| error?.message)) }
 }
 
 impl Parser for Lines {
@@ -261,12 +261,12 @@ impl Parser for Lines {
         Tells::Its
     }
 
-    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) {
+    fn line(&mut self, line: &[u8], said: &mut Vec<AgentEvent>) {
         let line = json::whole(line);
         json::line(&line, said, |record: Record<'_>, said| self.record(&record, said));
     }
 
-    fn finish(&mut self, said: &mut Vec<Said>) {
+    fn finish(&mut self, said: &mut Vec<AgentEvent>) {
         self.flush(said);
     }
 }

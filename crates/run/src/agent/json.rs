@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use acquit_core::agent::{Said, TEXT_LIMIT};
+use acquit_core::agent::{AgentEvent, TEXT_LIMIT};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -46,8 +46,8 @@ impl std::ops::Deref for Word<'_> {
 /// Reads a line of JSON and gives it to `take`. What is no JSON is said as it is, what has another form counts as unknown.
 pub(super) fn line<'a, T: Deserialize<'a>>(
     line: &'a [u8],
-    said: &mut Vec<Said>,
-    take: impl FnOnce(T, &mut Vec<Said>),
+    said: &mut Vec<AgentEvent>,
+    take: impl FnOnce(T, &mut Vec<AgentEvent>),
 ) {
     let line = line.trim_ascii();
     if line.is_empty() {
@@ -139,7 +139,7 @@ pub(super) fn shown(value: Option<&RawValue>) -> String {
 }
 
 /// A line that is not understood.
-fn strange(text: &str) -> Said {
+fn strange(text: &str) -> AgentEvent {
     #[derive(Deserialize)]
     struct Kind<'a> {
         #[serde(rename = "type", borrow)]
@@ -156,15 +156,15 @@ fn strange(text: &str) -> Said {
 }
 
 /// A record of a kind that nobody knows.
-pub(super) fn unknown(kind: &str) -> Said {
+pub(super) fn unknown(kind: &str) -> AgentEvent {
     /// A longer name is no name.
     const NAME: usize = 100;
-    Said::Unknown { kind: at_most(kind, NAME).to_owned() }
+    AgentEvent::Unknown { kind: at_most(kind, NAME).to_owned() }
 }
 
 /// A line as it is.
-pub(super) fn raw(text: &str) -> Said {
-    Said::Raw { text: at_most(text, TAKEN).to_owned() }
+pub(super) fn raw(text: &str) -> AgentEvent {
+    AgentEvent::Raw { text: at_most(text, TAKEN).to_owned() }
 }
 
 /// The beginning of a text, to a character's border.

@@ -1,7 +1,7 @@
 //! Agents: how each is started, and what it prints turned into one language.
 //!
 //! An adapter is a file here: it makes a [`Launch`] of what is wanted, a [`Parser`] that turns a line of output into
-//! [`Said`]s, and [`Facts`] that a person can look up. The harness starts, watches and ends every agent in the same way.
+//! [`AgentEvent`]s, and [`Facts`] that a person can look up. The harness starts, watches and ends every agent in the same way.
 //!
 //! The prompt comes on standard input or as a file, never as an argument. What an agent's own sandbox and questions would do
 //! is left to ours: they are turned off.
@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
-use acquit_core::agent::{Said, Session, Usage};
+use acquit_core::agent::{AgentEvent, Session, Usage};
 use acquit_core::config::{Adapter, Agent, Billing, Product, Reporting};
 use acquit_core::gate::Command;
 use acquit_core::price::Prices;
@@ -21,7 +21,7 @@ use acquit_core::time::Timestamp;
 use acquit_core::workflow::Mode;
 use serde_json::Value;
 
-use crate::world::World;
+use crate::runtime::Runtime;
 
 mod acp;
 mod aider;
@@ -30,12 +30,11 @@ mod claude;
 mod codex;
 mod command;
 mod cursor;
+pub mod discovery;
 pub(crate) mod fault;
-pub mod found;
 mod gemini;
 mod json;
 mod opencode;
-pub mod own;
 mod pi;
 pub mod product;
 mod reset;
@@ -44,6 +43,7 @@ mod scripted;
 mod spend;
 pub mod tools;
 pub mod trial;
+pub mod user_settings;
 
 pub(crate) use json::LINE_LIMIT;
 pub use product::Facts;
@@ -55,7 +55,7 @@ pub struct Wanted<'a> {
     /// The agent, as configured.
     pub agent: &'a Agent,
     /// Where it runs.
-    pub world: &'a World,
+    pub runtime: &'a Runtime,
     /// What kind of turn it is.
     pub mode: Mode,
     /// What its definition lets it use; `None` for everything.
@@ -133,10 +133,10 @@ pub trait Parser {
     }
 
     /// Reads one line, without its end. Whatever it is, this neither fails nor panics.
-    fn line(&mut self, line: &[u8], said: &mut Vec<Said>);
+    fn line(&mut self, line: &[u8], said: &mut Vec<AgentEvent>);
 
     /// The output is over: says what follows from that.
-    fn finish(&mut self, said: &mut Vec<Said>) {
+    fn finish(&mut self, said: &mut Vec<AgentEvent>) {
         let _ = said;
     }
 }
@@ -190,23 +190,23 @@ pub fn reports(agent: &Agent) -> Result<Reporting, Error> {
 
 /// How this agent is started, before what belongs to the leg.
 pub fn launch(wanted: &Wanted<'_>) -> Result<Launch, Error> {
-    let Wanted { agent, world, .. } = *wanted;
+    let Wanted { agent, runtime, .. } = *wanted;
     let mut launch = match &agent.adapter {
         Adapter::Command { run } => Launch::new(program(run)?),
         Adapter::Acp { run } => acp::launch(wanted, run)?,
         Adapter::Scripted { script } => {
             let script = PathBuf::from(script);
-            let mut launch = Launch::new(scripted::program(&world.spawner.helper, &script, wanted.tools));
+            let mut launch = Launch::new(scripted::program(&runtime.spawner.helper, &script, wanted.tools));
             launch.parts.push(script);
             launch
         }
         Adapter::Product { product } => product::launch(*product, wanted),
     };
     // What the configuration says comes last, and so it counts.
-    let mut env = world.common_variables();
+    let mut env = runtime.common_variables();
     env.append(&mut launch.env);
     for name in &agent.pass_env {
-        let value = world.environment.get(name).ok_or_else(|| Error::Unset(name.clone()))?;
+        let value = runtime.environment.get(name).ok_or_else(|| Error::Unset(name.clone()))?;
         env.push((name.into(), value.to_owned()));
     }
     env.extend(agent.env.iter().map(|(name, value)| (name.into(), value.into())));

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use acquit_core::agent::{Said, Usage};
+use acquit_core::agent::{AgentEvent, Usage};
 use acquit_core::config::Product;
 use acquit_core::price::Of;
 use acquit_core::role::Tool;
@@ -211,16 +211,16 @@ impl Lines {
         Self { spend: Spend::new(&hearing, Of::Request), hearing, session: String::new() }
     }
 
-    fn record(&mut self, record: Record<'_>, said: &mut Vec<Said>) {
+    fn record(&mut self, record: Record<'_>, said: &mut Vec<AgentEvent>) {
         if let Some(id) = record.session.filter(|id| **id != *self.session) {
             self.session = id.into_owned();
-            said.push(Said::Session { id: self.session.clone() });
+            said.push(AgentEvent::Session { id: self.session.clone() });
         }
         match (record.kind.as_ref(), record.part, record.error) {
             ("text", Some(part), _) => {
-                said.push(Said::Text { text: json::text(part.text).unwrap_or_default() });
+                said.push(AgentEvent::Text { text: json::text(part.text).unwrap_or_default() });
             }
-            ("reasoning", Some(part), _) => said.push(Said::Thinking { text: json::words(part.text) }),
+            ("reasoning", Some(part), _) => said.push(AgentEvent::Thinking { text: json::words(part.text) }),
             ("tool_use", Some(part), _) => tool(&part, said),
             ("step_finish", Some(part), _) => self.step(part, said),
             ("error", _, Some(failure)) => self.failed(&failure, said),
@@ -230,7 +230,7 @@ impl Lines {
         }
     }
 
-    fn step(&mut self, part: Part<'_>, said: &mut Vec<Said>) {
+    fn step(&mut self, part: Part<'_>, said: &mut Vec<AgentEvent>) {
         let tokens = part.tokens.unwrap_or_default();
         let usage = Usage {
             model: self.hearing.model.clone(),
@@ -245,35 +245,35 @@ impl Lines {
         };
         self.spend.add(usage, said);
         match part.reason.as_deref() {
-            Some("stop") => said.push(Said::End { ok: true, text: String::new() }),
+            Some("stop") => said.push(AgentEvent::End { ok: true, text: String::new() }),
             Some(reason @ ("length" | "content-filter" | "error")) => {
                 let text = format!("the last step ended with `{reason}`");
-                said.push(Said::End { ok: false, text });
+                said.push(AgentEvent::End { ok: false, text });
             }
             _ => {}
         }
     }
 
-    fn waits(&self, status: Option<&Status<'_>>, said: &mut Vec<Said>) {
+    fn waits(&self, status: Option<&Status<'_>>, said: &mut Vec<AgentEvent>) {
         let Some(status) = status else { return said.push(json::unknown(STATUS)) };
         let text = json::words(status.message);
         let now = (self.hearing.now)();
         match status.next.map(Timestamp).filter(|next| *next > now.plus(LONG)) {
             Some(next) => {
-                said.push(Said::Limit { until: Some(next), text: text.clone() });
+                said.push(AgentEvent::Limit { until: Some(next), text: text.clone() });
                 // It is over, as far as anybody wants to wait for it.
-                said.push(Said::End { ok: false, text });
+                said.push(AgentEvent::End { ok: false, text });
             }
             None => said.push(fault::said(fault::in_text(&text), &text, Then::Again, now)),
         }
     }
 
-    fn failed(&mut self, failure: &Failure<'_>, said: &mut Vec<Said>) {
+    fn failed(&mut self, failure: &Failure<'_>, said: &mut Vec<AgentEvent>) {
         let data = failure.data.as_ref();
         let name = failure.name.as_deref().unwrap_or_default();
         let message = data.and_then(|data| json::text(data.message)).unwrap_or_default();
         let trouble = match name {
-            "ProviderAuthError" => fault::Trouble::Fault(acquit_core::agent::Fault::Login),
+            "ProviderAuthError" => fault::ModelFailure::Fault(acquit_core::agent::Fault::Login),
             _ => data
                 .and_then(|data| data.status_code)
                 .and_then(fault::by_status)
@@ -285,20 +285,20 @@ impl Lines {
 }
 
 /// A tool and its answer.
-fn tool(part: &Part<'_>, said: &mut Vec<Said>) {
+fn tool(part: &Part<'_>, said: &mut Vec<AgentEvent>) {
     let name = part.tool.as_deref().unwrap_or_default();
     let state = part.state.as_ref();
     let input = json::shown(state.and_then(|state| state.input));
-    said.push(Said::ToolUse { name: name.to_owned(), input });
+    said.push(AgentEvent::ToolUse { name: name.to_owned(), input });
     let error = json::words(state.and_then(|state| state.error));
     // A person who is not there, and a rule of the user's.
     if error.contains("rejected permission") || error.contains("rule which prevents you") {
-        said.push(Said::Denied { tool: name.to_owned(), text: error });
+        said.push(AgentEvent::Denied { tool: name.to_owned(), text: error });
         return;
     }
     let ok = state.and_then(|state| state.status.as_deref()) == Some("completed") && name != "invalid";
     let text = if error.is_empty() { json::words(state.and_then(|state| state.output)) } else { error };
-    said.push(Said::ToolResult { ok, text });
+    said.push(AgentEvent::ToolResult { ok, text });
 }
 
 impl Parser for Lines {
@@ -306,7 +306,7 @@ impl Parser for Lines {
         Tells::Its
     }
 
-    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) {
+    fn line(&mut self, line: &[u8], said: &mut Vec<AgentEvent>) {
         let line = json::whole(line);
         json::line(&line, said, |record: Record<'_>, said| self.record(record, said));
     }

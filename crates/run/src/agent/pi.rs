@@ -7,14 +7,14 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 
-use acquit_core::agent::{Fault, Said, Usage};
+use acquit_core::agent::{AgentEvent, Fault, Usage};
 use acquit_core::config::Product;
 use acquit_core::price::Of;
 use acquit_core::role::Tool;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::fault::{self, Then, Trouble};
+use super::fault::{self, ModelFailure, Then};
 use super::json::Word;
 use super::product::{Facts, Support, Supports, Version};
 use super::spend::{Spend, micros};
@@ -161,17 +161,17 @@ impl Lines {
         Self { spend: Spend::new(&hearing, Of::Request), hearing, last: Last::default() }
     }
 
-    fn record(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+    fn record(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         match record.kind.as_ref() {
-            "session" => said.extend(json::text(record.id).map(|id| Said::Session { id })),
+            "session" => said.extend(json::text(record.id).map(|id| AgentEvent::Session { id })),
             "message_end" => self.message(record, said),
-            "tool_execution_start" => said.push(Said::ToolUse {
+            "tool_execution_start" => said.push(AgentEvent::ToolUse {
                 name: record.tool.as_deref().unwrap_or_default().to_owned(),
                 input: json::shown(record.args),
             }),
             "tool_execution_end" => {
                 let answer = json::part::<Answer<'_>>(record.result);
-                said.push(Said::ToolResult {
+                said.push(AgentEvent::ToolResult {
                     ok: record.is_error == Some(false),
                     text: json::words(answer.and_then(|answer| answer.content)),
                 });
@@ -198,7 +198,7 @@ impl Lines {
         }
     }
 
-    fn message(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+    fn message(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         let Some(message) = json::part::<Message<'_>>(record.message) else {
             return said.push(json::unknown("message_end"));
         };
@@ -207,8 +207,8 @@ impl Lines {
         }
         for block in json::parts::<Block<'_>>(message.content) {
             match block.kind.as_ref() {
-                "text" => said.push(Said::Text { text: json::text(block.text).unwrap_or_default() }),
-                "thinking" => said.push(Said::Thinking { text: json::words(block.thinking) }),
+                "text" => said.push(AgentEvent::Text { text: json::text(block.text).unwrap_or_default() }),
+                "thinking" => said.push(AgentEvent::Thinking { text: json::words(block.thinking) }),
                 // Told when it is used.
                 "toolCall" => {}
                 kind => said.push(json::unknown(&format!("message_end/{kind}"))),
@@ -233,7 +233,7 @@ impl Lines {
         self.spend.add(usage, said);
     }
 
-    fn settled(&mut self, said: &mut Vec<Said>) {
+    fn settled(&mut self, said: &mut Vec<AgentEvent>) {
         let Last { reason, raw_reason, error } = std::mem::take(&mut self.last);
         let ok = reason == "stop";
         let text = match (ok, error.is_empty()) {
@@ -243,14 +243,14 @@ impl Lines {
         };
         if reason == "error" {
             let trouble = match (raw_reason.as_str(), text.as_str()) {
-                ("refusal", _) => Trouble::Fault(Fault::Refused),
+                ("refusal", _) => ModelFailure::Fault(Fault::Refused),
                 // What its library says of a connection that ended in the middle of an answer.
-                (_, "terminated") => Trouble::Fault(Fault::Network),
+                (_, "terminated") => ModelFailure::Fault(Fault::Network),
                 _ => fault::in_text(&text),
             };
             said.push(fault::said(trouble, &text, Then::Ends, (self.hearing.now)()));
         }
-        said.push(Said::End { ok, text });
+        said.push(AgentEvent::End { ok, text });
     }
 }
 
@@ -259,7 +259,7 @@ impl Parser for Lines {
         Tells::Its
     }
 
-    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) {
+    fn line(&mut self, line: &[u8], said: &mut Vec<AgentEvent>) {
         let line = json::whole(line);
         json::line(&line, said, |record: Record<'_>, said| self.record(&record, said));
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use acquit_core::config::{Billing, Product};
 
 use super::{Launch, Wanted, aider, claude, codex, cursor, gemini, opencode, pi};
-use crate::world::Environment;
+use crate::runtime::Environment;
 
 /// Where agents that talk to many providers find the usual ones.
 pub(super) const PROVIDERS: &[&str] = &[
@@ -206,7 +206,7 @@ pub(super) fn launch(product: Product, wanted: &Wanted<'_>) -> Launch {
     let facts = Facts::of(product);
     let agent = wanted.agent;
     let program = agent.program.as_deref().unwrap_or(facts.program);
-    let found = wanted.world.environment.expand(program).map(OsString::from);
+    let found = wanted.runtime.environment.expand(program).map(OsString::from);
     let mut launch = Launch::new((found.unwrap_or_else(|| program.into()), Vec::new()));
     // A default that is no host would be a mistake of the table, which a test finds.
     launch.hosts = facts.hosts.iter().filter_map(|host| host.parse().ok()).collect();

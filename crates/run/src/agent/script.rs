@@ -30,7 +30,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acquit_core::agent::{Said, Usage};
+use acquit_core::agent::{AgentEvent, Usage};
 use acquit_core::time::Span;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -154,17 +154,17 @@ fn one(
     out: &mut dyn Write,
 ) -> Result<Option<i32>, Error> {
     if let Some(text) = &step.say {
-        say(out, &[Said::Text { text: text.clone() }])?;
+        say(out, &[AgentEvent::Text { text: text.clone() }])?;
     } else if let Some(text) = &step.think {
-        say(out, &[Said::Thinking { text: text.clone() }])?;
+        say(out, &[AgentEvent::Thinking { text: text.clone() }])?;
     } else if let Some(text) = &step.print {
         writeln!(out, "{text}")?;
         out.flush()?;
     } else if let Some(path) = &step.write {
-        say(out, &[Said::ToolUse { name: "write".to_owned(), input: path.display().to_string() }])?;
+        say(out, &[AgentEvent::ToolUse { name: "write".to_owned(), input: path.display().to_string() }])?;
         write(path, &step.content)?;
     } else if let Some(path) = &step.append {
-        say(out, &[Said::ToolUse { name: "append".to_owned(), input: path.display().to_string() }])?;
+        say(out, &[AgentEvent::ToolUse { name: "append".to_owned(), input: path.display().to_string() }])?;
         std::fs::OpenOptions::new()
             .create(true)
             .append(true)
@@ -179,12 +179,12 @@ fn one(
             become_program(Path::new("/bin/sh"), &["-c".into(), format!("exec {line}").into()]).into()
         );
     } else if let Some(usage) = &step.usage {
-        say(out, &[Said::Usage(usage.clone())])?;
+        say(out, &[AgentEvent::Usage(usage.clone())])?;
     } else if let Some(name) = &step.outcome {
         let payload = step.payload.clone().unwrap_or_else(|| serde_json::json!({}));
         let report = serde_json::json!({ "outcome": name, "payload": payload });
         std::fs::write(&leg.handoff, format!("{report:#}\n"))?;
-        say(out, &[Said::End { ok: true, text: format!("reported {name}") }])?;
+        say(out, &[AgentEvent::End { ok: true, text: format!("reported {name}") }])?;
     } else if let Some(name) = &step.call {
         let arguments = step.arguments.clone().unwrap_or_else(|| serde_json::json!({}));
         return call(name, &arguments, leg, spawner, out).map(|()| None);
@@ -215,7 +215,7 @@ fn call(
     spawner: &Spawner,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
-    say(out, &[Said::ToolUse { name: name.to_owned(), input: arguments.to_string() }])?;
+    say(out, &[AgentEvent::ToolUse { name: name.to_owned(), input: arguments.to_string() }])?;
     let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "script", "version": "1" } });
     let messages = [
         json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }),
@@ -239,12 +239,12 @@ fn call(
     let ok = text.is_some() && answer.pointer("/result/isError") == Some(&json!(false));
     let text =
         text.map_or_else(|| format!("{answers}{}", String::from_utf8_lossy(&captured.stderr)), str::to_owned);
-    say(out, &[Said::ToolResult { ok, text: acquit_core::agent::shorten(&text, 2_000) }])?;
+    say(out, &[AgentEvent::ToolResult { ok, text: acquit_core::agent::shorten(&text, 2_000) }])?;
     Ok(())
 }
 
 fn run(line: &str, leg: &Leg, spawner: &Spawner, out: &mut dyn Write) -> Result<(), Error> {
-    say(out, &[Said::ToolUse { name: "bash".to_owned(), input: line.to_owned() }])?;
+    say(out, &[AgentEvent::ToolUse { name: "bash".to_owned(), input: line.to_owned() }])?;
     let captured = spawner.capture(&crate::process::Call {
         program: "sh".into(),
         args: vec!["-c".into(), line.into()],
@@ -257,6 +257,6 @@ fn run(line: &str, leg: &Leg, spawner: &Spawner, out: &mut dyn Write) -> Result<
     let ok = captured.exit == crate::process::Exit::Code(0);
     let mut text = String::from_utf8_lossy(&captured.stdout).into_owned();
     text.push_str(&String::from_utf8_lossy(&captured.stderr));
-    say(out, &[Said::ToolResult { ok, text: acquit_core::agent::shorten(&text, 2_000) }])?;
+    say(out, &[AgentEvent::ToolResult { ok, text: acquit_core::agent::shorten(&text, 2_000) }])?;
     Ok(())
 }

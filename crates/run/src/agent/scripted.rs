@@ -1,10 +1,10 @@
-//! The scripted agent, seen from the harness: this same binary plays a script, and prints [`Said`] as lines of JSON.
+//! The scripted agent, seen from the harness: this same binary plays a script, and prints [`AgentEvent`] as lines of JSON.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 
-use acquit_core::agent::Said;
+use acquit_core::agent::AgentEvent;
 
 use super::{Parser, Server};
 
@@ -19,24 +19,24 @@ pub(super) fn program(helper: &Path, script: &Path, tools: Option<&Server>) -> (
 }
 
 /// Prints what was said, for [`Lines`] to read.
-pub(crate) fn say(out: &mut dyn Write, said: &[Said]) -> io::Result<()> {
+pub(crate) fn say(out: &mut dyn Write, said: &[AgentEvent]) -> io::Result<()> {
     for said in said {
         writeln!(out, "{}", serde_json::to_string(said)?)?;
     }
     out.flush()
 }
 
-/// A line is one [`Said`] as JSON; what is not is kept as it is.
+/// A line is one [`AgentEvent`] as JSON; what is not is kept as it is.
 pub(super) struct Lines;
 
 impl Parser for Lines {
-    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) {
+    fn line(&mut self, line: &[u8], said: &mut Vec<AgentEvent>) {
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
         }
         said.push(
             serde_json::from_slice(line)
-                .unwrap_or_else(|_| Said::Raw { text: String::from_utf8_lossy(line).into_owned() }),
+                .unwrap_or_else(|_| AgentEvent::Raw { text: String::from_utf8_lossy(line).into_owned() }),
         );
     }
 }

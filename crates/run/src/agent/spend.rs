@@ -1,7 +1,7 @@
 //! Counting what was used once, whatever way an agent tells it: a total of the turn, a total of the conversation, or message
 //! by message with a correction at the end.
 
-use acquit_core::agent::{Said, Usage};
+use acquit_core::agent::{AgentEvent, Usage};
 use acquit_core::config::Billing;
 use acquit_core::price::{self, Of, Prices};
 
@@ -32,7 +32,7 @@ impl Spend {
     }
 
     /// Says what is new, which is all of it.
-    pub(super) fn add(&mut self, usage: Usage, said: &mut Vec<Said>) {
+    pub(super) fn add(&mut self, usage: Usage, said: &mut Vec<AgentEvent>) {
         let cost_micros = usage.cost_micros.filter(|cost| *cost > 0);
         // Who pays for nothing is not worth a word.
         let bare = Usage { model: None, cost_micros, by_login: false, ..usage };
@@ -46,11 +46,11 @@ impl Spend {
         if let Some(told) = self.of(usage.model.as_deref()) {
             told.add(&usage);
         }
-        said.push(Said::Usage(usage));
+        said.push(AgentEvent::Usage(usage));
     }
 
     /// Says what is new in a total of one model. What was told beyond it is not taken back.
-    pub(super) fn correct(&mut self, total: Usage, said: &mut Vec<Said>) {
+    pub(super) fn correct(&mut self, total: Usage, said: &mut Vec<AgentEvent>) {
         let Some(told) = self.of(total.model.as_deref()) else { return };
         let new = minus(&total, told);
         self.add(new, said);
@@ -136,7 +136,7 @@ mod tests {
         spend.correct(usage(10, 50), &mut said);
         spend.correct(usage(10, 50), &mut said);
         spend.correct(usage(5, 5), &mut said);
-        assert_eq!(said, [Said::Usage(usage(10, 1)), Said::Usage(usage(0, 49))]);
+        assert_eq!(said, [AgentEvent::Usage(usage(10, 1)), AgentEvent::Usage(usage(0, 49))]);
     }
 
     #[test]

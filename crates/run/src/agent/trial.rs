@@ -13,14 +13,14 @@ use acquit_core::ids::Name;
 use acquit_core::sandbox::Mode;
 use acquit_core::workflow;
 
-use super::own;
 use super::product::{Facts, Login};
+use super::user_settings;
 use super::{Launch, Wanted};
 use crate::process::{Call, Exit, Guard};
 use crate::registry;
-use crate::sandbox::{PROXY_PORT, usual};
+use crate::runtime::Runtime;
+use crate::sandbox::{PROXY_PORT, default_policy};
 use crate::secrets::{Secret, Vault};
-use crate::world::World;
 
 /// How long a program may take to say its version. Some load a whole runtime first.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -50,14 +50,14 @@ pub struct Finding {
 
 /// Tries an agent of a configuration. `folder` is a private folder for what the trial needs, and is left to the caller.
 pub fn try_agent(
-    world: &World,
+    runtime: &Runtime,
     config: &Config,
     name: &Name,
     agent: &Agent,
     folder: &Path,
 ) -> io::Result<Trial> {
     let mut findings = Vec::new();
-    let ready = prepare(world, config, name, agent, folder, &mut findings)?;
+    let ready = prepare(runtime, config, name, agent, folder, &mut findings)?;
     let Some(launch) = ready else {
         return Ok(Trial {
             started: Err("it is not configured".to_owned()),
@@ -65,16 +65,16 @@ pub fn try_agent(
             findings,
         });
     };
-    let started = start(world, config, agent, &launch, folder, How::Version)?;
+    let started = start(runtime, config, agent, &launch, folder, How::Version)?;
     let started = started.map_err(|why| acquit_core::failure::chain(&why));
     let mut login = Login::Unknown;
     if let Adapter::Product { product } = agent.adapter {
         let facts = Facts::of(product);
-        login = of_stage(world, facts, &launch);
+        login = of_stage(runtime, facts, &launch);
         if login == Login::Missing {
-            findings.push(not_logged_in(world, facts, name));
+            findings.push(not_logged_in(runtime, facts, name));
         }
-        findings.extend(settings(world, facts, name, agent, &launch));
+        findings.extend(settings(runtime, facts, name, agent, &launch));
     }
     Ok(Trial { started, login, findings })
 }
@@ -83,7 +83,7 @@ pub fn try_agent(
 /// program that is not there or not shown, a sandbox that this machine cannot build. Secrets that only a command knows are left
 /// to the leg.
 pub fn blockers(
-    world: &World,
+    runtime: &Runtime,
     config: &Config,
     name: &Name,
     agent: &Agent,
@@ -91,7 +91,7 @@ pub fn blockers(
     folder: &Path,
 ) -> io::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    let vault = Vault::new(config, &world.environment, &world.spawner);
+    let vault = Vault::new(config, &runtime.environment, &runtime.spawner);
     for secret in agent.secrets.iter().chain(secrets).filter(|secret| vault.is_cheap(secret)) {
         if let Err(error) = vault.resolve(secret) {
             findings.push(Finding {
@@ -101,13 +101,13 @@ pub fn blockers(
         }
     }
     let agent = Agent { secrets: Vec::new(), billing: None, ..agent.clone() };
-    let Some(launch) = prepare(world, config, name, &agent, folder, &mut findings)? else {
+    let Some(launch) = prepare(runtime, config, name, &agent, folder, &mut findings)? else {
         return Ok(findings);
     };
     let program = program_of(&agent, &launch);
-    if let Err(why) = start(world, config, &agent, &launch, folder, How::Find)? {
+    if let Err(why) = start(runtime, config, &agent, &launch, folder, How::Find)? {
         findings.push(match why {
-            Unstarted::Missing => not_found(world, name, &program),
+            Unstarted::Missing => not_found(runtime, name, &program),
             Unstarted::Failed(_) | Unstarted::Process(_) => {
                 Finding { what: format!("cannot {}", acquit_core::failure::chain(&why)), add: Vec::new() }
             }
@@ -117,9 +117,9 @@ pub fn blockers(
 }
 
 /// A program that the sandbox does not have: is it on the machine?
-fn not_found(world: &World, name: &Name, program: &OsStr) -> Finding {
+fn not_found(runtime: &Runtime, name: &Name, program: &OsStr) -> Finding {
     let called = program.to_string_lossy();
-    let path = world.environment.get("PATH").unwrap_or_default();
+    let path = runtime.environment.get("PATH").unwrap_or_default();
     let outside = if called.contains('/') {
         Some(PathBuf::from(program)).filter(|file| crate::process::is_executable(file))
     } else {
@@ -171,7 +171,7 @@ enum Unstarted {
 
 /// How the agent is started in a stage, with its secrets. What keeps it from that is a finding.
 fn prepare(
-    world: &World,
+    runtime: &Runtime,
     config: &Config,
     name: &Name,
     agent: &Agent,
@@ -185,7 +185,7 @@ fn prepare(
     fs::write(&prompt, "")?;
     let wanted = Wanted {
         agent,
-        world,
+        runtime,
         mode: workflow::Mode::Implement,
         allowed: None,
         model: agent.model.as_deref().map(|name| config.model(name)),
@@ -216,7 +216,7 @@ fn prepare(
     for (path, text) in &launch.files {
         fs::write(path, text)?;
     }
-    let vault = Vault::new(config, &world.environment, &world.spawner);
+    let vault = Vault::new(config, &runtime.environment, &runtime.spawner);
     for secret in &agent.secrets {
         match vault.resolve(secret) {
             Ok(secret) => launch.env.push(Secret::variable(&secret)),
@@ -234,7 +234,7 @@ fn prepare(
 
 /// Starts the program in the sandbox, to say its version, or only looks for it there.
 fn start(
-    world: &World,
+    runtime: &Runtime,
     config: &Config,
     agent: &Agent,
     launch: &Launch,
@@ -259,12 +259,12 @@ fn start(
         Adapter::Scripted { .. } => return Ok(Ok(String::new())),
     };
     let mut env = launch.env.clone();
-    let policy = policy(world, config, launch, folder, &mut env)?;
+    let policy = policy(runtime, config, launch, folder, &mut env)?;
     let cwd = folder.join("out");
     let call = Call { program, args, cwd, env, input: None, limit: LIMIT, guard: Guard::Contained };
     let captured = match &policy {
-        Some(policy) => world.spawner.capture_in(&call, policy),
-        None => world.spawner.capture(&call),
+        Some(policy) => runtime.spawner.capture_in(&call, policy),
+        None => runtime.spawner.capture(&call),
     };
     let captured = match captured {
         Err(crate::process::Error::ProgramMissing { .. }) => return Ok(Err(Unstarted::Missing)),
@@ -304,7 +304,7 @@ fn program_of(agent: &Agent, launch: &Launch) -> OsString {
 
 /// The policy of a stage, and what the program is told of it. None without a sandbox.
 fn policy(
-    world: &World,
+    runtime: &Runtime,
     config: &Config,
     launch: &Launch,
     folder: &Path,
@@ -313,17 +313,17 @@ fn policy(
     if config.sandbox == Mode::Off {
         return Ok(None);
     }
-    let home = world.environment.home().unwrap_or(Path::new("/nonexistent"));
+    let home = runtime.environment.home().unwrap_or(Path::new("/nonexistent"));
     let mut read = vec![folder.join("prompt.md")];
     read.extend(launch.parts.iter().cloned());
-    read.extend(registry::certificates(&world.environment));
+    read.extend(registry::certificates(&runtime.environment));
     let mut placed = launch.placed.clone();
-    placed.extend(registry::Clients::of(&world.environment).write(&folder.join("clients"))?);
-    let policy = usual::policy(usual::Ground {
+    placed.extend(registry::Clients::of(&runtime.environment).write(&folder.join("clients"))?);
+    let policy = default_policy::policy(default_policy::Surroundings {
         config,
         home,
-        environment: &world.environment,
-        own: &world.home,
+        environment: &runtime.environment,
+        own: &runtime.home,
         repository: None,
         aside: &folder.join("home"),
         write: &[folder.join("out")],
@@ -332,7 +332,12 @@ fn policy(
         placed: &placed,
         setup: None,
         mounts: &[],
-        reach: usual::reach(config.network.agents, config, &launch.hosts, folder.join("network.jsonl")),
+        reach: default_policy::reach(
+            config.network.agents,
+            config,
+            &launch.hosts,
+            folder.join("network.jsonl"),
+        ),
     })?;
     env.push(("TMPDIR".into(), "/tmp".into()));
     let proxy = crate::network::variables(PROXY_PORT);
@@ -343,7 +348,7 @@ fn policy(
 }
 
 /// The login that a stage has: a variable that it gets, or a file that it is shown.
-fn of_stage(world: &World, facts: &Facts, launch: &Launch) -> Login {
+fn of_stage(runtime: &Runtime, facts: &Facts, launch: &Launch) -> Login {
     let is_set = |name: &&&'static str| {
         launch.env.iter().any(|(key, value)| key == OsStr::new(name) && !value.is_empty())
     };
@@ -352,12 +357,12 @@ fn of_stage(world: &World, facts: &Facts, launch: &Launch) -> Login {
     }
     let settings_only = |file: &&String| facts.settings.contains(&file.as_str());
     let files = launch.login.iter().filter(|file| !settings_only(file));
-    let mut files = files.filter_map(|file| world.environment.expand(file));
+    let mut files = files.filter_map(|file| runtime.environment.expand(file));
     if let Some(file) = files.find(|file| file.is_file()) {
         return Login::File(file);
     }
     // A key can be in the settings that it is shown, and on macOS in the keychain.
-    let shown = launch.login.iter().filter(settings_only).filter_map(|file| world.environment.expand(file));
+    let shown = launch.login.iter().filter(settings_only).filter_map(|file| runtime.environment.expand(file));
     let by_settings = shown.into_iter().any(|file| file.is_file());
     if by_settings || facts.login.is_empty() || cfg!(target_os = "macos") {
         Login::Unknown
@@ -366,8 +371,8 @@ fn of_stage(world: &World, facts: &Facts, launch: &Launch) -> Login {
     }
 }
 
-fn not_logged_in(world: &World, facts: &Facts, name: &Name) -> Finding {
-    let set = |name: &&&'static str| world.environment.get(name).is_some_and(|value| !value.is_empty());
+fn not_logged_in(runtime: &Runtime, facts: &Facts, name: &Name) -> Finding {
+    let set = |name: &&&'static str| runtime.environment.get(name).is_some_and(|value| !value.is_empty());
     if let Some(variable) = facts.login_variables.iter().chain(facts.keys).find(set) {
         return Finding {
             what: format!("${variable} is set, but the agent does not get it"),
@@ -392,10 +397,16 @@ fn secret(name: &Name, variable: &str) -> Vec<String> {
 }
 
 /// What of the agent's own settings a stage does not have.
-fn settings(world: &World, facts: &Facts, name: &Name, agent: &Agent, launch: &Launch) -> Option<Finding> {
+fn settings(
+    runtime: &Runtime,
+    facts: &Facts,
+    name: &Name,
+    agent: &Agent,
+    launch: &Launch,
+) -> Option<Finding> {
     let gets = |variable: &str| launch.env.iter().any(|(key, _)| key == OsStr::new(variable));
-    let missing = own::missing(facts, &world.environment, &launch.login, gets, &launch.hosts);
-    if missing == own::Missing::default() {
+    let missing = user_settings::missing(facts, &runtime.environment, &launch.login, gets, &launch.hosts);
+    if missing == user_settings::Missing::default() {
         return None;
     }
     let list =

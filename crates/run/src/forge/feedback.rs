@@ -43,7 +43,7 @@ const ADDRESS: usize = 2_000;
 
 /// Whether this is the address of a page, which people are shown and follow.
 pub(super) fn is_page(url: &str) -> bool {
-    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !acquit_core::context::is_hidden(c);
+    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !acquit_core::prompt::is_hidden(c);
     ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme))
         && url.len() <= ADDRESS
         && url.chars().all(plain)

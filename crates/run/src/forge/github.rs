@@ -1,5 +1,6 @@
 //! GitHub's dialect: REST, and GraphQL for what REST cannot.
 
+mod comments;
 mod merge;
 
 use serde_json::{Value, json};
@@ -10,9 +11,9 @@ use acquit_core::delivery::Comment;
 use super::error::Error;
 use super::feedback::{is_page, text};
 use super::http::{Http, encoded, shown};
-use super::look::{self, Fields, Seen};
+use super::pull_request::{self, Fields, Seen};
 use super::remote::Place;
-use super::{Armed, Forge, Readiness, Request, Standing, Wanted, Which, said};
+use super::{Armed, Forge, PullRequest, PullRequestStatus, Readiness, Wanted, Which};
 
 /// What every call says: the form of answers that this was written for.
 pub(super) const HEADERS: &[(&str, &str)] =
@@ -63,7 +64,7 @@ impl<'w> GitHub<'w> {
 }
 
 impl Forge for GitHub<'_> {
-    fn find(&self, branch: &str, which: Which) -> Result<Vec<Request>, Error> {
+    fn find(&self, branch: &str, which: Which) -> Result<Vec<PullRequest>, Error> {
         let doing = "look for the pull request";
         let head = encoded(&format!("{}:{branch}", self.owner()));
         let state = match which {
@@ -76,7 +77,7 @@ impl Forge for GitHub<'_> {
         list.iter().filter(ours).map(|value| request(doing, value)).collect()
     }
 
-    fn standing(&self, number: u64) -> Result<Standing, Error> {
+    fn status(&self, number: u64) -> Result<PullRequestStatus, Error> {
         let doing = "look what became of the pull request";
         let found = self.http.get(doing, &format!("{}/pulls/{number}", self.project))?.body;
         request(doing, &found).map(|request| request.standing)
@@ -84,11 +85,11 @@ impl Forge for GitHub<'_> {
 
     fn look(&self, number: u64) -> Result<Seen, Error> {
         const FIELDS: Fields = Fields { text: "/body", url: "/html_url", base: "/base/ref" };
-        let answer = self.http.get(look::DOING, &format!("{}/pulls/{number}", self.project))?.body;
+        let answer = self.http.get(pull_request::DOING, &format!("{}/pulls/{number}", self.project))?.body;
         Seen::read(&answer, &FIELDS, format!("refs/pull/{number}/head"))
     }
 
-    fn create(&self, wanted: &Wanted<'_>, body: &str) -> Result<Request, Error> {
+    fn create(&self, wanted: &Wanted<'_>, body: &str) -> Result<PullRequest, Error> {
         let doing = "open the pull request";
         let head = match &self.place.fork {
             Some(_) => format!("{}:{}", self.owner(), wanted.branch),
@@ -109,7 +110,7 @@ impl Forge for GitHub<'_> {
         request(doing, &made)
     }
 
-    fn update(&self, request: &Request, wanted: &Wanted<'_>, body: &str) -> Result<(), Error> {
+    fn update(&self, request: &PullRequest, wanted: &Wanted<'_>, body: &str) -> Result<(), Error> {
         if request.body != body {
             let path = format!("{}/pulls/{}", self.project, request.number);
             self.http.send("update the pull request", Method::PATCH, &path, &json!({ "body": body }))?;
@@ -122,7 +123,7 @@ impl Forge for GitHub<'_> {
         Ok(())
     }
 
-    fn turn(&self, request: &Request, to: Readiness) -> Result<Vec<String>, Error> {
+    fn turn(&self, request: &PullRequest, to: Readiness) -> Result<Vec<String>, Error> {
         let mut refused = Vec::new();
         if request.readiness != to {
             let doing = match to {
@@ -134,7 +135,7 @@ impl Forge for GitHub<'_> {
         Ok(refused)
     }
 
-    fn invite(&self, request: &Request, wanted: &Wanted<'_>) -> Result<Vec<String>, Error> {
+    fn invite(&self, request: &PullRequest, wanted: &Wanted<'_>) -> Result<Vec<String>, Error> {
         let mut refused = Vec::new();
         if !wanted.assignees.is_empty() {
             let path = format!("{}/issues/{}/assignees", self.project, request.number);
@@ -155,7 +156,7 @@ impl Forge for GitHub<'_> {
         Ok(refused)
     }
 
-    fn auto_merge(&self, request: &Request, wanted: &Wanted<'_>, commit: &str) -> Result<Armed, Error> {
+    fn auto_merge(&self, request: &PullRequest, wanted: &Wanted<'_>, commit: &str) -> Result<Armed, Error> {
         if request.merges_itself {
             return Ok(Armed::Yes);
         }
@@ -172,7 +173,7 @@ impl Forge for GitHub<'_> {
     }
 
     fn feedback(&self, number: u64) -> Result<Vec<Comment>, Error> {
-        said::about(self, number)
+        comments::about(self, number)
     }
 
     fn answer(&self, number: u64, thread: &str, words: &str) -> Result<(), Error> {
@@ -222,15 +223,15 @@ fn told(doing: &'static str, answer: Value) -> Result<Value, Error> {
     })
 }
 
-fn request(doing: &'static str, value: &Value) -> Result<Request, Error> {
+fn request(doing: &'static str, value: &Value) -> Result<PullRequest, Error> {
     let lacks = |words: &str| Error::Nonsense { doing, words: format!("no {words}") };
     let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     let labels = value.get("labels").and_then(Value::as_array).into_iter().flatten();
-    Ok(Request {
+    Ok(PullRequest {
         number: value.get("number").and_then(Value::as_u64).ok_or_else(|| lacks("number"))?,
         url: text("/html_url").filter(|url| is_page(url)).ok_or_else(|| lacks("html_url"))?,
         title: text("/title").unwrap_or_default(),
-        standing: Standing::at_github(value),
+        standing: PullRequestStatus::at_github(value),
         readiness: Readiness::of(value),
         body: text("/body").unwrap_or_default(),
         head: text("/head/sha"),

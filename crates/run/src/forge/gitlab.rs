@@ -12,9 +12,9 @@ use super::error::Error;
 use super::feedback::{comment, is_page, text};
 use super::github::{accept, lacking};
 use super::http::{Http, encoded};
-use super::look::{self, Fields, Seen};
+use super::pull_request::{self, Fields, Seen};
 use super::remote::Place;
-use super::{Armed, Forge, Readiness, Request, Standing, Wanted, Which, checks};
+use super::{Armed, Forge, PullRequest, PullRequestStatus, Readiness, Wanted, Which, checks};
 
 /// The states of a pipeline that is not over. Only while one is active does every version of GitLab wait for it; without one,
 /// older versions merge at once.
@@ -96,7 +96,7 @@ impl<'w> GitLab<'w> {
 }
 
 impl Forge for GitLab<'_> {
-    fn find(&self, branch: &str, which: Which) -> Result<Vec<Request>, Error> {
+    fn find(&self, branch: &str, which: Which) -> Result<Vec<PullRequest>, Error> {
         let doing = "look for the merge request";
         let branch = encoded(branch);
         let state = match which {
@@ -107,7 +107,7 @@ impl Forge for GitLab<'_> {
         self.own(self.http.list(doing, &path)?)?.iter().map(|value| request(doing, value)).collect()
     }
 
-    fn standing(&self, number: u64) -> Result<Standing, Error> {
+    fn status(&self, number: u64) -> Result<PullRequestStatus, Error> {
         let doing = "look what became of the merge request";
         let found = self.http.get(doing, &self.path(number))?.body;
         request(doing, &found).map(|request| request.standing)
@@ -115,11 +115,11 @@ impl Forge for GitLab<'_> {
 
     fn look(&self, number: u64) -> Result<Seen, Error> {
         const FIELDS: Fields = Fields { text: "/description", url: "/web_url", base: "/target_branch" };
-        let answer = self.http.get(look::DOING, &self.path(number))?.body;
+        let answer = self.http.get(pull_request::DOING, &self.path(number))?.body;
         Seen::read(&answer, &FIELDS, format!("refs/merge-requests/{number}/head"))
     }
 
-    fn create(&self, wanted: &Wanted<'_>, body: &str) -> Result<Request, Error> {
+    fn create(&self, wanted: &Wanted<'_>, body: &str) -> Result<PullRequest, Error> {
         let doing = "open the merge request";
         let mut asked = json!({
             "source_branch": wanted.branch,
@@ -141,7 +141,7 @@ impl Forge for GitLab<'_> {
         request(doing, &made)
     }
 
-    fn update(&self, request: &Request, wanted: &Wanted<'_>, body: &str) -> Result<(), Error> {
+    fn update(&self, request: &PullRequest, wanted: &Wanted<'_>, body: &str) -> Result<(), Error> {
         let mut asked = json!({});
         if request.body != body {
             asked["description"] = json!(body);
@@ -157,7 +157,7 @@ impl Forge for GitLab<'_> {
         Ok(())
     }
 
-    fn turn(&self, request: &Request, to: Readiness) -> Result<Vec<String>, Error> {
+    fn turn(&self, request: &PullRequest, to: Readiness) -> Result<Vec<String>, Error> {
         let mut refused = Vec::new();
         if request.readiness != to {
             let doing = match to {
@@ -170,7 +170,7 @@ impl Forge for GitLab<'_> {
         Ok(refused)
     }
 
-    fn invite(&self, request: &Request, wanted: &Wanted<'_>) -> Result<Vec<String>, Error> {
+    fn invite(&self, request: &PullRequest, wanted: &Wanted<'_>) -> Result<Vec<String>, Error> {
         let mut refused = Vec::new();
         let assignees = self.users(wanted.assignees, &mut refused)?;
         let reviewers = self.users(wanted.reviewers, &mut refused)?;
@@ -189,7 +189,7 @@ impl Forge for GitLab<'_> {
         Ok(refused)
     }
 
-    fn auto_merge(&self, request: &Request, wanted: &Wanted<'_>, commit: &str) -> Result<Armed, Error> {
+    fn auto_merge(&self, request: &PullRequest, wanted: &Wanted<'_>, commit: &str) -> Result<Armed, Error> {
         if request.merges_itself {
             return Ok(Armed::Yes);
         }
@@ -266,15 +266,15 @@ impl Forge for GitLab<'_> {
     }
 }
 
-fn request(doing: &'static str, value: &Value) -> Result<Request, Error> {
+fn request(doing: &'static str, value: &Value) -> Result<PullRequest, Error> {
     let lacks = |words: &str| Error::Nonsense { doing, words: format!("no {words}") };
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let labels = value.get("labels").and_then(Value::as_array).into_iter().flatten();
-    Ok(Request {
+    Ok(PullRequest {
         number: value.get("iid").and_then(Value::as_u64).ok_or_else(|| lacks("iid"))?,
         url: text("web_url").filter(|url| is_page(url)).ok_or_else(|| lacks("web_url"))?,
         title: text("title").unwrap_or_default(),
-        standing: Standing::at_gitlab(value),
+        standing: PullRequestStatus::at_gitlab(value),
         readiness: Readiness::of(value),
         body: text("description").unwrap_or_default(),
         head: text("sha"),

@@ -15,8 +15,8 @@ use ureq::tls::{PemItem, RootCerts, parse_pem};
 use super::error::Error;
 use crate::client::Client;
 use crate::fault;
+use crate::runtime::Environment;
 use crate::secrets::{Redactor, Secret};
-use crate::world::Environment;
 
 /// How long connecting may take: a forge that is there answers in less.
 const CONNECT: Duration = Duration::from_secs(15);
@@ -314,7 +314,7 @@ fn gather(value: &Value, words: &mut Vec<String>) {
 pub(super) fn shown(text: &str) -> String {
     let line: Vec<&str> = text.split_whitespace().collect();
     let visible: String =
-        line.join(" ").chars().map(|c| if acquit_core::context::is_hidden(c) { '?' } else { c }).collect();
+        line.join(" ").chars().map(|c| if acquit_core::prompt::is_hidden(c) { '?' } else { c }).collect();
     shorten(&visible, WORDS)
 }
 

@@ -6,24 +6,23 @@
 //!
 //! [`remote`] tells the forge from an address, [`token`] finds its token, `audience` says who would see that, `way` leads there, `http` makes the calls, `github` and
 //! `gitlab` are the dialects, [`publish`] is the order of calls, [`merge`] has the forge merge. `draft` and `standing` are what a
-//! request can be, `look` what one of others is, `feedback`, `said` and `checks` what comes back.
+//! request can be, `pull_request` what one of others is, `feedback` and `checks` what comes back.
 
 mod audience;
 mod checks;
+mod connect;
 mod draft;
 mod error;
 mod feedback;
 mod github;
 mod gitlab;
 mod http;
-mod look;
 pub mod merge;
 pub mod publish;
+mod pull_request;
 pub mod remote;
-mod said;
-mod standing;
+mod status;
 pub mod token;
-mod way;
 
 use acquit_core::config::forge::{Forge as Settings, Kind};
 use acquit_core::definition::Definition;
@@ -31,22 +30,22 @@ use acquit_core::delivery::Comment;
 use acquit_core::task::Task;
 
 pub(crate) use audience::Audience;
+pub use connect::{access, ca, open};
 pub use draft::Readiness;
 pub use error::Error;
 pub use feedback::done;
-pub use look::{Seen, number};
+pub use pull_request::{Seen, number};
 pub(crate) use remote::web_host;
 pub use remote::{Address, Located, Place, Transport, locate};
-pub use standing::{Standing, Which, standing};
+pub use status::{PullRequestStatus, Which, status};
 pub use token::Token;
-pub use way::{access, ca, open};
 
 use crate::git::Source;
-use crate::world::World;
+use crate::runtime::Runtime;
 
 /// A request at a forge, as far as acquit looks at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct PullRequest {
     /// Its number in the project.
     pub number: u64,
     /// Its page.
@@ -56,7 +55,7 @@ pub struct Request {
     /// Its text.
     pub body: String,
     /// What became of it.
-    pub standing: Standing,
+    pub standing: PullRequestStatus,
     /// Whether it may be merged as it is.
     pub readiness: Readiness,
     /// The commit that its branch is at, if the forge says.
@@ -102,28 +101,28 @@ pub enum Armed {
 /// What acquit needs of a forge. Each call is harmless to do twice, but for [`Forge::create`].
 pub trait Forge: merge::Merging {
     /// The requests from a branch.
-    fn find(&self, branch: &str, which: Which) -> Result<Vec<Request>, Error>;
+    fn find(&self, branch: &str, which: Which) -> Result<Vec<PullRequest>, Error>;
 
     /// What became of a request.
-    fn standing(&self, number: u64) -> Result<Standing, Error>;
+    fn status(&self, number: u64) -> Result<PullRequestStatus, Error>;
 
     /// A request of others, as it is now.
     fn look(&self, number: u64) -> Result<Seen, Error>;
 
     /// Makes one.
-    fn create(&self, wanted: &Wanted<'_>, body: &str) -> Result<Request, Error>;
+    fn create(&self, wanted: &Wanted<'_>, body: &str) -> Result<PullRequest, Error>;
 
     /// Gives it another text, and the labels that it lacks.
-    fn update(&self, request: &Request, wanted: &Wanted<'_>, body: &str) -> Result<(), Error>;
+    fn update(&self, request: &PullRequest, wanted: &Wanted<'_>, body: &str) -> Result<(), Error>;
 
     /// Makes it a draft, or no draft any more; nothing happens if it is that. Gives what the forge did not accept, in words.
-    fn turn(&self, request: &Request, to: Readiness) -> Result<Vec<String>, Error>;
+    fn turn(&self, request: &PullRequest, to: Readiness) -> Result<Vec<String>, Error>;
 
     /// Asks reviewers and assigns people. Gives what the forge did not accept, in words.
-    fn invite(&self, request: &Request, wanted: &Wanted<'_>) -> Result<Vec<String>, Error>;
+    fn invite(&self, request: &PullRequest, wanted: &Wanted<'_>) -> Result<Vec<String>, Error>;
 
     /// Lets the forge merge it by itself, if its head is still `commit`.
-    fn auto_merge(&self, request: &Request, wanted: &Wanted<'_>, commit: &str) -> Result<Armed, Error>;
+    fn auto_merge(&self, request: &PullRequest, wanted: &Wanted<'_>, commit: &str) -> Result<Armed, Error>;
 
     /// What people who may write said about an open request, and which of its checks failed. Nothing if it is not open.
     fn feedback(&self, number: u64) -> Result<Vec<Comment>, Error>;
@@ -133,10 +132,10 @@ pub trait Forge: merge::Merging {
 }
 
 /// The forge of a repository, told from its remotes and the configuration.
-pub fn of(world: &World, settings: &Settings, source: &Source) -> Result<Located, Error> {
-    let home = world.environment.home();
+pub fn of(runtime: &Runtime, settings: &Settings, source: &Source) -> Result<Located, Error> {
+    let home = runtime.environment.home();
     let url = |name: &str, direction| {
-        let url = source.remote_url(&world.git, home, name, direction);
+        let url = source.remote_url(&runtime.git, home, name, direction);
         url.map_err(|error| Error::Setting(acquit_core::failure::chain(&error)))
     };
     let (upstream, push) = remote::choose(settings, url)?;
@@ -144,39 +143,42 @@ pub fn of(world: &World, settings: &Settings, source: &Source) -> Result<Located
 }
 
 /// The name of the remote whose branches are what work is based on: the one that requests are made against.
-pub fn base_remote(world: &World, settings: &Settings, source: &Source) -> Option<String> {
-    let home = world.environment.home();
-    let url = |name: &str, direction| Ok(source.remote_url(&world.git, home, name, direction).ok().flatten());
+pub fn base_remote(runtime: &Runtime, settings: &Settings, source: &Source) -> Option<String> {
+    let home = runtime.environment.home();
+    let url =
+        |name: &str, direction| Ok(source.remote_url(&runtime.git, home, name, direction).ok().flatten());
     remote::base_name(settings, url).ok().flatten().map(str::to_owned)
 }
 
 /// The git server of a repository's remote, at a host of which it cannot be told what forge it is. `None` if there is no such host, if it
 /// is a forge's, and if the configuration says that nobody is to be asked.
-pub fn server(world: &World, settings: &Settings, source: &Source) -> Option<Address> {
-    if settings.kind == Some(Kind::None) || matches!(of(world, settings, source), Ok(Located::At(_)) | Err(_))
+pub fn server(runtime: &Runtime, settings: &Settings, source: &Source) -> Option<Address> {
+    if settings.kind == Some(Kind::None)
+        || matches!(of(runtime, settings, source), Ok(Located::At(_)) | Err(_))
     {
         return None;
     }
-    let home = world.environment.home();
-    let url = |name: &str, direction| Ok(source.remote_url(&world.git, home, name, direction).ok().flatten());
+    let home = runtime.environment.home();
+    let url =
+        |name: &str, direction| Ok(source.remote_url(&runtime.git, home, name, direction).ok().flatten());
     let (upstream, _) = remote::choose(settings, url).ok()?;
     Address::of_server(upstream.as_deref()?)
 }
 
 /// What is new about a task's open request: said by people who may write to the project, and checks that failed.
-pub fn feedback(world: &World, task: &Task, definition: &Definition) -> Result<Vec<Comment>, Error> {
+pub fn feedback(runtime: &Runtime, task: &Task, definition: &Definition) -> Result<Vec<Comment>, Error> {
     let Some(request) = task.request() else { return Ok(Vec::new()) };
     let settings = &definition.config.forge;
     let source: Source = serde_json::from_value(definition.source.clone())
         .map_err(|error| Error::Setting(format!("read where the repository is: {error}")))?;
-    let place = match of(world, settings, &source)? {
+    let place = match of(runtime, settings, &source)? {
         Located::At(place) => *place,
         Located::Nowhere(why) => {
             return Err(Error::Setting(format!("find the forge of {}: {why}", request.url)));
         }
     };
-    let token = token::find(world, &definition.config, &place)?;
-    let mut comments = open(world, settings, &place, token.as_ref())?.feedback(request.number)?;
+    let token = token::find(runtime, &definition.config, &place)?;
+    let mut comments = open(runtime, settings, &place, token.as_ref())?.feedback(request.number)?;
     let taken: Vec<&str> =
         task.conversation.iter().filter_map(|one| Some(one.origin.as_ref()?.id.as_str())).collect();
     comments.retain(|comment| !taken.contains(&comment.id.as_str()));

@@ -3,7 +3,7 @@
 use acquit_core::delivery::{LIMIT, Marker, Whose};
 
 use super::error::Error;
-use super::{Armed, Forge, Readiness, Request, Wanted, Which};
+use super::{Armed, Forge, PullRequest, Readiness, Wanted, Which};
 
 /// What is to be published.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ pub enum Invite {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Published {
     /// The request.
-    pub request: Request,
+    pub request: PullRequest,
     /// Whether it was made just now.
     pub made: Made,
     /// What the forge did not accept, and what else people should know.
@@ -97,9 +97,9 @@ pub fn publish(forge: &dyn Forge, publication: &Publication<'_>) -> Result<Publi
 }
 
 /// The task's own request, if there is one: that with its mark, or one that a person made for its branch.
-fn own(forge: &dyn Forge, publication: &Publication<'_>) -> Result<Option<Request>, Error> {
+fn own(forge: &dyn Forge, publication: &Publication<'_>) -> Result<Option<PullRequest>, Error> {
     let found = forge.find(publication.wanted.branch, Which::Open)?;
-    let whose = |request: &Request| publication.marker.whose(&request.body);
+    let whose = |request: &PullRequest| publication.marker.whose(&request.body);
     if let Some(request) = found.iter().find(|request| whose(request) == Whose::Ours) {
         return Ok(Some(request.clone()));
     }

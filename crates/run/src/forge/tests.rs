@@ -16,7 +16,7 @@ use super::merge::{Answer, Order, merge};
 use super::publish::{Invite, Publication, Published, Turn, publish};
 use super::remote::{Address, Place};
 use super::*;
-use crate::world::Environment;
+use crate::runtime::Environment;
 
 const COMMIT: &str = "1111111111111111111111111111111111111111";
 const OTHER: &str = "2222222222222222222222222222222222222222";

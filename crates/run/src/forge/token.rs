@@ -16,8 +16,8 @@ use super::audience::Audience;
 use super::error::Error;
 use super::remote::{Place, Transport};
 use crate::process::{Call, Exit, Guard};
+use crate::runtime::{Environment, Runtime};
 use crate::secrets::{LONGEST, Redactor, SHORTEST, Secret, Vault};
-use crate::world::{Environment, World};
 
 /// How long `gh`, `glab` or a credential helper may take: they look into a file or a keyring that is open.
 const LOOK: Duration = Duration::from_secs(30);
@@ -41,20 +41,20 @@ impl Token {
 }
 
 /// Finds the token of a forge. `None` if there is none that may be sent there.
-pub fn find(world: &World, config: &Config, place: &Place) -> Result<Option<Token>, Error> {
+pub fn find(runtime: &Runtime, config: &Config, place: &Place) -> Result<Option<Token>, Error> {
     let audience = Audience::of(place, &config.forge);
     if let Some(name) = &config.forge.token {
-        return configured(world, config, name, &audience).map(Some);
+        return configured(runtime, config, name, &audience).map(Some);
     }
     if audience.overheard().is_some() {
         return Ok(None);
     }
     let own = &config.forge.own_hosts;
-    let found = variables(&world.environment, place, own)
+    let found = variables(&runtime.environment, place, own)
         .into_iter()
         .filter(|(_, hosts)| audience.fits(hosts))
         .find_map(|(name, _)| {
-            let value = world.environment.get(name)?.to_str()?;
+            let value = runtime.environment.get(name)?.to_str()?;
             token(value.as_bytes(), format!("${name}"))
         });
     if found.is_some() {
@@ -65,11 +65,11 @@ pub fn find(world: &World, config: &Config, place: &Place) -> Result<Option<Toke
     if !audience.fits(&hosts) {
         return Ok(None);
     }
-    Ok(logged_in(world, config, place).or_else(|| helped(world, place)))
+    Ok(logged_in(runtime, config, place).or_else(|| helped(runtime, place)))
 }
 
 /// The secret that the configuration names as token, if it may go there.
-fn configured(world: &World, config: &Config, name: &str, audience: &Audience) -> Result<Token, Error> {
+fn configured(runtime: &Runtime, config: &Config, name: &str, audience: &Audience) -> Result<Token, Error> {
     if let Some(host) = audience.overheard() {
         return Err(Error::Setting(format!(
             "send the secret {name} to {host} without TLS, where others can read it: use an address that begins with https://"
@@ -86,7 +86,7 @@ fn configured(world: &World, config: &Config, name: &str, audience: &Audience) -
              [forge], in the file that names the token or in your own configuration"
         )));
     }
-    let secret = Vault::new(config, &world.environment, &world.spawner)
+    let secret = Vault::new(config, &runtime.environment, &runtime.spawner)
         .resolve(name)
         .map_err(|error| Error::Setting(acquit_core::failure::chain(&error)))?;
     match secret.text() {
@@ -150,7 +150,7 @@ const FOR_ANY_HOST: [&str; 8] = [
 ];
 
 /// The login of the forge's own command line, where that is installed.
-fn logged_in(world: &World, config: &Config, place: &Place) -> Option<Token> {
+fn logged_in(runtime: &Runtime, config: &Config, place: &Place) -> Option<Token> {
     let host = place.host.as_str();
     let (program, args): (&str, Vec<&str>) = match place.kind {
         Kind::GitHub => ("gh", vec!["auth", "token", "--hostname", host]),
@@ -165,25 +165,25 @@ fn logged_in(world: &World, config: &Config, place: &Place) -> Option<Token> {
                 .any(|source| matches!(source, Source::Env(other) if name == other.as_str()))
     };
     let mut env: Vec<(OsString, OsString)> =
-        world.environment.all().into_iter().filter(|(name, _)| !is_secret(name)).collect();
+        runtime.environment.all().into_iter().filter(|(name, _)| !is_secret(name)).collect();
     // Neither asks anything where nobody can answer.
     env.push(("GH_PROMPT_DISABLED".into(), "1".into()));
     env.push(("NO_PROMPT".into(), "1".into()));
     let call = Call {
         program: program.into(),
         args: args.into_iter().map(OsString::from).collect(),
-        cwd: world.environment.home_or_root(),
+        cwd: runtime.environment.home_or_root(),
         env,
         input: None,
         limit: LOOK,
         guard: Guard::Trusted,
     };
-    let said = world.spawner.capture(&call).ok().filter(|said| said.exit == Exit::Code(0))?;
+    let said = runtime.spawner.capture(&call).ok().filter(|said| said.exit == Exit::Code(0))?;
     token(&said.stdout, format!("`{program}`"))
 }
 
 /// What git itself would log in with, if it need not ask.
-fn helped(world: &World, place: &Place) -> Option<Token> {
+fn helped(runtime: &Runtime, place: &Place) -> Option<Token> {
     let scheme = match place.push.transport {
         Transport::Http => "http",
         Transport::Https | Transport::Ssh => "https",
@@ -191,10 +191,10 @@ fn helped(world: &World, place: &Place) -> Option<Token> {
     let pass =
         ["XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "USER", "LOGNAME", "DISPLAY", "WAYLAND_DISPLAY"];
     let variables: Vec<(&str, OsString)> =
-        pass.iter().filter_map(|name| Some((*name, world.environment.get(name)?.to_owned()))).collect();
-    let home = world.environment.home()?;
+        pass.iter().filter_map(|name| Some((*name, runtime.environment.get(name)?.to_owned()))).collect();
+    let home = runtime.environment.home()?;
     let password =
-        world.git.clone().with_time_limit(LOOK).credential(home, scheme, &place.host, &variables)?;
+        runtime.git.clone().with_time_limit(LOOK).credential(home, scheme, &place.host, &variables)?;
     token(&password, "git's credential helper".to_owned())
 }
 

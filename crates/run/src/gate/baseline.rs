@@ -11,11 +11,11 @@ use acquit_core::results::Merged;
 use acquit_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::kept;
+use super::cache;
 use super::suite::{Spent, Suite};
 use crate::git::CommitId;
-use crate::harness::{Desk, Job, Trouble, setup_aside};
-use crate::workspace::{Locked, Scratch};
+use crate::harness::{Job, LegAbort, LegContext, setup_aside};
+use crate::workspace::{LockedWorkspace, Scratch};
 
 /// How long a result is believed. What it depends on beyond the tree, the toolchain, changes without a sign.
 const AGE: std::time::Duration = std::time::Duration::from_hours(7 * 24);
@@ -42,24 +42,24 @@ struct Kept {
 /// What the base comes to, with at least so many runs. The tree of `scratch` shows the base afterwards, or nothing if nothing
 /// had to be run.
 pub(super) fn base(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     suite: &Suite<'_>,
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     scratch: &Scratch<'_>,
     runs: u32,
     spent: &mut Spent,
-) -> Result<Tree, Trouble> {
+) -> Result<Tree, LegAbort> {
     let commit = job.base();
-    let file = file(desk, job, suite, workspace, &commit)?;
-    let now = (desk.world.now)();
+    let file = file(ctx, job, suite, workspace, &commit)?;
+    let now = (ctx.runtime.now)();
     if let Some(tree) = load(&file, now, runs) {
         return Ok(tree);
     }
     scratch.show(commit.as_str(), &commit)?;
-    let ground = scratch.ground();
-    setup_aside(desk, job, scratch)?;
-    let tree = suite.tree(desk, job, &ground, "base", runs, spent)?;
+    let working_tree = scratch.working_tree();
+    setup_aside(ctx, job, scratch)?;
+    let tree = suite.tree(ctx, job, &working_tree, "base", runs, spent)?;
     // What was cut short says nothing about the next time.
     let is_whole = match &tree {
         Tree::Ran(ran) => ran.trouble.is_none() && !ran.merged.results.cut,
@@ -67,22 +67,22 @@ pub(super) fn base(
     };
     if is_whole {
         save(&file, now, &tree)
-            .map_err(|error| Trouble::file("keep the results of the base in", &file, &error))?;
+            .map_err(|error| LegAbort::file("keep the results of the base in", &file, &error))?;
     }
     Ok(tree)
 }
 
 /// Where the result is kept: by everything that it is known to depend on.
 fn file(
-    desk: &Desk<'_>,
+    ctx: &LegContext<'_>,
     job: &Job<'_>,
     suite: &Suite<'_>,
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     commit: &CommitId,
-) -> Result<PathBuf, Trouble> {
+) -> Result<PathBuf, LegAbort> {
     let config = &job.definition.config;
     let build = suite.build.map(ToString::to_string);
-    let path = desk.world.environment.get("PATH").map(|path| path.to_string_lossy().into_owned());
+    let path = ctx.runtime.environment.get("PATH").map(|path| path.to_string_lossy().into_owned());
     let depends = serde_json::json!({
         "form": FORM,
         "tree": workspace.tree_of(commit)?,
@@ -97,11 +97,11 @@ fn file(
         "machine": [std::env::consts::OS, std::env::consts::ARCH],
     });
     let name = workspace.hash(&depends.to_string());
-    Ok(desk.world.home.join("baselines").join(format!("{name}.json")))
+    Ok(ctx.runtime.home.join("baselines").join(format!("{name}.json")))
 }
 
 fn load(file: &Path, now: Timestamp, runs: u32) -> Option<Tree> {
-    let kept: Kept = kept::load(file, LARGEST)?;
+    let kept: Kept = cache::load(file, LARGEST)?;
     if kept.form != FORM || now.since(kept.at) > AGE {
         return None;
     }
@@ -120,7 +120,7 @@ fn save(file: &Path, at: Timestamp, tree: &Tree) -> std::io::Result<()> {
     if let Some(folder) = file.parent().filter(|folder| folder.exists()) {
         prune(folder)?;
     }
-    kept::save(file, &Kept { form: FORM, at, not_built, merged })
+    cache::save(file, &Kept { form: FORM, at, not_built, merged })
 }
 
 /// Makes room by taking away the oldest.

@@ -10,7 +10,9 @@ use acquit_core::sandbox::Network;
 use acquit_core::time::Span;
 
 use crate::agent;
-use crate::harness::{Desk, Enclosure, GRACE, Ground, Job, Trouble, Watch, Who, chain, span};
+use crate::harness::{
+    GRACE, Job, LegAbort, LegContext, ProgramSandbox, Watch, Who, WorkingTree, chain, span,
+};
 use crate::process::{self, Child, Ended, Exit, Limits, Next, Spec, Stderr, Stdin, Stdout};
 
 /// A gate that says nothing of it and prints more than this is in a loop.
@@ -90,57 +92,57 @@ pub(super) enum Started {
 /// A command that runs.
 pub(super) struct Running {
     child: Child,
-    enclosure: Enclosure,
+    sandbox: ProgramSandbox,
     about: String,
     log: PathBuf,
 }
 
 /// Runs it.
 pub(crate) fn command(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
-    ground: &Ground,
+    working_tree: &WorkingTree,
     wanted: &Wanted<'_>,
-) -> Result<Ran, Trouble> {
-    let ran = match start(desk, job, ground, wanted)? {
+) -> Result<Ran, LegAbort> {
+    let ran = match start(ctx, job, working_tree, wanted)? {
         Started::Running(running) => {
-            let all = Running::watch(desk, vec![*running], &mut |_, _| Next::Continue)?;
+            let all = Running::watch(ctx, vec![*running], &mut |_, _| Next::Continue)?;
             all.into_iter()
                 .next()
-                .ok_or_else(|| Trouble::failed(kind::HARNESS, "a command that was lost".to_owned()))?
+                .ok_or_else(|| LegAbort::failed(kind::HARNESS, "a command that was lost".to_owned()))?
         }
         Started::Failed(ran) => ran,
     };
-    desk.cut_short |= ran.cut_short.is_some();
+    ctx.cut_short |= ran.cut_short.is_some();
     Ok(ran)
 }
 
 /// Starts it.
 pub(super) fn start(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
-    ground: &Ground,
+    working_tree: &WorkingTree,
     wanted: &Wanted<'_>,
-) -> Result<Started, Trouble> {
+) -> Result<Started, LegAbort> {
     let Wanted { name, command, timeout, network, env: set, output } = *wanted;
-    let (program, args) = agent::program(command).map_err(|error| Trouble::harness(&error))?;
-    let folder = desk.world.leg_folder(desk.hold.leg);
+    let (program, args) = agent::program(command).map_err(|error| LegAbort::harness(&error))?;
+    let folder = ctx.runtime.leg_folder(ctx.hold.leg);
     std::fs::create_dir_all(folder.path())
-        .map_err(|error| Trouble::file("create the folder", folder.path(), &error))?;
+        .map_err(|error| LegAbort::file("create the folder", folder.path(), &error))?;
     let log = folder.check(name);
-    let enclosure = Enclosure::new(desk, job, ground, name, network, &Who::Check)?;
-    let mut env = desk.world.common_variables();
+    let sandbox = ProgramSandbox::new(ctx, job, working_tree, name, network, &Who::Check)?;
+    let mut env = ctx.runtime.common_variables();
     // Most tools take this as "nobody is watching": no prompts, no progress bars.
     env.push(("CI".into(), "true".into()));
     // Python tells by the second whether a compiled file is old; trees change faster than that here.
     env.push(("PYTHONDONTWRITEBYTECODE".into(), "1".into()));
     // The commit that the work began from, so that tools can be told the change: `git diff $ACQUIT_BASE`.
     env.push(("ACQUIT_BASE".into(), job.base().as_str().into()));
-    let path = crate::versions::path(&ground.committed, &desk.world.environment, None);
+    let path = crate::versions::path(&working_tree.committed, &ctx.runtime.environment, None);
     let path = path.map(|path| ("PATH".into(), path));
     // What the project says comes last but for the sandbox's own: without its proxy a program reaches nothing.
     let set = set.iter().map(|(name, value)| (name.into(), value.into()));
-    let set = path.into_iter().chain(set).chain(enclosure.environment());
+    let set = path.into_iter().chain(set).chain(sandbox.environment());
     for (name, value) in set {
         env.retain(|(known, _)| *known != name);
         env.push((name, value));
@@ -148,7 +150,7 @@ pub(super) fn start(
     let spec = Spec {
         program,
         args,
-        cwd: ground.tree.clone(),
+        cwd: working_tree.tree.clone(),
         env,
         stdin: Stdin::Closed,
         stdout: Stdout::Truncate(log.clone()),
@@ -159,9 +161,9 @@ pub(super) fn start(
             output: output.unwrap_or(OUTPUT_LIMIT),
             grace: GRACE,
         },
-        policy: enclosure.policy.clone(),
+        policy: sandbox.policy.clone(),
     };
-    let child = match desk.world.spawner.spawn(&spec) {
+    let child = match ctx.runtime.spawner.spawn(&spec) {
         Ok(child) => child,
         // The program may be one of the repository's own, which the change has removed: the work is at fault, not the harness.
         Err(
@@ -179,44 +181,44 @@ pub(super) fn start(
                 ..Ran::default()
             }));
         }
-        Err(error) => return Err(Trouble::process(&error)),
+        Err(error) => return Err(LegAbort::process(&error)),
     };
     let about = format!("`{name}`");
-    enclosure.announce(desk, &about, child.missing());
-    Ok(Started::Running(Box::new(Running { child, enclosure, about, log })))
+    sandbox.announce(ctx, &about, child.missing());
+    Ok(Started::Running(Box::new(Running { child, sandbox, about, log })))
 }
 
 impl Running {
     /// Watches several to their ends, in one place. `over` hears of each end, by its place in the list, and may have the others
     /// stopped. A cancellation stops all of them.
     pub(super) fn watch(
-        desk: &mut Desk<'_>,
+        ctx: &mut LegContext<'_>,
         all: Vec<Self>,
         over: &mut dyn FnMut(usize, &Ended) -> Next,
-    ) -> Result<Vec<Ran>, Trouble> {
+    ) -> Result<Vec<Ran>, LegAbort> {
         let mut children = Vec::new();
         let mut rest = Vec::new();
-        for Self { child, enclosure, about, log } in all {
+        for Self { child, sandbox, about, log } in all {
             children.push(child);
-            rest.push((enclosure, about, log));
+            rest.push((sandbox, about, log));
         }
-        let mut watch = Watch::new(desk, None);
-        let ended = Child::watch_all(children, &mut watch, over).map_err(|error| Trouble::harness(&error));
+        let mut watch = Watch::new(ctx, None);
+        let ended = Child::watch_all(children, &mut watch, over).map_err(|error| LegAbort::harness(&error));
         let mut cleaned = Ok(());
         for (_, _, log) in &rest {
-            let clean = watch.desk.redactor.file(log);
-            cleaned = cleaned.and(clean.map_err(|error| Trouble::file("take secrets out of", log, &error)));
+            let clean = watch.ctx.redactor.file(log);
+            cleaned = cleaned.and(clean.map_err(|error| LegAbort::file("take secrets out of", log, &error)));
         }
         if let Some(error) = watch.broken {
             return Err(error.into());
         }
         cleaned?;
         if watch.cancelled {
-            return Err(Trouble::Leg(Ending::Cancelled));
+            return Err(LegAbort::Leg(Ending::Cancelled));
         }
-        let rans = ended?.into_iter().zip(rest).map(|(ended, (enclosure, about, log))| {
-            let connections = enclosure.connections();
-            enclosure.end(desk, &about);
+        let rans = ended?.into_iter().zip(rest).map(|(ended, (sandbox, about, log))| {
+            let connections = sandbox.connections();
+            sandbox.end(ctx, &about);
             ran(&ended, log, connections)
         });
         Ok(rans.collect())

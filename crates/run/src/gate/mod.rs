@@ -5,35 +5,35 @@ use acquit_core::gate::{Check, Evidence, Gate, Verdict, Weight};
 use acquit_core::ids::Name;
 use acquit_core::outcome::Outcome;
 
-use crate::harness::{Desk, Ground, Job, Trouble};
-use crate::workspace::Locked;
+use crate::harness::{Job, LegAbort, LegContext, WorkingTree};
+use crate::workspace::LockedWorkspace;
 
-mod all;
 mod baseline;
+mod cache;
 mod command;
-mod compared;
 mod distill;
-mod kept;
-mod looking;
-mod measured;
+mod metrics;
 mod origin;
+mod parallel;
 mod phases;
 mod plain;
+mod regressions;
 mod related;
 mod reports;
 mod reproduced;
+mod runner;
 mod sides;
+mod static_checks;
 mod suite;
 mod tdd;
-mod together;
 mod verdicts;
 
-use looking::Looking;
+use static_checks::Looking;
 
-pub(crate) use all::{Judged, all};
 pub(crate) use command::{Ran, Wanted, command};
 pub use distill::distill;
-pub(crate) use looking::is_too_large;
+pub(crate) use runner::{Judged, run_all};
+pub(crate) use static_checks::is_too_large;
 
 /// How much of a gate's output is kept with its event: what it tried is seen without its files.
 const TAIL: u64 = 4_000;
@@ -43,20 +43,20 @@ const MOST_TOLD: usize = 12;
 
 /// Runs a gate on the work, for which the stage's agent reported this outcome.
 fn run(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     gate: &Gate,
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     outcome: &Outcome,
-) -> Result<Verdict, Trouble> {
-    let mut look = |check| looking::run(desk, job, gate, &check, workspace);
+) -> Result<Verdict, LegAbort> {
+    let mut look = |check| static_checks::run(ctx, job, gate, &check, workspace);
     match &gate.check {
-        Check::Command(plain) => plain::run(desk, job, gate, plain, workspace),
-        Check::Tests(tests) => compared::run(desk, job, gate, tests, workspace),
-        Check::Tdd(settings) => tdd::run(desk, job, gate, settings, workspace),
-        Check::Reproduced(settings) => reproduced::run(desk, job, gate, settings, workspace),
-        Check::Coverage(settings) => measured::coverage(desk, job, gate, settings, workspace),
-        Check::Mutation(settings) => measured::mutants(desk, job, gate, settings, workspace),
+        Check::Command(plain) => plain::run(ctx, job, gate, plain, workspace),
+        Check::Tests(tests) => regressions::run(ctx, job, gate, tests, workspace),
+        Check::Tdd(settings) => tdd::run(ctx, job, gate, settings, workspace),
+        Check::Reproduced(settings) => reproduced::run(ctx, job, gate, settings, workspace),
+        Check::Coverage(settings) => metrics::coverage(ctx, job, gate, settings, workspace),
+        Check::Mutation(settings) => metrics::mutants(ctx, job, gate, settings, workspace),
         Check::Secrets(settings) => look(Looking::Secrets(settings)),
         Check::Scope(settings) => look(Looking::Scope(settings)),
         Check::Commits(settings) => look(Looking::Commits(settings)),
@@ -66,7 +66,7 @@ fn run(
 }
 
 /// The verdict that follows from evidence: the work stands unless something in it fails it.
-fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, ground: &Ground) -> Verdict {
+fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, working_tree: &WorkingTree) -> Verdict {
     let failing: Vec<String> = evidence.failing().map(ToString::to_string).collect();
     let failure = (!failing.is_empty()).then(|| {
         let more = failing.len().saturating_sub(MOST_TOLD) + evidence.more as usize;
@@ -75,7 +75,7 @@ fn conclude(gate: &Gate, spent: &suite::Spent, evidence: Evidence, ground: &Grou
             message.push_str(&format!("\n… ({more} findings more)"));
         }
         let named = evidence.failing().filter_map(|finding| finding.location.as_ref());
-        let (place, excerpt) = distill::around(named, &ground.committed);
+        let (place, excerpt) = distill::around(named, &working_tree.committed);
         // An agent mends what it can first; what is left then is for a person.
         let person = evidence.failing().all(|finding| finding.weight == Weight::Person);
         let kind = if person { Name::literal(kind::UNJUDGED) } else { gate.kind.clone() };
@@ -114,6 +114,6 @@ fn verdict(gate: &Gate, ran: &Ran, failure: Option<Failure>) -> Verdict {
 /// Removes files below acquit's own folder that a harness was writing for a gate when it was killed.
 pub(crate) fn sweep_unfinished(home: &std::path::Path) {
     for folder in ["baselines", "durations"] {
-        kept::sweep(&home.join(folder));
+        cache::sweep(&home.join(folder));
     }
 }

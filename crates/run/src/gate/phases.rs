@@ -6,8 +6,8 @@ use acquit_core::gate::{Evidence, Weight};
 use acquit_core::proof::phases::{Belongs, How, Unlocked, last_of_first, only_adds, unlocked};
 
 use crate::git::CommitId;
-use crate::harness::Trouble;
-use crate::workspace::{Changed, Locked};
+use crate::harness::LegAbort;
+use crate::workspace::{Changed, LockedWorkspace};
 
 /// What is said of a change without such commits.
 pub(super) const MISSING: &str = "no commit at the beginning of the change says `Phase: test`: commit the tests and the stubs that they need \
@@ -15,11 +15,11 @@ pub(super) const MISSING: &str = "no commit at the beginning of the change says 
 
 /// The last of the commits that come first, if they count.
 pub(super) fn first(
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     tdd: &Tdd,
     base: &CommitId,
     head: &CommitId,
-) -> Result<Option<CommitId>, Trouble> {
+) -> Result<Option<CommitId>, LegAbort> {
     match tdd.phases {
         Phases::Ignore => Ok(None),
         Phases::Allow | Phases::Require => {
@@ -32,13 +32,13 @@ pub(super) fn first(
 
 /// Looks whether those commits only add to the code, and whether the tests are at the end what they were in them.
 pub(super) fn look(
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     tdd: &Tdd,
     base: &CommitId,
     first: &CommitId,
     head: &CommitId,
     evidence: &mut Evidence,
-) -> Result<(), Trouble> {
+) -> Result<(), LegAbort> {
     let (tests, exempt) = (tdd.tests.compile(), tdd.exempt.compile());
     for file in workspace.changed(base, first)? {
         if tests.is_match(&file.path) || exempt.is_match(&file.path) {
@@ -85,7 +85,7 @@ fn at(path: &str, line: u32) -> Location {
 }
 
 /// What a file was and what it is, as far as it is text.
-fn texts(workspace: &Locked, file: &Changed) -> Result<(Option<String>, Option<String>), Trouble> {
+fn texts(workspace: &LockedWorkspace, file: &Changed) -> Result<(Option<String>, Option<String>), LegAbort> {
     let text = |stored: &Option<_>| stored.as_ref().map_or(Ok(None), |stored| workspace.text(stored));
     Ok((text(&file.old)?, text(&file.new)?))
 }

@@ -8,43 +8,43 @@ use acquit_core::results::{Results, sarif};
 
 use super::command::{Started, start as start_command};
 use super::{Ran, Wanted, command, distill, reports, verdict};
-use crate::harness::{Desk, Ground, Job, Trouble};
-use crate::workspace::Locked;
+use crate::harness::{Job, LegAbort, LegContext, WorkingTree};
+use crate::workspace::LockedWorkspace;
 
 /// Runs it on the work as it is committed.
 pub(super) fn run(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     gate: &Gate,
     plain: &Plain,
-    workspace: &Locked,
-) -> Result<Verdict, Trouble> {
-    let ground = Ground::of_work(desk, job, workspace, gate.name.as_str())?;
+    workspace: &LockedWorkspace,
+) -> Result<Verdict, LegAbort> {
+    let working_tree = WorkingTree::of_work(ctx, job, workspace, gate.name.as_str())?;
     if let Some(report) = &plain.report {
-        reports::clear(&ground.written, report);
+        reports::clear(&working_tree.written, report);
     }
-    let ran = command(desk, job, &ground, &wanted(job, gate, plain))?;
-    Ok(judge(gate, plain, &ran, &ground))
+    let ran = command(ctx, job, &working_tree, &wanted(job, gate, plain))?;
+    Ok(judge(gate, plain, &ran, &working_tree))
 }
 
 /// Starts it, in a tree that is new.
 pub(super) fn start(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     gate: &Gate,
     plain: &Plain,
-    ground: &Ground,
-) -> Result<Started, Trouble> {
+    working_tree: &WorkingTree,
+) -> Result<Started, LegAbort> {
     if let Some(report) = &plain.report {
-        reports::clear(&ground.written, report);
+        reports::clear(&working_tree.written, report);
     }
-    start_command(desk, job, ground, &wanted(job, gate, plain))
+    start_command(ctx, job, working_tree, &wanted(job, gate, plain))
 }
 
 /// The verdict on how it ended.
-pub(super) fn judge(gate: &Gate, plain: &Plain, ran: &Ran, ground: &Ground) -> Verdict {
-    let failure = (!ran.passed).then(|| failed(gate, &plain.run, ran, ground));
-    let found = plain.report.as_ref().map(|report| shown(report, ran, ground));
+pub(super) fn judge(gate: &Gate, plain: &Plain, ran: &Ran, working_tree: &WorkingTree) -> Verdict {
+    let failure = (!ran.passed).then(|| failed(gate, &plain.run, ran, working_tree));
+    let found = plain.report.as_ref().map(|report| shown(report, ran, working_tree));
     // The exit code decides; what the report says is there to be read.
     Verdict { evidence: found.unwrap_or_default(), ..verdict(gate, ran, failure) }
 }
@@ -54,12 +54,12 @@ fn wanted<'g>(job: &Job<'_>, gate: &'g Gate, plain: &'g Plain) -> Wanted<'g> {
 }
 
 /// What the report says.
-fn shown(report: &Report, ran: &Ran, ground: &Ground) -> Evidence {
+fn shown(report: &Report, ran: &Ran, working_tree: &WorkingTree) -> Evidence {
     let mut evidence = Evidence::default();
     let weight = if ran.passed { Weight::Noted } else { Weight::Fails };
-    let texts = reports::read(&ground.written, report, ran).unwrap_or_default();
-    let prefix = format!("{}/", ground.tree.display());
-    let here = |location: Option<Location>| distill::located(&location?, &ground.committed);
+    let texts = reports::read(&working_tree.written, report, ran).unwrap_or_default();
+    let prefix = format!("{}/", working_tree.tree.display());
+    let here = |location: Option<Location>| distill::located(&location?, &working_tree.committed);
     if report.format == Format::Sarif {
         let found = texts.iter().filter_map(|text| sarif::read(text)).flatten();
         for finding in found {
@@ -84,8 +84,8 @@ fn shown(report: &Report, ran: &Ran, ground: &Ground) -> Evidence {
 }
 
 /// What a command that failed says.
-fn failed(gate: &Gate, command: &Command, ran: &Ran, ground: &Ground) -> Failure {
-    let found = distill::distill(&ran.log, &ground.committed);
+fn failed(gate: &Gate, command: &Command, ran: &Ran, working_tree: &WorkingTree) -> Failure {
+    let found = distill::distill(&ran.log, &working_tree.committed);
     let message = match (&ran.cut_short, found.message.is_empty()) {
         (_, true) => format!("`{command}`: {}; it printed nothing", ran.ended),
         (Some(why), false) => format!("`{command}`: {why}\n{}", found.message),

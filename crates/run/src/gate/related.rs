@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use acquit_core::gate::check::Plain;
 use acquit_core::gate::{Check, Command, Gate};
 
-use crate::harness::{Job, Trouble};
-use crate::workspace::Locked;
+use crate::harness::{Job, LegAbort};
+use crate::workspace::LockedWorkspace;
 
 /// The most files that a command is given. A change of more is related to everything.
 const MOST_FILES: usize = 500;
@@ -16,9 +16,9 @@ const MOST_FILES: usize = 500;
 /// The gates as they are run on this work. Where the related files cannot be told, a gate runs in full.
 pub(super) fn resolve<'g>(
     job: &Job<'_>,
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     gates: Vec<&'g Gate>,
-) -> Result<Vec<Cow<'g, Gate>>, Trouble> {
+) -> Result<Vec<Cow<'g, Gate>>, LegAbort> {
     let wants = |gate: &&&Gate| matches!(&gate.check, Check::Command(Plain { related: Some(_), .. }));
     if gates.iter().find(wants).is_none() {
         return Ok(gates.into_iter().map(Cow::Borrowed).collect());

@@ -8,8 +8,8 @@ use acquit_core::proof::{reproduced, reproduced_by_exit};
 
 use super::suite::{Spent, Suite};
 use super::{Wanted, baseline, command, conclude, origin, tdd};
-use crate::harness::{Desk, Ground, Job, Trouble, setup_aside};
-use crate::workspace::{Locked, Scratch};
+use crate::harness::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
+use crate::workspace::{LockedWorkspace, Scratch};
 
 /// How often the tests must be red: what fails once in a while shows no defect that could be seen to be gone.
 const RUNS: u32 = 2;
@@ -19,18 +19,18 @@ struct Trial<'a> {
     job: &'a Job<'a>,
     gate: &'a Gate,
     settings: &'a Reproduced,
-    workspace: &'a Locked,
+    workspace: &'a LockedWorkspace,
     scratch: Scratch<'a>,
 }
 
 /// Runs the check.
 pub(super) fn run(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     gate: &Gate,
     settings: &Reproduced,
-    workspace: &Locked,
-) -> Result<Verdict, Trouble> {
+    workspace: &LockedWorkspace,
+) -> Result<Verdict, LegAbort> {
     let mut spent = Spent::default();
     let mut evidence = Evidence::default();
     match tdd::others(workspace, gate, &settings.tests, &settings.exempt, &job.base())? {
@@ -48,52 +48,57 @@ pub(super) fn run(
     if evidence.failing().next().is_none() {
         let trial = Trial { job, gate, settings, workspace, scratch: workspace.scratch()? };
         evidence.add(match &settings.report {
-            Some(report) => trial.by_report(desk, report, &mut spent)?,
-            None => trial.by_exit(desk, &mut spent)?,
+            Some(report) => trial.by_report(ctx, report, &mut spent)?,
+            None => trial.by_exit(ctx, &mut spent)?,
         });
     }
-    Ok(conclude(gate, &spent, evidence, &Ground::of(workspace)))
+    Ok(conclude(gate, &spent, evidence, &WorkingTree::of(workspace)))
 }
 
 impl Trial<'_> {
     fn by_report(
         &self,
-        desk: &mut Desk<'_>,
+        ctx: &mut LegContext<'_>,
         report: &Report,
         spent: &mut Spent,
-    ) -> Result<Evidence, Trouble> {
+    ) -> Result<Evidence, LegAbort> {
         let Self { job, gate, settings, workspace, scratch } = self;
         let suite = Suite { gate, build: settings.build.as_ref(), run: &settings.run, report };
-        let base = baseline::base(desk, job, &suite, workspace, scratch, 1, spent)?;
-        self.show_work(desk)?;
-        let mut now = suite.tree(desk, job, &scratch.ground(), "now", RUNS, spent)?;
+        let base = baseline::base(ctx, job, &suite, workspace, scratch, 1, spent)?;
+        self.show_work(ctx)?;
+        let mut now = suite.tree(ctx, job, &scratch.working_tree(), "now", RUNS, spent)?;
         origin::locate(&mut now, scratch, &settings.tests);
         let constant = origin::constant(&now, scratch);
         Ok(reproduced(&base, &now, &constant))
     }
 
-    fn by_exit(&self, desk: &mut Desk<'_>, spent: &mut Spent) -> Result<Evidence, Trouble> {
+    fn by_exit(&self, ctx: &mut LegContext<'_>, spent: &mut Spent) -> Result<Evidence, LegAbort> {
         let base = self.job.base();
         self.scratch.show(base.as_str(), &base)?;
-        setup_aside(desk, self.job, &self.scratch)?;
-        let before = self.exit(desk, "base", spent)?;
-        self.show_work(desk)?;
-        let now = self.exit(desk, "now", spent)?;
+        setup_aside(ctx, self.job, &self.scratch)?;
+        let before = self.exit(ctx, "base", spent)?;
+        self.show_work(ctx)?;
+        let now = self.exit(ctx, "now", spent)?;
         Ok(reproduced_by_exit(before.as_deref(), now.as_deref()))
     }
 
-    fn show_work(&self, desk: &mut Desk<'_>) -> Result<(), Trouble> {
+    fn show_work(&self, ctx: &mut LegContext<'_>) -> Result<(), LegAbort> {
         let head = self.workspace.work_head()?;
         self.scratch.show(head.as_str(), &head)?;
-        setup_aside(desk, self.job, &self.scratch)
+        setup_aside(ctx, self.job, &self.scratch)
     }
 
     /// How the command ended, unless with code 0.
-    fn exit(&self, desk: &mut Desk<'_>, phase: &str, spent: &mut Spent) -> Result<Option<String>, Trouble> {
+    fn exit(
+        &self,
+        ctx: &mut LegContext<'_>,
+        phase: &str,
+        spent: &mut Spent,
+    ) -> Result<Option<String>, LegAbort> {
         let Self { job, gate, settings, scratch, .. } = self;
         let name = format!("{}-{phase}", gate.name);
         let wanted = Wanted::of(job, gate, &name, &settings.run);
-        let ran = command(desk, job, &scratch.ground(), &wanted)?;
+        let ran = command(ctx, job, &scratch.working_tree(), &wanted)?;
         spent.add(&ran);
         Ok((!ran.passed).then(|| ran.why().to_owned()))
     }

@@ -6,10 +6,10 @@ use acquit_core::gate::{Check, Gate};
 use acquit_core::proof::account::{Account, Sides};
 use acquit_core::proof::{Accounts, Allowed, judge};
 
-use super::looking::is_too_large;
+use super::static_checks::is_too_large;
 use crate::git::CommitId;
-use crate::harness::{Job, Trouble};
-use crate::workspace::{Become, Changed, Locked};
+use crate::harness::{Job, LegAbort};
+use crate::workspace::{Become, Changed, LockedWorkspace};
 
 /// How many changed files are looked into.
 const MOST_FILES: usize = 2_000;
@@ -28,10 +28,10 @@ impl Doings {
     pub(super) fn of(
         job: &Job<'_>,
         gate: &Gate,
-        workspace: &Locked,
+        workspace: &LockedWorkspace,
         base: &CommitId,
         head: &CommitId,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, LegAbort> {
         let changed = match workspace.changed(base, head) {
             Ok(changed) => changed,
             // What is too large is said by whoever needs the whole of it; nothing is accounted for.

@@ -9,7 +9,7 @@ use acquit_core::results::Results;
 use acquit_core::time::Span;
 
 use super::{Ran, Wanted, command, distill, reports};
-use crate::harness::{Desk, Ground, Job, Trouble};
+use crate::harness::{Job, LegAbort, LegContext, WorkingTree};
 
 /// How much of what a command said is looked at to see why something is missing.
 const SAID: usize = 16_000;
@@ -52,23 +52,23 @@ impl Suite<'_> {
     /// Builds and runs the tests of the tree at `ground`. `phase` names the files that tell of it.
     pub(super) fn tree(
         &self,
-        desk: &mut Desk<'_>,
+        ctx: &mut LegContext<'_>,
         job: &Job<'_>,
-        ground: &Ground,
+        working_tree: &WorkingTree,
         phase: &str,
         runs: u32,
         spent: &mut Spent,
-    ) -> Result<Tree, Trouble> {
+    ) -> Result<Tree, LegAbort> {
         if let Some(build) = self.build {
-            let ran = self.command(desk, job, ground, &format!("{phase}-build"), build)?;
+            let ran = self.command(ctx, job, working_tree, &format!("{phase}-build"), build)?;
             spent.add(&ran);
             if !ran.passed {
-                return Ok(Tree::NotBuilt(format!("{}\n`{build}`: {}", said(&ran, ground), ran.why())));
+                return Ok(Tree::NotBuilt(format!("{}\n`{build}`: {}", said(&ran, working_tree), ran.why())));
             }
         }
         let mut all = proof::Ran::default();
         for number in 1..=runs.max(1) {
-            let (results, ran) = self.once(desk, job, ground, &format!("{phase}-{number}"))?;
+            let (results, ran) = self.once(ctx, job, working_tree, &format!("{phase}-{number}"))?;
             spent.add(&ran);
             let fails = results.red().next().is_some() || !results.broken.is_empty();
             if !ran.passed && (ran.cut_short.is_some() || !fails) {
@@ -78,7 +78,7 @@ impl Suite<'_> {
                 all.hung = Some(ran.ended.clone());
             }
             if !ran.passed {
-                all.said = said(&ran, ground);
+                all.said = said(&ran, working_tree);
                 all.exit = Some(ran.ended.clone());
             }
             all.merged.add(results);
@@ -89,45 +89,45 @@ impl Suite<'_> {
     /// Runs the tests once.
     fn once(
         &self,
-        desk: &mut Desk<'_>,
+        ctx: &mut LegContext<'_>,
         job: &Job<'_>,
-        ground: &Ground,
+        working_tree: &WorkingTree,
         phase: &str,
-    ) -> Result<(Results, Ran), Trouble> {
-        reports::clear(&ground.written, self.report);
-        let ran = self.command(desk, job, ground, phase, self.run)?;
+    ) -> Result<(Results, Ran), LegAbort> {
+        reports::clear(&working_tree.written, self.report);
+        let ran = self.command(ctx, job, working_tree, phase, self.run)?;
         let mut results = Results::default();
-        for text in reports::read(&ground.written, self.report, &ran).unwrap_or_default() {
+        for text in reports::read(&working_tree.written, self.report, &ran).unwrap_or_default() {
             // Runners name files by where they are; the same test has the same name in every tree.
-            results.read(self.report.format, &text.replace(&prefix(ground), ""));
+            results.read(self.report.format, &text.replace(&prefix(working_tree), ""));
         }
         if let Place::Files(_) = self.report.place {
             results.agree_with(&distill::tail(&ran.log, SUMMARY));
         }
         // A report is written by the tests' own processes, so a secret could be in it as well as in what they print.
-        let results = desk.redactor.stored(results).unwrap_or_default();
+        let results = ctx.redactor.stored(results).unwrap_or_default();
         Ok((results, ran))
     }
 
     fn command(
         &self,
-        desk: &mut Desk<'_>,
+        ctx: &mut LegContext<'_>,
         job: &Job<'_>,
-        ground: &Ground,
+        working_tree: &WorkingTree,
         phase: &str,
         line: &Command,
-    ) -> Result<Ran, Trouble> {
+    ) -> Result<Ran, LegAbort> {
         let name = format!("{}-{phase}", self.gate.name);
-        command(desk, job, ground, &Wanted::of(job, self.gate, &name, line))
+        command(ctx, job, working_tree, &Wanted::of(job, self.gate, &name, line))
     }
 }
 
 /// What a command that failed said, with paths as the repository has them.
-fn said(ran: &Ran, ground: &Ground) -> String {
+fn said(ran: &Ran, working_tree: &WorkingTree) -> String {
     let text = distill::errors(&ran.log);
-    shorten(&text.replace(&prefix(ground), ""), SAID)
+    shorten(&text.replace(&prefix(working_tree), ""), SAID)
 }
 
-fn prefix(ground: &Ground) -> String {
-    format!("{}/", ground.tree.display())
+fn prefix(working_tree: &WorkingTree) -> String {
+    format!("{}/", working_tree.tree.display())
 }

@@ -10,14 +10,14 @@ use acquit_core::gate::check::{Phases, Tdd};
 use acquit_core::gate::{Evidence, Gate, Paths, Verdict, Weight};
 use acquit_core::proof::{Seen, Tree, independent, inline, judge, red_by_judge, words};
 
-use super::compared::{name_judges, needed};
-use super::looking::is_too_large;
+use super::regressions::{name_judges, needed};
 use super::sides::Doings;
+use super::static_checks::is_too_large;
 use super::suite::{Spent, Suite};
 use super::{baseline, conclude, origin, phases};
 use crate::git::CommitId;
-use crate::harness::{Desk, Ground, Job, Trouble, setup_aside};
-use crate::workspace::{Become, Changed, Locked};
+use crate::harness::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
+use crate::workspace::{Become, Changed, LockedWorkspace};
 
 /// How many files of a change are looked at one by one. What changes more is no change that anybody can judge by its tests.
 const MOST_FILES: usize = 2_000;
@@ -44,15 +44,15 @@ struct Parts {
 
 /// Runs the check.
 pub(super) fn run(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     gate: &Gate,
     tdd: &Tdd,
-    workspace: &Locked,
-) -> Result<Verdict, Trouble> {
+    workspace: &LockedWorkspace,
+) -> Result<Verdict, LegAbort> {
     let (base, head) = (job.base(), workspace.work_head()?);
     let mut spent = Spent::default();
-    let here = Ground::of(workspace);
+    let here = WorkingTree::of(workspace);
     let mut evidence = Evidence::default();
     let Some(changed) = changed(workspace, &base, &head)? else {
         evidence.find(Weight::Fails, "too-large", TOO_LARGE, None);
@@ -78,7 +78,7 @@ pub(super) fn run(
     let doings = Doings::of(job, gate, workspace, &base, &head)?;
     let suite = Suite { gate, build: tdd.build.as_ref(), run: &tdd.run, report: &tdd.report };
     let scratch = workspace.scratch()?;
-    let on_base = baseline::base(desk, job, &suite, workspace, &scratch, 1, &mut spent)?;
+    let on_base = baseline::base(ctx, job, &suite, workspace, &scratch, 1, &mut spent)?;
     // Without a test of its own a change can still mend one that fails on the base.
     let none = !parts.own_tests && parts.new_files.is_empty();
     let mends = matches!(&on_base, Tree::Ran(ran) if ran.merged.results.red().next().is_some());
@@ -87,25 +87,25 @@ pub(super) fn run(
         evidence.find(Weight::Fails, "untested", what, None);
         return Ok(conclude(gate, &spent, evidence, &here));
     }
-    let show = |desk: &mut Desk<'_>, tests: &[(String, Become)]| -> Result<(), Trouble> {
+    let show = |ctx: &mut LegContext<'_>, tests: &[(String, Become)]| -> Result<(), LegAbort> {
         match &first {
             Some(first) => scratch.show(first.as_str(), first)?,
             None => scratch.show(&scratch.compose(&base, tests)?, &base)?,
         }
-        setup_aside(desk, job, &scratch)
+        setup_aside(ctx, job, &scratch)
     };
-    show(desk, &parts.tests)?;
-    let mut red = suite.tree(desk, job, &scratch.ground(), "without", 1, &mut spent)?;
+    show(ctx, &parts.tests)?;
+    let mut red = suite.tree(ctx, job, &scratch.working_tree(), "without", 1, &mut spent)?;
     origin::locate(&mut red, &scratch, &tdd.tests);
     // A clone of its own: nothing that the tests left behind while they were red helps them now.
     let fresh = workspace.beside("with")?;
     fresh.show(head.as_str(), &head)?;
-    setup_aside(desk, job, &fresh)?;
-    let green = suite.tree(desk, job, &fresh.ground(), "with", tdd.runs, &mut spent)?;
+    setup_aside(ctx, job, &fresh)?;
+    let green = suite.tree(ctx, job, &fresh.working_tree(), "with", tdd.runs, &mut spent)?;
     if let (Tree::Ran(before), Tree::Ran(_)) = (&mut red, &green) {
         // Red once more, in the tree in which they were red before: what is red only the first time is a mood.
         let unbuilt = Suite { build: None, ..suite };
-        let mut again = unbuilt.tree(desk, job, &scratch.ground(), "without-again", 1, &mut spent)?;
+        let mut again = unbuilt.tree(ctx, job, &scratch.working_tree(), "without-again", 1, &mut spent)?;
         origin::locate(&mut again, &scratch, &tdd.tests);
         if let Tree::Ran(again) = again
             && before.hung.is_none()
@@ -119,8 +119,8 @@ pub(super) fn run(
     if !doings.judges.is_empty() {
         name_judges(&doings, &mut evidence);
         fresh.show(&fresh.compose(&head, &doings.judges)?, &head)?;
-        setup_aside(desk, job, &fresh)?;
-        let green = suite.tree(desk, job, &fresh.ground(), "judge", 1, &mut spent)?;
+        setup_aside(ctx, job, &fresh)?;
+        let green = suite.tree(ctx, job, &fresh.working_tree(), "judge", 1, &mut spent)?;
         if let (Tree::Ran(now), Tree::Ran(under_base)) = (&seen.green, &green) {
             independent(&now.merged, under_base, &doings.judges(), &mut evidence);
         } else if let Tree::NotBuilt(said) = &green {
@@ -128,8 +128,8 @@ pub(super) fn run(
         }
         let is_judge = |path: &String| doings.judges.iter().any(|(judge, _)| judge == path);
         let rest: Vec<(String, Become)> = tests.into_iter().filter(|(path, _)| !is_judge(path)).collect();
-        show(desk, &rest)?;
-        let red = suite.tree(desk, job, &scratch.ground(), "judge-without", 1, &mut spent)?;
+        show(ctx, &rest)?;
+        let red = suite.tree(ctx, job, &scratch.working_tree(), "judge-without", 1, &mut spent)?;
         if let (Tree::Ran(red), Tree::Ran(under_base), Tree::Ran(now)) = (&seen.red, &red, &seen.green) {
             red_by_judge(&red.merged, &under_base.merged, &now.merged, &doings.judges(), &mut evidence);
         }
@@ -139,14 +139,18 @@ pub(super) fn run(
         // Once is not enough to say that a test passed before. In a tree of its own again: what is kept of the base must not
         // come after code of the change.
         let again = workspace.scratch()?;
-        seen.base = baseline::base(desk, job, &suite, workspace, &again, tdd.runs, &mut spent)?;
+        seen.base = baseline::base(ctx, job, &suite, workspace, &again, tdd.runs, &mut spent)?;
     }
     evidence.add(judge(&seen, tdd.red, tdd.weak));
     Ok(conclude(gate, &spent, evidence, &here))
 }
 
 /// The files that a change consists of. `None` if they are too many: a part of them would be a way around the check.
-fn changed(workspace: &Locked, base: &CommitId, head: &CommitId) -> Result<Option<Vec<Changed>>, Trouble> {
+fn changed(
+    workspace: &LockedWorkspace,
+    base: &CommitId,
+    head: &CommitId,
+) -> Result<Option<Vec<Changed>>, LegAbort> {
     match workspace.changed(base, head) {
         Ok(changed) => Ok(Some(changed).filter(|changed| changed.len() <= MOST_FILES)),
         Err(error) if is_too_large(&error) => Ok(None),
@@ -156,12 +160,12 @@ fn changed(workspace: &Locked, base: &CommitId, head: &CommitId) -> Result<Optio
 
 /// The files of the work that have changes of something else than tests. `None` if the change is too large.
 pub(super) fn others(
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     gate: &Gate,
     tests: &Paths,
     exempt: &Paths,
     base: &CommitId,
-) -> Result<Option<Vec<String>>, Trouble> {
+) -> Result<Option<Vec<String>>, LegAbort> {
     let Some(changed) = changed(workspace, base, &workspace.work_head()?)? else { return Ok(None) };
     let mut others = Vec::new();
     for file in changed {
@@ -176,11 +180,11 @@ pub(super) fn others(
 /// Tells the tests of a change from the rest of it. Of what is not among the gate's paths, tests are shown with the others, which may
 /// need them, but nothing is asked of them.
 fn split(
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     gate: &Gate,
     (tests, exempt): (&Paths, &Paths),
     changed: Vec<Changed>,
-) -> Result<Parts, Trouble> {
+) -> Result<Parts, LegAbort> {
     let (tests, exempt, paths) = (tests.compile(), exempt.compile(), gate.paths.compile());
     let mut parts = Parts::default();
     for file in changed {

@@ -18,9 +18,9 @@ use acquit_core::leg::{Ending, Past};
 use acquit_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::kept;
-use crate::harness::{Desk, Job, Trouble};
-use crate::workspace::Locked;
+use super::cache;
+use crate::harness::{Job, LegAbort, LegContext};
+use crate::workspace::LockedWorkspace;
 
 /// How long a verdict is believed, like the results of a base: the toolchain changes without a sign.
 const AGE: std::time::Duration = std::time::Duration::from_hours(24);
@@ -62,14 +62,18 @@ struct Kept {
 
 impl Verdicts {
     /// Those of the work as it stands.
-    pub(super) fn of(desk: &Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Self, Trouble> {
+    pub(super) fn of(
+        ctx: &LegContext<'_>,
+        job: &Job<'_>,
+        workspace: &LockedWorkspace,
+    ) -> Result<Self, LegAbort> {
         let (base, head) = (job.base(), workspace.work_head()?);
         let history: Vec<(String, String)> = workspace
             .commits(&base, &head)?
             .into_iter()
             .map(|commit| (commit.author, commit.message))
             .collect();
-        let path = desk.world.environment.get("PATH").map(|path| path.to_string_lossy().into_owned());
+        let path = ctx.runtime.environment.get("PATH").map(|path| path.to_string_lossy().into_owned());
         let work = serde_json::json!({
             "form": FORM,
             "tree": workspace.tree_of(&head)?,
@@ -80,12 +84,12 @@ impl Verdicts {
             "machine": [std::env::consts::OS, std::env::consts::ARCH],
         });
         Ok(Self {
-            folder: desk.world.task_folder(desk.hold.leg.task).join("verdicts"),
-            durations: desk.world.home.join("durations"),
+            folder: ctx.runtime.task_folder(ctx.hold.leg.task).join("verdicts"),
+            durations: ctx.runtime.home.join("durations"),
             work,
             project: job.source.git_dir().to_string_lossy().into_owned(),
             told: job.task.past.iter().filter(|past| has_told(past)).map(|past| past.number).collect(),
-            now: (desk.world.now)(),
+            now: (ctx.runtime.now)(),
         })
     }
 
@@ -95,35 +99,35 @@ impl Verdicts {
             return None;
         }
         let depends = self.depends(gate);
-        let kept = kept::load::<Kept>(&self.file(&depends), LARGEST)?;
+        let kept = cache::load::<Kept>(&self.file(&depends), LARGEST)?;
         let holds = kept.form == FORM && kept.depends == depends && self.now.since(kept.at) <= AGE;
         (holds && self.told.contains(&kept.leg)).then_some(Verdict { reused: Some(kept.leg), ..kept.verdict })
     }
 
     /// Keeps a verdict that was just given, without the secrets that a gate may have found and told.
-    pub(super) fn keep(&self, desk: &Desk<'_>, gate: &Gate, verdict: &Verdict) -> Result<(), Trouble> {
+    pub(super) fn keep(&self, ctx: &LegContext<'_>, gate: &Gate, verdict: &Verdict) -> Result<(), LegAbort> {
         let flaky = verdict.evidence.findings.iter().any(|finding| finding.rule == FLAKY);
         if !is_kept(gate) || flaky {
             return Ok(());
         }
         let depends = self.depends(gate);
         let file = self.file(&depends);
-        let leg = desk.hold.leg.number;
+        let leg = ctx.hold.leg.number;
         let kept = Kept { form: FORM, at: self.now, leg, depends, verdict: verdict.clone() };
-        let Some(kept) = desk.redactor.stored(kept) else { return Ok(()) };
-        kept::save(&file, &kept).map_err(|error| Trouble::file("keep a verdict in", &file, &error))
+        let Some(kept) = ctx.redactor.stored(kept) else { return Ok(()) };
+        cache::save(&file, &kept).map_err(|error| LegAbort::file("keep a verdict in", &file, &error))
     }
 
     /// How long the gate took when it was last run for this project.
     pub(super) fn duration(&self, gate: &Gate) -> Option<Span> {
-        kept::load(&self.clock(gate), LARGEST)
+        cache::load(&self.clock(gate), LARGEST)
     }
 
     /// Keeps how long it took.
-    pub(super) fn took(&self, gate: &Gate, took: Span) -> Result<(), Trouble> {
+    pub(super) fn took(&self, gate: &Gate, took: Span) -> Result<(), LegAbort> {
         let file = self.clock(gate);
         make_room(&self.durations);
-        kept::save(&file, &took).map_err(|error| Trouble::file("keep a duration in", &file, &error))
+        cache::save(&file, &took).map_err(|error| LegAbort::file("keep a duration in", &file, &error))
     }
 
     fn depends(&self, gate: &Gate) -> String {

@@ -5,11 +5,11 @@
 //! program, may not ask questions, and is bounded in time and output. What a call may still read is the repository
 //! that was named, and nothing of the user's own settings, except in [`Source::identity`], which exists to read them.
 
+mod branch_status;
 mod call;
 mod consolidate;
 mod diff;
 mod error;
-mod fate;
 mod fetch;
 mod id;
 mod identity;
@@ -17,27 +17,27 @@ mod login;
 mod mirror;
 mod object;
 mod push;
-mod seen;
+mod ref_check;
 mod sign;
 mod source;
-mod unmoved;
+mod tracking_ref;
 pub mod version;
 
+pub use branch_status::Stands;
 pub use call::{Call, Git, Output};
 pub(crate) use consolidate::Arrived;
 pub use diff::Form;
 pub(crate) use diff::pending;
 pub use error::Error;
-pub use fate::Stands;
 pub use fetch::Offer;
 pub use id::{CommitId, InvalidCommitId, ObjectFormat};
 pub use identity::Identity;
 pub use mirror::is_address;
 pub(crate) use object::{Commit, file_name};
-pub use push::{Access, Direction, Pushed, Trouble, Way as PushWay, meaning};
-pub use seen::Fetched;
-pub(crate) use seen::seen;
+pub use push::{Access, Direction, PushFailure, Pushed, Way as PushWay, meaning};
 pub use sign::{Signing, User};
 use source::global_config;
 pub use source::{Base, Source};
 pub(crate) use source::{is_ref_component, is_ref_name};
+pub use tracking_ref::Fetched;
+pub(crate) use tracking_ref::tracking_ref;

@@ -61,7 +61,7 @@ pub enum Pushed {
 
 /// Why a remote could not be used, told from what git says, which is all that it tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum PushFailure {
     /// The login is not accepted, or may not do this.
     Login,
     /// Its certificate is not trusted.
@@ -72,7 +72,7 @@ pub enum Trouble {
     Away,
 }
 
-impl Trouble {
+impl PushFailure {
     /// What a person can do about it, where that is the same whatever was to be done with the remote.
     pub fn hint(self) -> Option<&'static str> {
         match self {
@@ -88,7 +88,7 @@ impl Trouble {
 }
 
 /// What a complaint of git about a remote means.
-pub fn meaning(stderr: &str) -> Trouble {
+pub fn meaning(stderr: &str) -> PushFailure {
     const LOGIN: [&str; 12] = [
         "authentication failed",
         "permission denied",
@@ -109,13 +109,13 @@ pub fn meaning(stderr: &str) -> Trouble {
     let lower = stderr.to_lowercase();
     let has = |signs: &[&str]| signs.iter().any(|sign| lower.contains(sign));
     if has(&CERTIFICATE) {
-        Trouble::Certificate
+        PushFailure::Certificate
     } else if has(&REDIRECTED) {
-        Trouble::Redirected
+        PushFailure::Redirected
     } else if has(&LOGIN) {
-        Trouble::Login
+        PushFailure::Login
     } else {
-        Trouble::Away
+        PushFailure::Away
     }
 }
 
@@ -281,20 +281,20 @@ mod tests {
             "fatal: unable to access 'https://x/': The requested URL returned error: 403",
             "ERROR: Repository not found.",
         ] {
-            assert_eq!(meaning(words), Trouble::Login, "{words}");
+            assert_eq!(meaning(words), PushFailure::Login, "{words}");
         }
         for (words, trouble) in [
             (
                 "fatal: unable to access 'https://x/': SSL certificate problem: unable to get local issuer certificate",
-                Trouble::Certificate,
+                PushFailure::Certificate,
             ),
             (
                 "fatal: unable to access 'https://x/': server certificate verification failed. CAfile: none CRLfile: none",
-                Trouble::Certificate,
+                PushFailure::Certificate,
             ),
             (
                 "fatal: unable to access 'https://x/': The requested URL returned error: 301",
-                Trouble::Redirected,
+                PushFailure::Redirected,
             ),
         ] {
             assert_eq!(meaning(words), trouble, "{words}");
@@ -304,7 +304,7 @@ mod tests {
             "fatal: unable to access 'https://x/': The requested URL returned error: 503",
             "fatal: the remote end hung up unexpectedly",
         ] {
-            assert_eq!(meaning(words), Trouble::Away, "{words}");
+            assert_eq!(meaning(words), PushFailure::Away, "{words}");
         }
     }
 }

@@ -10,11 +10,11 @@ use acquit_core::artifact::{Artifact, Commit, DiffStats};
 use acquit_core::workflow::Work;
 use globset::{Glob, GlobSetBuilder};
 
-use super::desk::Desk;
+use super::context::LegContext;
 use super::work::{Done, Job};
+use crate::runtime::LegFolder;
 use crate::untrusted::{self, not_a_file};
-use crate::workspace::{Error, Locked};
-use crate::world::LegFolder;
+use crate::workspace::{Error, LockedWorkspace};
 
 /// A longer plan is not one that an agent follows.
 const PLAN_LIMIT: u64 = 64 * 1024;
@@ -26,7 +26,12 @@ const FILES_LIMIT: usize = 64;
 const FILE_LIMIT: u64 = 8 * 1024 * 1024;
 
 /// All that is left: plan, branch, commits, size of the change, files.
-pub(super) fn collect(desk: &mut Desk<'_>, job: &Job<'_>, done: &Done, workspace: &Locked) -> Vec<Artifact> {
+pub(super) fn collect(
+    ctx: &mut LegContext<'_>,
+    job: &Job<'_>,
+    done: &Done,
+    workspace: &LockedWorkspace,
+) -> Vec<Artifact> {
     let mut list = Vec::new();
     if let Some(moved) = &done.moved {
         list.extend(moved.artifacts.iter().cloned());
@@ -34,7 +39,7 @@ pub(super) fn collect(desk: &mut Desk<'_>, job: &Job<'_>, done: &Done, workspace
     if let Some(work) = done.collected.as_ref().filter(|work| work.head != job.start) {
         let commits = work.new_commits.iter();
         list.push(Artifact::Commits {
-            leg: desk.hold.leg.number,
+            leg: ctx.hold.leg.number,
             commits: commits
                 .map(|commit| Commit { id: commit.id.to_string(), subject: shorten(&commit.subject, 200) })
                 .collect(),
@@ -45,25 +50,25 @@ pub(super) fn collect(desk: &mut Desk<'_>, job: &Job<'_>, done: &Done, workspace
             published: false,
         });
     }
-    list.append(&mut desk.reports);
+    list.append(&mut ctx.reports);
     match size(job, done, workspace) {
         Ok(stats) => list.extend(stats.map(Artifact::Diff)),
         Err(error) => {
             let words = format!("the size of the change is not known: failed to {}", super::chain(&error));
-            desk.notice(super::BEST_EFFORT, words);
+            ctx.notice(super::BEST_EFFORT, words);
         }
     }
     if let Work::Agent(agent) = &job.stage.work
         && done.collected.is_some()
     {
-        let folder = desk.world.leg_folder(desk.hold.leg);
+        let folder = ctx.runtime.leg_folder(ctx.hold.leg);
         let payload_plan = done.outcome.payload.get("plan").and_then(|plan| plan.as_str());
         let text = plan(&folder).or_else(|| payload_plan.map(str::to_owned));
         list.extend(text.map(|text| Artifact::Plan { text }));
         match files(job, &folder.output_dir(), &agent.outputs) {
             Ok(found) => list.extend(found),
             Err(error) => {
-                desk.notice(super::BEST_EFFORT, format!("the stage's files were not collected: {error}"));
+                ctx.notice(super::BEST_EFFORT, format!("the stage's files were not collected: {error}"));
             }
         }
     }
@@ -71,7 +76,7 @@ pub(super) fn collect(desk: &mut Desk<'_>, job: &Job<'_>, done: &Done, workspace
 }
 
 /// How much the task has changed in all, from its base to where this leg leaves it; `None` where that is as it was.
-fn size(job: &Job<'_>, done: &Done, workspace: &Locked) -> Result<Option<DiffStats>, Error> {
+fn size(job: &Job<'_>, done: &Done, workspace: &LockedWorkspace) -> Result<Option<DiffStats>, Error> {
     let (tip, base) = match (&done.moved, &done.collected) {
         // Delivering changes the commits and not what is in them, unless the base has moved too.
         (Some(moved), _) if moved.base.as_str() == job.task.base() => return Ok(None),

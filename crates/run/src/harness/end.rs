@@ -12,12 +12,12 @@ use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
 use acquit_core::sandbox::{Host, Network};
 
-use super::hold;
-use super::lookout::Stop;
-use super::refusal::{self, Refusal};
+use super::backoff;
+use super::blocked_connections::{self, BlockedConnection};
+use super::stall::Stop;
 use crate::agent::{Tells, fault};
-use crate::heard::{End, Heard, Trouble};
 use crate::process::Exit;
+use crate::turn_summary::{End, ReportedFault, TurnSummary};
 
 /// How much is shown of a line of error output.
 const ERROR_SHOWN: usize = 300;
@@ -35,7 +35,7 @@ pub(super) struct Turn<'a> {
     /// Why it was stopped before its end, if it was.
     pub(super) stopped: Option<Stop>,
     /// What the proxy refused it, if it never reached its model.
-    pub(super) refusal: Option<Refusal>,
+    pub(super) refusal: Option<BlockedConnection>,
     /// The hosts of its model.
     pub(super) hosts: &'a [Host],
     /// Whom it could talk to.
@@ -43,11 +43,11 @@ pub(super) struct Turn<'a> {
     /// Whether an agent of this kind says how its turn ended.
     pub(super) tells: Tells,
     /// What it said.
-    pub(super) heard: &'a Heard,
+    pub(super) summary: &'a TurnSummary,
     /// The end of its error output.
     pub(super) errors: &'a str,
     /// What is needed to say when to come back.
-    pub(super) clock: hold::Clock<'a>,
+    pub(super) clock: backoff::Clock<'a>,
 }
 
 /// How the leg ends because of it; `None` if the turn counts, and what was left is looked at.
@@ -61,28 +61,28 @@ pub(super) fn meaning(turn: &Turn<'_>) -> Option<Ending> {
         Some(Stop::Hopeless) | None => {}
     }
     let ending = by_itself(turn);
-    let heard = turn.heard;
+    let summary = turn.summary;
     // Some agents end well without having talked to anybody.
-    let idle = ending.is_none() && !turn.hosts.is_empty() && heard.usage.is_empty() && heard.tools == 0;
+    let idle = ending.is_none() && !turn.hosts.is_empty() && summary.usage.is_empty() && summary.tools == 0;
     if let (Some(refusal), true) = (&turn.refusal, ending.is_some() || idle) {
         return Some(failed(kind::CONFIG, refusal.of_agent(turn.agent, turn.hosts)));
     }
-    let unreached = heard.fault.as_ref().is_some_and(|trouble| trouble.fault == Fault::Network);
+    let unreached = summary.fault.as_ref().is_some_and(|trouble| trouble.fault == Fault::Network);
     if turn.network == Network::Off && unreached && ending.is_some() {
-        return Some(failed(kind::CONFIG, refusal::no_network(turn.agent, turn.stage)));
+        return Some(failed(kind::CONFIG, blocked_connections::no_network(turn.agent, turn.stage)));
     }
     ending
 }
 
 /// The same by what the agent said and how it exited.
 fn by_itself(turn: &Turn<'_>) -> Option<Ending> {
-    let Turn { agent, stage, exit, heard, .. } = turn;
+    let Turn { agent, stage, exit, summary, .. } = turn;
     let reason = format!("the agent {agent}: {exit}");
     let limit = |key: &str| {
         let reason = format!("{reason}; the limit is `{key}` of stage {stage} in the workflow");
         turn.unanswered(&reason).or(Some(Ending::TimedOut { reason }))
     };
-    if turn.lingered && heard.end.as_ref().is_some_and(|end| end.ok) {
+    if turn.lingered && summary.end.as_ref().is_some_and(|end| end.ok) {
         return None;
     }
     match exit {
@@ -95,24 +95,24 @@ fn by_itself(turn: &Turn<'_>) -> Option<Ending> {
         }
         Exit::Code(_) | Exit::Signal(_) | Exit::Cancelled => {}
     }
-    if let Some(limit) = &heard.limit {
+    if let Some(limit) = &summary.limit {
         return Some(turn.limited(limit));
     }
-    if let Some(trouble) = &heard.fault {
+    if let Some(trouble) = &summary.fault {
         return Some(turn.trouble(trouble, &reason));
     }
     let clean = *exit == Exit::Code(0);
     // Some say it to nobody but their terminal.
     if !clean
-        && heard.end.is_none()
-        && heard.usage.is_empty()
-        && heard.tools == 0
+        && summary.end.is_none()
+        && summary.usage.is_empty()
+        && summary.tools == 0
         && let Some((fault, line)) = fault::in_errors(turn.errors)
     {
         let text = acquit_core::agent::shorten(line, ERROR_SHOWN);
-        return Some(turn.trouble(&Trouble { fault, text, again: false }, &reason));
+        return Some(turn.trouble(&ReportedFault { fault, text, again: false }, &reason));
     }
-    match (&heard.end, turn.tells) {
+    match (&summary.end, turn.tells) {
         (Some(End { ok: true, .. }), _) | (None, Tells::Nothing) if clean => None,
         (Some(End { ok: false, text }), _) => {
             Some(failed(kind::AGENT, format!("{reason}, and it says that it failed: {text}")))
@@ -137,7 +137,7 @@ fn failed(kind: &'static str, reason: String) -> Ending {
 
 impl Turn<'_> {
     /// The provider refuses more work.
-    fn limited(&self, limit: &crate::heard::Limit) -> Ending {
+    fn limited(&self, limit: &crate::turn_summary::Limit) -> Ending {
         let agent = self.agent;
         let waits = match self.clock.waiting.usage {
             Patience::Wait => self.clock.until_reset(limit.until),
@@ -153,8 +153,8 @@ impl Turn<'_> {
     }
 
     /// Something is wrong between the agent and its model.
-    fn trouble(&self, trouble: &Trouble, reason: &str) -> Ending {
-        let Trouble { fault, text, .. } = trouble;
+    fn trouble(&self, trouble: &ReportedFault, reason: &str) -> Ending {
+        let ReportedFault { fault, text, .. } = trouble;
         let agent = self.agent;
         match fault {
             Fault::Login => failed(
@@ -201,10 +201,10 @@ impl Turn<'_> {
 
     /// A limit that was reached while the agent waited for its provider says nothing about the agent.
     fn unanswered(&self, reason: &str) -> Option<Ending> {
-        if let Some(limit) = &self.heard.limit {
+        if let Some(limit) = &self.summary.limit {
             return Some(self.limited(limit));
         }
-        let trouble = self.heard.fault.as_ref()?;
+        let trouble = self.summary.fault.as_ref()?;
         match trouble.fault {
             Fault::Overloaded | Fault::Server | Fault::Network => {
                 Some(self.overloaded(&format!("{reason} while it waited: {}", trouble.text)))

@@ -11,33 +11,36 @@ use acquit_core::secret::Source;
 use acquit_core::task::{End, Task};
 use acquit_core::workflow::Work;
 
-use super::Trouble;
-use super::desk::Desk;
+use super::LegAbort;
+use super::context::LegContext;
 use super::work::Job;
 use crate::git::CommitId;
+use crate::runtime::Runtime;
 use crate::secrets::{self, Redactor, Secret, Vault};
-use crate::workspace::{Leak, Leftover, Locked, SavedAttempt, Work as Collected, remove_folder};
-use crate::world::World;
+use crate::workspace::{Leak, Leftover, LockedWorkspace, SavedAttempt, Work as Collected, remove_folder};
 
 /// Learns what earlier legs of the task were granted by a command: their leavings may still be in the tree, in attempts, in the
 /// files of a leg that was lost.
-pub(super) fn remember(desk: &mut Desk<'_>, job: &Job<'_>) {
-    let known = granted_by_command(desk.world, job.definition, job.task);
+pub(super) fn remember(ctx: &mut LegContext<'_>, job: &Job<'_>) {
+    let known = granted_by_command(ctx.runtime, job.definition, job.task);
     if !known.is_empty() {
-        desk.redactor = desk.redactor.with(&known);
+        ctx.redactor = ctx.redactor.with(&known);
     }
 }
 
 /// Everything that a task may have left somewhere and that nobody else may see.
-pub(crate) fn redactor(world: &World, definition: &Definition, task: &Task) -> Redactor {
+pub(crate) fn redactor(runtime: &Runtime, definition: &Definition, task: &Task) -> Redactor {
     let config = &definition.config;
-    let known =
-        secrets::known(&Vault::new(config, &world.environment, &world.spawner), config, &world.environment);
-    known.with(&granted_by_command(world, definition, task))
+    let known = secrets::known(
+        &Vault::new(config, &runtime.environment, &runtime.spawner),
+        config,
+        &runtime.environment,
+    );
+    known.with(&granted_by_command(runtime, definition, task))
 }
 
 /// What legs of a task were granted by a command. What cannot be had now is left out; whoever needs it will say so.
-fn granted_by_command(world: &World, definition: &Definition, task: &Task) -> Vec<Secret> {
+fn granted_by_command(runtime: &Runtime, definition: &Definition, task: &Task) -> Vec<Secret> {
     let config = &definition.config;
     let by_command = |name: &&String| matches!(config.secrets.get(*name), Some(Source::Command(_)));
     let mut names = BTreeSet::new();
@@ -48,71 +51,71 @@ fn granted_by_command(world: &World, definition: &Definition, task: &Task) -> Ve
         let own = agent.map(|agent| agent.secrets.as_slice()).unwrap_or_default();
         names.extend(own.iter().chain(&work.secrets).filter(by_command));
     }
-    let vault = Vault::new(config, &world.environment, &world.spawner);
+    let vault = Vault::new(config, &runtime.environment, &runtime.spawner);
     names.into_iter().filter_map(|name| vault.resolve(name).ok()).collect()
 }
 
 /// Ends the leg if its work has a secret in it. Nothing of that work is kept, because whatever is kept is published one day.
 pub(super) fn collected(
-    desk: &Desk<'_>,
+    ctx: &LegContext<'_>,
     job: &Job<'_>,
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     work: &Collected,
-) -> Result<(), Trouble> {
+) -> Result<(), LegAbort> {
     let tip = match &work.leftover {
         Leftover::Saved(saved) => &saved.commit,
         Leftover::None | Leftover::Committed(_) => &work.head,
     };
-    let Some(leak) = workspace.find_secret(&desk.redactor, &job.start, tip)? else { return Ok(()) };
-    workspace.purge(&desk.hold.leg.to_string())?;
+    let Some(leak) = workspace.find_secret(&ctx.redactor, &job.start, tip)? else { return Ok(()) };
+    workspace.purge(&ctx.hold.leg.to_string())?;
     Err(refused(&leak))
 }
 
 /// What a lost leg left was saved before anybody looked at it: it is kept only if it has no secret in it.
 pub(super) fn saved(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     saved: Option<SavedAttempt>,
-) -> Result<Option<SavedAttempt>, Trouble> {
+) -> Result<Option<SavedAttempt>, LegAbort> {
     let Some(attempt) = saved else { return Ok(None) };
-    let Some(leak) = workspace.find_secret(&desk.redactor, &job.start, &attempt.commit)? else {
+    let Some(leak) = workspace.find_secret(&ctx.redactor, &job.start, &attempt.commit)? else {
         return Ok(Some(attempt));
     };
     workspace.drop_attempt(&attempt)?;
-    desk.notice(Level::Warning, dropped(&leak));
+    ctx.notice(Level::Warning, dropped(&leak));
     Ok(None)
 }
 
 /// A last look at everything that publishing brings along.
 pub(super) fn before_publishing(
-    desk: &mut Desk<'_>,
-    workspace: &Locked,
+    ctx: &mut LegContext<'_>,
+    workspace: &LockedWorkspace,
     base: &CommitId,
     tip: &CommitId,
-) -> Result<(), Trouble> {
-    if desk.redactor.knows_none() {
+) -> Result<(), LegAbort> {
+    if ctx.redactor.knows_none() {
         return Ok(());
     }
     for (reference, commit) in workspace.attempts()? {
-        if let Some(leak) = workspace.find_secret(&desk.redactor, base, &commit)? {
+        if let Some(leak) = workspace.find_secret(&ctx.redactor, base, &commit)? {
             workspace.drop_attempt(&SavedAttempt { reference, commit, kept: Vec::new() })?;
-            desk.notice(Level::Warning, dropped(&leak));
+            ctx.notice(Level::Warning, dropped(&leak));
         }
     }
-    workspace.find_secret(&desk.redactor, base, tip)?.map_or(Ok(()), |leak| Err(refused(&leak)))
+    workspace.find_secret(&ctx.redactor, base, tip)?.map_or(Ok(()), |leak| Err(refused(&leak)))
 }
 
 /// Takes secrets out of the files of legs whose harness died before it could. Best effort: they are private files.
-pub(super) fn clean_lost(desk: &mut Desk<'_>, task: &Task) {
-    if desk.redactor.knows_none() {
+pub(super) fn clean_lost(ctx: &mut LegContext<'_>, task: &Task) {
+    if ctx.redactor.knows_none() {
         return;
     }
     for past in task.past.iter().filter(|past| matches!(past.ending, Ending::Lost { .. })) {
-        let leg = acquit_core::ids::LegId { task: desk.hold.leg.task, number: past.number };
-        let folder = desk.world.leg_folder(leg);
-        if let Err(error) = desk.redactor.folder(folder.path()) {
-            desk.notice(
+        let leg = acquit_core::ids::LegId { task: ctx.hold.leg.task, number: past.number };
+        let folder = ctx.runtime.leg_folder(leg);
+        if let Err(error) = ctx.redactor.folder(folder.path()) {
+            ctx.notice(
                 super::BEST_EFFORT,
                 format!("{} may have secrets in it: {error}", folder.path().display()),
             );
@@ -122,8 +125,8 @@ pub(super) fn clean_lost(desk: &mut Desk<'_>, task: &Task) {
 
 /// After the last leg of a task: takes away what its agents kept. Where the task can be tried again their homes stay, with the
 /// conversations in them and without secrets. Best effort: the folders are private, and go with the workspace.
-pub(super) fn clean_homes(world: &World, redactor: &Redactor, task: TaskId, end: &End) {
-    let homes = world.agent_homes(task);
+pub(super) fn clean_homes(runtime: &Runtime, redactor: &Redactor, task: TaskId, end: &End) {
+    let homes = runtime.agent_homes(task);
     let again = match end {
         End::Done | End::NoImprovement => false,
         End::Failed { .. } | End::Cancelled { .. } => true,
@@ -141,13 +144,13 @@ pub(super) fn clean_homes(world: &World, redactor: &Redactor, task: TaskId, end:
     }
 }
 
-fn refused(leak: &Leak) -> Trouble {
+fn refused(leak: &Leak) -> LegAbort {
     let reason = format!(
         "the work has the secret {} in it ({}); it was thrown away. A secret is never written to a file, a commit or a name: \
          read it from the environment where it is used",
         leak.secret, leak.place
     );
-    Trouble::failed(kind::GUARDRAIL, reason)
+    LegAbort::failed(kind::GUARDRAIL, reason)
 }
 
 fn dropped(leak: &Leak) -> String {

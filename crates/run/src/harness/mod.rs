@@ -7,29 +7,29 @@
 //! Nothing here decides where a task goes: [`acquit_core::decide`] does. Nothing here believes an agent: its report selects
 //! a transition, and the gates say whether the work counts.
 
-mod allowance;
 mod artifacts;
-mod desk;
-mod enclosure;
+mod backoff;
+mod blocked_connections;
+mod budget;
+mod context;
 mod end;
-mod ground;
+mod git_server;
 mod guard;
-mod hold;
-mod learned;
-mod lookout;
 mod outline;
 mod perform;
 mod preview;
-mod refusal;
+mod program_sandbox;
+mod progress;
 mod review;
-mod server;
 mod session;
 mod stage_home;
+mod stall;
 mod sync;
 mod turn;
 mod upstream;
 mod watch;
 mod work;
+mod working_tree;
 
 use std::time::{Duration, Instant};
 
@@ -45,23 +45,23 @@ use acquit_core::time::Timestamp;
 use acquit_core::workflow::Work;
 
 use crate::fault;
-use crate::pinned::{self, Untrusted};
+use crate::runtime::Runtime;
 use crate::secrets::{self, Vault};
-use crate::world::World;
+use crate::trusted_definitions::{self, Untrusted};
 
 pub use acquit_core::failure::chain;
 pub use preview::preview;
 
-pub(crate) use desk::Desk;
-pub(crate) use enclosure::{Enclosure, Who};
-pub(crate) use ground::{Ground, Setup, TREE};
+pub(crate) use blocked_connections::of_setup;
+pub(crate) use context::LegContext;
 pub(crate) use guard::redactor;
 pub(crate) use outline::ask;
 pub(crate) use perform::{committer, judge, setup_aside};
-pub(crate) use refusal::of_setup;
+pub(crate) use program_sandbox::{ProgramSandbox, Who};
 pub(crate) use turn::{GRACE, span};
 pub(crate) use watch::Watch;
 pub(crate) use work::Job;
+pub(crate) use working_tree::{Setup, TREE, WorkingTree};
 
 /// How long a harness may be silent before others may declare its leg lost. Longer than any single call of git may take,
 /// because nothing beats while git runs; a harness that died on this machine is found by its process, long before this.
@@ -89,15 +89,17 @@ pub enum Error {
 }
 
 /// Takes a leg that is due, if there is one. A leg whose task's definition is not trusted on this machine is left to others.
-pub fn claim(world: &World, store: &mut dyn Store, wanted: Wanted) -> Result<Option<Claim>, Error> {
+pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted) -> Result<Option<Claim>, Error> {
     let wanted = match wanted {
-        Wanted::Of(task) if !pinned::is_trusted(world, store, task)? => return Err(Untrusted { task }.into()),
-        Wanted::Any if world.shared => {
+        Wanted::Of(task) if !trusted_definitions::is_trusted(runtime, store, task)? => {
+            return Err(Untrusted { task }.into());
+        }
+        Wanted::Any if runtime.shared => {
             let now = store.now()?;
             let due = store.ready(LOOKED_AT)?.into_iter().filter(|ready| ready.not_before <= now);
             let mut own = None;
             for ready in due {
-                if pinned::is_trusted(world, store, ready.task)? {
+                if trusted_definitions::is_trusted(runtime, store, ready.task)? {
                     own = Some(ready.task);
                     break;
                 }
@@ -109,7 +111,7 @@ pub fn claim(world: &World, store: &mut dyn Store, wanted: Wanted) -> Result<Opt
     };
     let process = crate::process::Identity::of_self().map_err(Error::Identity)?;
     let owner = Owner {
-        host: world.host.clone(),
+        host: runtime.host.clone(),
         boot: process.boot().to_owned(),
         pid: process.pid().unsigned_abs(),
         started: process.start(),
@@ -117,7 +119,7 @@ pub fn claim(world: &World, store: &mut dyn Store, wanted: Wanted) -> Result<Opt
     let claim = store.claim(wanted, &owner, LEASE)?;
     // Again, for what was written in between. This process ends with its claim, and the leg is found lost.
     if let Some(claim) = &claim {
-        pinned::check(world, claim.leg.id.task, &claim.definition)?;
+        trusted_definitions::check(runtime, claim.leg.id.task, &claim.definition)?;
     }
     Ok(claim)
 }
@@ -143,59 +145,62 @@ impl Began {
 }
 
 /// Runs a claimed leg to its handoff. Returns the task as the handoff left it.
-pub fn run(world: &World, store: &mut dyn Store, claim: Claim, began: Began) -> Result<Task, Error> {
+pub fn run(runtime: &Runtime, store: &mut dyn Store, claim: Claim, began: Began) -> Result<Task, Error> {
     let Claim { hold, leg, task, definition } = claim;
-    let mut desk = Desk::new(world, store, hold, began.at);
+    let mut ctx = LegContext::new(runtime, store, hold, began.at);
     let config = &definition.config;
-    desk.redactor =
-        secrets::known(&Vault::new(config, &world.environment, &world.spawner), config, &world.environment);
+    ctx.redactor = secrets::known(
+        &Vault::new(config, &runtime.environment, &runtime.spawner),
+        config,
+        &runtime.environment,
+    );
     if let Some(at) = began.passed_on {
-        let took = span((world.now)().since(at));
-        desk.note(Body::Step { step: Step::PassOn, took });
+        let took = span((runtime.now)().since(at));
+        ctx.note(Body::Step { step: Step::PassOn, took });
     }
-    desk.step(Step::Claim);
+    ctx.step(Step::Claim);
     let report = if leg.cancel {
         Ok(Report::bare(Ending::Cancelled))
     } else {
-        work::stage(&mut desk, &task, &definition, &leg.entry)
+        work::stage(&mut ctx, &task, &definition, &leg.entry)
     };
     let report = match report {
         Ok(report) => report,
-        Err(Trouble::Store(error)) => return Err(error.into()),
-        Err(Trouble::Leg(ending)) => {
+        Err(LegAbort::Store(error)) => return Err(error.into()),
+        Err(LegAbort::Leg(ending)) => {
             // Its time belongs to what the leg was doing, and not to the handoff.
-            desk.time(desk.under_way);
+            ctx.time(ctx.under_way);
             Report {
-                usage: desk.usage.clone(),
-                session: desk.session.clone(),
-                artifacts: std::mem::take(&mut desk.left),
+                usage: ctx.usage.clone(),
+                session: ctx.session.clone(),
+                artifacts: std::mem::take(&mut ctx.left),
                 ..Report::bare(ending)
             }
         }
     };
-    let report = desk.redactor.stored(report).unwrap_or_else(|| {
+    let report = ctx.redactor.stored(report).unwrap_or_else(|| {
         let reason = "what the leg reported cannot be told without a secret".to_owned();
         Report::bare(Ending::Failed { kind: Name::literal(kind::HARNESS), reason })
     });
     // Noted before it is done, because it is the leg's last write.
-    desk.time(Step::Handoff);
-    let task = hand_over(&mut desk, task, leg.id.number, report, &definition)?;
-    fault::after(Step::Handoff, &world.environment);
+    ctx.time(Step::Handoff);
+    let task = hand_over(&mut ctx, task, leg.id.number, report, &definition)?;
+    fault::after(Step::Handoff, &runtime.environment);
     // Best effort: the next leg writes it again.
-    let _ = learned::write(world, &task);
+    let _ = progress::write(runtime, &task);
     if let State::Ended { end } = &task.state {
-        guard::clean_homes(world, &desk.redactor, task.id(), end);
+        guard::clean_homes(runtime, &ctx.redactor, task.id(), end);
     }
     if matches!(task.state, State::Ended { .. } | State::Blocked { .. }) {
         // Whoever waited for this one need not wait for somebody to look. If it fails, that is who finds them.
-        let _ = crate::supervise::release(desk.store);
+        let _ = crate::supervise::release(ctx.store);
     }
     Ok(task)
 }
 
 /// The handoff: this leg ends, the task moves, the next leg is ready, all in one transaction.
 fn hand_over(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     mut task: Task,
     leg: u32,
     report: Report,
@@ -205,7 +210,7 @@ fn hand_over(
         let input = Input::LegEnded { leg, report: Box::new(report.clone()) };
         let root = match &report.ending {
             Ending::Rejected { failures, .. } => {
-                desk.store.root(&task.seed.project.path, &Fingerprint::of_all(failures))?
+                ctx.store.root(&task.seed.project.path, &Fingerprint::of_all(failures))?
             }
             Ending::Passed { .. }
             | Ending::Failed { .. }
@@ -216,12 +221,12 @@ fn hand_over(
             | Ending::Held { .. } => None,
         };
         let changes = decide_among(&task, &definition.workflow, input, &|_| root)?;
-        let by = Actor::Harness(desk.hold.leg);
+        let by = Actor::Harness(ctx.hold.leg);
         let commit =
-            Commit { before: &task, changes: &changes, by: &by, hold: Some(desk.hold), notes: &desk.notes };
-        match desk.store.commit(commit) {
+            Commit { before: &task, changes: &changes, by: &by, hold: Some(ctx.hold), notes: &ctx.notes };
+        match ctx.store.commit(commit) {
             Ok(task) => return Ok(task),
-            Err(store::Error::Conflict(id)) if attempt < HANDOFF_TRIES => task = desk.store.task(id)?,
+            Err(store::Error::Conflict(id)) if attempt < HANDOFF_TRIES => task = ctx.store.task(id)?,
             Err(error) => return Err(error.into()),
         }
     }
@@ -229,20 +234,20 @@ fn hand_over(
 }
 
 /// What ends a leg before its own end.
-pub(crate) enum Trouble {
+pub(crate) enum LegAbort {
     /// The leg ends this way; the handoff says so.
     Leg(Ending),
     /// Nothing can be written any more.
     Store(store::Error),
 }
 
-impl From<store::Error> for Trouble {
+impl From<store::Error> for LegAbort {
     fn from(error: store::Error) -> Self {
         Self::Store(error)
     }
 }
 
-impl Trouble {
+impl LegAbort {
     /// The harness could not do its part.
     pub(crate) fn harness(error: &(dyn std::error::Error + 'static)) -> Self {
         Self::failed(kind::HARNESS, format!("failed to {}", chain(error)))
@@ -279,7 +284,7 @@ impl Trouble {
     }
 }
 
-impl From<crate::workspace::Error> for Trouble {
+impl From<crate::workspace::Error> for LegAbort {
     fn from(error: crate::workspace::Error) -> Self {
         match &error {
             crate::workspace::Error::Guardrail { what } => {
@@ -296,8 +301,8 @@ impl From<crate::workspace::Error> for Trouble {
 }
 
 /// The fault point after a step that happens outside of this module.
-pub fn point(world: &World, step: Step) {
-    fault::after(step, &world.environment);
+pub fn point(runtime: &Runtime, step: Step) {
+    fault::after(step, &runtime.environment);
 }
 
 /// Whether a leg lets an agent work, or only checks.

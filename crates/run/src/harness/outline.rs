@@ -4,11 +4,11 @@ use std::path::Path;
 
 use acquit_core::sandbox::Mode;
 
-use super::desk::Desk;
+use super::context::LegContext;
 use super::turn::private;
 use super::watch::Watch;
 use super::work::Job;
-use super::{GRACE, Trouble, enclosure};
+use super::{GRACE, LegAbort, program_sandbox};
 use crate::process::{Exit, Limits, Spec, Stderr, Stdin, Stdout};
 use crate::syntax::{self, Answer, Question};
 use crate::untrusted;
@@ -21,21 +21,21 @@ const SLACK: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// Lets a process in a sandbox read the files. An answer that does not come, or makes no sense, is none: whoever asked makes
 /// do with the text.
-pub(crate) fn ask(desk: &mut Desk<'_>, job: &Job<'_>, question: &Question) -> Result<Answer, Trouble> {
+pub(crate) fn ask(ctx: &mut LegContext<'_>, job: &Job<'_>, question: &Question) -> Result<Answer, LegAbort> {
     if question.files.is_empty() && question.tests.is_empty() {
         return Ok(Answer::default());
     }
-    let folder = desk.world.leg_folder(desk.hold.leg);
+    let folder = ctx.runtime.leg_folder(ctx.hold.leg);
     let place = |name: &str| folder.path().join(name);
     let (asked, answered) = (place("outline-question.json"), place("outline-answer.json"));
-    let policy = policy(desk, job, &place("policy-outline.json"))?;
+    let policy = policy(ctx, job, &place("policy-outline.json"))?;
     let made = || -> std::io::Result<()> {
         std::fs::create_dir_all(folder.path())?;
         private(&asked, &serde_json::to_vec(question)?)
     };
-    made().map_err(|error| Trouble::file("write what is to be outlined into", folder.path(), &error))?;
+    made().map_err(|error| LegAbort::file("write what is to be outlined into", folder.path(), &error))?;
     let spec = Spec {
-        program: desk.world.spawner.helper.clone().into(),
+        program: ctx.runtime.spawner.helper.clone().into(),
         args: vec![syntax::VERB.into()],
         cwd: "/".into(),
         env: Vec::new(),
@@ -50,15 +50,15 @@ pub(crate) fn ask(desk: &mut Desk<'_>, job: &Job<'_>, question: &Question) -> Re
         },
         policy,
     };
-    let child = desk.world.spawner.spawn(&spec).map_err(|error| Trouble::harness(&error))?;
-    let mut watch = Watch::new(desk, None);
-    let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error))?;
+    let child = ctx.runtime.spawner.spawn(&spec).map_err(|error| LegAbort::harness(&error))?;
+    let mut watch = Watch::new(ctx, None);
+    let ended = child.watch(&mut watch).map_err(|error| LegAbort::harness(&error))?;
     let (broken, cancelled) = (watch.broken.take(), watch.cancelled);
     if let Some(error) = broken {
         return Err(error.into());
     }
     if cancelled {
-        return Err(Trouble::Leg(acquit_core::leg::Ending::Cancelled));
+        return Err(LegAbort::Leg(acquit_core::leg::Ending::Cancelled));
     }
     let text = untrusted::text(&answered, LARGEST_ANSWER).ok().flatten().unwrap_or_default();
     for file in [&asked, &answered] {
@@ -70,11 +70,11 @@ pub(crate) fn ask(desk: &mut Desk<'_>, job: &Job<'_>, question: &Question) -> Re
 }
 
 /// The walls around the process that reads: it sees the system's libraries and itself, and reaches nobody.
-fn policy(desk: &Desk<'_>, job: &Job<'_>, file: &Path) -> Result<Option<std::path::PathBuf>, Trouble> {
+fn policy(ctx: &LegContext<'_>, job: &Job<'_>, file: &Path) -> Result<Option<std::path::PathBuf>, LegAbort> {
     if job.definition.config.sandbox == Mode::Off {
         return Ok(None);
     }
-    let aside = desk.world.leg_folder(desk.hold.leg).path().join("outline");
-    enclosure::seclude(desk, job, file, &aside, std::slice::from_ref(&desk.world.spawner.helper))?;
+    let aside = ctx.runtime.leg_folder(ctx.hold.leg).path().join("outline");
+    program_sandbox::seclude(ctx, job, file, &aside, std::slice::from_ref(&ctx.runtime.spawner.helper))?;
     Ok(Some(file.to_owned()))
 }

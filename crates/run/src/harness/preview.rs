@@ -1,35 +1,35 @@
 //! What an agent would be told, without starting one: the same sections as in a leg, with secrets taken out.
 
 use acquit_core::config::Reporting;
-use acquit_core::context::{self, Memory, Parts, Section, Tools};
 use acquit_core::definition::Definition;
 use acquit_core::ids::LegId;
 use acquit_core::leg::Entry;
+use acquit_core::prompt::{self, Memory, Parts, Section, Tools};
 use acquit_core::task::Task;
 use acquit_core::workflow::Work;
 
 use super::turn::date;
 use crate::agent;
+use crate::runtime::Runtime;
 use crate::secrets::{self, Vault};
-use crate::world::World;
 
 /// The sections of the prompt that the task's next leg would get if it did this.
 pub fn preview(
-    world: &World,
+    runtime: &Runtime,
     task: &Task,
     definition: &Definition,
     entry: &Entry,
-) -> Result<Vec<Section>, context::Error> {
+) -> Result<Vec<Section>, prompt::Error> {
     let config = &definition.config;
     let leg = LegId { task: task.id(), number: task.legs + 1 };
-    let folder = world.leg_folder(leg);
+    let folder = runtime.leg_folder(leg);
     let (handoff, output_dir) = (folder.handoff(), folder.output_dir());
     let parts = Parts {
         task,
         definition,
         entry,
         leg,
-        date: &date((world.now)().0),
+        date: &date((runtime.now)().0),
         handoff_file: &handoff.to_string_lossy(),
         output_dir: &output_dir.to_string_lossy(),
         memory: Memory::None,
@@ -37,11 +37,14 @@ pub fn preview(
         // What a review is shown of the change stands in the workspace, which nobody touches for this.
         change: None,
         agents_md: None,
-        files: acquit_core::context::Files::Gone,
+        files: acquit_core::prompt::Files::Gone,
     };
-    let mut sections = context::sections(&parts)?;
-    let redactor =
-        secrets::known(&Vault::new(config, &world.environment, &world.spawner), config, &world.environment);
+    let mut sections = prompt::sections(&parts)?;
+    let redactor = secrets::known(
+        &Vault::new(config, &runtime.environment, &runtime.spawner),
+        config,
+        &runtime.environment,
+    );
     for section in &mut sections {
         section.text = redactor.text(&section.text);
     }

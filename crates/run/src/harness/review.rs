@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use acquit_core::check::diff::{Diff, FileChange, Side};
 use acquit_core::check::review::{Found, Lines, pointed};
-use acquit_core::context::{Around as Piece, Change};
 use acquit_core::failure::kind;
 use acquit_core::gate::Check;
 use acquit_core::outcome::Outcome;
+use acquit_core::prompt::{Around as Piece, Change};
 use acquit_core::workflow::Stage;
 
-use super::desk::Desk;
+use super::context::LegContext;
 use super::work::Job;
-use super::{Trouble, outline};
+use super::{LegAbort, outline};
 use crate::gate;
 use crate::git::CommitId;
 use crate::syntax::{self, File, Question, Span};
-use crate::workspace::{Around, Error, Locked};
+use crate::workspace::{Around, Error, LockedWorkspace};
 
 /// How many unchanged lines the diff shows around each changed one, which findings may name as well.
 const CONTEXT: usize = 3;
@@ -37,11 +37,11 @@ pub(super) struct Subject {
 
 impl Subject {
     /// Refuses a report whose findings point nowhere: it is the reviewer who must mend that, not whoever wrote the change.
-    pub(super) fn check(&self, outcome: &Outcome) -> Result<Vec<Found>, Trouble> {
+    pub(super) fn check(&self, outcome: &Outcome) -> Result<Vec<Found>, LegAbort> {
         let Some(lines) = &self.lines else { return Ok(Vec::new()) };
         pointed(&outcome.payload, lines).map_err(|wrong| {
             let words = format!("the findings of the review cannot be used:\n- {}", wrong.join("\n- "));
-            Trouble::failed(kind::OUTCOME, words)
+            LegAbort::failed(kind::OUTCOME, words)
         })
     }
 }
@@ -53,11 +53,15 @@ fn is_checked(job: &Job<'_>, stage: &Stage) -> bool {
 }
 
 /// Looks at the change.
-pub(super) fn subject(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<Subject, Trouble> {
+pub(super) fn subject(
+    ctx: &mut LegContext<'_>,
+    job: &Job<'_>,
+    workspace: &LockedWorkspace,
+) -> Result<Subject, LegAbort> {
     let (base, head) = (job.base(), workspace.work_head()?);
     let whole = fitting(workspace, &base, &head, Around::Files)?;
     let around = match &whole {
-        Some(diff) => pieces(desk, job, diff)?,
+        Some(diff) => pieces(ctx, job, diff)?,
         None => Vec::new(),
     };
     let diff = match whole {
@@ -72,7 +76,7 @@ pub(super) fn subject(desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) ->
 
 /// The change, unless it is too large.
 fn fitting(
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     base: &CommitId,
     head: &CommitId,
     around: Around,
@@ -85,11 +89,11 @@ fn fitting(
 }
 
 /// The code around the changed lines of every file.
-fn pieces(desk: &mut Desk<'_>, job: &Job<'_>, diff: &Diff) -> Result<Vec<Piece>, Trouble> {
+fn pieces(ctx: &mut LegContext<'_>, job: &Job<'_>, diff: &Diff) -> Result<Vec<Piece>, LegAbort> {
     let files: Vec<(&FileChange, File)> = diff.files.iter().filter_map(asked).take(MOST_FILES).collect();
     let (changes, asked): (Vec<_>, Vec<_>) = files.into_iter().unzip();
     let question = Question { files: asked, ..Question::default() };
-    let answer = outline::ask(desk, job, &question)?;
+    let answer = outline::ask(ctx, job, &question)?;
     let mut answers = answer.files.into_iter();
     let mut all = Vec::new();
     for (change, file) in changes.iter().zip(&question.files) {

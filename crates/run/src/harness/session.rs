@@ -4,12 +4,12 @@
 //! try with that of the last, and a leg that was held or lost with its own. A workflow can ask for fresh eyes
 //! (`session = "fresh"`), which an interruption does not count against.
 
-use acquit_core::agent::{Item, Said, Session};
+use acquit_core::agent::{AgentEvent, Item, Session};
 use acquit_core::ids::{LegId, Name};
 use acquit_core::leg::{Ending, Past, Purpose};
 use acquit_core::workflow::Continue;
 
-use super::desk::Desk;
+use super::context::LegContext;
 use super::stage_home;
 use super::work::Job;
 
@@ -17,14 +17,19 @@ use super::work::Job;
 const CHUNKS: u32 = 8;
 
 /// The conversation that this leg's agent goes on with, if there is one.
-pub(super) fn earlier(desk: &mut Desk<'_>, job: &Job<'_>, agent: &Name, how: Continue) -> Option<Session> {
+pub(super) fn earlier(
+    ctx: &mut LegContext<'_>,
+    job: &Job<'_>,
+    agent: &Name,
+    how: Continue,
+) -> Option<Session> {
     let past = job.task.past.iter().rev().find(|past| belongs(past, job))?;
     let interrupted = matches!(past.ending, Ending::Held { .. } | Ending::Lost { .. });
     if how == Continue::Fresh && !interrupted {
         return None;
     }
     let told = match (&past.session, &past.ending) {
-        (None, Ending::Lost { .. }) => lost(desk, past, agent),
+        (None, Ending::Lost { .. }) => lost(ctx, past, agent),
         (session, _) => session.as_deref().cloned(),
     };
     told.filter(|session| session.agent == *agent)
@@ -43,12 +48,12 @@ fn belongs(past: &Past, job: &Job<'_>) -> bool {
 }
 
 /// The conversation of a leg whose harness died before it could hand it over.
-fn lost(desk: &mut Desk<'_>, past: &Past, agent: &Name) -> Option<Session> {
-    let leg = LegId { task: desk.hold.leg.task, number: past.number };
+fn lost(ctx: &mut LegContext<'_>, past: &Past, agent: &Name) -> Option<Session> {
+    let leg = LegId { task: ctx.hold.leg.task, number: past.number };
     // Best effort: without it the agent begins anew, which costs money and loses nothing.
-    let chunks = desk.store.transcript(leg, 0, CHUNKS).ok()?;
+    let chunks = ctx.store.transcript(leg, 0, CHUNKS).ok()?;
     let named = |item: &Item| match &item.said {
-        Said::Session { id } => Some(id.clone()),
+        AgentEvent::Session { id } => Some(id.clone()),
         _ => None,
     };
     let id = chunks.iter().flat_map(|chunk| &chunk.items).find_map(named)?;

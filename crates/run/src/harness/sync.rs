@@ -12,11 +12,11 @@ use acquit_core::leg::{Ending, Purpose};
 use acquit_core::outcome::Outcome;
 use acquit_core::workflow::Work;
 
-use super::Trouble;
-use super::desk::Desk;
+use super::LegAbort;
+use super::context::LegContext;
 use super::work::Job;
 use crate::git::{self, CommitId, Git, Signing};
-use crate::workspace::{Conflicted, Locked, Move, Rebased, Work as Collected};
+use crate::workspace::{Conflicted, LockedWorkspace, Move, Rebased, Work as Collected};
 
 /// What the check of a resolution is called where gates are named.
 const RESOLUTION: &str = "resolution";
@@ -25,11 +25,15 @@ const RESOLUTION: &str = "resolution";
 const FILES_NAMED: usize = 10;
 
 /// Makes the leg start from where it should.
-pub(super) fn before_leg(desk: &mut Desk<'_>, job: &mut Job<'_>, workspace: &Locked) -> Result<(), Trouble> {
+pub(super) fn before_leg(
+    ctx: &mut LegContext<'_>,
+    job: &mut Job<'_>,
+    workspace: &LockedWorkspace,
+) -> Result<(), LegAbort> {
     let follows = match (&job.entry.purpose, &job.stage.work) {
         (Purpose::Resolve { onto, .. }, _) => {
-            let onto = onto.parse::<CommitId>().map_err(|error| Trouble::harness(&error))?;
-            return begin_resolving(desk, job, workspace, onto);
+            let onto = onto.parse::<CommitId>().map_err(|error| LegAbort::harness(&error))?;
+            return begin_resolving(ctx, job, workspace, onto);
         }
         // What is mended is what was rejected.
         (Purpose::Fix { .. } | Purpose::Merge, _) | (_, Work::Action { .. } | Work::Human { .. }) => false,
@@ -41,10 +45,10 @@ pub(super) fn before_leg(desk: &mut Desk<'_>, job: &mut Job<'_>, workspace: &Loc
         return Ok(());
     }
     if let Some(upstream) = job.upstream.clone() {
-        ready(desk, job, workspace)?;
+        ready(ctx, job, workspace)?;
         // Before anything is delivered the forge is asked again, and must answer.
-        if let Err(missed) = upstream.look(desk, job, workspace) {
-            desk.notice(
+        if let Err(missed) = upstream.look(ctx, job, workspace) {
+            ctx.notice(
                 Level::Warning,
                 format!("the leg goes on with what is known of the base branch: {missed}"),
             );
@@ -52,16 +56,16 @@ pub(super) fn before_leg(desk: &mut Desk<'_>, job: &mut Job<'_>, workspace: &Loc
         }
     }
     if let Some(server) = job.server.clone() {
-        ready(desk, job, workspace)?;
-        server.look(desk, job, workspace);
+        ready(ctx, job, workspace)?;
+        server.look(ctx, job, workspace);
     }
-    match follow(desk, job, workspace, None)? {
+    match follow(ctx, job, workspace, None)? {
         Some((onto, conflict)) if job.definition.workflow.conflict.is_some() => {
-            Err(Trouble::Leg(ending(job, &onto, conflict)))
+            Err(LegAbort::Leg(ending(job, &onto, conflict)))
         }
         Some((onto, conflict)) => {
             let words = ending(job, &onto, conflict).trouble().unwrap_or_default();
-            desk.notice(Level::Warning, format!("{words}; the work goes on where it stood"));
+            ctx.notice(Level::Warning, format!("{words}; the work goes on where it stood"));
             Ok(())
         }
         None => Ok(()),
@@ -70,20 +74,20 @@ pub(super) fn before_leg(desk: &mut Desk<'_>, job: &mut Job<'_>, workspace: &Loc
 
 /// Brings the work onto its base branch, if that has moved. Gives the conflict, if there is one; then nothing has changed.
 pub(super) fn follow(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &mut Job<'_>,
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     signing: Option<&Signing>,
-) -> Result<Option<(CommitId, Conflicted)>, Trouble> {
+) -> Result<Option<(CommitId, Conflicted)>, LegAbort> {
     let Some(branch) = &job.task.seed.base.branch else { return Ok(None) };
-    let git = &desk.world.git;
-    let now = now(git, job, branch).map_err(|error| Trouble::harness(&error))?;
+    let git = &ctx.runtime.git;
+    let now = now(git, job, branch).map_err(|error| LegAbort::harness(&error))?;
     // A branch that is gone leads nowhere; the work stays where it is.
     let Some(onto) = now.filter(|now| *now != job.base) else { return Ok(None) };
     let start = if job.start == job.base {
         onto.clone()
     } else {
-        ready(desk, job, workspace)?;
+        ready(ctx, job, workspace)?;
         let work = Move { from: &job.base, onto: &onto, tip: &job.start };
         match workspace.rebase(work, &words(job), signing)? {
             Rebased::Clean(tip) => tip,
@@ -92,9 +96,9 @@ pub(super) fn follow(
         }
     };
     job.source
-        .pin(git, desk.world.store(), job.task.id(), &onto)
-        .map_err(|error| Trouble::harness(&error))?;
-    desk.notice(Level::Info, format!("{branch} has moved: the work stands on {} now", onto.short()));
+        .pin(git, ctx.runtime.store(), job.task.id(), &onto)
+        .map_err(|error| LegAbort::harness(&error))?;
+    ctx.notice(Level::Info, format!("{branch} has moved: the work stands on {} now", onto.short()));
     (job.start, job.base) = (start, onto);
     Ok(None)
 }
@@ -106,9 +110,9 @@ fn now(git: &Git, job: &Job<'_>, branch: &str) -> Result<Option<CommitId>, git::
         return job.source.branch_known_at(git, branch, &job.base);
     }
     let local = job.source.branch(git, branch)?;
-    let there = job.source.seen(git, branch)?;
+    let there = job.source.tracking_ref(git, branch)?;
     if job.upstream.is_none() {
-        return super::server::ahead(git, job, local, there);
+        return super::git_server::ahead(git, job, local, there);
     }
     Ok(there.or(local))
 }
@@ -130,20 +134,20 @@ pub(super) fn ending(job: &Job<'_>, onto: &CommitId, conflict: Conflicted) -> En
 
 /// The tree of a resolver: the work on the branch, with marks.
 fn begin_resolving(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &mut Job<'_>,
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     onto: CommitId,
-) -> Result<(), Trouble> {
-    ready(desk, job, workspace)?;
+) -> Result<(), LegAbort> {
+    ready(ctx, job, workspace)?;
     let work = Move { from: &job.base, onto: &onto, tip: &job.start };
     let start = match workspace.rebase(work, &words(job), None)? {
         Rebased::Clean(tip) => tip,
         Rebased::Absorbed => onto.clone(),
         Rebased::Conflict(conflict) => conflict.commit,
     };
-    let pinned = job.source.pin(&desk.world.git, desk.world.store(), job.task.id(), &onto);
-    pinned.map_err(|error| Trouble::harness(&error))?;
+    let pinned = job.source.pin(&ctx.runtime.git, ctx.runtime.store(), job.task.id(), &onto);
+    pinned.map_err(|error| LegAbort::harness(&error))?;
     (job.start, job.base) = (start, onto);
     Ok(())
 }
@@ -151,12 +155,12 @@ fn begin_resolving(
 /// What is wrong with what a resolver left: marks, and changes of either side that it lost without a word.
 pub(super) fn resolution(
     job: &Job<'_>,
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     outcome: &Outcome,
     collected: &Collected,
-) -> Result<Vec<Failure>, Trouble> {
+) -> Result<Vec<Failure>, LegAbort> {
     let Purpose::Resolve { side, .. } = &job.entry.purpose else { return Ok(Vec::new()) };
-    let parse = |text: &str| text.parse::<CommitId>().map_err(|error| Trouble::harness(&error));
+    let parse = |text: &str| text.parse::<CommitId>().map_err(|error| LegAbort::harness(&error));
     let (from, tip) = match side {
         Some(side) => (parse(&side.base)?, parse(&side.tip)?),
         None => (parse(job.task.base())?, parse(&job.task.tip)?),
@@ -175,9 +179,13 @@ pub(super) fn resolution(
 }
 
 /// A repository to work in, where there is none yet.
-pub(super) fn ready(desk: &Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<(), Trouble> {
+pub(super) fn ready(
+    ctx: &LegContext<'_>,
+    job: &Job<'_>,
+    workspace: &LockedWorkspace,
+) -> Result<(), LegAbort> {
     if !workspace.has_repository() {
-        workspace.prepare(&desk.hold.leg.to_string(), &job.start, &job.task.seed.branch)?;
+        workspace.prepare(&ctx.hold.leg.to_string(), &job.start, &job.task.seed.branch)?;
     }
     Ok(())
 }

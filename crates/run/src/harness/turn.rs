@@ -11,33 +11,33 @@ use std::time::Duration;
 use acquit_core::agent::{Fault, Session};
 use acquit_core::artifact::Artifact;
 use acquit_core::config::{Agent, Reporting};
-use acquit_core::context::{self, Files, Tools};
 use acquit_core::event::Body;
 use acquit_core::failure::kind;
 use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
 use acquit_core::outcome;
+use acquit_core::prompt::{self, Files, Tools};
 use acquit_core::sandbox::Network;
 use acquit_core::time::Span;
 use acquit_core::workflow::AgentWork;
 
-use super::allowance::Allowance;
-use super::desk::Desk;
-use super::enclosure::{Enclosure, Who};
+use super::blocked_connections::BlockedConnection;
+use super::budget::Allowance;
+use super::context::LegContext;
 use super::end::{self, Turn};
-use super::lookout::{Lookout, is_outage};
-use super::refusal::Refusal;
+use super::program_sandbox::{ProgramSandbox, Who};
+use super::stall::{StallDetector, is_outage};
 use super::watch::Watch;
 use super::work::Job;
-use super::{Ground, Trouble, hold, review, session};
+use super::{LegAbort, WorkingTree, backoff, review, session};
 use crate::agent::{self, Launch};
-use crate::heard::Heard;
 use crate::mcp::{self, Brief, Progress};
 use crate::process::{self, Limits, Spec, Stderr, Stdin, Stdout};
+use crate::runtime::LegFolder;
 use crate::secrets::{self, Secret, Vault};
 use crate::transcript::Transcript;
+use crate::turn_summary::TurnSummary;
 use crate::versions;
-use crate::world::LegFolder;
 
 /// How long something has to end by itself after it was asked to: time to write down a result, not to finish one.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
@@ -69,19 +69,19 @@ pub(super) struct Ready {
 /// What an agent's run came to.
 pub(super) struct Ran {
     /// What it said.
-    pub(super) heard: Heard,
+    pub(super) summary: TurnSummary,
 }
 
 /// Finds the agent that takes this stage, and what it remembers of it.
-pub(super) fn choose(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Result<Chosen, Trouble> {
+pub(super) fn choose(ctx: &mut LegContext<'_>, job: &Job<'_>, work: &AgentWork) -> Result<Chosen, LegAbort> {
     let config = &job.definition.config;
     let name = work.agent.as_ref().or(config.agent.as_ref()).ok_or_else(|| {
         let words = format!("stage {} names no agent, and the project has no default agent", job.stage.name);
-        Trouble::failed(kind::CONFIG, words)
+        LegAbort::failed(kind::CONFIG, words)
     })?;
     let mut agent =
         config.agents.get(name).cloned().ok_or_else(|| {
-            Trouble::failed(kind::CONFIG, format!("the configuration has no agent `{name}`"))
+            LegAbort::failed(kind::CONFIG, format!("the configuration has no agent `{name}`"))
         })?;
     agent.model = agent.model_for(work);
     agent.turns = job.stage.limits.turns.into_iter().chain(agent.turns).min();
@@ -94,10 +94,10 @@ pub(super) fn choose(desk: &mut Desk<'_>, job: &Job<'_>, work: &AgentWork) -> Re
             "stage {} needs the file `{missing}` (`inputs`), and no earlier stage left it",
             job.stage.name
         );
-        return Err(Trouble::failed(kind::CONFIG, words));
+        return Err(LegAbort::failed(kind::CONFIG, words));
     }
-    let session = session::earlier(desk, job, name, work.session);
-    let reports = agent::reports(&agent).map_err(|error| Trouble::config(&error))?;
+    let session = session::earlier(ctx, job, name, work.session);
+    let reports = agent::reports(&agent).map_err(|error| LegAbort::config(&error))?;
     Ok(Chosen { name: name.clone(), agent, session, reports })
 }
 
@@ -117,17 +117,17 @@ impl Chosen {
 
 /// Makes the leg's folder with the prompt, the stub of the handoff file, and what acquit's tools must know.
 pub(super) fn context(
-    desk: &Desk<'_>,
+    ctx: &LegContext<'_>,
     job: &Job<'_>,
     folder: &LegFolder,
     chosen: &Chosen,
     subject: Option<&review::Subject>,
     files: Files<'_>,
     agents_md: Option<&str>,
-) -> Result<(), Trouble> {
+) -> Result<(), LegAbort> {
     let memory = match chosen.session {
-        Some(_) => context::Memory::Conversation,
-        None => context::Memory::None,
+        Some(_) => prompt::Memory::Conversation,
+        None => prompt::Memory::None,
     };
     let (handoff, output_dir) = (folder.handoff(), folder.output_dir());
     let tools = match chosen.reports {
@@ -135,12 +135,12 @@ pub(super) fn context(
         Reporting::Structured => Tools::Form,
         Reporting::File => Tools::Absent,
     };
-    let parts = context::Parts {
+    let parts = prompt::Parts {
         task: job.task,
         definition: job.definition,
         entry: job.entry,
-        leg: desk.hold.leg,
-        date: &date((desk.world.now)().0),
+        leg: ctx.hold.leg,
+        date: &date((ctx.runtime.now)().0),
         handoff_file: &handoff.to_string_lossy(),
         output_dir: &output_dir.to_string_lossy(),
         memory,
@@ -149,41 +149,41 @@ pub(super) fn context(
         files,
         agents_md,
     };
-    let prompt = context::build(&parts).and_then(|prompt| Ok((prompt, context::sections(&parts)?)));
+    let prompt = prompt::build(&parts).and_then(|prompt| Ok((prompt, prompt::sections(&parts)?)));
     let (prompt, mut sections) = prompt
-        .map_err(|error| Trouble::failed(kind::HARNESS, format!("failed to build the prompt: {error}")))?;
+        .map_err(|error| LegAbort::failed(kind::HARNESS, format!("failed to build the prompt: {error}")))?;
     for section in &mut sections {
-        section.text = desk.redactor.text(&section.text);
+        section.text = ctx.redactor.text(&section.text);
     }
     let lines = subject.and_then(|subject| subject.lines.clone());
     let brief = Brief { review: lines, ..Brief::new(&job.stage.on, sections, folder) };
     let made = || -> std::io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&output_dir)?;
-        private(&folder.prompt(), desk.redactor.text(&prompt).as_bytes())?;
+        private(&folder.prompt(), ctx.redactor.text(&prompt).as_bytes())?;
         if tools == Tools::Offered {
             private(&folder.tools(), &serde_json::to_vec(&brief)?)?;
         }
         private(&handoff, outcome::stub(&job.stage.on).as_bytes())
     };
-    made().map_err(|error| Trouble::file("write the prompt into", folder.path(), &error))
+    made().map_err(|error| LegAbort::file("write the prompt into", folder.path(), &error))
 }
 
 /// Makes everything ready to start the agent.
 pub(super) fn configure(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     work: &AgentWork,
     chosen: Chosen,
-) -> Result<Ready, Trouble> {
+) -> Result<Ready, LegAbort> {
     let config = &job.definition.config;
     let agent = &chosen.agent;
-    let folder = desk.world.leg_folder(desk.hold.leg);
-    let server = mcp::server(&desk.world.spawner.helper, &folder.tools());
+    let folder = ctx.runtime.leg_folder(ctx.hold.leg);
+    let server = mcp::server(&ctx.runtime.spawner.helper, &folder.tools());
     let tools = (chosen.reports == Reporting::Tools).then_some(&server);
     let form = (chosen.reports == Reporting::Structured).then(|| outcome::form(&job.stage.on));
     let mut launch = agent::launch(&agent::Wanted {
         agent,
-        world: desk.world,
+        runtime: ctx.runtime,
         mode: work.mode,
         allowed: work.tools(),
         model: agent.model.as_deref().map(|name| config.model(name)),
@@ -195,23 +195,23 @@ pub(super) fn configure(
         tools,
         schema: form.as_ref(),
     })
-    .map_err(|error| Trouble::config(&error))?;
+    .map_err(|error| LegAbort::config(&error))?;
     if tools.is_some() {
-        launch.parts.extend([desk.world.spawner.helper.clone(), folder.tools()]);
+        launch.parts.extend([ctx.runtime.spawner.helper.clone(), folder.tools()]);
     }
     settle(&launch, &folder)
-        .map_err(|error| Trouble::file("write the agent's settings into", folder.path(), &error))?;
+        .map_err(|error| LegAbort::file("write the agent's settings into", folder.path(), &error))?;
     let granted =
-        secrets::granted(&Vault::new(config, &desk.world.environment, &desk.world.spawner), agent, work)
-            .map_err(|error| Trouble::config(&error))?;
-    desk.redactor = desk.redactor.with(&granted);
+        secrets::granted(&Vault::new(config, &ctx.runtime.environment, &ctx.runtime.spawner), agent, work)
+            .map_err(|error| LegAbort::config(&error))?;
+    ctx.redactor = ctx.redactor.with(&granted);
     launch.env.extend(granted.iter().map(Secret::variable));
     agent::billing::check(agent, &launch.env)
-        .map_err(|error| Trouble::failed(kind::LOGIN, error.to_string()))?;
+        .map_err(|error| LegAbort::failed(kind::LOGIN, error.to_string()))?;
     let attempt = 1 + job.task.past.iter().filter(|past| counts(past, job)).count();
     let mut set = |name: &str, value: OsString| launch.env.push((name.into(), value));
-    set("ACQUIT_TASK", desk.hold.leg.task.to_string().into());
-    set("ACQUIT_LEG", desk.hold.leg.to_string().into());
+    set("ACQUIT_TASK", ctx.hold.leg.task.to_string().into());
+    set("ACQUIT_LEG", ctx.hold.leg.to_string().into());
     set("ACQUIT_STAGE", job.stage.name.to_string().into());
     set("ACQUIT_ATTEMPT", attempt.to_string().into());
     set("ACQUIT_HANDOFF", folder.handoff().into());
@@ -238,15 +238,15 @@ fn counts(past: &acquit_core::leg::Past, job: &Job<'_>) -> bool {
 
 /// Starts the agent, watches it to its end, and keeps what it said.
 pub(super) fn run(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     folder: &LegFolder,
     ready: Ready,
-    ground: &Ground,
-) -> Result<Ran, Trouble> {
+    working_tree: &WorkingTree,
+) -> Result<Ran, LegAbort> {
     let Ready { chosen: Chosen { name, agent, session, reports }, network, mut launch } = ready;
     let limits = &job.stage.limits;
-    let allowance = Allowance::of(desk, job)?;
+    let allowance = Allowance::of(ctx, job)?;
     allowance.must_last()?;
     let who = Who::Agent {
         login: &launch.login,
@@ -254,19 +254,19 @@ pub(super) fn run(
         parts: &launch.parts,
         placed: &launch.placed,
     };
-    let enclosure = Enclosure::new(desk, job, ground, "agent", network, &who)?;
-    let settings = settings(desk, &launch);
-    let enclosed = enclosure.policy.is_some() && network == Network::Model;
-    let written_in = versions::interpreter(&launch.program, &desk.world.environment);
-    if let Some(path) = versions::path(&ground.committed, &desk.world.environment, Some(&written_in)) {
+    let sandbox = ProgramSandbox::new(ctx, job, working_tree, "agent", network, &who)?;
+    let settings = settings(ctx, &launch);
+    let enclosed = sandbox.policy.is_some() && network == Network::Model;
+    let written_in = versions::interpreter(&launch.program, &ctx.runtime.environment);
+    if let Some(path) = versions::path(&working_tree.committed, &ctx.runtime.environment, Some(&written_in)) {
         launch.env.retain(|(name, _)| name != "PATH");
         launch.env.push(("PATH".into(), path));
     }
-    launch.env.extend(enclosure.environment());
+    launch.env.extend(sandbox.environment());
     let spec = Spec {
         program: launch.program,
         args: launch.args,
-        cwd: ground.tree.clone(),
+        cwd: working_tree.tree.clone(),
         env: launch.env,
         stdin: Stdin::File(folder.prompt()),
         stdout: Stdout::Truncate(folder.output()),
@@ -277,34 +277,34 @@ pub(super) fn run(
             output: limits.output,
             grace: GRACE,
         },
-        policy: enclosure.policy.clone(),
+        policy: sandbox.policy.clone(),
     };
-    let child = desk.world.spawner.spawn(&spec).map_err(|error| not_started(&name, &error))?;
-    desk.note(Body::AgentStarted {
+    let child = ctx.runtime.spawner.spawn(&spec).map_err(|error| not_started(&name, &error))?;
+    ctx.note(Body::AgentStarted {
         agent: name.to_string(),
         adapter: agent.adapter.name().to_owned(),
-        containment: format!("{}; {}", enclosure.words(child.missing()), child.containment()),
+        containment: format!("{}; {}", sandbox.words(child.missing()), child.containment()),
     });
-    enclosure.announce(desk, "the agent", child.missing());
+    sandbox.announce(ctx, "the agent", child.missing());
     let hearing = agent::Hearing {
         before: session.as_ref().map(|session| session.total.clone()).unwrap_or_default(),
         model: agent.model.as_deref().map(|name| job.definition.config.model(name).to_owned()),
         structured: reports == Reporting::Structured,
         billing: agent.billing,
         prices: job.definition.config.prices.clone(),
-        now: desk.world.now,
+        now: ctx.runtime.now,
     };
     let parser = agent::parser(&agent.adapter, hearing);
     let tells = parser.tells();
-    let mut transcript = Transcript::new(parser, desk.redactor.clone());
-    let mut watch = Watch::new(desk, Some(&mut transcript)).ending_within(LINGER);
+    let mut transcript = Transcript::new(parser, ctx.redactor.clone());
+    let mut watch = Watch::new(ctx, Some(&mut transcript)).ending_within(LINGER);
     watch.progress = Some(Progress::new(folder.progress()));
-    watch.lookout = Some(Lookout::new(enclosure.log().to_owned(), &launch.hosts, enclosed, allowance));
+    watch.stall = Some(StallDetector::new(sandbox.log().to_owned(), &launch.hosts, enclosed, allowance));
     // The agent works by itself now: a good moment to let others see how far it came.
     watch.flush();
-    let ended = child.watch(&mut watch).map_err(|error| Trouble::harness(&error));
+    let ended = child.watch(&mut watch).map_err(|error| LegAbort::harness(&error));
     // Before anything is read from them, and whatever the end was like.
-    let cleaned = watch.desk.redactor.folder(folder.path());
+    let cleaned = watch.ctx.redactor.folder(folder.path());
     crate::workspace::strip_privileges(&folder.output_dir());
     let (broken, cancelled, lingered) = (watch.broken.take(), watch.cancelled, watch.lingered);
     let stopped = watch.stopped.take();
@@ -312,31 +312,32 @@ pub(super) fn run(
         return Err(error.into());
     }
     let ended = ended?;
-    cleaned.map_err(|error| Trouble::file("take secrets out of", folder.path(), &error))?;
+    cleaned.map_err(|error| LegAbort::file("take secrets out of", folder.path(), &error))?;
     watch.finish()?;
-    let heard = transcript.heard;
-    desk.session = heard.session.as_ref().map(|id| Box::new(continued(&name, id, session.as_ref(), &heard)));
+    let summary = transcript.summary;
+    ctx.session =
+        summary.session.as_ref().map(|id| Box::new(continued(&name, id, session.as_ref(), &summary)));
     let exit = if lingered {
         format!("stayed for {LINGER:?} after it had said how its turn ended, and was ended")
     } else {
         ended.exit.to_string()
     };
-    desk.note(Body::AgentEnded {
+    ctx.note(Body::AgentEnded {
         exit,
         took: span(ended.duration),
         output: ended.output_bytes,
         left: ended.left,
-        unknown: heard.unknown.clone(),
+        unknown: summary.unknown.clone(),
     });
-    let connections = enclosure.connections();
-    let refusal = Refusal::of(&connections, &launch.hosts).or_else(|| {
-        let unreached = enclosed && heard.fault.as_ref().is_some_and(is_outage);
+    let connections = sandbox.connections();
+    let refusal = BlockedConnection::of(&connections, &launch.hosts).or_else(|| {
+        let unreached = enclosed && summary.fault.as_ref().is_some_and(is_outage);
         let settings = settings.iter().map(|text| Cow::from(text.as_str())).filter(|_| unreached);
-        Refusal::of_unreached(&connections, &launch.hosts, settings).filter(|_| unreached)
+        BlockedConnection::of_unreached(&connections, &launch.hosts, settings).filter(|_| unreached)
     });
-    enclosure.end(desk, "the agent");
+    sandbox.end(ctx, "the agent");
     if cancelled {
-        return Err(Trouble::Leg(Ending::Cancelled));
+        return Err(LegAbort::Leg(Ending::Cancelled));
     }
     let turn = Turn {
         agent: &name,
@@ -348,47 +349,47 @@ pub(super) fn run(
         hosts: &launch.hosts,
         network,
         tells,
-        heard: &heard,
+        summary: &summary,
         errors: &crate::untrusted::tail(&folder.errors(), ERRORS_SHOWN),
-        clock: hold::Clock {
-            now: (desk.world.now)(),
+        clock: backoff::Clock {
+            now: (ctx.runtime.now)(),
             waiting: &job.definition.config.waiting,
             before: job.task.spent.get(kind::OVERLOAD).copied().unwrap_or(0),
         },
     };
-    if heard.fault.as_ref().is_some_and(|trouble| trouble.fault == Fault::TooLong) {
+    if summary.fault.as_ref().is_some_and(|trouble| trouble.fault == Fault::TooLong) {
         // Going on with it would only make it longer.
-        desk.session = None;
+        ctx.session = None;
     }
     match end::meaning(&turn) {
-        None => Ok(Ran { heard }),
-        Some(ending) => Err(Trouble::Leg(ending)),
+        None => Ok(Ran { summary }),
+        Some(ending) => Err(LegAbort::Leg(ending)),
     }
 }
 
 /// The texts by which an agent knows where its model is: its variables, arguments and files.
-fn settings(desk: &Desk<'_>, launch: &Launch) -> Vec<String> {
+fn settings(ctx: &LegContext<'_>, launch: &Launch) -> Vec<String> {
     /// A file of settings is not larger.
     const LARGEST: u64 = 256 * 1024;
     let text = |text: &OsString| text.to_string_lossy().into_owned();
     let mut all: Vec<String> = launch.env.iter().map(|(_, value)| text(value)).collect();
     all.extend(launch.args.iter().map(text));
     all.extend(launch.files.iter().map(|(_, text)| text.clone()));
-    let files = launch.login.iter().filter_map(|file| desk.world.environment.expand(file));
+    let files = launch.login.iter().filter_map(|file| ctx.runtime.environment.expand(file));
     all.extend(files.filter_map(|file| crate::untrusted::text(&file, LARGEST).ok().flatten()));
     all
 }
 
 /// The conversation as it stands after this leg.
-fn continued(name: &Name, id: &str, before: Option<&Session>, heard: &Heard) -> Session {
+fn continued(name: &Name, id: &str, before: Option<&Session>, summary: &TurnSummary) -> Session {
     let mut total =
         before.filter(|before| before.id == id).map(|before| before.total.clone()).unwrap_or_default();
-    total.add(&heard.usage);
+    total.add(&summary.usage);
     Session { agent: name.clone(), id: id.to_owned(), total }
 }
 
 /// Why there is no agent at work, and what a person can do about it.
-fn not_started(name: &Name, error: &process::Error) -> Trouble {
+fn not_started(name: &Name, error: &process::Error) -> LegAbort {
     let advice = match error {
         process::Error::ProgramMissing { .. } | process::Error::ProgramNotExecutable { .. } => {
             format!(
@@ -398,8 +399,8 @@ fn not_started(name: &Name, error: &process::Error) -> Trouble {
         _ => String::new(),
     };
     let reason = format!("the agent {name} did not start: failed to {}{advice}", super::chain(error));
-    match Trouble::process(error) {
-        Trouble::Leg(Ending::Failed { kind, .. }) => Trouble::Leg(Ending::Failed { kind, reason }),
+    match LegAbort::process(error) {
+        LegAbort::Leg(Ending::Failed { kind, .. }) => LegAbort::Leg(Ending::Failed { kind, reason }),
         other => other,
     }
 }

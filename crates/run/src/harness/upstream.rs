@@ -13,11 +13,11 @@ use acquit_core::config::By;
 use acquit_core::leg::Purpose;
 use acquit_core::workflow::{Action, Work};
 
-use super::desk::Desk;
+use super::context::LegContext;
 use super::work::Job;
 use crate::forge::{self, Address, Located, Place, Token};
 use crate::git::PushWay;
-use crate::workspace::{self, Locked};
+use crate::workspace::{self, LockedWorkspace};
 
 /// The forge that a task's work goes to.
 pub(crate) struct Upstream {
@@ -48,7 +48,7 @@ pub(crate) enum Missed {
 
 impl Upstream {
     /// The forge of the leg's task, if its work goes to one. What is wrong with its settings is said by the stage that delivers.
-    pub(super) fn of(desk: &Desk<'_>, job: &Job<'_>) -> Option<Rc<Self>> {
+    pub(super) fn of(ctx: &LegContext<'_>, job: &Job<'_>) -> Option<Rc<Self>> {
         let merges = job.definition.config.merge.by == By::Forge;
         let delivers = |work: &Work| match work {
             Work::Action { action: Action::Publish(_), .. } => true,
@@ -66,10 +66,10 @@ impl Upstream {
             return None;
         }
         let settings = &job.definition.config.forge;
-        match forge::of(desk.world, settings, &job.source) {
+        match forge::of(ctx.runtime, settings, &job.source) {
             Ok(Located::At(place)) => Some(Rc::new(Self {
                 place: *place,
-                ca: forge::ca(desk.world, settings),
+                ca: forge::ca(ctx.runtime, settings),
                 token: OnceCell::new(),
             })),
             Ok(Located::Nowhere(_)) | Err(_) => None,
@@ -77,11 +77,15 @@ impl Upstream {
     }
 
     /// Its token, if there is one. From here on nothing that leaves the leg has it.
-    pub(super) fn token(&self, desk: &mut Desk<'_>, job: &Job<'_>) -> Result<Option<&Token>, forge::Error> {
+    pub(super) fn token(
+        &self,
+        ctx: &mut LegContext<'_>,
+        job: &Job<'_>,
+    ) -> Result<Option<&Token>, forge::Error> {
         if self.token.get().is_none() {
-            let found = forge::token::find(desk.world, &job.definition.config, &self.place)?;
+            let found = forge::token::find(ctx.runtime, &job.definition.config, &self.place)?;
             if let Some(token) = &found {
-                desk.redactor = desk.redactor.with(std::slice::from_ref(&token.secret));
+                ctx.redactor = ctx.redactor.with(std::slice::from_ref(&token.secret));
             }
             let _ = self.token.set(found);
         }
@@ -91,24 +95,29 @@ impl Upstream {
     /// How git reaches one of its repositories.
     pub(super) fn way<'w>(
         &'w self,
-        desk: &Desk<'_>,
+        ctx: &LegContext<'_>,
         job: &'w Job<'_>,
         address: &'w Address,
         token: Option<&'w Token>,
     ) -> PushWay<'w> {
-        let access = forge::access(desk.world, self.place.kind, address.transport, token);
+        let access = forge::access(ctx.runtime, self.place.kind, address.transport, token);
         let proxy = job.definition.config.forge.proxy.as_deref();
         PushWay { url: &address.url, access, ca: self.ca.as_deref(), proxy }
     }
 
     /// Looks where the base branch is there. From then on the user's repository has its commits, below a ref of acquit's own.
-    pub(super) fn look(&self, desk: &mut Desk<'_>, job: &Job<'_>, workspace: &Locked) -> Result<(), Missed> {
+    pub(super) fn look(
+        &self,
+        ctx: &mut LegContext<'_>,
+        job: &Job<'_>,
+        workspace: &LockedWorkspace,
+    ) -> Result<(), Missed> {
         let Some(branch) = &job.task.seed.base.branch else { return Ok(()) };
-        let token = self.token(desk, job).map_err(Missed::Forge)?;
-        let way = self.way(desk, job, &self.place.upstream, token);
+        let token = self.token(ctx, job).map_err(Missed::Forge)?;
+        let way = self.way(ctx, job, &self.place.upstream, token);
         match workspace.fetch_base(&job.source, &way, branch, &job.base) {
             Ok(_) => Ok(()),
-            Err(source) => Err(Missed::Git { words: desk.redactor.text(&super::chain(&source)), source }),
+            Err(source) => Err(Missed::Git { words: ctx.redactor.text(&super::chain(&source)), source }),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use acquit_core::agent::Chunk;
 use acquit_core::store::{self, Pulse};
 
-use super::desk::Desk;
-use super::lookout::{Lookout, Stop};
+use super::context::LegContext;
+use super::stall::{StallDetector, Stop};
 use crate::mcp::Progress;
 use crate::pause::pause;
 use crate::process::{Next, Watcher};
@@ -17,7 +17,7 @@ const FLUSH: Duration = Duration::from_millis(400);
 
 /// Watches an agent, or with no transcript a gate or a setup step.
 pub(crate) struct Watch<'d, 'a> {
-    pub(crate) desk: &'d mut Desk<'a>,
+    pub(crate) ctx: &'d mut LegContext<'a>,
     pub(crate) transcript: Option<&'d mut Transcript>,
     /// What the store answered, when it would not go on.
     pub(crate) broken: Option<store::Error>,
@@ -26,7 +26,7 @@ pub(crate) struct Watch<'d, 'a> {
     /// Whether it was ended because it stayed after it had said how its turn ended.
     pub(crate) lingered: bool,
     /// Says when an agent gets nowhere, and what it said then.
-    pub(crate) lookout: Option<Lookout>,
+    pub(crate) stall: Option<StallDetector>,
     pub(crate) stopped: Option<Stop>,
     /// How long it may stay, and since when it does.
     linger: Option<Duration>,
@@ -39,14 +39,14 @@ pub(crate) struct Watch<'d, 'a> {
 }
 
 impl<'d, 'a> Watch<'d, 'a> {
-    pub(crate) fn new(desk: &'d mut Desk<'a>, transcript: Option<&'d mut Transcript>) -> Self {
+    pub(crate) fn new(ctx: &'d mut LegContext<'a>, transcript: Option<&'d mut Transcript>) -> Self {
         Self {
-            desk,
+            ctx,
             transcript,
             broken: None,
             cancelled: false,
             lingered: false,
-            lookout: None,
+            stall: None,
             stopped: None,
             linger: None,
             ended: None,
@@ -63,7 +63,7 @@ impl<'d, 'a> Watch<'d, 'a> {
 
     /// Whether an agent stays although its turn is over. One that says something more has begun another turn.
     fn stays(&mut self) -> bool {
-        let over = self.transcript.as_ref().is_some_and(|transcript| transcript.heard.end.is_some());
+        let over = self.transcript.as_ref().is_some_and(|transcript| transcript.summary.end.is_some());
         let since = *self.ended.get_or_insert_with(Instant::now);
         if !over {
             self.ended = None;
@@ -94,15 +94,15 @@ impl<'d, 'a> Watch<'d, 'a> {
     fn write(&mut self) -> Result<(), store::Error> {
         self.flushed = Instant::now();
         for news in self.progress.iter_mut().flat_map(Progress::news) {
-            self.desk.note(news);
+            self.ctx.note(news);
         }
-        let Some(transcript) = &mut self.transcript else { return self.desk.flush() };
-        self.desk.usage = transcript.heard.usage.clone();
+        let Some(transcript) = &mut self.transcript else { return self.ctx.flush() };
+        self.ctx.usage = transcript.summary.usage.clone();
         loop {
             let Some(chunk) = self.unwritten.take().or_else(|| transcript.cut()) else {
-                return self.desk.flush();
+                return self.ctx.flush();
             };
-            if let Err(error) = self.desk.transcribe(&chunk) {
+            if let Err(error) = self.ctx.transcribe(&chunk) {
                 self.unwritten = Some(chunk);
                 return Err(error);
             }
@@ -118,7 +118,7 @@ impl<'d, 'a> Watch<'d, 'a> {
     }
 
     fn is_passing(&self, error: &store::Error) -> bool {
-        matches!(error, store::Error::Database { .. }) && self.desk.since_beat() < super::LEASE
+        matches!(error, store::Error::Database { .. }) && self.ctx.since_beat() < super::LEASE
     }
 }
 
@@ -137,16 +137,16 @@ impl Watcher for Watch<'_, '_> {
         if self.broken.is_none() && self.flushed.elapsed() >= FLUSH {
             self.flush();
         }
-        match self.desk.pulse() {
+        match self.ctx.pulse() {
             Ok(Pulse::Beating) => {}
             Ok(Pulse::Cancel) => self.cancelled = true,
             Err(error) => self.tolerate(error),
         }
         self.lingered |= !self.cancelled && self.stays();
-        if let (Some(lookout), Some(transcript)) = (&mut self.lookout, &mut self.transcript)
+        if let (Some(stall), Some(transcript)) = (&mut self.stall, &mut self.transcript)
             && self.stopped.is_none()
         {
-            self.stopped = lookout.look(&transcript.heard);
+            self.stopped = stall.look(&transcript.summary);
         }
         if self.cancelled || self.lingered || self.stopped.is_some() || self.broken.is_some() {
             return Next::Stop;

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use acquit_core::context::Files;
 use acquit_core::definition::Definition;
 use acquit_core::event::{Body, Level, Step};
 use acquit_core::failure::{Failure, kind};
@@ -12,17 +11,21 @@ use acquit_core::ids::Name;
 use acquit_core::leg::{Ending, Entry, Purpose, Report};
 use acquit_core::night;
 use acquit_core::outcome::{self, Left, Outcome, Source as Reported, Wrong};
+use acquit_core::prompt::Files;
 use acquit_core::task::Task;
 use acquit_core::workflow::{Action, AgentWork, Mode, Stage, Work};
 
-use super::desk::Desk;
-use super::server::Server;
+use super::context::LegContext;
+use super::git_server::Server;
 use super::upstream::Upstream;
-use super::{Ground, Trouble, artifacts, enclosure, ground, guard, perform, review, stage_home, sync, turn};
+use super::{
+    LegAbort, WorkingTree, artifacts, guard, perform, program_sandbox, review, stage_home, sync, turn,
+    working_tree,
+};
 use crate::gate::{self, Judged};
 use crate::git::{CommitId, Identity, Source};
-use crate::workspace::{Leftovers, Locked, Rules, SavedAttempt, Work as Collected, Workspace};
-use crate::world::LegFolder;
+use crate::runtime::LegFolder;
+use crate::workspace::{Leftovers, LockedWorkspace, Rules, SavedAttempt, Work as Collected, Workspace};
 use crate::{mcp, untrusted};
 
 /// How long a leg waits for what an earlier harness left running in the workspace: a git process that is killed with nobody
@@ -88,44 +91,47 @@ pub(super) enum Proof {
 
 /// Does a stage's work and says how it ended.
 pub(super) fn stage(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     task: &Task,
     definition: &Definition,
     entry: &Entry,
-) -> Result<Report, Trouble> {
-    let missing = || Trouble::failed(kind::HARNESS, format!("the workflow has no stage `{}`", entry.stage));
+) -> Result<Report, LegAbort> {
+    let missing = || LegAbort::failed(kind::HARNESS, format!("the workflow has no stage `{}`", entry.stage));
     let stage = definition.workflow.stage(entry.stage.as_str()).ok_or_else(missing)?;
-    let source = serde_json::from_value(definition.source.clone()).map_err(|e| Trouble::harness(&e))?;
+    let source = serde_json::from_value(definition.source.clone()).map_err(|e| LegAbort::harness(&e))?;
     let start = task.start_of(entry, &definition.workflow);
-    let start = start.parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
-    let base = task.base().parse::<CommitId>().map_err(|e| Trouble::harness(&e))?;
+    let start = start.parse::<CommitId>().map_err(|e| LegAbort::harness(&e))?;
+    let base = task.base().parse::<CommitId>().map_err(|e| LegAbort::harness(&e))?;
     let mut job = Job { task, definition, entry, stage, source, start, base, upstream: None, server: None };
-    job.upstream = Upstream::of(desk, &job);
-    job.server = Server::of(desk, &job);
+    job.upstream = Upstream::of(ctx, &job);
+    job.server = Server::of(ctx, &job);
 
-    let folder = desk.world.leg_folder(desk.hold.leg);
-    desk.world
-        .open_leg_folder(desk.hold.leg)
-        .map_err(|error| Trouble::file("make the folder", folder.path(), &error))?;
-    guard::remember(desk, &job);
-    guard::clean_lost(desk, task);
-    let (workspace, saved) = prepare(desk, &mut job)?;
-    desk.step(Step::Workspace);
+    let folder = ctx.runtime.leg_folder(ctx.hold.leg);
+    ctx.runtime
+        .open_leg_folder(ctx.hold.leg)
+        .map_err(|error| LegAbort::file("make the folder", folder.path(), &error))?;
+    guard::remember(ctx, &job);
+    guard::clean_lost(ctx, task);
+    let (workspace, saved) = prepare(ctx, &mut job)?;
+    ctx.step(Step::Workspace);
     if !super::has_agent(&entry.purpose, &stage.work) {
-        desk.under_way = Step::Gates;
+        ctx.under_way = Step::Gates;
     }
     let done = match (&entry.purpose, &stage.work) {
         (Purpose::Merge, Work::Action { commits, .. }) => {
-            perform::action(desk, &job, &Action::Merge, *commits, &workspace)?
+            perform::action(ctx, &job, &Action::Merge, *commits, &workspace)?
         }
-        (_, Work::Action { action, commits }) => perform::action(desk, &job, action, *commits, &workspace)?,
+        (_, Work::Action { action, commits }) => perform::action(ctx, &job, action, *commits, &workspace)?,
         (Purpose::Recheck { outcome }, Work::Agent(_) | Work::Check) => {
             Done { outcome: outcome.clone(), ..by_harness(outcome::PASSED) }
         }
-        (_, Work::Agent(agent)) => agent_turn(desk, &job, agent, &workspace, saved.as_ref())?,
+        (_, Work::Agent(agent)) => agent_turn(ctx, &job, agent, &workspace, saved.as_ref())?,
         (_, Work::Check) => by_harness(outcome::PASSED),
         (_, Work::Human { .. }) => {
-            return Err(Trouble::failed(kind::HARNESS, "a human stage has no work for a harness".to_owned()));
+            return Err(LegAbort::failed(
+                kind::HARNESS,
+                "a human stage has no work for a harness".to_owned(),
+            ));
         }
     };
     // A question is no claim that something is done: the gates speak when the work goes on from its answer.
@@ -134,17 +140,17 @@ pub(super) fn stage(
     // An action runs its gates before it does anything.
     let gated = !asks && !matches!(stage.work, Work::Action { .. });
     let judged = if gated {
-        gate::all(desk, &job, &stage.gates, &workspace, &done.outcome)?
+        gate::run_all(ctx, &job, &stage.gates, &workspace, &done.outcome)?
     } else {
         Judged::default()
     };
-    let done = overrule(desk, judged.instead.as_ref(), done);
+    let done = overrule(ctx, judged.instead.as_ref(), done);
     failures.extend(judged.failures);
     let proof = if gated && !stage.gates.is_empty() { Proof::Given } else { Proof::Missing };
-    desk.step(Step::Gates);
-    let artifacts = artifacts::collect(desk, &job, &done, &workspace);
-    desk.step(Step::Artifacts);
-    Ok(report(desk, &job, done, failures, artifacts, proof))
+    ctx.step(Step::Gates);
+    let artifacts = artifacts::collect(ctx, &job, &done, &workspace);
+    ctx.step(Step::Artifacts);
+    Ok(report(ctx, &job, done, failures, artifacts, proof))
 }
 
 pub(super) fn by_harness(name: &'static str) -> Done {
@@ -154,15 +160,18 @@ pub(super) fn by_harness(name: &'static str) -> Done {
 }
 
 /// The workspace as the leg begins with it, and what an earlier one had left there.
-fn prepare(desk: &mut Desk<'_>, job: &mut Job<'_>) -> Result<(Locked, Option<SavedAttempt>), Trouble> {
-    let leg = desk.hold.leg;
+fn prepare(
+    ctx: &mut LegContext<'_>,
+    job: &mut Job<'_>,
+) -> Result<(LockedWorkspace, Option<SavedAttempt>), LegAbort> {
+    let leg = ctx.hold.leg;
     let author = &job.definition.author;
-    let overlays = ground::overlays(desk, job.definition.config.sandbox)?;
-    let (world, folder) = (desk.world, desk.world.workspace_folder(leg.task));
-    let workspace = Workspace::open(&folder, &job.source, world.git.clone(), world.store())?
+    let overlays = working_tree::overlays(ctx, job.definition.config.sandbox)?;
+    let (runtime, folder) = (ctx.runtime, ctx.runtime.workspace_folder(leg.task));
+    let workspace = Workspace::open(&folder, &job.source, runtime.git.clone(), runtime.store())?
         .with_agent_identity(Identity::new(&author.name, &author.email))
         .with_overlays(overlays)
-        .with_upload_pack(enclosure::sender(desk, job)?)
+        .with_upload_pack(program_sandbox::sender(ctx, job)?)
         .with_rules(Rules {
             task_id: leg.task.to_string(),
             base: job.task.seed.base.branch.clone(),
@@ -170,14 +179,14 @@ fn prepare(desk: &mut Desk<'_>, job: &mut Job<'_>) -> Result<(Locked, Option<Sav
             protected: job.definition.config.protected.clone(),
         })
         .lock_within(&format!("acquit leg {leg}"), PATIENCE)?;
-    sync::before_leg(desk, job, &workspace)?;
+    sync::before_leg(ctx, job, &workspace)?;
     let prepared = workspace.prepare(&leg.to_string(), &job.start, &job.task.seed.branch)?;
-    let saved = guard::saved(desk, job, &workspace, prepared.saved)?;
+    let saved = guard::saved(ctx, job, &workspace, prepared.saved)?;
     if let Some(saved) = &saved {
-        desk.note(Body::WorkSaved { reference: saved.reference.clone(), commit: saved.commit.to_string() });
+        ctx.note(Body::WorkSaved { reference: saved.reference.clone(), commit: saved.commit.to_string() });
     }
     for note in prepared.notes {
-        desk.notice(Level::Info, note);
+        ctx.notice(Level::Info, note);
     }
     if super::has_agent(&job.entry.purpose, &job.stage.work) {
         workspace.give_to(&stage_home::of(job.definition, job.entry))?;
@@ -187,16 +196,16 @@ fn prepare(desk: &mut Desk<'_>, job: &mut Job<'_>) -> Result<(Locked, Option<Sav
 
 /// Steps three to six: context, agent, run, outcome.
 fn agent_turn(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     agent: &AgentWork,
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     saved: Option<&SavedAttempt>,
-) -> Result<Done, Trouble> {
-    let folder = desk.world.leg_folder(desk.hold.leg);
+) -> Result<Done, LegAbort> {
+    let folder = ctx.runtime.leg_folder(ctx.hold.leg);
     // Setup sees the committed files only.
-    let ground = Ground::of_agent(desk, job, workspace)?;
-    let chosen = turn::choose(desk, job, agent)?;
+    let working_tree = WorkingTree::of_agent(ctx, job, workspace)?;
+    let chosen = turn::choose(ctx, job, agent)?;
     let commit = saved.map(|saved| saved.commit.to_string());
     let files = match (saved, commit.as_deref()) {
         (Some(saved), _) if chosen.goes_on(job) => {
@@ -207,46 +216,46 @@ fn agent_turn(
         (_, None) => Files::Gone,
     };
     let subject = match agent.mode {
-        Mode::Review => Some(review::subject(desk, job, workspace)?),
+        Mode::Review => Some(review::subject(ctx, job, workspace)?),
         Mode::Plan | Mode::Implement | Mode::Investigate | Mode::Design | Mode::Fix | Mode::Resolve => None,
     };
     let agents_md = agents_md(job, workspace).filter(|_| chosen.needs_agents_md());
-    turn::context(desk, job, &folder, &chosen, subject.as_ref(), files, agents_md.as_deref())?;
-    desk.step(Step::Context);
-    let launch = turn::configure(desk, job, agent, chosen)?;
-    desk.step(Step::Agent);
-    let ran = turn::run(desk, job, &folder, launch, &ground)?;
-    desk.step(Step::Run);
+    turn::context(ctx, job, &folder, &chosen, subject.as_ref(), files, agents_md.as_deref())?;
+    ctx.step(Step::Context);
+    let launch = turn::configure(ctx, job, agent, chosen)?;
+    ctx.step(Step::Agent);
+    let ran = turn::run(ctx, job, &folder, launch, &working_tree)?;
+    ctx.step(Step::Run);
     if agent.mode.writes()
         && let Some(what) = unfinished(&workspace.tree())
     {
         // Taken as it is, the tree would be delivered with the marks of its conflicts.
         let words =
             format!("the agent left {what} unfinished: it must be concluded or aborted before the end");
-        return Err(Trouble::failed(kind::AGENT, words));
+        return Err(LegAbort::failed(kind::AGENT, words));
     }
-    let collected = workspace.collect(&desk.hold.leg.to_string(), leftovers(job, agent.mode))?;
-    guard::collected(desk, job, workspace, &collected)?;
+    let collected = workspace.collect(&ctx.hold.leg.to_string(), leftovers(job, agent.mode))?;
+    guard::collected(ctx, job, workspace, &collected)?;
     let mut outcome = read_outcome(job, agent.mode, &folder, &ran, &collected).inspect_err(|_| {
         if collected.head != job.start {
-            let place = desk.world.workspace_folder(desk.hold.leg.task);
+            let place = ctx.runtime.workspace_folder(ctx.hold.leg.task);
             let words =
                 format!("what it did is kept as commit {} in {}", collected.head.short(), place.display());
-            desk.notice(Level::Info, words);
+            ctx.notice(Level::Info, words);
         }
     })?;
     if let Some(subject) = &subject {
         subject.check(&outcome)?;
     }
-    desk.redactor.value(&mut outcome.payload);
-    desk.step(Step::Outcome);
+    ctx.redactor.value(&mut outcome.payload);
+    ctx.step(Step::Outcome);
     let failures = sync::resolution(job, workspace, &outcome, &collected)?;
     Ok(Done { outcome, collected: Some(collected), moved: None, failures })
 }
 
 /// The repository's `AGENTS.md`, as the base branch has it: an agent that changes the file does not instruct the next one.
 /// Best effort, as for the agents that read it by themselves.
-fn agents_md(job: &Job<'_>, workspace: &Locked) -> Option<String> {
+fn agents_md(job: &Job<'_>, workspace: &LockedWorkspace) -> Option<String> {
     const NAME: &str = "AGENTS.md";
     workspace.tree().join(NAME).symlink_metadata().ok()?;
     workspace.text_at(&job.base, NAME).ok().flatten()
@@ -286,18 +295,18 @@ fn read_outcome(
     folder: &LegFolder,
     ran: &turn::Ran,
     collected: &Collected,
-) -> Result<Outcome, Trouble> {
+) -> Result<Outcome, LegAbort> {
     let changed = collected.head != job.start;
-    let wrong = |wrong: Wrong| Trouble::failed(kind::OUTCOME, wrong.to_string());
+    let wrong = |wrong: Wrong| LegAbort::failed(kind::OUTCOME, wrong.to_string());
     let mut found = mcp::reported(folder).map_err(wrong)?;
-    if let (None, Some(report)) = (&found, &ran.heard.report) {
+    if let (None, Some(report)) = (&found, &ran.summary.report) {
         found = outcome::from_structured(report).map_err(wrong)?;
     }
     if found.is_none() {
         found = handed_over(folder).map_err(wrong)?;
     }
     if found.is_none() {
-        found = outcome::from_markers(ran.heard.last_words()).map_err(wrong)?;
+        found = outcome::from_markers(ran.summary.last_words()).map_err(wrong)?;
     }
     if found.is_none() {
         let left = Left { plan: artifacts::plan(folder).is_some(), commits: changed };
@@ -306,8 +315,8 @@ fn read_outcome(
     let idle = mode.writes() && !changed;
     let nothing = || {
         let words =
-            format!("the agent ended without having changed anything ({} tool uses)", ran.heard.tools);
-        Trouble::failed(kind::NOTHING, words)
+            format!("the agent ended without having changed anything ({} tool uses)", ran.summary.tools);
+        LegAbort::failed(kind::NOTHING, words)
     };
     let outcome = match found {
         Some(outcome) => outcome,
@@ -316,7 +325,7 @@ fn read_outcome(
     };
     outcome::check(&outcome, &job.stage.on).map_err(wrong)?;
     if let Some(words) = proposed_before(job, &outcome) {
-        return Err(Trouble::failed(kind::OUTCOME, words));
+        return Err(LegAbort::failed(kind::OUTCOME, words));
     }
     // Whether conflicts are resolved is seen in the tree, and what was given up is said in the payload alone.
     let resolves = matches!(job.entry.purpose, Purpose::Resolve { .. });
@@ -325,7 +334,7 @@ fn read_outcome(
     }
     if outcome.name == *outcome::FAILED && !job.stage.on.contains_key(&outcome.name) {
         let reason = outcome.summary().unwrap_or_else(|| "the agent gave up without saying why".to_owned());
-        return Err(Trouble::failed(kind::AGENT, reason));
+        return Err(LegAbort::failed(kind::AGENT, reason));
     }
     Ok(outcome)
 }
@@ -351,10 +360,10 @@ fn handed_over(folder: &LegFolder) -> Result<Option<Outcome>, Wrong> {
 /// Takes the outcome that the stage ends with because of what its own agent found, whatever that agent chose; what it chose is
 /// kept beside it. A review that found something critical sends the work back on the way that the workflow has for that, so
 /// that whatever is mended stands the same gates again.
-fn overrule(desk: &mut Desk<'_>, instead: Option<&Name>, mut done: Done) -> Done {
+fn overrule(ctx: &mut LegContext<'_>, instead: Option<&Name>, mut done: Done) -> Done {
     let Some(name) = instead.filter(|name| **name != done.outcome.name) else { return done };
     let said = std::mem::replace(&mut done.outcome.name, name.clone());
-    desk.notice(
+    ctx.notice(
         Level::Warning,
         format!("the review ended `{said}` with a critical finding: taken as `{name}`"),
     );
@@ -368,7 +377,7 @@ fn overrule(desk: &mut Desk<'_>, instead: Option<&Name>, mut done: Done) -> Done
 const OVERRULED: &str = "overruled";
 
 fn report(
-    desk: &Desk<'_>,
+    ctx: &LegContext<'_>,
     job: &Job<'_>,
     done: Done,
     failures: Vec<Failure>,
@@ -392,6 +401,6 @@ fn report(
         .map(|summary| format!("{}: {summary}", job.stage.name));
     let ending =
         if failures.is_empty() { Ending::Passed { outcome } } else { Ending::Rejected { outcome, failures } };
-    let (usage, session) = (desk.usage.clone(), desk.session.clone());
+    let (usage, session) = (ctx.usage.clone(), ctx.session.clone());
     Report { ending, tip, base, proven, artifacts, learning, usage, session }
 }

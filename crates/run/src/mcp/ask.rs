@@ -1,6 +1,6 @@
 //! Questions to people: what the tools that ask take, and what they make of it.
 
-use acquit_core::request::{
+use acquit_core::human_request::{
     self, CONTEXT_LIMIT, NAME_LIMIT, OPTIONS, QUESTION_LIMIT, Question, TRADE_OFFS_LIMIT,
 };
 use serde_json::{Value, json};
@@ -74,7 +74,7 @@ fn context() -> Value {
 /// The question in arguments that fit their schema; or what is still wrong with them.
 pub(super) fn question(arguments: &Value) -> Result<Question, Vec<String>> {
     let mut wrong = Vec::new();
-    let question = request::questions(arguments).pop();
+    let question = human_request::questions(arguments).pop();
     if question.is_none() {
         wrong.push("`question` has no words in it".to_owned());
     }

@@ -13,15 +13,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use acquit_core::check::review::Lines;
-use acquit_core::context::Section;
 use acquit_core::ids::Name;
 use acquit_core::outcome::{self, Outcome, PAYLOAD_LIMIT, Wrong};
+use acquit_core::prompt::Section;
 use acquit_core::workflow::Transition;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Server;
+use crate::runtime::LegFolder;
 use crate::untrusted;
-use crate::world::LegFolder;
 
 mod ask;
 mod progress;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::tools::{self, Desk};
+use super::tools::{self, ToolContext};
 use super::{Brief, Error};
 use crate::agent::Server;
 use crate::rpc::{
@@ -25,14 +25,14 @@ are called again with the answer.";
 
 /// Serves the tools of a leg until the agent closes its side.
 pub fn serve(brief: &Path, input: &mut dyn Read, out: &mut dyn Write) -> Result<(), Error> {
-    let desk = Desk::new(Brief::read(brief)?);
+    let ctx = ToolContext::new(Brief::read(brief)?);
     let mut lines = Lines::default();
     let mut buffer = vec![0; READ];
     loop {
         let count = input.read(&mut buffer).map_err(Error::Talk)?;
         let mut failed = None;
         let mut each = |piece: Piece<'_>| {
-            let Some(reply) = answer(&desk, &piece) else { return };
+            let Some(reply) = answer(&ctx, &piece) else { return };
             let written = writeln!(out, "{reply}").and_then(|()| out.flush());
             failed = failed.take().or(written.err());
         };
@@ -50,7 +50,7 @@ pub fn serve(brief: &Path, input: &mut dyn Read, out: &mut dyn Write) -> Result<
 }
 
 /// What is answered to a message, if it wants an answer.
-fn answer(desk: &Desk, piece: &Piece<'_>) -> Option<Value> {
+fn answer(ctx: &ToolContext, piece: &Piece<'_>) -> Option<Value> {
     let line = match piece {
         Piece::Line(line) if line.iter().all(u8::is_ascii_whitespace) => return None,
         Piece::Line(line) => line,
@@ -76,8 +76,8 @@ fn answer(desk: &Desk, piece: &Piece<'_>) -> Option<Value> {
     Some(match method {
         "initialize" => result(&id, hello(params)),
         "ping" => result(&id, json!({})),
-        "tools/list" => result(&id, json!({ "tools": desk.list() })),
-        "tools/call" => call(desk, &id, params),
+        "tools/list" => result(&id, json!({ "tools": ctx.list() })),
+        "tools/call" => call(ctx, &id, params),
         _ => {
             let words = format!("there is no method `{}`", acquit_core::agent::shorten(method, 100));
             error(&id, METHOD_NOT_FOUND, &words)
@@ -99,7 +99,7 @@ fn hello(params: &Value) -> Value {
 
 /// Calls a tool. A mistake in the arguments is a result, because the model must see it to mend it; a tool that does not exist is
 /// the program's mistake, and an error.
-fn call(desk: &Desk, id: &Value, params: &Value) -> Value {
+fn call(ctx: &ToolContext, id: &Value, params: &Value) -> Value {
     let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
     let Some(tool) = tools::find(name) else {
         let names = super::TOOLS.join(", ");
@@ -109,7 +109,7 @@ fn call(desk: &Desk, id: &Value, params: &Value) -> Value {
     };
     let none = json!({});
     let arguments = params.get("arguments").filter(|value| !value.is_null()).unwrap_or(&none);
-    let (text, is_error) = match desk.call(tool, arguments) {
+    let (text, is_error) = match ctx.call(tool, arguments) {
         Ok(text) => (text, false),
         Err(text) => (text, true),
     };

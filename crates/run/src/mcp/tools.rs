@@ -7,10 +7,10 @@ use std::path::Path;
 
 use acquit_core::agent::shorten;
 use acquit_core::check::review::pointed;
+use acquit_core::human_request;
 use acquit_core::ids::Name;
 use acquit_core::json_schema::mistakes;
 use acquit_core::outcome::{self, FAILED, NEEDS_INPUT, Outcome};
-use acquit_core::request;
 use serde_json::{Value, json};
 
 use super::progress::{self, Note};
@@ -115,11 +115,11 @@ impl Tool {
 }
 
 /// Where tools are called.
-pub(super) struct Desk {
+pub(super) struct ToolContext {
     brief: Brief,
 }
 
-impl Desk {
+impl ToolContext {
     pub(super) fn new(brief: Brief) -> Self {
         Self { brief }
     }
@@ -182,7 +182,8 @@ impl Desk {
             Err(wrong) => return Err(self.refused(Tool::ReportOutcome, &[wrong.to_string()], arguments)),
         };
         let everywhere = !self.brief.outcomes.contains_key(&outcome.name);
-        if everywhere && outcome.name == *NEEDS_INPUT && request::questions(&outcome.payload).is_empty() {
+        if everywhere && outcome.name == *NEEDS_INPUT && human_request::questions(&outcome.payload).is_empty()
+        {
             let wrong =
                 "the payload of `needs_input` needs `question`, a text; the tool `ask` makes one for you"
                     .to_owned();
@@ -215,11 +216,11 @@ impl Desk {
     fn ask(&self, tool: Tool, arguments: &Value) -> Result<String, String> {
         let question = ask::question(arguments).map_err(|wrong| self.refused(tool, &wrong, arguments))?;
         let before = read_report(&self.brief.report).ok().flatten().filter(asks);
-        let mut all = before.map(|outcome| request::questions(&outcome.payload)).unwrap_or_default();
+        let mut all = before.map(|outcome| human_request::questions(&outcome.payload)).unwrap_or_default();
         if all.contains(&question) {
             return Ok("That is written down already. Stop now.".to_owned());
         }
-        if all.len() >= request::QUESTIONS {
+        if all.len() >= human_request::QUESTIONS {
             return Err(format!(
                 "not accepted: {} questions are written down, and that is enough. Stop now.",
                 all.len()
@@ -228,7 +229,7 @@ impl Desk {
         all.push(question);
         let report = json!({
             "outcome": NEEDS_INPUT,
-            "payload": { "question": request::in_words(&all), "questions": all },
+            "payload": { "question": human_request::in_words(&all), "questions": all },
         });
         let found = outcome::from_tool(&report.to_string()).and_then(|found| match found {
             Some(outcome) => outcome::check(&outcome, &self.brief.transitions()).map(|()| outcome),

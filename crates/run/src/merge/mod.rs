@@ -15,8 +15,8 @@ use acquit_core::leg::Purpose;
 
 use crate::fault;
 use crate::git::{CommitId, Signing};
-use crate::harness::{Desk, Job, Trouble, judge};
-use crate::workspace::{Landed, Locked, Move, Rebased};
+use crate::harness::{Job, LegAbort, LegContext, judge};
+use crate::workspace::{Landed, LockedWorkspace, Move, Rebased};
 
 /// Somebody else moves the branch so often between a gate and its end, and it is tried again.
 const TRIES: u32 = 5;
@@ -32,7 +32,7 @@ pub(crate) struct Head<'j> {
     /// How merged commits are signed.
     pub(crate) signing: Option<Signing>,
     /// A tree for nothing else, in which nobody worked before.
-    pub(crate) ground: Locked,
+    pub(crate) working_tree: LockedWorkspace,
 }
 
 /// A task whose candidate is not stacked, and how it stands.
@@ -54,20 +54,20 @@ enum Tried {
 
 impl Head<'_> {
     /// Settles these candidates, each in one way or another.
-    pub(crate) fn merge(&mut self, desk: &mut Desk<'_>, entries: &[Entry]) -> Result<(), Trouble> {
-        let open = self.settle_done(desk, entries)?;
-        self.divide(desk, &open)
+    pub(crate) fn merge(&mut self, ctx: &mut LegContext<'_>, entries: &[Entry]) -> Result<(), LegAbort> {
+        let open = self.settle_done(ctx, entries)?;
+        self.divide(ctx, &open)
     }
 
     /// Settles those that are in the branch already.
-    fn settle_done(&mut self, desk: &mut Desk<'_>, entries: &[Entry]) -> Result<Vec<Entry>, Trouble> {
-        let now = self.branch(desk)?;
+    fn settle_done(&mut self, ctx: &mut LegContext<'_>, entries: &[Entry]) -> Result<Vec<Entry>, LegAbort> {
+        let now = self.branch(ctx)?;
         let (mut open, mut done) = (Vec::new(), Vec::new());
         for entry in entries {
             let known = [entry.planned.as_deref(), Some(entry.candidate.commit.as_str())];
             let mut found = None;
             for commit in known.into_iter().flatten().filter_map(|text| text.parse::<CommitId>().ok()) {
-                if found.is_none() && self.ground.contains(&now, &commit)? {
+                if found.is_none() && self.working_tree.contains(&now, &commit)? {
                     found = Some(commit);
                 }
             }
@@ -76,67 +76,67 @@ impl Head<'_> {
                 None => open.push(entry.clone()),
             }
         }
-        self.settle(desk, &done)?;
+        self.settle(ctx, &done)?;
         Ok(open)
     }
 
     /// Tries them together, and in halves if they do not stand.
-    fn divide(&mut self, desk: &mut Desk<'_>, entries: &[Entry]) -> Result<(), Trouble> {
-        let Tried::Red(open) = self.attempt(desk, entries)? else { return Ok(()) };
-        desk.notice(Level::Info, format!("{} do not stand together: tried in halves", names(&open)));
+    fn divide(&mut self, ctx: &mut LegContext<'_>, entries: &[Entry]) -> Result<(), LegAbort> {
+        let Tried::Red(open) = self.attempt(ctx, entries)? else { return Ok(()) };
+        ctx.notice(Level::Info, format!("{} do not stand together: tried in halves", names(&open)));
         let (first, second) = open.split_at(open.len() / 2);
-        self.divide(desk, first)?;
-        self.divide(desk, second)
+        self.divide(ctx, first)?;
+        self.divide(ctx, second)
     }
 
     /// Stacks them on what the branch is now, has the stack gated, and moves the branch.
-    fn attempt(&mut self, desk: &mut Desk<'_>, entries: &[Entry]) -> Result<Tried, Trouble> {
+    fn attempt(&mut self, ctx: &mut LegContext<'_>, entries: &[Entry]) -> Result<Tried, LegAbort> {
         let mut open = entries.to_vec();
         for _ in 0..TRIES {
-            let now = self.branch(desk)?;
+            let now = self.branch(ctx)?;
             let (stack, set_aside) = self.stack(&now, &open)?;
-            self.settle(desk, &set_aside)?;
+            self.settle(ctx, &set_aside)?;
             // Whoever was told how it stands is not merged after all because it fits onto fewer.
             open.retain(|entry| stack.iter().any(|one| one.task == entry.task()));
             let Some(top) = stack.last() else { return Ok(Tried::Settled) };
             let top = top.commit.clone();
             let failures = if self.is_proven(&stack, &now) {
-                desk.notice(Level::Info, format!("the gates passed on {} already", now.short()));
+                ctx.notice(Level::Info, format!("the gates passed on {} already", now.short()));
                 Vec::new()
             } else {
-                desk.notice(
+                ctx.notice(
                     Level::Info,
                     format!("gating {} on {} of {}", tasks(&stack), now.short(), self.queue.branch),
                 );
-                judge(desk, self.job, &now, &top, &self.gates, &self.ground)?
+                judge(ctx, self.job, &now, &top, &self.gates, &self.working_tree)?
             };
             if !failures.is_empty() {
                 if let [alone] = &stack[..] {
-                    self.settle(desk, &[(alone.task, Settled::Rejected { failures })])?;
+                    self.settle(ctx, &[(alone.task, Settled::Rejected { failures })])?;
                     return Ok(Tried::Settled);
                 }
                 return Ok(Tried::Red(open));
             }
             let result = self.result(&now, &stack)?;
             let planned: Vec<_> = stack.iter().map(|one| (one.task, one.commit.to_string())).collect();
-            desk.store.plan_merges(desk.hold, &self.queue, &planned)?;
-            fault::point("merge-planned", &desk.world.environment);
-            match self.ground.land(&self.job.source, &self.queue.branch, &result, &now)? {
+            ctx.store.plan_merges(ctx.hold, &self.queue, &planned)?;
+            fault::point("merge-planned", &ctx.runtime.environment);
+            match self.working_tree.land(&self.job.source, &self.queue.branch, &result, &now)? {
                 Landed::Elsewhere => continue,
                 Landed::Moved => {}
             }
-            fault::point("merge-moved", &desk.world.environment);
+            fault::point("merge-moved", &ctx.runtime.environment);
             let words = format!("{} moved to {}: {}", self.queue.branch, result.short(), tasks(&stack));
-            desk.notice(Level::Info, words);
+            ctx.notice(Level::Info, words);
             let merged: Vec<_> =
                 planned.into_iter().map(|(task, commit)| (task, Settled::Merged { commit })).collect();
-            self.settle(desk, &merged)?;
-            fault::point("merge-settled", &desk.world.environment);
+            self.settle(ctx, &merged)?;
+            fault::point("merge-settled", &ctx.runtime.environment);
             return Ok(Tried::Settled);
         }
         let words =
             format!("somebody else moves {} each time before it can be merged into", self.queue.branch);
-        Err(Trouble::failed(acquit_core::failure::kind::HARNESS, words))
+        Err(LegAbort::failed(acquit_core::failure::kind::HARNESS, words))
     }
 
     /// Whether the gates found exactly this good, on exactly this base: the work of this task alone, as it was delivered, on a branch
@@ -149,19 +149,19 @@ impl Head<'_> {
     }
 
     /// Each candidate on top of those before it; those that do not fit, or are there already, are settled.
-    fn stack(&self, now: &CommitId, entries: &[Entry]) -> Result<(Vec<Stacked>, Vec<SetAside>), Trouble> {
+    fn stack(&self, now: &CommitId, entries: &[Entry]) -> Result<(Vec<Stacked>, Vec<SetAside>), LegAbort> {
         let (mut stack, mut set_aside) = (Vec::new(), Vec::new());
         let mut top = now.clone();
         for entry in entries {
             let task = entry.task();
-            let parse = |text: &str| text.parse::<CommitId>().map_err(|error| Trouble::harness(&error));
+            let parse = |text: &str| text.parse::<CommitId>().map_err(|error| LegAbort::harness(&error));
             let (from, tip) = (parse(&entry.candidate.base)?, parse(&entry.candidate.commit)?);
             let commit = if from == top {
                 tip
             } else {
                 let words = format!("{task}: the work, on another base\n\nTask: {task}\n");
                 let work = Move { from: &from, onto: &top, tip: &tip };
-                match self.ground.rebase(work, &words, self.signing.as_ref())? {
+                match self.working_tree.rebase(work, &words, self.signing.as_ref())? {
                     Rebased::Clean(commit) => commit,
                     Rebased::Absorbed => {
                         set_aside.push((task, Settled::Merged { commit: top.to_string() }));
@@ -180,7 +180,7 @@ impl Head<'_> {
     }
 
     /// What the branch is moved to: the one candidate, or a merge of all.
-    fn result(&self, now: &CommitId, stack: &[Stacked]) -> Result<CommitId, Trouble> {
+    fn result(&self, now: &CommitId, stack: &[Stacked]) -> Result<CommitId, LegAbort> {
         match stack {
             [.., last] if stack.len() > 1 => {
                 let trailer = &self.job.definition.config.commit.trailer;
@@ -193,28 +193,28 @@ impl Head<'_> {
                 let committer = &crate::harness::committer(self.job, &author);
                 let signing = self.signing.as_ref();
                 let seal = crate::workspace::Seal { author: &author, committer, signing };
-                Ok(self.ground.join_stack(now, &last.commit, &message, &seal)?)
+                Ok(self.working_tree.join_stack(now, &last.commit, &message, &seal)?)
             }
             [one] => Ok(one.commit.clone()),
             _ => Ok(now.clone()),
         }
     }
 
-    fn settle(&mut self, desk: &mut Desk<'_>, settled: &[(TaskId, Settled)]) -> Result<(), Trouble> {
+    fn settle(&mut self, ctx: &mut LegContext<'_>, settled: &[(TaskId, Settled)]) -> Result<(), LegAbort> {
         if !settled.is_empty() {
-            desk.flush()?;
-            desk.store.settle_merges(desk.hold, &self.queue, settled)?;
+            ctx.flush()?;
+            ctx.store.settle_merges(ctx.hold, &self.queue, settled)?;
         }
         Ok(())
     }
 
-    fn branch(&self, desk: &Desk<'_>) -> Result<CommitId, Trouble> {
+    fn branch(&self, ctx: &LegContext<'_>) -> Result<CommitId, LegAbort> {
         let gone = || {
             let words = format!("the base branch {} is gone", self.queue.branch);
-            Trouble::failed(acquit_core::failure::kind::HARNESS, words)
+            LegAbort::failed(acquit_core::failure::kind::HARNESS, words)
         };
-        let found = self.job.source.branch_known_at(&desk.world.git, &self.queue.branch, &self.job.base());
-        found.map_err(|error| Trouble::harness(&error))?.ok_or_else(gone)
+        let found = self.job.source.branch_known_at(&ctx.runtime.git, &self.queue.branch, &self.job.base());
+        found.map_err(|error| LegAbort::harness(&error))?.ok_or_else(gone)
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn add(page: &Page, token: &Secret, key: &str, body: &str) -> Result<
         None => http::bearer(token),
     };
     // Comments do not survive the editor; a line of text does.
-    let mark = format!("<p><em>acquit {}</em></p>", acquit_core::night::morning::xhtml(key));
+    let mark = format!("<p><em>acquit {}</em></p>", acquit_core::night::morning_report::xhtml(key));
     let mut attempt = 1;
     loop {
         let (version, title, old) = read(page, &login)?;

@@ -93,7 +93,7 @@ fn read(mut answer: Response<ureq::Body>) -> Result<String, Error> {
     }
     let said = text.unwrap_or_default();
     let plain: String =
-        said.chars().map(|c| if acquit_core::context::is_hidden(c) || c == '\n' { ' ' } else { c }).collect();
+        said.chars().map(|c| if acquit_core::prompt::is_hidden(c) || c == '\n' { ' ' } else { c }).collect();
     let words = match plain.trim() {
         "" => String::new(),
         said => format!(": {}", shorten(said, WORDS)),

@@ -19,8 +19,8 @@ use acquit_core::time::{Timestamp, backoff};
 use serde::{Deserialize, Serialize};
 
 use crate::harness::chain;
+use crate::runtime::Runtime;
 use crate::secrets::{Secret, Vault};
-use crate::world::World;
 
 pub use http::TIME_LIMIT;
 pub use sign::{REPLAY_WINDOW, Rejected, signature, verify};
@@ -114,11 +114,11 @@ pub(crate) enum Error {
 }
 
 /// Sends a message, and says what became of it. `top` is where relative files of the configuration begin.
-pub fn deliver(world: &World, config: &Config, top: &Path, letter: &Letter) -> Delivery {
-    let vault = Vault::new(config, &world.environment, &world.spawner);
-    let result = send(world, config, &vault, top, letter);
+pub fn deliver(runtime: &Runtime, config: &Config, top: &Path, letter: &Letter) -> Delivery {
+    let vault = Vault::new(config, &runtime.environment, &runtime.spawner);
+    let result = send(runtime, config, &vault, top, letter);
     let Err(error) = result else { return Delivery::Done };
-    let redactor = crate::secrets::known(&vault, config, &world.environment);
+    let redactor = crate::secrets::known(&vault, config, &runtime.environment);
     let words = redactor.text(&format!("failed to {}", chain(&error)));
     if is_final(&error) || letter.attempts >= MOST {
         return Delivery::Never { error: words };
@@ -149,7 +149,13 @@ fn is_final(error: &Error) -> bool {
     }
 }
 
-fn send(world: &World, config: &Config, vault: &Vault<'_>, top: &Path, letter: &Letter) -> Result<(), Error> {
+fn send(
+    runtime: &Runtime,
+    config: &Config,
+    vault: &Vault<'_>,
+    top: &Path,
+    letter: &Letter,
+) -> Result<(), Error> {
     let Message { project: _, key, channel, payload, not_before: _ } = &letter.message;
     let notice: Notice = serde_json::from_value(payload.clone()).map_err(Error::Form)?;
     let gone = || Error::NoChannel(channel.clone());
@@ -172,7 +178,7 @@ fn send(world: &World, config: &Config, vault: &Vault<'_>, top: &Path, letter: &
                     ntfy(url, topic, token.as_ref(), key, &notice)
                 }
                 Way::Webhook { url, secret: name } => {
-                    webhook(url, &secret(name)?, key, &notice, (world.now)().0 / 1_000)
+                    webhook(url, &secret(name)?, key, &notice, (runtime.now)().0 / 1_000)
                 }
             }
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use acquit_core::agent::shorten;
 
 use crate::process::{self, Call, Exit, Guard};
-use crate::world::World;
+use crate::runtime::Runtime;
 
 /// How long such a call may take: starting a service waits for it.
 const TIME_LIMIT: Duration = Duration::from_mins(2);
@@ -16,7 +16,7 @@ const WORDS: usize = 4_000;
 
 /// What a program said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct CallResult {
     /// Its exit code; none if it had none.
     pub code: Option<i32>,
     /// What it printed, both streams.
@@ -46,17 +46,17 @@ pub enum Error {
 }
 
 /// Runs one of them with the user's environment, and gives what it said.
-pub fn call(world: &World, program: &str, args: &[&str]) -> Result<Said, Error> {
+pub fn call(runtime: &Runtime, program: &str, args: &[&str]) -> Result<CallResult, Error> {
     let call = Call {
         program: program.into(),
         args: args.iter().map(OsString::from).collect(),
         cwd: PathBuf::from("/"),
-        env: world.environment.all(),
+        env: runtime.environment.all(),
         input: None,
         limit: TIME_LIMIT,
         guard: Guard::Trusted,
     };
-    let captured = world
+    let captured = runtime
         .spawner
         .capture(&call)
         .map_err(|source| Error::Start { program: program.to_owned(), source })?;
@@ -66,10 +66,10 @@ pub fn call(world: &World, program: &str, args: &[&str]) -> Result<Said, Error> 
         Exit::Code(code) => Some(code),
         _ => None,
     };
-    Ok(Said { code, text: shorten(text.trim(), WORDS) })
+    Ok(CallResult { code, text: shorten(text.trim(), WORDS) })
 }
 
-impl Said {
+impl CallResult {
     /// Itself, if the program was content.
     pub fn must(self, program: &str, args: &[&str]) -> Result<Self, Error> {
         if self.code == Some(0) {

@@ -8,7 +8,7 @@ mod text;
 
 use std::path::PathBuf;
 
-pub use calls::{Error, Said, call};
+pub use calls::{CallResult, Error, call};
 pub use text::{environment_file, folder_line, launchd, launchd_label, systemd};
 
 /// Which program of the system keeps services running.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::files::{self, Found};
 use super::setup::EXCLUDE;
 use super::snapshot::{Skip, Snapshot, too_deep};
-use super::{Error, Locked, Workspace};
+use super::{Error, LockedWorkspace, Workspace};
 use crate::git::{CommitId, Identity, ObjectFormat};
 
 /// What an agent left at `work/.git`.
@@ -78,7 +78,7 @@ pub(super) fn config(format: ObjectFormat, role: &Role<'_>) -> String {
                 "\tlogallrefupdates = true\n[user]\n\tname = \"{}\"\n\temail = \"{}\"\n{}",
                 quote(who.name()),
                 quote(who.email()),
-                super::rules::REMOTE
+                super::guardrails::REMOTE
             )
         }
         Role::Harness => "\tlogallrefupdates = false\n".to_owned(),
@@ -130,7 +130,7 @@ impl Workspace {
     }
 }
 
-impl Locked {
+impl LockedWorkspace {
     /// Puts a fresh repository at `work/.git`, on `branch` at `tip`, with the harness's index. The old one goes away:
     /// the caller has taken out of it what is worth keeping.
     pub(super) fn write_agent(&self, branch: &str, tip: &CommitId) -> Result<Snapshot, Error> {

@@ -3,7 +3,7 @@
 
 use acquit_core::check::diff::{CommitDiff, Diff};
 
-use super::{Error, Locked};
+use super::{Error, LockedWorkspace};
 use crate::git::{Commit, CommitId};
 
 /// Git does not look for renames among more files than this: it compares each with each.
@@ -42,7 +42,7 @@ pub struct CommitText {
     pub message: String,
 }
 
-impl Locked {
+impl LockedWorkspace {
     /// What `to` has and `from` has not.
     pub fn change(&self, from: &CommitId, to: &CommitId, around: Around) -> Result<Diff, Error> {
         let output = self

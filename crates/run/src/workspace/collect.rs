@@ -9,7 +9,7 @@ use super::agent::AgentGit;
 use super::save::Files;
 use super::snapshot::Snapshot;
 use super::state::State;
-use super::{Error, Locked, Rules, SavedAttempt};
+use super::{Error, LockedWorkspace, Rules, SavedAttempt};
 use crate::git::{CommitId, Identity, is_ref_name};
 
 /// Commits that are listed.
@@ -17,7 +17,7 @@ const MOST_COMMITS: usize = 1_000;
 /// Characters of a subject that are kept: it is shown in one line.
 const LONGEST_SUBJECT: usize = 200;
 
-/// Said when there is no tree to look at.
+/// AgentEvent when there is no tree to look at.
 pub(super) const REPLACED: &str =
     "the work tree was replaced, or filled with folders that are nested too deeply";
 
@@ -92,7 +92,7 @@ impl Listed<'_> {
     }
 }
 
-impl Locked {
+impl LockedWorkspace {
     /// Takes in what the agent of `leg` did. The agent has ended; nobody writes to the tree any more.
     pub fn collect(&self, leg: &str, keep: Leftovers) -> Result<Work, Error> {
         let not_prepared = || Error::NotPrepared { path: self.dir.clone() };

@@ -1,13 +1,13 @@
 //! Making a workspace from nothing, so that half of one is never taken for a whole.
 
 use super::agent::{Role, config, write_repository};
-use super::{Error, Locked, files};
+use super::{Error, LockedWorkspace, files};
 use crate::git::CommitId;
 
 /// Below this many files one process is faster than several. Git's own default of 100 is not worth the extra starts.
 const PARALLEL_FROM: u32 = 2_000;
 
-impl Locked {
+impl LockedWorkspace {
     /// Whether making it was finished.
     pub(super) fn is_made(&self) -> bool {
         self.marker().exists()

@@ -31,7 +31,7 @@ pub enum Error {
     },
     /// Another leg works here.
     #[error("lock the workspace {path}: it is in use by {holder}", path = path.display())]
-    Locked {
+    LockedWorkspace {
         /// The workspace.
         path: PathBuf,
         /// Who holds it, in its own words.

@@ -8,12 +8,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::snapshot::{Snapshot, paths};
-use super::{Error, Locked};
+use super::{Error, LockedWorkspace};
 use crate::git::CommitId;
 
 const LIST: &str = ".gitmodules";
 
-impl Locked {
+impl LockedWorkspace {
     /// Refuses a base whose list of submodules git would not let into a repository.
     pub(super) fn examine_base(&self, start: &CommitId) -> Result<(), Error> {
         const DOING: &str = "read the submodules of the base";

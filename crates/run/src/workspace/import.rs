@@ -6,10 +6,10 @@
 
 use super::agent::{Role, config, write_repository};
 use super::snapshot::Snapshot;
-use super::{Error, Locked, files};
+use super::{Error, LockedWorkspace, files};
 use crate::git::CommitId;
 
-impl Locked {
+impl LockedWorkspace {
     /// Fetches `tip` and what it needs, and keeps it as `reference`.
     pub(super) fn import(
         &self,

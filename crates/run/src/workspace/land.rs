@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use super::transfer::Check;
-use super::{Error, Locked, files};
+use super::{Error, LockedWorkspace, files};
 use crate::git::{CommitId, Git, Source, is_ref_name, pending};
 
 /// What became of the branch.
@@ -21,7 +21,7 @@ pub enum Landed {
 
 const DOING: &str = "move the base branch";
 
-impl Locked {
+impl LockedWorkspace {
     /// Moves `branch` from `old` to `commit`, which this workspace has and which descends from `old`.
     pub fn land(
         &self,

@@ -9,14 +9,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::files::{self, Found};
-use super::{Error, Locked};
+use super::{Error, LockedWorkspace};
 
 /// The largest pointer, by the specification of Git LFS.
 const LARGEST_POINTER: u64 = 1024;
 
 const DOING: &str = "fill in the files of Git LFS";
 
-impl Locked {
+impl LockedWorkspace {
     /// Fills in the files of a commit or tree in `tree`, of which `index` is the index.
     pub(super) fn fill_lfs(&self, of: &str, tree: &Path, index: &Path) -> Result<(), Error> {
         let Some(store) = self.lfs.iter().find(|folder| folder.is_dir()) else { return Ok(()) };

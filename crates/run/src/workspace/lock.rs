@@ -13,12 +13,12 @@ use crate::pause::pause;
 
 /// A workspace that is ours until this value is dropped. Everything that changes a workspace is done through it.
 #[derive(Debug)]
-pub struct Locked {
+pub struct LockedWorkspace {
     workspace: Workspace,
     file: File,
 }
 
-impl Deref for Locked {
+impl Deref for LockedWorkspace {
     type Target = Workspace;
 
     fn deref(&self) -> &Workspace {
@@ -26,7 +26,7 @@ impl Deref for Locked {
     }
 }
 
-impl Drop for Locked {
+impl Drop for LockedWorkspace {
     fn drop(&mut self) {
         // Closing is not enough: a child that is just being started holds a copy of the descriptor until its exec.
         let _ = flock(&self.file, FlockOperation::Unlock);
@@ -39,18 +39,18 @@ const AGAIN: Duration = Duration::from_millis(10);
 impl Workspace {
     /// Takes the lock as soon as it is free, or says who still has it after `patience`. The one to wait for is a git process
     /// that outlived its harness: it holds the lock too, so that nobody works in a tree that is still being written.
-    pub fn lock_within(&self, holder: &str, patience: Duration) -> Result<Locked, Error> {
+    pub fn lock_within(&self, holder: &str, patience: Duration) -> Result<LockedWorkspace, Error> {
         let begun = Instant::now();
         loop {
             match self.lock(holder) {
-                Err(Error::Locked { .. }) if begun.elapsed() < patience => pause(AGAIN),
+                Err(Error::LockedWorkspace { .. }) if begun.elapsed() < patience => pause(AGAIN),
                 result => return result,
             }
         }
     }
 
     /// Takes the lock, or says who has it. `holder` is how this process is named to others.
-    pub fn lock(&self, holder: &str) -> Result<Locked, Error> {
+    pub fn lock(&self, holder: &str) -> Result<LockedWorkspace, Error> {
         let path = self.dir.join("lock");
         let at = |e| Error::io("lock", &path, e);
         loop {
@@ -70,7 +70,7 @@ impl Workspace {
                     let _ = (&mut file).take(files::SMALL).read_to_end(&mut name);
                     let name = String::from_utf8_lossy(&name).trim().to_owned();
                     let holder = if name.is_empty() { "another process".into() } else { name };
-                    return Err(Error::Locked { path: self.dir.clone(), holder });
+                    return Err(Error::LockedWorkspace { path: self.dir.clone(), holder });
                 }
                 Err(e) => return Err(at(e.into())),
             }
@@ -87,7 +87,7 @@ impl Workspace {
             // Inherited by the git processes that are started while it is held, and by nobody else: whatever is contained
             // gets no descriptor of ours.
             rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).map_err(|e| at(e.into()))?;
-            return Ok(Locked { workspace: self.clone(), file });
+            return Ok(LockedWorkspace { workspace: self.clone(), file });
         }
     }
 }

@@ -17,7 +17,7 @@
 //!
 //! *No attempt's work is ever lost*: a reset removes only files that stand in the harness's index, and they got there
 //! by having been stored as objects of a commit that a ref below `refs/acquit/attempts/<store>/` keeps. Only ignored files go with the stage
-//! that left them ([`Locked::give_to`]): another stage's agent must not run what they are.
+//! that left them ([`LockedWorkspace::give_to`]): another stage's agent must not run what they are.
 //!
 //! *Every step may be the last one.* Files appear by renaming; a workspace counts as made when its marker is there; a
 //! reset is announced in `state` before it begins and finished by whoever comes next; commits made by the harness take
@@ -28,25 +28,25 @@
 mod agent;
 mod branch;
 mod change;
-mod checked;
 mod collect;
 mod create;
 mod error;
 mod examine;
 mod files;
+mod guardrails;
 mod import;
-mod inner;
 mod land;
 mod lfs;
 mod lock;
 mod modules;
+mod nested_repos;
 mod prepare;
+mod pristine;
 mod publish;
 mod push;
 mod rebase;
 mod remove;
 mod retire;
-mod rules;
 mod save;
 mod scratch;
 mod search;
@@ -70,12 +70,12 @@ pub use branch::branch_name;
 pub use change::{Around, CommitText};
 pub use collect::{CommitSummary, Leftover, Leftovers, Work};
 pub use error::Error;
+pub use guardrails::Rules;
 pub use land::Landed;
-pub use lock::Locked;
+pub use lock::LockedWorkspace;
 pub use prepare::Prepared;
 pub use push::Sent;
 pub use rebase::{Conflicted, Move, Rebased};
-pub use rules::Rules;
 pub(crate) use scratch::read_file;
 pub use scratch::{Become, Changed, Scratch, Stored};
 pub use search::Leak;

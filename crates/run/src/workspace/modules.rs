@@ -12,7 +12,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use super::{Error, Locked, files};
+use super::{Error, LockedWorkspace, files};
 
 /// Submodules inside of submodules are filled so deep.
 const DEEPEST: usize = 5;
@@ -40,7 +40,7 @@ struct Link {
     commit: String,
 }
 
-impl Locked {
+impl LockedWorkspace {
     /// Fills the submodules of a commit or tree in `tree`, which has its other files already. Gives those that are not in the user's
     /// clone.
     pub(super) fn fill_submodules(&self, of: &str, tree: &Path, whose: Tree) -> Result<Vec<String>, Error> {
@@ -118,7 +118,7 @@ impl Locked {
 
 /// The work of filling one tree.
 struct Fill<'a> {
-    of: &'a Locked,
+    of: &'a LockedWorkspace,
     tree: &'a Path,
     before: BTreeMap<PathBuf, String>,
     now: BTreeMap<PathBuf, String>,

@@ -6,7 +6,7 @@ use super::agent::AgentGit;
 use super::modules::Tree;
 use super::snapshot::Snapshot;
 use super::state::State;
-use super::{Error, Locked, SavedAttempt, files};
+use super::{Error, LockedWorkspace, SavedAttempt, files};
 use crate::git::{CommitId, is_ref_component, is_ref_name};
 
 /// What was found and done.
@@ -20,7 +20,7 @@ pub struct Prepared {
     pub notes: Vec<String>,
 }
 
-impl Locked {
+impl LockedWorkspace {
     /// Makes the workspace ready for `leg` at `start`, with the agent on `branch`. What an earlier attempt left is
     /// saved first. Ignored files stay: they are caches, and rebuilding them costs more than the leg.
     pub fn prepare(&self, leg: &str, start: &CommitId, branch: &str) -> Result<Prepared, Error> {
@@ -222,7 +222,7 @@ fn agent_untouched(state: &State, agent: &AgentGit, start: &CommitId) -> bool {
     }
 }
 
-fn check_names(leg: &str, start: &CommitId, branch: &str, workspace: &Locked) -> Result<(), Error> {
+fn check_names(leg: &str, start: &CommitId, branch: &str, workspace: &LockedWorkspace) -> Result<(), Error> {
     let bad = |role, name: &str| Err(Error::BadName { role, name: name.to_owned() });
     if !is_ref_component(leg) {
         return bad("the name of a leg", leg);

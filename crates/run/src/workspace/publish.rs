@@ -5,10 +5,10 @@
 
 use super::state::State;
 use super::transfer::Check;
-use super::{Error, Locked};
+use super::{Error, LockedWorkspace};
 use crate::git::{CommitId, Source, is_ref_component, is_ref_name};
 
-impl Locked {
+impl LockedWorkspace {
     /// Makes `commit` the user's branch `branch`, and brings all saved attempts along. Doing it again changes nothing.
     pub fn publish(&self, source: &Source, branch: &str, commit: &CommitId) -> Result<(), Error> {
         if !is_ref_name(branch) {

@@ -1,6 +1,6 @@
 //! Sending finished work to a remote, from the harness's own repository, whose settings nobody else wrote.
 
-use super::{Error, Locked};
+use super::{Error, LockedWorkspace};
 use crate::git::{CommitId, PushWay, Pushed, is_ref_name};
 
 /// So many commits are remembered as ours: a request that was pushed to more often is looked at by a person.
@@ -20,7 +20,7 @@ pub enum Sent {
     Refused(String),
 }
 
-impl Locked {
+impl LockedWorkspace {
     /// Where a branch of a remote is.
     pub fn branch_at(&self, way: &PushWay<'_>, branch: &str) -> Result<Option<CommitId>, Error> {
         let look = "look at the branch of the remote";

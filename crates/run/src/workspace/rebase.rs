@@ -10,7 +10,7 @@ use acquit_core::delivery::conflict::{self, Edit, File, Hunk, MARKER, Side, Wron
 
 use super::change::Around;
 use super::squash::Draft;
-use super::{Error, Locked, files};
+use super::{Error, LockedWorkspace, files};
 use crate::git::{CommitId, Identity, Signing};
 
 /// More commits than this are brought over as one: each costs two calls of git.
@@ -69,7 +69,7 @@ struct Original {
     message: String,
 }
 
-impl Locked {
+impl LockedWorkspace {
     /// Whether the workspace has a repository yet.
     pub fn has_repository(&self) -> bool {
         self.is_made()

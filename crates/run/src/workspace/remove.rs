@@ -2,10 +2,10 @@
 
 use super::agent::AgentGit;
 use super::state::State;
-use super::{Error, Locked, files};
+use super::{Error, LockedWorkspace, files};
 use crate::git::{CommitId, Git, Source};
 
-impl Locked {
+impl LockedWorkspace {
     /// Deletes the folder if nothing in it would be lost: the tree is clean, its commits are in the user's repository
     /// (as themselves or squashed), so are the attempts, and nothing was moved aside.
     pub fn remove(self, source: &Source) -> Result<(), Error> {
@@ -56,7 +56,7 @@ impl Locked {
     }
 }
 
-impl Locked {
+impl LockedWorkspace {
     /// Whether the head, or what it was squashed into, is part of a ref of the user's repository. Asked there, because
     /// what we remember is what we meant to publish.
     fn is_published(&self, state: &State, source: &Source) -> Result<bool, Error> {

@@ -1,10 +1,10 @@
 //! The end of a workspace whose task ended without a branch: everything in it is saved to private refs of the user's repository first.
 
-use super::{Error, Locked, SavedAttempt};
+use super::{Error, LockedWorkspace, SavedAttempt};
 use crate::git::{CommitId, Source};
 use crate::secrets::Redactor;
 
-impl Locked {
+impl LockedWorkspace {
     /// Saves what is in here as an attempt called `name`, except what has a secret in it, and deletes the folder. Killed in between, it
     /// can be done again: what is saved is saved, and what is half removed is no workspace any more. Refuses if something cannot
     /// become a commit.

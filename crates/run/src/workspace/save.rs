@@ -7,7 +7,7 @@ use acquit_core::artifact::DiffStats;
 use super::collect::read_stats;
 use super::snapshot::{Skip, Snapshot, too_deep};
 use super::state::{Resetting, State};
-use super::{Error, Locked, SavedAttempt, files};
+use super::{Error, LockedWorkspace, SavedAttempt, files};
 use crate::git::{CommitId, Identity};
 
 /// The year 2100: a file from later than this was dated by somebody with a purpose.
@@ -22,7 +22,7 @@ pub(super) enum Files {
     Any,
 }
 
-impl Locked {
+impl LockedWorkspace {
     /// The listing of the tree, or none when there is none to be had: it is not a folder any more, or too deep to be read.
     pub(super) fn look_at_tree(&self) -> Result<Option<Snapshot>, Error> {
         let tree = self.tree();

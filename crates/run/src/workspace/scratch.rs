@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::agent::{Role, config, write_repository};
 use super::modules::Tree;
-use super::{Error, Locked, files};
+use super::{Error, LockedWorkspace, files};
 use crate::git::{Call, CommitId, file_name};
 use crate::harness::Setup;
 use crate::layers::Layer;
@@ -25,7 +25,7 @@ const BESIDE: &str = "beside";
 
 /// A tree that goes away with this value.
 pub struct Scratch<'w> {
-    of: &'w Locked,
+    of: &'w LockedWorkspace,
     dir: PathBuf,
     /// The tree that it shows.
     shown: std::cell::RefCell<Option<CommitId>>,
@@ -63,7 +63,7 @@ pub enum Become {
     Gone,
 }
 
-impl Locked {
+impl LockedWorkspace {
     /// Makes room for a tree beside the work.
     pub fn scratch(&self) -> Result<Scratch<'_>, Error> {
         self.scratch_in(self.dir.join("scratch"))
@@ -207,7 +207,7 @@ impl Scratch<'_> {
     }
 
     /// The workspace that it is beside.
-    pub(crate) fn workspace(&self) -> &Locked {
+    pub(crate) fn workspace(&self) -> &LockedWorkspace {
         self.of
     }
 
@@ -235,8 +235,8 @@ impl Scratch<'_> {
     }
 
     /// Where programs work that run in it.
-    pub(crate) fn ground(&self) -> crate::harness::Ground {
-        crate::harness::Ground::of_scratch(self.tree(), self.of, &self.setup)
+    pub(crate) fn working_tree(&self) -> crate::harness::WorkingTree {
+        crate::harness::WorkingTree::of_scratch(self.tree(), self.of, &self.setup)
     }
 
     /// Puts a tree together: that of `base` with some files changed.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::state::Resetting;
-use super::{Error, Locked, SavedAttempt, files};
+use super::{Error, LockedWorkspace, SavedAttempt, files};
 use crate::git::CommitId;
 use crate::secrets::{Redactor, Stream};
 
@@ -32,7 +32,7 @@ struct Object {
     size: u64,
 }
 
-impl Locked {
+impl LockedWorkspace {
     /// The first declared secret in what `tip` has and `start` has not.
     pub fn find_secret(
         &self,

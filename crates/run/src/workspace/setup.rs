@@ -6,12 +6,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::snapshot::{Skip, Snapshot};
-use super::{Error, Locked, files};
+use super::{Error, LockedWorkspace, files};
 
 /// More files and folders than a setup leaves beside each other.
 const MOST_IGNORED: usize = 1_000;
 
-impl Locked {
+impl LockedWorkspace {
     /// Whether setup was finished for exactly this key.
     pub fn setup_done(&self, key: &str) -> Result<bool, Error> {
         Ok(files::read(&self.dir.join("setup"), files::SMALL)?.is_some_and(|done| done == key.as_bytes()))

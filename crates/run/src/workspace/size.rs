@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use super::snapshot::Snapshot;
-use super::{Error, Locked};
+use super::{Error, LockedWorkspace};
 use crate::git::CommitId;
 
 /// New and changed files of one leg, together. Forges refuse files of 100 MiB; whole vendored toolchains stay below this.
@@ -14,7 +14,7 @@ const MOST_BYTES: u64 = 512 << 20;
 /// Blobs below this are not asked for their size one by one.
 const SMALL_BLOB: &str = "--filter=blob:limit=1m";
 
-impl Locked {
+impl LockedWorkspace {
     /// Refuses a tree with more new and changed files than git may store. Ignored files do not count.
     pub(super) fn check_tree_size(&self, tree: &Snapshot) -> Result<(), Error> {
         if tree.bytes <= MOST_BYTES {

@@ -2,7 +2,7 @@
 //!
 //! The work's own history is kept beside them below `refs/acquit/tasks/<store>/`, to be found later; nothing pushes it.
 
-use super::{Error, Locked};
+use super::{Error, LockedWorkspace};
 use crate::git::{CommitId, Identity, Signing, is_ref_component};
 
 /// By whom and how commits are made.
@@ -36,7 +36,7 @@ pub(super) struct Draft<'a> {
     pub(super) date: i64,
 }
 
-impl Locked {
+impl LockedWorkspace {
     /// One commit with the tree of `tip` on top of `base`, by `author`.
     pub fn squash(
         &self,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::snapshot::{self, Snapshot};
-use super::{Error, Locked, SavedAttempt, Work, files, rules};
+use super::{Error, LockedWorkspace, SavedAttempt, Work, files, guardrails};
 use crate::git::CommitId;
 
 /// Changes when the form of the file does; another version is read as "nothing known", which costs a look by git.
@@ -152,7 +152,7 @@ impl State {
 
     /// Whether acquit's own folder is as it was, entry by entry.
     pub(super) fn has_own_folder(&self, tree: &Snapshot) -> bool {
-        let own = |rows| snapshot::split(rows).filter(|(path, _)| rules::is_own(path));
+        let own = |rows| snapshot::split(rows).filter(|(path, _)| guardrails::is_own(path));
         self.facts.tree_trusted && own(&self.tree).eq(own(&tree.rows))
     }
 
@@ -165,7 +165,7 @@ impl State {
     }
 }
 
-impl Locked {
+impl LockedWorkspace {
     /// Remembers that somebody writes files to the tree that are in no commit.
     pub fn mark_uncommitted(&self) -> Result<(), Error> {
         let mut state = self.known()?;

@@ -7,10 +7,10 @@
 //! Nothing refers to the objects until the caller's transaction of refs. What is left to copy is found object by object, so after a
 //! copy that was cut short the next one does the rest.
 
-use super::{Error, Locked};
+use super::{Error, LockedWorkspace};
 use crate::git::{self, Arrived, CommitId, Source};
 
-impl Locked {
+impl LockedWorkspace {
     /// Copies `tips` and everything that they need and `source` does not have. `known` are commits that `source` has. Returns the
     /// lines that the caller must add to the transaction that gives the commits their refs.
     pub(super) fn copy_to(

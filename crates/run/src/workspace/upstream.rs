@@ -2,12 +2,12 @@
 //! wrote, and then into the user's, below a ref of acquit's own. No branch and no checkout of the user's moves.
 
 use super::transfer::Check;
-use super::{Error, Locked};
-use crate::git::{CommitId, Fetched, PushWay, Source, seen};
+use super::{Error, LockedWorkspace};
+use crate::git::{CommitId, Fetched, PushWay, Source, tracking_ref};
 
 const DOING: &str = "look at the base branch of the remote";
 
-impl Locked {
+impl LockedWorkspace {
     /// Looks where `branch` is at a remote, and has its commits in the user's repository from then on. `None` if the remote has no
     /// such branch. `known` is a commit that is here.
     pub fn fetch_base(
@@ -17,10 +17,10 @@ impl Locked {
         branch: &str,
         known: &CommitId,
     ) -> Result<Option<CommitId>, Error> {
-        let name = seen(branch);
+        let name = tracking_ref(branch);
         let fetched =
             self.call("fetch").fetch_branch(way, branch, &name, known).map_err(Error::git(DOING))?;
-        let before = source.seen(&self.git, branch).map_err(Error::git(DOING))?;
+        let before = source.tracking_ref(&self.git, branch).map_err(Error::git(DOING))?;
         let mut input = String::new();
         let commit = match fetched {
             Fetched::Absent => None,

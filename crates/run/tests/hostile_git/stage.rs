@@ -11,7 +11,7 @@ use acquit_run::git::{Access, CommitId, Direction, Form, Git, Identity, PushWay,
 use acquit_run::process::Spawner;
 use acquit_run::secrets::{Known, Redactor, Secret};
 use acquit_run::workspace::{
-    Around, Become, Error, Leftovers, Locked, Move, Rebased, Rules, Sent, Work, Workspace,
+    Around, Become, Error, Leftovers, LockedWorkspace, Move, Rebased, Rules, Sent, Work, Workspace,
 };
 use acquit_testkit::repo::{self, Repo};
 
@@ -259,7 +259,7 @@ pub(crate) fn commit_on(stage: &Stage, source: &Source, base: &CommitId) -> Comm
 }
 
 /// The base branch moves, and the work follows it.
-fn moved(stage: &Stage, workspace: &Locked, source: &Source, base: &CommitId, tip: &CommitId) {
+fn moved(stage: &Stage, workspace: &LockedWorkspace, source: &Source, base: &CommitId, tip: &CommitId) {
     let git = stage.git();
     let onto = commit_on(stage, source, base);
     let work = Move { from: base, onto: &onto, tip };
@@ -276,7 +276,7 @@ fn moved(stage: &Stage, workspace: &Locked, source: &Source, base: &CommitId, ti
 }
 
 /// To a remote, with a login that nobody gives.
-fn send(stage: &Stage, workspace: &Locked, source: &Source, commit: &CommitId) {
+fn send(stage: &Stage, workspace: &LockedWorkspace, source: &Source, commit: &CommitId) {
     let git = stage.git();
     let home = stage.repo.beside("home");
     assert!(git.credential(&home, "https", "example.org", &[]).is_none());
@@ -295,7 +295,7 @@ fn send(stage: &Stage, workspace: &Locked, source: &Source, commit: &CommitId) {
     }
     for (branch, found) in [(BRANCH, Some(commit.clone())), ("nowhere", None)] {
         assert_eq!(workspace.fetch_base(source, &way, branch, commit).unwrap(), found);
-        assert_eq!(source.seen(&git, branch).unwrap(), found);
+        assert_eq!(source.tracking_ref(&git, branch).unwrap(), found);
     }
     assert!(source.contains(&git, commit, commit).unwrap());
 }
@@ -311,7 +311,7 @@ pub(crate) fn mirrored(stage: &Stage) {
 }
 
 /// Other states of the work, beside it. What programs of the change left in that tree is as hostile as what an agent left.
-fn beside(stage: &Stage, workspace: &Locked, base: &CommitId, head: &CommitId) {
+fn beside(stage: &Stage, workspace: &LockedWorkspace, base: &CommitId, head: &CommitId) {
     let scratch = workspace.scratch().unwrap();
     let tree = scratch.tree();
     let changed = workspace.changed(base, head).unwrap();
@@ -346,7 +346,7 @@ pub(crate) fn unknown() -> Redactor {
 /// One leg of an agent that commits honestly, plants, and leaves something. The commit that the work came to, if it is taken.
 fn leg(
     stage: &Stage,
-    locked: &Locked,
+    locked: &LockedWorkspace,
     name: &str,
     start: &CommitId,
     keep: Leftovers,

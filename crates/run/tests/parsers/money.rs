@@ -3,7 +3,7 @@
 
 use acquit_core::agent::Usage;
 use acquit_core::config::Product;
-use acquit_run::heard::Heard;
+use acquit_run::turn_summary::TurnSummary;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::recorded::{heard, hearing, of};
 
 /// What a leg used, as the harness counts it.
 fn leg(product: Product, before: &Usage, output: &[u8]) -> Usage {
-    let mut all = Heard::default();
+    let mut all = TurnSummary::default();
     heard(product, hearing(before.clone()), output).iter().for_each(|said| all.heed(said));
     all.usage
 }

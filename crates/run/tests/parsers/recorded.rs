@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use acquit_core::agent::{Said, Usage};
+use acquit_core::agent::{AgentEvent, Usage};
 use acquit_core::config::{Adapter, Product};
 use acquit_core::time::Timestamp;
 use acquit_run::agent::{Hearing, parser};
@@ -34,7 +34,7 @@ pub(crate) fn hearing(before: Usage) -> Hearing {
 }
 
 /// All that is said in an output.
-pub(crate) fn heard(product: Product, hearing: Hearing, output: &[u8]) -> Vec<Said> {
+pub(crate) fn heard(product: Product, hearing: Hearing, output: &[u8]) -> Vec<AgentEvent> {
     let mut parser = parser(&Adapter::Product { product }, hearing);
     let mut said = Vec::new();
     for line in output.split(|byte| *byte == b'\n') {
@@ -55,19 +55,19 @@ fn before(product: Product, name: &str) -> Usage {
     }
 }
 
-fn shown(said: &Said) -> String {
+fn shown(said: &AgentEvent) -> String {
     let short = |text: &str| {
         let line: String = text.chars().map(|c| if c == '\n' { '⏎' } else { c }).take(110).collect();
         line
     };
     match said {
-        Said::Text { text } => format!("text      {}", short(text)),
-        Said::Thinking { text } => format!("thinking  {}", short(text)),
-        Said::ToolUse { name, input } => format!("use       {name} {}", short(input)),
-        Said::ToolResult { ok, text } => {
+        AgentEvent::Text { text } => format!("text      {}", short(text)),
+        AgentEvent::Thinking { text } => format!("thinking  {}", short(text)),
+        AgentEvent::ToolUse { name, input } => format!("use       {name} {}", short(input)),
+        AgentEvent::ToolResult { ok, text } => {
             format!("result    {} {}", if *ok { "ok" } else { "BAD" }, short(text))
         }
-        Said::Usage(usage) => {
+        AgentEvent::Usage(usage) => {
             let Usage { model, input, output, cache_read, cache_write_5m, cache_write_1h, .. } = usage;
             format!(
                 "usage     {} in {input} out {output} read {cache_read} 5m {cache_write_5m} 1h {cache_write_1h} cost {:?} list {:?}{}",
@@ -77,19 +77,21 @@ fn shown(said: &Said) -> String {
                 if usage.by_login { " (login)" } else { "" },
             )
         }
-        Said::Session { id } => format!("session   {id}"),
-        Said::Limit { until, text } => {
+        AgentEvent::Session { id } => format!("session   {id}"),
+        AgentEvent::Limit { until, text } => {
             let minutes = until.map(|until| (until.0 - NOW.0) / 60_000);
             format!("LIMIT     in minutes: {minutes:?}; {}", short(text))
         }
-        Said::End { ok, text } => format!("end       {} {}", if *ok { "ok" } else { "BAD" }, short(text)),
-        Said::Denied { tool, text } => format!("DENIED    {tool} {}", short(text)),
-        Said::Fault { fault, text, again } => {
+        AgentEvent::End { ok, text } => {
+            format!("end       {} {}", if *ok { "ok" } else { "BAD" }, short(text))
+        }
+        AgentEvent::Denied { tool, text } => format!("DENIED    {tool} {}", short(text)),
+        AgentEvent::Fault { fault, text, again } => {
             format!("FAULT     {fault:?}{} {}", if *again { " (again)" } else { "" }, short(text))
         }
-        Said::Report { value } => format!("report    {value}"),
-        Said::Unknown { kind } => format!("UNKNOWN   {kind}"),
-        Said::Raw { text } => format!("RAW       {}", short(text)),
+        AgentEvent::Report { value } => format!("report    {value}"),
+        AgentEvent::Unknown { kind } => format!("UNKNOWN   {kind}"),
+        AgentEvent::Raw { text } => format!("RAW       {}", short(text)),
     }
 }
 

@@ -1,22 +1,22 @@
 //! What must hold of all recordings together: success is never guessed, and nothing is counted twice.
 
-use acquit_core::agent::{Fault, Said, Usage};
+use acquit_core::agent::{AgentEvent, Fault, Usage};
 use acquit_core::config::Product;
 
 use crate::recorded::{heard, hearing, of};
 
-fn total(said: &[Said]) -> Usage {
+fn total(said: &[AgentEvent]) -> Usage {
     let mut total = Usage::default();
     for said in said {
-        if let Said::Usage(usage) = said {
+        if let AgentEvent::Usage(usage) = said {
             total.add(usage);
         }
     }
     total
 }
 
-fn ended_well(said: &[Said]) -> bool {
-    said.iter().rev().find_map(|said| if let Said::End { ok, .. } = said { Some(*ok) } else { None })
+fn ended_well(said: &[AgentEvent]) -> bool {
+    said.iter().rev().find_map(|said| if let AgentEvent::End { ok, .. } = said { Some(*ok) } else { None })
         == Some(true)
 }
 
@@ -106,15 +106,18 @@ fn a_line_longer_than_the_limit_is_still_heard() {
         r#"{{"type":"assistant","message":{{"id":"m","model":"c","content":[{{"type":"tool_use","name":"Write","input":{{"content":"{filler}"}}}}]}}}}"#
     ));
     let said = heard(Product::Claude, hearing(Usage::default()), &used);
-    assert!(matches!(said.as_slice(), [Said::ToolUse { name, .. }] if name == "Write"), "{said:?}");
+    assert!(matches!(said.as_slice(), [AgentEvent::ToolUse { name, .. }] if name == "Write"), "{said:?}");
     let ran = cut(format!(
         r#"{{"type":"item.completed","item":{{"id":"1","type":"command_execution","command":"x","status":"completed","aggregated_output":"{filler}"}}}}"#
     ));
     let said = heard(Product::Codex, hearing(Usage::default()), &ran);
-    assert!(matches!(said.as_slice(), [Said::ToolUse { .. }, Said::ToolResult { ok: true, .. }]), "{said:?}");
+    assert!(
+        matches!(said.as_slice(), [AgentEvent::ToolUse { .. }, AgentEvent::ToolResult { ok: true, .. }]),
+        "{said:?}"
+    );
     let noise = cut("y".repeat(2_000_000));
     let said = heard(Product::Codex, hearing(Usage::default()), &noise);
-    assert_eq!(said, [Said::Unknown { kind: "a line that is too long".to_owned() }]);
+    assert_eq!(said, [AgentEvent::Unknown { kind: "a line that is too long".to_owned() }]);
 }
 
 #[test]
@@ -132,7 +135,7 @@ fn a_report_in_the_last_message_is_heard_where_it_was_asked_for() {
         br#"{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"{\"outcome\":\"ok\"}"}}
 {"type":"turn.completed","usage":{"input_tokens":1}}"#;
     let structured = acquit_run::agent::Hearing { structured: true, ..hearing(Usage::default()) };
-    let report = |said: &[Said]| said.iter().any(|said| matches!(said, Said::Report { .. }));
+    let report = |said: &[AgentEvent]| said.iter().any(|said| matches!(said, AgentEvent::Report { .. }));
     assert!(report(&heard(Product::Codex, structured, output)));
     assert!(!report(&heard(Product::Codex, hearing(Usage::default()), output)));
 }
@@ -142,13 +145,13 @@ fn what_an_agent_tries_again_itself_is_not_the_end() {
     for product in Product::ALL {
         for (name, output) in of(product) {
             let said = heard(product, hearing(Usage::default()), &output);
-            let ends = said
-                .iter()
-                .filter(|said| matches!(said, Said::Fault { again: false, .. } | Said::Limit { .. }));
+            let ends = said.iter().filter(|said| {
+                matches!(said, AgentEvent::Fault { again: false, .. } | AgentEvent::Limit { .. })
+            });
             assert!(ends.count() <= 1, "{} {name}", product.name());
             if ended_well(&said) {
                 let fatal = said.iter().any(
-                    |said| matches!(said, Said::Fault { fault, again: false, .. } if *fault != Fault::Other),
+                    |said| matches!(said, AgentEvent::Fault { fault, again: false, .. } if *fault != Fault::Other),
                 );
                 assert!(!fatal, "{} {name}", product.name());
             }

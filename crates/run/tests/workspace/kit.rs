@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use acquit_core::ids::StoreId;
 use acquit_run::git::{CommitId, Git, Identity, Source};
 use acquit_run::process::Spawner;
-use acquit_run::workspace::{Error, Leftovers, Locked, Prepared, Work, Workspace};
+use acquit_run::workspace::{Error, Leftovers, LockedWorkspace, Prepared, Work, Workspace};
 use acquit_testkit::repo::{self, Repo};
 
 pub(crate) const BRANCH: &str = "acquit/sample-T-1";
@@ -56,11 +56,11 @@ impl Bench {
         Workspace::open(&self.dir, &self.source, git(), &store()).unwrap()
     }
 
-    pub(crate) fn lock(&self) -> Locked {
+    pub(crate) fn lock(&self) -> LockedWorkspace {
         self.workspace().lock("a test").unwrap()
     }
 
-    pub(crate) fn lock_without_git(&self) -> Locked {
+    pub(crate) fn lock_without_git(&self) -> LockedWorkspace {
         Workspace::open(&self.dir, &self.source, no_git(), &store()).unwrap().lock("a test").unwrap()
     }
 

@@ -176,7 +176,7 @@ fn two_legs_at_once_are_refused_by_name() {
     let bench = Bench::new();
     let held = bench.workspace().lock("leg 7 of T-1").unwrap();
     let error = bench.workspace().lock("leg 8").unwrap_err();
-    assert!(matches!(&error, Error::Locked { holder, .. } if holder == "leg 7 of T-1"), "{error:?}");
+    assert!(matches!(&error, Error::LockedWorkspace { holder, .. } if holder == "leg 7 of T-1"), "{error:?}");
     drop(held);
     bench.workspace().lock("leg 8").unwrap();
 }

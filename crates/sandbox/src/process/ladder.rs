@@ -14,7 +14,7 @@ pub(super) struct Ladder {
 
 #[derive(Debug, Clone, Copy)]
 enum Rung {
-    Ground,
+    Surroundings,
     Asked { since: Instant },
     Forced { since: Instant },
     Killed { since: Instant },
@@ -22,12 +22,12 @@ enum Rung {
 
 impl Ladder {
     pub(super) fn new(grace: Duration) -> Self {
-        Self { rung: Rung::Ground, grace }
+        Self { rung: Rung::Surroundings, grace }
     }
 
     /// Begins with the first rung, unless it has begun.
     pub(super) fn ask(&mut self, tree: &Tree, now: Instant) {
-        if matches!(self.rung, Rung::Ground) {
+        if matches!(self.rung, Rung::Surroundings) {
             tree.ask();
             self.rung = Rung::Asked { since: now };
         }
@@ -35,7 +35,7 @@ impl Ladder {
 
     /// Goes on to the second rung, unless it is that far.
     pub(super) fn force(&mut self, tree: &Tree, now: Instant) {
-        if matches!(self.rung, Rung::Ground | Rung::Asked { .. }) {
+        if matches!(self.rung, Rung::Surroundings | Rung::Asked { .. }) {
             tree.force();
             self.rung = Rung::Forced { since: now };
         }
@@ -47,7 +47,7 @@ impl Ladder {
             return Ok(());
         }
         match self.rung {
-            Rung::Ground => {}
+            Rung::Surroundings => {}
             Rung::Asked { .. } => self.force(tree, now),
             Rung::Forced { .. } => {
                 tree.kill();
@@ -62,7 +62,7 @@ impl Ladder {
     pub(super) fn left(&self, now: Instant) -> Duration {
         let left = |since, limit: Duration| limit.saturating_sub(now.duration_since(since));
         match self.rung {
-            Rung::Ground => Duration::MAX,
+            Rung::Surroundings => Duration::MAX,
             Rung::Asked { since } => left(since, self.grace),
             Rung::Forced { since } => left(since, FORCE_LIMIT),
             Rung::Killed { since } => left(since, KILL_LIMIT),

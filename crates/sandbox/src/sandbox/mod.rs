@@ -1,6 +1,7 @@
 //! The sandbox of agents and gates: what a [`Policy`] says, and how one is made for a program of a leg.
 
 pub(crate) mod cgroup;
+pub mod default_policy;
 pub mod machine;
 pub mod policy;
 mod programs;
@@ -8,7 +9,6 @@ pub mod seatbelt;
 pub mod secrets;
 mod system;
 pub mod toolchains;
-pub mod usual;
 mod view;
 
 pub use policy::{Entry, PROXY_PORT, Policy, Reach, What};

@@ -168,7 +168,7 @@ fn quote(path: &Path) -> Result<String, Error> {
     let text = path.to_str().ok_or_else(wrong)?;
     let plain = path.is_absolute()
         && !path.components().any(|part| part == std::path::Component::ParentDir)
-        && !text.chars().any(|char| char.is_control() || acquit_core::context::is_hidden(char));
+        && !text.chars().any(|char| char.is_control() || acquit_core::prompt::is_hidden(char));
     if !plain {
         return Err(wrong());
     }

@@ -12,8 +12,8 @@ use acquit_core::time::Timestamp;
 use super::Database;
 use crate::ledger::{DeliveryRow, LetterRow, MessageRow, NightRow};
 use crate::record::{plain, read, task_id};
-use crate::refusal;
 use crate::tables::{Backend, Tables, Touched};
+use crate::tx_error;
 
 /// What listeners are told that look at more than tasks: no task has this number.
 const NO_TASK: i64 = 0;
@@ -132,7 +132,7 @@ impl<B: Backend> Ledger for Database<B> {
     }
 }
 
-fn insert(tables: &mut dyn Tables, messages: &[Message], now: Timestamp) -> refusal::Result<()> {
+fn insert(tables: &mut dyn Tables, messages: &[Message], now: Timestamp) -> tx_error::Result<()> {
     for message in messages {
         let due = message.not_before.map_or(now, |moment| moment.max(now));
         tables.insert_message(&MessageRow::of(message)?, due)?;

@@ -9,7 +9,7 @@ use postgres::{Client, Config, GenericClient, NoTls, Statement};
 
 use crate::clock::Clock;
 use crate::location::Address;
-use crate::refusal::Refusal;
+use crate::tx_error::TxError;
 use crate::{OpenError, migrate};
 
 /// How long a server may take to answer at all. One that is far away needs a second.
@@ -113,7 +113,7 @@ pub(super) fn configure(address: &Address) -> Result<Config, OpenError> {
 }
 
 /// Makes or migrates the tables, if they are not up to date.
-pub(super) fn bring_forward(client: &mut Client) -> Result<(), Refusal> {
+pub(super) fn bring_forward(client: &mut Client) -> Result<(), TxError> {
     while migrate::next(version(client)?, STEPS)?.is_some() {
         let mut transaction = client.transaction()?;
         transaction.execute("select pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK])?;

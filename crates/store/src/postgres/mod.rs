@@ -25,8 +25,8 @@ use postgres::fallible_iterator::FallibleIterator;
 use crate::OpenError;
 use crate::clock::Clock;
 use crate::location::Address;
-use crate::refusal::{Refusal, Result};
 use crate::tables::{Backend, Tables};
+use crate::tx_error::{Result, TxError};
 use connect::{Listening, Session};
 use rows::Rows;
 
@@ -68,8 +68,8 @@ impl Postgres {
 }
 
 /// Whether the connection is of no more use: the driver has lost the server, or the server has ended the session.
-fn breaks(refusal: &Refusal) -> bool {
-    let Refusal::Database(error) = refusal else { return false };
+fn breaks(refusal: &TxError) -> bool {
+    let TxError::Database(error) = refusal else { return false };
     error.downcast_ref::<postgres::Error>().is_some_and(|error| {
         error.as_db_error().is_none_or(|words| words.parsed_severity() != Some(Severity::Error))
     })

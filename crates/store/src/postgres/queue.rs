@@ -6,8 +6,8 @@ use postgres::GenericClient;
 use super::rows::Rows;
 use crate::queue::{EntryRow, QueueRow, Queues};
 use crate::record::key;
-use crate::refusal::Result;
 use crate::tables::Touched;
+use crate::tx_error::Result;
 
 impl<C: GenericClient> Queues for Rows<'_, C> {
     fn enter(&mut self, queue: &QueueRow, hold: Hold, candidate: &str) -> Result<()> {

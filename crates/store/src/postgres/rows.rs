@@ -15,8 +15,8 @@ use super::CHANNEL;
 use crate::record::{
     ChunkRow, EventRow, LegRow, NewEvent, RELEASED, SummaryRow, TaskRow, key, leg_columns, list_query,
 };
-use crate::refusal::Result;
 use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Terms, Touched};
+use crate::tx_error::Result;
 
 /// The advisory lock that those who append events hold until they have committed: any number, always the same.
 const EVENTS_LOCK: i64 = 0x6163_7175_6974_0002;

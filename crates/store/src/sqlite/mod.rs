@@ -17,8 +17,8 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::OpenError;
 use crate::clock::Clock;
-use crate::refusal::Result;
 use crate::tables::{Backend, Tables};
+use crate::tx_error::Result;
 use rows::Rows;
 
 /// How often a waiting reader asks whether the file has changed. It is asked in memory that all connections share, which

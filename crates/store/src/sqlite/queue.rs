@@ -6,8 +6,8 @@ use rusqlite::params;
 use super::rows::Rows;
 use crate::queue::{EntryRow, QueueRow, Queues};
 use crate::record::key;
-use crate::refusal::Result;
 use crate::tables::Touched;
+use crate::tx_error::Result;
 
 impl Queues for Rows<'_> {
     fn enter(&mut self, queue: &QueueRow, hold: Hold, candidate: &str) -> Result<()> {

@@ -11,8 +11,8 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params, params
 use crate::record::{
     ChunkRow, EventRow, LegRow, NewEvent, RELEASED, SummaryRow, TaskRow, key, leg_columns, list_query,
 };
-use crate::refusal::Result;
 use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Terms, Touched};
+use crate::tx_error::Result;
 
 /// The leg that is next in line. Also for a test: it must not cost more with every leg that there ever was.
 pub(super) const CLAIM_ANY: &str = "select task, number from legs where state = 'ready' and not_before <= ?1

@@ -1,13 +1,13 @@
 //! Transcripts: appended once, read from any byte, without a gap.
 
-use acquit_core::agent::{Chunk, Item, Said, Usage};
+use acquit_core::agent::{AgentEvent, Chunk, Item, Usage};
 use acquit_core::event::{Body, Level};
 use acquit_core::store::Note;
 
 use crate::fixture::{Place, START, claim, create};
 
 fn chunk(from: u64, to: u64) -> Chunk {
-    let said = Said::Text { text: format!("from {from}, NUL \0, 🦀") };
+    let said = AgentEvent::Text { text: format!("from {from}, NUL \0, 🦀") };
     Chunk { from, to, lines: 2, items: vec![Item { offset: from, said }], omitted: 3 }
 }
 

@@ -8,12 +8,12 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
-use acquit_core::agent::{Fault, Said, Usage};
+use acquit_core::agent::{AgentEvent, Fault, Usage};
 use acquit_core::price::Of;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::agent::fault::{self, Then, Trouble};
+use crate::agent::fault::{self, ModelFailure, Then};
 use crate::agent::json::Word;
 use crate::agent::spend::{Spend, micros, minus};
 use crate::agent::{Hearing, Parser, Tells, json, reset};
@@ -226,7 +226,7 @@ impl Lines {
         }
     }
 
-    fn record(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+    fn record(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         match (record.kind.as_ref(), record.subtype.as_deref()) {
             ("assistant", _) => self.assistant(record, said),
             ("user", _) => user(record, said),
@@ -260,17 +260,17 @@ impl Lines {
     }
 
     /// Every turn of a process begins with one.
-    fn init(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+    fn init(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         if record.key.as_deref() == Some("none") {
             self.spend.paid_by_login();
         }
         if let Some(id) = record.session_id.as_deref().filter(|id| *id != self.session) {
             id.clone_into(&mut self.session);
-            said.push(Said::Session { id: id.to_owned() });
+            said.push(AgentEvent::Session { id: id.to_owned() });
         }
     }
 
-    fn assistant(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+    fn assistant(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         let Some(message) = json::part::<Message<'_>>(record.message) else {
             return said.push(json::unknown("assistant"));
         };
@@ -287,14 +287,14 @@ impl Lines {
                 "text" => {
                     let text = json::text(block.text).unwrap_or_default();
                     if of_helper {
-                        said.push(Said::Thinking { text });
+                        said.push(AgentEvent::Thinking { text });
                     } else {
                         text.clone_into(&mut self.last_text);
-                        said.push(Said::Text { text });
+                        said.push(AgentEvent::Text { text });
                     }
                 }
-                "thinking" => said.push(Said::Thinking { text: json::words(block.thinking) }),
-                "tool_use" | "server_tool_use" | "mcp_tool_use" => said.push(Said::ToolUse {
+                "thinking" => said.push(AgentEvent::Thinking { text: json::words(block.thinking) }),
+                "tool_use" | "server_tool_use" | "mcp_tool_use" => said.push(AgentEvent::ToolUse {
                     name: block.name.unwrap_or_default().into_owned(),
                     input: json::shown(block.input),
                 }),
@@ -311,35 +311,35 @@ impl Lines {
         }
     }
 
-    fn retry(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+    fn retry(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         let error = json::text(record.error).unwrap_or_default();
         let trouble = by_name(&error)
             .or_else(|| record.error_status.and_then(fault::by_status))
-            .unwrap_or(Trouble::Fault(Fault::Network));
+            .unwrap_or(ModelFailure::Fault(Fault::Network));
         said.push(fault::said(trouble, &error, Then::Again, (self.hearing.now)()));
     }
 
-    fn denied(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+    fn denied(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         if let Some(id) = record.tool_use_id.as_deref().filter(|_| self.refused.len() < REMEMBERED) {
             self.refused.insert(id.to_owned());
         }
         let tool = record.tool_name.as_deref().unwrap_or_default().to_owned();
-        said.push(Said::Denied { tool, text: json::words(record.message) });
+        said.push(AgentEvent::Denied { tool, text: json::words(record.message) });
     }
 
-    fn rate_limit(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+    fn rate_limit(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         let Some(limit) = json::part::<RateLimit<'_>>(record.rate_limit_info) else {
             return said.push(json::unknown("rate_limit_event"));
         };
         if limit.status == "rejected" {
             let until = limit.resets_at.and_then(|seconds| reset::epoch(&seconds.to_string()));
             let which = limit.which.as_deref().unwrap_or_default().replace('_', "-");
-            said.push(Said::Limit { until, text: format!("the {which} limit is used up") });
+            said.push(AgentEvent::Limit { until, text: format!("the {which} limit is used up") });
             self.limit_told = true;
         }
     }
 
-    fn result(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+    fn result(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         // A lone one tells that a conversation was not found, and has an id of its own.
         if record.subtype.as_deref() == Some("success") {
             self.init(record, said);
@@ -347,12 +347,12 @@ impl Lines {
         self.settle(record, said);
         for denial in json::parts::<Denial<'_>>(record.permission_denials) {
             if !self.refused.contains(denial.tool_use_id.as_ref()) {
-                said.push(Said::Denied { tool: denial.tool_name.into_owned(), text: String::new() });
+                said.push(AgentEvent::Denied { tool: denial.tool_name.into_owned(), text: String::new() });
             }
         }
         self.refused.clear();
         if let Some(value) = json::part(record.structured_output) {
-            said.push(Said::Report { value });
+            said.push(AgentEvent::Report { value });
         }
         let ok = record.subtype.as_deref() == Some("success") && record.is_error == Some(false);
         let text = json::text(record.result).or_else(|| {
@@ -362,18 +362,18 @@ impl Lines {
         let text = text.unwrap_or_default();
         if ok {
             let text = if text == self.last_text { String::new() } else { text };
-            return said.push(Said::End { ok, text });
+            return said.push(AgentEvent::End { ok, text });
         }
         let trouble = self.trouble(record, &text);
-        if !(trouble == Trouble::Limit && self.limit_told) {
+        if !(trouble == ModelFailure::Limit && self.limit_told) {
             said.push(fault::said(trouble, &text, Then::Ends, (self.hearing.now)()));
         }
         (self.error, self.limit_told) = (None, false);
-        said.push(Said::End { ok, text });
+        said.push(AgentEvent::End { ok, text });
     }
 
     /// What ended the turn.
-    fn trouble(&self, record: &Record<'_>, text: &str) -> Trouble {
+    fn trouble(&self, record: &Record<'_>, text: &str) -> ModelFailure {
         let known = match (record.subtype.as_deref(), record.terminal_reason.as_deref()) {
             (Some("error_max_turns"), _) | (_, Some("max_turns")) => Some(Fault::Turns),
             (Some("error_max_budget_usd"), _) | (_, Some("budget_exhausted")) => Some(Fault::Money),
@@ -382,7 +382,7 @@ impl Lines {
             _ => None,
         };
         known
-            .map(Trouble::Fault)
+            .map(ModelFailure::Fault)
             .or_else(|| record.api_error.as_deref().and_then(by_name))
             .or_else(|| record.api_error_status.filter(|status| *status != 400).and_then(fault::by_status))
             .or_else(|| self.error.as_deref().and_then(by_name))
@@ -410,7 +410,7 @@ impl Lines {
     }
 
     /// Brings what was counted while it ran to what the result says.
-    fn settle(&mut self, record: &Record<'_>, said: &mut Vec<Said>) {
+    fn settle(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         let cost = record.total_cost_usd.and_then(micros);
         if let Some(models) = json::part::<BTreeMap<String, ModelUsage>>(record.model_usage_since_last_result)
         {
@@ -433,26 +433,26 @@ impl Lines {
 }
 
 /// What the program calls an error. Its `server_error` is also what it calls a model that did not answer.
-fn by_name(name: &str) -> Option<Trouble> {
-    Some(Trouble::Fault(match name {
+fn by_name(name: &str) -> Option<ModelFailure> {
+    Some(ModelFailure::Fault(match name {
         "authentication_failed" => Fault::Login,
         "billing_error" => Fault::Billing,
         "model_not_found" => Fault::Model,
         "overloaded" => Fault::Overloaded,
         "connection_failed" => Fault::Network,
-        "rate_limit" | "usage_limit_reached" => return Some(Trouble::Limit),
+        "rate_limit" | "usage_limit_reached" => return Some(ModelFailure::Limit),
         "max_output_tokens" => Fault::Other,
         _ => return None,
     }))
 }
 
 /// Answers of tools; the rest of what is told to the model is no news.
-fn user(record: &Record<'_>, said: &mut Vec<Said>) {
+fn user(record: &Record<'_>, said: &mut Vec<AgentEvent>) {
     let Some(message) = json::part::<Message<'_>>(record.message) else { return };
     for block in json::parts::<Block<'_>>(message.content) {
         if block.kind == "tool_result" {
             let ok = !block.is_error.unwrap_or(false);
-            said.push(Said::ToolResult { ok, text: json::words(block.content) });
+            said.push(AgentEvent::ToolResult { ok, text: json::words(block.content) });
         }
     }
 }
@@ -462,7 +462,7 @@ impl Parser for Lines {
         Tells::Its
     }
 
-    fn line(&mut self, line: &[u8], said: &mut Vec<Said>) {
+    fn line(&mut self, line: &[u8], said: &mut Vec<AgentEvent>) {
         let line = json::whole(line);
         json::line(&line, said, |record: Record<'_>, said| self.record(&record, said));
     }

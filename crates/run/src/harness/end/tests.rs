@@ -1,6 +1,6 @@
 //! Each way in which a turn can end, and what it means.
 
-use acquit_core::agent::{Said, Usage};
+use acquit_core::agent::{AgentEvent, Usage};
 use acquit_core::config::Waiting;
 use acquit_core::time::{Span, Timestamp};
 
@@ -8,22 +8,22 @@ use super::*;
 
 const NOW: Timestamp = Timestamp(1_000_000);
 
-fn end(ok: bool) -> Said {
-    Said::End { ok, text: "its last words".to_owned() }
+fn end(ok: bool) -> AgentEvent {
+    AgentEvent::End { ok, text: "its last words".to_owned() }
 }
 
-fn fault(fault: Fault, again: bool) -> Said {
-    Said::Fault { fault, text: "its trouble".to_owned(), again }
+fn fault(fault: Fault, again: bool) -> AgentEvent {
+    AgentEvent::Fault { fault, text: "its trouble".to_owned(), again }
 }
 
-fn limit() -> Said {
-    Said::Limit { until: Some(Timestamp(NOW.0 + 60_000)), text: "resets soon".to_owned() }
+fn limit() -> AgentEvent {
+    AgentEvent::Limit { until: Some(Timestamp(NOW.0 + 60_000)), text: "resets soon".to_owned() }
 }
 
 /// How a turn ends in which this was said, as one line.
-fn ends(said: &[Said], exit: Exit, tells: Tells, lingered: bool, waiting: &Waiting) -> String {
-    let mut heard = Heard::default();
-    said.iter().for_each(|said| heard.heed(said));
+fn ends(said: &[AgentEvent], exit: Exit, tells: Tells, lingered: bool, waiting: &Waiting) -> String {
+    let mut summary = TurnSummary::default();
+    said.iter().for_each(|said| summary.heed(said));
     let turn = Turn {
         agent: &Name::literal("bot"),
         stage: &Name::literal("code"),
@@ -34,9 +34,9 @@ fn ends(said: &[Said], exit: Exit, tells: Tells, lingered: bool, waiting: &Waiti
         hosts: &[],
         network: Network::Model,
         tells,
-        heard: &heard,
+        summary: &summary,
         errors: "",
-        clock: hold::Clock { now: NOW, waiting, before: 1 },
+        clock: backoff::Clock { now: NOW, waiting, before: 1 },
     };
     match meaning(&turn) {
         None => "counts".to_owned(),
@@ -53,7 +53,7 @@ fn each_way_to_end_has_its_own_meaning() {
     let minute = std::time::Duration::from_mins(1);
     let (timed_out, idle) = (Exit::TimedOut { limit: minute }, Exit::Idle { limit: minute });
     let zero = Exit::Code(0);
-    let table: Vec<(&[Said], Exit, &str)> = vec![
+    let table: Vec<(&[AgentEvent], Exit, &str)> = vec![
         (&[], zero, "agent: the agent bot: exit 0, but it never said how its turn ended"),
         (&[], Exit::Code(3), "agent: the agent bot: exit 3"),
         (&[], Exit::Signal(9), "agent: the agent bot: ended by signal 9"),
@@ -71,7 +71,7 @@ fn each_way_to_end_has_its_own_meaning() {
     for (said, exit, expected) in table {
         assert_eq!(ends(said, exit, Tells::Its, false, &usual), expected);
     }
-    let table: Vec<(Vec<Said>, Exit, &str)> = vec![
+    let table: Vec<(Vec<AgentEvent>, Exit, &str)> = vec![
         (vec![end(true)], zero, "counts"),
         (vec![end(false)], zero, "agent: the agent bot: exit 0, and it says that it failed: its last words"),
         (vec![end(true)], Exit::Code(1), "agent: the agent bot: exit 1, although it said that all went well"),
@@ -123,7 +123,7 @@ fn an_agent_that_stays_after_its_result_is_ended_and_its_work_counts() {
 #[test]
 fn an_agent_that_cannot_tell_counts_by_its_exit_code() {
     let usual = Waiting::default();
-    let used = Said::Usage(Usage::default());
+    let used = AgentEvent::Usage(Usage::default());
     assert_eq!(ends(&[used], Exit::Code(0), Tells::Nothing, false, &usual), "counts");
 }
 

@@ -25,61 +25,61 @@ use super::waiting::{Candidacy, Waiting, enter};
 use crate::fault;
 use crate::forge::merge::{Answer, Order, Past, merge as order_merge};
 use crate::git::CommitId;
-use crate::harness::Trouble;
-use crate::harness::desk::Desk;
+use crate::harness::LegAbort;
+use crate::harness::context::LegContext;
 use crate::harness::upstream::Upstream;
 use crate::harness::work::{Done, Job, Moved, Proof, by_harness};
-use crate::workspace::Locked;
+use crate::workspace::LockedWorkspace;
 
 /// Merges it.
 pub(super) fn merge(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     commits: Commits,
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     upstream: &Upstream,
     queue: &Queue,
-) -> Result<Done, Trouble> {
-    let Some(to) = destination(desk, job, upstream)? else {
+) -> Result<Done, LegAbort> {
+    let Some(to) = destination(ctx, job, upstream)? else {
         // At least it is on its branch before a person is asked.
-        squashed(desk, job, commits, workspace)?;
-        return Err(Trouble::failed(kind::DELIVERY, no_token(&upstream.place)));
+        squashed(ctx, job, commits, workspace)?;
+        return Err(LegAbort::failed(kind::DELIVERY, no_token(&upstream.place)));
     };
-    if let Some(done) = found(desk, job, &to, queue, workspace)? {
+    if let Some(done) = found(ctx, job, &to, queue, workspace)? {
         return Ok(done);
     }
-    let known = known(desk, job, &to)?;
+    let known = known(ctx, job, &to)?;
     let mut rank = Rank::Waits;
     for _ in 0..=ROUNDS {
         // First away from the head: whoever is red, or does not fit, holds nobody up.
-        let (stood, commit, branch) = match stand(desk, job, &to, commits, workspace) {
+        let (stood, commit, branch) = match stand(ctx, job, &to, commits, workspace) {
             Ok(Stands::Proven { job, commit, branch }) => (job, commit, branch),
             Ok(Stands::Rejected(done)) => {
-                desk.store.leave_queue(desk.hold, queue)?;
+                ctx.store.leave_queue(ctx.hold, queue)?;
                 return Ok(*done);
             }
             Ok(Stands::Stale) => continue,
             Err(trouble) => {
-                if let Trouble::Leg(Ending::Conflict { .. }) = &trouble {
-                    desk.store.leave_queue(desk.hold, queue)?;
+                if let LegAbort::Leg(Ending::Conflict { .. }) = &trouble {
+                    ctx.store.leave_queue(ctx.hold, queue)?;
                 }
                 return Err(trouble);
             }
         };
-        enter(desk, queue, &candidate(&stood, &commit))?;
+        enter(ctx, queue, &candidate(&stood, &commit))?;
         if rank == Rank::Waits {
             let mut waiting = Waiting::new(queue);
             while rank == Rank::Waits {
-                rank = waiting.place(desk, Candidacy::Open)?;
+                rank = waiting.place(ctx, Candidacy::Open)?;
             }
             // Others may have been merged meanwhile. Where they were not, nothing is gated a second time.
             continue;
         }
-        push(desk, &stood, workspace, &to, &commit)?;
-        beat(desk)?;
+        push(ctx, &stood, workspace, &to, &commit)?;
+        beat(ctx)?;
         let settings = Publishing { draft: Some(false), ..job.definition.config.forge.request.clone() };
-        let published = request(desk, &stood, &settings, &to, *branch, known, None)?;
-        if let Some(done) = order(desk, &stood, &to, queue, published, workspace)? {
+        let published = request(ctx, &stood, &settings, &to, *branch, known, None)?;
+        if let Some(done) = order(ctx, &stood, &to, queue, published, workspace)? {
             return Ok(done);
         }
     }
@@ -98,21 +98,21 @@ fn candidate(job: &Job<'_>, commit: &CommitId) -> Candidate {
 
 /// Has the forge merge what was published. `None` if it does not fit onto the base branch any more.
 fn order(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     to: &Destination<'_>,
     queue: &Queue,
     published: Done,
-    workspace: &Locked,
-) -> Result<Option<Done>, Trouble> {
+    workspace: &LockedWorkspace,
+) -> Result<Option<Done>, LegAbort> {
     let Some(moved) = published.moved else { return Ok(None) };
     let request = moved.artifacts.iter().find_map(|artifact| match artifact {
-        Artifact::Request(request) => Some(request.clone()),
+        Artifact::PullRequest(request) => Some(request.clone()),
         _ => None,
     });
     let Some(request) = request else { return Ok(None) };
     // However this ends, the request is there.
-    desk.left.clone_from(&moved.artifacts);
+    ctx.left.clone_from(&moved.artifacts);
     let message = workspace.commits(&job.base, &moved.tip)?.into_iter().next().map(|commit| commit.message);
     let message = message.unwrap_or_default();
     let (title, rest) = message.split_once('\n').unwrap_or((&message, ""));
@@ -123,75 +123,75 @@ fn order(
         title: title.trim(),
         message: rest.trim(),
     };
-    desk.flush()?;
+    ctx.flush()?;
     let planned = [(job.task.id(), moved.tip.to_string())];
-    desk.store.plan_merges(desk.hold, queue, &planned)?;
-    fault::point("merge-planned", &desk.world.environment);
+    ctx.store.plan_merges(ctx.hold, queue, &planned)?;
+    fault::point("merge-planned", &ctx.runtime.environment);
     let answer =
-        order_merge(to.open(desk, job)?.as_ref(), &asked).map_err(|error| to.trouble(desk, job, error))?;
-    fault::point("merge-moved", &desk.world.environment);
+        order_merge(to.open(ctx, job)?.as_ref(), &asked).map_err(|error| to.trouble(ctx, job, error))?;
+    fault::point("merge-moved", &ctx.runtime.environment);
     let name = to.place.kind.name();
     match answer {
         Answer::Merged(commit) => {
             let settled = [(job.task.id(), Settled::Merged { commit: commit.clone() })];
-            desk.store.settle_merges(desk.hold, queue, &settled)?;
-            fault::point("merge-settled", &desk.world.environment);
-            desk.left.clear();
-            Ok(Some(ended(desk, job, to, queue, workspace, moved, &commit)))
+            ctx.store.settle_merges(ctx.hold, queue, &settled)?;
+            fault::point("merge-settled", &ctx.runtime.environment);
+            ctx.left.clear();
+            Ok(Some(ended(ctx, job, to, queue, workspace, moved, &commit)))
         }
         Answer::Behind(words) => {
-            desk.notice(Level::Info, format!("{name} does not merge {} as it is: {words}", request.url));
+            ctx.notice(Level::Info, format!("{name} does not merge {} as it is: {words}", request.url));
             Ok(None)
         }
         Answer::NotYet(words) => {
-            desk.store.leave_queue(desk.hold, queue)?;
+            ctx.store.leave_queue(ctx.hold, queue)?;
             Err(held(job, None, format!("{name} does not merge {} yet: {words}", request.url)))
         }
         Answer::Moved => {
-            desk.store.leave_queue(desk.hold, queue)?;
+            ctx.store.leave_queue(ctx.hold, queue)?;
             let words = format!("somebody else pushed to the branch of {}: nothing was merged", request.url);
             Err(person(job, &words))
         }
         Answer::Missing(words) => {
-            desk.store.leave_queue(desk.hold, queue)?;
+            ctx.store.leave_queue(ctx.hold, queue)?;
             Err(person(job, &format!("{name} does not merge {}: {words}", request.url)))
         }
     }
 }
 
-fn person(job: &Job<'_>, words: &str) -> Trouble {
+fn person(job: &Job<'_>, words: &str) -> LegAbort {
     let how = format!("Once that is put right, `acquit task answer {} --approve` goes on", job.task.id());
-    Trouble::failed(kind::DELIVERY, format!("{words}. {how}"))
+    LegAbort::failed(kind::DELIVERY, format!("{words}. {how}"))
 }
 
 /// What an earlier leg of the task, a person or the forge by itself has already merged of it.
 fn found(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     to: &Destination<'_>,
     queue: &Queue,
-    workspace: &Locked,
-) -> Result<Option<Done>, Trouble> {
+    workspace: &LockedWorkspace,
+) -> Result<Option<Done>, LegAbort> {
     let branch = &job.task.seed.branch;
-    let entry = desk.store.queued(job.task.id())?;
+    let entry = ctx.store.queued(job.task.id())?;
     let mut known = pushed_before(job, to.place, branch);
     known.extend(entry.as_ref().and_then(|entry| entry.planned.clone()));
     if known.is_empty() {
         return Ok(None);
     }
-    let past = to.open(desk, job)?.merged(branch, &queue.branch);
-    let past = past.map_err(|error| to.trouble(desk, job, error))?;
+    let past = to.open(ctx, job)?.merged(branch, &queue.branch);
+    let past = past.map_err(|error| to.trouble(ctx, job, error))?;
     // What the task has recorded was merged before the work that is to be merged now.
     let Some(past) = unrecorded(past, &known, |commit| job.task.was_merged_as(commit)) else {
         return Ok(None);
     };
-    let tip = past.head.parse::<CommitId>().map_err(|error| Trouble::harness(&error))?;
+    let tip = past.head.parse::<CommitId>().map_err(|error| LegAbort::harness(&error))?;
     let base = entry.filter(|entry| entry.candidate.commit == past.head).map(|entry| entry.candidate.base);
     let base = base.and_then(|base| base.parse().ok()).unwrap_or_else(|| job.base());
     let before = job.task.request();
     let artifacts = vec![
         Artifact::Branch { name: branch.clone(), commit: past.head.clone(), published: true },
-        Artifact::Request(Requested {
+        Artifact::PullRequest(Requested {
             url: past.url,
             number: past.number,
             project: to.place.project.clone(),
@@ -201,7 +201,7 @@ fn found(
         }),
     ];
     let moved = Moved { tip, base, proof: Proof::Given, artifacts };
-    Ok(Some(ended(desk, job, to, queue, workspace, moved, &past.commit)))
+    Ok(Some(ended(ctx, job, to, queue, workspace, moved, &past.commit)))
 }
 
 /// The one of these that is the work's: at a commit that the task pushed, and not what is recorded as merged before.
@@ -211,26 +211,26 @@ fn unrecorded(past: Vec<Past>, pushed: &[String], recorded: impl Fn(&str) -> boo
 
 /// The end of a leg whose work is in the branch. What the branch is there is seen here from now on.
 fn ended(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     to: &Destination<'_>,
     queue: &Queue,
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     mut moved: Moved,
     commit: &str,
 ) -> Done {
     let (branch, short) = (&queue.branch, &commit[..commit.len().min(12)]);
-    desk.notice(Level::Info, format!("merged into {branch} by {} as {short}", to.place.kind.name()));
+    ctx.notice(Level::Info, format!("merged into {branch} by {} as {short}", to.place.kind.name()));
     // Best effort: it is merged, whether or not that can be seen from here.
-    if let Err(missed) = to.upstream.look(desk, job, workspace) {
-        desk.notice(Level::Warning, missed.to_string());
+    if let Err(missed) = to.upstream.look(ctx, job, workspace) {
+        ctx.notice(Level::Warning, missed.to_string());
     } else if let Ok(merged) = commit.parse::<CommitId>()
-        && !job.source.is_same(&desk.world.git, &merged, &moved.tip).unwrap_or(true)
+        && !job.source.is_same(&ctx.runtime.git, &merged, &moved.tip).unwrap_or(true)
     {
         let words = format!(
             "somebody else's work went into {branch} in the same moment: what it is now was gated by nobody as a whole"
         );
-        desk.notice(Level::Warning, words);
+        ctx.notice(Level::Warning, words);
     }
     moved.artifacts.push(Artifact::Merged { branch: branch.clone(), commit: commit.to_owned() });
     Done { moved: Some(moved), ..by_harness(outcome::DONE) }

@@ -20,78 +20,79 @@ use super::waiting::{AWAY, Candidacy, Waiting, enter};
 use super::{by_forge, squash};
 use crate::forge;
 use crate::git::{CommitId, Signing};
-use crate::harness::desk::Desk;
+use crate::harness::context::LegContext;
 use crate::harness::work::{Done, Job, Proof, by_harness};
-use crate::harness::{Trouble, ground, guard};
+use crate::harness::{LegAbort, guard, working_tree};
 use crate::merge::Head;
-use crate::workspace::{Locked, Workspace, remove_folder};
+use crate::workspace::{LockedWorkspace, Workspace, remove_folder};
 
 /// So often a candidate is brought onto the branch anew because it did not fit onto those before it in the queue.
 const ROUNDS: u32 = 20;
 
 /// Merges it.
 pub(super) fn merge(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     commits: Commits,
-    workspace: &Locked,
-) -> Result<Done, Trouble> {
+    workspace: &LockedWorkspace,
+) -> Result<Done, LegAbort> {
     let Some(branch) = job.task.seed.base.branch.clone() else {
         let words = "the task began at a commit and not at a branch, so there is nothing to merge into";
-        return Err(Trouble::failed(kind::HARNESS, words.to_owned()));
+        return Err(LegAbort::failed(kind::HARNESS, words.to_owned()));
     };
     let queue = Queue { project: job.task.seed.project.path.clone(), branch };
     if job.definition.config.merge.by == By::Forge && job.entry.purpose != Purpose::Merge {
         if let Some(upstream) = job.upstream.clone() {
-            return by_forge::merge(desk, job, commits, workspace, &upstream, &queue);
+            return by_forge::merge(ctx, job, commits, workspace, &upstream, &queue);
         }
         // No forge is one thing, settings that name none are another.
-        forge::of(desk.world, &job.definition.config.forge, &job.source)
-            .map_err(|error| Trouble::failed(kind::DELIVERY, format!("failed to {error}")))?;
+        forge::of(ctx.runtime, &job.definition.config.forge, &job.source)
+            .map_err(|error| LegAbort::failed(kind::DELIVERY, format!("failed to {error}")))?;
     }
-    if let Some(done) = found(desk, job, &queue, workspace)? {
+    if let Some(done) = found(ctx, job, &queue, workspace)? {
         return Ok(done);
     }
-    let signing = squash::signing(desk, job)?;
+    let signing = squash::signing(ctx, job)?;
     for _ in 0..ROUNDS {
         let mut job = job.clone();
-        if let squash::Left::Nothing = squash::follow(desk, &mut job, signing.as_ref(), workspace)? {
+        if let squash::Left::Nothing = squash::follow(ctx, &mut job, signing.as_ref(), workspace)? {
             let commit = job.base.to_string();
-            return merged(desk, &job, &queue, &commit, None, workspace);
+            return merged(ctx, &job, &queue, &commit, None, workspace);
         }
-        let commit = squash::deliver(desk, &job, commits, signing.as_ref(), workspace)?;
+        let commit = squash::deliver(ctx, &job, commits, signing.as_ref(), workspace)?;
         let names = squash::gate_names(&job);
         let candidate = Candidate {
             commit: commit.to_string(),
             base: job.base.to_string(),
             proof: proof(&job, &names, workspace),
         };
-        enter(desk, &queue, &candidate)?;
-        let settled = turn(desk, &job, &queue, &candidate, &names, signing.as_ref());
+        enter(ctx, &queue, &candidate)?;
+        let settled = turn(ctx, &job, &queue, &candidate, &names, signing.as_ref());
         match settled? {
             Settled::Merged { commit } => {
-                return merged(desk, &job, &queue, &commit, Some(&candidate), workspace);
+                return merged(ctx, &job, &queue, &commit, Some(&candidate), workspace);
             }
             Settled::Rejected { failures } => {
-                desk.store.leave_queue(desk.hold, &queue)?;
+                ctx.store.leave_queue(ctx.hold, &queue)?;
                 return Ok(squash::rejected(&job, failures));
             }
-            Settled::Conflict => desk.store.leave_queue(desk.hold, &queue)?,
+            Settled::Conflict => ctx.store.leave_queue(ctx.hold, &queue)?,
         }
     }
     let reason = format!("others were merged into {} before it each time", queue.branch);
-    Err(Trouble::Leg(Ending::Held { kind: Name::literal(kind::CONFLICT), wait: AWAY, reason }))
+    Err(LegAbort::Leg(Ending::Held { kind: Name::literal(kind::CONFLICT), wait: AWAY, reason }))
 }
 
 /// What an earlier leg of the task, or the head of the queue, has already made of it.
 fn found(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     queue: &Queue,
-    workspace: &Locked,
-) -> Result<Option<Done>, Trouble> {
-    let Some(entry) = desk.store.queued(job.task.id())? else { return Ok(None) };
-    let now = job.source.branch(&desk.world.git, &queue.branch).map_err(|error| Trouble::harness(&error))?;
+    workspace: &LockedWorkspace,
+) -> Result<Option<Done>, LegAbort> {
+    let Some(entry) = ctx.store.queued(job.task.id())? else { return Ok(None) };
+    let now =
+        job.source.branch(&ctx.runtime.git, &queue.branch).map_err(|error| LegAbort::harness(&error))?;
     let Some(now) = now else { return Ok(None) };
     let settled = match &entry.settled {
         Some(Settled::Merged { commit }) => Some(commit.as_str()),
@@ -102,7 +103,7 @@ fn found(
     for commit in [settled, entry.planned.as_deref()].into_iter().flatten().filter(new) {
         let Ok(id) = commit.parse::<CommitId>() else { continue };
         if workspace.contains(&now, &id)? {
-            return merged(desk, job, queue, commit, Some(&entry.candidate), workspace).map(Some);
+            return merged(ctx, job, queue, commit, Some(&entry.candidate), workspace).map(Some);
         }
     }
     Ok(None)
@@ -110,23 +111,23 @@ fn found(
 
 /// Waits until the candidate is settled, as the queue's head or behind it.
 fn turn(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     queue: &Queue,
     candidate: &Candidate,
     names: &[Name],
     signing: Option<&Signing>,
-) -> Result<Settled, Trouble> {
+) -> Result<Settled, LegAbort> {
     let mut waiting = Waiting::new(queue);
     loop {
-        let entry = desk.store.queued(job.task.id())?;
+        let entry = ctx.store.queued(job.task.id())?;
         let planned = entry.as_ref().is_some_and(|entry| entry.planned.is_some());
         if let Some(settled) = entry.and_then(|entry| entry.settled) {
             return Ok(settled);
         }
         let candidacy = if planned { Candidacy::Planned } else { Candidacy::Open };
-        match waiting.place(desk, candidacy)? {
-            Place::Head => lead(desk, job, queue, candidate, names, signing)?,
+        match waiting.place(ctx, candidacy)? {
+            Place::Head => lead(ctx, job, queue, candidate, names, signing)?,
             Place::Waits => {}
         }
     }
@@ -134,16 +135,16 @@ fn turn(
 
 /// Leads the queue once: settles what waits now and can be tested together with the own candidate.
 fn lead(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     queue: &Queue,
     candidate: &Candidate,
     names: &[Name],
     signing: Option<&Signing>,
-) -> Result<(), Trouble> {
+) -> Result<(), LegAbort> {
     let own = job.task.id();
     let most = job.definition.config.merge.batch as usize;
-    let waiting = desk.store.queue(queue)?;
+    let waiting = ctx.store.queue(queue)?;
     let fits = |entry: &acquit_core::delivery::queue::Entry| {
         entry.settled.is_none() && (entry.task() == own || entry.candidate.proof == candidate.proof)
     };
@@ -154,17 +155,17 @@ fn lead(
         entries.swap(position, most - 1);
     }
     entries.truncate(most);
-    let folder = desk.world.task_folder(own).join("merging");
+    let folder = ctx.runtime.task_folder(own).join("merging");
     remove_folder(&folder)?;
-    let leg = desk.hold.leg;
-    let overlays = ground::overlays(desk, job.definition.config.sandbox)?;
-    let ground = Workspace::open(&folder, &job.source, desk.world.git.clone(), desk.world.store())?
+    let leg = ctx.hold.leg;
+    let overlays = working_tree::overlays(ctx, job.definition.config.sandbox)?;
+    let working_tree = Workspace::open(&folder, &job.source, ctx.runtime.git.clone(), ctx.runtime.store())?
         .with_overlays(overlays)
         .lock_within(&format!("acquit leg {leg}"), Duration::from_secs(10))?;
-    ground.prepare(&leg.to_string(), &job.base, &job.task.seed.branch)?;
+    working_tree.prepare(&leg.to_string(), &job.base, &job.task.seed.branch)?;
     let mut head =
-        Head { job, queue: queue.clone(), gates: names.to_vec(), signing: signing.cloned(), ground };
-    let done = head.merge(desk, &entries);
+        Head { job, queue: queue.clone(), gates: names.to_vec(), signing: signing.cloned(), working_tree };
+    let done = head.merge(ctx, &entries);
     drop(head);
     remove_folder(&folder)?;
     done
@@ -172,33 +173,33 @@ fn lead(
 
 /// Gates a stack of candidates in the head's own tree, compared with what the branch is.
 pub(crate) fn judge(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     base: &CommitId,
     top: &CommitId,
     names: &[Name],
-    ground: &Locked,
-) -> Result<Vec<Failure>, Trouble> {
+    working_tree: &LockedWorkspace,
+) -> Result<Vec<Failure>, LegAbort> {
     if names.is_empty() {
         return Ok(Vec::new());
     }
     let job = Job { start: top.clone(), base: base.clone(), ..job.clone() };
-    ground.prepare(&desk.hold.leg.to_string(), top, &job.task.seed.branch)?;
-    squash::judged(desk, &job, names, ground)
+    working_tree.prepare(&ctx.hold.leg.to_string(), top, &job.task.seed.branch)?;
+    squash::judged(ctx, &job, names, working_tree)
 }
 
 /// The end of a leg whose work is in the branch.
 fn merged(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     queue: &Queue,
     commit: &str,
     candidate: Option<&Candidate>,
-    workspace: &Locked,
-) -> Result<Done, Trouble> {
-    let id = commit.parse::<CommitId>().map_err(|error| Trouble::harness(&error))?;
-    desk.notice(Level::Info, format!("merged into {} as {}", queue.branch, id.short()));
-    guard::before_publishing(desk, workspace, &job.base, &job.start)?;
+    workspace: &LockedWorkspace,
+) -> Result<Done, LegAbort> {
+    let id = commit.parse::<CommitId>().map_err(|error| LegAbort::harness(&error))?;
+    ctx.notice(Level::Info, format!("merged into {} as {}", queue.branch, id.short()));
+    guard::before_publishing(ctx, workspace, &job.base, &job.start)?;
     workspace.keep_merged(&job.start, &id)?;
     workspace.publish(&job.source, &job.task.seed.branch, &id)?;
     let mut job = job.clone();
@@ -214,7 +215,7 @@ fn merged(
 
 /// What the candidate must be proven by, in a short form: the gates as they are pinned, and how their ground is set up. Checks
 /// that judge one task by its own settings hold for one task only.
-fn proof(job: &Job<'_>, names: &[Name], workspace: &Locked) -> String {
+fn proof(job: &Job<'_>, names: &[Name], workspace: &LockedWorkspace) -> String {
     use acquit_core::gate::Check;
     let gates: Vec<_> = names.iter().filter_map(|name| job.definition.workflow.gate(name.as_str())).collect();
     let own = gates.iter().any(|gate| match &gate.check {

@@ -2,10 +2,10 @@
 
 use acquit_core::workflow::{Action, Commits};
 
-use super::Trouble;
-use super::desk::Desk;
+use super::LegAbort;
+use super::context::LegContext;
 use super::work::{Done, Job};
-use crate::workspace::Locked;
+use crate::workspace::LockedWorkspace;
 
 mod by_forge;
 mod merge;
@@ -22,15 +22,15 @@ pub(crate) use squash::committer;
 
 /// Performs an action stage. Each is idempotent: done again after a crash, it finds its effect and changes nothing.
 pub(super) fn action(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     action: &Action,
     commits: Commits,
-    workspace: &Locked,
-) -> Result<Done, Trouble> {
+    workspace: &LockedWorkspace,
+) -> Result<Done, LegAbort> {
     match action {
-        Action::Squash => squash::squash(desk, job, commits, workspace),
-        Action::Publish(settings) => publish::perform(desk, job, settings, commits, workspace),
-        Action::Merge => merge::merge(desk, job, commits, workspace),
+        Action::Squash => squash::squash(ctx, job, commits, workspace),
+        Action::Publish(settings) => publish::perform(ctx, job, settings, commits, workspace),
+        Action::Merge => merge::merge(ctx, job, commits, workspace),
     }
 }

@@ -12,14 +12,14 @@ use acquit_core::store::Pulse;
 use acquit_core::time::Span;
 use acquit_core::workflow::Commits;
 
-use super::super::desk::Desk;
+use super::super::context::LegContext;
 use super::super::upstream::{Missed, Upstream};
 use super::super::work::{Done, Job};
-use super::super::{Trouble, guard};
+use super::super::{LegAbort, guard};
 use super::publish::{away, trouble};
 use crate::forge::{self, Forge, Place, Token};
 use crate::git::CommitId;
-use crate::workspace::{Locked, Sent};
+use crate::workspace::{LockedWorkspace, Sent};
 
 /// So often the work is brought onto a base branch that moved at the forge while the gates ran, before the leg lets others go first.
 pub(super) const ROUNDS: u32 = 5;
@@ -37,12 +37,12 @@ pub(super) struct Destination<'u> {
 
 /// Finds it. `None` if nobody has a login for it.
 pub(super) fn destination<'u>(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     upstream: &'u Upstream,
-) -> Result<Option<Destination<'u>>, Trouble> {
+) -> Result<Option<Destination<'u>>, LegAbort> {
     let place = &upstream.place;
-    let token = upstream.token(desk, job).map_err(|error| trouble(desk, job, place, None, error))?;
+    let token = upstream.token(ctx, job).map_err(|error| trouble(ctx, job, place, None, error))?;
     Ok(token.map(|token| Destination { upstream, place, token }))
 }
 
@@ -50,20 +50,20 @@ impl<'u> Destination<'u> {
     /// The way to the forge's API.
     pub(super) fn open<'w, 'd: 'w>(
         &self,
-        desk: &Desk<'d>,
+        ctx: &LegContext<'d>,
         job: &Job<'_>,
-    ) -> Result<Box<dyn Forge + 'w>, Trouble>
+    ) -> Result<Box<dyn Forge + 'w>, LegAbort>
     where
         'u: 'w,
     {
         let settings = &job.definition.config.forge;
-        forge::open(desk.world, settings, self.place, Some(self.token))
-            .map_err(|error| self.trouble(desk, job, error))
+        forge::open(ctx.runtime, settings, self.place, Some(self.token))
+            .map_err(|error| self.trouble(ctx, job, error))
     }
 
     /// How a leg ends because of the forge.
-    pub(super) fn trouble(&self, desk: &Desk<'_>, job: &Job<'_>, error: forge::Error) -> Trouble {
-        trouble(desk, job, self.place, Some(self.token), error)
+    pub(super) fn trouble(&self, ctx: &LegContext<'_>, job: &Job<'_>, error: forge::Error) -> LegAbort {
+        trouble(ctx, job, self.place, Some(self.token), error)
     }
 }
 
@@ -86,33 +86,33 @@ pub(super) enum Stands<'j> {
 
 /// Brings the work onto what the base branch is at the forge, and has it proven there.
 pub(super) fn stand<'j>(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'j>,
     to: &Destination<'_>,
     commits: Commits,
-    workspace: &Locked,
-) -> Result<Stands<'j>, Trouble> {
-    beat(desk)?;
-    look(desk, job, to, workspace)?;
-    let (job, delivered) = squashed(desk, job, commits, workspace)?;
+    workspace: &LockedWorkspace,
+) -> Result<Stands<'j>, LegAbort> {
+    beat(ctx)?;
+    look(ctx, job, to, workspace)?;
+    let (job, delivered) = squashed(ctx, job, commits, workspace)?;
     let (commit, branch) = match delivered {
         Delivered::As(commit, branch) => (commit, branch),
         Delivered::Not(rejected) => return Ok(Stands::Rejected(rejected)),
     };
-    guard::before_publishing(desk, workspace, &job.base(), &commit)?;
-    beat(desk)?;
+    guard::before_publishing(ctx, workspace, &job.base(), &commit)?;
+    beat(ctx)?;
     let Some(base) = &job.task.seed.base.branch else { return Err(unnamed()) };
-    let way = to.upstream.way(desk, &job, &to.place.upstream, Some(to.token));
+    let way = to.upstream.way(ctx, &job, &to.place.upstream, Some(to.token));
     let there = workspace.branch_at(&way, base);
     // What lies below the work is pushed with it, so it must be at the forge already.
-    match there.map_err(|error| away(desk, &job, to.place, to.token, error))? {
+    match there.map_err(|error| away(ctx, &job, to.place, to.token, error))? {
         Some(there) if there == job.base => Ok(Stands::Proven { job: Box::new(job), commit, branch }),
         Some(there) => {
             let words = format!("{base} has moved to {} at the forge meanwhile", there.short());
-            desk.notice(Level::Info, words);
+            ctx.notice(Level::Info, words);
             Ok(Stands::Stale)
         }
-        None => Err(Trouble::failed(
+        None => Err(LegAbort::failed(
             kind::DELIVERY,
             format!(
                 "the forge has no branch {base} to merge the work into; push it, or name another as `base`"
@@ -123,37 +123,37 @@ pub(super) fn stand<'j>(
 
 /// Looks where the base branch is at the forge, which must answer.
 pub(super) fn look(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     to: &Destination<'_>,
-    workspace: &Locked,
-) -> Result<(), Trouble> {
-    to.upstream.look(desk, job, workspace).map_err(|missed| match missed {
-        Missed::Forge(error) => to.trouble(desk, job, error),
-        Missed::Git { source, .. } => away(desk, job, to.place, to.token, source),
+    workspace: &LockedWorkspace,
+) -> Result<(), LegAbort> {
+    to.upstream.look(ctx, job, workspace).map_err(|missed| match missed {
+        Missed::Forge(error) => to.trouble(ctx, job, error),
+        Missed::Git { source, .. } => away(ctx, job, to.place, to.token, source),
     })
 }
 
 /// The end of a leg whose base branch never rested while it was proven there.
-pub(super) fn overtaken(job: &Job<'_>) -> Trouble {
+pub(super) fn overtaken(job: &Job<'_>) -> LegAbort {
     let branch = job.task.seed.base.branch.as_deref().unwrap_or("the base branch");
     let reason = format!("{branch} moved at the forge each time while the gates ran");
-    Trouble::Leg(Ending::Held { kind: Name::literal(kind::CONFLICT), wait: AWAY, reason })
+    LegAbort::Leg(Ending::Held { kind: Name::literal(kind::CONFLICT), wait: AWAY, reason })
 }
 
 /// Why a task's work cannot be delivered to any branch.
 pub(super) const UNNAMED: &str = "the task began at a commit and not at a branch, so there is nothing to merge its work into; \
     set `base` in acquit.toml, or take the branch from your repository";
 
-pub(super) fn unnamed() -> Trouble {
-    Trouble::failed(kind::DELIVERY, UNNAMED.to_owned())
+pub(super) fn unnamed() -> LegAbort {
+    LegAbort::failed(kind::DELIVERY, UNNAMED.to_owned())
 }
 
 /// Keeps the lease, and ends the leg if a person wants that.
-pub(super) fn beat(desk: &mut Desk<'_>) -> Result<(), Trouble> {
-    match desk.pulse()? {
+pub(super) fn beat(ctx: &mut LegContext<'_>) -> Result<(), LegAbort> {
+    match ctx.pulse()? {
         Pulse::Beating => Ok(()),
-        Pulse::Cancel => Err(Trouble::Leg(Ending::Cancelled)),
+        Pulse::Cancel => Err(LegAbort::Leg(Ending::Cancelled)),
     }
 }
 
@@ -167,11 +167,11 @@ pub(super) enum Delivered {
 
 /// The commit that is delivered, on what the base branch is now and proven there, with the leg's job as that made it.
 pub(super) fn squashed<'j>(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'j>,
     commits: Commits,
-    workspace: &Locked,
-) -> Result<(Job<'j>, Delivered), Trouble> {
+    workspace: &LockedWorkspace,
+) -> Result<(Job<'j>, Delivered), LegAbort> {
     // A workspace that was made anew does not know that the branch is the task's own.
     for artifact in &job.task.artifacts {
         if let Artifact::Pushed { branch, commits, .. } = artifact {
@@ -181,8 +181,8 @@ pub(super) fn squashed<'j>(
         }
     }
     let mut job = job.clone();
-    let Done { moved, failures, .. } = super::squash::squash(desk, &job, commits, workspace)?;
-    let nothing = || Trouble::failed(kind::NOTHING, "there is no work to deliver".to_owned());
+    let Done { moved, failures, .. } = super::squash::squash(ctx, &job, commits, workspace)?;
+    let nothing = || LegAbort::failed(kind::NOTHING, "there is no work to deliver".to_owned());
     let moved = moved.ok_or_else(nothing)?;
     (job.start, job.base) = (moved.tip.clone(), moved.base.clone());
     if !failures.is_empty() {
@@ -196,22 +196,22 @@ pub(super) fn squashed<'j>(
 /// Brings the branch to the remote, unless somebody else's work is there. Gives where the base branch is there, if it moved in this
 /// very moment: that is said in the request.
 pub(super) fn push(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     to: &Destination<'_>,
     commit: &CommitId,
-) -> Result<Option<CommitId>, Trouble> {
+) -> Result<Option<CommitId>, LegAbort> {
     let (place, token) = (to.place, to.token);
     let branch = &job.task.seed.branch;
     let mut pushed = pushed_before(job, place, branch);
     let known: Vec<CommitId> = pushed.iter().filter_map(|commit| commit.parse().ok()).collect();
-    let way = to.upstream.way(desk, job, &place.push, Some(token));
-    crate::fault::point("forge", &desk.world.environment);
+    let way = to.upstream.way(ctx, job, &place.push, Some(token));
+    crate::fault::point("forge", &ctx.runtime.environment);
     let sent = workspace.send(&way, branch, commit, &known);
-    crate::fault::point("forge", &desk.world.environment);
-    let person = |words: String| Trouble::failed(kind::DELIVERY, words);
-    match sent.map_err(|error| away(desk, job, place, token, error))? {
+    crate::fault::point("forge", &ctx.runtime.environment);
+    let person = |words: String| LegAbort::failed(kind::DELIVERY, words);
+    match sent.map_err(|error| away(ctx, job, place, token, error))? {
         Sent::There => {}
         Sent::Foreign { found } => {
             let at = found.map_or_else(|| "something else".to_owned(), |found| found.short().to_owned());
@@ -226,7 +226,7 @@ pub(super) fn push(
                 "the forge does not accept the branch {branch} at {}: {}. The token ({}) must be allowed to push it, and no \
                  rule of the project may protect it",
                 place.push.url,
-                desk.redactor.text(&words),
+                ctx.redactor.text(&words),
                 token.origin
             )));
         }
@@ -236,10 +236,10 @@ pub(super) fn push(
     let surplus = pushed.len().saturating_sub(PUSHED);
     pushed.drain(..surplus);
     let remote = place.push.url.clone();
-    desk.left = vec![Artifact::Pushed { remote, branch: branch.clone(), commits: pushed }];
+    ctx.left = vec![Artifact::Pushed { remote, branch: branch.clone(), commits: pushed }];
     let Some(base) = &job.task.seed.base.branch else { return Ok(None) };
     // Best effort: whoever merges sees it at the forge as well.
-    let way = to.upstream.way(desk, job, &place.upstream, Some(token));
+    let way = to.upstream.way(ctx, job, &place.upstream, Some(token));
     let moved = workspace.branch_at(&way, base).ok().flatten().filter(|there| *there != job.base);
     if let Some(moved) = &moved {
         let words = format!(
@@ -247,7 +247,7 @@ pub(super) fn push(
             moved.short(),
             job.base.short()
         );
-        desk.notice(Level::Warning, words);
+        ctx.notice(Level::Warning, words);
     }
     Ok(moved)
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 use acquit_core::artifact::{Artifact, Requested};
 use acquit_core::config::Publishing;
 use acquit_core::config::forge::{Forge as Settings, Kind, Otherwise};
-use acquit_core::context::{self, Memory, Parts, Tools};
 use acquit_core::delivery::{self, Account, Marker};
 use acquit_core::event::{Body, Level};
 use acquit_core::failure::kind;
@@ -17,22 +16,23 @@ use acquit_core::gate::Verdict;
 use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
 use acquit_core::outcome;
+use acquit_core::prompt::{self, Memory, Parts, Tools};
 use acquit_core::store::each_event;
 use acquit_core::template::Template;
 use acquit_core::time::backoff;
 use acquit_core::workflow::Commits;
 
-use super::super::desk::Desk;
+use super::super::context::LegContext;
 use super::super::work::{Done, Job, Moved, Proof, by_harness};
-use super::super::{Trouble, span};
+use super::super::{LegAbort, span};
 use super::outgoing::{
     Delivered, Destination, ROUNDS, Stands, UNNAMED, beat, destination, overtaken, push, squashed, stand,
     unnamed,
 };
 use crate::forge::publish::{Invite, Made, Publication, Published, Turn, publish};
-use crate::forge::{self, Audience, Located, Place, Readiness, Standing, Token, Transport, Wanted};
+use crate::forge::{self, Audience, Located, Place, PullRequestStatus, Readiness, Token, Transport, Wanted};
 use crate::git::{self, CommitId};
-use crate::workspace::Locked;
+use crate::workspace::LockedWorkspace;
 
 /// How long after a first time that the forge was away; doubled with every further one.
 const FIRST: Duration = Duration::from_secs(2);
@@ -45,31 +45,31 @@ const SLACK: Duration = Duration::from_secs(1);
 ///
 /// What is pushed was proven on what the base branch is at the forge: if that moved while the gates ran, they run again.
 pub(super) fn perform(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     settings: &Publishing,
     commits: Commits,
-    workspace: &Locked,
-) -> Result<Done, Trouble> {
+    workspace: &LockedWorkspace,
+) -> Result<Done, LegAbort> {
     let settings = settings.over(&job.definition.config.forge.request);
     let Some(upstream) = job.upstream.clone() else {
-        return locally(desk, job, &settings, commits, workspace);
+        return locally(ctx, job, &settings, commits, workspace);
     };
-    let Some(to) = destination(desk, job, &upstream)? else {
-        return match squashed(desk, job, commits, workspace)? {
+    let Some(to) = destination(ctx, job, &upstream)? else {
+        return match squashed(ctx, job, commits, workspace)? {
             (_, Delivered::Not(rejected)) => Ok(*rejected),
             (job, Delivered::As(commit, branch)) => {
-                lacking(desk, &job, &settings, no_token(&upstream.place), commit, *branch)
+                lacking(ctx, &job, &settings, no_token(&upstream.place), commit, *branch)
             }
         };
     };
-    let known = known(desk, job, &to)?;
+    let known = known(ctx, job, &to)?;
     for _ in 0..ROUNDS {
-        match stand(desk, job, &to, commits, workspace)? {
+        match stand(ctx, job, &to, commits, workspace)? {
             Stands::Proven { job, commit, branch } => {
-                let moved = push(desk, &job, workspace, &to, &commit)?;
-                beat(desk)?;
-                return request(desk, &job, &settings, &to, *branch, known, moved.as_ref());
+                let moved = push(ctx, &job, workspace, &to, &commit)?;
+                beat(ctx)?;
+                return request(ctx, &job, &settings, &to, *branch, known, moved.as_ref());
             }
             Stands::Rejected(done) => return Ok(*done),
             Stands::Stale => {}
@@ -80,76 +80,76 @@ pub(super) fn perform(
 
 /// The task's request, if it has one that is open. One that people closed is theirs to open again.
 pub(super) fn known<'j>(
-    desk: &Desk<'_>,
+    ctx: &LegContext<'_>,
     job: &Job<'j>,
     to: &Destination<'_>,
-) -> Result<Option<&'j Requested>, Trouble> {
+) -> Result<Option<&'j Requested>, LegAbort> {
     let Some(known) = job.task.request().filter(|request| request.project == to.place.project) else {
         return Ok(None);
     };
-    let standing = to.open(desk, job)?.standing(known.number);
-    match standing.map_err(|error| to.trouble(desk, job, error))? {
-        Standing::Open => Ok(Some(known)),
+    let standing = to.open(ctx, job)?.status(known.number);
+    match standing.map_err(|error| to.trouble(ctx, job, error))? {
+        PullRequestStatus::Open => Ok(Some(known)),
         // What comes after it needs a request of its own.
-        Standing::Merged => Ok(None),
-        Standing::Closed => Err(Trouble::failed(kind::DELIVERY, closed(&known.url))),
+        PullRequestStatus::Merged => Ok(None),
+        PullRequestStatus::Closed => Err(LegAbort::failed(kind::DELIVERY, closed(&known.url))),
     }
 }
 
 /// Without a forge the work ends on its branch.
 fn locally(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     settings: &Publishing,
     commits: Commits,
-    workspace: &Locked,
-) -> Result<Done, Trouble> {
-    let (job, delivered) = squashed(desk, job, commits, workspace)?;
+    workspace: &LockedWorkspace,
+) -> Result<Done, LegAbort> {
+    let (job, delivered) = squashed(ctx, job, commits, workspace)?;
     let (commit, branch) = match delivered {
         Delivered::As(commit, branch) => (commit, *branch),
         Delivered::Not(rejected) => return Ok(*rejected),
     };
-    let found = forge::of(desk.world, &job.definition.config.forge, &job.source);
-    match found.map_err(|error| Trouble::failed(kind::DELIVERY, format!("failed to {error}")))? {
-        Located::At(_) => lacking(desk, &job, settings, UNNAMED.to_owned(), commit, branch),
-        Located::Nowhere(why) => Ok(on_branch(desk, &job, Level::Info, &why, commit, branch)),
+    let found = forge::of(ctx.runtime, &job.definition.config.forge, &job.source);
+    match found.map_err(|error| LegAbort::failed(kind::DELIVERY, format!("failed to {error}")))? {
+        Located::At(_) => lacking(ctx, &job, settings, UNNAMED.to_owned(), commit, branch),
+        Located::Nowhere(why) => Ok(on_branch(ctx, &job, Level::Info, &why, commit, branch)),
     }
 }
 
 /// What follows where there is a forge and something else is missing: a question, or no request.
 fn lacking(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     settings: &Publishing,
     what: String,
     commit: CommitId,
     branch: Artifact,
-) -> Result<Done, Trouble> {
+) -> Result<Done, LegAbort> {
     match settings.otherwise.unwrap_or(Otherwise::Ask) {
-        Otherwise::Ask => Err(Trouble::failed(kind::DELIVERY, what)),
-        Otherwise::Branch => Ok(on_branch(desk, job, Level::Warning, &what, commit, branch)),
+        Otherwise::Ask => Err(LegAbort::failed(kind::DELIVERY, what)),
+        Otherwise::Branch => Ok(on_branch(ctx, job, Level::Warning, &what, commit, branch)),
     }
 }
 
 /// Makes the request of what was pushed, or brings it up to date.
 pub(super) fn request(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     settings: &Publishing,
     to: &Destination<'_>,
     branch: Artifact,
     known: Option<&Requested>,
     moved: Option<&CommitId>,
-) -> Result<Done, Trouble> {
+) -> Result<Done, LegAbort> {
     let Artifact::Branch { commit, .. } = &branch else { return Err(unnamed()) };
-    let commit = commit.parse::<CommitId>().map_err(|error| Trouble::harness(&error))?;
+    let commit = commit.parse::<CommitId>().map_err(|error| LegAbort::harness(&error))?;
     let Some(base) = &job.task.seed.base.branch else { return Err(unnamed()) };
     let place = to.place;
-    let (title, labels) = title(desk, job, settings)?;
+    let (title, labels) = title(ctx, job, settings)?;
     let marker = Marker::of(&job.task.seed);
     // Before the text is made: what is shortened, or taken apart so that no forge acts on it, is not recognised afterwards.
-    let (task, verdicts) = (desk.clean(job.task)?, verdicts(desk)?);
-    let verdicts = desk.clean(&verdicts)?;
+    let (task, verdicts) = (ctx.clean(job.task)?, verdicts(ctx)?);
+    let verdicts = ctx.clean(&verdicts)?;
     let account = Account {
         task: &task,
         verdicts: &verdicts,
@@ -160,7 +160,7 @@ pub(super) fn request(
         cost: job.definition.config.forge.cost.unwrap_or(true),
         marker: &marker,
     };
-    let part = desk.redactor.text(&delivery::body(&account));
+    let part = ctx.redactor.text(&delivery::body(&account));
     let publication = Publication {
         wanted: Wanted {
             branch: &job.task.seed.branch,
@@ -186,7 +186,7 @@ pub(super) fn request(
         invite: if known.is_some() { Invite::Before } else { Invite::Now },
         auto_merge: settings.auto_merge.unwrap_or(false),
     };
-    let way = to.open(desk, job)?;
+    let way = to.open(ctx, job)?;
     let mut published = publish(way.as_ref(), &publication);
     let known_draft = known.and_then(|request| request.draft);
     let mut answered = known.map(|request| request.answered.clone()).unwrap_or_default();
@@ -211,11 +211,11 @@ pub(super) fn request(
         }
     }
     drop(way);
-    let published = published.map_err(|error| to.trouble(desk, job, error))?;
-    tell(desk, place, &published);
+    let published = published.map_err(|error| to.trouble(ctx, job, error))?;
+    tell(ctx, place, &published);
     let mut artifacts = vec![
         branch,
-        Artifact::Request(Requested {
+        Artifact::PullRequest(Requested {
             url: published.request.url,
             number: published.request.number,
             project: place.project.clone(),
@@ -224,13 +224,13 @@ pub(super) fn request(
             answered,
         }),
     ];
-    artifacts.append(&mut desk.left);
+    artifacts.append(&mut ctx.left);
     Ok(done(job, commit, artifacts))
 }
 
 /// The end of work of which no request is made.
 fn on_branch(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     level: Level,
     why: &str,
@@ -238,7 +238,7 @@ fn on_branch(
     branch: Artifact,
 ) -> Done {
     let words = format!("no request was made: {why}. The work is on the branch {}", job.task.seed.branch);
-    desk.notice(level, words);
+    ctx.notice(level, words);
     done(job, commit, vec![branch])
 }
 
@@ -248,41 +248,45 @@ fn done(job: &Job<'_>, commit: CommitId, artifacts: Vec<Artifact>) -> Done {
 }
 
 /// The request's title, by the stage's template, and its labels, which may name variables too.
-fn title(desk: &Desk<'_>, job: &Job<'_>, settings: &Publishing) -> Result<(String, Vec<String>), Trouble> {
+fn title(
+    ctx: &LegContext<'_>,
+    job: &Job<'_>,
+    settings: &Publishing,
+) -> Result<(String, Vec<String>), LegAbort> {
     let parts = Parts {
         task: job.task,
         definition: job.definition,
         entry: job.entry,
-        leg: desk.hold.leg,
-        date: &super::super::turn::date((desk.world.now)().0),
+        leg: ctx.hold.leg,
+        date: &super::super::turn::date((ctx.runtime.now)().0),
         handoff_file: "",
         output_dir: "",
         memory: Memory::None,
         tools: Tools::Absent,
         change: None,
         agents_md: None,
-        files: context::Files::Gone,
+        files: prompt::Files::Gone,
     };
-    let variables = context::variables(&parts);
-    let rendered = |what: &str, template: &Template| -> Result<String, Trouble> {
+    let variables = prompt::variables(&parts);
+    let rendered = |what: &str, template: &Template| -> Result<String, LegAbort> {
         let text = template.render(&variables);
         let text = text.map_err(|error| {
-            Trouble::failed(kind::DELIVERY, format!("the {what} of the request: {error}"))
+            LegAbort::failed(kind::DELIVERY, format!("the {what} of the request: {error}"))
         })?;
-        Ok(desk.redactor.text(&text))
+        Ok(ctx.redactor.text(&text))
     };
     let usual = Template::plain("{{ headline }}");
     let title = rendered("title", settings.title.as_ref().unwrap_or(&usual))?;
     let labels = settings.labels.as_deref().unwrap_or_default().iter();
-    let labels: Result<Vec<String>, Trouble> =
+    let labels: Result<Vec<String>, LegAbort> =
         labels.map(|label| rendered("labels", &Template::plain(label))).collect();
     Ok((delivery::title(&title), labels?))
 }
 
 /// The last verdict of each gate, in the order in which they were given.
-fn verdicts(desk: &mut Desk<'_>) -> Result<Vec<Verdict>, Trouble> {
+fn verdicts(ctx: &mut LegContext<'_>) -> Result<Vec<Verdict>, LegAbort> {
     let mut all: Vec<Verdict> = Vec::new();
-    each_event(desk.store, Some(desk.hold.leg.task), |event| {
+    each_event(ctx.store, Some(ctx.hold.leg.task), |event| {
         if let Body::Gate { verdict } = event.body {
             all.retain(|known| known.gate != verdict.gate);
             all.push(*verdict);
@@ -292,59 +296,59 @@ fn verdicts(desk: &mut Desk<'_>) -> Result<Vec<Verdict>, Trouble> {
 }
 
 /// What people see of it.
-fn tell(desk: &mut Desk<'_>, place: &Place, published: &Published) {
+fn tell(ctx: &mut LegContext<'_>, place: &Place, published: &Published) {
     let url = &published.request.url;
     let words = match published.made {
         Made::New => format!("{} has a new request: {url}", place.kind.name()),
         Made::Found => format!("the request {url} is up to date"),
     };
-    desk.notice(Level::Info, words);
+    ctx.notice(Level::Info, words);
     for remark in &published.remarks {
-        desk.notice(Level::Warning, remark.clone());
+        ctx.notice(Level::Warning, remark.clone());
     }
 }
 
 /// How a leg ends because of the forge.
 pub(super) fn trouble(
-    desk: &Desk<'_>,
+    ctx: &LegContext<'_>,
     job: &Job<'_>,
     place: &Place,
     token: Option<&Token>,
     error: forge::Error,
-) -> Trouble {
+) -> LegAbort {
     use forge::Error;
-    let words = desk.redactor.text(&format!("failed to {error}"));
+    let words = ctx.redactor.text(&format!("failed to {error}"));
     match error {
         Error::Busy { wait, .. } => held(job, wait.map(|wait| wait + SLACK), words),
         Error::Away { .. } | Error::Nonsense { .. } => held(job, None, words),
         Error::Denied { .. } => {
             let origin =
                 token.map_or_else(String::new, |token| format!(" The token comes from {}.", token.origin));
-            Trouble::failed(kind::DELIVERY, format!("{words}.{origin} {}", needs(place)))
+            LegAbort::failed(kind::DELIVERY, format!("{words}.{origin} {}", needs(place)))
         }
-        Error::Refused { .. } | Error::Setting(_) => Trouble::failed(kind::DELIVERY, words),
+        Error::Refused { .. } | Error::Setting(_) => LegAbort::failed(kind::DELIVERY, words),
     }
 }
 
 /// How a leg ends because git could not talk to the remote.
 pub(super) fn away(
-    desk: &Desk<'_>,
+    ctx: &LegContext<'_>,
     job: &Job<'_>,
     place: &Place,
     token: &Token,
     error: crate::workspace::Error,
-) -> Trouble {
-    let words = desk.redactor.text(&format!("failed to {}", super::super::chain(&error)));
+) -> LegAbort {
+    let words = ctx.redactor.text(&format!("failed to {}", super::super::chain(&error)));
     let crate::workspace::Error::Git { source, .. } = &error else { return error.into() };
     match source {
         git::Error::TimedOut { .. } => held(job, None, words),
         git::Error::Failed { stderr, .. } => match git::meaning(stderr) {
-            git::Trouble::Away => held(job, None, words),
-            trouble @ (git::Trouble::Certificate | git::Trouble::Redirected) => {
+            git::PushFailure::Away => held(job, None, words),
+            trouble @ (git::PushFailure::Certificate | git::PushFailure::Redirected) => {
                 let how = trouble.hint().unwrap_or_default();
-                Trouble::failed(kind::DELIVERY, format!("{words}. {how}"))
+                LegAbort::failed(kind::DELIVERY, format!("{words}. {how}"))
             }
-            git::Trouble::Login => {
+            git::PushFailure::Login => {
                 let how = match place.push.transport {
                     Transport::Ssh => {
                         "The key of SSH must be loaded, and be allowed to push; try `git push` in a terminal"
@@ -354,7 +358,7 @@ pub(super) fn away(
                         format!("The token comes from {}. {}", token.origin, needs(place))
                     }
                 };
-                Trouble::failed(kind::DELIVERY, format!("{words}. {how}"))
+                LegAbort::failed(kind::DELIVERY, format!("{words}. {how}"))
             }
         },
         _ => error.into(),
@@ -362,10 +366,10 @@ pub(super) fn away(
 }
 
 /// The leg waits, and does it again.
-pub(super) fn held(job: &Job<'_>, wait: Option<Duration>, reason: String) -> Trouble {
+pub(super) fn held(job: &Job<'_>, wait: Option<Duration>, reason: String) -> LegAbort {
     let before = job.task.spent.get(kind::FORGE).copied().unwrap_or(0);
     let wait = wait.unwrap_or_else(|| backoff(FIRST, before, LONGEST));
-    Trouble::Leg(Ending::Held { kind: Name::literal(kind::FORGE), wait: span(wait), reason })
+    LegAbort::Leg(Ending::Held { kind: Name::literal(kind::FORGE), wait: span(wait), reason })
 }
 
 /// What is asked of a person who closed the task's request: another one would be asking again for what they refused.

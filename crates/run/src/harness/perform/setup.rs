@@ -18,13 +18,13 @@ use acquit_core::store::Pulse;
 
 use crate::gate;
 use crate::git::CommitId;
-use crate::harness::desk::Desk;
+use crate::harness::context::LegContext;
 use crate::harness::work::Job;
-use crate::harness::{Ground, Trouble, of_setup};
+use crate::harness::{LegAbort, WorkingTree, of_setup};
 use crate::layers::{Found, Layer, Making, Place, keep_caches};
 use crate::network::{Connection, Verdict};
 use crate::pause::pause;
-use crate::workspace::{Locked, Scratch, remove_folder};
+use crate::workspace::{LockedWorkspace, Scratch, remove_folder};
 
 /// How often a layer that another task makes is looked for.
 const AGAIN: Duration = Duration::from_millis(200);
@@ -40,20 +40,20 @@ const FORM: u32 = 2;
 
 /// What setup made for the tree of a commit; `None` if the project has no setup.
 pub(in crate::harness) fn layer(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     commit: &CommitId,
-) -> Result<Option<Rc<Layer>>, Trouble> {
+) -> Result<Option<Rc<Layer>>, LegAbort> {
     let Some(setup) = &job.definition.config.setup else { return Ok(None) };
     let base = job.base();
     let inputs = inputs(setup);
     let wanted = workspace.files_at(commit, &inputs)?;
     let is_bases = *commit == base || wanted == workspace.files_at(&base, &inputs)?;
     let from = if is_bases { &base } else { commit };
-    let place = place(desk, job, workspace, from, if is_bases { &wanted } else { "" })?;
+    let place = place(ctx, job, workspace, from, if is_bases { &wanted } else { "" })?;
     let at = |error: std::io::Error| {
-        Trouble::failed(kind::HARNESS, format!("failed to use the setup layers of the project: {error}"))
+        LegAbort::failed(kind::HARNESS, format!("failed to use the setup layers of the project: {error}"))
     };
     let mut waits = false;
     loop {
@@ -68,23 +68,23 @@ pub(in crate::harness) fn layer(
                         "; the work changed a lock file, so it gets a layer of its own; network {network}"
                     )
                 };
-                desk.notice(Level::Info, format!("running setup: {}{why}", setup.run));
-                desk.flush()?;
-                let connections = make(desk, job, workspace, setup, from, &making)?;
+                ctx.notice(Level::Info, format!("running setup: {}{why}", setup.run));
+                ctx.flush()?;
+                let connections = make(ctx, job, workspace, setup, from, &making)?;
                 if !is_bases {
                     let changed = changed(&wanted, &workspace.files_at(&base, &inputs)?);
-                    desk.note(Body::SetupAgain(used(changed, network, &connections)));
+                    ctx.note(Body::SetupAgain(used(changed, network, &connections)));
                 }
                 return place.publish(making).map(|layer| Some(Rc::new(layer))).map_err(at);
             }
             Found::InTheMaking => {
                 if !waits {
-                    desk.notice(Level::Info, "waiting for another task that runs the same setup".to_owned());
-                    desk.flush()?;
+                    ctx.notice(Level::Info, "waiting for another task that runs the same setup".to_owned());
+                    ctx.flush()?;
                 }
                 waits = true;
-                if desk.pulse()? == Pulse::Cancel {
-                    return Err(Trouble::Leg(Ending::Cancelled));
+                if ctx.pulse()? == Pulse::Cancel {
+                    return Err(LegAbort::Leg(Ending::Cancelled));
                 }
                 pause(AGAIN);
             }
@@ -103,7 +103,7 @@ fn reach(config: &Config) -> String {
     }
 }
 
-/// The paths that differ in two lists of [`Locked::files_at`].
+/// The paths that differ in two lists of [`LockedWorkspace::files_at`].
 fn changed(one: &str, other: &str) -> Vec<String> {
     let path = |row: &str| row.split_once('\t').map(|(_, path)| path.to_owned());
     let (one, other): (BTreeSet<&str>, BTreeSet<&str>) = (one.lines().collect(), other.lines().collect());
@@ -148,16 +148,16 @@ fn inputs(setup: &Setup) -> Vec<&str> {
 
 /// Where a layer is kept: by everything that it is known to depend on. Without lock files that is the whole tree.
 fn place(
-    desk: &Desk<'_>,
+    ctx: &LegContext<'_>,
     job: &Job<'_>,
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     from: &CommitId,
     inputs: &str,
-) -> Result<Place, Trouble> {
+) -> Result<Place, LegAbort> {
     let config = &job.definition.config;
     let tree = if inputs.is_empty() { Some(workspace.tree_of(from)?) } else { None };
-    let path = desk.world.environment.get("PATH").map(|path| path.to_string_lossy().into_owned());
-    let period = (desk.world.now)().0 / i64::try_from(AGE.as_millis()).unwrap_or(i64::MAX);
+    let path = ctx.runtime.environment.get("PATH").map(|path| path.to_string_lossy().into_owned());
+    let period = (ctx.runtime.now)().0 / i64::try_from(AGE.as_millis()).unwrap_or(i64::MAX);
     let depends = serde_json::json!({
         "form": FORM,
         "run": config.setup.as_ref().map(|setup| setup.run.to_string()),
@@ -173,40 +173,41 @@ fn place(
         "machine": [std::env::consts::OS, std::env::consts::ARCH],
     });
     let project = workspace.hash(&job.source.git_dir().to_string_lossy());
-    Ok(Place::new(desk.world, &project, &workspace.hash(&depends.to_string())))
+    Ok(Place::new(ctx.runtime, &project, &workspace.hash(&depends.to_string())))
 }
 
 /// Runs setup on the committed files alone, and keeps what it made.
 fn make(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
-    workspace: &Locked,
+    workspace: &LockedWorkspace,
     setup: &Setup,
     from: &CommitId,
     making: &Making,
-) -> Result<Vec<Connection>, Trouble> {
+) -> Result<Vec<Connection>, LegAbort> {
     let folder = making.folder.as_path();
     let (tree, aside) = (folder.join("tree"), folder.join("aside"));
-    let ground = Ground::of_setup(workspace.checked(from)?, tree.clone(), aside.clone(), workspace)?;
-    let connections = run(desk, job, setup, &ground, "setup")?;
-    drop(ground);
+    let working_tree =
+        WorkingTree::of_setup(workspace.checked(from)?, tree.clone(), aside.clone(), workspace)?;
+    let connections = run(ctx, job, setup, &working_tree, "setup")?;
+    drop(working_tree);
     workspace.keep_new_files(from, &tree)?;
     let mut homes = vec![aside.join("over"), aside.join("home")];
     homes.retain(|home| home.is_dir());
     keep_caches(&homes, &folder.join("home"))
-        .map_err(|error| Trouble::file("keep what setup downloaded in", folder, &error))?;
+        .map_err(|error| LegAbort::file("keep what setup downloaded in", folder, &error))?;
     remove_folder(&aside)?;
     Ok(connections)
 }
 
 /// Runs it in a tree, and gives the connections that it asked for.
 fn run(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     setup: &Setup,
-    ground: &Ground,
+    working_tree: &WorkingTree,
     name: &str,
-) -> Result<Vec<Connection>, Trouble> {
+) -> Result<Vec<Connection>, LegAbort> {
     let network = job.definition.config.network.setup;
     let wanted = gate::Wanted {
         name,
@@ -216,7 +217,7 @@ fn run(
         env: &setup.env,
         output: None,
     };
-    let ran = gate::command(desk, job, ground, &wanted)?;
+    let ran = gate::command(ctx, job, working_tree, &wanted)?;
     if ran.passed {
         return Ok(ran.connections);
     }
@@ -227,37 +228,41 @@ fn run(
 
 /// Runs setup in the workspace itself, once for each state of the lock files: where there are no overlays.
 pub(in crate::harness) fn setup_in_place(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
-    workspace: &Locked,
-) -> Result<(), Trouble> {
+    workspace: &LockedWorkspace,
+) -> Result<(), LegAbort> {
     let Some(setup) = &job.definition.config.setup else { return Ok(()) };
     let files = workspace.files_at(&job.start, &inputs(setup))?;
     let key = workspace.hash(&files);
     if workspace.setup_done(&key)? {
         return Ok(());
     }
-    desk.notice(Level::Info, format!("running setup: {}", setup.run));
-    desk.flush()?;
+    ctx.notice(Level::Info, format!("running setup: {}", setup.run));
+    ctx.flush()?;
     workspace.mark_uncommitted()?;
-    run(desk, job, setup, &Ground::of(workspace), "setup")?;
+    run(ctx, job, setup, &WorkingTree::of(workspace), "setup")?;
     workspace.ignore_untracked()?;
     workspace.mark_setup_done(&key)?;
     Ok(())
 }
 
 /// Gives a tree beside the workspace what setup makes for the tree of `commit`.
-pub(crate) fn setup_aside(desk: &mut Desk<'_>, job: &Job<'_>, scratch: &Scratch<'_>) -> Result<(), Trouble> {
+pub(crate) fn setup_aside(
+    ctx: &mut LegContext<'_>,
+    job: &Job<'_>,
+    scratch: &Scratch<'_>,
+) -> Result<(), LegAbort> {
     let Some(setup) = &job.definition.config.setup else { return Ok(()) };
     let workspace = scratch.workspace();
     if workspace.has_overlays() {
         if let Some(shown) = scratch.shown() {
-            scratch.set_up_with(layer(desk, job, workspace, &shown)?);
+            scratch.set_up_with(layer(ctx, job, workspace, &shown)?);
         }
         return Ok(());
     }
     if !scratch.needs_setup(&setup.lock_files) {
         return Ok(());
     }
-    run(desk, job, setup, &scratch.ground(), "setup-aside").map(drop)
+    run(ctx, job, setup, &scratch.working_tree(), "setup-aside").map(drop)
 }

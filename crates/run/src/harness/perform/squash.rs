@@ -16,48 +16,48 @@ use acquit_core::workflow::Commits;
 
 use crate::gate;
 use crate::git::{CommitId, Identity, Signing, User};
-use crate::harness::desk::Desk;
+use crate::harness::context::LegContext;
 use crate::harness::work::{Done, Job, Moved, Proof, by_harness};
-use crate::harness::{Trouble, guard, sync};
-use crate::workspace::{Locked, Piece, Seal};
+use crate::harness::{LegAbort, guard, sync};
+use crate::workspace::{LockedWorkspace, Piece, Seal};
 
 /// Makes it, and brings it there.
 pub(super) fn squash(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     commits: Commits,
-    workspace: &Locked,
-) -> Result<Done, Trouble> {
+    workspace: &LockedWorkspace,
+) -> Result<Done, LegAbort> {
     let mut job = job.clone();
-    let signing = signing(desk, &job)?;
-    let failures = prove(desk, &mut job, signing.as_ref(), workspace)?;
+    let signing = signing(ctx, &job)?;
+    let failures = prove(ctx, &mut job, signing.as_ref(), workspace)?;
     if !failures.is_empty() {
         return Ok(rejected(&job, failures));
     }
-    let commit = deliver(desk, &job, commits, signing.as_ref(), workspace)?;
+    let commit = deliver(ctx, &job, commits, signing.as_ref(), workspace)?;
     let moved = moved(&job, commit, Proof::Given);
     Ok(Done { moved: Some(moved), ..by_harness(outcome::DONE) })
 }
 
 /// Brings the work onto its base branch, and has it gated there unless that was done already. Gives what the gates found.
 fn prove(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &mut Job<'_>,
     signing: Option<&Signing>,
-    workspace: &Locked,
-) -> Result<Vec<Failure>, Trouble> {
-    if let Left::Nothing = follow(desk, job, signing, workspace)? {
+    workspace: &LockedWorkspace,
+) -> Result<Vec<Failure>, LegAbort> {
+    if let Left::Nothing = follow(ctx, job, signing, workspace)? {
         let words = "there is no work to deliver: the base branch has all of it already".to_owned();
-        return Err(Trouble::failed(kind::NOTHING, words));
+        return Err(LegAbort::failed(kind::NOTHING, words));
     }
     let names = gate_names(job);
     let proven = job.task.proven.as_deref() == Some(job.base.as_str());
     if names.is_empty() || (proven && job.stage.gates.is_empty()) {
         return Ok(Vec::new());
     }
-    desk.notice(Level::Info, format!("the gates are run again, on {}", job.base.short()));
-    workspace.prepare(&desk.hold.leg.to_string(), &job.start, &job.task.seed.branch)?;
-    judged(desk, job, &names, workspace)
+    ctx.notice(Level::Info, format!("the gates are run again, on {}", job.base.short()));
+    workspace.prepare(&ctx.hold.leg.to_string(), &job.start, &job.task.seed.branch)?;
+    judged(ctx, job, &names, workspace)
 }
 
 /// Whether there is work left to deliver.
@@ -70,18 +70,18 @@ pub(super) enum Left {
 
 /// Brings the work onto its base branch; a conflict ends the leg.
 pub(super) fn follow(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &mut Job<'_>,
     signing: Option<&Signing>,
-    workspace: &Locked,
-) -> Result<Left, Trouble> {
+    workspace: &LockedWorkspace,
+) -> Result<Left, LegAbort> {
     if job.start == job.base {
-        return Err(Trouble::failed(kind::NOTHING, "there is no work to deliver".to_owned()));
+        return Err(LegAbort::failed(kind::NOTHING, "there is no work to deliver".to_owned()));
     }
     // Only what is delivered is signed.
     let signing = signing.filter(|_| is_delivered(job));
-    if let Some((onto, conflict)) = sync::follow(desk, job, workspace, signing)? {
-        return Err(Trouble::Leg(sync::ending(job, &onto, conflict)));
+    if let Some((onto, conflict)) = sync::follow(ctx, job, workspace, signing)? {
+        return Err(LegAbort::Leg(sync::ending(job, &onto, conflict)));
     }
     Ok(if job.start == job.base { Left::Nothing } else { Left::Work })
 }
@@ -102,12 +102,12 @@ pub(super) fn gate_names(job: &Job<'_>) -> Vec<Name> {
 
 /// Runs them, and gives what they found.
 pub(super) fn judged(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     names: &[Name],
-    workspace: &Locked,
-) -> Result<Vec<Failure>, Trouble> {
-    Ok(gate::all(desk, job, names, workspace, &by_harness(outcome::DONE).outcome)?.failures)
+    workspace: &LockedWorkspace,
+) -> Result<Vec<Failure>, LegAbort> {
+    Ok(gate::run_all(ctx, job, names, workspace, &by_harness(outcome::DONE).outcome)?.failures)
 }
 
 /// The end of an action whose gates said no. The work stands where it was brought.
@@ -123,12 +123,12 @@ pub(super) fn rejected(job: &Job<'_>, failures: Vec<Failure>) -> Done {
 
 /// Makes the commits and brings them to the task's branch, with the history that they came from.
 pub(super) fn deliver(
-    desk: &mut Desk<'_>,
+    ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     commits: Commits,
     signing: Option<&Signing>,
-    workspace: &Locked,
-) -> Result<CommitId, Trouble> {
+    workspace: &LockedWorkspace,
+) -> Result<CommitId, LegAbort> {
     let seed = &job.task.seed;
     if let Some(known) = published(job) {
         if known == job.start {
@@ -137,23 +137,23 @@ pub(super) fn deliver(
         // The workspace may be another than the one that published it.
         workspace.remember(&seed.branch, &known)?;
     }
-    guard::before_publishing(desk, workspace, &job.base, &job.start)?;
+    guard::before_publishing(ctx, workspace, &job.base, &job.start)?;
     if is_delivered(job) {
         // It has its form already, and only stands elsewhere.
         workspace.publish(&job.source, &seed.branch, &job.start)?;
         return Ok(job.start.clone());
     }
     let author = Identity::new(&job.definition.author.name, &job.definition.author.email);
-    let pieces = pieces(desk, job, commits, workspace)?;
+    let pieces = pieces(ctx, job, commits, workspace)?;
     let commit = workspace.deliver(
         &job.base,
         &pieces,
         &Seal { author: &author, committer: &committer(job, &author), signing },
     )?;
-    let leg = format!("leg-{}", desk.hold.leg.number);
+    let leg = format!("leg-{}", ctx.hold.leg.number);
     workspace.keep_history(&seed.id.to_string(), &leg, &job.start)?;
     workspace.publish(&job.source, &seed.branch, &commit)?;
-    desk.notice(Level::Info, format!("branch {} is at {}", seed.branch, commit.short()));
+    ctx.notice(Level::Info, format!("branch {} is at {}", seed.branch, commit.short()));
     Ok(commit)
 }
 
@@ -186,35 +186,35 @@ pub(super) fn moved(job: &Job<'_>, commit: CommitId, proof: Proof) -> Moved {
 }
 
 /// How the user's own git signs here, unless the project wants no signatures.
-pub(super) fn signing(desk: &Desk<'_>, job: &Job<'_>) -> Result<Option<Signing>, Trouble> {
+pub(super) fn signing(ctx: &LegContext<'_>, job: &Job<'_>) -> Result<Option<Signing>, LegAbort> {
     match job.definition.config.commit.sign {
         Sign::Never => Ok(None),
         Sign::Auto => {
-            let user = User::new(|name| desk.world.environment.get(name).map(ToOwned::to_owned));
-            job.source.signing(&desk.world.git, &user).map_err(|error| Trouble::harness(&error))
+            let user = User::new(|name| ctx.runtime.environment.get(name).map(ToOwned::to_owned));
+            job.source.signing(&ctx.runtime.git, &user).map_err(|error| LegAbort::harness(&error))
         }
     }
 }
 
 /// The parts of the work, each with its message.
 fn pieces(
-    desk: &Desk<'_>,
+    ctx: &LegContext<'_>,
     job: &Job<'_>,
     commits: Commits,
-    workspace: &Locked,
-) -> Result<Vec<Piece>, Trouble> {
+    workspace: &LockedWorkspace,
+) -> Result<Vec<Piece>, LegAbort> {
     let subjects = job
         .source
-        .subjects(&desk.world.git, &job.base, LOOKED_AT)
-        .map_err(|error| Trouble::harness(&error))?;
+        .subjects(&ctx.runtime.git, &job.base, LOOKED_AT)
+        .map_err(|error| LegAbort::harness(&error))?;
     let seen = Style::of(subjects.iter().map(String::as_str));
     // Before the message is made: what is shortened is not recognised afterwards.
-    let task = desk.clean(job.task)?;
+    let task = ctx.clean(job.task)?;
     let text = |changes: &[String], phase: Option<&str>| {
         let settings = &job.definition.config.commit;
         let parts = Parts { task: &task, settings, seen: &seen, changes, phase };
-        let text = message(&parts).map_err(|error| Trouble::harness(&error))?;
-        Ok::<_, Trouble>(desk.redactor.text(&text))
+        let text = message(&parts).map_err(|error| LegAbort::harness(&error))?;
+        Ok::<_, LegAbort>(ctx.redactor.text(&text))
     };
     let whole = || {
         let message = text(&task.account(), None)?;

@@ -12,8 +12,8 @@ use acquit_core::store::Pulse;
 use acquit_core::time::Span;
 
 use crate::fault;
-use crate::harness::Trouble;
-use crate::harness::desk::Desk;
+use crate::harness::LegAbort;
+use crate::harness::context::LegContext;
 use crate::supervise;
 
 /// How long a leg looks at the queue before it looks again; whoever settles something lets it know before.
@@ -27,9 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub(super) const AWAY: Span = Span::mins(1);
 
 /// Enters a candidate, as what it is now.
-pub(super) fn enter(desk: &mut Desk<'_>, queue: &Queue, candidate: &Candidate) -> Result<(), Trouble> {
-    desk.store.enter_queue(desk.hold, queue, candidate)?;
-    fault::point("merge-entered", &desk.world.environment);
+pub(super) fn enter(ctx: &mut LegContext<'_>, queue: &Queue, candidate: &Candidate) -> Result<(), LegAbort> {
+    ctx.store.enter_queue(ctx.hold, queue, candidate)?;
+    fault::point("merge-entered", &ctx.runtime.environment);
     Ok(())
 }
 
@@ -58,24 +58,28 @@ impl<'q> Waiting<'q> {
 
     /// Looks whether it is this leg's turn to lead, and waits for a moment if it is not. The end of the leg if a person wants
     /// that, or if its turn is not soon.
-    pub(super) fn place(&mut self, desk: &mut Desk<'_>, candidacy: Candidacy) -> Result<Place, Trouble> {
-        if desk.pulse()? == Pulse::Cancel && candidacy == Candidacy::Open {
-            desk.store.leave_queue(desk.hold, self.queue)?;
-            return Err(Trouble::Leg(Ending::Cancelled));
+    pub(super) fn place(
+        &mut self,
+        ctx: &mut LegContext<'_>,
+        candidacy: Candidacy,
+    ) -> Result<Place, LegAbort> {
+        if ctx.pulse()? == Pulse::Cancel && candidacy == Candidacy::Open {
+            ctx.store.leave_queue(ctx.hold, self.queue)?;
+            return Err(LegAbort::Leg(Ending::Cancelled));
         }
-        if desk.store.lead_queue(desk.hold, self.queue)? == Place::Head {
+        if ctx.store.lead_queue(ctx.hold, self.queue)? == Place::Head {
             return Ok(Place::Head);
         }
         if self.began.elapsed() > PATIENCE {
             let reason = format!("others are merged into {} before it", self.queue.branch);
-            return Err(Trouble::Leg(Ending::Held { kind: Name::literal(kind::QUEUE), wait: AWAY, reason }));
+            return Err(LegAbort::Leg(Ending::Held { kind: Name::literal(kind::QUEUE), wait: AWAY, reason }));
         }
         if self.looked.elapsed() > BURY {
             self.looked = Instant::now();
             // If the head died, its leg must be known to be lost before another can lead.
-            supervise::bury(desk.world, desk.store)?;
+            supervise::reap_lost(ctx.runtime, ctx.store)?;
         }
-        desk.store.wait(LOOK)?;
+        ctx.store.wait(LOOK)?;
         Ok(Place::Waits)
     }
 }

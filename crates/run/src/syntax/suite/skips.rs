@@ -92,7 +92,7 @@ fn drops(file: &File<'_>, decorator: &Node) -> bool {
 
 /// What attributes or annotations say about a test.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct Markers {
     pub(super) is_test: bool,
     pub(super) skip: Option<Skip>,
     pub(super) rows: u32,
@@ -100,8 +100,8 @@ pub(super) struct Said {
 }
 
 /// Rust's attributes.
-pub(super) fn attributes(node: &Node) -> Said {
-    let mut said = Said { rows: 1, ..Said::default() };
+pub(super) fn attributes(node: &Node) -> Markers {
+    let mut said = Markers { rows: 1, ..Markers::default() };
     let mut rows = 0;
     for mark in &node.marks {
         let text = mark.text();
@@ -152,8 +152,8 @@ pub(super) fn attributes(node: &Node) -> Said {
 }
 
 /// Java's annotations.
-pub(super) fn annotations(node: &Node) -> Said {
-    let mut said = Said { rows: 1, ..Said::default() };
+pub(super) fn annotations(node: &Node) -> Markers {
+    let mut said = Markers { rows: 1, ..Markers::default() };
     for mark in &node.marks {
         let Kind::Pair(text) = &mark.kind else { continue };
         let name: String = text

@@ -12,8 +12,8 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, set_parent_p
 use super::super::status::{self, Failure, Step};
 use super::super::walls::{Missing, Wall};
 use super::landlock::Around;
+use super::output_writer::Streams;
 use super::plan::Plan;
-use super::scribe::Streams;
 use super::sys::{self, Forked, Namespaces};
 use super::usage::{self, Enforcer, Usage, Written};
 use super::{NOT_STARTED, network, program, view};

@@ -17,9 +17,8 @@
 
 mod cgroup;
 mod cover;
-mod diag;
 mod filter;
-mod hoard;
+mod hidden_memory;
 mod idmap;
 mod init;
 mod kernel;
@@ -29,9 +28,10 @@ mod layer;
 mod lock;
 mod namespace;
 mod network;
+mod output_writer;
 mod plan;
 mod program;
-mod scribe;
+mod socket_buffers;
 mod subreaper;
 pub(super) mod sys;
 mod usage;

@@ -14,7 +14,7 @@ use acquit_core::sandbox::Resources;
 
 use super::super::exit::Excess;
 use super::cover::Covers;
-use super::hoard::{self, Hoard, Sockets};
+use super::hidden_memory::{self, Hoard, Sockets};
 use crate::sandbox::Reach;
 
 /// How fast memory can be filled, at the most: what a few processes touch in a second on a fast machine.
@@ -118,7 +118,7 @@ impl Usage {
             limits: policy.resources,
             enforcer,
             shared: shared(),
-            sockets: (sockets, hoard::sockets()),
+            sockets: (sockets, hidden_memory::sockets()),
             disks,
             memory_due: due,
             disks_due: due,
@@ -153,7 +153,7 @@ impl Usage {
         let gained = shared().saturating_sub(self.shared);
         let (sockets, before) = self.sockets;
         let is_due = began >= self.memory_due;
-        let has_many_sockets = hoard::sockets().saturating_sub(before) > FEW_SOCKETS;
+        let has_many_sockets = hidden_memory::sockets().saturating_sub(before) > FEW_SOCKETS;
         if !is_due && !has_many_sockets && gained <= self.limits.memory.saturating_sub(own + scratch) {
             return Ok(scratch);
         }

@@ -6,8 +6,8 @@ use postgres::{GenericClient, Row};
 
 use super::Rows;
 use crate::ledger::{DeliveryRow, LedgerTables, LetterRow, MessageRow, NightRow, letter_columns};
-use crate::refusal::Result;
 use crate::tables::Touched;
+use crate::tx_error::Result;
 
 impl<C: GenericClient> LedgerTables for Rows<'_, C> {
     fn meet(&mut self, project: &str, name: &str, since: Timestamp) -> Result<Standing> {

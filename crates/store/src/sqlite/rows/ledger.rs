@@ -6,8 +6,8 @@ use rusqlite::{Row, params};
 
 use super::Rows;
 use crate::ledger::{DeliveryRow, LedgerTables, LetterRow, MessageRow, NightRow, letter_columns};
-use crate::refusal::Result;
 use crate::tables::Touched;
+use crate::tx_error::Result;
 
 impl LedgerTables for Rows<'_> {
     fn meet(&mut self, project: &str, name: &str, since: Timestamp) -> Result<Standing> {

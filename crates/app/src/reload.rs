@@ -1,0 +1,141 @@
+//! The configuration of a task that exists, read again.
+//!
+//! A task runs by the workflow and configuration that it was added with. When a person continues it by a command, it takes what the
+//! files say now; the difference goes into its history. An agent cannot bring this about: the files are those of the user's own
+//! checkout, never of a workspace. Where they cannot be read or do not fit the task, it keeps what it has, and that is said.
+
+use acquit_core::change::Change;
+use acquit_core::definition::Definition;
+use acquit_core::night;
+use acquit_core::task::{State, Task};
+use acquit_run::git::Source;
+
+use crate::app::App;
+use crate::error::Error;
+use crate::notice::Notice;
+use crate::options::{Limits, Means, begin_with, take_chosen};
+
+/// What a person says about how a task is to be continued.
+#[derive(Clone, Debug, Default)]
+pub struct Renewal {
+    /// Keep the configuration that the task has.
+    pub pinned: bool,
+    /// The agent and the model from now on.
+    pub means: Means,
+    /// What may be used from now on.
+    pub limits: Limits,
+}
+
+impl Renewal {
+    /// Whether a person asked for something in particular.
+    fn asks(&self) -> bool {
+        self.means.agent.is_some() || self.means.model.is_some() || self.limits != Limits::default()
+    }
+}
+
+/// What the task is to run by from now on, as a change; `None` if nothing is different.
+pub fn change(
+    app: &App,
+    task: &Task,
+    pinned: &Definition,
+    wanted: &Renewal,
+) -> Result<Option<Change>, Error> {
+    let mut read = false;
+    let mut new = if wanted.pinned {
+        pinned.clone()
+    } else {
+        match current(app, task, pinned) {
+            Ok(Some(new)) => {
+                read = true;
+                new
+            }
+            Ok(None) => pinned.clone(),
+            Err(why) if wanted.asks() && matches!(why, Error::Lacking(_)) => return Err(why),
+            Err(why) => {
+                let words = acquit_run::harness::chain(&why);
+                app.warn(format!(
+                    "{} keeps the configuration it was added with: failed to {words}",
+                    task.id()
+                ));
+                pinned.clone()
+            }
+        }
+    };
+    if let Some(agent) = &wanted.means.agent {
+        new.chosen.agent = Some(agent.clone());
+    }
+    if let Some(model) = &wanted.means.model {
+        new.chosen.model = Some(model.clone());
+    }
+    if wanted.limits != Limits::default() {
+        new.chosen.max_cost = wanted.limits.max_cost.or(new.chosen.max_cost);
+        new.chosen.max_time = wanted.limits.max_time.or(new.chosen.max_time);
+        new.chosen.since = match task.state {
+            State::Working { leg, .. } => leg.saturating_sub(1),
+            _ => task.legs,
+        };
+    }
+    take_chosen(&mut new.workflow, &new.chosen);
+    if wanted.asks() {
+        let missing = acquit_core::config::check_stages(&new.workflow, &new.config);
+        if !missing.is_empty() {
+            return Err(Error::Lacking(missing));
+        }
+    }
+    // It is from files that are trusted here, or else a change of what was.
+    if read || acquit_run::trusted_definitions::check(&app.runtime, task.id(), pinned).is_ok() {
+        let kept = acquit_run::trusted_definitions::keep(&app.runtime, task.id(), &new);
+        let path = app.runtime.task_folder(task.id());
+        kept.map_err(|source| Error::File { doing: "write to", path, source })?;
+    }
+    let difference = pinned.difference(&new);
+    if difference.is_empty() {
+        return Ok(None);
+    }
+    app.notice(&Notice::ConfigurationUpdated(difference.clone()));
+    Ok(Some(Change::DefinitionUpdated { definition: Box::new(new), difference }))
+}
+
+/// The definition as the files give it now; `None` if there are none that it is to be read from.
+fn current(app: &App, task: &Task, pinned: &Definition) -> Result<Option<Definition>, Error> {
+    // What a schedule runs by is the daemon's to say.
+    if task.seed.wish.metadata.contains_key(night::key::SCHEDULE) {
+        return Ok(None);
+    }
+    let Ok(source) = serde_json::from_value::<Source>(pinned.source.clone()) else {
+        return Ok(None);
+    };
+    // Where others can write to the store, only its path is taken from there.
+    let source = if app.runtime.shared { Source::discover(&app.runtime.git, source.top())? } else { source };
+    let project = app.files(&source)?.read()?;
+    let mut workflow = project.workflow(Some(&task.seed.workflow))?.clone();
+    begin_with(&mut workflow, &[], pinned.chosen.variation.clone())?;
+    take_chosen(&mut workflow, &pinned.chosen);
+    project.check_stages(&workflow)?;
+    if let Some(stage) = stages(task).into_iter().find(|stage| workflow.stage(stage).is_none()) {
+        return Err(Error::StageGone { workflow: workflow.name.clone(), stage: stage.to_owned() });
+    }
+    Ok(Some(Definition {
+        workflow,
+        config: project.config,
+        instructions: project.instructions,
+        source: if app.runtime.shared {
+            serde_json::to_value(&source).unwrap_or_default()
+        } else {
+            pinned.source.clone()
+        },
+        ..pinned.clone()
+    }))
+}
+
+/// The stages by which the task goes on.
+fn stages(task: &Task) -> Vec<&str> {
+    match &task.state {
+        State::Working { entry, .. } => vec![entry.stage.as_str()],
+        State::Waiting { request } => vec![request.stage.as_str(), request.resume.stage.as_str()],
+        State::Blocked { resume, .. } => vec![resume.stage.as_str()],
+        State::New | State::Ended { .. } => {
+            task.past.last().map(|past| past.entry.stage.as_str()).into_iter().collect()
+        }
+    }
+}

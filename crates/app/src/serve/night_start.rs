@@ -1,0 +1,177 @@
+//! Beginning with one repository of a night: `acquit begin`, a process of its own.
+//!
+//! A remote or a forge may answer slowly or never, so whoever asks them is nobody that others wait for. This process reads the night from
+//! the store and writes there what came of it: the task's id before the task is made, or why the repository is left alone. It may be
+//! killed anywhere, and there may be several for the same repository; the night then has one task all the same.
+
+use std::collections::BTreeMap;
+
+use acquit_core::ids::{Name, TaskId};
+use acquit_core::night::{Night, Progress, State, key, memory};
+use acquit_core::schedule::Schedule;
+use acquit_core::store::{self, Store};
+use acquit_core::task::Actor;
+use acquit_core::time::Timestamp;
+
+use super::memory::{Branches, Earlier, Requests, earlier};
+use super::nights::{date, find};
+use super::rework::take_up;
+use super::{Home, home::Place};
+use crate::app::App;
+use crate::error::Error;
+use crate::options::Means;
+use crate::task::{NewTask, Origin};
+
+/// So often it is tried to write into a night that others write into as well: side by side, each repository of it has a process.
+pub(super) const TRIES: u32 = 100;
+
+/// A repository of a night.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Which {
+    /// The project that the schedule belongs to.
+    pub project: String,
+    /// The schedule.
+    pub schedule: Name,
+    /// The night's time by the schedule.
+    pub nominal: Timestamp,
+    /// Its place in the night.
+    pub job: usize,
+}
+
+/// Begins with it, or writes down why not.
+pub fn start(app: &App, which: &Which) -> Result<(), Error> {
+    let mut store = app.store()?;
+    let store = store.as_mut();
+    let home = Home::read(app)?.trusted()?;
+    let which = &Which { project: home.project(), ..which.clone() };
+    let schedule = home.schedule(&which.schedule)?;
+    let Some(night) = find(store, &which.project, &which.schedule, which.nominal)? else { return Ok(()) };
+    let Some(job) = night.jobs.get(which.job).filter(|_| night.state == State::Running) else {
+        return Ok(());
+    };
+    let found = job.progress.clone();
+    let before = match &found {
+        Progress::Skipped { .. } | Progress::Again { .. } => return Ok(()),
+        Progress::Task { task } if is_made(store, *task)? => return Ok(()),
+        Progress::Task { .. } | Progress::Todo => found,
+    };
+    match make(app, &home, store, schedule, &night, which, &before) {
+        Ok(()) => Ok(()),
+        // What may pass is not a reason to leave the repository alone; whoever watches tries again.
+        Err(error @ (Error::Store(_) | Error::OpenStore { .. })) => Err(error),
+        Err(error) => {
+            let now = match find(store, &which.project, &which.schedule, which.nominal)? {
+                Some(night) => night.jobs[which.job].progress.clone(),
+                None => return Ok(()),
+            };
+            // Another one made the same task.
+            if let Progress::Task { task } = now
+                && is_made(store, task)?
+            {
+                return Ok(());
+            }
+            let reason = format!("failed to {}", acquit_run::harness::chain(&error));
+            write(store, which, &now, &Progress::Skipped { reason }).map(|_| ())
+        }
+    }
+}
+
+/// Makes the task of a repository.
+fn make(
+    app: &App,
+    home: &Home,
+    store: &mut dyn Store,
+    schedule: &Schedule,
+    night: &Night,
+    which: &Which,
+    before: &Progress,
+) -> Result<(), Error> {
+    let repository = &night.jobs[which.job].repository;
+    let Place { source, project } = home.locate(app, repository)?;
+    let path = source.top().to_string_lossy().into_owned();
+    let fates = Requests {
+        runtime: &app.runtime,
+        config: &project.config,
+        branches: Branches { git: &app.runtime.git, source: &source },
+        away: std::cell::Cell::new(false),
+    };
+    let Earlier { proposals: known, open: requests } = earlier(store, &path, &schedule.workflow, &fates)?;
+    // One that did not answer a moment ago is not asked for each of them again.
+    if !fates.away.get() {
+        take_up(app, store, which, &requests)?;
+    }
+    let open = memory::open(&known);
+    let id = match before {
+        Progress::Task { task } => *task,
+        Progress::Todo | Progress::Skipped { .. } | Progress::Again { .. }
+            if open >= schedule.most_open as usize =>
+        {
+            let reason = format!("{open} requests of earlier nights are not yet decided");
+            return write(store, which, before, &Progress::Skipped { reason }).map(|_| ());
+        }
+        Progress::Todo | Progress::Skipped { .. } | Progress::Again { .. } => {
+            let id = store.reserve()?;
+            match write(store, which, before, &Progress::Task { task: id })? {
+                // Whoever was faster may be gone: theirs is made as well as ours would be.
+                Progress::Task { task } => task,
+                Progress::Todo | Progress::Skipped { .. } | Progress::Again { .. } => return Ok(()),
+            }
+        }
+    };
+    let date = date(schedule, night.nominal);
+    let words = schedule.title.clone().unwrap_or_else(|| schedule.name.to_string());
+    let category = night.category.as_ref().map(|category| format!(": {category}")).unwrap_or_default();
+    let new = NewTask {
+        title: format!("{words} {date}{category}"),
+        means: Means { workflow: Some(schedule.workflow.clone()), ..Means::default() },
+        base: schedule.base.clone(),
+        tags: vec![schedule.name.to_string()],
+        description: memory::told(&known),
+        ..NewTask::default()
+    };
+    let metadata = BTreeMap::from([
+        (key::SCHEDULE.to_owned(), schedule.name.to_string()),
+        (key::NIGHT.to_owned(), night.nominal.0.to_string()),
+        (key::PROJECT.to_owned(), night.project.clone()),
+        (key::REPOSITORY.to_owned(), repository.clone()),
+        (key::EARLIER.to_owned(), serde_json::to_string(&known).unwrap_or_default()),
+    ]);
+    let origin = Origin {
+        source,
+        project,
+        id: Some(id),
+        category: night.category.clone(),
+        metadata,
+        by: Actor::Supervisor,
+    };
+    app.create_from(store, &new, origin).map(|_| ())
+}
+
+/// Writes how far a night is with a repository, if it is still where it was found. Gives how far it is then, by whomever.
+fn write(
+    store: &mut dyn Store,
+    which: &Which,
+    before: &Progress,
+    after: &Progress,
+) -> Result<Progress, Error> {
+    for _ in 0..TRIES {
+        let Some(mut night) = find(store, &which.project, &which.schedule, which.nominal)? else { break };
+        let progress = &mut night.jobs[which.job].progress;
+        if progress != before || night.state != State::Running {
+            return Ok(night.jobs[which.job].progress.clone());
+        }
+        *progress = after.clone();
+        if store.keep(&night, &[])?.is_some() {
+            return Ok(after.clone());
+        }
+    }
+    Err(Error::BusyNight { schedule: which.schedule.clone() })
+}
+
+fn is_made(store: &mut dyn Store, task: TaskId) -> Result<bool, Error> {
+    match store.task(task) {
+        Ok(_) => Ok(true),
+        Err(store::Error::NoTask(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,166 @@
+//! What people are told: events that somebody wants to know of become messages, and messages are sent.
+
+use acquit_core::agent::shorten;
+use acquit_core::change::Change;
+use acquit_core::config::notify::Told;
+use acquit_core::event::{Body, Event};
+use acquit_core::night::key;
+use acquit_core::store::{self, Delivery, Letter, Mark, Store, each_event};
+use acquit_core::task::{End, State, Task};
+use acquit_run::notify::{self, Notice};
+
+use super::{Busy, Daemon, Home, log};
+use crate::app::App;
+use crate::error::Error;
+
+/// How far events were read for notices, by this name in the store.
+const MARK: &str = "notify";
+/// How many events are read at once.
+const PAGE: u32 = 500;
+/// The longest text of a notice.
+const TEXT: usize = 2_000;
+
+impl Daemon<'_> {
+    /// Makes messages of what happened since it was last looked.
+    pub(super) fn tell(&mut self, store: &mut dyn Store) -> Result<(), Error> {
+        if self.waits {
+            // Whom to tell stands in files that are not trusted at the moment.
+            return Ok(());
+        }
+        // Each project reads for itself, and is told of its own tasks.
+        let project = self.home.project();
+        let mark = Mark { project: &project, name: MARK };
+        let told = !self.home.config.notices.channels.is_empty();
+        let Some(mut after) = store.mark(mark)? else {
+            // What happened before anybody wanted to know is not news.
+            let newest = newest(store)?;
+            return Ok(store.post(&[], Some((mark, newest)))?);
+        };
+        loop {
+            let events = store.events(None, after, PAGE)?;
+            let Some(last) = events.last() else { return Ok(()) };
+            after = last.seq;
+            let mut messages = Vec::new();
+            for event in events.iter().filter(|_| told) {
+                if let Some((what, notice)) = notice(store, &self.home, event)? {
+                    let key = format!("event/{}", event.seq);
+                    messages.extend(notify::messages(&self.home.config, &project, what, &key, &notice, None));
+                }
+            }
+            // In one transaction: nothing is told twice, and nothing is left out.
+            store.post(&messages, Some((mark, after)))?;
+            if events.len() < PAGE as usize {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sees to it that messages which are due are sent, by a process beside this one: a server that does not answer holds up nothing.
+    pub(super) fn send(&mut self, store: &mut dyn Store) -> Result<Busy, Error> {
+        if let Some(sender) = &mut self.sender {
+            if !sender.has_ended().unwrap_or(true) {
+                return Ok(Busy::Yes);
+            }
+            self.sender = None;
+        }
+        if self.waits {
+            return Ok(Busy::No);
+        }
+        let now = store.now()?;
+        if store.next_letter(&self.home.project())?.is_none_or(|due| due > now) {
+            return Ok(Busy::No);
+        }
+        self.sender = Some(self.beside(&["post"])?);
+        Ok(Busy::Yes)
+    }
+}
+
+/// Sends every message that is due: `acquit post`, a process of its own. What it took when it was killed is sent by another.
+pub fn send(app: &App) -> Result<(), Error> {
+    let mut store = app.store()?;
+    let home = Home::read(app)?.trusted()?;
+    while let Some(letter) = store.take(&home.project(), notify::LEASE)? {
+        // A message can wait for hours: for its server, for the end of the night.
+        let delivery = if is_answered(store.as_mut(), &letter)? {
+            Delivery::Never { error: "nobody has to answer any more".to_owned() }
+        } else {
+            notify::deliver(&app.runtime, &home.config, &home.top, &letter)
+        };
+        let key = &letter.message.key;
+        match &delivery {
+            Delivery::Done => log(app, "sent", key),
+            Delivery::Again { error, after } => {
+                log(app, "unsent", &format!("{key}: {error}; again in {}s", after.as_secs()));
+            }
+            Delivery::Never { error } => log(app, "unsent", &format!("{key}: {error}; given up")),
+        }
+        store.delivered(&letter, &delivery)?;
+    }
+    Ok(())
+}
+
+/// Whether a task still waits for the answer to this request.
+fn is_open(task: &Task, request: u32) -> bool {
+    matches!(&task.state, State::Waiting { request: open } if open.number == request)
+}
+
+/// Whether a message asks for an answer that was given, or that is not needed any more.
+fn is_answered(store: &mut dyn Store, letter: &Letter) -> Result<bool, Error> {
+    let payload = &letter.message.payload;
+    let task = payload.get("task").and_then(|task| task.as_str()).and_then(|task| task.parse().ok());
+    let request = payload.get("request").and_then(serde_json::Value::as_u64);
+    let (Some(task), Some(request)) = (task, request.and_then(|number| u32::try_from(number).ok())) else {
+        return Ok(false);
+    };
+    match store.task(task) {
+        Ok(task) => Ok(!is_open(&task, request)),
+        Err(store::Error::NoTask(_)) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What an event is worth telling, if it is.
+fn notice(store: &mut dyn Store, home: &Home, event: &Event) -> Result<Option<(Told, Notice)>, Error> {
+    let Body::Change { change } = &event.body else { return Ok(None) };
+    let (what, words, text) = match change {
+        Change::RequestOpened { request } => (Told::NeedsPerson, "needs you", request.question.clone()),
+        Change::Ended { end: End::Done } => (Told::Done, "is done", String::new()),
+        Change::Ended { end: End::Failed { reason } } => (Told::Failed, "failed", reason.clone()),
+        Change::Ended { end: End::NoImprovement } => (Told::Done, "found nothing to improve", String::new()),
+        _ => return Ok(None),
+    };
+    let task = store.task(event.task)?;
+    let request = match change {
+        Change::RequestOpened { request } => Some(request.number),
+        _ => None,
+    };
+    if !home.owns(&task) || request.is_some_and(|number| !is_open(&task, number)) {
+        return Ok(None);
+    }
+    // What a night came to is told in the morning, once.
+    if what != Told::NeedsPerson && task.seed.wish.metadata.contains_key(key::SCHEDULE) {
+        return Ok(None);
+    }
+    let (id, title) = (event.task, &task.seed.wish.title);
+    let answer = match what {
+        Told::NeedsPerson => format!("\n\nAnswer with `acquit answer {id}`, or look at `acquit inbox`."),
+        Told::Done | Told::Failed | Told::Report => String::new(),
+    };
+    let notice = Notice {
+        event: what.word().to_owned(),
+        title: format!("{id} {words}: {}", shorten(title, 100)),
+        text: format!("{}: {}{answer}", task.seed.project.name, shorten(&text, TEXT)),
+        link: super::memory::link(&task),
+        task: Some(id.to_string()),
+        request,
+        page: None,
+    };
+    Ok(Some((what, notice)))
+}
+
+/// The number of the newest event.
+fn newest(store: &mut dyn Store) -> Result<i64, Error> {
+    let mut newest = 0;
+    each_event(store, None, |event| newest = event.seq)?;
+    Ok(newest)
+}

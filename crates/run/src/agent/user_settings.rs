@@ -1,0 +1,135 @@
+//! An agent's own settings: files in the user's home and variables that name another server for its model.
+//!
+//! The sandbox shows an agent neither, unless the configuration lists them. An agent that works in the user's terminal then
+//! fails in a stage, or talks to another server, without a word about why. So both are looked for, and what is missing is said.
+
+use std::collections::BTreeSet;
+
+use acquit_core::sandbox::Host;
+
+use super::product::Facts;
+use crate::runtime::Environment;
+
+/// A file of settings is not larger.
+const LARGEST: u64 = 256 * 1024;
+
+/// What of an agent's own settings a stage lacks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Files that the user has and the sandbox does not show.
+    pub files: Vec<&'static str>,
+    /// Variables that are set where acquit was started and that the agent does not get.
+    pub variables: Vec<&'static str>,
+    /// Servers that those name and that the agent cannot reach.
+    pub hosts: BTreeSet<Host>,
+    /// Whether one of them names a server, so that the agent would ask another one than the user does.
+    pub names_server: bool,
+}
+
+/// Looks for them. `shown` are the files that the sandbox shows, `gets` says whether the agent gets a variable, `hosts` are those
+/// that it reaches.
+pub fn missing(
+    facts: &Facts,
+    environment: &Environment,
+    shown: &[String],
+    gets: impl Fn(&str) -> bool,
+    hosts: &[Host],
+) -> Missing {
+    let mut found = Missing::default();
+    let mut servers = BTreeSet::new();
+    for &file in facts.settings {
+        let text =
+            environment.expand(file).and_then(|path| crate::untrusted::text(&path, LARGEST).ok().flatten());
+        let Some(text) = text else { continue };
+        let named = servers_in(&text);
+        if !shown.iter().any(|one| one == file) {
+            found.files.push(file);
+            found.names_server |= !named.is_empty();
+        }
+        servers.extend(named);
+    }
+    for &variable in facts.servers {
+        let Some(value) = environment.get(variable).filter(|value| !value.is_empty()) else { continue };
+        if !gets(variable) {
+            found.variables.push(variable);
+            found.names_server = true;
+        }
+        servers.extend(host(&value.to_string_lossy()));
+    }
+    found.hosts = servers.into_iter().filter(|server| !hosts.contains(server)).collect();
+    found
+}
+
+/// The servers that a file of settings names: addresses in the value of a key such as `base_url`, `baseURL`, `openai-api-base` or
+/// `ANTHROPIC_BASE_URL`, whichever the format.
+fn servers_in(text: &str) -> BTreeSet<Host> {
+    const KEYS: [&str; 3] = ["baseurl", "apibase", "endpoint"];
+    let mut found = BTreeSet::new();
+    for (at, _) in text.match_indices("http") {
+        let before = &text[..at];
+        let start = before.rfind(['\n', ',', '{', ';']).map_or(0, |position| position + 1);
+        let key: String = before[start..].chars().filter(char::is_ascii_alphanumeric).collect();
+        let is_comment = before[start..].trim_start().starts_with(['#', '/']);
+        if !is_comment && KEYS.iter().any(|word| key.to_ascii_lowercase().contains(word)) {
+            found.extend(host(&text[at..]));
+        }
+    }
+    found
+}
+
+/// The host of the address that a text begins with.
+fn host(text: &str) -> Option<Host> {
+    let (rest, port) = match text.strip_prefix("https://") {
+        Some(rest) => (rest, 443),
+        None => (text.strip_prefix("http://")?, 80),
+    };
+    let end = rest.find(|c: char| c.is_whitespace() || "/\"'`?#,\\".contains(c)).unwrap_or(rest.len());
+    let name = rest[..end].rsplit('@').next()?;
+    let has_port = name.rsplit(']').next().is_some_and(|end| end.contains(':'));
+    if has_port { name.parse().ok() } else { format!("{name}:{port}").parse().ok() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_found_in_every_format() {
+        let hosts =
+            |text: &str| servers_in(text).iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        assert_eq!(hosts(r#"{"env":{"A":"x","ANTHROPIC_BASE_URL":"https://llm.corp/v1"}}"#), "llm.corp");
+        assert_eq!(hosts("[model_providers.x]\nbase_url = \"http://10.0.0.1:8080/v1\"\n"), "10.0.0.1:8080");
+        assert_eq!(hosts("openai-api-base: http://localhost:11434/v1\n"), "localhost:11434");
+        assert_eq!(hosts("export GOOGLE_GEMINI_BASE_URL=http://proxy.corp\n"), "proxy.corp:80");
+        assert_eq!(hosts(r#""options": { "baseURL": "https://user:pw@[::1]:9/v1" }"#), "[::1]:9");
+        assert_eq!(
+            hosts("# base_url = \"https://no.corp\"\n$schema = \"https://opencode.ai/config.json\""),
+            ""
+        );
+        assert_eq!(hosts("base_url = \"http"), "");
+    }
+
+    #[test]
+    fn what_the_sandbox_shows_is_not_missing() {
+        let home = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(home.path().join(".codex")).expect("a folder");
+        std::fs::write(home.path().join(".codex/config.toml"), "base_url = \"https://llm.corp/v1\"\n")
+            .expect("a file");
+        let environment = Environment::new([
+            ("HOME".into(), home.path().into()),
+            ("OPENAI_BASE_URL".into(), "https://other.corp".into()),
+        ]);
+        let facts = Facts::of(acquit_core::config::Product::Codex);
+        let look = |shown: &[String], gets: bool, hosts: &[Host]| {
+            missing(facts, &environment, shown, |_| gets, hosts)
+        };
+        let all = look(&[], false, &[]);
+        assert_eq!(
+            (all.files.as_slice(), all.variables.as_slice()),
+            (&["~/.codex/config.toml"][..], &["OPENAI_BASE_URL"][..])
+        );
+        assert!(all.names_server && all.hosts.len() == 2);
+        let hosts = ["llm.corp", "other.corp"].map(|host| host.parse().expect("a host"));
+        assert_eq!(look(&["~/.codex/config.toml".to_owned()], true, &hosts), Missing::default());
+    }
+}

@@ -1,0 +1,86 @@
+//! Commands that run at the same time: each in a tree of its own, all of them watched in one place.
+//!
+//! No command sees what another writes. A cancellation ends all of them.
+
+use acquit_core::failure::kind;
+use acquit_core::gate::check::Plain;
+use acquit_core::gate::{Check, Gate, Severity, Verdict};
+use acquit_core::workflow::Stop;
+
+use super::command::{Running, Started};
+use super::{Ran, plain};
+use crate::harness::{Job, LegAbort, LegContext, WorkingTree};
+use crate::process::{Ended, Exit, Next};
+use crate::workspace::LockedWorkspace;
+
+/// A gate with its tree.
+struct Prepared<'g> {
+    gate: &'g Gate,
+    settings: &'g Plain,
+    working_tree: WorkingTree,
+}
+
+/// Runs them. Where the stage wants no more after the first that rejects, the others are stopped then, and have no verdict.
+pub(super) fn run<'g>(
+    ctx: &mut LegContext<'_>,
+    job: &Job<'_>,
+    gates: &[&'g Gate],
+    workspace: &LockedWorkspace,
+) -> Result<Vec<(&'g Gate, Verdict)>, LegAbort> {
+    let prepared = prepare(ctx, job, gates, workspace)?;
+    let mut rans: Vec<Option<Ran>> = Vec::new();
+    let (mut running, mut places) = (Vec::new(), Vec::new());
+    for one in &prepared {
+        match plain::start(ctx, job, one.gate, one.settings, &one.working_tree)? {
+            Started::Running(child) => {
+                places.push(rans.len());
+                running.push(*child);
+                rans.push(None);
+            }
+            Started::Failed(ran) => rans.push(Some(ran)),
+        }
+    }
+    let mut stopped = false;
+    let mut over = |index: usize, ended: &Ended| {
+        let gate = places.get(index).and_then(|place| prepared.get(*place)).map(|one| one.gate);
+        let rejects =
+            ended.exit != Exit::Code(0) && gate.is_some_and(|gate| gate.severity == Severity::Error);
+        stopped |= rejects && job.stage.stop == Stop::AtFirst;
+        if stopped { Next::Stop } else { Next::Continue }
+    };
+    let ended = Running::watch(ctx, running, &mut over)?;
+    for (place, ran) in places.iter().zip(ended) {
+        rans[*place] = Some(ran);
+    }
+    let mut verdicts = Vec::new();
+    for (one, ran) in prepared.iter().zip(rans) {
+        let Some(ran) = ran else { continue };
+        // Nobody asked for the end of one that was stopped for another's sake: it has nothing to say.
+        if stopped && ran.ended == Exit::Cancelled.to_string() {
+            continue;
+        }
+        ctx.cut_short |= ran.cut_short.is_some();
+        verdicts.push((one.gate, plain::judge(one.gate, one.settings, &ran, &one.working_tree)));
+    }
+    Ok(verdicts)
+}
+
+/// Makes a tree for each, with what it needs installed.
+fn prepare<'g>(
+    ctx: &mut LegContext<'_>,
+    job: &Job<'_>,
+    gates: &[&'g Gate],
+    workspace: &LockedWorkspace,
+) -> Result<Vec<Prepared<'g>>, LegAbort> {
+    workspace.clear_beside()?;
+    let mut prepared = Vec::new();
+    for gate in gates {
+        let Check::Command(settings) = &gate.check else {
+            let words = format!("gate `{}` is no command and cannot run beside others", gate.name);
+            return Err(LegAbort::failed(kind::HARNESS, words));
+        };
+        let working_tree = WorkingTree::of_work(ctx, job, workspace, gate.name.as_str())?;
+        prepared.push(Prepared { gate, settings, working_tree });
+    }
+    Ok(prepared)
+}

@@ -1,0 +1,134 @@
+//! Tests, compared one by one with the base. What passed there passes now, or is accounted for; and it passes under the runner
+//! settings and hooks of the base, too.
+
+use acquit_core::gate::check::Tests;
+use acquit_core::gate::{Evidence, Gate, Verdict, Weight};
+use acquit_core::proof::{Ran, Tree, compare, independent, misses, refuse};
+use acquit_core::results::{Known, Merged};
+
+use super::sides::Doings;
+use super::suite::{Spent, Suite};
+use super::{baseline, conclude};
+use crate::harness::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
+use crate::workspace::LockedWorkspace;
+
+/// Runs them.
+pub(super) fn run(
+    ctx: &mut LegContext<'_>,
+    job: &Job<'_>,
+    gate: &Gate,
+    tests: &Tests,
+    workspace: &LockedWorkspace,
+) -> Result<Verdict, LegAbort> {
+    let suite = Suite { gate, build: tests.build.as_ref(), run: &tests.run, report: &tests.report };
+    let working_tree = WorkingTree::of_work(ctx, job, workspace, gate.name.as_str())?;
+    let mut spent = Spent::default();
+    let mut evidence = Evidence::default();
+    let first = suite.tree(ctx, job, &working_tree, "change", 1, &mut spent)?;
+    let mut now = match first {
+        Tree::NotBuilt(said) => {
+            evidence.find(Weight::Fails, "build", &format!("the change does not build:\n{said}"), None);
+            return Ok(conclude(gate, &spent, evidence, &working_tree));
+        }
+        Tree::Ran(ran) => ran,
+    };
+    let results = &now.merged.results;
+    let fails = results.red().next().is_some() || !results.broken.is_empty();
+    if fails && tests.again > 0 {
+        let again = Suite { build: None, ..suite };
+        if let Tree::Ran(more) = again.tree(ctx, job, &working_tree, "again", tests.again, &mut spent)? {
+            now.merged.join(more.merged);
+            now.trouble = now.trouble.or(more.trouble);
+            now.exit = now.exit.or(more.exit);
+        }
+    }
+    let (commit, head) = (job.base(), workspace.work_head()?);
+    let doings = Doings::of(job, gate, workspace, &commit, &head)?;
+    let mut base = {
+        let scratch = workspace.scratch()?;
+        baseline::base(ctx, job, &suite, workspace, &scratch, 1, &mut spent)?
+    };
+    if tests.again > 0 && matches!(&base, Tree::Ran(base) if is_worse(&base.merged, &now.merged)) {
+        // Once is not enough to say that a test passed before. In a tree of its own again: nothing of the first run is there.
+        let scratch = workspace.scratch()?;
+        base = baseline::base(ctx, job, &suite, workspace, &scratch, tests.again + 1, &mut spent)?;
+    }
+    evidence.figure("tests", now.merged.results.executed());
+    evidence.figure("runs", now.merged.runs);
+    let empty = Merged::default();
+    let known = match &base {
+        Tree::Ran(base) => &base.merged,
+        Tree::NotBuilt(_) => {
+            let what = "the base does not build, so nothing is known of its tests";
+            evidence.find(Weight::Noted, "base", what, None);
+            &empty
+        }
+    };
+    compare(known, &now, &doings.accounts, &mut evidence);
+    unsound(known, &now, &mut evidence);
+    if !doings.judges.is_empty() {
+        name_judges(&doings, &mut evidence);
+        let scratch = workspace.scratch()?;
+        scratch.show(&scratch.compose(&head, &doings.judges)?, &head)?;
+        setup_aside(ctx, job, &scratch)?;
+        match suite.tree(ctx, job, &scratch.working_tree(), "judge", 1, &mut spent)? {
+            Tree::Ran(under_base) => {
+                independent(&now.merged, &under_base, &doings.judges(), &mut evidence);
+            }
+            Tree::NotBuilt(said) => needed(&doings, &said, &mut evidence),
+        }
+    }
+    Ok(conclude(gate, &spent, evidence, &working_tree))
+}
+
+/// Whether a test that passed on the base does not pass now.
+fn is_worse(base: &Merged, now: &Merged) -> bool {
+    let failed = |id| matches!((base.of(id), now.of(id)), (Known::Passed, Known::Red(_)));
+    now.results.tests.keys().any(failed) || misses(base, now)
+}
+
+/// Names the files by which a change decides how it is judged.
+pub(super) fn name_judges(doings: &Doings, evidence: &mut Evidence) {
+    let what = format!(
+        "the change touches how tests are run: {}. The tests ran with both versions; whoever reviews should look at it",
+        doings.judges().join(", ")
+    );
+    evidence.find(Weight::Noted, "judge-changed", &what, None);
+}
+
+/// The change does not build with the base's version of those files.
+pub(super) fn needed(doings: &Doings, said: &str, evidence: &mut Evidence) {
+    let what = format!(
+        "the change does not build with the base's version of {}, so only its own version could be tried; a person should look at \
+         it\n{said}",
+        doings.judges().join(", ")
+    );
+    evidence.find(Weight::Noted, "judge-needed", &what, None);
+}
+
+/// What makes the runs say nothing, where that is not so on the base as well.
+fn unsound(base: &Merged, now: &Ran, evidence: &mut Evidence) {
+    let results = &now.merged.results;
+    for broken in &results.broken {
+        let before = base.results.broken.iter().any(|old| old.what == broken.what);
+        let (weight, rule) =
+            if before { (Weight::Noted, "broken-before") } else { (Weight::Fails, "broken") };
+        let what = format!("{} could not be loaded: {}", broken.what, broken.message);
+        evidence.find(weight, rule, &what, None);
+    }
+    refuse(results, evidence);
+    if results.cut {
+        let what = "the report of the tests is incomplete or too large to be read";
+        evidence.find(Weight::Fails, "report", what, None);
+    } else if results.executed() == 0 && results.broken.is_empty() {
+        let why = now.trouble.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        evidence.find(
+            Weight::Fails,
+            "nothing-ran",
+            &format!("no test was executed{why}\n{}", now.said),
+            None,
+        );
+    } else if let Some(trouble) = &now.trouble {
+        evidence.find(Weight::Fails, "exit", &format!("{trouble}\n{}", now.said), None);
+    }
+}

@@ -1,0 +1,98 @@
+//! Limits on money and time that a person has set: for a stage, for a task, and for one `acquit run`.
+//!
+//! They are counted from the last time that a person answered for what was spent, so that approving grants as much again. They are
+//! held while the agent works, as far as it tells what it uses: some tell it only at their end, and some have no price.
+
+use std::time::{Duration, Instant};
+
+use acquit_core::failure::kind;
+use acquit_core::price::dollars;
+use acquit_core::store;
+
+use super::LegAbort;
+use super::context::LegContext;
+use super::span;
+use super::work::Job;
+use crate::turn_summary::TurnSummary;
+
+/// A limit on money.
+#[derive(Debug)]
+struct Cap {
+    limit: u64,
+    /// What earlier legs have used of it.
+    before: u64,
+    /// Where it is set.
+    place: String,
+}
+
+/// What is left for a leg.
+#[derive(Debug, Default)]
+pub(crate) struct Allowance {
+    caps: Vec<Cap>,
+    /// When its time is over, and how much there was.
+    until: Option<(Instant, Duration)>,
+}
+
+impl Allowance {
+    /// What this leg may use.
+    pub(super) fn of(ctx: &mut LegContext<'_>, job: &Job<'_>) -> Result<Self, store::Error> {
+        let (task, stage, chosen) = (job.task, &job.stage.name, &job.definition.chosen);
+        let mut caps = Vec::new();
+        let mut cap = |limit: Option<u64>, before: u64, place: String| {
+            caps.extend(limit.map(|limit| Cap { limit, before, place }));
+        };
+        cap(
+            job.stage.limits.cost,
+            task.spent_money(|past| past.entry.stage == *stage),
+            format!("`max_cost` of stage {stage} in the workflow"),
+        );
+        cap(
+            job.definition.config.max_cost,
+            task.spent_money(|_| true),
+            "`max_cost` in .acquit/acquit.toml".to_owned(),
+        );
+        cap(chosen.max_cost, task.spent_money(|past| past.number > chosen.since), "--max-cost".to_owned());
+        let until = match chosen.max_time {
+            None => None,
+            Some(limit) => {
+                let counts = task.past.get(task.paid_for).map_or(task.legs, |past| past.number);
+                let from = counts.max(chosen.since + 1);
+                let legs = ctx.store.legs(ctx.hold.leg.task)?;
+                let counted = legs.iter().filter(|leg| leg.id.number >= from);
+                let used: Duration = counted.filter_map(|leg| Some(leg.ended?.since(leg.started?))).sum();
+                Some((Instant::now() + limit.duration().saturating_sub(used), limit.duration()))
+            }
+        };
+        Ok(Self { caps, until })
+    }
+
+    /// Refuses to begin where nothing is left.
+    pub(super) fn must_last(&self) -> Result<(), LegAbort> {
+        match self.spent(&TurnSummary::default()) {
+            Some(words) => Err(LegAbort::failed(kind::SPENT, words)),
+            None => Ok(()),
+        }
+    }
+
+    /// What is used up, if something is.
+    pub(crate) fn spent(&self, summary: &TurnSummary) -> Option<String> {
+        let now = summary.usage.paid().unwrap_or(0);
+        for Cap { limit, before, place } in &self.caps {
+            let used = before.saturating_add(now);
+            if used >= *limit {
+                return Some(format!(
+                    "the limit on money is reached: {} of {} used ({place}). Approve to allow as much again",
+                    dollars(used),
+                    dollars(*limit)
+                ));
+            }
+        }
+        let (until, limit) = self.until?;
+        (Instant::now() >= until).then(|| {
+            format!(
+                "the limit on time is reached: {} (--max-time). Approve to allow as much again",
+                span(limit)
+            )
+        })
+    }
+}

@@ -1,0 +1,246 @@
+//! The walls around a program of a leg: its policy, as a file of the leg, and what the program must be told of it.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use acquit_core::config::Config;
+use acquit_core::event::Level;
+use acquit_core::sandbox::{Host, Mode, Network};
+
+use super::context::LegContext;
+use super::turn::private;
+use super::work::Job;
+use super::{LegAbort, WorkingTree, stage_home};
+use crate::network;
+use crate::process::Missing;
+use crate::registry;
+use crate::sandbox::{PROXY_PORT, Policy, Reach, default_policy};
+
+/// Who is enclosed.
+pub(crate) enum Who<'a> {
+    /// An agent. Its home is kept for the next legs of its stage, with the sessions that it continues.
+    Agent {
+        /// The files of its login.
+        login: &'a [String],
+        /// The hosts of its model.
+        hosts: &'a [Host],
+        /// The program and the script that it consists of, where they are not the system's.
+        parts: &'a [PathBuf],
+        /// Files that stand in its home: the name below the home, and the file.
+        placed: &'a [(PathBuf, PathBuf)],
+    },
+    /// A gate or the setup. Its home is new each time: what an agent left in one would have a say in the verdict.
+    Check,
+}
+
+/// A program's walls.
+pub(crate) struct ProgramSandbox {
+    /// The file with its policy; none without a sandbox.
+    pub(crate) policy: Option<PathBuf>,
+    network: Network,
+    log: PathBuf,
+    /// What is thrown away when the program has ended.
+    passing: Option<PathBuf>,
+}
+
+impl ProgramSandbox {
+    /// Encloses the program `name` of this leg.
+    pub(crate) fn new(
+        ctx: &LegContext<'_>,
+        job: &Job<'_>,
+        working_tree: &WorkingTree,
+        name: &str,
+        network: Network,
+        who: &Who<'_>,
+    ) -> Result<Self, LegAbort> {
+        let config = &job.definition.config;
+        let folder = ctx.runtime.leg_folder(ctx.hold.leg);
+        let log = folder.path().join(format!("network-{name}.jsonl"));
+        if config.sandbox == Mode::Off {
+            return Ok(Self { policy: None, network, log, passing: None });
+        }
+        let at =
+            |error: std::io::Error| LegAbort::file("write the sandbox policy into", folder.path(), &error);
+        let home = ctx.runtime.environment.home().unwrap_or(Path::new("/nonexistent")).to_owned();
+        let mut read = working_tree.objects.clone();
+        read.extend(registry::certificates(&ctx.runtime.environment));
+        let mut write = Vec::new();
+        let (aside, passing) = match who {
+            Who::Agent { parts, .. } => {
+                read.push(folder.prompt());
+                read.extend(parts.iter().cloned());
+                write.push(folder.output_dir());
+                let homes = ctx.runtime.agent_homes(ctx.hold.leg.task);
+                (homes.join(stage_home::of(job.definition, job.entry)), None)
+            }
+            Who::Check if working_tree.aside.is_some() => {
+                (working_tree.aside.clone().unwrap_or_default(), None)
+            }
+            Who::Check => {
+                let aside = folder.path().join(format!("home-{name}"));
+                remove(&aside);
+                (aside.clone(), Some(aside))
+            }
+        };
+        let (login, hosts, placed) = match who {
+            Who::Agent { login, hosts, placed, .. } => (*login, *hosts, *placed),
+            Who::Check => (&[][..], &[][..], &[][..]),
+        };
+        let (caches, mounts) = (working_tree.setup_home(), working_tree.mounts().map_err(at)?);
+        let mut placed = placed.to_vec();
+        let clients = registry::Clients::of(&ctx.runtime.environment);
+        placed.extend(clients.write(&folder.path().join("clients")).map_err(at)?);
+        let policy = default_policy::policy(default_policy::Surroundings {
+            config,
+            home: &home,
+            environment: &ctx.runtime.environment,
+            own: &ctx.runtime.home,
+            repository: Some(job.source.git_dir()),
+            aside: &aside,
+            write: &write,
+            read: &read,
+            login,
+            placed: &placed,
+            setup: caches.as_deref(),
+            mounts: &mounts,
+            reach: default_policy::reach(network, config, hosts, log.clone()),
+        })
+        .map_err(at)?;
+        let file = folder.path().join(format!("policy-{name}.json"));
+        write_policy(&file, &policy).map_err(at)?;
+        Ok(Self { policy: Some(file), network, log, passing })
+    }
+
+    /// What the program must be told: where its temporary files go, and where the proxy is.
+    pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
+        if self.policy.is_none() {
+            return Vec::new();
+        }
+        let mut list = vec![("TMPDIR".into(), "/tmp".into())];
+        if self.network == Network::Model {
+            let proxy = network::variables(PROXY_PORT);
+            list.extend(proxy.into_iter().map(|(name, value)| (name.into(), value.into())));
+        }
+        list
+    }
+
+    /// The connections that the program asked for so far.
+    pub(crate) fn connections(&self) -> Vec<network::Connection> {
+        network::read_log(&self.log)
+    }
+
+    /// Where they are logged.
+    pub(crate) fn log(&self) -> &Path {
+        &self.log
+    }
+
+    /// In words, for the event log.
+    pub(crate) fn words(&self, missing: Missing) -> String {
+        match &self.policy {
+            None => "NO SANDBOX: everything that the user may do, it may do".to_owned(),
+            Some(_) if missing.is_empty() => format!("sandbox, network {}", self.network),
+            Some(_) => format!("sandbox without {missing}; network {}", self.network),
+        }
+    }
+
+    /// Tells what a person should know before the program works.
+    pub(crate) fn announce(&self, ctx: &mut LegContext<'_>, name: &str, missing: Missing) {
+        if self.policy.is_none() {
+            ctx.notice(
+                Level::Warning,
+                format!("{name} runs without a sandbox: sandbox = \"off\" in acquit.toml"),
+            );
+        } else if !missing.is_empty() {
+            ctx.notice(Level::Warning, format!("the sandbox of {name} lacks {missing}: see `acquit doctor`"));
+        }
+    }
+
+    /// After the program: tells whom it talked to, and takes away what was made for it.
+    pub(crate) fn end(&self, ctx: &mut LegContext<'_>, name: &str) {
+        for line in network::summary(&network::read_log(&self.log)) {
+            ctx.notice(Level::Info, format!("{name}: {line}"));
+        }
+        if let Some(passing) = &self.passing {
+            remove(passing);
+        }
+    }
+}
+
+/// The command that sends the agent's commits to the harness. It reads what an agent wrote, with all that git knows of following
+/// from one place to another, so it sees that and the objects that were lent, and nothing else.
+pub(super) fn sender(ctx: &LegContext<'_>, job: &Job<'_>) -> Result<OsString, LegAbort> {
+    const PLAIN: &str = "env GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 git upload-pack";
+    let config = &job.definition.config;
+    if config.sandbox == Mode::Off {
+        return Ok(PLAIN.into());
+    }
+    let task = ctx.hold.leg.task;
+    let (folder, workspace) = (ctx.runtime.task_folder(task), ctx.runtime.workspace_folder(task));
+    let file = folder.join("policy-sender.json");
+    if !file.exists() {
+        let read = [
+            workspace.join("view"),
+            workspace.join("work/.git/objects"),
+            workspace.join("git/objects"),
+            job.source.objects().to_owned(),
+        ];
+        seclude(ctx, job, &file, &folder.join("sender"), &read)?;
+    }
+    let mut command = quoted(&ctx.runtime.spawner.helper);
+    command.push(" sandbox --policy ");
+    command.push(quoted(&file));
+    command.push(" -- ");
+    command.push(PLAIN);
+    Ok(command)
+}
+
+/// Writes the policy of a program that reads what others wrote: it sees the system's libraries and what is listed, keeps nothing
+/// and reaches nobody.
+pub(super) fn seclude(
+    ctx: &LegContext<'_>,
+    job: &Job<'_>,
+    file: &Path,
+    aside: &Path,
+    read: &[PathBuf],
+) -> Result<(), LegAbort> {
+    let made = default_policy::policy(default_policy::Surroundings {
+        config: &Config { sandbox: job.definition.config.sandbox, ..Config::default() },
+        home: Path::new("/nonexistent"),
+        environment: &ctx.runtime.environment,
+        own: &ctx.runtime.home,
+        repository: Some(job.source.git_dir()),
+        aside,
+        write: &[],
+        read,
+        login: &[],
+        placed: &[],
+        setup: None,
+        mounts: &[],
+        reach: Reach::Nobody,
+    });
+    let written = made.and_then(|policy| write_policy(file, &policy));
+    written.map_err(|error| LegAbort::file("write the sandbox policy", file, &error))
+}
+
+/// A path as one word for a shell.
+fn quoted(path: &Path) -> OsString {
+    let mut word = OsString::from("'");
+    for (number, part) in path.as_os_str().as_bytes().split(|byte| *byte == b'\'').enumerate() {
+        if number > 0 {
+            word.push("'\\''");
+        }
+        word.push(OsStr::from_bytes(part));
+    }
+    word.push("'");
+    word
+}
+
+pub(super) fn write_policy(file: &Path, policy: &Policy) -> std::io::Result<()> {
+    private(file, &serde_json::to_vec_pretty(policy)?)
+}
+
+/// Removes a folder of ours that programs wrote to. What cannot be removed is in nobody's way.
+fn remove(folder: &Path) {
+    let _ = crate::workspace::remove_folder(folder);
+}

@@ -1,0 +1,151 @@
+//! Looks whether an agent that still runs can get anywhere, and says when to stop it.
+//!
+//! Agents retry for minutes what cannot change: a host that acquit refuses, a key that the provider does not know. Some repeat
+//! one command for as long as they are paid for. Neither is waited for.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use acquit_core::agent::Fault;
+use acquit_core::sandbox::Host;
+
+use super::blocked_connections::BlockedConnection;
+use super::budget::Allowance;
+use crate::network;
+use crate::turn_summary::{ReportedFault, TurnSummary};
+
+/// Between two looks at the proxy's log.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long an agent may retry what only a person can change. A login that expired is renewed within this time.
+const RETRIES: Duration = Duration::from_secs(4);
+/// How long an agent that gave up for such a reason may take to end. Some load a runtime for seconds more only to leave it.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// An agent that does not say that it retries is stopped after so many refusals and this long. It may have asked for something
+/// else than its model at first.
+const SILENT_REFUSALS: usize = 3;
+const SILENT: Duration = Duration::from_secs(12);
+
+/// Why an agent was stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// It retries what cannot change; what it said and the proxy's log say what.
+    Hopeless,
+    /// It repeats itself; the words say what.
+    Loop(String),
+    /// It has used up the money or the time that it had; the words say which.
+    Spent(String),
+}
+
+/// Whether an agent says that its provider or the way there failed.
+pub(crate) fn is_outage(trouble: &ReportedFault) -> bool {
+    matches!(trouble.fault, Fault::Network | Fault::Server | Fault::Overloaded)
+}
+
+/// Looks after one agent.
+pub(crate) struct StallDetector {
+    log: PathBuf,
+    hosts: Vec<Host>,
+    looked: Instant,
+    size: u64,
+    refusals: usize,
+    refused: Option<Instant>,
+    fault: Option<Instant>,
+    /// Whether all its ways out lead through the proxy.
+    enclosed: bool,
+    /// Since when it retries without having asked the proxy for anything.
+    unreached: Option<Instant>,
+    allowance: Allowance,
+}
+
+impl StallDetector {
+    /// With the proxy's log, the hosts of the agent's model, and what the agent may use.
+    pub(crate) fn new(log: PathBuf, hosts: &[Host], enclosed: bool, allowance: Allowance) -> Self {
+        Self {
+            log,
+            hosts: hosts.to_vec(),
+            looked: Instant::now(),
+            size: 0,
+            refusals: 0,
+            refused: None,
+            fault: None,
+            enclosed: enclosed && !hosts.is_empty(),
+            unreached: None,
+            allowance,
+        }
+    }
+
+    /// Whether the agent is to be stopped.
+    pub(crate) fn look(&mut self, summary: &TurnSummary) -> Option<Stop> {
+        if let Some(words) = summary.steps.cycle() {
+            return Some(Stop::Loop(words));
+        }
+        if let Some(words) = self.allowance.spent(summary) {
+            return Some(Stop::Spent(words));
+        }
+        if self.looked.elapsed() < LOOK {
+            return None;
+        }
+        self.looked = Instant::now();
+        let retries = summary.fault.as_ref().filter(|trouble| trouble.again);
+        let is_personal =
+            |trouble: &&ReportedFault| matches!(trouble.fault, Fault::Login | Fault::Billing | Fault::Model);
+        // One that gave up after some work may have meant a part of it, and ends by itself.
+        let idle = summary.usage.is_empty() && summary.tools == 0;
+        let personal = summary.fault.as_ref().filter(is_personal).filter(|trouble| trouble.again || idle);
+        self.fault = personal.and_then(|_| self.fault.or_else(|| Some(Instant::now())));
+        let patience = if retries.is_some() { RETRIES } else { FAREWELL };
+        if self.fault.is_some_and(|since| since.elapsed() >= patience) {
+            return Some(Stop::Hopeless);
+        }
+        self.read_log();
+        let unreached = retries.is_some_and(is_outage) && self.enclosed && self.size == 0;
+        self.unreached = if unreached { self.unreached.or_else(|| Some(Instant::now())) } else { None };
+        if self.unreached.is_some_and(|since| since.elapsed() >= RETRIES) {
+            return Some(Stop::Hopeless);
+        }
+        let since = self.refused?.elapsed();
+        let told = retries.is_some() && since >= RETRIES;
+        let silent = summary.usage.is_empty() && self.refusals >= SILENT_REFUSALS && since >= SILENT;
+        (told || silent).then_some(Stop::Hopeless)
+    }
+
+    /// Reads the log again if it has grown.
+    fn read_log(&mut self) {
+        let size = std::fs::symlink_metadata(&self.log).map_or(0, |file| file.len());
+        if size == self.size {
+            return;
+        }
+        self.size = size;
+        let connections = network::read_log(&self.log);
+        self.refused = match BlockedConnection::of(&connections, &self.hosts) {
+            Some(_) => self.refused.or_else(|| Some(Instant::now())),
+            None => None,
+        };
+        let failed = |one: &&network::Connection| one.verdict != network::Verdict::Granted;
+        self.refusals = connections.iter().filter(failed).count();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use acquit_core::agent::AgentEvent;
+
+    #[test]
+    fn an_agent_that_gave_up_for_a_wrong_key_is_not_waited_for_unless_it_worked() {
+        let looked = |said: &[AgentEvent]| {
+            let mut summary = TurnSummary::default();
+            said.iter().for_each(|one| summary.heed(one));
+            let mut stall = StallDetector::new(PathBuf::new(), &[], false, Allowance::default());
+            stall.fault = Some(Instant::now().checked_sub(FAREWELL).expect("the machine runs for longer"));
+            stall.looked = Instant::now().checked_sub(LOOK).expect("the machine runs for longer");
+            stall.look(&summary)
+        };
+        let fault = |again| AgentEvent::Fault { fault: Fault::Login, text: "401".to_owned(), again };
+        let tool = AgentEvent::ToolUse { name: "edit".to_owned(), input: "x".to_owned() };
+        assert_eq!(looked(&[fault(false)]), Some(Stop::Hopeless));
+        assert_eq!(looked(&[tool, fault(false)]), None);
+        assert_eq!(looked(&[fault(true)]), None, "it may retry for longer");
+        assert_eq!(looked(&[]), None);
+    }
+}

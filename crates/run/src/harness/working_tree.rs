@@ -1,0 +1,257 @@
+//! Where a program of a leg works: its tree, as it sees it and as it is on this machine.
+//!
+//! Gates, setup and the trees of executed checks are seen at [`TREE`], the same path in every task, because what package managers
+//! install often has the path of the tree in it. A gate's tree is an overlay: its own writes, which are thrown away, over the
+//! committed files, over what setup made. An agent works in the workspace, over what setup made. Where the machine refuses
+//! overlays, trees are copies, and setup runs in each of them.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use acquit_core::event::Level;
+use acquit_core::sandbox::{Mode, Resources};
+
+use super::LegAbort;
+use super::context::LegContext;
+use super::turn::GRACE;
+use super::work::Job;
+use crate::layers::Layer;
+use crate::process::{Limits, Next, Spec, Stderr, Stdin, Stdout, Wall, Watcher};
+use crate::runtime::make_private;
+use crate::sandbox::{Entry, Policy, Reach, What};
+use crate::workspace::{LockedWorkspace, remove_folder};
+
+/// Where programs see the tree that they work in.
+pub(crate) const TREE: &str = "/acquit/tree";
+
+/// The setup layer of a tree, which changes with the commit that the tree shows.
+pub(crate) type Setup = Rc<RefCell<Option<Rc<Layer>>>>;
+
+/// Where a program works.
+pub(crate) struct WorkingTree {
+    /// The tree, as the program sees it.
+    pub(crate) tree: PathBuf,
+    /// What programs wrote there, on this machine.
+    pub(crate) written: PathBuf,
+    /// The committed files, on this machine; `written` where programs work in these themselves.
+    pub(crate) committed: PathBuf,
+    /// The object folders that the repository of that tree borrows.
+    pub(crate) objects: Vec<PathBuf>,
+    setup: Setup,
+    /// Keeps home, `/tmp` and caches of the program, if they are to be kept.
+    pub(crate) aside: Option<PathBuf>,
+    passing: Passing,
+}
+
+/// Folders that are thrown away with this value.
+#[derive(Default)]
+struct Passing(Vec<PathBuf>);
+
+impl WorkingTree {
+    /// The workspace as the agent left it: to be looked at, not to be run in.
+    pub(crate) fn of(workspace: &LockedWorkspace) -> Self {
+        Self::plain(workspace.tree(), workspace)
+    }
+
+    fn plain(tree: PathBuf, workspace: &LockedWorkspace) -> Self {
+        Self {
+            written: tree.clone(),
+            committed: tree.clone(),
+            tree,
+            objects: workspace.borrowed_objects().to_vec(),
+            setup: Setup::default(),
+            aside: None,
+            passing: Passing::default(),
+        }
+    }
+
+    /// The workspace, for an agent: over what setup made for the commit that it starts from.
+    pub(crate) fn of_agent(
+        ctx: &mut LegContext<'_>,
+        job: &Job<'_>,
+        workspace: &LockedWorkspace,
+    ) -> Result<Self, LegAbort> {
+        let working_tree = Self::of(workspace);
+        if workspace.has_overlays() {
+            let layer = super::perform::layer(ctx, job, workspace, &job.start)?;
+            if let Some(layer) = &layer {
+                workspace.ignore_layer(&layer.tree())?;
+            }
+            *working_tree.setup.borrow_mut() = layer;
+        } else {
+            super::perform::setup_in_place(ctx, job, workspace)?;
+        }
+        Ok(working_tree)
+    }
+
+    /// A new tree of the work as it is committed, for the gate `name`.
+    pub(crate) fn of_work(
+        ctx: &mut LegContext<'_>,
+        job: &Job<'_>,
+        workspace: &LockedWorkspace,
+        name: &str,
+    ) -> Result<Self, LegAbort> {
+        let head = workspace.work_head()?;
+        if !workspace.has_overlays() {
+            let scratch = workspace.beside(name)?;
+            scratch.show(head.as_str(), &head)?;
+            super::perform::setup_aside(ctx, job, &scratch)?;
+            let mut working_tree = Self::plain(scratch.tree(), workspace);
+            working_tree.passing.0.push(scratch.keep());
+            return Ok(working_tree);
+        }
+        let layer = super::perform::layer(ctx, job, workspace, &head)?;
+        let written = ctx.runtime.leg_folder(ctx.hold.leg).path().join(format!("tree-{name}"));
+        let working_tree = Self::over(workspace.checked_over(&head, layer.as_deref())?, written, workspace)?;
+        *working_tree.setup.borrow_mut() = layer;
+        Ok(working_tree)
+    }
+
+    /// A new tree over a checkout, whose writes go to `written`.
+    fn over(committed: PathBuf, written: PathBuf, workspace: &LockedWorkspace) -> Result<Self, LegAbort> {
+        remove_folder(&written)?;
+        make_private(&written).map_err(|error| LegAbort::file("make the folder", &written, &error))?;
+        let passing = Passing(vec![written.clone(), work_of(&written)]);
+        Ok(Self { tree: TREE.into(), written, passing, ..Self::plain(committed, workspace) })
+    }
+
+    /// A new tree over a checkout, for setup: what it writes is kept, to the tree in `written` and all else in `aside`.
+    pub(super) fn of_setup(
+        committed: PathBuf,
+        written: PathBuf,
+        aside: PathBuf,
+        workspace: &LockedWorkspace,
+    ) -> Result<Self, LegAbort> {
+        let mut working_tree = Self::over(committed, written, workspace)?;
+        working_tree.passing.0.remove(0);
+        working_tree.aside = Some(aside);
+        Ok(working_tree)
+    }
+
+    /// A tree beside the work, in which programs write over the files themselves.
+    pub(crate) fn of_scratch(place: PathBuf, workspace: &LockedWorkspace, setup: &Setup) -> Self {
+        let working_tree = Self::plain(place, workspace);
+        let tree = if workspace.has_overlays() { TREE.into() } else { working_tree.written.clone() };
+        Self { tree, setup: Rc::clone(setup), ..working_tree }
+    }
+
+    /// The caches that setup filled.
+    pub(super) fn setup_home(&self) -> Option<PathBuf> {
+        self.setup.borrow().as_ref().and_then(|layer| layer.home())
+    }
+
+    /// The places of the view that make the tree.
+    pub(super) fn mounts(&self) -> std::io::Result<Vec<Entry>> {
+        let (tree, written) = (self.tree.clone(), self.written.clone());
+        let mut lower = Vec::new();
+        if self.committed != self.written {
+            lower.push(self.committed.clone());
+        }
+        let layer = self.setup.borrow().as_ref().map(|layer| layer.tree());
+        let has_layer = layer.is_some();
+        lower.extend(layer);
+        let what = if !lower.is_empty() {
+            make_private(&work_of(&written))?;
+            What::Layered { lower, inside: PathBuf::new(), upper: written }
+        } else if tree == written {
+            What::Write
+        } else {
+            What::Bound { source: written }
+        };
+        let mut mounts = vec![Entry { at: tree.clone(), what }];
+        if has_layer && tree != Path::new(TREE) {
+            mounts.push(Entry { at: TREE.into(), what: What::Link { to: tree } });
+        }
+        Ok(mounts)
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        for folder in &self.0 {
+            // What cannot be removed goes with the task.
+            let _ = remove_folder(folder);
+        }
+    }
+}
+
+/// The folder that the kernel needs beside the top of an overlay.
+fn work_of(upper: &Path) -> PathBuf {
+    let mut name = upper.as_os_str().to_owned();
+    name.push(".work");
+    name.into()
+}
+
+/// Whether programs can be given overlays here. Tried once in each boot, because no file of the kernel tells it: it depends on user
+/// namespaces, on the kernel, and on the disk that acquit's folder is on.
+pub(super) fn overlays(ctx: &mut LegContext<'_>, mode: Mode) -> Result<bool, LegAbort> {
+    if mode == Mode::Off {
+        return Ok(false);
+    }
+    let folder = ctx.runtime.home.join("layers");
+    let at = |error: std::io::Error| LegAbort::file("try overlays in", &folder, &error);
+    let boot = crate::process::Identity::of_self().map_err(at)?.boot().to_owned();
+    let known = folder.join("overlays");
+    let text = std::fs::read_to_string(&known).unwrap_or_default();
+    match text.strip_prefix(&boot).map(str::trim) {
+        Some("yes") => return Ok(true),
+        Some("no") => return Ok(false),
+        _ => {}
+    }
+    make_private(&folder).map_err(at)?;
+    let trial = folder.join(format!("trial-{}", std::process::id()));
+    let works = attempt(ctx, &trial).unwrap_or(false);
+    let _ = remove_folder(&trial);
+    if !works {
+        let words = "this machine refuses overlays: every tree is a copy, and setup runs in each of them";
+        ctx.notice(Level::Warning, words.to_owned());
+    }
+    let word = if works { "yes" } else { "no" };
+    super::turn::private(&known, format!("{boot} {word}\n").as_bytes()).map_err(at)?;
+    Ok(works)
+}
+
+/// Starts a program over an overlay.
+fn attempt(ctx: &LegContext<'_>, folder: &Path) -> Option<bool> {
+    let (lower, upper) = (folder.join("lower"), folder.join("upper"));
+    for part in [&lower, &upper, &work_of(&upper)] {
+        make_private(part).ok()?;
+    }
+    let system = ["/usr", "/bin", "/lib", "/lib64", "/nix", "/etc"].into_iter();
+    let mut view: Vec<Entry> = system.filter(|place| Path::new(place).exists()).map(Entry::read).collect();
+    view.push(Entry {
+        at: TREE.into(),
+        what: What::Layered { lower: vec![lower], inside: PathBuf::new(), upper },
+    });
+    let policy =
+        Policy { mode: Mode::Reduced, view, network: Reach::Nobody, resources: Resources::default() };
+    let file = folder.join("policy.json");
+    super::program_sandbox::write_policy(&file, &policy).ok()?;
+    let spec = Spec {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), format!(": > {TREE}/written").into()],
+        cwd: "/".into(),
+        env: Vec::new(),
+        stdin: Stdin::Closed,
+        stdout: Stdout::Truncate(folder.join("output")),
+        stderr: Stderr::WithStdout,
+        limits: Limits { time: GRACE, idle: None, output: 1 << 16, grace: GRACE },
+        policy: Some(file),
+    };
+    let child = ctx.runtime.spawner.spawn(&spec).ok()?;
+    let held = !child.missing().walls().any(|wall| wall == Wall::Namespaces);
+    child.watch(&mut Unheard).ok()?;
+    Some(held && folder.join("upper/written").exists())
+}
+
+/// Nobody listens to a trial.
+struct Unheard;
+
+impl Watcher for Unheard {
+    fn output(&mut self, _: u64, _: &[u8]) {}
+
+    fn tick(&mut self) -> Next {
+        Next::Continue
+    }
+}

@@ -1,0 +1,205 @@
+//! What an agent may not do with git: commit without the task's id, touch a protected branch, push, edit `.acquit/`.
+//!
+//! The hooks say so while the agent can still mend it. They run in its own sandbox by its own git, so they are advice: it can
+//! switch them off. What counts is what [`super::LockedWorkspace::collect`] finds afterwards.
+
+use super::{Error, files};
+use crate::git::{CommitId, is_ref_name};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// The folder of acquit's own files in a project.
+const OWN_FOLDER: &[u8] = b".acquit";
+
+/// The rules of one task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// The id that every commit names, such as `T-1`.
+    pub task_id: String,
+    /// The branch that the work is for.
+    pub base: Option<String>,
+    /// The commit of it that the work stands on.
+    pub base_commit: Option<CommitId>,
+    /// More branches that no work may move or check out; a final `*` stands for any rest.
+    pub protected: Vec<String>,
+}
+
+impl Rules {
+    /// Whether no agent may have this branch. The task's own is never one, whatever the patterns say.
+    pub fn protects(&self, branch: &str, own: &str) -> bool {
+        let fits = |pattern: &str| match pattern.strip_suffix('*') {
+            Some(start) => branch.starts_with(start),
+            None => branch == pattern,
+        };
+        branch != own && self.patterns().any(fits)
+    }
+
+    /// Whether a commit's message names the task as a whole word.
+    pub fn is_named_in(&self, message: &str) -> bool {
+        let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        message.match_indices(&self.task_id).any(|(at, found)| {
+            let (before, after) = (&message[..at], &message[at + found.len()..]);
+            !before.ends_with(part) && !after.starts_with(part)
+        })
+    }
+
+    fn patterns(&self) -> impl Iterator<Item = &str> {
+        self.protected.iter().map(String::as_str).chain(self.base.as_deref())
+    }
+
+    /// Writes the hooks into a repository that is being made for an agent on `branch`.
+    pub(super) fn write_hooks(&self, repository: &Path, branch: &str) -> Result<(), Error> {
+        let folder = repository.join("hooks");
+        fs::create_dir_all(&folder).map_err(|e| Error::io("create", &folder, e))?;
+        for (name, text) in [
+            ("prepare-commit-msg", self.prepare_commit_msg()),
+            ("reference-transaction", self.reference_transaction(branch)),
+            ("pre-push", PRE_PUSH.to_owned()),
+        ] {
+            let path = folder.join(name);
+            files::remove(&path)?;
+            fs::OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o755)
+                .open(&path)
+                .and_then(|mut file| file.write_all(text.as_bytes()))
+                .map_err(|e| Error::io("create", &path, e))?;
+        }
+        Ok(())
+    }
+
+    /// The base branch as the agent's repository knows it: a ref of its only remote. An agent that checks the branch out would make a
+    /// local one of it, which a hook refuses in clear words.
+    pub(super) fn base_ref(&self) -> Option<(String, &CommitId)> {
+        let base = self.base.as_deref().filter(|base| is_ref_name(base))?;
+        Some((format!("refs/remotes/origin/{base}"), self.base_commit.as_ref()?))
+    }
+
+    /// Adds the trailer to a message that has no id. Git does not skip this hook with `--no-verify`.
+    fn prepare_commit_msg(&self) -> String {
+        PREPARE_COMMIT_MSG.replace("@TASK@", &quoted(&self.task_id))
+    }
+
+    /// Refuses protected branches, except to be deleted.
+    fn reference_transaction(&self, own: &str) -> String {
+        let cases: Vec<String> = self
+            .patterns()
+            .filter_map(|pattern| {
+                // What git would not take for a name can name no branch.
+                let (start, star) = pattern.strip_suffix('*').map_or((pattern, ""), |start| (start, "*"));
+                let example = if star.is_empty() { start.to_owned() } else { format!("{start}x") };
+                is_ref_name(&example).then(|| quoted(&format!("refs/heads/{start}")) + star)
+            })
+            .collect();
+        if cases.is_empty() {
+            return "#!/bin/sh\nexit 0\n".to_owned();
+        }
+        REFERENCE_TRANSACTION
+            .replace("@OWN@", &quoted(&format!("refs/heads/{own}")))
+            .replace("@PROTECTED@", &cases.join("|"))
+    }
+}
+
+/// Whether a path of the tree is `.acquit` or below it, in any case: not every file system tells them apart.
+pub(super) fn is_own(path: &[u8]) -> bool {
+    let first = path.split(|b| *b == b'/').next().unwrap_or_default();
+    first.eq_ignore_ascii_case(OWN_FOLDER)
+}
+
+/// A word of the shell that stands for nothing but itself.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// Nothing but builtins of the shell in the usual case: each process more costs as much as the hook.
+const PREPARE_COMMIT_MSG: &str = r#"#!/bin/sh
+# Written by acquit: every commit names its task.
+task=@TASK@ lines=0 last= open=
+while IFS= read -r line || { [ -n "$line" ] && open=yes; }; do
+    case $line in
+    '') continue ;;
+    '#'*) ;;
+    *) case " $line " in *[!A-Za-z0-9_]"$task"[!A-Za-z0-9_]*) exit 0 ;; esac ;;
+    esac
+    last=$line lines=$((lines + 1))
+done <"$1"
+# With comments in it, git knows best where the trailer goes.
+[ "$2" = message ] || exec git interpret-trailers --in-place --trailer "Task: $task" "$1"
+blank='\n' key=${last%%: *}
+case $key in
+"$last" | *[!A-Za-z-]*) ;;
+*-*) [ "$lines" -lt 2 ] || blank= ;;
+esac
+printf "${open:+\\n}${blank}Task: %s\n" "$task" >>"$1"
+"#;
+
+const REFERENCE_TRANSACTION: &str = r#"#!/bin/sh
+# Written by acquit: protected branches stay where they are.
+[ "$1" = prepared ] || exit 0
+while read -r old new ref; do
+    case $new in
+    ref:*) ref=${new#ref:} ;;
+    *[!0]*) ;;
+    *) continue ;;
+    esac
+    case $ref in
+    @OWN@) ;;
+    @PROTECTED@)
+        echo "acquit: ${ref#refs/heads/} is a protected branch: do not create, move or check it out." >&2
+        echo "acquit: stay on your own branch; acquit delivers what is on it." >&2
+        exit 1
+        ;;
+    esac
+done
+exit 0
+"#;
+
+const PRE_PUSH: &str = "#!/bin/sh\n# Written by acquit.\necho 'acquit delivers; do not push' >&2\nexit 1\n";
+
+/// The remote of an agent's repository: whoever pushes or fetches is told why nothing comes of it.
+pub(super) const REMOTE: &str = "[remote \"origin\"]\n\turl = \"ext::sh -c echo% acquit:% do% not% push,% fetch% or% pull.% \
+    acquit% delivers% what% is% on% your% branch.% >&2\"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\
+    [push]\n\tdefault = current\n[protocol \"ext\"]\n\tallow = always\n";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_named_by_its_whole_id() {
+        let rules = Rules { task_id: "T-1".into(), ..Rules::default() };
+        for good in
+            ["T-1", "T-1: x", "x\n\nTask: T-1\n", "(T-1)", "fix T-12 and T-1.", "into acquit/x-T-1", "ü T-1ü"]
+        {
+            assert!(rules.is_named_in(good), "{good}");
+        }
+        for bad in ["", "T-12", "XT-1", "T-1x", "t-1", "T-_1", "T 1", "T-1_"] {
+            assert!(!rules.is_named_in(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_base_and_the_patterns_are_protected_and_the_own_branch_is_not() {
+        let protected = vec!["release/*".to_owned(), "prod".to_owned(), "acquit/*".to_owned()];
+        let rules = Rules { task_id: "T-1".into(), base: Some("main".into()), protected, ..Rules::default() };
+        for name in ["main", "release/1", "release/", "prod", "acquit/other"] {
+            assert!(rules.protects(name, "acquit/x-T-1"), "{name}");
+        }
+        for name in ["acquit/x-T-1", "main2", "releases", "production", "feature"] {
+            assert!(!rules.protects(name, "acquit/x-T-1"), "{name}");
+        }
+    }
+
+    #[test]
+    fn acquits_folder_is_known_in_every_spelling() {
+        for own in [".acquit", ".acquit/a/b", ".ACQUIT/x"] {
+            assert!(is_own(own.as_bytes()), "{own}");
+        }
+        for other in [".acquitted", "x/.acquit", "acquit", ""] {
+            assert!(!is_own(other.as_bytes()), "{other}");
+        }
+    }
+}

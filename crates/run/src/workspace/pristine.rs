@@ -1,0 +1,158 @@
+//! The committed files, checked out where no agent and no gate writes: what gates and setup see below their own writes.
+//!
+//! ```text
+//! <dir>/checked/work    the tree, with a repository that we write
+//! <dir>/checked/index   its index
+//! <dir>/checked/at      the commit that it is of, written when it is
+//! ```
+//!
+//! Programs see it as the lower folder of an overlay, so it stays as git wrote it, and going to another commit costs what differs.
+
+use std::collections::HashSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::agent::{Role, config, write_repository};
+use super::modules::Tree;
+use super::snapshot::{Skip, Snapshot, paths};
+use super::{Error, LockedWorkspace, files};
+use crate::git::CommitId;
+use crate::layers::Layer;
+
+impl LockedWorkspace {
+    /// The tree of a commit, in which every file that differs from what `layer` was made of is younger than that layer.
+    pub(crate) fn checked_over(&self, commit: &CommitId, layer: Option<&Layer>) -> Result<PathBuf, Error> {
+        let at = self.dir.join("checked/at");
+        let made = layer.and_then(|layer| layer.made().ok());
+        let written = std::fs::metadata(&at).and_then(|meta| meta.modified()).ok();
+        if let (Some(made), Some(written)) = (made, written)
+            && written <= made
+        {
+            files::remove(&at)?;
+        }
+        self.checked(commit)
+    }
+
+    /// The tree of a commit.
+    pub(crate) fn checked(&self, commit: &CommitId) -> Result<PathBuf, Error> {
+        let doing = "check out what is to be judged";
+        let dir = self.dir.join("checked");
+        let (tree, index, at) = (dir.join("work"), dir.join("index"), dir.join("at"));
+        let known = files::read(&at, files::SMALL)?;
+        if known.as_deref() == Some(commit.as_str().as_bytes()) {
+            return Ok(tree);
+        }
+        if known.is_some() {
+            files::remove(&at)?;
+            files::remove(&tree.join(".git"))?;
+        } else {
+            // Somebody was killed on the way to another commit: what is there is of no commit.
+            files::remove(&dir)?;
+            std::fs::create_dir_all(&tree).map_err(|e| Error::io("create", &tree, e))?;
+        }
+        self.call("read-tree")
+            .index(&index)
+            .work_tree(&tree)
+            .args(["--reset", "-u", commit.as_str()])
+            .run()
+            .map_err(Error::git(doing))?;
+        self.fill_submodules(commit.as_str(), &tree, Tree::Ours)?;
+        let git = tree.join(".git");
+        let config = config(self.format, &Role::Agent(&self.agent));
+        write_repository(&git, &format!("{commit}\n"), &config, &self.borrowed_objects(), &self.shallow)?;
+        std::fs::copy(&index, git.join("index")).map_err(|e| Error::io("create", &git, e))?;
+        self.fill_lfs(commit.as_str(), &tree, &git.join("index"))?;
+        files::write(&at, commit.as_str().as_bytes())?;
+        Ok(tree)
+    }
+
+    /// The files of a commit at some paths, as one text: the same for the same files.
+    pub(crate) fn files_at(&self, commit: &CommitId, paths: &[&str]) -> Result<String, Error> {
+        if paths.is_empty() {
+            return Ok(String::new());
+        }
+        let output = self
+            .call("ls-tree")
+            .args(["-z", "--full-tree", commit.as_str(), "--"])
+            .args(paths)
+            .run()
+            .map_err(Error::git("read the lock files of a commit"))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        // Git also lists what is in a folder, if it was asked for the folder and for a file in it.
+        let is_asked_for = |row: &&str| {
+            let (facts, path) = row.split_once('\t').unwrap_or_default();
+            facts.contains(" blob ") && paths.contains(&path)
+        };
+        Ok(text.split('\0').filter(is_asked_for).collect::<Vec<&str>>().join("\n"))
+    }
+
+    /// Takes out of a folder, which is the top of a layer over the tree of `commit`, all that is not new: what git tracks there, the
+    /// repository, the marks of what was removed. Also pipes and sockets, and the set-uid bits of what stays.
+    pub(crate) fn keep_new_files(&self, commit: &CommitId, layer: &Path) -> Result<(), Error> {
+        let output = self
+            .call("ls-tree")
+            .args(["-r", "-z", "--full-tree", "--name-only", commit.as_str()])
+            .run()
+            .map_err(Error::git("list the files of a commit"))?;
+        let tracked: HashSet<&[u8]> =
+            output.stdout.split(|b| *b == 0).filter(|path| !path.is_empty()).collect();
+        files::remove(&layer.join(".git"))?;
+        let found = Snapshot::take(layer, Skip::Nothing).map_err(|e| Error::io("read", layer, e))?;
+        for path in paths(&found.rows).filter(|path| tracked.contains(path)) {
+            files::remove(&layer.join(std::ffi::OsStr::from_bytes(path)))?;
+        }
+        // Of a submodule everything that it has itself.
+        let checked = self.dir.join("checked/work");
+        let some = checked.join(".gitmodules").symlink_metadata().is_ok();
+        let modules = if some { self.submodule_paths(commit.as_str())? } else { Vec::new() };
+        for path in paths(&found.rows).map(|path| Path::new(std::ffi::OsStr::from_bytes(path))) {
+            let known = || checked.join(path).symlink_metadata().is_ok_and(|meta| !meta.is_dir());
+            if modules.iter().any(|module| path.starts_with(module)) && known() {
+                files::remove(&layer.join(path))?;
+            }
+        }
+        for (path, _) in found.odd.iter().filter(|(path, _)| !layer.join(path).is_symlink()) {
+            files::remove(&layer.join(path))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the tree to `owner`, one stage with its grants. What another owner left there that is in no commit goes: ignored files,
+    /// pipes, sockets. The agent's repository is new already, unless nobody touched it.
+    pub fn give_to(&self, owner: &str) -> Result<(), Error> {
+        let file = self.dir.join("owner");
+        if files::read(&file, files::SMALL)?.as_deref() == Some(owner.as_bytes()) {
+            return Ok(());
+        }
+        let mut state = self.known()?;
+        if state.facts.uncommitted {
+            self.keep_tracked_files()?;
+            self.fill_submodules(state.facts.head.as_str(), &self.tree(), Tree::Agents)?;
+            // What setup left in the tree went too.
+            files::remove(&self.dir.join("setup"))?;
+            if let Some(tree) = self.look_at_tree()? {
+                state.saw_tree(tree.settle(&self.dir));
+            }
+            state.facts.uncommitted = false;
+            self.store(&mut state)?;
+        }
+        files::write(&file, owner.as_bytes())
+    }
+
+    fn keep_tracked_files(&self) -> Result<(), Error> {
+        let output =
+            self.call("ls-files").args(["-z"]).run().map_err(Error::git("list the tracked files"))?;
+        let mut tracked: HashSet<&[u8]> = HashSet::new();
+        for path in output.stdout.split(|b| *b == 0).filter(|path| !path.is_empty()) {
+            tracked.insert(path);
+            for (at, _) in path.iter().enumerate().filter(|(_, b)| **b == b'/') {
+                tracked.insert(&path[..at]);
+            }
+        }
+        let Some(tree) = self.look_at_tree()? else { return Ok(()) };
+        for path in paths(&tree.rows).filter(|path| !tracked.contains(path)) {
+            files::remove(&self.tree().join(std::ffi::OsStr::from_bytes(path)))?;
+        }
+        Ok(())
+    }
+}
