@@ -105,7 +105,7 @@ impl TurnSummary {
                 self.session = Some(id.clone());
             }
             AgentEvent::Limit { until, text } => {
-                self.limit = Some(Limit { until: *until, text: text.clone() })
+                self.limit = Some(Limit { until: *until, text: text.clone() });
             }
             AgentEvent::Fault { fault, text, again } => {
                 self.fault = Some(ReportedFault { fault: *fault, text: text.clone(), again: *again });

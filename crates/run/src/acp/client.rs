@@ -100,7 +100,7 @@ impl Line<'_> {
             let mut each = |piece: Piece<'_>| match piece {
                 Piece::Line(line) => talk.line(line, &mut out),
                 Piece::TooLong => {
-                    out.said.push(AgentEvent::Unknown { kind: "a message without end".to_owned() })
+                    out.said.push(AgentEvent::Unknown { kind: "a message without end".to_owned() });
                 }
             };
             match self.agent.step(&mut self.outgoing, stop, left).map_err(io::Error::other)? {
