@@ -1,5 +1,5 @@
 //! How fast each parser reads: the recordings of its agent, over and over. Started by `cargo xtask bench parse`, which says
-//! what the figures mean; prints a line of JSON per agent.
+//! what the figures mean, with the least number of bytes to read of each; prints a line of JSON per agent.
 #![allow(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
@@ -16,10 +16,9 @@ use acquit_core::time::Timestamp;
 use acquit_run::agent::{Hearing, parser};
 use rustix::time::{ClockId, clock_gettime};
 
-/// How much is read of each.
-const BYTES: usize = 200_000_000;
-
 fn main() {
+    let bytes: usize =
+        std::env::args().nth(1).expect("a number of bytes").parse().expect("a number of bytes");
     let mut out = std::io::stdout().lock();
     let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings");
     for product in Product::ALL {
@@ -29,7 +28,7 @@ fn main() {
         for file in files {
             output.extend(std::fs::read(file.unwrap().path()).unwrap());
         }
-        let rounds = BYTES.div_ceil(output.len());
+        let rounds = bytes.div_ceil(output.len());
         let (mut said, mut things) = (Vec::new(), 0);
         let begun = cpu();
         for _ in 0..rounds {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::Setting;
 use super::measure::{Cost, Quantity, Row, cost, in_turns};
 use super::project::Project;
 use crate::{Stop, shell};
@@ -27,7 +28,7 @@ run = ["/bin/echo", "<<<OUTCOME:next>>>{}<<<END_PAYLOAD>>>"]
 "#;
 const WORKFLOW: &str = r#"
 [budgets]
-rounds = 25
+rounds = ROUNDS
 [stages.ping]
 mode = "design"
 on = { next = "pong", finished = "done" }
@@ -36,13 +37,16 @@ mode = "design"
 on = { next = { to = "ping", budget = "rounds" } }
 "#;
 
-pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
+pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
+    let Setting { acquit, dir, size } = setting;
+    let handoffs = size.pick(HANDOFFS, 4);
     let connection = database(&dir.join("limit.db")).map_err(Stop::doing("open a database"))?;
     let template = dir.join("template");
     super::leg::repository(&template)?;
-    let project = Project::new(acquit, &template, &dir.join("relay"), CONFIG, WORKFLOW)?;
-    let mut ours = || relay(&project);
-    let [limit, ours] = in_turns([&mut || plain(&connection), &mut ours])?.map(|cost| cost.per(HANDOFFS));
+    let project = Project::new(acquit, &template, &dir.join("relay"), CONFIG, &workflow(handoffs))?;
+    let mut ours = || relay(&project, handoffs);
+    let [limit, ours] = in_turns(setting.rounds(), [&mut || plain(&connection, handoffs), &mut ours])?
+        .map(|cost| cost.per(handoffs));
     Ok(vec![Row {
         thing: "from one agent's exit to the next one's, wall".to_owned(),
         ours: Quantity::Time(ours.wall),
@@ -51,9 +55,14 @@ pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
     }])
 }
 
-/// A task of [`HANDOFFS`] and one legs, all in one process that becomes the next: the time between the ends of the first
+/// The workflow with a budget for so many handoffs, of which a round has two.
+fn workflow(handoffs: u32) -> String {
+    WORKFLOW.replace("ROUNDS", &(handoffs / 2).to_string())
+}
+
+/// A task of so many and one legs, all in one process that becomes the next: the time between the ends of the first
 /// and the last. That has the agent's own run in it, which the promise leaves out, so it is more than must be shown.
-fn relay(project: &Project) -> Result<Cost, Stop> {
+fn relay(project: &Project, handoffs: u32) -> Result<Cost, Stop> {
     let id = project.add("hand over")?;
     if !shell::succeeds(&mut project.acquit(&["leg", "--task", &id]))? {
         return Err(Stop("the relay did not run".to_owned()));
@@ -61,7 +70,7 @@ fn relay(project: &Project) -> Result<Cost, Stop> {
     let shown = project.json(&["task", "show", &id])?;
     let legs = shown["legs"].as_array().map_or(&[][..], Vec::as_slice);
     let ends: Vec<u64> = legs.iter().filter_map(|leg| leg["ended"].as_u64()).collect();
-    match (ends.first(), ends.get(HANDOFFS as usize)) {
+    match (ends.first(), ends.get(handoffs as usize)) {
         (Some(first), Some(last)) => {
             Ok(Cost { wall: std::time::Duration::from_millis(last - first), ..Cost::default() })
         }
@@ -78,12 +87,12 @@ pub(super) fn database(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// [`HANDOFFS`] times: spawn and wait, three commits, spawn and wait.
-pub(super) fn plain(connection: &Connection) -> Result<Cost, Stop> {
+/// So many times: spawn and wait, three commits, spawn and wait.
+pub(super) fn plain(connection: &Connection, handoffs: u32) -> Result<Cost, Stop> {
     let body = "x".repeat(BODY);
     let spawn = || shell::succeeds(&mut shell::program("true"));
     let work = || {
-        for _ in 0..HANDOFFS {
+        for _ in 0..handoffs {
             spawn()?;
             for _ in 0..COMMITS {
                 connection
@@ -107,7 +116,7 @@ mod tests {
         let connection = database(&dir.path().join("a.db")).expect("a database");
         let full: i64 = connection.query_row("pragma synchronous", [], |row| row.get(0)).expect("a setting");
         assert_eq!(full, 2, "synchronous = full");
-        plain(&connection).expect("handoffs");
+        plain(&connection, HANDOFFS).expect("handoffs");
         let rows: i64 =
             connection.query_row("select count(*) from entry", [], |row| row.get(0)).expect("rows");
         assert_eq!(rows, i64::from(HANDOFFS) * 3);

@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use super::Setting;
 use super::measure::{Quantity, Row, cost, in_turns, peak_memory};
 use super::project::Project;
 use crate::{Stop, shell};
@@ -90,18 +91,20 @@ struct Ingested {
     lost: u64,
 }
 
-pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
+pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
+    let Setting { acquit, dir, size } = setting;
+    let burst = size.pick(BURST, 1_000_000);
     let path = dir.join("burst");
     let own = std::env::current_exe().map_err(Stop::doing("find this program"))?;
     let mut write = || {
         let file = File::create(&path).map_err(Stop::doing("make a burst"))?;
         let mut agent = shell::program(&own);
-        agent.args(["burst", &BURST.to_string()]).stdout(file);
+        agent.args(["burst", &burst.to_string()]).stdout(file);
         Ok(cost(|| shell::succeeds(&mut agent))?.1)
     };
-    let [limit] = in_turns([&mut write])?;
+    let [limit] = in_turns(setting.rounds(), [&mut write])?;
     let arrived = File::open(&path).map_err(Stop::doing("open a burst"))?;
-    if lost_lines(arrived, BURST).map_err(Stop::doing("check a burst"))? > 0 {
+    if lost_lines(arrived, burst).map_err(Stop::doing("check a burst"))? > 0 {
         return Err(Stop("the burst did not even reach a plain file".to_owned()));
     }
     std::fs::remove_file(&path).map_err(Stop::doing("remove a burst"))?;
@@ -109,12 +112,12 @@ pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
     super::leg::repository(&template)?;
     // What a harness needs anyway, so that the rest is what the burst cost.
     let small = ingest(acquit, &template, &dir.join("small"), &own, 100_000)?;
-    let large = ingest(acquit, &template, &dir.join("large"), &own, BURST)?;
+    let large = ingest(acquit, &template, &dir.join("large"), &own, burst)?;
     let row = |thing: &str, ours, limit, target| Row { thing: thing.to_owned(), ours, limit, target };
     let grown = large.peak.saturating_sub(small.peak);
     Ok(vec![
         row(
-            "lines lost of 1 GB, in the file and in the store",
+            &format!("lines lost of {} MB, in the file and in the store", burst / 1_000_000),
             Quantity::Count(large.lost),
             Quantity::Count(0),
             Some(0.0),

@@ -8,6 +8,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use super::Setting;
 use super::measure::{Cost, Quantity, Row, cost, in_turns};
 use super::project::Project;
 use crate::{Stop, shell};
@@ -59,11 +60,13 @@ echo "$failed"
 /// What a harness may take of the memory, its share of what it shares included.
 const MEMORY: u64 = 5_000_000;
 
-pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
+pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
+    let Setting { acquit, dir, size } = setting;
     let template = dir.join("template");
     repository(&template)?;
     let mut rows = Vec::new();
-    for &at_once in AT_ONCE {
+    let batches = size.pick(AT_ONCE, &AT_ONCE[1..2]);
+    for &at_once in batches {
         let (mut round, mut failed) = (0, 0);
         let mut shell = || {
             round += 1;
@@ -77,7 +80,8 @@ pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
             our_round += 1;
             by_acquit(acquit, &template, &dir.join(format!("acquit-{at_once}-{our_round}")), at_once)
         };
-        let [limit, ours] = in_turns([&mut shell, &mut ours])?.map(|cost| cost.per(at_once));
+        let [limit, ours] =
+            in_turns(setting.rounds(), [&mut shell, &mut ours])?.map(|cost| cost.per(at_once));
         let row = |what: &str, ours, limit, target| Row {
             thing: format!("one of {at_once} legs, {what} (failed: shell {failed}, acquit 0)"),
             ours: Quantity::Time(ours),
@@ -88,7 +92,7 @@ pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
         // Shown, not promised: the shell writes nothing down and contains nobody.
         rows.push(row("CPU", ours.cpu, limit.cpu, None));
     }
-    rows.push(memory(acquit, &template, &dir.join("memory"))?);
+    rows.push(memory(acquit, &template, &dir.join("memory"), batches[batches.len() - 1])?);
     Ok(rows)
 }
 
@@ -125,8 +129,7 @@ fn tasks(
 
 /// The proportional share of memory of a harness whose agent works, and of what holds that agent, with as many others as run at
 /// once.
-fn memory(acquit: &Path, template: &Path, dir: &Path) -> Result<Row, Stop> {
-    let at_once = AT_ONCE.last().copied().unwrap_or(1);
+fn memory(acquit: &Path, template: &Path, dir: &Path, at_once: u32) -> Result<Row, Stop> {
     // The agents wait for a file, so that all harnesses are looked at while all of them watch an agent. It lies where agents
     // may be let write, which is not in the machine's memory.
     let meeting = tempfile::tempdir().map_err(Stop::doing("make a folder"))?;

@@ -42,10 +42,13 @@ pub(super) fn cost<T>(work: impl FnOnce() -> Result<T, Stop>) -> Result<(T, Cost
 /// One thing to measure: does it once and says what it took.
 pub(super) type Round<'a> = &'a mut dyn FnMut() -> Result<Cost, Stop>;
 
-/// The median cost of [`ROUNDS`] rounds of each thing, taken in turns so that a slow minute slows all of them.
-pub(super) fn in_turns<const THINGS: usize>(mut things: [Round<'_>; THINGS]) -> Result<[Cost; THINGS], Stop> {
+/// The median cost of so many rounds of each thing, taken in turns so that a slow minute slows all of them.
+pub(super) fn in_turns<const THINGS: usize>(
+    rounds: usize,
+    mut things: [Round<'_>; THINGS],
+) -> Result<[Cost; THINGS], Stop> {
     let mut costs = [const { Vec::new() }; THINGS];
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         for (thing, costs) in things.iter_mut().zip(&mut costs) {
             costs.push(thing()?);
         }
@@ -176,6 +179,8 @@ impl Row {
 pub(super) struct Report {
     pub(super) name: String,
     pub(super) medium: Medium,
+    /// How often everything was measured.
+    pub(super) rounds: usize,
     pub(super) rows: Vec<Row>,
 }
 
@@ -199,13 +204,13 @@ impl Report {
                 })
             })
             .collect();
-        json!({ "bench": self.name, "on": self.medium.name(), "median_of": ROUNDS, "rows": rows })
+        json!({ "bench": self.name, "on": self.medium.name(), "median_of": self.rounds, "rows": rows })
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "bench {}, on {}, median of {ROUNDS}", self.name, self.medium.name())?;
+        writeln!(f, "bench {}, on {}, median of {}", self.name, self.medium.name(), self.rounds)?;
         let wide = self.rows.iter().map(|row| row.thing.chars().count()).max().unwrap_or(0).max(5);
         writeln!(
             f,
@@ -246,7 +251,7 @@ mod tests {
             order.borrow_mut().push(name);
             Ok(Cost::default())
         };
-        in_turns([&mut || round('a'), &mut || round('b')]).expect("costs");
+        in_turns(ROUNDS, [&mut || round('a'), &mut || round('b')]).expect("costs");
         assert_eq!(order.into_inner(), "ab".repeat(ROUNDS));
     }
 
@@ -275,8 +280,8 @@ mod tests {
     fn the_table_says_where_it_ran_and_what_held() {
         let ours = Quantity::Time(Duration::from_millis(5));
         let limit = Quantity::Time(Duration::from_millis(20));
-        let report =
-            Report { name: "leg".to_owned(), medium: Medium::Disk, rows: vec![row(ours, limit, 0.5)] };
+        let rows = vec![row(ours, limit, 0.5)];
+        let report = Report { name: "leg".to_owned(), medium: Medium::Disk, rounds: ROUNDS, rows };
         let text = report.to_string();
         assert!(text.contains("on disk"), "{text}");
         assert!(text.contains("a thing |     5.00 ms |    20.00 ms |   0.25 |   0.50 | pass"), "{text}");

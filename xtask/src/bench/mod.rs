@@ -13,8 +13,11 @@ mod project;
 mod sandbox;
 mod tasks;
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use crate::{Stop, scratch, shell};
-use measure::Report;
+use measure::{Report, Row};
 
 /// How the figures are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,33 +26,110 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Runs one benchmark in a scratch folder; fails if a target is missed or could not be measured.
-pub(crate) fn run(name: &str, format: Format) -> Result<(), Stop> {
-    let bench = match name {
-        "leg" => leg::run,
-        "handoff" => handoff::run,
-        "ingest" => ingest::run,
-        "sandbox" => sandbox::run,
-        "parse" => parse::run,
-        "tasks" => tasks::run,
-        _ => {
-            return Err(Stop(format!(
-                "there is no benchmark `{name}`: leg, handoff, ingest, sandbox, parse, tasks"
-            )));
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// As much as figures need, with the release build.
+    Full,
+    /// Every step once and in small, with the debug build, in seconds: shows that a benchmark still works. Its figures mean nothing.
+    Brief,
+}
+
+impl Size {
+    /// One of two values.
+    fn pick<T>(self, full: T, brief: T) -> T {
+        match self {
+            Self::Full => full,
+            Self::Brief => brief,
         }
+    }
+}
+
+/// What a benchmark works with.
+#[derive(Clone, Copy)]
+struct Setting<'a> {
+    /// The program that is measured.
+    acquit: &'a Path,
+    /// An empty folder.
+    dir: &'a Path,
+    size: Size,
+}
+
+impl Setting<'_> {
+    /// How often everything is measured: odd, so that the median is a run that happened.
+    fn rounds(&self) -> usize {
+        self.size.pick(measure::ROUNDS, 1)
+    }
+
+    /// A program of `crates/run/examples` that measures by itself.
+    fn example(&self, name: &str) -> Command {
+        match self.size {
+            Size::Full => shell::cargo(&[
+                "run",
+                "--release",
+                "--quiet",
+                "--package",
+                "acquit-run",
+                "--example",
+                name,
+                "--",
+            ]),
+            Size::Brief => shell::program(self.acquit.with_file_name("examples").join(name)),
+        }
+    }
+}
+
+/// All benchmarks, by name.
+type Run = fn(Setting<'_>) -> Result<Vec<Row>, Stop>;
+const ALL: [(&str, Run); 6] = [
+    ("leg", leg::run),
+    ("handoff", handoff::run),
+    ("ingest", ingest::run),
+    ("sandbox", sandbox::run),
+    ("parse", parse::run),
+    ("tasks", tasks::run),
+];
+
+/// Runs one benchmark in a scratch folder; fails if a target is missed or could not be measured. A brief one has no targets.
+pub(crate) fn run(name: &str, format: Format, size: Size) -> Result<(), Stop> {
+    let Some((_, bench)) = ALL.iter().find(|(one, _)| *one == name) else {
+        let names = ALL.map(|(name, _)| name).join(", ");
+        return Err(Stop(format!("there is no benchmark `{name}`: {names}")));
     };
-    let acquit = build()?;
+    let acquit = match size {
+        Size::Full => build()?,
+        Size::Brief => debug_build()?,
+    };
     let (dir, medium) = scratch::folder("acquit-bench-")?;
-    let report = Report { name: name.to_owned(), medium, rows: bench(&acquit, dir.path())? };
+    let setting = Setting { acquit: &acquit, dir: dir.path(), size };
+    let report = Report { name: name.to_owned(), medium, rounds: setting.rounds(), rows: bench(setting)? };
     match format {
         Format::Table => print!("{report}"),
         Format::Json => println!("{}", report.json()),
     }
-    if report.holds() { Ok(()) } else { Err(Stop(format!("bench {name}: not every target was reached"))) }
+    if size == Size::Brief || report.holds() {
+        Ok(())
+    } else {
+        Err(Stop(format!("bench {name}: not every target was reached")))
+    }
+}
+
+/// The debug build that lies beside this program, as `cargo xtask test` makes it, or a new one.
+fn debug_build() -> Result<PathBuf, Stop> {
+    let own = std::env::current_exe().map_err(Stop::doing("find this program"))?;
+    let acquit = own.with_file_name("acquit");
+    let examples = ["start", "parse"].map(|name| own.with_file_name("examples").join(name));
+    if !acquit.is_file() || examples.iter().any(|example| !example.is_file()) {
+        let packages = ["build", "--package", "acquit", "--package", "acquit-run", "--bins", "--examples"];
+        if !shell::succeeds(&mut shell::cargo(&packages))? {
+            return Err(Stop(format!("cargo {} failed", packages.join(" "))));
+        }
+    }
+    Ok(acquit)
 }
 
 /// Builds the program as it is shipped and says where it lies.
-fn build() -> Result<std::path::PathBuf, Stop> {
+fn build() -> Result<PathBuf, Stop> {
     let mut command = shell::cargo(&["build", "--release", "--package", "acquit"]);
     command.arg("--message-format=json-render-diagnostics").stderr(std::process::Stdio::inherit());
     let output = command.output().map_err(Stop::doing("start cargo"))?;
@@ -60,6 +140,6 @@ fn build() -> Result<std::path::PathBuf, Stop> {
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
         .filter(|message| message.pointer("/target/name").is_some_and(|name| name == "acquit"))
-        .find_map(|message| message.get("executable")?.as_str().map(std::path::PathBuf::from))
+        .find_map(|message| message.get("executable")?.as_str().map(PathBuf::from))
         .ok_or_else(|| Stop("cargo built no program".to_owned()))
 }

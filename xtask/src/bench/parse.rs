@@ -1,21 +1,23 @@
 //! Reading what agents print: the processor time for a hundred megabytes of each agent's recorded output, beside what it may
 //! take at 200 MB/s.
 
-use std::path::Path;
 use std::time::Duration;
 
+use super::Setting;
 use super::measure::{Quantity, Row};
-use crate::{Stop, shell};
+use crate::Stop;
 
 /// How many bytes a figure is for.
 const PER: u64 = 100_000_000;
+/// How many are read of each agent's, at the least.
+const BYTES: u64 = 200_000_000;
 /// What they may take: 200 MB/s.
 const LIMIT: Duration = Duration::from_millis(500);
 
 /// Builds and runs the program that measures, which prints a line of JSON per agent.
-pub(super) fn run(_: &Path, _: &Path) -> Result<Vec<Row>, Stop> {
-    let mut command =
-        shell::cargo(&["run", "--release", "--quiet", "--package", "acquit-run", "--example", "parse"]);
+pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
+    let mut command = setting.example("parse");
+    command.arg(setting.size.pick(BYTES, 1).to_string());
     let output =
         command.stderr(std::process::Stdio::inherit()).output().map_err(Stop::doing("start cargo"))?;
     if !output.status.success() {

@@ -1,7 +1,7 @@
 //! The sandbox beside no sandbox: what the start of a program costs more, and what the work of a compiler does.
 //!
 //! Both are measured as a leg meets them: the policy is the one that `acquit sandbox` makes in a folder, and the program is
-//! started in it as by a harness, by a program that has the harness's own way to do so (`crates/run/benches/start.rs`). The policy is strict, so that a machine without one of the walls gives no figure rather
+//! started in it as by a harness, by a program that has the harness's own way to do so (`crates/run/examples/start.rs`). The policy is that of `sandbox = "on"`, so that a machine without one of the walls gives no figure rather
 //! than too good a one.
 #![allow(clippy::disallowed_methods, reason = "the toolchain is found as the shell finds it")]
 
@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::Setting;
 use super::measure::{Quantity, Row, cost, in_turns};
 use crate::{Stop, shell};
 
@@ -25,6 +26,8 @@ const WORK: f64 = 1.05;
 /// The crate that is compiled and tested: a real one, which this workspace has anyway, with tests of its own in its source
 /// and nothing that it needs from elsewhere.
 const CRATE: &str = "regex-syntax";
+/// A small one, for a brief run.
+const BRIEF_CRATE: &str = "strsim";
 /// Its unit tests, with nothing from the network.
 const TEST: [&str; 5] = ["cargo", "test", "--offline", "--quiet", "--lib"];
 
@@ -35,9 +38,10 @@ const NETWORKS: [(&str, &[&str]); 3] = [
     ("open", &["--network", "open"]),
 ];
 
-pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
+pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
     let path = path()?;
-    let surroundings = Surroundings { acquit, path: &path, home: dir.join("home") };
+    let Setting { dir, .. } = setting;
+    let surroundings = Surroundings { setting, path: &path, home: dir.join("home") };
     let mut rows = starts(&surroundings, &dir.join("work"))?;
     rows.extend(work(&surroundings, &dir.join("crate"))?);
     Ok(rows)
@@ -45,7 +49,7 @@ pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
 
 /// What programs get, inside and outside the same.
 struct Surroundings<'a> {
-    acquit: &'a Path,
+    setting: Setting<'a>,
     path: &'a OsString,
     /// Where acquit keeps its files.
     home: PathBuf,
@@ -62,8 +66,8 @@ impl Surroundings<'_> {
 
     /// The usual policy for a folder, as a file, with the folders aside that it needs.
     fn policy(&self, network: &[&str], folder: &Path, file: &Path) -> Result<(), Stop> {
-        let mut command = self.program(self.acquit, folder);
-        command.args(["sandbox", "--strict", "--print"]).args(network).stderr(Stdio::inherit());
+        let mut command = self.program(self.setting.acquit, folder);
+        command.args(["sandbox", "--print"]).args(network).stderr(Stdio::inherit());
         let text = command.output().map_err(Stop::doing("start acquit"))?.stdout;
         let policy: Value = serde_json::from_slice(&text).map_err(Stop::doing("read a policy"))?;
         // Printing a policy leaves nothing behind; a program under it wants them there.
@@ -106,7 +110,7 @@ fn starts(surroundings: &Surroundings<'_>, folder: &Path) -> Result<Vec<Row>, St
         surroundings.policy(arguments, folder, &file)?;
         files.push(file);
     }
-    let taken = taken(folder, &nothing, &files)?;
+    let taken = taken(surroundings.setting, folder, &nothing, &files)?;
     let over = |until: Until| {
         let median = |kind: usize| {
             let mut times: Vec<u64> = taken
@@ -134,10 +138,19 @@ fn starts(surroundings: &Surroundings<'_>, folder: &Path) -> Result<Vec<Row>, St
 
 /// Every start of a plain program (0) and one under each policy (from 1 on): its kind, and the nanoseconds until it was executed
 /// and until it had ended.
-fn taken(folder: &Path, nothing: &Path, policies: &[PathBuf]) -> Result<Vec<[u64; 3]>, Stop> {
-    let mut command =
-        shell::cargo(&["bench", "--quiet", "--package", "acquit-run", "--bench", "start", "--"]);
-    command.arg(STARTS.to_string()).arg(folder).arg(nothing).args(policies).stderr(Stdio::inherit());
+fn taken(
+    setting: Setting<'_>,
+    folder: &Path,
+    nothing: &Path,
+    policies: &[PathBuf],
+) -> Result<Vec<[u64; 3]>, Stop> {
+    let mut command = setting.example("start");
+    command
+        .arg(setting.size.pick(STARTS, 3).to_string())
+        .arg(folder)
+        .arg(nothing)
+        .args(policies)
+        .stderr(Stdio::inherit());
     let output = command.output().map_err(Stop::doing("start cargo"))?;
     if !output.status.success() {
         return Err(Stop("the sandbox is not whole here, see `acquit doctor`".to_owned()));
@@ -178,7 +191,8 @@ impl Until {
 
 /// Compiles and tests a crate from nothing, inside and outside.
 fn work(surroundings: &Surroundings<'_>, folder: &Path) -> Result<[Row; 2], Stop> {
-    copy_crate(folder)?;
+    let name = surroundings.setting.size.pick(CRATE, BRIEF_CRATE);
+    copy_crate(name, folder)?;
     let round = |command: &mut Command| {
         let target = folder.join("target");
         if target.exists() {
@@ -189,7 +203,7 @@ fn work(surroundings: &Surroundings<'_>, folder: &Path) -> Result<[Row; 2], Stop
             return Ok(cost);
         }
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        Err(Stop(format!("the tests of {CRATE} did not run: {}\n{said}", output.status)))
+        Err(Stop(format!("the tests of {name} did not run: {}\n{said}", output.status)))
     };
     // Inside, temporary files lie with acquit's own; outside they must not lie on another disk.
     let temporary = folder.with_file_name("tmp");
@@ -199,12 +213,12 @@ fn work(surroundings: &Surroundings<'_>, folder: &Path) -> Result<[Row; 2], Stop
         round(command.args(&TEST[1..]).env("TMPDIR", &temporary))
     };
     let mut inside = || {
-        let mut command = surroundings.program(surroundings.acquit, folder);
-        round(command.args(["sandbox", "--strict", "--"]).args(TEST))
+        let mut command = surroundings.program(surroundings.setting.acquit, folder);
+        round(command.args(["sandbox", "--"]).args(TEST))
     };
-    let [limit, ours] = in_turns([&mut outside, &mut inside])?;
+    let [limit, ours] = in_turns(surroundings.setting.rounds(), [&mut outside, &mut inside])?;
     let row = |what: &str, ours, limit, target| Row {
-        thing: format!("{} of {CRATE}, {what}", TEST[..2].join(" ")),
+        thing: format!("{} of {name}, {what}", TEST[..2].join(" ")),
         ours: Quantity::Time(ours),
         limit: Quantity::Time(limit),
         target,
@@ -217,20 +231,24 @@ fn work(surroundings: &Surroundings<'_>, folder: &Path) -> Result<[Row; 2], Stop
 }
 
 /// Copies the crate's source from where cargo has it, without what it could have from other crates.
-fn copy_crate(to: &Path) -> Result<(), Stop> {
+fn copy_crate(name: &str, to: &Path) -> Result<(), Stop> {
+    // Of this platform alone: what others need was never fetched.
+    let host = shell::first_line(shell::program("rustc").args(["--print", "host-tuple"]))
+        .ok_or_else(|| Stop("rustc did not say for which platform it compiles".to_owned()))?;
     let mut command = shell::cargo(&["metadata", "--format-version", "1", "--locked", "--offline"]);
+    command.args(["--filter-platform", &host]);
     let output = command.stderr(Stdio::inherit()).output().map_err(Stop::doing("start cargo"))?;
     let metadata: Value = serde_json::from_slice(&output.stdout)
         .map_err(Stop::doing("read what cargo knows of this workspace"))?;
     let manifest = metadata["packages"]
         .as_array()
-        .and_then(|packages| packages.iter().find(|package| package["name"] == CRATE))
+        .and_then(|packages| packages.iter().find(|package| package["name"] == name))
         .and_then(|package| package["manifest_path"].as_str())
-        .ok_or_else(|| Stop(format!("cargo has no source of {CRATE}")))?;
+        .ok_or_else(|| Stop(format!("cargo has no source of {name}")))?;
     std::fs::create_dir_all(to).map_err(Stop::doing("make a folder for a crate"))?;
     let source = Path::new(manifest).with_file_name("src");
     if !shell::succeeds(shell::program("cp").arg("-r").arg(source).arg(to))? {
-        return Err(Stop(format!("copying {CRATE} failed")));
+        return Err(Stop(format!("copying {name} failed")));
     }
     let text = std::fs::read_to_string(manifest).map_err(Stop::doing("read a manifest"))?;
     std::fs::write(to.join("Cargo.toml"), alone(&text)?).map_err(Stop::doing("write a manifest"))

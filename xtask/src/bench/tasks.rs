@@ -1,9 +1,9 @@
 //! What a task costs in a store and a repository with thousands of finished ones, beside what it costs after the first few. Takes
 //! a quarter of an hour: every one of them is run.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::Setting;
 use super::measure::{Cost, Quantity, Round, Row, cost, in_turns};
 use super::project::Project;
 use crate::{Stop, shell};
@@ -33,17 +33,19 @@ action = "squash"
 on = { done = "done" }
 "#;
 
-pub(super) fn run(acquit: &Path, dir: &Path) -> Result<Vec<Row>, Stop> {
+pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
+    let Setting { acquit, dir, size } = setting;
+    let (few_tasks, many_tasks) = (size.pick(FEW, 1), size.pick(MANY, 3));
     let template = dir.join("template");
     super::leg::repository(&template)?;
     let project = |name: &str| Project::new(acquit, &template, &dir.join(name), CONFIG, WORKFLOW);
     let (few, many) = (project("few")?, project("many")?);
-    finish(&few, FEW)?;
-    finish(&many, MANY)?;
+    finish(&few, few_tasks)?;
+    finish(&many, many_tasks)?;
     let mut rows = Vec::new();
     let mut row = |thing: &str, few: Round<'_>, many: Round<'_>| {
-        let [limit, ours] = in_turns([few, many])?;
-        let thing = format!("{thing}, after {MANY} tasks beside {FEW}");
+        let [limit, ours] = in_turns(setting.rounds(), [few, many])?;
+        let thing = format!("{thing}, after {many_tasks} tasks beside {few_tasks}");
         let (ours, limit) = (Quantity::Time(ours.wall), Quantity::Time(limit.wall));
         rows.push(Row { thing, ours, limit, target: Some(TARGET) });
         Ok::<(), Stop>(())

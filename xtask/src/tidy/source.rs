@@ -108,12 +108,13 @@ impl File {
         1 + self.text[..offset].matches('\n').count()
     }
 
-    /// Whether this place is test code: a file of a test or a benchmark, the testkit, or an item under `#[cfg(test)]`.
+    /// Whether this place is test code: a file of a test or a benchmark, an example, the testkit, or an item under `#[cfg(test)]`.
     pub(super) fn is_test_at(&self, offset: usize) -> bool {
         let parts: Vec<&str> = self.path.split('/').collect();
         let name = parts.last().copied().unwrap_or_default();
         parts.contains(&"tests")
             || parts.contains(&"benches")
+            || parts.contains(&"examples")
             || parts.contains(&"testkit")
             || name == "tests.rs"
             || name.ends_with("_tests.rs")

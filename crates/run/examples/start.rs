@@ -32,8 +32,7 @@ impl Watcher for Idle {
 fn main() {
     // First of all, as a harness does.
     let launcher = Launcher::fork().unwrap();
-    // Cargo adds a word of its own to the end.
-    let mut words = std::env::args_os().skip(1).filter(|word| word != "--bench");
+    let mut words = std::env::args_os().skip(1);
     let rounds: usize = words.next().unwrap().to_str().unwrap().parse().unwrap();
     let folder = PathBuf::from(words.next().unwrap());
     let program = words.next().unwrap();
