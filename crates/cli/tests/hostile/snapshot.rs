@@ -47,8 +47,11 @@ fn walk(path: &Path, except: &dyn Fn(&Path) -> bool, found: &mut BTreeMap<PathBu
     }
     let Ok(meta) = fs::symlink_metadata(path) else { return };
     let mut content = DefaultHasher::new();
-    // Of the attacker's own program in the checkout, time and size tell enough.
-    meta.len().hash(&mut content);
+    // Of the attacker's own program in the checkout, time and size tell enough. What is in a folder is seen anyway, and on some
+    // file systems its size changes with that.
+    if !meta.is_dir() {
+        meta.len().hash(&mut content);
+    }
     if meta.is_file() && meta.len() < LARGE {
         fs::read(path).unwrap_or_default().hash(&mut content);
     } else if meta.is_symlink() {

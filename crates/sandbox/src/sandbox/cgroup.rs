@@ -52,8 +52,8 @@ pub(crate) fn find(root: &Path, list: &Path, is_delegated: impl Fn(&Path) -> boo
     }
 }
 
-/// Whether systemd marked a cgroup as delegated. That it can be written does not say so: a user's terminal is in one of those, and root
-/// could write to every one.
+/// Whether systemd delegated a cgroup. That it can be written does not say so: a user's terminal is in one of those, and root could write
+/// to every one.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_delegated(folder: &Path) -> bool {
     use rustix::fs::{Access, access, getxattr};
@@ -62,10 +62,35 @@ pub(crate) fn is_delegated(folder: &Path) -> bool {
         matches!(getxattr(folder, name, &mut value[..]), Ok(1)) && value == *b"1"
     };
     let can_write = |name: &str| access(folder.join(name), Access::WRITE_OK).is_ok();
-    (is_marked("user.delegate") || is_marked("trusted.delegate"))
-        && can_write("")
-        && can_write("cgroup.procs")
-        && can_write("cgroup.subtree_control")
+    let is_said = || {
+        // The system's manager marks the cgroup itself.
+        is_marked("user.delegate")
+            || is_marked("trusted.delegate")
+            // This child is made by `DelegateSubgroup` of the service's unit, or by acquit, which looked before.
+            || folder.join(OWN).is_dir()
+            // A user's manager marks nothing, but writes down what it was asked for.
+            || transient_unit(folder, Path::new(ROOT), Path::new("/run"))
+                .and_then(|file| fs::read_to_string(file).ok())
+                .is_some_and(|unit| delegates(&unit))
+    };
+    can_write("") && can_write("cgroup.procs") && can_write("cgroup.subtree_control") && is_said()
+}
+
+/// Where systemd keeps the settings of a unit that was made by `systemd-run`: for units of a user's manager, in that user's folder.
+fn transient_unit(folder: &Path, root: &Path, run: &Path) -> Option<PathBuf> {
+    let below = folder.strip_prefix(root).ok()?;
+    let user = below.iter().find_map(|part| {
+        let id = part.to_str()?.strip_prefix("user@")?.strip_suffix(".service")?;
+        id.bytes().all(|byte| byte.is_ascii_digit()).then_some(id)
+    });
+    let manager = user.map_or_else(|| run.to_owned(), |user| run.join("user").join(user));
+    Some(manager.join("systemd/transient").join(below.file_name()?))
+}
+
+/// Whether the settings of a unit delegate its cgroup. The last setting counts.
+fn delegates(unit: &str) -> bool {
+    let last = unit.lines().filter_map(|line| line.trim().strip_prefix("Delegate=")).next_back();
+    last.is_some_and(|value| !matches!(value.trim(), "no" | "false" | "off" | "0" | "n" | "f"))
 }
 
 /// No other system has them.
@@ -112,6 +137,36 @@ mod tests {
         );
         assert_eq!(found("", both, true), Err(Lacks::Delegation), "the root is everybody's");
         assert_eq!(found("run-1.scope", "cpu pids", true), Err(Lacks::Controllers));
+    }
+
+    /// As systemd 257 writes it for `systemd-run --user --scope`.
+    #[test]
+    fn a_users_manager_says_in_the_unit_whether_it_delegates() {
+        let unit = |setting: &str| {
+            format!("# a transient unit\n[Unit]\nDescription=Delegate=yes\n\n[Scope]\n{setting}")
+        };
+        for (setting, expected) in [
+            ("Delegate=yes\n", true),
+            ("Delegate=memory pids\n", true),
+            ("Delegate=yes\nDelegate=no\n", false),
+            ("Delegate=no\n", false),
+            ("", false),
+        ] {
+            assert_eq!(delegates(&unit(setting)), expected, "{setting}");
+        }
+        let file =
+            |folder: &str| transient_unit(&Path::new("/c").join(folder), Path::new("/c"), Path::new("/run"));
+        assert_eq!(
+            file("user.slice/user-1000.slice/user@1000.service/app.slice/run-1.scope"),
+            Some("/run/user/1000/systemd/transient/run-1.scope".into())
+        );
+        assert_eq!(file("system.slice/run-1.scope"), Some("/run/systemd/transient/run-1.scope".into()));
+        assert_eq!(
+            file("user@../../x.service/run-1.scope"),
+            Some("/run/systemd/transient/run-1.scope".into()),
+            "no user has such a name"
+        );
+        assert_eq!(transient_unit(Path::new("/elsewhere/a.scope"), Path::new("/c"), Path::new("/run")), None);
     }
 
     #[test]

@@ -295,7 +295,12 @@ impl Machine {
         }
         let known = self.text("proc/filesystems").unwrap_or_default();
         if known.lines().any(|line| line.split_whitespace().last() == Some("overlay")) {
-            Ok("overlayfs".to_owned())
+            return Ok("overlayfs".to_owned());
+        }
+        // The kernel loads it at the first mount, which needs no privileges in a namespace.
+        let modules = format!("lib/modules/{}/modules.dep", self.release);
+        if self.text(&modules).unwrap_or_default().contains("/overlay.ko") {
+            Ok("overlayfs, which the kernel loads when it is needed".to_owned())
         } else {
             Err(Lack::mended("overlayfs is not loaded", "sudo modprobe overlay"))
         }
