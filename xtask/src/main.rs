@@ -16,6 +16,7 @@ mod server;
 mod shell;
 mod test;
 mod tidy;
+mod vm;
 
 use std::process::ExitCode;
 
@@ -37,7 +38,10 @@ cargo xtask: the chores of this repository
   cargo xtask bench parse       what agents print, read and put into one language, at 200 MB/s and more
   cargo xtask bench tasks       a task after 5,000 others, beside one after ten; runs them all, so it takes a quarter of an hour
   cargo xtask bench sandbox     start of a program, compile and test of a crate: inside, beside outside
-                                  --json   one JSON object instead of a table
+                                  --json    one JSON object instead of a table
+                                  --brief   every step once, in seconds, with the debug build: does it still work?
+  cargo xtask vm [<test>…]      tests of limits, and the bombs of the hostile suite, in a virtual machine with Debian and a real systemd
+                                that delegates cgroups; qemu, 800 MB below the target folder, about ten minutes
   cargo xtask gauge [<word>…]   the gates on the labelled changes of corpus/ (those whose name contains a word): which cheats
                                 get through, which honest changes are refused, and every one of them by name
                                   --json    one JSON object instead of tables
@@ -71,15 +75,19 @@ fn main() -> ExitCode {
             Err(Stop(format!("`test` takes filters, not options\n\n{HELP}")))
         }
         ["test", filters @ ..] => test::run(filters),
-        ["soak"] => test::run(&test::SOAK_FILTERS),
+        ["soak"] => require::for_soak().and_then(|()| test::run(&test::SOAK_FILTERS)),
         ["tidy"] => tidy::run(),
         ["tidy", "--list"] => {
             tidy::list();
             Ok(())
         }
         ["house"] => tidy::house(),
-        ["bench", name] => bench::run(name, bench::Format::Table),
-        ["bench", name, "--json"] | ["bench", "--json", name] => bench::run(name, bench::Format::Json),
+        ["bench", name] => bench::run(name, bench::Format::Table, bench::Size::Full),
+        ["bench", name, "--json"] | ["bench", "--json", name] => {
+            bench::run(name, bench::Format::Json, bench::Size::Full)
+        }
+        ["bench", name, "--brief"] => bench::run(name, bench::Format::Table, bench::Size::Brief),
+        ["vm", words @ ..] => vm::run(words),
         ["gauge", rest @ ..] => gauge::run(rest),
         // Not in the help: the agent of `bench ingest`, which must be a process of its own.
         ["burst", size] => bench::ingest::agent(size),

@@ -97,6 +97,12 @@ const REQUIREMENTS: &[Requirement] = &[
         hint: "install clippy for the toolchain in use",
     },
     Requirement {
+        name: "curl",
+        find: || shell::first_line(shell::program("curl").arg("--version")),
+        ways: &[apt("curl"), dnf("curl"), apk("curl"), brew("curl")],
+        hint: "install curl: the installer of releases uses it",
+    },
+    Requirement {
         name: "PostgreSQL server",
         find: || postgres_bin().map(|dir| dir.display().to_string()),
         ways: &[apt("postgresql"), dnf("postgresql-server"), apk("postgresql"), brew("postgresql@17")],
@@ -139,6 +145,72 @@ const REQUIREMENTS: &[Requirement] = &[
         hint: "put junit-platform-console-standalone.jar into /usr/share/java",
     },
 ];
+
+/// What `cargo xtask vm` needs besides.
+const FOR_VM: &[Requirement] = &[
+    Requirement {
+        name: "qemu for x86-64",
+        find: || shell::first_line(shell::program("qemu-system-x86_64").arg("--version")),
+        ways: &[apt("qemu-system-x86"), dnf("qemu-system-x86-core"), apk("qemu-system-x86_64"), brew("qemu")],
+        hint: "install qemu and put `qemu-system-x86_64` into PATH",
+    },
+    Requirement {
+        name: "mmdebstrap",
+        find: || shell::first_line(shell::program("mmdebstrap").arg("--version")),
+        ways: &[apt("mmdebstrap"), dnf("mmdebstrap")],
+        hint: "install mmdebstrap, which makes a Debian from its packages; it needs apt",
+    },
+    Requirement {
+        name: "mke2fs",
+        find: || shell::in_path("mke2fs").map(|path| path.display().to_string()),
+        ways: &[apt("e2fsprogs"), dnf("e2fsprogs"), apk("e2fsprogs")],
+        hint: "install e2fsprogs and put `mke2fs` into PATH",
+    },
+];
+
+/// A package of Debian, and a file of it.
+macro_rules! debian {
+    ($package:literal, $file:literal) => {
+        Requirement {
+            name: $package,
+            find: || Path::new($file).exists().then(|| $file.to_owned()),
+            ways: &[apt($package)],
+            hint: "the table of real packages builds one with Maven from Debian's packages alone",
+        }
+    };
+}
+
+/// What `cargo xtask soak` needs besides.
+const FOR_SOAK: &[Requirement] = &[
+    debian!("maven", "/usr/bin/mvn"),
+    debian!("libsurefire-java", "/usr/share/maven-repo/org/apache/maven/plugins/maven-surefire-plugin"),
+    debian!(
+        "libmaven-compiler-plugin-java",
+        "/usr/share/maven-repo/org/apache/maven/plugins/maven-compiler-plugin"
+    ),
+    debian!("libmaven-jar-plugin-java", "/usr/share/maven-repo/org/apache/maven/plugins/maven-jar-plugin"),
+    debian!(
+        "libmaven-resources-plugin-java",
+        "/usr/share/maven-repo/org/apache/maven/plugins/maven-resources-plugin"
+    ),
+    debian!("junit4", "/usr/share/maven-repo/junit/junit/4.13.2"),
+];
+
+/// Finds or installs what the long tests need.
+pub(crate) fn for_soak() -> Result<(), Stop> {
+    for requirement in FOR_SOAK {
+        println!("    {}: {}", requirement.name, there(requirement)?);
+    }
+    Ok(())
+}
+
+/// Finds or installs what a virtual machine needs.
+pub(crate) fn for_vm() -> Result<(), Stop> {
+    for requirement in FOR_VM {
+        println!("    {}: {}", requirement.name, there(requirement)?);
+    }
+    Ok(())
+}
 
 /// Finds or installs everything in the table. What this user cannot install is named at once, in one list.
 pub(crate) fn all() -> Result<(), Stop> {

@@ -1,0 +1,33 @@
+# Runs suites in cgroups that systemd delegated, as an ordinary user. Ends with 0 if all of them passed and the kernel did its part.
+echo "Linux $(uname -r), $(systemctl --version | head -n 1), user $(id -un), $(cut -d: -f3 /proc/self/cgroup)"
+cp /payload/acquit /payload/hostile /payload/hostile-test /payload/sandbox-test "$HOME/"
+cat > "$HOME/inside.sh" <<'END'
+# $1 what delegated it; the rest are a suite and its tests.
+how=$1
+shift
+own=/sys/fs/cgroup$(cut -d: -f3 /proc/self/cgroup)
+base=${own%/acquit-self}
+export ACQUIT_TEST_CGROUP=1 ACQUIT_TEST_BINARY="$HOME/acquit" ACQUIT_TEST_HOSTILE="$HOME/hostile"
+export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
+ulimit -n 20000
+"$@" --exact --nocapture --test-threads 1
+code=$?
+# Counts also what happened in cgroups below that are gone.
+kills=$(sed -n 's/^oom_kill //p' "$base/memory.events")
+echo "$how: exit $code; the kernel ended $kills processes for memory in $base"
+if [ "$code" = 0 ] && [ "$kills" -gt 0 ]; then exit 0; fi
+exit 1
+END
+scope() { systemd-run --user --scope --quiet -p Delegate=yes sh "$HOME/inside.sh" "a scope" "$@"; }
+service() {
+    systemd-run --user --quiet --pipe --wait -p 'Delegate=memory pids' -p DelegateSubgroup=acquit-self --working-directory="$HOME" \
+        sh "$HOME/inside.sh" "a service" "$@"
+}
+failed=0
+words=$(cat /payload/words)
+[ -n "$words" ] || words="heavy_an_agent_with_its_model_is_limited heavy_a_gate_without_network_is_limited an_agent_with_its_model_is_held"
+# shellcheck disable=SC2086
+scope "$HOME/hostile-test" $words || failed=1
+scope "$HOME/sandbox-test" limits::the_memory_limit_holds_and_doctor_says_who_enforces_it || failed=1
+service "$HOME/sandbox-test" limits::the_memory_limit_holds_and_doctor_says_who_enforces_it || failed=1
+exit $failed
