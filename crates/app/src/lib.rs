@@ -7,6 +7,7 @@
 
 pub mod answer;
 mod app;
+pub mod ask;
 pub mod check;
 mod decide;
 pub mod diff;

@@ -4,11 +4,13 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use acquit_core::ids::{Name, TaskId};
 
+mod agents;
 mod nights;
 mod reviewed;
 mod serve;
 mod task;
 
+pub use agents::Agents;
 pub use nights::{ScheduleVerb, ServiceVerb, WhichNight};
 pub use reviewed::Reviewed;
 pub use serve::ServeArgs;
@@ -294,11 +296,9 @@ pub enum Verb {
     /// Try each coding agent in the sandbox, with the login that a stage has, and say what to add.
     ///
     /// Each program is started in the sandbox of a stage to say its version. Then its login, its key and its own settings are looked
-    /// for as the stage would have them. No model is asked, and nothing is sent anywhere.
-    #[command(
-        after_help = "Exit codes:\n  0  at least one starts\n  1  none does\n\nExamples:\n  acquit agents\n  acquit agents --json"
-    )]
-    Agents,
+    /// for as the stage would have them. No model is asked, and nothing is sent anywhere, unless you say `--ask`.
+    #[command(after_help = agents::AFTER_HELP)]
+    Agents(Agents),
     /// Show the configuration that holds here.
     ///
     /// A value is built in, or stands in your own file (~/.config/acquit/config.toml), or in the project's (.acquit/acquit.toml);

@@ -157,7 +157,7 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
         Verb::Schedule(verb) => verbs::schedule::schedule(&cli, verb),
         Verb::Report { night } => verbs::report::report(&cli, night.as_ref()),
         Verb::Service(verb) => verbs::service::service(&cli, verb),
-        Verb::Agents => verbs::agents::agents(&cli),
+        Verb::Agents(args) => verbs::agents::agents(&cli, &args.names, args.ask),
         Verb::Config(args::ConfigVerb::Show { origin }) => verbs::config::show(&cli, origin),
         Verb::Demo { keep } => verbs::demo::demo(cli, keep),
         Verb::Doctor => Ok(verbs::doctor::doctor(&cli)),

@@ -165,3 +165,37 @@ fn a_machine_without_agents_ends_with_an_error_code() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stdout).contains("no agent that acquit knows"));
 }
+
+/// What real agents answer is shown by the tests of the real agents.
+#[test]
+fn an_agent_that_is_asked_answers_or_says_why_not() {
+    let machine = Machine::new();
+    let bin = machine.0.path().join("bin");
+    let result = r#"{"type":"result","subtype":"success","is_error":false,"result":"ready","session_id":"s","total_cost_usd":0.01,"usage":{"input_tokens":9,"output_tokens":1}}"#;
+    program(
+        &bin,
+        "claude",
+        &format!(
+            "[ \"$1\" = --version ] && exec echo '2.1.325 (Claude Code)'\ncat > /dev/null\necho '{result}'"
+        ),
+    );
+    let ran = machine.agents(&["--ask", "claude"], &[]);
+    let words = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(ran.status.success() && words.contains("model    answers in "), "{words}");
+    assert!(words.contains("$0.01") && !words.contains("gemini"), "only the one that was named: {words}");
+
+    program(
+        &bin,
+        "claude",
+        "[ \"$1\" = --version ] && exec echo '2.1.325 (Claude Code)'\necho 'it broke' >&2; exit 9",
+    );
+    let ran = machine.agents(&["--ask", "claude"], &[]);
+    let words = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert_eq!(ran.status.code(), Some(1), "{words}");
+    assert!(words.contains("no answer in ") && words.contains("it broke"), "{words}");
+
+    let ran = machine.agents(&["--ask", "nobody"], &[]);
+    let words = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert_eq!(ran.status.code(), Some(2), "{words}");
+    assert!(words.contains("nobody") && words.contains("claude, codex"), "{words}");
+}

@@ -8,6 +8,7 @@
 //! | success with edits and a commit | `edits_and_commits` | same | same | same | `edits`; it is told not to commit, acquit does | `edits_and_commits` |
 //! | a tool is refused | `a_refused_tool_is_told` (a hook) | same (an approval) | same (a permission) | same (a policy) | has no tools | has no rules |
 //! | a mistake of the configuration | `every_mistake_asks_at_once` | same | `a_wrong_key_asks_at_once`, `soak_every_…` | same | same | `every_mistake_asks_at_once` |
+//! | `acquit agents --ask` | `it_answers_when_it_is_asked` | same | `soak_it_answers_when_it_is_asked` | same | same | `it_answers_when_it_is_asked` |
 //! | 429 with a reset | F: until then | F: until then | F: until then | F: tells no time, 30 min | F: tries again itself, as an overload | F: tells no time, 30 min |
 //! | 529, 500, a stream that is cut | F | F | F | F | F | F |
 //! | login refused, the model hangs | F | F | F | F | F | F |
@@ -59,6 +60,7 @@ macro_rules! agent {
 agent! {
     claude, Claude:
     every_mistake_asks_at_once = crate::asked::at_once, crate::asked::ALL;
+    it_answers_when_it_is_asked = crate::asked::by_agents;
     edits_and_commits = crate::work::edits;
     a_refused_tool_is_told = crate::refused::refused;
     a_report_is_mended_in_its_turn = crate::work::reports;
@@ -73,6 +75,7 @@ agent! {
 agent! {
     codex, Codex:
     every_mistake_asks_at_once = crate::asked::at_once, crate::asked::ALL;
+    it_answers_when_it_is_asked = crate::asked::by_agents;
     edits_and_commits = crate::work::edits;
     a_refused_tool_is_told = crate::refused::refused;
     a_report_is_mended_in_its_turn = crate::work::reports;
@@ -88,6 +91,7 @@ agent! {
     opencode, Opencode:
     a_wrong_key_asks_at_once = crate::asked::at_once, crate::asked::WRONG_KEY;
     soak_every_mistake_asks_at_once = crate::asked::at_once, crate::asked::ALL;
+    soak_it_answers_when_it_is_asked = crate::asked::by_agents;
     edits_and_commits = crate::work::edits;
     a_refused_tool_is_told = crate::refused::refused;
     a_report_is_mended_in_its_turn = crate::work::reports;
@@ -104,6 +108,7 @@ agent! {
     gemini, Gemini:
     a_wrong_key_asks_at_once = crate::asked::at_once, crate::asked::WRONG_KEY;
     soak_every_mistake_asks_at_once = crate::asked::at_once, crate::asked::ALL;
+    soak_it_answers_when_it_is_asked = crate::asked::by_agents;
     edits_and_commits = crate::work::edits;
     a_refused_tool_is_told = crate::refused::refused;
     a_report_is_mended_in_its_turn = crate::work::reports;
@@ -120,6 +125,7 @@ agent! {
     aider, Aider:
     a_wrong_key_asks_at_once = crate::asked::at_once, crate::asked::WRONG_KEY;
     soak_every_mistake_asks_at_once = crate::asked::at_once, crate::asked::ALL;
+    soak_it_answers_when_it_is_asked = crate::asked::by_agents;
     edits = crate::work::edits;
     a_person_ends_it = crate::ends::ended, crate::ends::By::Person;
     a_limit_ends_it = crate::ends::ended, crate::ends::By::Limit;
@@ -132,6 +138,7 @@ agent! {
 agent! {
     pi, Pi:
     every_mistake_asks_at_once = crate::asked::at_once, crate::asked::ALL;
+    it_answers_when_it_is_asked = crate::asked::by_agents;
     edits_and_commits = crate::work::edits;
     the_handoff_file_is_its_report = crate::work::reports_without_tools;
     a_fix_goes_on_with_the_conversation = crate::work::goes_on;

@@ -7,7 +7,7 @@ use acquit_core::config::Product;
 use acquit_run::agent::Facts;
 use acquit_run::agent::product::{Login, Support, Supports};
 
-use super::{Look, Printer, text};
+use super::{Look, Printer, money, text};
 use crate::verbs::agents::{Agents, Tried};
 
 /// Where the words of a detail begin.
@@ -35,10 +35,11 @@ fn one(printer: Printer, tried: &Tried, home: Option<&Path>) -> Vec<String> {
         (Ok(_), Some(why)) => Some(format!("this version does not work: {why}")),
         (Ok(_), None) => None,
     };
-    let (look, mark) = match (&bad, tried.trial.findings.as_slice()) {
-        (Some(_), _) => (Look::Bad, "✗"),
-        (None, []) => (Look::Good, "✓"),
-        (None, [_, ..]) => (Look::Notable, "!"),
+    let unanswered = tried.reply.as_ref().and_then(|reply| reply.trouble.as_deref());
+    let (look, mark) = match (&bad, unanswered, tried.trial.findings.as_slice()) {
+        (Some(_), ..) | (None, Some(_), _) => (Look::Bad, "✗"),
+        (None, None, []) => (Look::Good, "✓"),
+        (None, None, [_, ..]) => (Look::Notable, "!"),
     };
     let name = printer.paint(Look::Strong, &format!("{:<8}", tried.name.as_str()));
     let version = tried.version.clone().unwrap_or_default();
@@ -59,6 +60,17 @@ fn one(printer: Printer, tried: &Tried, home: Option<&Path>) -> Vec<String> {
         // A finding says more.
         Login::Missing => {}
         Login::Unknown => detail("login", "cannot be seen from outside"),
+    }
+    if let Some(reply) = &tried.reply {
+        let took = format!("{:.1} s", reply.took.as_secs_f64());
+        if let Some(why) = &reply.trouble {
+            let words = format!("no answer in {took}: {}", text::visible(why));
+            detail("model", &printer.paint(Look::Bad, &words));
+        } else {
+            let cost = money::usage_cost(&reply.usage);
+            let cost = if cost.is_empty() { cost } else { format!(", {cost}") };
+            detail("model", &format!("answers in {took}{cost}"));
+        }
     }
     for finding in &tried.trial.findings {
         detail("missing", &printer.paint(Look::Notable, &text::visible(&finding.what)));

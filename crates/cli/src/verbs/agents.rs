@@ -1,5 +1,5 @@
-//! `acquit agents`: which coding agents are here, whether each starts in the sandbox with the login that a stage has, and what to
-//! add where it does not.
+//! `acquit agents`: which coding agents are here, whether each starts in the sandbox with the login that a stage has, what to add where
+//! it does not, and if it is wanted, whether its model answers.
 
 use std::path::PathBuf;
 
@@ -15,6 +15,7 @@ use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::report;
 use acquit_app::Error;
+use acquit_app::ask::{self, Reply};
 use acquit_app::scratch_dir::Folder;
 
 /// An agent that was tried.
@@ -33,6 +34,8 @@ pub struct Tried {
     pub trouble: Option<&'static str>,
     /// What came of the trial.
     pub trial: Trial,
+    /// What came of a question, if one was asked.
+    pub reply: Option<Reply>,
 }
 
 /// What was found.
@@ -44,20 +47,23 @@ pub struct Agents {
 }
 
 /// Tries all of them: those that the project configures, and the others as `acquit init` would configure them.
-pub fn agents(cli: &Cli) -> Result<Exit, Error> {
+/// With names, only those.
+pub fn agents(cli: &Cli, names: &[Name], ask: bool) -> Result<Exit, Error> {
     let config = configuration(cli)?;
+    check_names(&config, names)?;
+    let is_wanted = |name: &str| names.is_empty() || names.iter().any(|one| one.as_str() == name);
     let folder = Folder::new(&cli.app.runtime.home.join("sandboxes"))?;
     let mut all = Agents { here: Vec::new(), missing: Vec::new() };
     for (name, agent) in &config.agents {
-        if let Adapter::Scripted { .. } = agent.adapter {
+        if matches!(agent.adapter, Adapter::Scripted { .. }) || !is_wanted(name.as_str()) {
             continue;
         }
-        all.here.push(tried(cli, &config, name, agent, &folder, true)?);
+        all.here.push(tried(cli, &config, name, agent, &folder, true, ask)?);
     }
     for product in Product::ALL {
         let is_this =
             |agent: &Agent| matches!(agent.adapter, Adapter::Product { product: one } if one == product);
-        if config.agents.values().any(is_this) {
+        if config.agents.values().any(is_this) || !is_wanted(product.name()) {
             continue;
         }
         if discovery::find(&cli.app.runtime, product, None).is_none() {
@@ -67,7 +73,7 @@ pub fn agents(cli: &Cli) -> Result<Exit, Error> {
         let usual = usual(product);
         for (name, agent) in &usual.agents {
             let with = Config { agents: usual.agents.clone(), ..config.clone() };
-            all.here.push(tried(cli, &with, name, agent, &folder, false)?);
+            all.here.push(tried(cli, &with, name, agent, &folder, false, ask)?);
         }
     }
     let printer = cli.printer;
@@ -80,7 +86,22 @@ pub fn agents(cli: &Cli) -> Result<Exit, Error> {
         report::agents::lines(printer, &all, home).iter().for_each(|line| printer.data(line));
     }
     let can_start = all.here.iter().any(|agent| agent.trial.started.is_ok());
-    Ok(if can_start { Exit::Done } else { Exit::Failed })
+    let answers = |agent: &Tried| agent.reply.as_ref().is_some_and(|reply| reply.trouble.is_none());
+    let is_well = if ask { !all.here.is_empty() && all.here.iter().all(answers) } else { can_start };
+    Ok(if is_well { Exit::Done } else { Exit::Failed })
+}
+
+/// Refuses a name that neither the project nor acquit knows.
+fn check_names(config: &Config, names: &[Name]) -> Result<(), Error> {
+    let known: Vec<&str> =
+        config.agents.keys().map(Name::as_str).chain(Product::ALL.map(Product::name)).collect();
+    match names.iter().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => {
+            let known = known.join(", ");
+            Err(Error::NoSuch { doing: "try the agent", name: name.to_string(), known })
+        }
+    }
 }
 
 /// The project's configuration, if the command was called in one. It names programs and secrets, so it must be trusted.
@@ -106,6 +127,7 @@ fn tried(
     agent: &Agent,
     folder: &Folder,
     configured: bool,
+    ask: bool,
 ) -> Result<Tried, Error> {
     let runtime = &cli.app.runtime;
     let product = match agent.adapter {
@@ -139,7 +161,12 @@ fn tried(
     let version = trial.started.clone().ok().or_else(outside).filter(|version| !version.is_empty());
     let trouble =
         product.zip(version.as_deref()).and_then(|(product, version)| discovery::trouble(product, version));
-    Ok(Tried { name: name.clone(), product, program, configured, version, trouble, trial })
+    let reply = if ask && trial.started.is_ok() {
+        Some(ask::ask(&cli.app, config, name, &place.join("ask"))?)
+    } else {
+        None
+    };
+    Ok(Tried { name: name.clone(), product, program, configured, version, trouble, trial, reply })
 }
 
 /// What is known of a product.
@@ -179,5 +206,10 @@ fn shown(tried: &Tried) -> Value {
     };
     let finding = |Finding { what, add }: &Finding| json!({ "what": what, "add": add });
     value["findings"] = findings.iter().map(finding).collect();
+    if let Some(Reply { trouble, took, usage }) = &tried.reply {
+        let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        value["reply"] =
+            json!({ "answers": trouble.is_none(), "trouble": trouble, "took_ms": took, "usage": usage });
+    }
     value
 }

@@ -110,6 +110,32 @@ pub(crate) fn at_once(agent: Agent, mistakes: &[(Mistake, &'static str)]) {
     document(agent.adapter(), &rows);
 }
 
+/// `acquit agents --ask`: the model's answer arrives, or the words say what to add.
+pub(crate) fn by_agents(agent: Agent) {
+    for (lacks, code) in [(Lacks::Nothing, 0), (Lacks::Host, 1), (Lacks::Key, 1)] {
+        let more = More { lacks, ..More::default() };
+        let Some(live) = Live::new(agent, CODE, Scripts::default(), more) else { return };
+        let ran = live.sandbox.start(&["agents", "--ask", "bot", "--json"]).wait_within(PATIENCE).must(code);
+        let said: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        let [one] = said["agents"].as_array().unwrap().as_slice() else { panic!("{said}") };
+        let reply = &one["reply"];
+        assert_eq!(reply["answers"], code == 0, "{lacks:?}: {said}");
+        let trouble = reply["trouble"].as_str().unwrap_or_default();
+        let words = match lacks {
+            Lacks::Host => format!("hosts = [\"api.example.com\", \"127.0.0.1:{}\"]", live.model.port()),
+            Lacks::Key => "is not logged in".to_owned(),
+            Lacks::Nothing | Lacks::Program | Lacks::Address => String::new(),
+        };
+        assert!(trouble.contains(&words) && !trouble.contains("approve"), "{lacks:?}: {trouble}");
+        assert!(lacks != Lacks::Host || live.model.requests().is_empty());
+        assert!(!ran.out.contains(KEY));
+        // It has a store of its own, and leaves nothing.
+        live.sandbox.acquit(&["task", "list", "--json"]).must(0).said("[]");
+        let left = std::fs::read_dir(live.sandbox.place("acquit/sandboxes")).unwrap().count();
+        assert_eq!(left, 0, "{lacks:?}");
+    }
+}
+
 /// Writes the rows of an agent into the table, or compares them with it: the mistakes, and which of them take longer than the
 /// documentation says.
 fn document(agent: &str, rows: &[(&str, Duration, String)]) {

@@ -1,0 +1,26 @@
+//! The arguments of `acquit agents`.
+
+use acquit_core::ids::Name;
+
+/// What follows the options in its help.
+pub(super) const AFTER_HELP: &str = "\
+Exit codes:
+  0  at least one starts; with --ask: every agent that was asked answers
+  1  none does; with --ask: one does not answer
+
+Examples:
+  acquit agents
+  acquit agents --ask
+  acquit agents --ask claude codex
+  acquit agents --json";
+
+/// Which agents are tried, and how.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Agents {
+    /// Only these; default: all.
+    #[arg(value_name = "AGENT")]
+    pub names: Vec<Name>,
+    /// Ask each agent one small question, as a stage would. This costs what a short prompt costs.
+    #[arg(long)]
+    pub ask: bool,
+}
