@@ -10,7 +10,6 @@ use crate::artifact::{Artifact, Requested};
 use crate::delivery::Origin;
 use crate::failure::kind;
 use crate::fingerprint::Fingerprint;
-use crate::gate::Check;
 use crate::human_request::HumanRequest;
 use crate::ids::{LegId, Name, TaskId};
 use crate::leg::{Ending, Entry, Past};
@@ -340,9 +339,8 @@ impl Task {
     pub fn last_gated<'w>(&self, workflow: &'w Workflow) -> Option<&'w Stage> {
         let passed = |past: &&Past| matches!(past.ending, Ending::Passed { .. });
         let stage = |past: &Past| workflow.stage(past.entry.stage.as_str());
-        let repeats = |name: &Name| {
-            workflow.gate(name.as_str()).is_none_or(|gate| !matches!(gate.check, Check::Review(_)))
-        };
+        let repeats =
+            |name: &Name| workflow.gate(name.as_str()).is_none_or(|gate| gate.check.sets_outcome().is_none());
         let gated = |stage: &&Stage| stage.gates.iter().any(repeats);
         self.past.iter().rev().filter(passed).filter_map(stage).find(gated)
     }

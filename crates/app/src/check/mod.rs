@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use acquit_core::config::Config;
 use acquit_core::config::forge::Kind;
 use acquit_core::event::Body;
-use acquit_core::gate::check::Tests;
 use acquit_core::gate::{Check, Gate, Manner, PathFilter, Reuse, Severity, Verdict};
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::leg::Ending;
@@ -155,37 +154,34 @@ fn gates(config: &Config) -> (Vec<Gate>, Vec<(Name, &'static str)>) {
     let mut kept: Vec<Gate> = Vec::new();
     let mut left_out = Vec::new();
     for gate in &config.gates {
-        let check = match &gate.check {
-            Check::Command(_) | Check::Tests(_) => gate.check.clone(),
-            Check::Tdd(tdd) => {
-                let same = config.gates.iter().any(|other| match &other.check {
-                    Check::Tests(tests) => tests.run == tdd.run && tests.report == tdd.report,
-                    _ => false,
-                });
-                if same {
-                    left_out.push((gate.name.clone(), "runs the tests of another gate"));
-                    continue;
-                }
-                Check::Tests(Tests::of(tdd))
-            }
-            Check::Reproduced(_) | Check::Coverage(_) | Check::Mutation(_) => {
-                left_out.push((gate.name.clone(), "needs a change to run on"));
-                continue;
-            }
-            Check::Secrets(_)
-            | Check::Scope(_)
-            | Check::Commits(_)
-            | Check::Dilution(_)
-            | Check::Review(_) => {
-                left_out.push((gate.name.clone(), "looks at the change only"));
-                continue;
-            }
+        let Some(check) = gate.check.on_base() else {
+            let why = match gate.check.command() {
+                Some(_) => "needs a change to run on",
+                None => "looks at the change only",
+            };
+            left_out.push((gate.name.clone(), why));
+            continue;
         };
+        // What a gate with another check runs already is not run twice.
+        let same =
+            check != gate.check && config.gates.iter().any(|other| runs_the_same(&other.check, &check));
+        if same {
+            left_out.push((gate.name.clone(), "runs the tests of another gate"));
+            continue;
+        }
         // Nothing is changed here, so no path of a change could say which of them are run.
         let paths = PathFilter::default();
         kept.push(Gate { check, paths, manner: Manner::Alone, reuse: Reuse::Never, ..gate.clone() });
     }
     (kept, left_out)
+}
+
+/// Whether two checks compare the results of the same tests.
+fn runs_the_same(one: &Check, other: &Check) -> bool {
+    match (one, other) {
+        (Check::Tests(one), Check::Tests(other)) => one.run == other.run && one.report == other.report,
+        _ => false,
+    }
 }
 
 /// A project with one workflow: these gates, and nothing is tried twice.

@@ -1,11 +1,11 @@
-//! The kinds of checks, each with settings of its own: a file below `check/` has the settings and how they are read.
-//!
-//! To add one: a variant here, its word, a line in `read`, and a file with a struct and its `read`.
+//! The kinds of checks. Each is one file below `check/` with its settings and everything that acquit knows about it (`Kind`), and one
+//! line in the table `kinds!`. What it does to the work is the file of the same name in `acquit-run`'s `gate` (a `Judge`).
 
 use serde::{Deserialize, Serialize};
 
 use super::Command;
 use crate::config::toml::Table;
+use crate::ids::Name;
 
 mod commits;
 mod coverage;
@@ -31,10 +31,125 @@ pub use secrets::Secrets;
 pub use tdd::{Phases, Red, Tdd, Weak};
 pub use tests::Tests;
 
-/// What a gate checks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Check {
+/// Everything that acquit knows about one kind of check. Each kind implements it in its own file.
+pub(crate) trait Kind: Sized {
+    /// Its name in TOML: `check = "tdd"`.
+    const WORD: &'static str;
+
+    /// What it demands of the work, as the prompt tells the agent.
+    const DEMAND: &'static str;
+
+    /// Whether a gate of this kind can run at the same time as others.
+    const PARALLEL: bool = false;
+
+    /// Whether a gate of this kind can be narrowed to what changed files concern, by `related`.
+    const NARROWS: bool = false;
+
+    /// Whether the verdict depends on the task itself, so that it proves nothing about the same commit in another task.
+    const PER_TASK: bool = false;
+
+    /// Reads the settings. Mistakes are reported to the table; `None` if the check cannot be used.
+    fn read(table: &mut Table<'_, '_>) -> Option<Self>;
+
+    /// The command that it runs, if it runs one.
+    fn command(&self) -> Option<&Command> {
+        None
+    }
+
+    /// The command that prepares the tests, if there is one.
+    fn build(&self) -> Option<&Command> {
+        None
+    }
+
+    /// How the stage ends if the check fails, whatever its agent chose. Only a check of a review says so; the others judge work that an
+    /// agent can mend.
+    fn sets_outcome(&self) -> Option<&Name> {
+        None
+    }
+
+    /// The check for a tree without a change. `None` if there is nothing to check then.
+    fn on_base(&self) -> Option<Check> {
+        None
+    }
+
+    /// The check for work that adds no behaviour, if that is another one.
+    fn without_new_behavior(&self) -> Option<Check> {
+        None
+    }
+
+    /// The same tests, asked to show a defect, and how much this kind knows of tests: 0 is most. `kind` is that of the gate.
+    fn reproduced(&self, _kind: &Name) -> Option<(u8, Reproduced)> {
+        None
+    }
+
+    /// The kind of failure and the settings of the gate that every project has, where a kind needs neither settings nor a command.
+    fn built_in() -> Option<(&'static str, Self)> {
+        None
+    }
+}
+
+/// Makes the enum of all kinds and passes every question about a check on to its kind.
+macro_rules! kinds {
+    ($d:tt $($(#[$doc:meta])* $kind:ident($settings:ident),)+) => {
+        /// What a gate checks.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Check {
+            $($(#[$doc])* $kind($settings),)+
+        }
+
+        type Reader = fn(&mut Table<'_, '_>) -> Option<Check>;
+
+        const READERS: &[(&str, Reader)] =
+            &[$((<$settings as Kind>::WORD, |table| $settings::read(table).map(Check::$kind)),)+];
+
+        /// The gates that every project has, each as its name, the kind of failure and the check.
+        pub(crate) fn built_in() -> impl Iterator<Item = (&'static str, &'static str, Check)> {
+            [$($settings::built_in().map(|(kind, check)| ($settings::WORD, kind, Check::$kind(check))),)+]
+                .into_iter()
+                .flatten()
+        }
+
+        impl Check {
+            /// Its name in TOML.
+            pub fn word(&self) -> &'static str {
+                match self { $(Self::$kind(_) => $settings::WORD,)+ }
+            }
+
+            /// What it demands of the work, as the prompt tells the agent.
+            pub fn demand(&self) -> &'static str {
+                match self { $(Self::$kind(_) => $settings::DEMAND,)+ }
+            }
+
+            /// See `Kind::PARALLEL`.
+            pub fn is_parallel(&self) -> bool {
+                match self { $(Self::$kind(_) => $settings::PARALLEL,)+ }
+            }
+
+            /// See `Kind::NARROWS`.
+            pub fn narrows(&self) -> bool {
+                match self { $(Self::$kind(_) => $settings::NARROWS,)+ }
+            }
+
+            /// See `Kind::PER_TASK`.
+            pub fn is_per_task(&self) -> bool {
+                match self { $(Self::$kind(_) => $settings::PER_TASK,)+ }
+            }
+        }
+
+        /// Evaluates an expression with the settings of a check, whatever its kind: `each_check!(check, settings => settings.command())`.
+        #[macro_export]
+        macro_rules! each_check {
+            ($d check:expr, $d settings:ident => $d body:expr) => {
+                match $d check {
+                    $($crate::gate::Check::$kind($d settings) => $d body,)+
+                }
+            };
+        }
+    };
+}
+
+kinds! { $
     /// A command that must end with code 0.
     Command(Plain),
     /// Tests, compared one by one with the base commit: only new failures count.
@@ -59,90 +174,46 @@ pub enum Check {
     Review(Review),
 }
 
-/// The kinds without their settings.
-#[derive(Clone, Copy)]
-enum Kind {
-    Command,
-    Tests,
-    Tdd,
-    Reproduced,
-    Coverage,
-    Mutation,
-    Secrets,
-    Scope,
-    Commits,
-    Dilution,
-    Review,
-}
-
-const WORDS: [(&str, Kind); 11] = [
-    ("command", Kind::Command),
-    ("tests", Kind::Tests),
-    ("tdd", Kind::Tdd),
-    ("reproduced", Kind::Reproduced),
-    ("coverage", Kind::Coverage),
-    ("mutation", Kind::Mutation),
-    ("secrets", Kind::Secrets),
-    ("scope", Kind::Scope),
-    ("commits", Kind::Commits),
-    ("dilution", Kind::Dilution),
-    ("review", Kind::Review),
-];
-
 impl Check {
     /// Reads the check of a gate and its settings. What is wrong is noted; `Err` if it is not even known which keys belong
     /// to it.
     pub(crate) fn read(table: &mut Table<'_, '_>) -> Result<Option<Self>, UnknownKind> {
-        let kind = match table.word("check", &WORDS) {
-            Some(kind) => kind.value,
+        let read = match table.word("check", READERS) {
+            Some(read) => read.value,
             None if table.has("check") => return Err(UnknownKind),
-            None => Kind::Command,
+            None => return Ok(Plain::read(table).map(Self::Command)),
         };
-        Ok(match kind {
-            Kind::Command => Plain::read(table).map(Self::Command),
-            Kind::Tests => Tests::read(table).map(Self::Tests),
-            Kind::Tdd => Tdd::read(table).map(Self::Tdd),
-            Kind::Reproduced => Reproduced::read(table).map(Self::Reproduced),
-            Kind::Coverage => Coverage::read(table).map(Self::Coverage),
-            Kind::Mutation => Mutation::read(table).map(Self::Mutation),
-            Kind::Secrets => Some(Self::Secrets(Secrets::read(table))),
-            Kind::Scope => Some(Self::Scope(Scope::read(table))),
-            Kind::Commits => Some(Self::Commits(Commits::read(table))),
-            Kind::Dilution => Some(Self::Dilution(Dilution::read(table))),
-            Kind::Review => Some(Self::Review(Review::read(table))),
-        })
+        Ok(read(table))
     }
 
     /// The command that it runs, if it runs one.
     pub fn command(&self) -> Option<&Command> {
-        match self {
-            Self::Command(plain) => Some(&plain.run),
-            Self::Tests(tests) => Some(&tests.run),
-            Self::Tdd(tdd) => Some(&tdd.run),
-            Self::Reproduced(reproduced) => Some(&reproduced.run),
-            Self::Coverage(coverage) => Some(&coverage.run),
-            Self::Mutation(mutation) => Some(&mutation.run),
-            Self::Secrets(_) | Self::Scope(_) | Self::Commits(_) | Self::Dilution(_) | Self::Review(_) => {
-                None
-            }
-        }
+        each_check!(self, settings => settings.command())
     }
 
-    /// Its name in TOML.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Command(_) => "command",
-            Self::Tests(_) => "tests",
-            Self::Tdd(_) => "tdd",
-            Self::Reproduced(_) => "reproduced",
-            Self::Coverage(_) => "coverage",
-            Self::Mutation(_) => "mutation",
-            Self::Secrets(_) => "secrets",
-            Self::Scope(_) => "scope",
-            Self::Commits(_) => "commits",
-            Self::Dilution(_) => "dilution",
-            Self::Review(_) => "review",
-        }
+    /// The command that prepares the tests, if there is one.
+    pub fn build(&self) -> Option<&Command> {
+        each_check!(self, settings => settings.build())
+    }
+
+    /// How the stage ends if the check fails, whatever its agent chose: see `Kind::sets_outcome`.
+    pub fn sets_outcome(&self) -> Option<&Name> {
+        each_check!(self, settings => settings.sets_outcome())
+    }
+
+    /// The check for a tree without a change. `None` if there is nothing to check then.
+    pub fn on_base(&self) -> Option<Self> {
+        each_check!(self, settings => settings.on_base())
+    }
+
+    /// The check for work that adds no behaviour, if that is another one.
+    pub(crate) fn without_new_behavior(&self) -> Option<Self> {
+        each_check!(self, settings => settings.without_new_behavior())
+    }
+
+    /// The same tests, asked to show a defect: see `Kind::reproduced`.
+    pub(crate) fn reproduced(&self, kind: &Name) -> Option<(u8, Reproduced)> {
+        each_check!(self, settings => settings.reproduced(kind))
     }
 }
 

@@ -4,7 +4,6 @@ use super::{Files, Parts, TITLE_LIMIT, Tools, text};
 use crate::artifact::Artifact;
 use crate::delivery::conflict;
 use crate::failure::Failure;
-use crate::gate::Check;
 use crate::ids::Name;
 use crate::leg::{Ending, Past, Purpose};
 use crate::outcome::{FAILED, NEEDS_INPUT, REJECTED};
@@ -387,26 +386,10 @@ fn checks(parts: &Parts<'_>, stage: &Stage) -> String {
     };
     let gates = judged.gates.iter().filter_map(|name| workflow.gate(name.as_str()));
     // What a review found is no work that could be mended before it is judged.
-    let gates = gates.filter(|gate| !matches!(gate.check, Check::Review(_)));
+    let gates = gates.filter(|gate| gate.check.sets_outcome().is_none());
     let lines: Vec<String> = gates
         .map(|gate| {
-            let what = match &gate.check {
-                Check::Command(_) => "must end with code 0",
-                Check::Tests(_) => "no test may fail that passed before",
-                Check::Tdd(_) => {
-                    "your tests must fail without your change, by an assertion, and pass with it"
-                }
-                Check::Reproduced(_) => {
-                    "a test of yours must fail now, by an assertion; only tests may change"
-                }
-                Check::Coverage(_) => "the changed lines must be executed",
-                Check::Mutation(_) => "mutants of the changed lines must be caught",
-                Check::Secrets(_) => "no secret may be in it",
-                Check::Scope(_) => "it must be small and stay where it may",
-                Check::Commits(_) => "commits must be as the project wants them",
-                Check::Dilution(_) => "no test or check may be weaker than before",
-                Check::Review(_) => "the findings must point into the change",
-            };
+            let what = gate.check.demand();
             let run = gate
                 .check
                 .command()

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::check;
 use crate::config::toml::{At, Source, Table};
 use crate::failure::kind;
-use crate::gate::check::{Dilution, Plain, Reproduced, Secrets, Tests, UnknownKind};
-use crate::gate::{Check, Command, Gate, Manner, PathFilter, Reuse, Severity};
+use crate::gate::check::{Plain, UnknownKind};
+use crate::gate::{self, Check, Command, Gate, Manner, PathFilter, Reuse, Severity};
 use crate::ids::Name;
 use crate::sandbox::Network;
 use crate::time::Span;
@@ -124,8 +124,7 @@ fn surroundings(table: &mut Table<'_, '_>, check: Option<&Check>) -> Surrounding
         return Surroundings::default();
     }
     let related = table.value("related").and_then(|value| value.command());
-    let tests = |check: &Check| matches!(check, Check::Command(_) | Check::Tests(_) | Check::Tdd(_));
-    if let Some(check) = check.filter(|check| !tests(check)) {
+    if let Some(check) = check.filter(|check| !check.narrows()) {
         let why = format!("a gate with check = \"{}\" cannot be run for some files", check.word());
         table.refuse(&["related"], &why);
     }
@@ -145,7 +144,7 @@ fn surroundings(table: &mut Table<'_, '_>, check: Option<&Check>) -> Surrounding
 fn manner(table: &mut Table<'_, '_>, check: Option<&Check>) -> Manner {
     let Some(parallel) = table.flag("parallel").filter(|flag| flag.value) else { return Manner::Alone };
     if let Some(check) = check
-        && !matches!(check, Check::Command(_))
+        && !check.is_parallel()
     {
         let what = format!("a gate with check = \"{}\" cannot run beside others", check.word());
         let hint = "only commands can; this one runs by itself, without `parallel`".to_owned();
@@ -162,24 +161,15 @@ pub(crate) fn refuse_project(source: &Source<'_>, name: &At<Name>) {
     }
 }
 
-/// Name, kind of failure, and check.
-type BuiltIn = (&'static str, &'static str, fn() -> Check);
-
-/// The checks that need no settings and no command. A stage can name them by these words in every project: they stand for the
-/// project's own gates of that kind, or else for these.
-const BUILT_IN: [BuiltIn; 2] = [
-    ("dilution", "test", || Check::Dilution(Dilution::default())),
-    ("secrets", "security", || Check::Secrets(Secrets::default())),
-];
-
-/// The built-in gates of which the project has none of its own.
+/// The built-in gates of which the project has none of its own. A stage can name a built-in gate in every project: the name stands for the
+/// project's own gates of that kind, or else for this one.
 pub(super) fn built_in(gates: &[Gate]) -> Vec<Gate> {
-    let lacking = BUILT_IN.iter().filter(|(name, ..)| of_kind(gates, name).is_empty());
-    lacking
+    gate::check::built_in()
+        .filter(|(name, ..)| of_kind(gates, name).is_empty())
         .filter(|(name, ..)| gates.iter().all(|gate| gate.name != **name))
         .map(|(name, kind, check)| Gate {
             name: Name::literal(name),
-            check: check(),
+            check,
             kind: Name::literal(kind),
             severity: Severity::Error,
             timeout: GATE_TIMEOUT,
@@ -196,7 +186,7 @@ pub(super) fn built_in(gates: &[Gate]) -> Vec<Gate> {
 
 /// The project's own gates that a built-in name stands for; none if it is no such name.
 pub(super) fn of_kind(gates: &[Gate], name: &str) -> Vec<Name> {
-    let known = BUILT_IN.iter().any(|(word, ..)| *word == name);
+    let known = gate::check::built_in().any(|(word, ..)| word == name);
     let same = gates.iter().filter(|gate| known && gate.check.word() == name);
     same.map(|gate| gate.name.clone()).collect()
 }
@@ -204,9 +194,8 @@ pub(super) fn of_kind(gates: &[Gate], name: &str) -> Vec<Name> {
 /// The project's gates for work that adds no behaviour, such as a refactoring: no new test has to have been red, but everything
 /// that passed must pass.
 pub(super) fn unbroken(gate: &Gate) -> Gate {
-    let Check::Tdd(tdd) = &gate.check else { return gate.clone() };
+    let Some(check) = gate.check.without_new_behavior() else { return gate.clone() };
     let name = format!("{}-{UNBROKEN}", gate.name);
-    let check = Check::Tests(Tests::of(tdd));
     // A name that is too long for its ending stays as it is: the stage that names this one does not run the other.
     Gate { name: name.parse().unwrap_or_else(|_| gate.name.clone()), check, ..gate.clone() }
 }
@@ -223,25 +212,13 @@ pub(super) fn related(gate: &Gate) -> Gate {
 /// The project's tests for work that shows a defect: those of its `tdd` gates, which know most of tests; else those that are
 /// compared with the base; else commands of the kind `test`.
 pub(super) fn reproduced(gates: &[Gate]) -> Vec<Gate> {
-    let rank = |gate: &Gate| match gate.check {
-        Check::Tdd(_) => 0_u8,
-        Check::Tests(_) => 1,
-        Check::Command(_)
-        | Check::Reproduced(_)
-        | Check::Coverage(_)
-        | Check::Mutation(_)
-        | Check::Secrets(_)
-        | Check::Scope(_)
-        | Check::Commits(_)
-        | Check::Dilution(_)
-        | Check::Review(_) => 2,
-    };
     let known: Vec<(u8, Gate)> = gates
         .iter()
         .filter_map(|gate| {
-            let check = Check::Reproduced(Reproduced::of(gate)?);
+            let (rank, reproduced) = gate.check.reproduced(&gate.kind)?;
+            let check = Check::Reproduced(reproduced);
             let name = format!("{}-{REPRODUCED}", gate.name).parse().ok()?;
-            Some((rank(gate), Gate { name, check, manner: Manner::Alone, ..gate.clone() }))
+            Some((rank, Gate { name, check, manner: Manner::Alone, ..gate.clone() }))
         })
         .collect();
     let best = known.iter().map(|(rank, _)| *rank).min();

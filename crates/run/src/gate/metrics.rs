@@ -11,12 +11,18 @@ use acquit_core::gate::{Command, Evidence, Format, Gate, Report, Verdict, Weight
 use super::sides::Doings;
 use super::static_checks::{add, is_too_large};
 use super::suite::Spent;
-use super::{Ran, Wanted, command, conclude, distill, reports};
+use super::{Case, Judge, Ran, Wanted, command, conclude, distill, reports};
 use crate::harness::{Job, LegAbort, LegContext, WorkingTree};
 use crate::workspace::{Around, LockedWorkspace};
 
+impl Judge for Coverage {
+    fn judge(&self, case: Case<'_, '_>) -> Result<Verdict, LegAbort> {
+        coverage(case.ctx, case.job, case.gate, self, case.workspace)
+    }
+}
+
 /// Runs the tests and looks which of the changed lines they reach.
-pub(super) fn coverage(
+fn coverage(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     gate: &Gate,
@@ -65,8 +71,14 @@ pub(super) fn coverage(
     Ok(measure.end())
 }
 
+impl Judge for Mutation {
+    fn judge(&self, case: Case<'_, '_>) -> Result<Verdict, LegAbort> {
+        mutants(case.ctx, case.job, case.gate, self, case.workspace)
+    }
+}
+
 /// Runs a tool that makes mutants, and looks which of those of the changed lines the tests notice.
-pub(super) fn mutants(
+fn mutants(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     gate: &Gate,

@@ -1,7 +1,7 @@
 //! Gates: what the harness checks of the work, and what a failure says to whoever must mend it.
 
 use acquit_core::failure::{Failure, kind};
-use acquit_core::gate::{Check, Evidence, Gate, Verdict, Weight};
+use acquit_core::gate::{Evidence, Gate, Verdict, Weight};
 use acquit_core::ids::Name;
 use acquit_core::outcome::Outcome;
 
@@ -28,8 +28,6 @@ mod suite;
 mod tdd;
 mod verdicts;
 
-use static_checks::Looking;
-
 pub(crate) use command::{Ran, Wanted, command};
 pub use distill::distill;
 pub(crate) use runner::{Judged, run_all};
@@ -41,6 +39,21 @@ const TAIL: u64 = 4_000;
 /// How many findings are told to whoever mends.
 const MOST_TOLD: usize = 12;
 
+/// The work that a gate judges.
+struct Case<'a, 'c> {
+    ctx: &'a mut LegContext<'c>,
+    job: &'a Job<'a>,
+    gate: &'a Gate,
+    workspace: &'a LockedWorkspace,
+    /// What the stage's agent reported.
+    outcome: &'a Outcome,
+}
+
+/// How a kind of check judges work. The settings of each kind implement it in the file of that kind.
+trait Judge {
+    fn judge(&self, case: Case<'_, '_>) -> Result<Verdict, LegAbort>;
+}
+
 /// Runs a gate on the work, for which the stage's agent reported this outcome.
 fn run(
     ctx: &mut LegContext<'_>,
@@ -49,20 +62,8 @@ fn run(
     workspace: &LockedWorkspace,
     outcome: &Outcome,
 ) -> Result<Verdict, LegAbort> {
-    let mut look = |check| static_checks::run(ctx, job, gate, &check, workspace);
-    match &gate.check {
-        Check::Command(plain) => plain::run(ctx, job, gate, plain, workspace),
-        Check::Tests(tests) => regressions::run(ctx, job, gate, tests, workspace),
-        Check::Tdd(settings) => tdd::run(ctx, job, gate, settings, workspace),
-        Check::Reproduced(settings) => reproduced::run(ctx, job, gate, settings, workspace),
-        Check::Coverage(settings) => metrics::coverage(ctx, job, gate, settings, workspace),
-        Check::Mutation(settings) => metrics::mutants(ctx, job, gate, settings, workspace),
-        Check::Secrets(settings) => look(Looking::Secrets(settings)),
-        Check::Scope(settings) => look(Looking::Scope(settings)),
-        Check::Commits(settings) => look(Looking::Commits(settings)),
-        Check::Dilution(settings) => look(Looking::Dilution(settings)),
-        Check::Review(settings) => look(Looking::Review(settings, outcome)),
-    }
+    let case = Case { ctx, job, gate, workspace, outcome };
+    acquit_core::each_check!(&gate.check, settings => settings.judge(case))
 }
 
 /// The verdict that follows from evidence: the work stands unless something in it fails it.

@@ -7,12 +7,18 @@ use acquit_core::ids::Name;
 use acquit_core::results::{Results, sarif};
 
 use super::command::{Started, start as start_command};
-use super::{Ran, Wanted, command, distill, reports, verdict};
+use super::{Case, Judge, Ran, Wanted, command, distill, reports, verdict};
 use crate::harness::{Job, LegAbort, LegContext, WorkingTree};
 use crate::workspace::LockedWorkspace;
 
+impl Judge for Plain {
+    fn judge(&self, case: Case<'_, '_>) -> Result<Verdict, LegAbort> {
+        run(case.ctx, case.job, case.gate, self, case.workspace)
+    }
+}
+
 /// Runs it on the work as it is committed.
-pub(super) fn run(
+fn run(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     gate: &Gate,

@@ -8,12 +8,18 @@ use acquit_core::results::{Known, Merged};
 
 use super::sides::Doings;
 use super::suite::{Spent, Suite};
-use super::{baseline, conclude};
+use super::{Case, Judge, baseline, conclude};
 use crate::harness::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::LockedWorkspace;
 
+impl Judge for Tests {
+    fn judge(&self, case: Case<'_, '_>) -> Result<Verdict, LegAbort> {
+        run(case.ctx, case.job, case.gate, self, case.workspace)
+    }
+}
+
 /// Runs them.
-pub(super) fn run(
+fn run(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     gate: &Gate,

@@ -7,7 +7,7 @@ use acquit_core::gate::{Evidence, Gate, Report, Verdict, Weight};
 use acquit_core::proof::{reproduced, reproduced_by_exit};
 
 use super::suite::{Spent, Suite};
-use super::{Wanted, baseline, command, conclude, origin, tdd};
+use super::{Case, Judge, Wanted, baseline, command, conclude, origin, tdd};
 use crate::harness::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::{LockedWorkspace, Scratch};
 
@@ -23,8 +23,14 @@ struct Trial<'a> {
     scratch: Scratch<'a>,
 }
 
+impl Judge for Reproduced {
+    fn judge(&self, case: Case<'_, '_>) -> Result<Verdict, LegAbort> {
+        run(case.ctx, case.job, case.gate, self, case.workspace)
+    }
+}
+
 /// Runs the check.
-pub(super) fn run(
+fn run(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     gate: &Gate,

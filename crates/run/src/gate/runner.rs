@@ -3,7 +3,7 @@
 use acquit_core::artifact::Artifact;
 use acquit_core::event::{Body, Level};
 use acquit_core::failure::{Failure, kind};
-use acquit_core::gate::{Check, Gate, Manner, Severity, Verdict};
+use acquit_core::gate::{Gate, Manner, Severity, Verdict};
 use acquit_core::ids::Name;
 use acquit_core::leg::Purpose;
 use acquit_core::outcome::Outcome;
@@ -29,9 +29,9 @@ impl Judged {
         if !verdict.rejects() {
             return;
         }
-        match &gate.check {
-            Check::Review(review) => self.instead = Some(review.outcome.clone()),
-            _ => self.failures.extend(verdict.failure.clone()),
+        match gate.check.sets_outcome() {
+            Some(outcome) => self.instead = Some(outcome.clone()),
+            None => self.failures.extend(verdict.failure.clone()),
         }
     }
 

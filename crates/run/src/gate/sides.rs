@@ -2,7 +2,7 @@
 
 use acquit_core::check::dilution::Permits;
 use acquit_core::check::source::Language;
-use acquit_core::gate::{Check, Gate};
+use acquit_core::gate::Gate;
 use acquit_core::proof::account::{Account, Sides};
 use acquit_core::proof::{Accounts, Allowed, judge};
 
@@ -83,18 +83,5 @@ fn before(file: &Changed) -> Become {
 
 /// The commands of a gate, which name scripts of the repository.
 fn commands(gate: &Gate) -> Vec<String> {
-    let build = match &gate.check {
-        Check::Tests(tests) => tests.build.as_ref(),
-        Check::Tdd(tdd) => tdd.build.as_ref(),
-        Check::Reproduced(reproduced) => reproduced.build.as_ref(),
-        Check::Command(_)
-        | Check::Coverage(_)
-        | Check::Mutation(_)
-        | Check::Secrets(_)
-        | Check::Scope(_)
-        | Check::Commits(_)
-        | Check::Dilution(_)
-        | Check::Review(_) => None,
-    };
-    gate.check.command().into_iter().chain(build).map(ToString::to_string).collect()
+    gate.check.command().into_iter().chain(gate.check.build()).map(ToString::to_string).collect()
 }

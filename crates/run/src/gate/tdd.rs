@@ -14,7 +14,7 @@ use super::regressions::{name_judges, needed};
 use super::sides::Doings;
 use super::static_checks::is_too_large;
 use super::suite::{Spent, Suite};
-use super::{baseline, conclude, origin, phases};
+use super::{Case, Judge, baseline, conclude, origin, phases};
 use crate::git::CommitId;
 use crate::harness::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::{Become, Changed, LockedWorkspace};
@@ -42,8 +42,14 @@ struct Parts {
     new_files: Vec<String>,
 }
 
+impl Judge for Tdd {
+    fn judge(&self, case: Case<'_, '_>) -> Result<Verdict, LegAbort> {
+        run(case.ctx, case.job, case.gate, self, case.workspace)
+    }
+}
+
 /// Runs the check.
-pub(super) fn run(
+fn run(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     gate: &Gate,

@@ -13,7 +13,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-use acquit_core::gate::{Check, Gate, Reuse, Verdict};
+use acquit_core::gate::{Gate, Reuse, Verdict};
 use acquit_core::leg::{Ending, Past};
 use acquit_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -157,18 +157,7 @@ fn has_told(past: &Past) -> bool {
 
 /// Whether the verdicts of a gate are worth keeping: looking takes no time, and looks at more than files.
 fn is_kept(gate: &Gate) -> bool {
-    let runs = match &gate.check {
-        Check::Command(_)
-        | Check::Tests(_)
-        | Check::Tdd(_)
-        | Check::Reproduced(_)
-        | Check::Coverage(_)
-        | Check::Mutation(_) => true,
-        Check::Secrets(_) | Check::Scope(_) | Check::Commits(_) | Check::Dilution(_) | Check::Review(_) => {
-            false
-        }
-    };
-    runs && gate.reuse == Reuse::SameTree
+    gate.check.command().is_some() && gate.reuse == Reuse::SameTree
 }
 
 /// Forgets all durations when there are too many: they come back with the next run of each gate.

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use acquit_core::check::diff::{Diff, FileChange, Side};
 use acquit_core::check::review::{Found, Lines, pointed};
 use acquit_core::failure::kind;
-use acquit_core::gate::Check;
 use acquit_core::outcome::Outcome;
 use acquit_core::prompt::{Around as Piece, Change};
 use acquit_core::workflow::Stage;
@@ -49,7 +48,7 @@ impl Subject {
 /// Whether the findings of a stage are looked at.
 fn is_checked(job: &Job<'_>, stage: &Stage) -> bool {
     let gates = stage.gates.iter().filter_map(|name| job.definition.workflow.gate(name.as_str()));
-    gates.map(|gate| &gate.check).any(|check| matches!(check, Check::Review(_)))
+    gates.map(|gate| &gate.check).any(|check| check.sets_outcome().is_some())
 }
 
 /// Looks at the change.

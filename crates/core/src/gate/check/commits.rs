@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::runs_nothing;
+use super::{Kind, runs_nothing};
 use crate::config::toml::Table;
 
 /// How long a subject may be if a gate does not say: what `git log --oneline` shows in a terminal.
@@ -52,15 +52,19 @@ pub enum Style {
     Sentence,
 }
 
-impl Commits {
-    pub(super) fn read(table: &mut Table<'_, '_>) -> Self {
+impl Kind for Commits {
+    const WORD: &'static str = "commits";
+    const DEMAND: &'static str = "commits must be as the project wants them";
+    const PER_TASK: bool = true;
+
+    fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         const NAMINGS: [(&str, Naming); 2] = [("require", Naming::Require), ("ignore", Naming::Ignore)];
         const STYLES: [(&str, Style); 3] =
             [("any", Style::Any), ("conventional", Style::Conventional), ("sentence", Style::Sentence)];
         runs_nothing(table);
         let texts =
             |list: Vec<crate::config::toml::At<String>>| list.into_iter().map(|item| item.value).collect();
-        Self {
+        Some(Self {
             task: table.word("task", &NAMINGS).map_or(Naming::Require, |word| word.value),
             authors: table.strings("authors").map(texts).unwrap_or_default(),
             max_subject: table.positive("max_subject", LONGEST_SUBJECT).unwrap_or(SUBJECT),
@@ -68,6 +72,6 @@ impl Commits {
             types: table
                 .strings("types")
                 .map_or_else(|| TYPES.iter().map(ToString::to_string).collect(), texts),
-        }
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::tdd::TESTS;
+use super::{Kind, tdd::TESTS};
 use super::{percent, run};
 use crate::config::toml::Table;
 use crate::gate::{Command, Format, Paths, Report};
@@ -25,13 +25,22 @@ impl Coverage {
     pub fn usual_exempt() -> Paths {
         Paths::literal(&TESTS)
     }
+}
 
-    pub(super) fn read(table: &mut Table<'_, '_>) -> Option<Self> {
+impl Kind for Coverage {
+    const WORD: &'static str = "coverage";
+    const DEMAND: &'static str = "the changed lines must be executed";
+
+    fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         let report = Report::read(table, &[Format::Lcov, Format::Cobertura]);
         table.require("report", "say where the coverage is: report = { lcov = \"lcov.info\" }");
         let min = percent(table);
         let exempt = table.paths("exempt").unwrap_or_else(Self::usual_exempt);
         let run = run(table, "cargo llvm-cov --lcov --output-path lcov.info");
         Some(Self { run: run?, report: report?, min, exempt })
+    }
+
+    fn command(&self) -> Option<&Command> {
+        Some(&self.run)
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::runs_nothing;
+use super::{Kind, runs_nothing};
 use crate::check::dilution::{BadPermit, Permit, RULES};
 use crate::config::toml::{Table, did_you_mean, quoted};
 
@@ -14,8 +14,12 @@ pub struct Dilution {
     pub allow: Vec<String>,
 }
 
-impl Dilution {
-    pub(super) fn read(table: &mut Table<'_, '_>) -> Self {
+impl Kind for Dilution {
+    const WORD: &'static str = "dilution";
+    const DEMAND: &'static str = "no test or check may be weaker than before";
+    const PER_TASK: bool = true;
+
+    fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         runs_nothing(table);
         let source = table.source;
         let mut allow = Vec::new();
@@ -33,6 +37,10 @@ impl Dilution {
                 }
             }
         }
-        Self { allow }
+        Some(Self { allow })
+    }
+
+    fn built_in() -> Option<(&'static str, Self)> {
+        Some(("test", Self::default()))
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{percent, run};
+use super::{Kind, percent, run};
 use crate::config::toml::Table;
 use crate::gate::{Command, Format, Paths, Report};
 
@@ -27,8 +27,11 @@ pub struct Mutation {
     pub exempt: Paths,
 }
 
-impl Mutation {
-    pub(super) fn read(table: &mut Table<'_, '_>) -> Option<Self> {
+impl Kind for Mutation {
+    const WORD: &'static str = "mutation";
+    const DEMAND: &'static str = "mutants of the changed lines must be caught";
+
+    fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         let report = Report::read(table, &[Format::Mutation]);
         table.require(
             "report",
@@ -45,5 +48,9 @@ impl Mutation {
             equivalents: equivalents.unwrap_or(EQUIVALENTS),
             exempt,
         })
+    }
+
+    fn command(&self) -> Option<&Command> {
+        Some(&self.run)
     }
 }

@@ -2,9 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::run;
+use super::{Check, Kind, Reproduced, run};
 use crate::config::toml::Table;
-use crate::gate::{Command, Format, Report};
+use crate::gate::{Command, Format, Paths, Report};
+use crate::ids::Name;
+
+/// The kind of the commands that are taken for tests.
+const TEST: &str = "test";
 
 /// A command that must end with code 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,10 +22,37 @@ pub struct Plain {
     pub related: Option<Command>,
 }
 
-impl Plain {
-    pub(super) fn read(table: &mut Table<'_, '_>) -> Option<Self> {
+impl Kind for Plain {
+    const WORD: &'static str = "command";
+    const DEMAND: &'static str = "must end with code 0";
+    const PARALLEL: bool = true;
+    const NARROWS: bool = true;
+
+    fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         const USABLE: [Format; 4] = [Format::Junit, Format::Libtest, Format::GoTest, Format::Sarif];
         let report = Report::read(table, &USABLE);
         Some(Self { run: run(table, "cargo test")?, report, related: None })
+    }
+
+    fn command(&self) -> Option<&Command> {
+        Some(&self.run)
+    }
+
+    fn on_base(&self) -> Option<Check> {
+        Some(Check::Command(self.clone()))
+    }
+
+    fn reproduced(&self, kind: &Name) -> Option<(u8, Reproduced)> {
+        (*kind == *TEST).then(|| {
+            let reproduced = Reproduced {
+                build: None,
+                run: self.run.clone(),
+                report: self.report.clone().filter(|report| Format::OF_TESTS.contains(&report.format)),
+                // Where such a project has its tests is not known.
+                tests: Paths::literal(&["**"]),
+                exempt: Paths::literal(&[]),
+            };
+            (2, reproduced)
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::runs_nothing;
+use super::{Kind, runs_nothing};
 use crate::config::toml::Table;
 use crate::ids::Name;
 
@@ -16,10 +16,17 @@ pub struct Review {
     pub outcome: Name,
 }
 
-impl Review {
-    pub(super) fn read(table: &mut Table<'_, '_>) -> Self {
+impl Kind for Review {
+    const WORD: &'static str = "review";
+    const DEMAND: &'static str = "the findings must point into the change";
+
+    fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         runs_nothing(table);
         let outcome = table.name("outcome").map(|name| name.value);
-        Self { outcome: outcome.unwrap_or_else(|| Name::literal(SENT_BACK)) }
+        Some(Self { outcome: outcome.unwrap_or_else(|| Name::literal(SENT_BACK)) })
+    }
+
+    fn sets_outcome(&self) -> Option<&Name> {
+        Some(&self.outcome)
     }
 }

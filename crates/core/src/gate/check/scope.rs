@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::runs_nothing;
+use super::{Kind, runs_nothing};
 use crate::config::toml::Table;
 use crate::gate::Paths;
 
@@ -58,18 +58,22 @@ pub enum Dependencies {
     Reject,
 }
 
-impl Scope {
-    pub(super) fn read(table: &mut Table<'_, '_>) -> Self {
+impl Kind for Scope {
+    const WORD: &'static str = "scope";
+    const DEMAND: &'static str = "it must be small and stay where it may";
+    const PER_TASK: bool = true;
+
+    fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         const WORDS: [(&str, Dependencies); 2] =
             [("allow", Dependencies::Allow), ("reject", Dependencies::Reject)];
         runs_nothing(table);
-        Self {
+        Some(Self {
             max_lines: table.positive("max_lines", MOST).unwrap_or(LINES),
             max_files: table.positive("max_files", MOST),
             forbidden: table.paths("forbidden").unwrap_or_default(),
             dependencies: table.word("dependencies", &WORDS).map_or(Dependencies::Allow, |word| word.value),
             recent: table.positive("recent", MOST_COMMITS),
             uncounted: table.paths("uncounted").unwrap_or_else(|| Paths::literal(&UNCOUNTED)),
-        }
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::runs_nothing;
+use super::{Kind, runs_nothing};
 use crate::config::toml::Table;
 use crate::gate::Paths;
 
@@ -14,9 +14,16 @@ pub struct Secrets {
     pub allow: Paths,
 }
 
-impl Secrets {
-    pub(super) fn read(table: &mut Table<'_, '_>) -> Self {
+impl Kind for Secrets {
+    const WORD: &'static str = "secrets";
+    const DEMAND: &'static str = "no secret may be in it";
+
+    fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         runs_nothing(table);
-        Self { allow: table.paths("allow").unwrap_or_default() }
+        Some(Self { allow: table.paths("allow").unwrap_or_default() })
+    }
+
+    fn built_in() -> Option<(&'static str, Self)> {
+        Some(("security", Self::default()))
     }
 }

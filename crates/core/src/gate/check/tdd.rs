@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::run;
+use super::{Check, Kind, Reproduced, Tests, run};
 use crate::config::toml::Table;
 use crate::gate::{Command, Format, Paths, Report};
+use crate::ids::Name;
 
 /// How often the tests must pass on the change, if a gate does not say.
 const RUNS: u32 = 3;
@@ -104,8 +105,13 @@ pub enum Weak {
     Reject,
 }
 
-impl Tdd {
-    pub(super) fn read(table: &mut Table<'_, '_>) -> Option<Self> {
+impl Kind for Tdd {
+    const WORD: &'static str = "tdd";
+    const DEMAND: &'static str =
+        "your tests must fail without your change, by an assertion, and pass with it";
+    const NARROWS: bool = true;
+
+    fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         const REDS: [(&str, Red); 2] = [("every", Red::Every), ("some", Red::Some)];
         const PHASES: [(&str, Phases); 3] =
             [("ignore", Phases::Ignore), ("allow", Phases::Allow), ("require", Phases::Require)];
@@ -121,5 +127,29 @@ impl Tdd {
         let phases = table.word("phases", &PHASES).map(|phases| phases.value).unwrap_or_default();
         let run = run(table, "cargo test --no-fail-fast");
         Some(Self { build, run: run?, report: report?, tests, exempt, runs, red, weak, phases })
+    }
+
+    fn command(&self) -> Option<&Command> {
+        Some(&self.run)
+    }
+
+    fn build(&self) -> Option<&Command> {
+        self.build.as_ref()
+    }
+
+    fn on_base(&self) -> Option<Check> {
+        Some(Check::Tests(Tests::of(self)))
+    }
+
+    fn without_new_behavior(&self) -> Option<Check> {
+        Some(Check::Tests(Tests::of(self)))
+    }
+
+    fn reproduced(&self, _kind: &Name) -> Option<(u8, Reproduced)> {
+        let (tests, exempt) = (self.tests.clone(), self.exempt.clone());
+        Some((
+            0,
+            Reproduced { tests, exempt, ..Reproduced::of(self.build.as_ref(), &self.run, &self.report) },
+        ))
     }
 }

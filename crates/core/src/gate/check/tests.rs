@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Tdd, run};
+use super::{Check, Kind, Reproduced, Tdd, run};
 use crate::config::toml::Table;
 use crate::gate::{Command, Format, Report};
+use crate::ids::Name;
 
 /// How often a failure is tried again before it is believed, if a gate does not say: one flaky test in ten fails twice in a
 /// row about once in a hundred times.
@@ -32,13 +33,35 @@ impl Tests {
     pub fn of(tdd: &Tdd) -> Self {
         Self { build: tdd.build.clone(), run: tdd.run.clone(), report: tdd.report.clone(), again: AGAIN }
     }
+}
 
-    pub(super) fn read(table: &mut Table<'_, '_>) -> Option<Self> {
+impl Kind for Tests {
+    const WORD: &'static str = "tests";
+    const DEMAND: &'static str = "no test may fail that passed before";
+    const NARROWS: bool = true;
+
+    fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         let build = table.value("build").and_then(|value| value.command());
         let report = Report::read(table, &Format::OF_TESTS);
         table.require("report", "say where each test's result is: report = { junit = \"report.xml\" }");
         let again = table.value("again").map_or(Some(AGAIN), |value| value.count(MOST_AGAIN));
         let run = run(table, "cargo test --no-fail-fast");
         Some(Self { build, run: run?, report: report?, again: again? })
+    }
+
+    fn command(&self) -> Option<&Command> {
+        Some(&self.run)
+    }
+
+    fn build(&self) -> Option<&Command> {
+        self.build.as_ref()
+    }
+
+    fn on_base(&self) -> Option<Check> {
+        Some(Check::Tests(self.clone()))
+    }
+
+    fn reproduced(&self, _kind: &Name) -> Option<(u8, Reproduced)> {
+        Some((1, Reproduced::of(self.build.as_ref(), &self.run, &self.report)))
     }
 }

@@ -216,19 +216,8 @@ fn merged(
 /// What the candidate must be proven by, in a short form: the gates as they are pinned, and how their ground is set up. Checks
 /// that judge one task by its own settings hold for one task only.
 fn proof(job: &Job<'_>, names: &[Name], workspace: &LockedWorkspace) -> String {
-    use acquit_core::gate::Check;
     let gates: Vec<_> = names.iter().filter_map(|name| job.definition.workflow.gate(name.as_str())).collect();
-    let own = gates.iter().any(|gate| match &gate.check {
-        Check::Scope(_) | Check::Commits(_) | Check::Dilution(_) => true,
-        Check::Command(_)
-        | Check::Tests(_)
-        | Check::Tdd(_)
-        | Check::Reproduced(_)
-        | Check::Coverage(_)
-        | Check::Mutation(_)
-        | Check::Review(_)
-        | Check::Secrets(_) => false,
-    });
+    let own = gates.iter().any(|gate| gate.check.is_per_task());
     let task = own.then(|| job.task.id());
     let config = &job.definition.config;
     let all =

@@ -9,7 +9,6 @@ use acquit_core::delivery::message::{Parts, message};
 use acquit_core::delivery::style::{LOOKED_AT, Style};
 use acquit_core::event::Level;
 use acquit_core::failure::{Failure, kind};
-use acquit_core::gate::Check;
 use acquit_core::ids::Name;
 use acquit_core::outcome;
 use acquit_core::workflow::Commits;
@@ -95,7 +94,7 @@ pub(super) fn gate_names(job: &Job<'_>) -> Vec<Name> {
     // What an agent found in a review is no property of the work that could be looked at again.
     let repeats = |name: &&Name| {
         let gate = job.definition.workflow.gate(name.as_str());
-        !gate.is_some_and(|gate| matches!(gate.check, Check::Review(_)))
+        gate.is_none_or(|gate| gate.check.sets_outcome().is_none())
     };
     gates.unwrap_or_default().iter().filter(repeats).cloned().collect()
 }

@@ -1,0 +1,80 @@
+//! `check = "dilution"`: compares the tests and settings of the change with those of the base.
+
+use acquit_core::check::diff::Diff;
+use acquit_core::check::dilution::{Outlines, Permits, Promise, Sides, dilution, is_wanted};
+use acquit_core::check::source::Language;
+use acquit_core::gate::check::Dilution;
+use acquit_core::gate::{Evidence, Weight};
+
+use super::{Change, Look, Stopped, add};
+use crate::git::CommitId;
+use crate::harness::{Job, LegAbort, LegContext};
+use crate::syntax::{self, Question};
+use crate::workspace::{Around, Error, LockedWorkspace};
+
+/// How much source text is read with grammars, in all: JSON makes it half as large again, and that has a limit.
+const MOST_ASKED: usize = 32 << 20;
+
+impl Look for Dilution {
+    fn look(&self, change: &mut Change<'_, '_>, evidence: &mut Evidence) -> Result<(), Stopped> {
+        let diff = change.workspace.change(&change.base, &change.head, Around::Files)?;
+        let outlines = outlines(change.ctx, change.job, &diff)?;
+        let wish = &change.job.task.seed.wish;
+        // What is not a permit was refused when the workflow was read.
+        let permits = Permits::read(&self.allow).unwrap_or_default().of_task(&wish.tags, &wish.metadata);
+        let promise = Promise::of(&format!("{}\n{}", wish.title, wish.description));
+        evidence.figure("files", diff.files.len());
+        let settled = settled(change.workspace, &change.base, &diff)?;
+        let examined = dilution(&diff, &outlines, &settled, promise, &permits);
+        add(evidence, Weight::Fails, &examined.findings);
+        add(evidence, Weight::Noted, &examined.notes);
+        Ok(())
+    }
+}
+
+/// The settings of the base that new files of the change may take the place of.
+fn settled(
+    workspace: &LockedWorkspace,
+    base: &CommitId,
+    diff: &Diff,
+) -> Result<Vec<(String, String)>, Error> {
+    let mut found = Vec::new();
+    if diff.files.iter().all(|file| file.old.is_some()) {
+        return Ok(found);
+    }
+    for (path, file) in workspace.files_of(base, &|path| is_wanted(diff, path))? {
+        found.extend(workspace.text(&file)?.map(|text| (path, text)));
+    }
+    Ok(found)
+}
+
+/// What the tests of the changed files say, before and after, read by a process of its own. A file that it does not
+/// understand, or says nonsense about, is looked at by its text.
+fn outlines(ctx: &mut LegContext<'_>, job: &Job<'_>, diff: &Diff) -> Result<Outlines, LegAbort> {
+    let mut question = Question::default();
+    let mut asked: Vec<[Option<usize>; 2]> = Vec::new();
+    let mut size = 0;
+    for file in &diff.files {
+        let mut ask = |path: Option<&str>, text: &dyn Fn() -> String| -> Option<usize> {
+            let path = path.filter(|path| Language::of(path).is_some())?;
+            let text = text();
+            size += text.len();
+            if text.len() > syntax::LARGEST || size > MOST_ASKED {
+                return None;
+            }
+            question.tests.push((path.to_owned(), text));
+            Some(question.tests.len() - 1)
+        };
+        let old = ask(file.old.as_deref(), &|| file.before());
+        let new = ask(file.new.as_deref(), &|| file.after());
+        asked.push([old, new]);
+    }
+    let mut answer = crate::harness::ask(ctx, job, &question)?;
+    let mut take = |index: Option<usize>| {
+        let outline = answer.tests.get_mut(index?)?.take()?;
+        let lines = question.tests.get(index?).map_or(0, |(_, text)| text.lines().count());
+        Some(outline).filter(|outline| outline.is_sound(u32::try_from(lines).unwrap_or(u32::MAX)))
+    };
+    let sides = asked.into_iter().map(|[old, new]| Sides { before: take(old), after: take(new) });
+    Ok(Outlines(sides.collect()))
+}
