@@ -21,7 +21,7 @@ fn main() {
         std::env::args().nth(1).expect("a number of bytes").parse().expect("a number of bytes");
     let mut out = std::io::stdout().lock();
     let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings");
-    for product in Product::ALL {
+    for &product in Product::ALL {
         let mut output = Vec::new();
         let mut files: Vec<_> = std::fs::read_dir(recordings.join(product.name())).unwrap().collect();
         files.sort_by_key(|file| file.as_ref().unwrap().path());

@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_line_of_a_hundred_megabytes_costs_its_limit_and_what_follows_is_heard() {
         let piece = vec![b'x'; 1024 * 1024];
-        for product in Product::ALL {
+        for &product in Product::ALL {
             let mut transcript = of(&Adapter::Product { product });
             transcript.take(b"{\"type\":\"text\",\"part\":{\"text\":\"");
             for _ in 0..100 {

@@ -7,7 +7,7 @@ use acquit_run::agent::Facts;
 
 /// All that are looked for, in the order of preference: the first that is installed takes the stages that name none.
 pub(super) fn known() -> impl Iterator<Item = &'static Facts> {
-    Product::ALL.into_iter().map(Facts::of)
+    Product::ALL.iter().copied().map(Facts::of)
 }
 
 /// Those that are installed.

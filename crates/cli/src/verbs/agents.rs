@@ -60,7 +60,7 @@ pub fn agents(cli: &Cli, names: &[Name], ask: bool) -> Result<Exit, Error> {
         }
         all.here.push(tried(cli, &config, name, agent, &folder, true, ask)?);
     }
-    for product in Product::ALL {
+    for &product in Product::ALL {
         let is_this =
             |agent: &Agent| matches!(agent.adapter, Adapter::Product { product: one } if one == product);
         if config.agents.values().any(is_this) || !is_wanted(product.name()) {

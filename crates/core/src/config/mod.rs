@@ -294,54 +294,45 @@ impl Adapter {
             Self::Product { product } => product.name(),
         }
     }
-
-    /// Whether the agent reads the repository's `AGENTS.md` by itself. What is not known to is told what it says.
-    pub fn reads_agents_md(&self) -> bool {
-        match self {
-            Self::Product { product } => match product {
-                Product::Codex | Product::Opencode | Product::Cursor | Product::Pi => true,
-                Product::Claude | Product::Gemini | Product::Aider => false,
-            },
-            Self::Command { .. } | Self::Acp { .. } | Self::Scripted { .. } => false,
-        }
-    }
 }
 
-/// The coding agents that acquit knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Product {
+/// Makes the enum of coding agents, their names, and the list of all.
+macro_rules! products {
+    ($($(#[$doc:meta])* $product:ident = $name:literal,)+) => {
+        /// The coding agents that acquit knows. What it knows of each is in the file of that name in `acquit-run`'s `agent`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Product {
+            $($(#[$doc])* $product,)+
+        }
+
+        impl Product {
+            /// All of them, in the order in which they are listed.
+            pub const ALL: &[Self] = &[$(Self::$product,)+];
+
+            /// Its name in configuration and listings.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$product => $name,)+
+                }
+            }
+        }
+    };
+}
+
+products! {
     /// Claude Code.
-    Claude,
+    Claude = "claude",
     /// Codex.
-    Codex,
-    /// opencode.
-    Opencode,
+    Codex = "codex",
     /// Gemini CLI.
-    Gemini,
-    /// Aider.
-    Aider,
+    Gemini = "gemini",
+    /// opencode.
+    Opencode = "opencode",
     /// Cursor's agent.
-    Cursor,
+    Cursor = "cursor",
+    /// Aider.
+    Aider = "aider",
     /// pi.
-    Pi,
-}
-
-impl Product {
-    /// All of them, in the order in which they are listed.
-    pub const ALL: [Self; 7] =
-        [Self::Claude, Self::Codex, Self::Gemini, Self::Opencode, Self::Cursor, Self::Aider, Self::Pi];
-
-    /// Its name in configuration and listings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Opencode => "opencode",
-            Self::Gemini => "gemini",
-            Self::Aider => "aider",
-            Self::Cursor => "cursor",
-            Self::Pi => "pi",
-        }
-    }
+    Pi = "pi",
 }

@@ -11,8 +11,9 @@ use acquit_core::config::Product;
 use acquit_core::price::Of;
 
 use super::fault::{self, ModelFailure, Then};
-use super::product::{Facts, Support, Supports, Version};
+use super::product::{Facts, Holds, Support, Supports, Version};
 use super::spend::{Spend, micros};
+use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Tells, Wanted, json};
 
 pub(super) const FACTS: Facts = Facts {
@@ -42,6 +43,11 @@ pub(super) const FACTS: Facts = Facts {
         limits: Support::No,
         ending: Support::Partly("by its words"),
     },
+    // Editing is all that it does.
+    holds: Holds { edit: Hold::Told, run: Hold::Lacking, web: Hold::Lacking },
+    reads_agents_md: false,
+    launch,
+    parser: |hearing| Box::new(Lines::new(hearing)),
 };
 
 /// Nobody is there to be asked, nothing of it stays in the workspace, and the commits are the harness's business.
@@ -70,7 +76,7 @@ const ALONE: [&str; 19] = [
 /// What it says after an error that its key is wrong.
 const NO_KEY: &str = "The API provider is not able to authenticate you";
 
-pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
+fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(ALONE);
     if let Some(model) = wanted.model {
         launch.args(["--model", model]);

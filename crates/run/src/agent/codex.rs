@@ -16,8 +16,9 @@ use serde_json::value::RawValue;
 
 use super::fault::{self, ModelFailure, Then};
 use super::json::Word;
-use super::product::{Facts, Support, Supports, Version};
+use super::product::{Facts, Holds, Support, Supports, Version};
 use super::spend::{Spend, minus};
+use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
 
 pub(super) const FACTS: Facts = Facts {
@@ -50,9 +51,14 @@ pub(super) const FACTS: Facts = Facts {
         limits: Support::Partly("as a length of time"),
         ending: Support::Yes,
     },
+    // It reads by commands too, and whatever runs commands can edit.
+    holds: Holds { edit: Hold::Told, run: Hold::Told, web: Hold::Refused },
+    reads_agents_md: true,
+    launch,
+    parser: |hearing| Box::new(Lines::new(hearing)),
 };
 
-pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
+fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     // Its own sandbox would stand inside of ours. Plugins are fetched from elsewhere; a network that is not there would be
     // waited for without end.
     launch.args(["exec", "--json", "--skip-git-repo-check", "--sandbox", "danger-full-access"]);

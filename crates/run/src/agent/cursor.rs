@@ -14,7 +14,8 @@ use serde_json::value::RawValue;
 
 use super::fault;
 use super::json::Word;
-use super::product::{Facts, Support, Supports, Version};
+use super::product::{Facts, Holds, Support, Supports, Version};
+use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Tells, Wanted, json};
 
 pub(super) const FACTS: Facts = Facts {
@@ -43,9 +44,14 @@ pub(super) const FACTS: Facts = Facts {
         limits: Support::No,
         ending: Support::Yes,
     },
+    // Never tried.
+    holds: Holds { edit: Hold::Told, run: Hold::Told, web: Hold::Told },
+    reads_agents_md: true,
+    launch,
+    parser: |hearing| Box::new(Lines::new(hearing)),
 };
 
-pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
+fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(["-p", "--force", "--trust", "--output-format", "stream-json"]);
     if let Some(model) = wanted.model {
         launch.args(["--model", model]);

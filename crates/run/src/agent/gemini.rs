@@ -18,8 +18,9 @@ use serde_json::value::RawValue;
 
 use super::fault::{self, Then};
 use super::json::Word;
-use super::product::{Bad, Facts, Support, Supports, Version, has_variable};
+use super::product::{Bad, Facts, Holds, Support, Supports, Version, has_variable};
 use super::spend::Spend;
+use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
 
 pub(super) const FACTS: Facts = Facts {
@@ -52,12 +53,16 @@ pub(super) const FACTS: Facts = Facts {
         limits: Support::No,
         ending: Support::Yes,
     },
+    holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Refused },
+    reads_agents_md: false,
+    launch,
+    parser: |hearing| Box::new(Lines::new(hearing)),
 };
 
 /// How often it asks a model that fails. By itself it goes on for minutes, and the harness knows better what else to do.
 const ATTEMPTS: u32 = 4;
 
-pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
+fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(["--output-format", "stream-json", "--approval-mode", "yolo"]);
     // Its tools write nowhere else.
     launch.args(["--include-directories".into(), wanted.output.as_os_str().to_owned()]);

@@ -12,7 +12,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
 use acquit_core::agent::{AgentEvent, Session, Usage};
-use acquit_core::config::{Adapter, Agent, Billing, Product, Reporting};
+use acquit_core::config::{Adapter, Agent, Billing, Reporting};
 use acquit_core::gate::Command;
 use acquit_core::price::Prices;
 use acquit_core::role::Tool;
@@ -227,15 +227,7 @@ pub fn parser(adapter: &Adapter, hearing: Hearing) -> Box<dyn Parser> {
         Adapter::Command { .. } => Box::new(command::PlainText),
         Adapter::Acp { .. } => Box::new(acp::Lines),
         Adapter::Scripted { .. } => Box::new(scripted::Lines),
-        Adapter::Product { product } => match product {
-            Product::Claude => Box::new(claude::Lines::new(hearing)),
-            Product::Codex => Box::new(codex::Lines::new(hearing)),
-            Product::Opencode => Box::new(opencode::Lines::new(hearing)),
-            Product::Gemini => Box::new(gemini::Lines::new(hearing)),
-            Product::Aider => Box::new(aider::Lines::new(hearing)),
-            Product::Cursor => Box::new(cursor::Lines::new(hearing)),
-            Product::Pi => Box::new(pi::Lines::new(hearing)),
-        },
+        Adapter::Product { product } => (Facts::of(*product).parser)(hearing),
     }
 }
 

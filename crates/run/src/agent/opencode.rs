@@ -21,8 +21,9 @@ use serde_json::value::RawValue;
 
 use super::fault::{self, Then};
 use super::json::Word;
-use super::product::{Facts, Support, Supports, Version};
+use super::product::{Facts, Holds, Support, Supports, Version};
 use super::spend::{Spend, micros};
+use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
 
 pub(super) const FACTS: Facts = Facts {
@@ -59,6 +60,10 @@ pub(super) const FACTS: Facts = Facts {
         limits: Support::Partly("where the provider sends one"),
         ending: Support::Partly("a last step, no record of its own"),
     },
+    holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Refused },
+    reads_agents_md: true,
+    launch,
+    parser: |hearing| Box::new(Lines::new(hearing)),
 };
 
 /// The plugin. Its records are of the kind [`STATUS`].
@@ -75,7 +80,7 @@ const STATUS: &str = "session.status";
 /// that is waited for without a process.
 const LONG: Duration = Duration::from_mins(5);
 
-pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
+fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(["run", "--format", "json", "--auto"]);
     if let Some(model) = wanted.model {
         launch.args(["-m", model]);

@@ -16,8 +16,9 @@ use serde_json::value::RawValue;
 
 use super::fault::{self, ModelFailure, Then};
 use super::json::Word;
-use super::product::{Facts, Support, Supports, Version};
+use super::product::{Facts, Holds, Support, Supports, Version};
 use super::spend::{Spend, micros};
+use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Tells, Wanted, json};
 
 pub(super) const FACTS: Facts = Facts {
@@ -46,9 +47,13 @@ pub(super) const FACTS: Facts = Facts {
         limits: Support::No,
         ending: Support::Yes,
     },
+    holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Lacking },
+    reads_agents_md: true,
+    launch,
+    parser: |hearing| Box::new(Lines::new(hearing)),
 };
 
-pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
+fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(["-p", "--mode", "json"]);
     if let Some(model) = wanted.model {
         // `provider/model`, where the model's own name may have a slash too.

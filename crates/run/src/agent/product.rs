@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use acquit_core::config::{Billing, Product};
 
-use super::{Launch, Wanted, aider, claude, codex, cursor, gemini, opencode, pi};
+use super::tools::Hold;
+use super::{Hearing, Launch, Parser, Wanted, aider, claude, codex, cursor, gemini, opencode, pi};
 use crate::runtime::Environment;
 
 /// Where agents that talk to many providers find the usual ones.
@@ -66,6 +67,25 @@ pub struct Facts {
     pub quiet: &'static [(&'static str, &'static str)],
     /// What of acquit it supports.
     pub supports: Supports,
+    /// How it is kept from tools that a role leaves out.
+    pub holds: Holds,
+    /// Whether it reads the repository's `AGENTS.md` by itself. Other agents find its text in the prompt.
+    pub reads_agents_md: bool,
+    /// Adds the arguments, variables and files that start a turn; the configured arguments come last.
+    pub(super) launch: fn(&Wanted<'_>, &mut Launch, Vec<OsString>),
+    /// Reads its output.
+    pub(super) parser: fn(Hearing) -> Box<dyn Parser>,
+}
+
+/// How an agent is kept from the tools that a role can leave out.
+#[derive(Clone, Copy, Debug)]
+pub struct Holds {
+    /// Editing files.
+    pub edit: Hold,
+    /// Running commands.
+    pub run: Hold,
+    /// Searching and reading the web.
+    pub web: Hold,
 }
 
 /// What an agent supports.
@@ -217,15 +237,7 @@ pub(super) fn launch(product: Product, wanted: &Wanted<'_>) -> Launch {
         launch.set(name, *value);
     }
     let extra = agent.args.iter().map(OsString::from).collect();
-    match product {
-        Product::Claude => claude::launch(wanted, &mut launch, extra),
-        Product::Codex => codex::launch(wanted, &mut launch, extra),
-        Product::Opencode => opencode::launch(wanted, &mut launch, extra),
-        Product::Gemini => gemini::launch(wanted, &mut launch, extra),
-        Product::Aider => aider::launch(wanted, &mut launch, extra),
-        Product::Cursor => cursor::launch(wanted, &mut launch, extra),
-        Product::Pi => pi::launch(wanted, &mut launch, extra),
-    }
+    (facts.launch)(wanted, &mut launch, extra);
     launch
 }
 
@@ -244,7 +256,7 @@ mod tests {
 
     #[test]
     fn every_default_is_what_the_configuration_would_accept() {
-        for product in Product::ALL {
+        for &product in Product::ALL {
             let facts = Facts::of(product);
             assert_eq!(facts.product, product);
             for host in facts.hosts {
@@ -258,7 +270,7 @@ mod tests {
     #[test]
     fn the_table_of_the_documentation_is_this_one() {
         let docs = include_str!("../../../../docs/agents.md");
-        for product in Product::ALL {
+        for &product in Product::ALL {
             let cells = Facts::of(product).supports.all().map(|(_, support)| match support {
                 Support::Yes => "yes",
                 Support::Partly(how) => how,

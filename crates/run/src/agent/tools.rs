@@ -4,11 +4,11 @@
 //! Whatever an agent leaves in the tree at a stage that changes nothing is put aside by the harness, so there nobody edits. And
 //! whatever it is allowed, the walls of the sandbox hold.
 
-use acquit_core::config::{Adapter, Config, Product};
+use acquit_core::config::{Adapter, Config};
 use acquit_core::role::Tool;
 use acquit_core::workflow::{Mode, Stage, Work, Workflow};
 
-use super::Wanted;
+use super::{Facts, Wanted};
 
 /// How an agent is kept from a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,16 +51,20 @@ pub fn hold(adapter: &Adapter, tool: Tool) -> Hold {
         }
         Adapter::Product { product } => product,
     };
-    match (product, tool) {
-        (Product::Claude | Product::Opencode | Product::Gemini, Tool::Edit | Tool::Run | Tool::Web)
-        | (Product::Codex, Tool::Web)
-        | (Product::Pi, Tool::Edit | Tool::Run) => Hold::Refused,
-        (Product::Pi | Product::Aider, Tool::Web) | (Product::Aider, Tool::Run) => Hold::Lacking,
-        // Codex reads by commands too, and what runs commands can edit; editing is all that aider does; Cursor was never tried.
-        (Product::Codex, Tool::Edit | Tool::Run)
-        | (Product::Aider, Tool::Edit)
-        | (Product::Cursor, Tool::Edit | Tool::Run | Tool::Web)
-        | (_, Tool::Read) => Hold::Told,
+    let holds = Facts::of(*product).holds;
+    match tool {
+        Tool::Edit => holds.edit,
+        Tool::Run => holds.run,
+        Tool::Web => holds.web,
+        Tool::Read => Hold::Told,
+    }
+}
+
+/// Whether the agent reads the repository's `AGENTS.md` by itself. What is not known to is told what it says.
+pub fn reads_agents_md(adapter: &Adapter) -> bool {
+    match adapter {
+        Adapter::Product { product } => Facts::of(*product).reads_agents_md,
+        Adapter::Command { .. } | Adapter::Acp { .. } | Adapter::Scripted { .. } => false,
     }
 }
 
@@ -106,6 +110,8 @@ fn unheld_at(stage: &Stage, config: &Config) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use acquit_core::config::Product;
+
     use super::*;
 
     #[test]
@@ -128,10 +134,10 @@ mod tests {
     #[test]
     fn the_table_of_the_documentation_is_this_one() {
         let docs = include_str!("../../../../docs/agents.md");
-        let products = Product::ALL.map(|product| (product.name(), Adapter::Product { product }));
+        let products = Product::ALL.iter().map(|&product| (product.name(), Adapter::Product { product }));
         let run = acquit_core::gate::Command::Program(Vec::new());
         let others = [("acp", Adapter::Acp { run: run.clone() }), ("command", Adapter::Command { run })];
-        for (name, adapter) in products.into_iter().chain(others) {
+        for (name, adapter) in products.chain(others) {
             let cells = HELD.map(|tool| hold(&adapter, tool).word());
             let row = format!("| {name} | {} |", cells.join(" | "));
             assert!(docs.lines().any(|line| line == row), "missing in docs/agents.md: {row}");

@@ -104,7 +104,7 @@ pub(super) fn choose(ctx: &mut LegContext<'_>, job: &Job<'_>, work: &AgentWork) 
 impl Chosen {
     /// Whether the agent has to be told what the repository's `AGENTS.md` says.
     pub(super) fn needs_agents_md(&self) -> bool {
-        !self.agent.adapter.reads_agents_md()
+        !crate::agent::tools::reads_agents_md(&self.agent.adapter)
     }
 
     /// Whether the agent goes on with a conversation that its provider's limits cut short. It remembers what it wrote, so

@@ -23,7 +23,7 @@ fn cut(output: &[u8], lines: usize) -> Vec<u8> {
 
 #[test]
 fn a_leg_that_is_killed_at_any_line_has_cost_what_it_told_so_far() {
-    for product in Product::ALL {
+    for &product in Product::ALL {
         for (name, output) in of(product) {
             let lines = output.split(|byte| *byte == b'\n').count();
             let mut last = 0;

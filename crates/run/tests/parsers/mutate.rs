@@ -137,7 +137,7 @@ fn survives(product: Product) {
 #[test]
 fn every_parser_survives_whatever_it_is_given() {
     std::thread::scope(|scope| {
-        for product in Product::ALL {
+        for &product in Product::ALL {
             let thread = std::thread::Builder::new().name(format!("parser of {}", product.name()));
             thread.spawn_scoped(scope, move || survives(product)).unwrap();
         }

@@ -47,7 +47,7 @@ fn only_a_run_that_went_well_ends_well() {
         "made_subscription",
         "made_failed",
     ];
-    for product in Product::ALL {
+    for &product in Product::ALL {
         for (name, output) in of(product) {
             let failed = FAILED.iter().any(|front| name.starts_with(front))
                 || matches!(
@@ -142,7 +142,7 @@ fn a_report_in_the_last_message_is_heard_where_it_was_asked_for() {
 
 #[test]
 fn what_an_agent_tries_again_itself_is_not_the_end() {
-    for product in Product::ALL {
+    for &product in Product::ALL {
         for (name, output) in of(product) {
             let said = heard(product, hearing(Usage::default()), &output);
             let ends = said.iter().filter(|said| {

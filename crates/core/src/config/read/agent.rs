@@ -21,18 +21,11 @@ enum Kind {
     Product(Product),
 }
 
-const KINDS: [(&str, Kind); 10] = [
-    ("claude", Kind::Product(Product::Claude)),
-    ("codex", Kind::Product(Product::Codex)),
-    ("gemini", Kind::Product(Product::Gemini)),
-    ("opencode", Kind::Product(Product::Opencode)),
-    ("cursor", Kind::Product(Product::Cursor)),
-    ("aider", Kind::Product(Product::Aider)),
-    ("pi", Kind::Product(Product::Pi)),
-    ("command", Kind::Command),
-    ("acp", Kind::Acp),
-    ("scripted", Kind::Scripted),
-];
+/// The words for all of them.
+fn kinds() -> Vec<(&'static str, Kind)> {
+    let products = Product::ALL.iter().map(|&product| (product.name(), Kind::Product(product)));
+    products.chain([("command", Kind::Command), ("acp", Kind::Acp), ("scripted", Kind::Scripted)]).collect()
+}
 
 /// What only the adapters of products have.
 const OF_PRODUCTS: [&str; 7] = ["program", "args", "model", "tiers", "turns", "billing", "report"];
@@ -43,7 +36,7 @@ const STARTS: [&str; 4] = ["program", "args", "run", "script"];
 /// Reads an agent. `known` are the declared secrets; `under` is the agent of that name in the layer below, whose keys hold where
 /// this one is silent.
 pub(super) fn agent(mut table: Table<'_, '_>, known: &[&str], under: Option<&Agent>) -> Option<Agent> {
-    let kind = table.word("adapter", &KINDS).map(|kind| kind.value);
+    let kind = table.word("adapter", &kinds()).map(|kind| kind.value);
     let starts = STARTS.iter().any(|key| table.has(key));
     let inherits = under.filter(|_| !table.has("adapter") && !table.has("run") && !table.has("script"));
     if inherits.is_none() {

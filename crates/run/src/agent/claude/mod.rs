@@ -6,7 +6,8 @@ use acquit_core::config::Product;
 use acquit_core::role::Tool;
 use serde_json::json;
 
-use super::product::{Facts, Support, Supports, Version};
+use super::product::{Facts, Holds, Support, Supports, Version};
+use super::tools::Hold;
 use super::{Launch, Server, Wanted};
 
 mod lines;
@@ -44,6 +45,10 @@ pub(super) const FACTS: Facts = Facts {
         limits: Support::Yes,
         ending: Support::Yes,
     },
+    holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Refused },
+    reads_agents_md: false,
+    launch,
+    parser: |hearing| Box::new(Lines::new(hearing)),
 };
 
 /// Tools that outlast a turn, or leave the workspace: nobody is there when they come back.
@@ -55,7 +60,7 @@ const NOT_FOR_READERS: &str = "Edit,NotebookEdit";
 /// The longest schema that goes as an argument: the kernel refuses one of 128 KiB.
 const SCHEMA_LIMIT: usize = 100 * 1024;
 
-pub(super) fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
+fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]);
     // As root it refuses to work without asking, unless it is told that somebody else holds it.
     launch.set("IS_SANDBOX", "1");
