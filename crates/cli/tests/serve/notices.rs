@@ -51,6 +51,47 @@ fn the_morning_report_reaches_ntfy_and_a_signed_webhook() {
     assert!(!format!("{}{}", ran.out, ran.err).contains("secret"), "{}", ran.err);
 }
 
+/// The address of an incoming webhook is its secret, and text of others mentions nobody.
+#[test]
+fn chat_services_get_the_report_in_their_own_form_and_their_addresses_stay_secret() {
+    let server = Receiver::start(|request, _| match request.path.as_str() {
+        "/teams/T0k3n" => (503, "no".to_owned()),
+        _ => (200, "ok".to_owned()),
+    });
+    let mut config = today("category = \"tests\"") + "[secrets]\n";
+    for kind in ["slack", "discord", "teams"] {
+        config.push_str(&format!("{0} = {{ env = \"{0}\" }}\n", format!("{kind}_hook").to_uppercase()));
+    }
+    for kind in ["slack", "discord", "teams"] {
+        let secret = format!("{kind}_hook").to_uppercase();
+        config.push_str(&format!("[notify.{kind}]\nkind = \"{kind}\"\nsecret = \"{secret}\"\n"));
+    }
+    let address = |kind: &str| format!("{}/{kind}/T0k3n", server.url);
+    let sandbox = due(&config, FINDS)
+        .with("SLACK_HOOK", &address("slack"))
+        .with("DISCORD_HOOK", &address("discord"))
+        .with("TEAMS_HOOK", &address("teams"));
+    let ran = sandbox.acquit(&["serve", "--once"]).must(0);
+    let all = server.received();
+    let body = |kind: &str| {
+        let path = format!("/{kind}/T0k3n");
+        all.iter().find(|request| request.path == path).unwrap_or_else(|| panic!("{kind}")).json()
+    };
+    let slack = body("slack");
+    let text = slack["blocks"][0]["text"]["text"].as_str().unwrap();
+    assert!(text.contains("1 change proposed") && text.contains("Category: tests"), "{text}");
+    let discord = body("discord");
+    assert_eq!(discord["allowed_mentions"], json!({ "parse": [] }));
+    assert!(discord["embeds"][0]["title"].as_str().unwrap().contains("1 change proposed"), "{discord}");
+    let card = &body("teams")["attachments"][0];
+    assert_eq!(card["contentType"], "application/vnd.microsoft.card.adaptive");
+    assert!(card["content"]["body"][1]["text"].as_str().unwrap().contains("Category: tests"), "{card}");
+    ran.said("the server answered 503");
+    let store = std::fs::read(sandbox.place("acquit/acquit.db")).unwrap();
+    assert!(!format!("{}{}", ran.out, ran.err).contains("T0k3n"), "{}", ran.err);
+    assert!(!store.windows(5).any(|window| window == b"T0k3n"), "in the store");
+}
+
 /// SPEC §6: "failures to deliver are retried and never disturb a leg".
 #[test]
 fn a_server_in_trouble_is_asked_again_and_no_secret_is_in_what_is_said_of_it() {

@@ -15,6 +15,7 @@ use crate::secret;
 use crate::time::Span;
 
 mod adjusted;
+pub mod channel;
 mod commit;
 mod floor;
 pub mod forge;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::channel::Target;
 use crate::ids::Name;
 use crate::schedule::Cron;
 
@@ -17,31 +18,10 @@ pub struct Notices {
 /// A way to tell people something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channel {
-    /// Which.
-    pub way: Way,
+    /// Where messages go.
+    pub target: Target,
     /// What is told.
     pub events: Vec<Told>,
-}
-
-/// The ways to tell people something.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// A topic of an ntfy server.
-    Ntfy {
-        /// The server.
-        url: String,
-        /// The topic.
-        topic: String,
-        /// The secret with its access token.
-        token: Option<String>,
-    },
-    /// A request to a server of the user's, signed.
-    Webhook {
-        /// Where.
-        url: String,
-        /// The secret that it is signed with.
-        secret: String,
-    },
 }
 
 /// What people can be told of.

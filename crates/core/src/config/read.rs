@@ -281,7 +281,7 @@ fn setup(mut table: Table<'_, '_>) -> Option<Setup> {
 }
 
 /// How a secret is declared.
-pub(super) fn declare(name: &str) -> String {
+pub(in crate::config) fn declare(name: &str) -> String {
     let name: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(60).collect();
     format!("declare it in acquit.toml: [secrets] with {name} = {{ env = \"{name}\" }}")
 }

@@ -2,18 +2,24 @@
 //!
 //! A message is sent at least once. Whoever sends it may die between sending and writing that down, so each way has something by which
 //! a second one is known: ntfy replaces a message with the same sequence id, a webhook has the message's key in a header, a file and a page
-//! hold each report under its key. What went wrong is told in words that hold no secret and no address with one.
+//! hold each report under its key. Slack, Discord and Teams have nothing of the kind: there a message may come twice. What went wrong is told in words that hold no secret and no address with one.
 
 mod confluence;
+mod discord;
 mod file;
 mod http;
+mod incoming;
+mod ntfy;
 mod sign;
+mod slack;
+mod teams;
+mod webhook;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acquit_core::config::Config;
-use acquit_core::config::notify::{Told, Way};
+use acquit_core::config::notify::Told;
 use acquit_core::store::{Delivery, Letter, Message};
 use acquit_core::time::{Timestamp, backoff};
 use serde::{Deserialize, Serialize};
@@ -172,47 +178,28 @@ fn send(
         other => {
             let name = other.strip_prefix(NOTIFY).ok_or_else(gone)?;
             let channel = config.notices.channels.get(name).ok_or_else(gone)?;
-            match &channel.way {
-                Way::Ntfy { url, topic, token } => {
-                    let token = token.as_ref().map(secret).transpose()?;
-                    ntfy(url, topic, token.as_ref(), key, &notice)
-                }
-                Way::Webhook { url, secret: name } => {
-                    webhook(url, &secret(name)?, key, &notice, (runtime.now)().0 / 1_000)
-                }
-            }
+            let envelope = Envelope { key, notice: &notice, seconds: (runtime.now)().0 / 1_000 };
+            let secret = |name: &str| vault.resolve(name).map_err(Error::Secret);
+            acquit_core::each_channel!(&channel.target, settings => settings.send(&envelope, &secret))
         }
     }
 }
 
-/// The most that ntfy takes as a message; longer ones become a file.
-const NTFY_TEXT: usize = 3_500;
-
-fn ntfy(url: &str, topic: &str, token: Option<&Secret>, key: &str, notice: &Notice) -> Result<(), Error> {
-    let urgent = notice.event == Told::NeedsPerson.word() || notice.event == Told::Failed.word();
-    let mut body = serde_json::json!({
-        "topic": topic,
-        "title": notice.title,
-        "message": acquit_core::agent::shorten(&notice.text, NTFY_TEXT),
-        "markdown": true,
-        "priority": if urgent { 4 } else { 3 },
-        "tags": [notice.event],
-    });
-    if let Some(link) = &notice.link {
-        body["click"] = serde_json::Value::from(link.as_str());
-    }
-    let id = sign::short(key);
-    let headers = [("X-Sequence-ID", id.as_str())];
-    let bearer = token.map(http::bearer);
-    http::post(url, &headers, bearer.as_ref(), &body.to_string()).map(drop)
+/// A message as a channel sends it.
+struct Envelope<'e> {
+    /// Identifies what is told: a message that is sent twice has the same key.
+    key: &'e str,
+    notice: &'e Notice,
+    /// The time, in seconds since 1970.
+    seconds: i64,
 }
 
-fn webhook(url: &str, secret: &Secret, key: &str, notice: &Notice, seconds: i64) -> Result<(), Error> {
-    let body = serde_json::to_string(notice).map_err(Error::Form)?;
-    let at = seconds.to_string();
-    let signed = sign::signature_with(secret, key, seconds, &body);
-    let headers = [("Acquit-Id", key), ("Acquit-Timestamp", &at), ("Acquit-Signature", &signed)];
-    http::post(url, &headers, None, &body).map(drop)
+/// The value of a secret, by its name.
+type Secrets<'s> = dyn Fn(&str) -> Result<Secret, Error> + 's;
+
+/// How a kind of channel sends a message. The settings of each kind implement it in the file of that kind.
+trait Send {
+    fn send(&self, envelope: &Envelope<'_>, secrets: &Secrets<'_>) -> Result<(), Error>;
 }
 
 #[cfg(test)]

@@ -1,0 +1,154 @@
+//! The kinds of notification channels. Each is one file below `channel/` with its settings and how they are read, and one line in the table
+//! `kinds!`. How a message is sent is the file of the same name in `acquit-run`'s `notify`.
+
+use std::collections::BTreeMap;
+
+use super::read::declare;
+use super::toml::{At, Table, did_you_mean, quoted};
+
+mod discord;
+mod ntfy;
+mod slack;
+mod teams;
+mod webhook;
+
+pub use discord::Discord;
+pub use ntfy::Ntfy;
+pub use slack::Slack;
+pub use teams::Teams;
+pub use webhook::Webhook;
+
+/// What a kind of channel says about itself.
+pub(crate) trait Kind: Sized {
+    /// Its name in TOML: `kind = "ntfy"`.
+    const WORD: &'static str;
+
+    /// The keys that are its own, beside `kind` and `events`.
+    const KEYS: &'static [&'static str];
+
+    /// Reads the settings. Mistakes are reported; `None` if the channel cannot be used.
+    fn read(fields: &mut Fields<'_, '_, '_>) -> Option<Self>;
+}
+
+/// Makes the enum of all kinds.
+macro_rules! kinds {
+    ($d:tt $($(#[$doc:meta])* $kind:ident,)+) => {
+        /// A kind of channel with its settings.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Target {
+            $($(#[$doc])* $kind($kind),)+
+        }
+
+        type Reader = fn(&mut Fields<'_, '_, '_>) -> Option<Target>;
+
+        const KINDS: &[(&str, (Reader, &[&'static str]))] =
+            &[$(($kind::WORD, (|fields| $kind::read(fields).map(Target::$kind), $kind::KEYS)),)+];
+
+        /// Evaluates an expression with the settings of a channel, whatever its kind.
+        #[macro_export]
+        macro_rules! each_channel {
+            ($d target:expr, $d settings:ident => $d body:expr) => {
+                match $d target {
+                    $($crate::config::channel::Target::$kind($d settings) => $d body,)+
+                }
+            };
+        }
+    };
+}
+
+kinds! { $
+    /// A topic of an ntfy server.
+    Ntfy,
+    /// A signed HTTP request to a server of the user's own.
+    Webhook,
+    /// A Slack channel, by an incoming webhook.
+    Slack,
+    /// A Discord channel, by a webhook.
+    Discord,
+    /// A channel of Microsoft Teams, by a workflow that takes webhooks.
+    Teams,
+}
+
+impl Target {
+    /// Reads the kind of a channel and its settings. `secrets` are the names that are declared.
+    pub(super) fn read(table: &mut Table<'_, '_>, secrets: &[&str]) -> Option<Self> {
+        let kind = table.word("kind", KINDS);
+        let words: Vec<&str> = KINDS.iter().map(|(word, _)| *word).collect();
+        table.require("kind", &format!("it can be {}", words.join(", ")));
+        let (read, own) = kind?.value;
+        let mut others: BTreeMap<&'static str, Vec<&str>> = BTreeMap::new();
+        for (word, (_, keys)) in KINDS {
+            for key in keys.iter().filter(|key| !own.contains(key)) {
+                others.entry(*key).or_default().push(word);
+            }
+        }
+        for (key, words) in others {
+            table.refuse(&[key], &format!("that is for a channel of the kind {}", words.join(", ")));
+        }
+        read(&mut Fields { table, secrets })
+    }
+}
+
+/// The settings of a channel while they are read.
+pub(crate) struct Fields<'f, 't, 's> {
+    pub(super) table: &'f mut Table<'t, 's>,
+    pub(super) secrets: &'f [&'f str],
+}
+
+impl Fields<'_, '_, '_> {
+    /// `url`: an address to send to, without the slash at its end.
+    pub(super) fn url(&mut self) -> Option<String> {
+        let url = self.table.string("url")?;
+        let rest = url.value.strip_prefix("https://").or_else(|| url.value.strip_prefix("http://"));
+        let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
+        let odd = |c: char| c.is_control() || c.is_whitespace();
+        if host.is_none_or(|host| host.is_empty() || host.contains('@')) || url.value.contains(odd) {
+            let what = "this is no address that a message can be sent to".to_owned();
+            let hint = "https://host/path, without a name or a password in it".to_owned();
+            self.table.source.report(url.place, what, Some(hint));
+        }
+        Some(url.value.trim_end_matches('/').to_owned())
+    }
+
+    /// The name of a secret, which must be declared.
+    pub(super) fn secret(&mut self, key: &'static str) -> Option<String> {
+        let name: At<String> = self.table.string(key)?;
+        if !self.secrets.contains(&name.value.as_str()) {
+            let hint = did_you_mean(&name.value, "secrets are", self.secrets.iter().copied());
+            let hint = hint.unwrap_or_else(|| declare(&name.value));
+            let what = format!("unknown secret {}", quoted(&name.value));
+            self.table.source.report(name.place, what, Some(hint));
+        }
+        Some(name.value)
+    }
+
+    /// Reports an address that a token would go to in the clear. On the loopback interface nobody reads along.
+    pub(super) fn encrypted(&mut self, url: &str) {
+        if is_encrypted(url) {
+            return;
+        }
+        let Some(written) = self.table.value("url") else { return };
+        let what = "a token would go there without TLS, where others can read it".to_owned();
+        let hint = "use an address that begins with https://".to_owned();
+        self.table.source.report(written.place, what, Some(hint));
+    }
+
+    /// The secret whose value is the whole address of an incoming webhook: whoever knows it can post.
+    pub(super) fn incoming_webhook(&mut self, example: &str) -> Option<String> {
+        let secret = self.secret("secret");
+        let hint = format!(
+            "name the secret with the webhook's address: secret = \"{example}\", declared in [secrets]"
+        );
+        self.table.require("secret", &hint);
+        secret
+    }
+}
+
+/// Whether nobody on the way can read what is sent to this address.
+pub fn is_encrypted(url: &str) -> bool {
+    let Some(rest) = url.strip_prefix("http://") else { return url.starts_with("https://") };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse::<core::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}

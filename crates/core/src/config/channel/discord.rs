@@ -1,0 +1,19 @@
+//! `kind = "discord"`: a Discord channel, by a webhook.
+
+use super::{Fields, Kind};
+
+/// A Discord channel, by a webhook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discord {
+    /// The secret with the webhook's address.
+    pub secret: String,
+}
+
+impl Kind for Discord {
+    const WORD: &'static str = "discord";
+    const KEYS: &'static [&'static str] = &["secret"];
+
+    fn read(fields: &mut Fields<'_, '_, '_>) -> Option<Self> {
+        Some(Self { secret: fields.incoming_webhook("DISCORD_WEBHOOK")? })
+    }
+}

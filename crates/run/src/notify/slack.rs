@@ -1,0 +1,38 @@
+//! Sends to a Slack channel.
+
+use acquit_core::agent::shorten;
+use acquit_core::config::channel::Slack;
+use serde_json::json;
+
+use super::{Envelope, Error, Secrets, Send, incoming};
+
+/// The most that one section of a message takes.
+const TEXT: usize = 2_900;
+
+impl Send for Slack {
+    fn send(&self, envelope: &Envelope<'_>, secrets: &Secrets<'_>) -> Result<(), Error> {
+        let notice = envelope.notice;
+        let mut text = format!("*{}*\n{}", inert(&notice.title), shorten(&inert(&notice.text), TEXT));
+        if let Some(link) = &notice.link {
+            text.push_str(&format!("\n<{}|Open>", inert(link).replace('|', "%7C")));
+        }
+        let body = json!({
+            "text": inert(&notice.title),
+            "blocks": [{ "type": "section", "text": { "type": "mrkdwn", "text": text } }],
+        });
+        incoming::post(&self.secret, secrets, &body)
+    }
+}
+
+/// Text in which Slack finds no mention, channel or link: those begin with `<`.
+fn inert(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn text_of_others_mentions_nobody() {
+        assert_eq!(super::inert("<!channel> a & b"), "&lt;!channel&gt; a &amp; b");
+    }
+}

@@ -1,0 +1,37 @@
+//! Sends an adaptive card to a channel of Microsoft Teams.
+
+use acquit_core::agent::shorten;
+use acquit_core::config::channel::Teams;
+use serde_json::json;
+
+use super::{Envelope, Error, Secrets, Send, incoming};
+
+/// What fits into a message of 28 KB with everything around it.
+const TEXT: usize = 12_000;
+
+impl Send for Teams {
+    fn send(&self, envelope: &Envelope<'_>, secrets: &Secrets<'_>) -> Result<(), Error> {
+        let notice = envelope.notice;
+        let mut card = json!({
+            "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+            "type": "AdaptiveCard",
+            "version": "1.4",
+            "body": [
+                { "type": "TextBlock", "text": notice.title, "weight": "bolder", "size": "medium", "wrap": true },
+                { "type": "TextBlock", "text": shorten(&notice.text, TEXT), "wrap": true },
+            ],
+        });
+        if let Some(link) = &notice.link {
+            card["actions"] = json!([{ "type": "Action.OpenUrl", "title": "Open", "url": link }]);
+        }
+        let body = json!({
+            "type": "message",
+            "attachments": [{
+                "contentType": "application/vnd.microsoft.card.adaptive",
+                "contentUrl": null,
+                "content": card,
+            }],
+        });
+        incoming::post(&self.secret, secrets, &body)
+    }
+}
