@@ -68,9 +68,9 @@ fn chat_services_get_the_report_in_their_own_form_and_their_addresses_stay_secre
     }
     let address = |kind: &str| format!("{}/{kind}/T0k3n", server.url);
     let sandbox = due(&config, FINDS)
-        .with("SLACK_HOOK", &address("slack"))
-        .with("DISCORD_HOOK", &address("discord"))
-        .with("TEAMS_HOOK", &address("teams"));
+        .with("SLACK_HOOK", address("slack"))
+        .with("DISCORD_HOOK", address("discord"))
+        .with("TEAMS_HOOK", address("teams"));
     let ran = sandbox.acquit(&["serve", "--once"]).must(0);
     let all = server.received();
     let body = |kind: &str| {
