@@ -93,8 +93,8 @@ pub fn agents(cli: &Cli, names: &[Name], ask: bool) -> Result<Exit, Error> {
 
 /// Refuses a name that neither the project nor acquit knows.
 fn check_names(config: &Config, names: &[Name]) -> Result<(), Error> {
-    let known: Vec<&str> =
-        config.agents.keys().map(Name::as_str).chain(Product::ALL.map(Product::name)).collect();
+    let products = Product::ALL.iter().map(|product| -> &str { product.name() });
+    let known: Vec<&str> = config.agents.keys().map(Name::as_str).chain(products).collect();
     match names.iter().find(|name| !known.contains(&name.as_str())) {
         None => Ok(()),
         Some(name) => {
