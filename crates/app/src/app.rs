@@ -97,12 +97,17 @@ impl App {
 
     /// The same of the repository at a path.
     pub fn files_at(&self, top: &Path) -> Result<Files, Error> {
+        self.files_in(top, top)
+    }
+
+    /// The same of another state of the repository at `top`, whose files lie below `place`.
+    pub fn files_in(&self, place: &Path, top: &Path) -> Result<Files, Error> {
         let user = User {
             config: self.surroundings.user_config.as_deref(),
             home: self.surroundings.user_home.as_deref(),
             acquit: &self.surroundings.home,
         };
-        Files::find(top, &user)
+        Files::find_in(place, top, &user)
     }
 
     /// Trusts what acquit has just written into `.acquit/` for the user, unless something lies beside it that the user has not seen. Says

@@ -108,6 +108,23 @@ pub enum Error {
         /// What was named.
         what: String,
     },
+    /// A file that is no statement of ours.
+    #[error("read the statement {}: {why}", path.display())]
+    Statement {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// Words that allow nothing that is known.
+    #[error("allow {word}")]
+    Permit {
+        /// As it was written.
+        word: String,
+        /// Why not.
+        #[source]
+        source: acquit_core::check::dilution::BadPermit,
+    },
     /// The task cannot do that now.
     #[error("do that with {task}")]
     Illegal {
@@ -402,7 +419,9 @@ impl Error {
             | Self::NotDelivered { .. }
             | Self::DirtyCheckout { .. }
             | Self::StoreText
-            | Self::Init(init::Error::Exists(_) | init::Error::NotAFolder(_))
+            | Self::Init(
+                init::Error::Exists(_) | init::Error::NotAFolder(_) | init::Error::Settings { .. },
+            )
             | Self::Illegal { .. }
             | Self::NotInitialised(_)
             | Self::Untrusted { .. }
@@ -426,6 +445,8 @@ impl Error {
             | Self::NotReady(_)
             | Self::EmptyTitle
             | Self::NothingToReview { .. }
+            | Self::Permit { .. }
+            | Self::Statement { .. }
             | Self::OtherRequest { .. }
             | Self::NoLeg { .. }
             | Self::NoTask(_)

@@ -22,6 +22,7 @@ mod notice;
 mod options;
 pub mod preflight;
 pub mod project;
+pub mod prove;
 pub mod reload;
 pub mod review;
 pub mod scratch_dir;

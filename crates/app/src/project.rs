@@ -104,7 +104,12 @@ impl Origin {
 impl Files {
     /// Finds `.acquit/` at the top of a repository, and reads all that is in it.
     pub fn find(repository: &Path, user: &User<'_>) -> Result<Self, Error> {
-        let folder = repository.join(FOLDER);
+        Self::find_in(repository, repository, user)
+    }
+
+    /// The same of files that lie below `place`, a copy of a state of the repository.
+    pub fn find_in(place: &Path, repository: &Path, user: &User<'_>) -> Result<Self, Error> {
+        let folder = place.join(FOLDER);
         if !folder.join(CONFIG).is_file() {
             return Err(Error::NotInitialised(repository.to_owned()));
         }

@@ -6,15 +6,19 @@ use acquit_core::ids::{Name, TaskId};
 
 mod agents;
 mod nights;
+mod prove;
 mod reviewed;
 mod serve;
 mod task;
+mod workflow;
 
 pub use agents::Agents;
 pub use nights::{ScheduleVerb, ServiceVerb, WhichNight};
+pub use prove::{CiForge, Format, HookAgent, Proved};
 pub use reviewed::Reviewed;
 pub use serve::ServeArgs;
 pub use task::{Means, NewTask, TaskVerb};
+pub use workflow::{Ejected, WorkflowVerb};
 
 /// Gives tasks to AI coding agents and accepts nothing from them that has not been proven.
 #[derive(Parser, Debug)]
@@ -76,6 +80,9 @@ pub enum Verb {
         /// Make the edits that the check suggests, without asking.
         #[arg(long, conflicts_with = "no_check")]
         fix: bool,
+        /// Only write the hooks by which agents are judged when their turn ends: for these agents, or for those that are used here.
+        #[arg(long, value_enum, value_name = "AGENTS", num_args = 0.., value_delimiter = ',', conflicts_with_all = ["fix", "no_check"])]
+        hooks: Option<Vec<HookAgent>>,
     },
     /// Run setup and every gate on the untouched base, in the sandbox, and say what holds.
     ///
@@ -88,6 +95,37 @@ pub enum Verb {
         /// Make the suggested edits without asking, and check again.
         #[arg(long)]
         fix: bool,
+    },
+    /// Judge a change, by anyone: is it done, and do all tests pass?
+    ///
+    /// It takes the change as it stands, builds and tests it and its base in fresh trees in the sandbox, and says of each claim on what it
+    /// rests: new failures only, tests that are red on the base and green on the change, weakened tests, secrets. It uses the gates of
+    /// `.acquit/`, or those that `acquit init` would write. Nothing in your checkout, index or branches changes, and no model is asked.
+    #[command(after_help = prove::EXAMPLES)]
+    Prove {
+        #[command(flatten)]
+        args: Proved,
+    },
+    /// Check a statement of `acquit prove --attest` against this repository.
+    ///
+    /// It looks up the commit, its tree and its base, and compares what the gates printed with the hashes in the statement.
+    #[command(
+        after_help = "Exit codes:\n  0  the statement fits this repository\n  1  it does not\n\nExample:\n  acquit prove --attest proof.json && acquit verify proof.json"
+    )]
+    Verify {
+        /// The statement.
+        file: std::path::PathBuf,
+    },
+    /// Write a CI job that judges every pull or merge request with `acquit prove`.
+    #[command(
+        after_help = "Examples:\n  acquit ci github     # .github/workflows/acquit.yml\n  acquit ci gitlab     # .gitlab/acquit.yml"
+    )]
+    Ci {
+        /// The forge.
+        forge: CiForge,
+        /// Write anew what is already there.
+        #[arg(long)]
+        force: bool,
     },
     /// Trust this repository's `.acquit/`: read what it asks for, and let it be used.
     ///
@@ -469,52 +507,6 @@ pub enum ConfigVerb {
         #[arg(long)]
         origin: bool,
     },
-}
-
-/// What can be done with workflows.
-#[derive(Subcommand, Debug)]
-pub enum WorkflowVerb {
-    /// List the workflows that can be run here, and where each comes from.
-    List,
-    /// Report every mistake in the configuration and the workflows, with file, line and hint.
-    Check {
-        /// Only this one.
-        workflow: Option<Name>,
-    },
-    /// Copy a workflow that comes with acquit into this repository, to change it.
-    ///
-    /// With it come the agent definitions and prompts that it uses. From then on the repository's files count, and a new version
-    /// of acquit changes nothing in them; what you remove comes from acquit again. What is there is never written over, unless
-    /// you say so.
-    #[command(
-        after_help = "Examples:\n  acquit workflow eject feature\n  acquit workflow eject nightshift --only workflow"
-    )]
-    Eject {
-        /// Which.
-        workflow: Name,
-        /// Only a part of it: `workflow` is the workflow's own file, `agents` the definitions, `prompts` the texts.
-        #[arg(long, value_enum)]
-        only: Option<Ejected>,
-        /// Write over what is there.
-        #[arg(long)]
-        force: bool,
-    },
-    /// Draw a workflow as a Mermaid flowchart.
-    Graph {
-        /// Which; the default one if none is named.
-        workflow: Option<Name>,
-    },
-}
-
-/// The parts of a workflow that can be copied.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ejected {
-    /// Its own file.
-    Workflow,
-    /// The agent definitions that its stages name.
-    Agents,
-    /// Step files, and what they and the definitions include.
-    Prompts,
 }
 
 /// What can be done with prompts.

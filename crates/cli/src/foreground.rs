@@ -29,6 +29,8 @@ const PAGE: u32 = 500;
 pub enum Part {
     /// Starts them.
     Runs,
+    /// The same for a task that nobody else sees: it cannot be left to itself, so an interrupt cancels it.
+    Judges,
     /// Looks only.
     Watches,
 }
@@ -45,7 +47,7 @@ pub fn follow(
 ) -> Result<Task, Error> {
     let interrupt = Interrupt::listen().map_err(Error::Signals)?;
     let story = match part {
-        Part::Runs => Story::Beside,
+        Part::Runs | Part::Judges => Story::Beside,
         Part::Watches => Story::Asked,
     };
     let mut view = View { follower: Follower::new(printer, level, story), seen: after, leg: None, read: 0 };
@@ -69,7 +71,7 @@ pub fn follow(
             if part == Part::Watches || cancelling {
                 return Ok(task);
             }
-            if terminal && !choosing {
+            if terminal && !choosing && part != Part::Judges {
                 choosing = true;
                 view.follower.say(QUESTION);
                 continue;
@@ -89,7 +91,7 @@ pub fn follow(
         if news {
             driver.moved();
         }
-        if part == Part::Runs {
+        if part != Part::Watches {
             driver.step(app, store, id)?;
         }
         view.follower.tick(&now(store, id)?);

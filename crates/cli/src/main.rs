@@ -86,13 +86,20 @@ fn usage(error: &clap::Error) -> ExitCode {
 
 fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
     match verb {
-        Verb::Init { force, no_check, fix } => {
+        Verb::Init { hooks: Some(agents), .. } => verbs::init::hooks(&cli, &agents),
+        Verb::Init { force, no_check, fix, hooks: None } => {
             let overwrite = if force { init::Overwrite::Allowed } else { init::Overwrite::Never };
             let fix = if fix { verbs::check::Fix::All } else { verbs::check::Fix::Own };
             verbs::init::init(&cli, overwrite, (!no_check).then_some(fix))
         }
         Verb::Check { fix } => {
             verbs::check::check(&cli, if fix { verbs::check::Fix::All } else { verbs::check::Fix::Ask })
+        }
+        Verb::Prove { args } => verbs::prove::prove(&cli, &args),
+        Verb::Verify { file } => verbs::verify::verify(&cli, &file),
+        Verb::Ci { forge, force } => {
+            let overwrite = if force { init::Overwrite::Allowed } else { init::Overwrite::Never };
+            verbs::ci::ci(&cli, forge, overwrite)
         }
         Verb::Trust { args } => verbs::trust::trust(&cli, args),
         Verb::Run { task, pinned } => verbs::run::run(&cli, &task, pinned),

@@ -114,6 +114,11 @@ pub fn sweep_near(runtime: &Runtime, store: &mut dyn Store, id: TaskId) -> store
 /// Removes all that is on the disk of a task that no store keeps.
 pub fn forget(runtime: &Runtime, source: &Source, task: TaskId) -> Result<(), RetentionError> {
     source.unpin(&runtime.git, runtime.store(), task)?;
+    forget_files(runtime, task)
+}
+
+/// The same for a task whose repository is removed as a whole.
+pub fn forget_files(runtime: &Runtime, task: TaskId) -> Result<(), RetentionError> {
     let folder = runtime.task_folder(task);
     if folder.exists() {
         remove_folder(&folder)?;

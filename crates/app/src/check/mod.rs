@@ -185,7 +185,7 @@ fn runs_the_same(one: &Check, other: &Check) -> bool {
 }
 
 /// A project with one workflow: these gates, and nothing is tried twice.
-fn project(config: &Config, gates: Vec<Gate>) -> Result<Project, Error> {
+pub(crate) fn project(config: &Config, gates: Vec<Gate>) -> Result<Project, Error> {
     let names: Vec<String> = gates.iter().map(|gate| format!("\"{}\"", gate.name)).collect();
     let text = format!(
         "description = \"setup and gates on the base\"\n[budgets]\nharness = 0\nlimit = 0\n[stages.{STAGE}]\nkind = \"check\"\n\
@@ -213,7 +213,7 @@ fn project(config: &Config, gates: Vec<Gate>) -> Result<Project, Error> {
 pub type RefusedHost = (String, String);
 
 /// What the events tell: verdicts, and hosts that were refused to which program.
-fn told(store: &mut dyn Store, id: TaskId) -> Result<(Vec<Verdict>, Vec<RefusedHost>), Error> {
+pub(crate) fn told(store: &mut dyn Store, id: TaskId) -> Result<(Vec<Verdict>, Vec<RefusedHost>), Error> {
     let (mut verdicts, mut refused) = (Vec::new(), Vec::new());
     let mut after = 0;
     loop {

@@ -39,6 +39,9 @@ impl Error {
             Self::Git(git::Error::NoDefaultBranch { .. }) => {
                 "name a branch as `base` in acquit.toml, or run `git remote set-head origin --auto`"
             }
+            Self::Git(git::Error::TooMuchWork { .. }) => {
+                "list what does not belong into the repository in .gitignore, or judge what is staged: `acquit prove --staged`"
+            }
             Self::Git(git::Error::UnknownBase { .. }) => "`git branch --all` shows the branches there are",
             Self::Prompt(acquit_core::prompt::Error::NoAgent(_)) => {
                 "name a stage that has an agent; `acquit workflow graph` shows them"
@@ -105,6 +108,10 @@ impl Error {
             Self::Mistakes(_) => "`acquit workflow check` lists all mistakes",
             Self::EmptyTitle => "say in a line what is wanted: acquit run \"Add a --json flag\"",
             Self::OtherRequest { .. } => "go to a clone of the repository that the request belongs to",
+            Self::Statement { .. } => "`acquit prove --attest FILE` writes one",
+            Self::Permit { .. } => {
+                "name a rule, or a rule and its paths: `--allow test-removed:tests/old/**`"
+            }
             Self::NothingToReview { .. } => "name what it is to be merged into with --base",
             Self::NoTask(_) => "`acquit task list --all-projects` shows the tasks there are",
             Self::Store(store::Error::Newer { .. })

@@ -13,7 +13,9 @@ use acquit_run::registry::{self, By, Server, User};
 use acquit_run::runtime::Environment;
 
 mod agents;
+pub mod ci;
 pub mod detect;
+pub mod hooks;
 mod look;
 mod render;
 mod write;
@@ -29,6 +31,8 @@ pub struct Plan {
     pub files: Vec<(PathBuf, String)>,
     /// What was recognised, in words.
     pub seen: Vec<String>,
+    /// Whether it was recognised how the repository is built and tested.
+    pub recognised: bool,
     /// What the user should do next.
     pub notes: Vec<String>,
 }
@@ -74,7 +78,7 @@ pub fn plan(place: &Place<'_>) -> Plan {
         ));
     }
     notes.push("look through .acquit/ and commit it".to_owned());
-    Plan { files: render::files(&found, &agents, &servers), seen, notes }
+    Plan { files: render::files(&found, &agents, &servers), seen, recognised: !found.is_empty(), notes }
 }
 
 /// The servers that setup fetches from. What a project's file names and a stranger may not is noted.

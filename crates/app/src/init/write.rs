@@ -30,6 +30,14 @@ pub enum Error {
     /// A folder that is a link, or no folder at all.
     #[error("write into {}: it is a link or not a folder, and what is outside of the repository is left alone", .0.display())]
     NotAFolder(PathBuf),
+    /// A file of an agent's settings that cannot be added to.
+    #[error("add a hook to {}: {why}", path.display())]
+    Settings {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
     /// The file system said no.
     #[error("{doing} {}", path.display())]
     File {
@@ -50,6 +58,7 @@ impl Error {
             Self::Exists(_) => {
                 Some("use --force to write it anew; your changes to those files would be lost")
             }
+            Self::Settings { .. } => Some("mend the file, or move it away and try again"),
             Self::NotAFolder(_) => Some("make it a folder of the repository, or move it away"),
             Self::File { source, .. } => match source.kind() {
                 io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {

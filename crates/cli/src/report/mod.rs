@@ -14,6 +14,7 @@ pub mod doctor;
 pub mod follow;
 mod gate;
 pub mod money;
+pub mod prove;
 pub mod request;
 mod stats;
 mod status;
@@ -141,6 +142,11 @@ impl Printer {
             text::wrap(line, width, 2)
         };
         text.split('\n').map(fits).collect::<Vec<_>>().join("\n")
+    }
+
+    /// A document of data that is never broken into lines.
+    pub fn document(self, text: &str) {
+        self.exactly(text);
     }
 
     /// Whether whoever read standard output has gone away.

@@ -1,5 +1,6 @@
 //! `acquit init`: files that fit the repository.
 
+use crate::args::HookAgent;
 use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::verbs::check::{self, Fix};
@@ -59,6 +60,31 @@ pub fn init(cli: &Cli, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, 
         printer.say(&format!("next: {look}`acquit run \"what you want\"`"));
     }
     Ok(exit)
+}
+
+/// Writes the hooks of agents; of those that are used here, if none is named.
+pub fn hooks(cli: &Cli, agents: &[HookAgent]) -> Result<Exit, Error> {
+    let source = cli.app.source()?;
+    let top = source.top();
+    let path = cli.app.surroundings.environment.get("PATH").unwrap_or_default();
+    let names: Vec<&str> = match agents {
+        [] => init::hooks::used(top, path),
+        named => named.iter().map(|agent| agent.name()).collect(),
+    };
+    let plan = init::hooks::plan(top, &names)?;
+    init::write(top, &plan, Overwrite::Allowed)?;
+    let files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
+    let printer = cli.printer;
+    if printer.json {
+        printer.json(&serde_json::json!({ "files": files, "notes": plan.notes }));
+        return Ok(Exit::Done);
+    }
+    files.iter().for_each(|file| printer.data(&format!("wrote {file}")));
+    plan.notes.iter().for_each(|note| printer.say(&format!("note: {note}")));
+    if files.is_empty() {
+        printer.say("no agent with hooks was found: name one, such as `acquit init --hooks claude`");
+    }
+    Ok(Exit::Done)
 }
 
 /// Whether the user's own configuration describes an agent.

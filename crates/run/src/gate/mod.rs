@@ -114,7 +114,7 @@ fn verdict(gate: &Gate, ran: &Ran, failure: Option<Failure>) -> Verdict {
 
 /// Removes files below acquit's own folder that a harness was writing for a gate when it was killed.
 pub(crate) fn sweep_unfinished(home: &std::path::Path) {
-    for folder in ["baselines", "durations"] {
+    for folder in ["baselines", "durations", "verdicts"] {
         cache::sweep(&home.join(folder));
     }
 }

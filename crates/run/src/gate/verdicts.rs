@@ -2,7 +2,8 @@
 //!
 //! A verdict is kept by everything that it is known to depend on: the files, the history that a command could look at, the
 //! gate, the configuration, the machine's programs. It is kept with the task and not beyond it, because a command runs in a
-//! workspace whose ignored folders the task's agents have written to. Where it is kept no agent and no gate can write.
+//! workspace whose ignored folders the task's agents have written to. Work that is only judged has no agents: its verdicts are kept
+//! for the project. Where they are kept no agent and no gate can write.
 //!
 //! What says nothing about the next time is not kept: a command that was cut short by a limit, and flaky tests. What a leg said
 //! that was lost is not believed: it may have told nobody. How long a gate took is kept for the whole project, to run the
@@ -31,6 +32,9 @@ const LARGEST: u64 = 16 << 20;
 /// How many durations are kept before all are forgotten: more gates than a machine's projects have.
 const MOST_DURATIONS: usize = 5_000;
 
+/// How many verdicts of one task, or of one project, are kept before all are forgotten.
+const MOST_VERDICTS: usize = 1_000;
+
 /// Changes with the form of the file.
 const FORM: u32 = 1;
 
@@ -44,9 +48,16 @@ pub(super) struct Verdicts {
     /// What all of them depend on.
     work: serde_json::Value,
     project: String,
-    /// The legs whose verdicts are in the history: one that was lost may have told nobody.
-    told: BTreeSet<u32>,
+    told: Told,
     now: Timestamp,
+}
+
+/// Whose verdicts are believed.
+enum Told {
+    /// Those of the legs whose verdicts are in the history: one that was lost may have told nobody.
+    Legs(BTreeSet<u32>),
+    /// All: no agent has worked where they were given.
+    Anyone,
 }
 
 /// A file of the cache.
@@ -83,12 +94,19 @@ impl Verdicts {
             "path": path,
             "machine": [std::env::consts::OS, std::env::consts::ARCH],
         });
+        let (folder, told) = if job.source.is_judged_only() {
+            let project = name(&job.source.owner().git_dir().to_string_lossy());
+            (ctx.runtime.home.join("verdicts").join(project), Told::Anyone)
+        } else {
+            let legs = job.task.past.iter().filter(|past| has_told(past)).map(|past| past.number).collect();
+            (ctx.runtime.task_folder(ctx.hold.leg.task).join("verdicts"), Told::Legs(legs))
+        };
         Ok(Self {
-            folder: ctx.runtime.task_folder(ctx.hold.leg.task).join("verdicts"),
+            folder,
             durations: ctx.runtime.home.join("durations"),
             work,
-            project: job.source.git_dir().to_string_lossy().into_owned(),
-            told: job.task.past.iter().filter(|past| has_told(past)).map(|past| past.number).collect(),
+            project: job.source.owner().git_dir().to_string_lossy().into_owned(),
+            told,
             now: (ctx.runtime.now)(),
         })
     }
@@ -101,7 +119,11 @@ impl Verdicts {
         let depends = self.depends(gate);
         let kept = cache::load::<Kept>(&self.file(&depends), LARGEST)?;
         let holds = kept.form == FORM && kept.depends == depends && self.now.since(kept.at) <= AGE;
-        (holds && self.told.contains(&kept.leg)).then_some(Verdict { reused: Some(kept.leg), ..kept.verdict })
+        let told = match &self.told {
+            Told::Legs(legs) => legs.contains(&kept.leg),
+            Told::Anyone => true,
+        };
+        (holds && told).then_some(Verdict { reused: Some(kept.leg), ..kept.verdict })
     }
 
     /// Keeps a verdict that was just given, without the secrets that a gate may have found and told.
@@ -115,6 +137,7 @@ impl Verdicts {
         let leg = ctx.hold.leg.number;
         let kept = Kept { form: FORM, at: self.now, leg, depends, verdict: verdict.clone() };
         let Some(kept) = ctx.redactor.stored(kept) else { return Ok(()) };
+        make_room(&self.folder, MOST_VERDICTS);
         cache::save(&file, &kept).map_err(|error| LegAbort::file("keep a verdict in", &file, &error))
     }
 
@@ -126,7 +149,7 @@ impl Verdicts {
     /// Keeps how long it took.
     pub(super) fn took(&self, gate: &Gate, took: Span) -> Result<(), LegAbort> {
         let file = self.clock(gate);
-        make_room(&self.durations);
+        make_room(&self.durations, MOST_DURATIONS);
         cache::save(&file, &took).map_err(|error| LegAbort::file("keep a duration in", &file, &error))
     }
 
@@ -160,10 +183,10 @@ fn is_kept(gate: &Gate) -> bool {
     gate.check.command().is_some() && gate.reuse == Reuse::SameTree
 }
 
-/// Forgets all durations when there are too many: they come back with the next run of each gate.
-fn make_room(folder: &Path) {
+/// Forgets all files of a folder when there are too many: they come back with the next run of each gate.
+fn make_room(folder: &Path, most: usize) {
     let count = fs::read_dir(folder).map_or(0, Iterator::count);
-    if count > MOST_DURATIONS {
+    if count > most {
         // Another harness may be at it as well.
         let _ = fs::remove_dir_all(folder);
     }

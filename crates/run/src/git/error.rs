@@ -47,6 +47,18 @@ pub enum Error {
         /// The limit that was reached.
         limit: u64,
     },
+    /// A checkout has more uncommitted work than is taken from it.
+    #[error("take {bytes} bytes of uncommitted work: {most} are the most, and {path:?} alone has {size}", path = path.display())]
+    TooMuchWork {
+        /// How much there is.
+        bytes: u64,
+        /// How much is taken.
+        most: u64,
+        /// The largest file.
+        path: PathBuf,
+        /// Its size.
+        size: u64,
+    },
     /// It printed something else than its format promises.
     #[error("understand what git {verb} printed")]
     Unexpected {

@@ -21,6 +21,7 @@ mod ref_check;
 mod sign;
 mod source;
 mod tracking_ref;
+mod uncommitted;
 pub mod version;
 
 pub use branch_status::Stands;
@@ -41,3 +42,5 @@ pub use source::{Base, Source};
 pub(crate) use source::{is_ref_component, is_ref_name};
 pub use tracking_ref::Fetched;
 pub(crate) use tracking_ref::tracking_ref;
+pub(crate) use uncommitted::alternates;
+pub use uncommitted::{Taken, Uncommitted};

@@ -20,6 +20,12 @@ pub struct Source {
     objects: PathBuf,
     format: ObjectFormat,
     work_tree: Option<PathBuf>,
+    /// The user's repository, if this one only borrows its objects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lender: Option<Box<Source>>,
+    /// The base that work stands on, if it is not the user's own: what is made from it is shared with nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    foreign: Option<CommitId>,
 }
 
 /// Where work starts.
@@ -85,6 +91,8 @@ impl Source {
                 _ => return Err(unexpected()),
             },
             path: found,
+            lender: None,
+            foreign: None,
         };
         if source.is_partial() {
             let what = "it is a partial clone, so objects may be missing; clone it without --filter".into();
@@ -103,6 +111,53 @@ impl Source {
         &self.git_dir
     }
 
+    /// The repository at `at`, which borrows this one's objects.
+    pub(super) fn lending(&self, at: &Path) -> Self {
+        Self {
+            path: at.to_owned(),
+            git_dir: at.to_owned(),
+            objects: at.join("objects"),
+            format: self.format,
+            work_tree: None,
+            lender: Some(Box::new(self.clone())),
+            foreign: None,
+        }
+    }
+
+    /// The user's own repository: this one, or the one that it borrows from. What is kept for a project is kept under its name.
+    pub fn owner(&self) -> &Self {
+        self.lender.as_deref().unwrap_or(self)
+    }
+
+    /// The same for work on a base that is not part of the user's own branch.
+    #[must_use]
+    pub fn on_foreign(mut self, base: &CommitId) -> Self {
+        self.foreign = Some(base.clone());
+        self
+    }
+
+    /// The name under which setup layers of the project are kept.
+    pub(crate) fn layers_of(&self) -> String {
+        let owner = self.owner().git_dir.to_string_lossy();
+        self.foreign.as_ref().map_or_else(|| owner.clone().into_owned(), |base| format!("{owner}#{base}"))
+    }
+
+    /// Whether its work is only judged: it is in a repository of ours, and no agent works on it.
+    pub fn is_judged_only(&self) -> bool {
+        self.lender.is_some()
+    }
+
+    /// The top of the checkout, if there is one.
+    pub(super) fn checkout(&self) -> Option<&Path> {
+        self.work_tree.as_deref()
+    }
+
+    /// The folders that its objects are in: its own, and those that it borrows.
+    pub(crate) fn all_objects(&self) -> Vec<PathBuf> {
+        let own = std::iter::once(self.objects.clone());
+        own.chain(self.lender.iter().flat_map(|lender| lender.all_objects())).collect()
+    }
+
     /// The folder that the project's own files are in: the top of the checkout, or the bare repository itself.
     pub fn top(&self) -> &Path {
         self.work_tree.as_deref().unwrap_or(&self.git_dir)
@@ -110,6 +165,9 @@ impl Source {
 
     /// Where git keeps something beside its objects, such as the repositories of submodules: a linked worktree may have its own.
     pub(crate) fn of_clone(&self, name: &str) -> Vec<PathBuf> {
+        if let Some(lender) = &self.lender {
+            return lender.of_clone(name);
+        }
         let mut all = vec![self.git_dir.join(name)];
         all.extend(self.objects.parent().map(|common| common.join(name)));
         all.dedup();
@@ -118,7 +176,7 @@ impl Source {
 
     /// The commits at which the history of a shallow clone ends, as its git keeps them. Empty for a whole one.
     pub(crate) fn shallow(&self) -> Vec<u8> {
-        let file = self.objects.parent().map(|common| common.join("shallow"));
+        let file = self.owner().objects.parent().map(|common| common.join("shallow"));
         let text = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
         let commits = text.lines().filter(|line| line.parse::<CommitId>().is_ok());
         commits.flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect()

@@ -96,7 +96,7 @@ impl ProgramSandbox {
             home: &home,
             environment: &ctx.runtime.environment,
             own: &ctx.runtime.home,
-            repository: Some(job.source.git_dir()),
+            repository: Some(job.source.owner().git_dir()),
             aside: &aside,
             write: &write,
             read: &read,
@@ -179,12 +179,8 @@ pub(super) fn sender(ctx: &LegContext<'_>, job: &Job<'_>) -> Result<OsString, Le
     let (folder, workspace) = (ctx.runtime.task_folder(task), ctx.runtime.workspace_folder(task));
     let file = folder.join("policy-sender.json");
     if !file.exists() {
-        let read = [
-            workspace.join("view"),
-            workspace.join("work/.git/objects"),
-            workspace.join("git/objects"),
-            job.source.objects().to_owned(),
-        ];
+        let mut read = job.source.all_objects();
+        read.extend(["view", "work/.git/objects", "git/objects"].map(|place| workspace.join(place)));
         seclude(ctx, job, &file, &folder.join("sender"), &read)?;
     }
     let mut command = quoted(&ctx.runtime.spawner.helper);
@@ -209,7 +205,7 @@ pub(super) fn seclude(
         home: Path::new("/nonexistent"),
         environment: &ctx.runtime.environment,
         own: &ctx.runtime.home,
-        repository: Some(job.source.git_dir()),
+        repository: Some(job.source.owner().git_dir()),
         aside,
         write: &[],
         read,

@@ -59,7 +59,7 @@ impl WorkingTree {
             written: tree.clone(),
             committed: tree.clone(),
             tree,
-            objects: workspace.borrowed_objects().to_vec(),
+            objects: workspace.borrowed_objects(),
             setup: Setup::default(),
             aside: None,
             passing: Passing::default(),

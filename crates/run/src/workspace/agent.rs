@@ -1,14 +1,13 @@
 //! The agent's own repository, `work/.git`: written anew by us, then read as somebody else's.
 
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::files::{self, Found};
 use super::setup::EXCLUDE;
 use super::snapshot::{Skip, Snapshot, too_deep};
 use super::{Error, LockedWorkspace, Workspace};
-use crate::git::{CommitId, Identity, ObjectFormat};
+use crate::git::{CommitId, Identity, ObjectFormat, alternates};
 
 /// What an agent left at `work/.git`.
 pub(super) enum AgentGit {
@@ -28,29 +27,6 @@ pub(super) enum AgentGit {
         /// The branches that are there, and the one that HEAD is on, bounded.
         branches: Vec<String>,
     },
-}
-
-/// The lines of an alternates file.
-pub(super) fn alternates(folders: &[PathBuf]) -> Vec<u8> {
-    let mut text = Vec::new();
-    for folder in folders {
-        let bytes = folder.as_os_str().as_bytes();
-        if bytes.iter().any(|b| b.is_ascii_control() || *b == b'"') {
-            text.push(b'"');
-            for byte in bytes {
-                match byte {
-                    b'"' | b'\\' => text.extend_from_slice(&[b'\\', *byte]),
-                    b if b.is_ascii_control() => text.extend_from_slice(format!("\\{b:03o}").as_bytes()),
-                    b => text.push(*b),
-                }
-            }
-            text.push(b'"');
-        } else {
-            text.extend_from_slice(bytes);
-        }
-        text.push(b'\n');
-    }
-    text
 }
 
 /// The file of a workspace that has the base branch as it was written into the agent's repository: commit and ref.

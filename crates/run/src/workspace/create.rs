@@ -32,8 +32,7 @@ impl LockedWorkspace {
             files::remove(&self.dir.join(left))?;
         }
         let config = config(self.format, &Role::Harness);
-        let borrowed = [self.source_objects.clone()];
-        write_repository(&git, &format!("{start}\n"), &config, &borrowed, &self.shallow)?;
+        write_repository(&git, &format!("{start}\n"), &config, &self.source_objects, &self.shallow)?;
         std::fs::create_dir(self.tree()).map_err(|e| Error::io("create", &self.tree(), e))?;
         self.checkout(start)?;
         self.examine_base(start)

@@ -24,8 +24,8 @@ impl LockedWorkspace {
         }
         let view = self.dir.join("view");
         files::remove(&view)?;
-        let [source, ours] = self.borrowed_objects();
-        let lent = [self.agent_dir().join("objects"), source, ours];
+        let mut lent = vec![self.agent_dir().join("objects")];
+        lent.extend(self.borrowed_objects());
         let config = config(self.format, &Role::Harness);
         write_repository(&view, "ref: refs/heads/tip\n", &config, &lent, &self.shallow)?;
         files::write(&view.join("refs/heads/tip"), format!("{tip}\n").as_bytes())?;

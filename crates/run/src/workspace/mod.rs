@@ -98,7 +98,7 @@ pub struct Workspace {
     dir: PathBuf,
     /// The store that the task is of: several may work on one repository, and each has a `T-1`.
     store: StoreId,
-    source_objects: PathBuf,
+    source_objects: Vec<PathBuf>,
     /// Where the user's git keeps the repositories of submodules.
     modules: Vec<PathBuf>,
     /// Where it keeps the files of Git LFS.
@@ -133,7 +133,7 @@ impl Workspace {
         Ok(Self {
             dir,
             store: store.clone(),
-            source_objects: source.objects().to_owned(),
+            source_objects: source.all_objects(),
             modules: source.of_clone("modules"),
             lfs: source.of_clone("lfs/objects"),
             shallow: source.shallow(),
@@ -207,8 +207,10 @@ impl Workspace {
     }
 
     /// The object folders the agent must be able to read, besides its own.
-    pub fn borrowed_objects(&self) -> [PathBuf; 2] {
-        [self.source_objects.clone(), self.git_dir().join("objects")]
+    pub fn borrowed_objects(&self) -> Vec<PathBuf> {
+        let mut all = self.source_objects.clone();
+        all.push(self.git_dir().join("objects"));
+        all
     }
 
     fn git_dir(&self) -> PathBuf {

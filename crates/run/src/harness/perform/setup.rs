@@ -172,7 +172,7 @@ fn place(
         "period": period,
         "machine": [std::env::consts::OS, std::env::consts::ARCH],
     });
-    let project = workspace.hash(&job.source.git_dir().to_string_lossy());
+    let project = workspace.hash(&job.source.layers_of());
     Ok(Place::new(ctx.runtime, &project, &workspace.hash(&depends.to_string())))
 }
 

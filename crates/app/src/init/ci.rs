@@ -1,0 +1,42 @@
+//! Jobs for CI that run `acquit prove` on a pull or merge request.
+//!
+//! A job judges by the base's `.acquit/`, so a request cannot loosen what it is judged by. What a request is called reaches the job as
+//! variables, never as part of a script.
+
+use std::path::PathBuf;
+
+use super::Plan;
+
+/// A forge whose CI is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forge {
+    /// GitHub Actions.
+    Github,
+    /// GitLab CI.
+    Gitlab,
+}
+
+const GITHUB: &str = include_str!("../../templates/github.yml");
+const GITLAB: &str = include_str!("../../templates/gitlab.yml");
+const GITLAB_ROOT: &str = "include:\n  - local: .gitlab/acquit.yml\n";
+
+/// What is written for a forge. `has` says whether the repository has a file.
+pub fn plan(forge: Forge, has: &dyn Fn(&str) -> bool) -> Plan {
+    let mut notes = vec!["commit it; the job runs on the next request".to_owned()];
+    let files: Vec<(PathBuf, String)> = match forge {
+        Forge::Github => vec![(".github/workflows/acquit.yml".into(), GITHUB.to_owned())],
+        Forge::Gitlab => {
+            let mut files = vec![(PathBuf::from(".gitlab/acquit.yml"), GITLAB.to_owned())];
+            if has(".gitlab-ci.yml") {
+                notes.insert(
+                    0,
+                    "add to .gitlab-ci.yml: `include: [{ local: .gitlab/acquit.yml }]`".to_owned(),
+                );
+            } else {
+                files.push((".gitlab-ci.yml".into(), GITLAB_ROOT.to_owned()));
+            }
+            files
+        }
+    };
+    Plan { files, seen: Vec::new(), recognised: true, notes }
+}

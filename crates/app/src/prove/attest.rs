@@ -1,0 +1,188 @@
+//! A judgement as evidence: an in-toto statement with a predicate of our own, and its check against a repository.
+//!
+//! The statement names the commit and the tree that were judged, and says what was executed there, how that ended, and the hash of
+//! everything that was printed. Whoever reads it can look up all of these. docs/prove.md describes the predicate.
+
+use std::path::{Path, PathBuf};
+
+use acquit_run::git::{CommitId, Source};
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::report::Report;
+use crate::app::App;
+use crate::error::Error;
+use crate::snapshot::hex;
+
+/// The type of a statement.
+const STATEMENT: &str = "https://in-toto.io/Statement/v1";
+
+/// The type of our predicate. A new form of it gets a new name.
+const PREDICATE: &str = "urn:acquit:prove:v1";
+
+/// The largest statement that is read.
+const LARGEST: u64 = 64 << 20;
+
+/// The folder of copies of what the gates printed, beside a statement.
+pub fn logs_of(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".logs");
+    name.into()
+}
+
+/// Something that was looked up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// What.
+    pub what: String,
+    /// Whether it is as the statement says.
+    pub holds: bool,
+    /// How it is.
+    pub found: String,
+}
+
+/// What a statement says, and whether the repository agrees.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verified {
+    /// The judgement that it tells of.
+    pub decision: String,
+    /// Each thing that was looked up.
+    pub checked: Vec<Checked>,
+}
+
+impl Verified {
+    /// Whether all of it is as it says.
+    pub fn holds(&self) -> bool {
+        !self.checked.is_empty() && self.checked.iter().all(|one| one.holds)
+    }
+}
+
+impl App {
+    /// Writes a judgement as a statement.
+    pub fn attest(&self, report: &Report, file: &Path) -> Result<(), Error> {
+        let change = &report.change;
+        let mut subject = vec![json!({ "name": "tree", "digest": { "gitTree": change.tree } })];
+        if !change.uncommitted {
+            subject.insert(0, json!({ "name": "commit", "digest": { "gitCommit": change.head.as_str() } }));
+        }
+        let now = jiff_text((self.runtime.now)().0);
+        let statement = json!({
+            "_type": STATEMENT,
+            "subject": subject,
+            "predicateType": PREDICATE,
+            "predicate": {
+                "judge": { "name": "acquit", "version": env!("CARGO_PKG_VERSION") },
+                "machine": { "os": std::env::consts::OS, "arch": std::env::consts::ARCH },
+                "finishedOn": now,
+                "base": { "gitCommit": change.base.as_str() },
+                "report": report,
+            },
+        });
+        let text = serde_json::to_string_pretty(&statement).unwrap_or_default();
+        let at = |source| Error::File { doing: "write", path: file.to_owned(), source };
+        std::fs::write(file, format!("{text}\n")).map_err(at)
+    }
+
+    /// Checks a statement against the repository that the command was called in.
+    pub fn verify(&self, file: &Path) -> Result<Verified, Error> {
+        let unreadable = |why: String| Error::Statement { path: file.to_owned(), why };
+        let at = |source| Error::File { doing: "read", path: file.to_owned(), source };
+        let size = std::fs::metadata(file).map_err(at)?.len();
+        if size > LARGEST {
+            return Err(unreadable(format!("it has {size} bytes")));
+        }
+        let text = std::fs::read(file).map_err(at)?;
+        let value: Value = serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))?;
+        if value["_type"] != STATEMENT || value["predicateType"] != PREDICATE {
+            return Err(unreadable(format!("it is no statement of the type {PREDICATE}")));
+        }
+        let source = self.source()?;
+        let report = &value["predicate"]["report"];
+        let mut checked = Vec::new();
+        self.check_commits(&source, &value, report, &mut checked)?;
+        check_logs(&logs_of(file), report, &mut checked);
+        let decision = report["decision"].as_str().unwrap_or("unknown").to_owned();
+        checked.push(consistent(report, &decision));
+        Ok(Verified { decision, checked })
+    }
+
+    fn check_commits(
+        &self,
+        source: &Source,
+        value: &Value,
+        report: &Value,
+        checked: &mut Vec<Checked>,
+    ) -> Result<(), Error> {
+        let git = &self.runtime.git;
+        let known = |name: &str| -> Option<CommitId> {
+            let id: CommitId = name.parse().ok()?;
+            source.base(git, Some(id.as_str())).ok().map(|base| base.commit)
+        };
+        let tree = report["change"]["tree"].as_str().unwrap_or_default();
+        for subject in value["subject"].as_array().into_iter().flatten() {
+            let digest = &subject["digest"];
+            if let Some(name) = digest["gitCommit"].as_str() {
+                let found = known(name);
+                let same = match &found {
+                    Some(commit) => source.tree_of(git, commit)? == tree,
+                    None => false,
+                };
+                let said = match (&found, same) {
+                    (None, _) => "this repository does not have it",
+                    (Some(_), true) => "it is here, with the tree that was judged",
+                    (Some(_), false) => "it has another tree than the one that was judged",
+                };
+                checked.push(Checked { what: format!("commit {name}"), holds: same, found: said.to_owned() });
+            }
+            if let Some(name) = digest["gitTree"].as_str() {
+                let head = source.base(git, None)?.commit;
+                let (here, same) = (source.tree_of(git, &head)? == name, name == tree);
+                let said = match (same, here) {
+                    (false, _) => "the report names another tree",
+                    (true, true) => "it is the tree of HEAD",
+                    (true, false) => "HEAD has another tree: what is checked out is not what was judged",
+                };
+                // A statement about a commit holds wherever that commit is; one about uncommitted work only where its files are.
+                let holds = same && (here || report["change"]["uncommitted"] == false);
+                checked.push(Checked { what: format!("tree {name}"), holds, found: said.to_owned() });
+            }
+        }
+        let base = report["change"]["base"].as_str().unwrap_or_default();
+        let (found, said) = match known(base) {
+            Some(_) => (true, "it is here"),
+            None => (false, "this repository does not have it"),
+        };
+        checked.push(Checked { what: format!("base {base}"), holds: found, found: said.to_owned() });
+        Ok(())
+    }
+}
+
+/// Compares the copies of what the gates printed with their hashes. Copies that are not there are no contradiction.
+fn check_logs(folder: &Path, report: &Value, checked: &mut Vec<Checked>) {
+    for claim in report["claims"].as_array().into_iter().flatten() {
+        let log = &claim["log"];
+        let (Some(name), Some(hash)) = (log["file"].as_str(), log["sha256"].as_str()) else { continue };
+        let plain = Path::new(name).file_name() == Some(std::ffi::OsStr::new(name));
+        let Some(bytes) = plain.then(|| std::fs::read(folder.join(name)).ok()).flatten() else { continue };
+        let holds = hex(&Sha256::digest(&bytes)) == hash;
+        let said = if holds { "as it was printed" } else { "it was changed since" };
+        checked.push(Checked { what: format!("log {name}"), holds, found: said.to_owned() });
+    }
+}
+
+/// Whether the judgement follows from the claims that it stands with.
+fn consistent(report: &Value, decision: &str) -> Checked {
+    let broken = |claim: &Value| claim["status"] == "broken";
+    let any = report["claims"].as_array().into_iter().flatten().any(broken);
+    let holds =
+        any == (decision == "guilty") && report["claims"].as_array().is_some_and(|all| !all.is_empty());
+    let found = if holds { "it follows from its claims" } else { "it does not follow from its claims" };
+    Checked { what: format!("judgement {decision}"), holds, found: found.to_owned() }
+}
+
+/// A moment as text, in UTC.
+fn jiff_text(milliseconds: i64) -> String {
+    let time = jiff::Timestamp::from_millisecond(milliseconds).unwrap_or_default();
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

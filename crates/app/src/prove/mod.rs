@@ -1,0 +1,287 @@
+//! The judgement behind `acquit prove`: a change, by anyone, held against all gates of its project.
+//!
+//! The change becomes a commit of a scratch repository that borrows the user's objects ([`subject`]). [`rules`] says by which gates it
+//! is judged: those of the project, else those that `acquit init` would write. They run as a task with one stage of the kind `check`,
+//! in a store of its own, by the same harness in the same sandbox as every other ([`trial`]). What failed and looks at no test by
+//! itself is then run on the base, so that a change is not blamed for what was broken before. [`report`] has what follows.
+//!
+//! No agent, no forge and no daemon takes part, and nothing in the user's checkout, index, refs or objects changes.
+
+use std::path::PathBuf;
+
+use acquit_core::check::dilution::Permit;
+use acquit_core::gate::check::Tests;
+use acquit_core::gate::{Check, Gate, Verdict};
+use acquit_core::ids::TaskId;
+use acquit_run::git::{Offer, Source};
+use acquit_run::workspace::remove_folder;
+
+use crate::app::App;
+use crate::error::Error;
+
+pub mod attest;
+pub mod hook;
+pub mod report;
+mod rules;
+mod subject;
+mod trial;
+
+pub use crate::check::Run;
+pub use report::{Claim, Decision, Report, Status};
+pub use subject::Which;
+
+/// The folder of what judgements need while they run, in acquit's own, by process.
+const FOLDER: &str = "proofs";
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The change.
+    pub which: Which,
+    /// What it is compared with; without it the branch that it left.
+    pub base: Option<String>,
+    /// How much is run.
+    pub depth: Depth,
+    /// Whether the base's `.acquit/` may be used although the user has not trusted it here.
+    pub trust: Trusting,
+    /// Whether verdicts of earlier judgements on the same content count.
+    pub cache: Cache,
+    /// A folder for copies of what the gates printed, if they are to be kept.
+    pub logs: Option<PathBuf>,
+    /// Whether gates that were detected are written to `.acquit/`.
+    pub save: Save,
+    /// What becomes of a change that changes nothing.
+    pub empty: Empty,
+    /// What the change is meant to weaken, as `allow` of the check `dilution` has it.
+    pub allow: Vec<String>,
+}
+
+/// Whether gates that were detected are written to `.acquit/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Save {
+    /// They are only used.
+    No,
+    /// They are written, unless there is a `.acquit/`.
+    Yes,
+}
+
+/// What becomes of a change that changes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Empty {
+    /// Its gates are run on what is there.
+    Judge,
+    /// Nothing is run.
+    Pass,
+}
+
+/// How much is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// All gates.
+    Full,
+    /// What needs no run of all tests: the gates that look, and those that know how to check changed files alone.
+    Quick,
+}
+
+/// Whose consent the project's `.acquit/` needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trusting {
+    /// The user's, given by `acquit trust`.
+    User,
+    /// The caller's, given with this call for the version that the base has.
+    Base,
+}
+
+/// Whether verdicts of earlier judgements count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cache {
+    /// On the same content they do.
+    Use,
+    /// Everything is run again.
+    Ignore,
+}
+
+/// Who runs a trial, shows how it goes, and says whether somebody asked to stop.
+pub struct Conduct<'c> {
+    /// Runs a task until it ends.
+    pub run: Run<'c>,
+    /// Tells what is about to happen.
+    pub say: &'c dyn Fn(&str),
+    /// Whether to stop.
+    pub stopped: &'c dyn Fn() -> bool,
+}
+
+/// Judges a change.
+pub fn prove(app: &App, asked: &Asked, conduct: &mut Conduct<'_>) -> Result<Report, Error> {
+    let source = app.source()?;
+    sweep(app);
+    let place = Place::new(app, std::process::id());
+    let done = judge(app, asked, &source, &place, conduct);
+    if let Err(error) = place.clear(app) {
+        app.warn(format!("files of the judgement are kept: {}", acquit_run::harness::chain(&error)));
+    }
+    done
+}
+
+fn judge(
+    app: &App,
+    asked: &Asked,
+    source: &Source,
+    place: &Place,
+    conduct: &mut Conduct<'_>,
+) -> Result<Report, Error> {
+    let began = (app.runtime.now)();
+    for word in &asked.allow {
+        word.parse::<Permit>().map_err(|source| Error::Permit { word: word.clone(), source })?;
+    }
+    place.make()?;
+    let scratch = source.borrowed_at(&place.folder.join("repository"))?;
+    let subject = subject::take(app, asked, source, &scratch)?;
+    if asked.empty == Empty::Pass && subject.head == subject.base {
+        return Ok(Report::of_nothing(subject));
+    }
+    let scratch = if subject.own_base { scratch } else { scratch.on_foreign(&subject.base) };
+    let rules = rules::of(app, asked, source, &scratch, &subject, &place.folder)?;
+    if let (Save::Yes, Some(plan)) = (asked.save, &rules.plan) {
+        crate::init::write(source.top(), plan, crate::init::Overwrite::Never)?;
+        app.trust_written(source, &plan.files)?;
+    }
+    for seen in &rules.seen {
+        (conduct.say)(&format!("detected: {seen}"));
+    }
+    if (conduct.stopped)() {
+        return Ok(Report::cancelled(subject, &rules));
+    }
+    let mut trial = trial::Trial {
+        app,
+        scratch: &scratch,
+        rules: &rules,
+        place,
+        next: 0,
+        cache: asked.cache,
+        logs: asked.logs.as_deref(),
+        allow: &asked.allow,
+    };
+    let offer = Offer { head: subject.head.clone(), base: subject.base.clone() };
+    let first = trial.run(&rules.gates, &offer, conduct)?;
+    let mut report = Report::of(subject, &rules, &first);
+    if first.cancelled || first.stopped.is_some() {
+        report.finish((app.runtime.now)().since(began));
+        return Ok(report);
+    }
+    // What the first round left open: tests of a change that has none of its own, and what failed before it too.
+    let regressions = open_tests(&rules.gates, &first.verdicts);
+    if !regressions.is_empty() && !(conduct.stopped)() {
+        let second = trial.run(&regressions, &offer, conduct)?;
+        report.add_regressions(&second);
+        report.cancelled |= second.cancelled;
+    }
+    let doubtful = doubtful(&rules.gates, &report);
+    if !doubtful.is_empty() && !report.cancelled && !(conduct.stopped)() {
+        (conduct.say)("running what failed on the base, to see whether it failed before");
+        let on_base = Offer { head: offer.base.clone(), base: offer.base };
+        let third = trial.run(&doubtful, &on_base, conduct)?;
+        report.cancelled |= third.cancelled;
+        report.compare_with_base(&third);
+    }
+    report.finish((app.runtime.now)().since(began));
+    Ok(report)
+}
+
+/// The gates of tests that said nothing about the tests that were there, because the change has none of its own.
+fn open_tests(gates: &[Gate], verdicts: &[Verdict]) -> Vec<Gate> {
+    const EARLY: [&str; 4] = ["untested", "unproven", "exempt", "too-large"];
+    let ended_early = |gate: &Gate| {
+        let verdict = verdicts.iter().find(|verdict| verdict.gate == gate.name);
+        verdict.is_some_and(|it| it.evidence.findings.iter().any(|it| EARLY.contains(&it.rule.as_str())))
+    };
+    let compared = |tdd: &acquit_core::gate::check::Tdd| {
+        gates.iter().any(|other| match &other.check {
+            Check::Tests(tests) => tests.run == tdd.run && tests.report == tdd.report,
+            _ => false,
+        })
+    };
+    let each = gates.iter().filter_map(|gate| match &gate.check {
+        Check::Tdd(tdd) if ended_early(gate) && !compared(tdd) => {
+            Some(Gate { check: Check::Tests(Tests::of(tdd)), ..gate.clone() })
+        }
+        _ => None,
+    });
+    each.collect()
+}
+
+/// The gates that failed in a way that may not be the change's doing.
+fn doubtful(gates: &[Gate], report: &Report) -> Vec<Gate> {
+    const ABOUT_THE_RUN: [&str; 5] = ["build", "nothing-ran", "exit", "report", "broken"];
+    let failed = |gate: &Gate| {
+        let claim = report.claims.iter().find(|claim| claim.gate == gate.name);
+        claim.filter(|claim| matches!(claim.status, Status::Broken | Status::Warned))
+    };
+    let each = gates.iter().filter_map(|gate| {
+        let claim = failed(gate)?;
+        let about_the_run =
+            || claim.evidence.failing().all(|finding| ABOUT_THE_RUN.contains(&finding.rule.as_str()));
+        let check = match &gate.check {
+            Check::Command(_) => gate.check.clone(),
+            Check::Tests(_) if about_the_run() => gate.check.clone(),
+            Check::Tdd(tdd) if about_the_run() => Check::Tests(Tests::of(tdd)),
+            _ => return None,
+        };
+        let paths = acquit_core::gate::PathFilter::default();
+        Some(Gate { check, paths, ..gate.clone() })
+    });
+    each.collect()
+}
+
+/// Where a judgement keeps its files.
+struct Place {
+    folder: PathBuf,
+    pid: u32,
+}
+
+impl Place {
+    fn new(app: &App, pid: u32) -> Self {
+        Self { folder: app.runtime.home.join(FOLDER).join(pid.to_string()), pid }
+    }
+
+    fn make(&self) -> Result<(), Error> {
+        let at = |source| Error::File { doing: "make the folder", path: self.folder.clone(), source };
+        self.remove()?;
+        std::fs::create_dir_all(&self.folder).map_err(at)
+    }
+
+    /// Removes everything, also the folders of its tasks.
+    fn clear(&self, app: &App) -> Result<(), Error> {
+        trial::forget(app, self)?;
+        self.remove()?;
+        // Fails where there are others.
+        let _ = self.folder.parent().map(std::fs::remove_dir);
+        Ok(())
+    }
+
+    fn remove(&self) -> Result<(), Error> {
+        if !self.folder.exists() {
+            return Ok(());
+        }
+        remove_folder(&self.folder).map_err(|source| Error::Workspace { task: self.task(0), source })
+    }
+
+    /// The id of a round. No task of a person has such a number.
+    fn task(&self, round: u64) -> TaskId {
+        TaskId(trial::FIRST + u64::from(self.pid) * trial::ROUNDS + round)
+    }
+}
+
+/// Removes what killed judgements left.
+fn sweep(app: &App) {
+    let folders = std::fs::read_dir(app.runtime.home.join(FOLDER));
+    for entry in folders.into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        if !std::path::Path::new("/proc").join(pid.to_string()).exists() {
+            // What cannot be removed now is found again.
+            let _ = Place::new(app, pid).clear(app);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! By which gates a change is judged, and where they come from.
+//!
+//! *A change never chooses how it is judged.* If it touches `.acquit/`, the base's version counts. Without `.acquit/`, what `acquit init`
+//! would write for the base counts; only where nothing is recognised there, what it would write for the change.
+
+use std::path::Path;
+
+use acquit_core::config::Config;
+use acquit_core::gate::{Check, Gate, Manner, Severity};
+use acquit_core::ids::Name;
+use acquit_run::git::{CommitId, Source};
+use serde::Serialize;
+
+use super::subject::Subject;
+use super::{Asked, Depth, Trusting};
+use crate::app::App;
+use crate::error::Error;
+use crate::init;
+use crate::project::{FOLDER, Files};
+
+/// Where the rules come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// `.acquit/` of the checkout.
+    Project,
+    /// `.acquit/` of the base, because the change touches it.
+    Base,
+    /// What `acquit init` would write for the base.
+    Detected,
+    /// What it would write for the change, because nothing was recognised on the base.
+    DetectedInChange,
+}
+
+/// The rules of a judgement.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    pub(crate) origin: Origin,
+    pub(crate) config: Config,
+    /// What is run, in the order of the file.
+    pub(crate) gates: Vec<Gate>,
+    /// What is not run, and why.
+    pub(crate) left_out: Vec<(Name, String)>,
+    /// What was recognised, if nobody wrote rules.
+    pub(crate) seen: Vec<String>,
+    /// What `acquit init` would write, if nobody wrote rules.
+    pub(crate) plan: Option<init::Plan>,
+}
+
+/// The checks that cost nothing and are always made.
+const ALWAYS: &str = "[gates.dilution]\ncheck = \"dilution\"\nkind = \"test\"\n\n[gates.secrets]\ncheck = \"secrets\"\nkind = \"security\"\n";
+
+/// Finds the rules. `place` is a folder for what is needed meanwhile.
+pub(super) fn of(
+    app: &App,
+    asked: &Asked,
+    source: &Source,
+    scratch: &Source,
+    subject: &Subject,
+    place: &Path,
+) -> Result<Rules, Error> {
+    let (origin, config, plan) = configuration(app, asked, source, scratch, subject, place)?;
+    let mut gates: Vec<Gate> = Vec::new();
+    let mut left_out = Vec::new();
+    for gate in config.gates.iter().filter(|gate| gate.severity != Severity::Off) {
+        match why_not(gate, subject, asked.depth) {
+            Some(why) => left_out.push((gate.name.clone(), why.to_owned())),
+            None => gates.push(alone(gate, asked.depth)),
+        }
+    }
+    for gate in always()? {
+        let same = |other: &&Gate| other.check.word() == gate.check.word();
+        if gates.iter().find(same).is_none() {
+            gates.insert(0, gate);
+        }
+    }
+    let seen = plan.as_ref().map(|plan| plan.seen.clone()).unwrap_or_default();
+    Ok(Rules { origin, config, gates, left_out, seen, plan })
+}
+
+/// Why a gate is not run.
+fn why_not(gate: &Gate, subject: &Subject, depth: Depth) -> Option<&'static str> {
+    match (&gate.check, depth) {
+        (Check::Review(_), _) => Some("a review needs a reviewer"),
+        (Check::Reproduced(_), _) => Some("it is for changes that only reproduce a defect"),
+        (Check::Commits(_), _) if subject.uncommitted => Some("part of the change is not committed yet"),
+        (Check::Command(plain), Depth::Quick) if gate.related.is_none() && plain.related.is_none() => {
+            Some("--quick runs only what can be limited to changed files")
+        }
+        (Check::Tests(_) | Check::Tdd(_), Depth::Quick) if gate.related.is_none() => {
+            Some("--quick runs only what can be limited to changed files")
+        }
+        (Check::Coverage(_) | Check::Mutation(_), Depth::Quick) => {
+            Some("it runs all tests; --quick does not")
+        }
+        _ => None,
+    }
+}
+
+/// The gate as it is run here.
+fn alone(gate: &Gate, depth: Depth) -> Gate {
+    let gate = Gate { manner: Manner::Alone, ..gate.clone() };
+    match (&gate.related, depth) {
+        (Some(related), Depth::Quick) => {
+            let run = gate.check.command().cloned().unwrap_or_else(|| related.clone());
+            let plain = acquit_core::gate::check::Plain { run, report: None, related: Some(related.clone()) };
+            Gate { check: Check::Command(plain), ..gate }
+        }
+        _ => gate,
+    }
+}
+
+fn always() -> Result<Vec<Gate>, Error> {
+    let (config, mistakes) =
+        acquit_core::config::look_over("the checks that are always made", ALWAYS, Config::default());
+    match config {
+        Some(config) if mistakes.is_empty() => Ok(config.gates),
+        _ => Err(acquit_core::config::toml::Mistakes(mistakes).into()),
+    }
+}
+
+fn configuration(
+    app: &App,
+    asked: &Asked,
+    source: &Source,
+    scratch: &Source,
+    subject: &Subject,
+    place: &Path,
+) -> Result<(Origin, Config, Option<init::Plan>), Error> {
+    let own = match app.files(source) {
+        Ok(files) => Some(files),
+        Err(Error::NotInitialised(_)) => None,
+        Err(error) => return Err(error),
+    };
+    let touches = subject.paths.iter().any(|path| is_ours(path))
+        || subject.paths.is_empty() && subject.head != subject.base;
+    let of_base = touches || asked.trust == Trusting::Base || own.is_none();
+    let base = if of_base { Some(checkout(app, scratch, &subject.base, &place.join("base"))?) } else { None };
+    if let Some(base) = &base {
+        match app.files_in(base, source.top()) {
+            Ok(files) => return from_base(asked, &files, own.as_ref()),
+            Err(Error::NotInitialised(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if let Some(files) = own {
+        return Ok((Origin::Project, files.read()?.config, None));
+    }
+    let top = base.unwrap_or_else(|| source.top().to_owned());
+    let on_base = detect(app, &top);
+    let (origin, plan) = if on_base.recognised {
+        (Origin::Detected, on_base)
+    } else {
+        let change = checkout(app, scratch, &subject.head, &place.join("change"))?;
+        (Origin::DetectedInChange, detect(app, &change))
+    };
+    let folder = place.join("detected");
+    init::write(&make(&folder)?, &plan, init::Overwrite::Allowed)?;
+    // Nobody has to trust what acquit itself has written from its own list of commands.
+    let config = app.files_in(&folder, &folder)?.look()?.config;
+    Ok((origin, config, Some(plan)))
+}
+
+/// The rules that the base has. Where the user trusts only those of the checkout, those count.
+fn from_base(
+    asked: &Asked,
+    base: &Files,
+    own: Option<&Files>,
+) -> Result<(Origin, Config, Option<init::Plan>), Error> {
+    let trusted = asked.trust == Trusting::Base || base.trust().standing(base.snapshot()).is_trusted();
+    match own {
+        Some(own) if !trusted => Ok((Origin::Project, own.read()?.config, None)),
+        _ if trusted => Ok((Origin::Base, base.look()?.config, None)),
+        _ => Ok((Origin::Base, base.read()?.config, None)),
+    }
+}
+
+fn is_ours(path: &str) -> bool {
+    path.split('/').next().is_some_and(|first| first.eq_ignore_ascii_case(FOLDER))
+}
+
+fn make(folder: &Path) -> Result<std::path::PathBuf, Error> {
+    std::fs::create_dir_all(folder).map_err(|source| Error::File {
+        doing: "make the folder",
+        path: folder.to_owned(),
+        source,
+    })?;
+    Ok(folder.to_owned())
+}
+
+/// The files of a commit in a folder.
+fn checkout(app: &App, scratch: &Source, commit: &CommitId, to: &Path) -> Result<std::path::PathBuf, Error> {
+    let to = make(to)?;
+    scratch.check_out(&app.runtime.git, commit, &to)?;
+    Ok(to)
+}
+
+/// What `acquit init` would write for the files in a folder.
+fn detect(app: &App, top: &Path) -> init::Plan {
+    init::plan(&init::Place {
+        top,
+        folder: None,
+        cloned: &|_| true,
+        environment: &app.surroundings.environment,
+        has_agent: true,
+        resolve: &acquit_run::registry::system_resolve,
+    })
+}

@@ -1,0 +1,30 @@
+//! `acquit ci`: a job that judges every pull or merge request.
+
+use acquit_app::Error;
+use acquit_app::init::{self, Overwrite, ci};
+use serde_json::json;
+
+use crate::args::CiForge;
+use crate::cli::Cli;
+use crate::exit::Exit;
+
+/// Writes the job.
+pub fn ci(cli: &Cli, forge: CiForge, overwrite: Overwrite) -> Result<Exit, Error> {
+    let source = cli.app.source()?;
+    let top = source.top();
+    let forge = match forge {
+        CiForge::Github => ci::Forge::Github,
+        CiForge::Gitlab => ci::Forge::Gitlab,
+    };
+    let plan = ci::plan(forge, &|file| top.join(file).symlink_metadata().is_ok());
+    init::write(top, &plan, overwrite)?;
+    let files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
+    let printer = cli.printer;
+    if printer.json {
+        printer.json(&json!({ "files": files, "notes": plan.notes }));
+    } else {
+        files.iter().for_each(|file| printer.data(&format!("wrote {file}")));
+        plan.notes.iter().for_each(|note| printer.say(&format!("note: {note}")));
+    }
+    Ok(Exit::Done)
+}

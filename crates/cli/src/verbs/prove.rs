@@ -1,0 +1,113 @@
+//! `acquit prove`: a change, by anyone, held against all gates of its project.
+
+use std::io::Read;
+
+use acquit_app::Error;
+use acquit_app::prove::hook::{self, Answer, Count, Turn};
+use acquit_app::prove::{Asked, Cache, Conduct, Decision, Depth, Empty, Report, Save, Trusting, Which};
+use acquit_core::event::Level;
+use acquit_run::process::Interrupt;
+
+use crate::args::{Format, HookAgent, Proved};
+use crate::cli::Cli;
+use crate::exit::Exit;
+use crate::foreground::{self, Part};
+use crate::report::prove as show;
+
+/// Judges the change and says what it came to.
+pub fn prove(cli: &Cli, args: &Proved) -> Result<Exit, Error> {
+    if let Some(agent) = args.hook {
+        return Ok(answer_hook(cli, args, agent));
+    }
+    let report = run(cli, args, Empty::Judge)?;
+    let printer = cli.printer;
+    match args.format {
+        None if printer.json => printer.json(&report),
+        None => show::people(printer, &report),
+        Some(format) => printer.document(&rendered(format, &report)),
+    }
+    if let Some(file) = &args.attest
+        && !report.cancelled
+    {
+        cli.app.attest(&report, file)?;
+        printer.say(&format!("wrote {}; `acquit verify {}` checks it", file.display(), file.display()));
+    }
+    Ok(exit(&report))
+}
+
+/// The report in a format.
+fn rendered(format: Format, report: &Report) -> String {
+    match format {
+        Format::Sarif => show::sarif(report),
+        Format::Junit => show::junit(report),
+        Format::Markdown => show::markdown(report),
+        Format::Github => show::github(report),
+    }
+}
+
+/// The exit code of a judgement.
+fn exit(report: &Report) -> Exit {
+    match report.decision {
+        _ if report.cancelled => Exit::Cancelled,
+        Decision::Acquitted => Exit::Done,
+        Decision::Guilty => Exit::Failed,
+        Decision::Unjudged => Exit::Internal,
+    }
+}
+
+/// Judges the change. Progress goes to standard error.
+pub fn run(cli: &Cli, args: &Proved, empty: Empty) -> Result<Report, Error> {
+    let which = match &args.change {
+        Some(change) => Which::parse(change),
+        None if args.staged => Which::Staged,
+        None if args.working_tree => Which::WorkingTree,
+        None => Which::Checkout,
+    };
+    let asked = Asked {
+        which,
+        base: args.base.clone(),
+        depth: if args.quick { Depth::Quick } else { Depth::Full },
+        trust: if args.trust_base { Trusting::Base } else { Trusting::User },
+        cache: if args.fresh { Cache::Ignore } else { Cache::Use },
+        logs: args.logs(),
+        save: if args.save { Save::Yes } else { Save::No },
+        empty,
+        allow: args.allow.clone(),
+    };
+    let interrupt = Interrupt::listen().map_err(Error::Signals)?;
+    let printer = cli.printer.in_words();
+    let mut follow = |app: &acquit_app::App, store: &mut dyn acquit_core::store::Store, id| {
+        foreground::follow(app, printer, store, id, Part::Judges, Level::Info, 0)
+    };
+    let mut conduct =
+        Conduct { run: &mut follow, say: &|line| printer.say(line), stopped: &|| interrupt.count() > 0 };
+    acquit_app::prove::prove(&cli.app, &asked, &mut conduct)
+}
+
+/// Answers the hook of an agent: one line of JSON, and exit code 0 whatever happens, because agents take others for a broken hook.
+fn answer_hook(cli: &Cli, args: &Proved, agent: HookAgent) -> Exit {
+    let agent = agent.agent();
+    let mut bytes = Vec::new();
+    // What cannot be read is a session without a name.
+    let _ = std::io::stdin().lock().take(hook::LARGEST).read_to_end(&mut bytes);
+    let turn = Turn::read(agent, &bytes, &cli.app.surroundings.here);
+    let home = &cli.app.runtime.home;
+    let count = Count::load(home, &turn);
+    let answer = match run(cli, args, Empty::Pass) {
+        Ok(report) if report.cancelled => Answer::Let(String::new()),
+        Ok(report) => {
+            let (answer, next) = hook::answer(&report, count, &turn);
+            match next.save(home, &turn) {
+                Ok(()) => answer,
+                // Without a count nothing would end it.
+                Err(error) => Answer::Let(format!("acquit cannot count how often it sent you back: {error}")),
+            }
+        }
+        Err(error) => {
+            cli.printer.error(&error);
+            Answer::Let(format!("acquit could not judge: {}", acquit_run::harness::chain(&error)))
+        }
+    };
+    cli.printer.document(&answer.in_words_of(agent).to_string());
+    Exit::Done
+}

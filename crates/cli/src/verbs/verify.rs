@@ -1,0 +1,29 @@
+//! `acquit verify`: a statement of `acquit prove --attest`, held against the repository.
+
+use std::path::Path;
+
+use acquit_app::Error;
+use serde_json::json;
+
+use crate::cli::Cli;
+use crate::exit::Exit;
+use crate::report::{Look, text};
+
+/// Checks a statement and says what was looked up.
+pub fn verify(cli: &Cli, file: &Path) -> Result<Exit, Error> {
+    let verified = cli.app.verify(file)?;
+    let printer = cli.printer;
+    let holds = verified.holds();
+    if printer.json {
+        printer.json(&json!({ "holds": holds, "decision": verified.decision, "checked": verified.checked }));
+    } else {
+        for one in &verified.checked {
+            let (mark, look) = if one.holds { ("✓", Look::Good) } else { ("✗", Look::Bad) };
+            let words = text::visible(&text::line(&one.what, 120));
+            printer.data(&format!("{} {words}: {}", printer.paint(look, mark), one.found));
+        }
+        let words = if holds { "holds: the statement fits this repository" } else { "does not hold" };
+        printer.data(&printer.paint(if holds { Look::Good } else { Look::Bad }, words));
+    }
+    Ok(if holds { Exit::Done } else { Exit::Failed })
+}

@@ -1,0 +1,25 @@
+//! `acquit prove` judges a change, says on what that rests, and leaves everything of the user's as it was.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "tests run real programs, and print tables to be read"
+)]
+
+#[path = "prove/agents.rs"]
+mod agents;
+#[path = "prove/change.rs"]
+mod change;
+mod common;
+#[path = "prove/evidence.rs"]
+mod evidence;
+#[path = "prove/formats.rs"]
+mod formats;
+#[path = "prove/kit.rs"]
+mod kit;
+#[path = "prove/lies.rs"]
+mod lies;
+#[path = "prove/untouched.rs"]
+mod untouched;
+#[path = "prove/verdict.rs"]
+mod verdict;

@@ -1,0 +1,221 @@
+//! Real agents with the hook: one that says "done" with red tests is sent back, mends it, and ends.
+//!
+//! The model is scripted. What it says next is picked by a mark in the last words of the user; the name of the test that fails has such
+//! a mark, so the model mends the code only if the agent was told which test fails.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use acquit_testkit::agents;
+use acquit_testkit::model::{Model, Scripts, Step};
+use serde_json::json;
+
+use crate::common::{Sandbox, binary};
+use crate::kit::{BROKEN, MENDED, OLD_TEST, package};
+
+/// The slowest agent takes ten seconds of a core to begin, and each judgement some more.
+const PATIENCE: Duration = Duration::from_mins(4);
+
+/// A package whose test has a mark in its name, with the hook of an agent.
+fn project(agent: &str) -> Sandbox {
+    let sandbox = package();
+    sandbox.repo.write("test/old.test.js", &OLD_TEST.replace("test('two'", "test('two [[mend]]'"));
+    sandbox.acquit(&["init", "--hooks", agent]).must(0);
+    sandbox.repo.commit("the hook");
+    sandbox
+}
+
+/// The agent, as a person would start it without a terminal.
+fn command(sandbox: &Sandbox, agent: &str, url: &str, prompt: &str) -> Option<Command> {
+    let bin = agents::bin()?;
+    let own = binary().parent().unwrap().to_owned();
+    let mut command = sandbox.program(bin.join(agent));
+    command.env("PATH", format!("{}:{}:/usr/local/bin:/usr/bin:/bin", bin.display(), own.display()));
+    command.env("TERM", "dumb");
+    let home = sandbox.place("home");
+    match agent {
+        "claude" => {
+            command.args(["-p", prompt, "--output-format", "stream-json", "--verbose"]);
+            command.args(["--model", "claude-sonnet-4-5", "--allowedTools", "Bash,Write,Edit,Read"]);
+            command.env("ANTHROPIC_BASE_URL", url).env("ANTHROPIC_API_KEY", "sk-none");
+            command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").env("DISABLE_AUTOUPDATER", "1");
+        }
+        "codex" => {
+            fs::create_dir_all(home.join(".codex")).unwrap();
+            let provider = format!(
+                "model_providers.scripted={{name=\"scripted\",base_url=\"{url}/v1\",env_key=\"CODEX_API_KEY\",wire_api=\"responses\"}}"
+            );
+            let trusted =
+                format!("projects={{\"{}\"={{trust_level=\"trusted\"}}}}", sandbox.repo.path().display());
+            command.args(["exec", "--json", "-s", "danger-full-access", "--disable", "plugins"]);
+            command.args([
+                "--dangerously-bypass-hook-trust",
+                "-m",
+                "gpt-5",
+                "-c",
+                "model_provider=\"scripted\"",
+            ]);
+            command.args(["-c", &provider, "-c", &trusted, prompt]);
+            command.env("CODEX_HOME", home.join(".codex")).env("CODEX_API_KEY", "sk-none");
+        }
+        "gemini" => {
+            let settings = json!({
+                "security": { "auth": { "selectedType": "gemini-api-key" }, "folderTrust": { "enabled": false } },
+                "privacy": { "usageStatisticsEnabled": false }, "general": { "maxAttempts": 2 },
+            });
+            acquit_testkit::repo::write(&home.join(".gemini/settings.json"), &settings.to_string());
+            command.args(["-p", prompt, "--output-format", "stream-json", "--approval-mode", "yolo"]);
+            command.args(["-m", "gemini-2.5-pro"]);
+            command.env("GEMINI_API_KEY", "none").env("GOOGLE_GEMINI_BASE_URL", url);
+            command.env("GEMINI_CLI_NO_RELAUNCH", "true");
+        }
+        "opencode" => {
+            let model = json!({ "name": "m", "limit": { "context": 200_000, "output": 8000 } });
+            let options = json!({ "baseURL": format!("{url}/v1"), "apiKey": "none" });
+            let provider = json!({ "npm": "@ai-sdk/openai-compatible", "name": "scripted", "options": options, "models": { "m": model } });
+            let settings = json!({ "small_model": "scripted/m", "autoupdate": false, "share": "disabled", "provider": { "scripted": provider } });
+            command.args(["serve", "--hostname", "127.0.0.1"]);
+            command.env("OPENCODE_CONFIG_CONTENT", settings.to_string());
+        }
+        other => panic!("{other}"),
+    }
+    Some(command)
+}
+
+/// Lets an agent work until it ends.
+fn work(sandbox: &Sandbox, mut command: Command) -> String {
+    let (out, err) = (sandbox.place("said/agent.out"), sandbox.place("said/agent.err"));
+    command
+        .stdin(Stdio::null())
+        .stdout(fs::File::create(&out).unwrap())
+        .stderr(fs::File::create(&err).unwrap());
+    let mut child = command.spawn().unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > deadline {
+            let _ = child.kill();
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let _ = child.wait();
+    let text = |path| fs::read_to_string(path).unwrap_or_default();
+    format!("{}\n--- err\n{}", text(&out), text(&err))
+}
+
+/// The end of what an agent said.
+fn short(said: &str) -> String {
+    let skip = said.chars().count().saturating_sub(3_000);
+    said.chars().skip(skip).collect()
+}
+
+/// Writes the code. By the shell: some agents refuse to write a file that they have not read.
+fn write(code: &str) -> Step {
+    Step::bash(&format!("printf '%s' '{code}' > sum.js"))
+}
+
+/// It says "done" with a red test, is sent back with the name of the test, mends the code, and ends.
+#[track_caller]
+fn sent_back(agent: &str) {
+    let sandbox = project(agent);
+    let scripts = Scripts::default()
+        .with("lie", [write(BROKEN), Step::say("Done, all tests pass.")])
+        .with("mend", [write(MENDED), Step::say("Mended.")]);
+    let model = Model::start(scripts).unwrap();
+    let Some(command) = command(&sandbox, agent, &model.url(), "Make sum faster. [[lie]]") else { return };
+    let said = work(&sandbox, command);
+    let steps: Vec<_> = model.scripted().into_iter().filter_map(|request| request.step).collect();
+    assert!(steps.iter().any(|(name, _)| name == "mend"), "never sent back: {steps:?}\n{}", short(&said));
+    assert_eq!(
+        fs::read_to_string(sandbox.repo.path().join("sum.js")).unwrap(),
+        MENDED,
+        "{steps:?}\n{}",
+        short(&said)
+    );
+    let mut out = std::io::stdout();
+    let _ = writeln!(out, "{agent}: {steps:?}");
+}
+
+/// It says "done" every time, and comes to an end all the same.
+#[track_caller]
+fn ends(agent: &str) {
+    let sandbox = project(agent);
+    let scripts = Scripts::default()
+        .with("lie", [write(BROKEN), Step::say("Done, all tests pass.")])
+        .with("mend", [Step::say("It is really done.")]);
+    let model = Model::start(scripts).unwrap();
+    let Some(command) = command(&sandbox, agent, &model.url(), "Make sum faster. [[lie]]") else { return };
+    let said = work(&sandbox, command);
+    let again =
+        model.scripted().iter().filter(|it| it.step.as_ref().is_some_and(|step| step.0 == "mend")).count();
+    assert!((1..=3).contains(&again), "sent back {again} times\n{}", short(&said));
+}
+
+#[test]
+fn claude_is_sent_back_and_mends_it() {
+    sent_back("claude");
+}
+
+#[test]
+fn claude_is_not_sent_back_for_ever() {
+    ends("claude");
+}
+
+#[test]
+fn codex_is_sent_back_and_mends_it() {
+    sent_back("codex");
+}
+
+#[test]
+fn soak_gemini_is_sent_back_and_mends_it() {
+    sent_back("gemini");
+}
+
+/// `opencode run` ends as soon as its session is idle, so this is the server that its interface talks to.
+#[test]
+fn soak_opencode_is_sent_back_and_mends_it() {
+    let sandbox = project("opencode");
+    let scripts = Scripts::default()
+        .with("lie", [write(BROKEN), Step::say("Done, all tests pass.")])
+        .with("mend", [write(MENDED), Step::say("Mended.")]);
+    let model = Model::start(scripts).unwrap();
+    let Some(mut server) = command(&sandbox, "opencode", &model.url(), "") else { return };
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut server = server.args(["--port", &port]).spawn().unwrap();
+    let post = |path: &str, body: serde_json::Value| {
+        let url = format!("http://127.0.0.1:{port}{path}");
+        let args = [
+            "-sS",
+            "-m",
+            "200",
+            "--retry",
+            "40",
+            "--retry-delay",
+            "1",
+            "--retry-connrefused",
+            "-H",
+            "content-type: application/json",
+            "-d",
+        ];
+        let output = sandbox.program("curl").args(args).arg(body.to_string()).arg(url).output().unwrap();
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap_or_default()
+    };
+    let session = post("/session", json!({}));
+    let id = session["id"].as_str().map(str::to_owned);
+    let part = json!({ "type": "text", "text": "Make sum faster. [[lie]]" });
+    let model_name = json!({ "providerID": "scripted", "modelID": "m" });
+    let answer =
+        id.map(|id| post(&format!("/session/{id}/message"), json!({ "model": model_name, "parts": [part] })));
+    let deadline = Instant::now() + PATIENCE;
+    let mended = || fs::read_to_string(sandbox.repo.path().join("sum.js")).unwrap() == MENDED;
+    while !mended() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let _ = server.kill();
+    let _ = server.wait();
+    let steps: Vec<_> = model.scripted().into_iter().filter_map(|request| request.step).collect();
+    assert!(mended(), "{steps:?} {session} {answer:?}");
+}

@@ -1,0 +1,172 @@
+//! What is left of a judgement: a statement that can be checked, jobs for CI, and the answers to hooks.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::common::{Sandbox, binary};
+use crate::kit::{BROKEN, HONEST, MENDED, package, ran};
+
+#[test]
+fn a_statement_fits_the_repository_it_was_made_in_and_nothing_else() {
+    let sandbox = package();
+    let repo = &sandbox.repo;
+    repo.git(&["checkout", "-q", "-b", "topic"]);
+    repo.write("sum.js", MENDED);
+    repo.write("test/new.test.js", HONEST);
+    repo.commit("mend");
+    let file = sandbox.place("proof.json");
+    let name = file.to_string_lossy().into_owned();
+    ran(&sandbox, &["--attest", &name], 0);
+    let statement: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(statement["_type"], "https://in-toto.io/Statement/v1");
+    assert_eq!(statement["predicateType"], "urn:acquit:prove:v1");
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    assert_eq!(statement["subject"][0]["digest"]["gitCommit"], head.trim());
+    let verified = sandbox.acquit(&["verify", &name, "--json"]).must(0).json();
+    assert_eq!(verified["holds"], true, "{verified:#}");
+    let logs = verified["checked"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|it| it["what"].as_str().unwrap().starts_with("log "));
+    assert!(logs.count() >= 2, "{verified:#}");
+
+    // Each of these is a forgery.
+    let text = fs::read_to_string(&file).unwrap();
+    let tree = statement["predicate"]["report"]["change"]["tree"].as_str().unwrap();
+    for (what, forged) in [
+        ("another tree", text.replace(tree, &"0".repeat(tree.len()))),
+        ("another commit", text.replace(head.trim(), &"1".repeat(40))),
+        (
+            "a judgement that does not follow",
+            text.replace("\"decision\": \"acquitted\"", "\"decision\": \"guilty\""),
+        ),
+    ] {
+        assert_ne!(forged, text, "{what}");
+        fs::write(&file, forged).unwrap();
+        let verified = sandbox.acquit(&["verify", &name]);
+        assert_eq!(verified.code, Some(1), "{what}: {verified}");
+    }
+    fs::write(&file, &text).unwrap();
+    let folder = sandbox.place("proof.json.logs");
+    let log = fs::read_dir(&folder).unwrap().flatten().next().unwrap().path();
+    fs::write(&log, "nothing failed\n").unwrap();
+    sandbox.acquit(&["verify", &name]).must(1).said("it was changed since");
+    fs::write(&file, "{}").unwrap();
+    sandbox.acquit(&["verify", &name]).must(2);
+}
+
+/// Runs a line of a job, as the forge's shell would.
+fn step(sandbox: &Sandbox, line: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
+    let bin = binary().parent().unwrap().to_owned();
+    let mut command = sandbox.program("bash");
+    command.args(["-e", "-c", line]).envs(variables.iter().copied());
+    command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display()));
+    let output = command.output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+}
+
+#[test]
+fn the_jobs_for_ci_judge_a_request_by_the_rules_of_its_base() {
+    let config = "[gates.test]\nrun = \"test -f README.md\"\nkind = \"test\"\n";
+    let sandbox = Sandbox::of_files("project", &[(".acquit/acquit.toml", config)]).untrusted();
+    let repo = &sandbox.repo;
+    sandbox.acquit(&["ci", "github"]).must(0);
+    sandbox.acquit(&["ci", "gitlab"]).must(0);
+    let job = fs::read_to_string(repo.path().join(".github/workflows/acquit.yml")).unwrap();
+    // What somebody changed is not written over.
+    repo.write(".github/workflows/acquit.yml", &format!("{job}# mine\n"));
+    sandbox.acquit(&["ci", "github"]).must(2);
+    repo.commit("CI");
+    let base = repo.git(&["rev-parse", "HEAD"]);
+    // A request that loosens its own gate.
+    repo.write(".acquit/acquit.toml", &config.replace("test -f README.md", "true"));
+    fs::remove_file(repo.path().join("README.md")).unwrap();
+    repo.commit("loosened");
+    let line = job.lines().find_map(|line| line.trim().strip_prefix("run: acquit prove")).unwrap();
+    let (code, said) = step(&sandbox, &format!("acquit prove{line}"), &[("BASE", base.trim())]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("::error "), "{said}");
+    let script = job.split("name: Write the summary").nth(1).unwrap().split("run: |\n").nth(1).unwrap();
+    let script: Vec<&str> =
+        script.lines().take_while(|line| line.starts_with("          ")).map(str::trim).collect();
+    let summary = sandbox.place("summary.md");
+    let (code, said) = step(
+        &sandbox,
+        &script.join("\n"),
+        &[("BASE", base.trim()), ("GITHUB_STEP_SUMMARY", &summary.to_string_lossy())],
+    );
+    assert_eq!(code, Some(0), "{said}");
+    let text = fs::read_to_string(&summary).unwrap();
+    assert!(text.contains("acquit: guilty"), "{text}");
+
+    let job = fs::read_to_string(repo.path().join(".gitlab/acquit.yml")).unwrap();
+    let script = job.split("  script:\n").nth(1).unwrap().split("  artifacts:").next().unwrap();
+    let lines: Vec<&str> = script
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- "))
+        .filter(|line| !line.starts_with("git fetch"))
+        .collect();
+    let (code, said) = step(&sandbox, &lines.join("\n").replace("FETCH_HEAD", base.trim()), &[]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(repo.path().join("acquit.xml").exists() && repo.path().join("acquit.md").exists(), "{said}");
+}
+
+/// The answer to the hook of an agent.
+fn hook(sandbox: &Sandbox, agent: &str, message: &Value) -> Value {
+    let mut command: Command = sandbox.command(&["prove", "--hook", agent]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(message.to_string().as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn an_agent_is_sent_back_a_bounded_number_of_times() {
+    let sandbox = package();
+    // A turn that changed nothing costs nothing.
+    assert_eq!(hook(&sandbox, "claude", &json!({ "session_id": "a" })), json!({}));
+    sandbox.repo.write("sum.js", BROKEN);
+    let mut sent = 0;
+    for number in 0..6 {
+        let answer = hook(&sandbox, "claude", &json!({ "session_id": "a", "stop_hook_active": number > 0 }));
+        if answer["decision"] == "block" {
+            sent += 1;
+            let reason = answer["reason"].as_str().unwrap();
+            assert!(
+                reason.contains("no test fails that passed before") && reason.contains("two"),
+                "{reason}"
+            );
+        } else {
+            assert!(answer["systemMessage"].as_str().unwrap().contains("still guilty"), "{answer}");
+        }
+    }
+    assert_eq!(sent, 3);
+    sandbox.repo.write("sum.js", MENDED);
+    let answer = hook(&sandbox, "claude", &json!({ "session_id": "a", "stop_hook_active": true }));
+    assert!(answer["systemMessage"].as_str().unwrap().contains("acquitted"), "{answer}");
+    // What is wrong with the project is told, and sends nobody back.
+    sandbox.repo.write(".acquit/acquit.toml", "[gates.test]\nrun = 7\n");
+    let answer = hook(&sandbox, "gemini", &json!({}));
+    assert!(answer["systemMessage"].as_str().unwrap().contains("could not judge"), "{answer}");
+}
+
+#[test]
+fn hooks_are_written_for_the_agents_that_are_named() {
+    let sandbox = package();
+    sandbox.repo.write(".claude/settings.json", "{\"model\": \"opus\"}\n");
+    sandbox.acquit(&["init", "--hooks", "claude,codex,gemini,opencode,cursor"]).must(0);
+    let read = |file: &str| fs::read_to_string(sandbox.repo.path().join(file)).unwrap();
+    assert!(read(".claude/settings.json").contains("\"opus\""));
+    for file in [".claude/settings.json", ".codex/hooks.json", ".gemini/settings.json", ".cursor/hooks.json"]
+    {
+        assert!(read(file).contains("acquit prove --hook"), "{file}");
+    }
+    assert!(read(".opencode/plugins/acquit.js").contains("session.idle"));
+    assert!(!sandbox.repo.path().join(".acquit").exists());
+}

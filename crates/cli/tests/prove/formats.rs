@@ -1,0 +1,73 @@
+//! The forms for programs: each is valid, says the same, and nothing of the repository breaks out of it.
+
+use serde_json::Value;
+
+use crate::common::Sandbox;
+use crate::kit::{BROKEN, package, ran};
+
+/// A test whose name tries to be a command, markup and a mention.
+const NASTY: &str = "import test from 'node:test';\nimport assert from 'node:assert';\nimport { sum } from '../sum.js';\n\
+test('x\\n::error::owned</failure><b>@everyone fixes #1 %0A]]>', () => assert.strictEqual(sum([1, 2]), 3));\n";
+
+fn guilty() -> Sandbox {
+    let sandbox = package();
+    sandbox.repo.write("test/nasty.test.js", NASTY);
+    sandbox.repo.commit("a test with a name");
+    sandbox.repo.write("sum.js", BROKEN);
+    sandbox
+}
+
+#[test]
+fn every_format_is_valid_and_nothing_breaks_out_of_it() {
+    let sandbox = guilty();
+    let sarif: Value = serde_json::from_str(&ran(&sandbox, &["--format", "sarif"], 1).out).unwrap();
+    valid_sarif(&sarif);
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    assert!(
+        results.iter().any(|it| it["ruleId"] == "tests/new-failure" && it["level"] == "error"),
+        "{sarif:#}"
+    );
+
+    let junit = ran(&sandbox, &["--format", "junit"], 1).out;
+    assert!(junit.contains("failures=\"1\""), "{junit}");
+    assert!(!junit.contains("<b>") && !junit.contains("]]>"), "{junit}");
+
+    let github = ran(&sandbox, &["--format", "github"], 1).out;
+    for line in github.lines() {
+        assert!(
+            line.starts_with("::error ") || line.starts_with("::notice ") || line.starts_with("::warning "),
+            "{github}"
+        );
+    }
+    assert!(!github.contains("\n::error::owned"), "{github}");
+
+    let markdown = ran(&sandbox, &["--format", "markdown"], 1).out;
+    assert!(markdown.starts_with("<!-- acquit prove -->\n### ❌ acquit: guilty"), "{markdown}");
+    assert!(!markdown.contains("@everyone") && !markdown.contains("fixes #1"), "{markdown}");
+}
+
+/// The parts of the schema of SARIF 2.1.0 that a document must have, and those that this one uses.
+fn valid_sarif(document: &Value) {
+    assert_eq!(document["version"], "2.1.0");
+    let run = &document["runs"][0];
+    assert!(run["tool"]["driver"]["name"].is_string());
+    let rules: Vec<&str> = run["tool"]["driver"]["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|rule| rule["id"].as_str().unwrap())
+        .collect();
+    for result in run["results"].as_array().unwrap() {
+        assert!(result["message"]["text"].is_string(), "{result:#}");
+        assert!(
+            ["none", "note", "warning", "error"].contains(&result["level"].as_str().unwrap()),
+            "{result:#}"
+        );
+        assert!(rules.contains(&result["ruleId"].as_str().unwrap()), "{result:#}");
+        for location in result["locations"].as_array().into_iter().flatten() {
+            let place = &location["physicalLocation"];
+            assert!(place["region"]["startLine"].as_u64().unwrap() >= 1, "{result:#}");
+            assert!(!place["artifactLocation"]["uri"].as_str().unwrap().contains([' ', '\\']), "{result:#}");
+        }
+    }
+}
