@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acquit_core::ids::{StoreId, TaskId};
-use acquit_run::git::{Access, CommitId, Direction, Form, Git, Identity, PushWay, Source, User};
+use acquit_run::git::{Access, CommitId, Direction, Form, Git, Identity, PushWay, Source, Uncommitted, User};
 use acquit_run::process::Spawner;
 use acquit_run::secrets::{Known, Redactor, Secret};
 use acquit_run::workspace::{
@@ -166,6 +166,21 @@ fn fine<T>(name: &str, doing: &str, result: Result<T, Error>) -> Option<String> 
     }
 }
 
+/// What `acquit prove` does: uncommitted work becomes a commit of a repository of ours. What a plant makes impossible may fail; what it
+/// names must not run.
+fn judged(stage: &Stage, source: &Source, base: &CommitId) {
+    let (git, place, home) = (stage.git(), stage.repo.beside("judged"), stage.repo.beside("home"));
+    let _ = fs::remove_dir_all(&place);
+    let scratch = source.borrowed_at(&place.join("git")).unwrap();
+    for which in [Uncommitted::Staged, Uncommitted::All] {
+        let Ok(taken) = source.take_uncommitted(&git, &scratch, base, which, Some(&home)) else { continue };
+        scratch.paths_between(&git, base, &taken.commit).unwrap();
+        let files = place.join(format!("{which:?}"));
+        fs::create_dir_all(&files).unwrap();
+        scratch.check_out(&git, &taken.commit, &files).unwrap();
+    }
+}
+
 /// A whole life of a workspace whose agent plants something in every leg. Every operation that runs git is in it. Gives what
 /// the agent was told, if anything.
 pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> Vec<String> {
@@ -177,6 +192,7 @@ pub(crate) fn everything(stage: &Stage, name: &str, plant: &dyn Fn(&Stage)) -> V
     let base = source.base(&git, None).unwrap().commit;
     source.identity(&git, Some(&stage.repo.beside("home")));
     source.is_dirty(&git).unwrap();
+    judged(stage, &source, &base);
     let home = stage.repo.beside("home").into_os_string();
     let user = User::new(|name| (name == "HOME").then(|| home.clone()));
     source.signing(&git, &user).ok();
