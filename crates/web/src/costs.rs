@@ -62,13 +62,13 @@ fn table(heading: &str, noun: &str, groups: &BTreeMap<String, Group>) -> Markup 
     let share = |group: &Group| group.cost_micros.unwrap_or(0).saturating_mul(100) / most;
     let rate = |group: &Group| {
         let ended = group.succeeded + group.failed;
-        (ended > 0).then(|| format!("{} % of {ended}", group.succeeded * 100 / ended))
+        (ended > 0).then(|| format!("{} % of {ended}", (group.succeeded * 100 + ended / 2) / ended))
     };
     html! {
         section.panel {
             header.panel-head { h2 { (heading) } }
             @if groups.is_empty() { p.panel-body.dim { "Nothing yet." } } @else {
-                div.scroll { table {
+                div.scroll tabindex="0" role="region" aria-label=(heading) { table {
                     thead { tr { th { "name" } th.n { (noun) } th.n { "succeeded" } th.n { "time" } th.n { "tokens" } th.n { "cost" } th { span.sr { "share" } } } }
                     tbody {
                         @for (name, group) in groups {

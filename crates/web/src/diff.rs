@@ -76,7 +76,7 @@ fn draw(file: &File<'_>, most: usize) -> Markup {
     html! {
         details.panel.diff open[body.len() <= LARGE] {
             summary.panel-head { code { (words::line(&file.name, 300)) } }
-            div.scroll { table.code { tbody {
+            div.scroll tabindex="0" role="region" aria-label={ "Changes of " (words::line(&file.name, 300)) } { table.code { tbody {
                 @for (line, numbers) in numbered(&body) {
                     tr class=(class(line)) { td.ln { (numbers.0) } td.ln { (numbers.1) } td { pre { (words::text(line)) } } }
                 }

@@ -69,16 +69,39 @@
   // The first change shows at once, more of them at most twice a second.
   const schedule = () => { if (!timer) timer = setTimeout(() => { timer = 0; refresh(); }, Math.max(0, 500 - (Date.now() - refreshed))); };
 
-  const open = () => {
-    if (source || document.hidden) return;
-    const task = body.dataset.task ? "&task=" + encodeURIComponent(body.dataset.task) : "";
-    source = new EventSource("/live?after=" + last + task);
-    source.onopen = () => say("live", true);
-    source.onerror = () => say("as of " + clock() + ", trying again", false);
-    for (const kind of ["change", "again", "printed"]) source.addEventListener(kind, (event) => { if (event.lastEventId) last = event.lastEventId; schedule(); });
+  // A browser has six connections for a host, so one page listens for all: whoever holds the lock. The others hear it over a channel.
+  const channel = new BroadcastChannel("acquit-live");
+  let wish = null, end = null;
+  const heard = (news) => {
+    if (news.id) last = news.id;
+    if (!document.hidden && (!news.task || !body.dataset.task || news.task === body.dataset.task)) schedule();
   };
-  // A browser has six connections for a host. A tab that nobody sees holds none.
-  const close = () => { source?.close(); source = null; };
+  const state = (on) => say(on ? "live" : "as of " + clock() + ", trying again", on);
+  channel.onmessage = ({ data }) => {
+    if (data.ask) { if (source) channel.postMessage({ on: source.readyState === 1 }); }
+    else if ("on" in data) state(data.on);
+    else heard(data);
+  };
+  const listen = () => new Promise((over) => {
+    if (document.hidden) return over();
+    end = over;
+    source = new EventSource("/live?after=" + last);
+    const tell = (on) => { state(on); channel.postMessage({ on }); };
+    source.onopen = () => tell(true);
+    source.onerror = () => tell(false);
+    for (const kind of ["change", "again", "printed"]) source.addEventListener(kind, (event) => {
+      const news = { id: event.lastEventId, task: kind === "change" ? JSON.parse(event.data).task : "" };
+      heard(news); channel.postMessage(news);
+    });
+  });
+  const open = () => {
+    if (wish || document.hidden) return;
+    wish = new AbortController();
+    channel.postMessage({ ask: true });
+    if (navigator.locks) navigator.locks.request("acquit-live", { signal: wish.signal }, listen).catch(() => {}); else listen();
+  };
+  // A page that nobody sees leaves the listening to another.
+  const close = () => { wish?.abort(); wish = null; source?.close(); source = null; end?.(); end = null; };
   document.addEventListener("visibilitychange", () => { if (document.hidden) { close(); say("as of " + clock(), false); } else { open(); refresh(); } });
   addEventListener("pagehide", close);
   addEventListener("pageshow", (event) => { if (event.persisted) { open(); refresh(); } });

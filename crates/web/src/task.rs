@@ -222,7 +222,7 @@ fn bill(task: &Task, legs: &[Leg], now: Timestamp) -> Markup {
     html! {
         section.panel {
             header.panel-head { h2 { "Legs and cost" } }
-            div.scroll { table {
+            div.scroll tabindex="0" role="region" aria-label="Legs and cost" { table {
                 thead { tr { th.n { "leg" } th { "stage" } th { "result" } th.n { "time" } th.n { "tokens" } th.n { "cost" } } }
                 tbody { @for leg in legs {
                     @let past = task.past.iter().find(|past| past.number == leg.id.number);
