@@ -86,3 +86,31 @@ fn a_checkout_that_was_left_behind_is_brought_along_by_the_next_merge() {
     merged_once(&sandbox, &moved);
     assert_eq!(std::fs::read_to_string(sandbox.repo.path().join("other.txt")).unwrap(), "other\n");
 }
+
+/// A lock that a kill left in the user's repository: ours is removed by the next merge, one of another git is told and stays.
+#[test]
+fn a_lock_of_the_index_is_swept_if_it_is_ours_and_told_if_it_is_not() {
+    let sandbox = sandbox(CODE, GOOD);
+    sandbox.run_to(0);
+    let (git, before) = (sandbox.repo.path().join(".git"), sandbox.repo.git(&["rev-parse", "main"]));
+    std::fs::write(git.join("index.lock"), "").unwrap();
+    let told = sandbox.acquit(&["merge", "T-1"]);
+    assert_ne!(told.code, Some(0));
+    told.said("another git holds");
+    told.said("index.lock");
+    assert!(git.join("index.lock").exists(), "it is not ours to remove");
+    assert_eq!(sandbox.repo.git(&["rev-parse", "main"]), before, "nothing moved");
+    assert!(!git.join("index.acquit").exists());
+
+    let sandbox = crate::sandbox(CODE, GOOD);
+    sandbox.run_to(0);
+    let (git, before) = (sandbox.repo.path().join(".git"), sandbox.repo.git(&["rev-parse", "main"]));
+    // As a killed merge leaves it.
+    std::fs::write(git.join("index.acquit"), "half").unwrap();
+    std::fs::hard_link(git.join("index.acquit"), git.join("index.lock")).unwrap();
+    sandbox.acquit(&["merge", "T-1"]).must(0);
+    assert_ne!(sandbox.repo.git(&["rev-parse", "main"]), before);
+    assert_eq!(sandbox.repo.git(&["status", "--porcelain"]), "");
+    let left: Vec<_> = std::fs::read_dir(&git).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("index.")), "{left:?}");
+}

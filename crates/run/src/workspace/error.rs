@@ -101,6 +101,15 @@ pub enum Error {
         /// The checkout.
         at: PathBuf,
     },
+    /// Another git holds the index of the checkout, or left its lock there.
+    #[error(
+        "update the checkout: another git holds {lock}; try again when it has ended, or remove that file if no git runs there",
+        lock = lock.display()
+    )]
+    IndexLocked {
+        /// Its lock.
+        lock: PathBuf,
+    },
     /// A file of the checkout goes through a program that acquit does not run.
     #[error(
         "merge into {branch}, which is checked out at {at}: {path:?} goes through a filter (such as Git LFS), which acquit \

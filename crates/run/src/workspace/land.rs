@@ -2,10 +2,12 @@
 //!
 //! The branch moves by comparing and swapping, so it moves once or not at all. A clean checkout follows it afterwards; that it must
 //! is written in the same transaction of refs, below `refs/acquit/checkout/`, so that whoever comes after a crash finishes it. A
-//! checkout with changes in it is left alone, and so is the branch.
+//! checkout with changes in it is left alone, and so is the branch. The lock of its index is held by acquit itself ([`HeldIndex`]), so that a kill
+//! leaves none behind.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::checkout_index::HeldIndex;
 use super::transfer::Check;
 use super::{Error, LockedWorkspace, files};
 use crate::git::{CommitId, Git, Source, is_ref_name, pending};
@@ -79,18 +81,21 @@ impl LockedWorkspace {
         let at = source.checked_out_at(&self.git, &name).map_err(Error::git(DOING))?;
         let now = source.branch(&self.git, branch).map_err(Error::git(DOING))?;
         if let (Some(at), Some(now)) = (at, now)
-            && !is_at(source, &self.git, &at, &now)?
+            && !is_at(source, &self.git, &at, &now, &self.dir.join("looked-at-index"))?
         {
+            let index = HeldIndex::take(&index_of(&self.git, &at)?)?;
             let output = self
                 .git
                 .call("read-tree")
                 .inside(&at)
+                .index(index.copy())
                 .args(["-m", "-u", old.as_str(), now.as_str()])
                 .run_any()
                 .map_err(Error::git(DOING))?;
             if output.code != Some(0) {
                 return Err(Error::Dirty { branch: branch.to_owned(), at });
             }
+            index.keep()?;
         }
         let drop_it = source.call(&self.git, "update-ref").args(["--no-deref", "-d", &pending]);
         drop_it.run().map(drop).map_err(Error::git(DOING))
@@ -108,9 +113,11 @@ fn follows(
     index: &Path,
 ) -> Result<(), Error> {
     let dirty = || Error::Dirty { branch: branch.to_owned(), at: at.to_owned() };
-    if !is_at(source, git, at, old)? {
+    if !is_at(source, git, at, old, &index.with_file_name("looked-at-index"))? {
         return Err(dirty());
     }
+    // Known before the branch moves: who holds the index now would keep the checkout from following.
+    drop(HeldIndex::take(&index_of(git, at)?)?);
     let trial = git.call("read-tree").inside(at).args(["-m", "-u", "-n", old.as_str(), new.as_str()]);
     if trial.run_any().map_err(Error::git(DOING))?.code != Some(0) {
         return Err(dirty());
@@ -146,13 +153,22 @@ fn follows(
     }
 }
 
+/// Where the index of a checkout is: a linked worktree has its own.
+fn index_of(git: &Git, at: &Path) -> Result<PathBuf, Error> {
+    let call = git.call("rev-parse").inside(at).args(["--path-format=absolute", "--git-path", "index"]);
+    Ok(PathBuf::from(call.run().map_err(Error::git(DOING))?.line()))
+}
+
 /// Whether a checkout has exactly the files of a commit, beside those that git does not know.
-fn is_at(source: &Source, git: &Git, at: &Path, commit: &CommitId) -> Result<bool, Error> {
+fn is_at(source: &Source, git: &Git, at: &Path, commit: &CommitId, aside: &Path) -> Result<bool, Error> {
     let filters = source.filters(git).map_err(Error::git(DOING))?;
-    let refresh = filters.emptied(git.call("update-index")).inside(at).args(["-q", "--refresh"]);
+    // Looked at in a copy: to look takes no lock.
+    let copy = Copy::of(&index_of(git, at)?, aside)?;
+    let refresh =
+        filters.emptied(git.call("update-index")).inside(at).index(&copy.0).args(["-q", "--refresh"]);
     refresh.run_any().map_err(Error::git(DOING))?;
     for more in [&["--cached"][..], &[]] {
-        let call = filters.emptied(git.call("diff-index")).inside(at);
+        let call = filters.emptied(git.call("diff-index")).inside(at).index(&copy.0);
         let call = call.args(["--quiet", "--ignore-submodules=all", "--no-ext-diff"]);
         let output = call.args(more).args([commit.as_str(), "--"]).run_any().map_err(Error::git(DOING))?;
         match output.code {
@@ -162,4 +178,26 @@ fn is_at(source: &Source, git: &Git, at: &Path, commit: &CommitId) -> Result<boo
         }
     }
     Ok(true)
+}
+
+/// A copy of an index that is gone with this value.
+struct Copy(PathBuf);
+
+impl Copy {
+    fn of(index: &Path, at: &Path) -> Result<Self, Error> {
+        files::remove(at)?;
+        let copy = Self(at.to_owned());
+        match std::fs::copy(index, at) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io("copy", index, error))
+            }
+            Ok(_) | Err(_) => Ok(copy),
+        }
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        let _ = files::remove(&self.0);
+    }
 }
