@@ -82,6 +82,7 @@ fn golden(sandbox: &Sandbox) -> String {
             | Body::AgentEnded { .. }
             | Body::Progress { .. }
             | Body::SetupAgain(_)
+            | Body::Notify { .. }
             | Body::Notice { .. } => continue,
         });
     }

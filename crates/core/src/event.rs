@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
 use crate::gate::Verdict;
-use crate::ids::TaskId;
+use crate::ids::{Name, TaskId};
 use crate::leg::Ending;
 use crate::task::{Actor, End};
 use crate::time::{Span, Timestamp};
@@ -125,6 +125,14 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         percent: Option<u8>,
     },
+    /// A stage has something to tell people. The daemon sends it.
+    Notify {
+        /// What.
+        text: String,
+        /// The channels, by name; all of the project's if there are none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        channels: Vec<Name>,
+    },
     /// Anything else worth knowing.
     Notice {
         /// How much it matters.
@@ -202,6 +210,7 @@ impl Body {
             | Self::Step { .. }
             | Self::WorkSaved { .. }
             | Self::Notice { .. }
+            | Self::Notify { .. }
             | Self::SetupAgain(_) => "leg",
             Self::AgentStarted { .. } | Self::AgentEnded { .. } | Self::Progress { .. } => "agent",
             Self::Gate { .. } => "gate",
@@ -219,6 +228,7 @@ impl Body {
             Self::Gate { .. } => "gate_ended",
             Self::Progress { .. } => "progress",
             Self::SetupAgain(_) => "setup_again",
+            Self::Notify { .. } => "notify",
             Self::Notice { .. } => "notice",
         }
     }
@@ -235,6 +245,7 @@ impl Body {
             | Self::AgentEnded { .. }
             | Self::Progress { .. }
             | Self::SetupAgain(_)
+            | Self::Notify { .. }
             | Self::Gate { .. } => Level::Info,
         }
     }
@@ -261,6 +272,7 @@ impl Body {
             Self::SetupAgain(setup) => {
                 format!("setup ran for changed {}: {}", setup.changed.join(", "), setup.use_of_network())
             }
+            Self::Notify { text, .. } => format!("message to people: {text}"),
             Self::Notice { text, .. } => text.clone(),
         }
     }

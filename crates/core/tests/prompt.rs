@@ -43,6 +43,7 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         secrets: Vec::new(),
         network: None,
         session: acquit_core::workflow::Continue::Earlier,
+        refused: acquit_core::workflow::Refused::Told,
     };
     let schema = json!({ "type": "object", "required": ["summary"] });
     let on = outcomes.iter().map(|outcome| {
@@ -342,3 +343,75 @@ fn the_findings_of_a_review_reach_whoever_must_act_on_them() {
 
 #[path = "prompt/change.rs"]
 mod change;
+
+/// What the agent platform's modes ask for, each beside our own words for it.
+#[test]
+fn each_mode_asks_for_what_the_platform_asks_for() {
+    let said = |mode: Mode| {
+        let stages = vec![stage("turn", mode, "", &["done"])];
+        let definition =
+            Definition { workflow: Workflow { stages, ..definition().workflow }, ..definition() };
+        prompt_by(&definition, &task("List as JSON."), "turn", Purpose::Work).unwrap()
+    };
+    for (mode, asked) in [
+        (
+            Mode::Plan,
+            &[
+                // "DO NOT write any code. Only produce a plan.", "Output the plan in markdown format."
+                "Change nothing in the\nrepository",
+                "`plan.md`",
+                // "Files to create/modify", "Key changes in each file", "Order of implementation", "Estimated complexity per step"
+                "the steps in order with the files and\n  functions of each and how hard each is",
+                // "Potential risks or edge cases"
+                "what could go wrong",
+            ][..],
+        ),
+        (
+            Mode::Implement,
+            &[
+                // "If a plan exists, follow it closely", "Write tests if the project has a test framework"
+                "Follow the plan if there is one",
+                "Write the test first",
+                // "Follow the project's existing patterns and conventions"
+                "Keep to the conventions of the code around you",
+                // "Commit your changes with clear commit messages"
+                "Every commit names the task",
+            ],
+        ),
+        (
+            Mode::Review,
+            &[
+                // "Verify the implementation matches the task requirements", "Check test coverage"
+                "a\n  requirement of the task that is not met, a test that would pass without the change",
+                // "Provide specific, actionable feedback"
+                "A finding names the file and line, says what goes wrong",
+                // "Check for bugs, security issues, and code quality"
+                "Try to prove the change wrong",
+            ],
+        ),
+        (
+            Mode::Investigate,
+            &[
+                // "Identify the root cause", "Suggest a fix approach (but do NOT implement it)"
+                "Follow it to\n  its cause",
+                "Say how it should be mended",
+                "Change nothing in the repository",
+            ],
+        ),
+        (
+            Mode::Design,
+            &[
+                // "Identify trade-offs between approaches", "Include diagrams or pseudo-code where helpful"
+                "compare at least two ways by what they cost",
+                "Draw\n  it, or write pseudo-code",
+                // "Propose architecture and data models"
+                "say what each promises, the data between them",
+            ],
+        ),
+    ] {
+        let prompt = said(mode);
+        for words in asked {
+            assert!(prompt.contains(words), "{mode:?} does not ask for {words:?}:\n{prompt}");
+        }
+    }
+}

@@ -30,7 +30,7 @@ fn a_workflow_with_everything_in_it_is_read_as_written() {
     let names: Vec<&str> = workflow.stages.iter().map(|stage| stage.name.as_str()).collect();
     assert_eq!(
         names,
-        ["plan", "code", "mend", "unite", "verify", "review", "sign-off", "deliver", "publish"]
+        ["plan", "code", "mend", "unite", "verify", "review", "sign-off", "deliver", "publish", "tell"]
     );
     assert_eq!(workflow.budgets["test"], 3);
     assert_eq!(workflow.budgets["rework"], 2);
@@ -105,7 +105,12 @@ fn a_stage_whose_agent_is_not_declared_is_found() {
     let workflow = read(FULL).unwrap();
     let shown = |config: &str| -> Vec<String> {
         let missing = check_stages(&workflow, &config::read("x", config).unwrap());
-        missing.iter().map(|it| format!("{it} ({})", it.hint.as_deref().unwrap_or(""))).collect()
+        // The stage that sends a message has a test of its own.
+        missing
+            .iter()
+            .filter(|it| it.stage != *"tell")
+            .map(|it| format!("{it} ({})", it.hint.as_deref().unwrap_or("")))
+            .collect()
     };
     assert_eq!(shown(CONFIG), [""; 0]);
     assert_eq!(
@@ -126,7 +131,12 @@ fn a_stage_whose_secret_is_not_declared_or_comes_from_elsewhere_too_is_found() {
     let workflow = read(FULL).unwrap();
     let shown = |config: &str| -> Vec<String> {
         let missing = check_stages(&workflow, &config::read("x", config).unwrap());
-        missing.iter().map(|it| format!("{it} ({})", it.hint.as_deref().unwrap_or(""))).collect()
+        // The stage that sends a message has a test of its own.
+        missing
+            .iter()
+            .filter(|it| it.stage != *"tell")
+            .map(|it| format!("{it} ({})", it.hint.as_deref().unwrap_or("")))
+            .collect()
     };
     let agent = "[agents.coder]\nadapter = \"command\"\nrun = \"x\"\n";
     assert_eq!(
@@ -143,6 +153,21 @@ fn a_stage_whose_secret_is_not_declared_or_comes_from_elsewhere_too_is_found() {
             )]
         );
     }
+}
+
+#[test]
+fn a_stage_that_sends_a_message_needs_its_channel() {
+    let workflow = read(FULL).unwrap();
+    let lacks = |config: &str| -> Vec<String> {
+        let missing = check_stages(&workflow, &config::read("x", config).unwrap());
+        let of_message = missing.iter().filter(|it| it.stage == *"tell");
+        of_message.map(|it| format!("{} ({})", it.what, it.hint.as_deref().unwrap_or(""))).collect()
+    };
+    assert_eq!(lacks(CONFIG), [""; 0]);
+    let hint = "declare one in acquit.toml: [notify.phone] with kind = \"ntfy\" and a topic";
+    assert_eq!(lacks(""), [format!("it sends a message, and there is no channel ({hint})")]);
+    let other = "[notify.phon]\nkind = \"ntfy\"\ntopic = \"nights\"\n";
+    assert_eq!(lacks(other), ["unknown channel `phone` (did you mean `phon`?)"]);
 }
 
 #[test]

@@ -24,9 +24,10 @@ pub fn leaves(runtime: &Runtime, config: &Config, workflow: &Workflow, source: &
     let delivers = |work: &Work| match work {
         Work::Action { action: Action::Publish(_), .. } => true,
         Work::Action { action: Action::Merge, .. } => merges,
-        Work::Action { action: Action::Squash, .. } | Work::Agent(_) | Work::Check | Work::Human { .. } => {
-            false
-        }
+        Work::Action { action: Action::Squash | Action::Notify(_), .. }
+        | Work::Agent(_)
+        | Work::Check
+        | Work::Human { .. } => false,
     };
     workflow.stages.iter().any(|stage| delivers(&stage.work))
         && matches!(forge::of(runtime, &config.forge, source), Ok(Located::At(_)))

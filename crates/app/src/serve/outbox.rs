@@ -42,8 +42,17 @@ impl Daemon<'_> {
             after = last.seq;
             let mut messages = Vec::new();
             for event in events.iter().filter(|_| told) {
-                if let Some((what, notice)) = notice(store, &self.home, event)? {
-                    let key = format!("event/{}", event.seq);
+                let key = format!("event/{}", event.seq);
+                if let Body::Notify { text, channels } = &event.body {
+                    let Some(notice) = of_stage(store, &self.home, event, text)? else { continue };
+                    messages.extend(notify::messages_to(
+                        &self.home.config,
+                        &project,
+                        channels,
+                        &key,
+                        &notice,
+                    ));
+                } else if let Some((what, notice)) = notice(store, &self.home, event)? {
                     messages.extend(notify::messages(&self.home.config, &project, what, &key, &notice, None));
                 }
             }
@@ -156,6 +165,24 @@ fn notice(store: &mut dyn Store, home: &Home, event: &Event) -> Result<Option<(T
         page: None,
     };
     Ok(Some((what, notice)))
+}
+
+/// The message of a stage, if its task is one of this project.
+fn of_stage(store: &mut dyn Store, home: &Home, event: &Event, text: &str) -> Result<Option<Notice>, Error> {
+    let task = store.task(event.task)?;
+    if !home.owns(&task) {
+        return Ok(None);
+    }
+    let first = text.lines().next().unwrap_or_default();
+    Ok(Some(Notice {
+        event: notify::OF_STAGES.to_owned(),
+        title: format!("{}: {}", event.task, shorten(first, 100)),
+        text: format!("{}: {text}", task.seed.project.name),
+        link: super::memory::link(&task),
+        task: Some(event.task.to_string()),
+        request: None,
+        page: None,
+    }))
 }
 
 /// The number of the newest event.

@@ -91,6 +91,7 @@ const CONFIG: &[Entry] = &[
     ("setup.run", Asks(What::Runs)),
     ("setup.env", Asks(What::Runs)),
     ("setup.lock_files", Harmless),
+    ("setup.copy", Asks(What::Reaches)),
     ("setup.timeout", Harmless),
     ("agents.*.model", Harmless),
     ("agents.*.tiers", Harmless),
@@ -169,6 +170,8 @@ const WORKFLOW: &[Entry] = &[
     // Only one more limit beside the task's.
     ("stages.*.max_cost", Harmless),
     ("stages.*.session", Harmless),
+    // Either way it is refused.
+    ("stages.*.refused", Harmless),
     ("stages.*.approval", Harmless),
     ("stages.*.on", Harmless),
     ("stages.*.gates", Harmless),
@@ -186,6 +189,9 @@ const WORKFLOW: &[Entry] = &[
     ("stages.*.draft", Harmless),
     ("stages.*.squash", Harmless),
     ("stages.*.otherwise", Harmless),
+    // What is said, and to which of the declared channels. That something is sent is asked for by the action.
+    ("stages.*.message", Harmless),
+    ("stages.*.channels", Harmless),
     // The others move the base branch, or push.
     ("stages.*.action", HarmlessAs(&["squash"], What::Sends)),
     ("stages.*.auto_merge", HarmlessAs(&["false"], What::Sends)),
@@ -338,6 +344,7 @@ mod tests {
             ("[secrets]\nX = { command = [\"evil\"] }", "Runs secrets.X.command"),
             ("[secrets]\nX = { env = \"AWS\" }", "Secrets secrets.X.env"),
             ("[setup]\nrun = \"evil\"", "Runs setup.run"),
+            ("[setup]\ncopy = [\"private/notes\"]", "Reaches setup.copy"),
             ("[gates.test]\nrun = \"evil\"", "Runs gates.test.run"),
             ("[gates.proof]\ncheck = \"tdd\"\nbuild = \"evil\"", "Runs gates.proof.build"),
             ("[network]\nhosts = [\"evil.example\"]", "Reaches network.hosts"),
@@ -373,6 +380,7 @@ mod tests {
         for (text, expected) in [
             ("[stages.send]\nkind = \"action\"\naction = \"publish\"", "Sends stages.send.action"),
             ("[stages.send]\nkind = \"action\"\naction = \"merge\"", "Sends stages.send.action"),
+            ("[stages.send]\nkind = \"action\"\naction = \"notify\"", "Sends stages.send.action"),
             ("[stages.send]\nauto_merge = true", "Sends stages.send.auto_merge"),
             ("[stages.code]\nhook = \"evil\"", "Other stages.code.hook"),
             ("[stages]\ncode = \"evil\"", "Other stages.code"),

@@ -91,7 +91,7 @@ impl Follower {
             Body::AgentEnded { .. } | Body::Step { .. } | Body::WorkSaved { .. } => {
                 vec![self.faint(&event.body.summary())]
             }
-            Body::SetupAgain(_) => {
+            Body::SetupAgain(_) | Body::Notify { .. } => {
                 let words = text::line(&event.body.summary(), NOTICE);
                 vec![format!("  {}", self.printer.paint(Look::Notable, &words))]
             }

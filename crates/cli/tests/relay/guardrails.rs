@@ -48,3 +48,38 @@ fn a_protected_branch_ends_at_a_guardrail() {
     let (_, reason) = told("echo x > x; git -c core.hooksPath=/dev/null checkout -qb main");
     assert!(reason.contains("protected branch \"main\""), "{reason}");
 }
+
+/// SPEC §5: "force-push: impossible by construction, and a clear message to the agent that tried. The leg halts with `guardrail`."
+#[test]
+fn a_refused_command_ends_the_leg_at_once_where_the_stage_says_so() {
+    let halting = CODE.replace("mode = \"implement\"", "mode = \"implement\"\nrefused = \"halt\"");
+    for (command, words) in [
+        ("git push --force", "it tried to push, fetch or pull"),
+        ("git fetch origin", "it tried to push, fetch or pull"),
+        ("git checkout -qb main", "protected branch main"),
+    ] {
+        // It would go on for minutes, and end well.
+        let script = format!(
+            "[[code]]\nstep = [ {{ write = \"work.txt\", content = \"x\" }}, {{ run = \"{command} || true\" }}, \
+             {{ run = \"sleep 100\" }}, {{ outcome = \"pr_ready\" }} ]\n"
+        );
+        let sandbox = Sandbox::scripted(&halting, &script);
+        let begun = std::time::Instant::now();
+        sandbox.run_to(3);
+        assert!(begun.elapsed().as_secs() < 60, "{command}: it was not ended at once");
+        let (kind, reason) = sandbox.failed(0);
+        assert_eq!(kind, "guardrail", "{command}: {reason}");
+        assert!(reason.contains(words), "{command}: {reason}");
+        let prompt = read(&sandbox.leg_file(1, "prompt.md"));
+        assert!(prompt.contains("ends your turn at once"), "{prompt}");
+        assert!(
+            sandbox.place("acquit/tasks/T-1/workspace/work/work.txt").exists(),
+            "{command}: nothing is lost"
+        );
+    }
+    // Elsewhere it is told, and goes on.
+    let script = "[[code]]\nstep = [ { write = \"work.txt\", content = \"x\" }, { run = \"git push --force || true\" }, { outcome = \"pr_ready\" } ]\n";
+    let sandbox = Sandbox::scripted(CODE, script);
+    sandbox.run_to(0);
+    assert!(!read(&sandbox.leg_file(1, "prompt.md")).contains("ends your turn at once"));
+}

@@ -309,3 +309,45 @@ fn nobody_is_warned_of_what_acquit_wrote_itself() {
     sandbox.repo.write("reports/mine.md", "mine\n");
     sandbox.acquit(&["task", "add", "Next"]).must(0).said(warning);
 }
+
+/// SPEC §1: "an *action* stage (publish, merge, notify: code, no model)".
+#[test]
+fn a_stage_sends_a_message_once_though_its_leg_is_killed_and_tried_again() {
+    let server = Receiver::start(|_, _| (200, String::new()));
+    let quiet = config(&server.url).replace(crate::minute(), crate::SOME_DAY);
+    let works =
+        "[[code]]\nstep = [ { write = \"work.txt\", content = \"x\" }, { outcome = \"pr_ready\" } ]\n";
+    let flow = "[budgets]\nlost = 9\n[stages.code]\nmode = \"implement\"\non = { pr_ready = \"tell\" }\n\
+        [stages.tell]\nkind = \"action\"\naction = \"notify\"\nmessage = \"{{ title }} is on {{ branch }}\"\n\
+        channels = [\"hook\"]\non = { done = \"done\" }\n";
+    let sandbox = due(&quiet, works).with("HOOK_KEY", KEY).with("NTFY_TOKEN", TOKEN);
+    sandbox.repo.write(".acquit/workflows/tells.toml", flow);
+    sandbox.acquit(&["serve", "--once"]).must(0);
+    let marker = sandbox.place("marker");
+    let sandbox = sandbox.with("ACQUIT_FAULT", format!("artifacts:2:{}", marker.display()));
+    sandbox.acquit(&["run", "-w", "tells", "Write it down"]);
+    assert!(marker.exists(), "the leg that tells was killed before its handoff");
+    if sandbox.task().state.word() != "done" {
+        sandbox.acquit(&["run", "T-1"]).must(0);
+    }
+    for _ in 0..2 {
+        sandbox.acquit(&["serve", "--once"]).must(0);
+    }
+    // Only the channel that is named, also though it does not want to know of tasks that are done, and once.
+    let [told] = server.received().try_into().unwrap();
+    assert_eq!(told.path, "/hook");
+    let notice = told.json();
+    assert_eq!((&notice["event"], &notice["task"]), (&json!("notify"), &json!("T-1")));
+    let text = notice["text"].as_str().unwrap();
+    assert!(text.contains("Write it down is on acquit/write-it-down-T-1"), "{text}");
+
+    let lacks = |from: &str, to: &str| {
+        sandbox.repo.write(".acquit/workflows/tells.toml", &flow.replace(from, to));
+        sandbox.acquit(&["workflow", "check", "tells"]).must(2)
+    };
+    lacks("\"hook\"", "\"hok\"").said("unknown channel `hok`");
+    lacks("message =", "words =").said("message");
+    lacks("channels = [\"hook\"]", "gates = [\"x\"]").said("a message needs no gates");
+    lacks("action = \"notify\"", "action = \"squash\"")
+        .said("only a stage with action = \"notify\" sends a message");
+}

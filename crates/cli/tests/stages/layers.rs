@@ -114,3 +114,49 @@ fn setup_for_a_changed_lock_file_is_shown_with_its_network_and_hosts() {
     let base = world(&config, WORKFLOW, "echo work > work.txt\n", &files);
     assert!(!base.run_to(0).err.contains("setup ran for changed"));
 }
+
+/// SPEC §3: "Project setup … with a configurable command and files to copy".
+#[test]
+fn files_that_git_does_not_track_are_copied_for_setup_agents_and_gates_and_delivered_by_nobody() {
+    let config = SETUP.replace("run = \"", "copy = [\"local.cfg\", { from = \"env.test\", to = \"conf/.env\" }]\nrun = \"cat conf/.env > deps.txt; ");
+    let workflow = WORKFLOW
+        .replace("test -e deps/here", "grep -q 4711 conf/.env && test -e local.cfg && test -e deps/here");
+    let agent = "grep -q PORT conf/.env && cat local.cfg > work.txt; echo changed > local.cfg\n";
+    let files = [("lock", "1\n"), ("hooks.d/one", "true\n")];
+    let sandbox = world(&config, &workflow, agent, &files);
+    // Absent, it is for a person to say what is meant.
+    sandbox.run_to(3).said("there is no such file");
+    sandbox.repo.write("local.cfg", "colour = blue\n");
+    sandbox.repo.write("env.test", "PORT=4711\n");
+    sandbox.acquit(&["run", "Again"]).must(0).said("copying local.cfg, conf/.env; running setup");
+    let tree = sandbox.repo.git(&["ls-tree", "-r", "--name-only", "acquit/again-T-2"]);
+    assert!(tree.contains("work.txt") && !tree.contains("local.cfg") && !tree.contains(".env"), "{tree}");
+    assert_eq!(
+        read(&sandbox.repo.path().join("local.cfg")),
+        "colour = blue\n",
+        "the user's own is untouched"
+    );
+    assert_eq!(setups(&sandbox), 1);
+    sandbox.acquit(&["run", "The same"]).must(0);
+    assert_eq!(setups(&sandbox), 1);
+    sandbox.repo.write("env.test", "PORT=4711\nMORE=1\n");
+    sandbox.acquit(&["run", "Another content"]).must(0);
+    assert_eq!(setups(&sandbox), 2);
+
+    // What agents must not see is not copied, and a link leads nowhere.
+    let refused = |words: &str| {
+        let ran = sandbox.acquit(&["run", "Refused"]).must(3);
+        ran.said(words);
+        assert!(!format!("{}{}", ran.out, ran.err).contains("Qm9vT7xKpL2v"), "{}", ran.err);
+    };
+    sandbox.repo.write("env.test", "AWS_SECRET_ACCESS_KEY=Qm9vT7xKpL2vNc8RtYw4Zs6HdJfAeUgB1iO3kX5q\n");
+    refused("looks like a secret");
+    fs::remove_file(sandbox.repo.path().join("env.test")).unwrap();
+    fs::write(sandbox.place("private"), "PORT=4711\n").unwrap();
+    std::os::unix::fs::symlink(sandbox.place("private"), sandbox.repo.path().join("env.test")).unwrap();
+    refused("is a link");
+    for path in ["/etc/passwd", "../private", ".git/config", ".acquit/acquit.toml", "a//b"] {
+        sandbox.repo.write(".acquit/acquit.toml", &config.replace("\"local.cfg\"", &format!("\"{path}\"")));
+        sandbox.acquit(&["workflow", "check"]).must(2).said("is not a file that can be copied");
+    }
+}

@@ -172,6 +172,18 @@ pub struct Setup {
     /// Variables that it gets beside the short common list.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// Files of the user's checkout that git does not track and that the workspace gets before the command runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copy: Vec<Copied>,
+}
+
+/// A file that setup copies from the user's checkout.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Copied {
+    /// Where it is in the checkout.
+    pub from: String,
+    /// Where it goes in the workspace.
+    pub to: String,
 }
 
 /// An agent: a program that acquit knows how to talk to.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::floor::{Floor, Outright};
 use super::toml::{At, Mistake, Mistakes, Source, Table, did_you_mean, quoted};
 use super::{Adjusted, Config, Setup};
+use crate::gate::Command;
 use crate::gate::Gate;
 use crate::ids::Name;
 use crate::sandbox::Mode;
@@ -15,6 +16,7 @@ use crate::time::Span;
 
 mod agent;
 mod clock;
+mod copies;
 mod delivery;
 mod forge;
 mod notify;
@@ -260,7 +262,13 @@ pub(crate) fn branch_prefix(table: &mut Table<'_, '_>) -> Option<String> {
 
 fn setup(mut table: Table<'_, '_>) -> Option<Setup> {
     let run = table.value("run").and_then(|value| value.command());
-    table.require("run", "say what is run: run = \"npm ci\"");
+    let copy = copies::copies(&mut table);
+    if copy.is_empty() {
+        table.require("run", "say what is run: run = \"npm ci\"");
+    }
+    // Files alone need no command.
+    let nothing = || Command::Program(vec!["true".to_owned()]);
+    let run = run.or_else(|| (!table.has("run") && !copy.is_empty()).then(nothing));
     let mut lock_files = Vec::new();
     for path in table.strings("lock_files").unwrap_or_default() {
         let outside = path.value.starts_with('/') || path.value.split('/').any(|part| part == "..");
@@ -277,7 +285,7 @@ fn setup(mut table: Table<'_, '_>) -> Option<Setup> {
     let timeout = table.span("timeout").unwrap_or(SETUP_TIMEOUT);
     let env = table.environment("env");
     table.finish();
-    Some(Setup { run: run?, lock_files, timeout, env })
+    Some(Setup { run: run?, lock_files, timeout, env, copy })
 }
 
 /// How a secret is declared.

@@ -1,10 +1,10 @@
-//! What a workflow asks of the configuration: agents and secrets that its stages name. Looked at before anything runs.
+//! What a workflow asks of the configuration: agents, secrets and channels that its stages name. Looked at before anything runs.
 
 use super::read::declare;
 use super::toml::did_you_mean;
 use super::{Agent, Config};
 use crate::ids::Name;
-use crate::workflow::{AgentWork, Work, Workflow};
+use crate::workflow::{Action, AgentWork, Notify, Work, Workflow};
 
 /// A stage that names something which the configuration does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +32,12 @@ pub enum Lack {
     /// It names a secret that is not declared.
     #[error("unknown secret `{0}`")]
     Secret(String),
+    /// It sends a message, and the configuration has nowhere to send it.
+    #[error("it sends a message, and there is no channel")]
+    NoChannel,
+    /// It names a channel that is not declared.
+    #[error("unknown channel `{0}`")]
+    Channel(Name),
     /// It names a secret whose variable its agent already has from elsewhere.
     #[error("the secret `{secret}` is also in `{list}` of the agent `{agent}`")]
     Twice {
@@ -48,16 +54,11 @@ pub enum Lack {
 pub fn check_stages(workflow: &Workflow, config: &Config) -> Vec<Lacking> {
     let mut lacking = Vec::new();
     for stage in &workflow.stages {
-        let Work::Agent(work) = &stage.work else { continue };
-        let mut found = Vec::new();
-        let agent = match agent(work, config) {
-            Ok(agent) => Some(agent),
-            Err(lack) => {
-                found.push(lack);
-                None
-            }
+        let found = match &stage.work {
+            Work::Agent(work) => of_agent(work, config),
+            Work::Action { action: Action::Notify(notify), .. } => channels(notify, config),
+            Work::Action { .. } | Work::Check | Work::Human { .. } => Vec::new(),
         };
-        found.extend(work.secrets.iter().filter_map(|name| secret(name, agent, config)));
         lacking.extend(found.into_iter().map(|(what, hint)| Lacking {
             workflow: workflow.name.clone(),
             stage: stage.name.clone(),
@@ -69,6 +70,35 @@ pub fn check_stages(workflow: &Workflow, config: &Config) -> Vec<Lacking> {
 }
 
 type Found = (Lack, Option<String>);
+
+fn of_agent(work: &AgentWork, config: &Config) -> Vec<Found> {
+    let mut found = Vec::new();
+    let agent = match agent(work, config) {
+        Ok(agent) => Some(agent),
+        Err(lack) => {
+            found.push(lack);
+            None
+        }
+    };
+    found.extend(work.secrets.iter().filter_map(|name| secret(name, agent, config)));
+    found
+}
+
+fn channels(notify: &Notify, config: &Config) -> Vec<Found> {
+    let known = &config.notices.channels;
+    if known.is_empty() {
+        let hint = "declare one in acquit.toml: [notify.phone] with kind = \"ntfy\" and a topic".to_owned();
+        return vec![(Lack::NoChannel, Some(hint))];
+    }
+    let unknown = notify.channels.iter().filter(|name| !known.contains_key(*name));
+    unknown
+        .map(|name| {
+            let hint = did_you_mean(name.as_str(), "channels are", known.keys().map(Name::as_str));
+            let hint = hint.unwrap_or_else(|| format!("declare it in acquit.toml: [notify.{name}]"));
+            (Lack::Channel(name.clone()), Some(hint))
+        })
+        .collect()
+}
 
 fn agent<'c>(work: &'c AgentWork, config: &'c Config) -> Result<(&'c Name, &'c Agent), Found> {
     let Some(name) = work.agent.as_ref().or(config.agent.as_ref()) else {

@@ -1,7 +1,7 @@
 //! The words that are fixed in code: no template, configuration or task can take them out of a prompt.
 
 use crate::role::Tool;
-use crate::workflow::Mode;
+use crate::workflow::{Mode, Refused};
 
 /// What comes first in every prompt.
 pub(super) const PREAMBLE: &str = "\
@@ -33,7 +33,20 @@ This continues the work that you remember. The task, the plan and the instructio
 new. Where to report has changed: only what stands below counts.";
 
 /// What an agent may use, where its definition says so.
-pub(super) fn tools(tools: Option<&[Tool]>, commands: &[String]) -> String {
+pub(super) fn tools(tools: Option<&[Tool]>, commands: &[String], refused: Refused) -> String {
+    let allowed = allowed(tools, commands);
+    match (refused, allowed.is_empty()) {
+        (Refused::Told, _) => allowed,
+        (Refused::Halts, true) => format!("# Tools\n\n{HALTS}"),
+        (Refused::Halts, false) => format!("{allowed} {HALTS}"),
+    }
+}
+
+/// For a stage that ends at the first command that is refused.
+const HALTS: &str = "A command that the harness refuses (to push, to fetch, to check out or move a protected branch) ends your turn at once, \
+    and the attempt has failed.";
+
+fn allowed(tools: Option<&[Tool]>, commands: &[String]) -> String {
     let only = match commands {
         [] => String::new(),
         commands => {
@@ -86,8 +99,8 @@ repository; whatever you change is put aside.
 
 - Read the code that is concerned, its tests, and how similar things were done here before.
 - Write the plan to `plan.md` in the output folder: the goal in one sentence, the steps in order with the files and
-  functions of each, the tests that will show it works (and that fail today), what is left out on purpose, and what could
-  go wrong.
+  functions of each and how hard each is, the tests that will show it works (and that fail today), what is left out on
+  purpose, and what could go wrong.
 - Choose the smallest change that does all of what is asked. Where the task leaves something open, decide, and write down
   what you decided and why. Ask only if a wrong guess would make the work worthless.
 ";
@@ -140,7 +153,8 @@ nothing in the repository; whatever you change is put aside.
 
 - Start from what is there. Say what must hold in the end, and what must not break.
 - Where a decision is yours, compare at least two ways by what they cost and what they make hard, choose one, and write down why.
-- Where you decide on parts, say what each promises, the data between them, and what happens when each of them fails.
+- Where you decide on parts, say what each promises, the data between them, and what happens when each of them fails. Draw
+  it, or write pseudo-code, where words would take longer.
 ";
 
 const FIX: &str = "\

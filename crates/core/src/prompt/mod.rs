@@ -179,7 +179,7 @@ pub fn sections(parts: &Parts<'_>) -> Result<Vec<Section>, Error> {
             "role",
             own_words(&role.map(|role| format!("Your part: {}", role.name)).unwrap_or_default(), &persona),
         ),
-        ("tools", fixed_text::tools(work.tools(), &work.commands)),
+        ("tools", fixed_text::tools(work.tools(), &work.commands, work.refused)),
         ("step", own_words("This step", &step)),
         ("instructions", own_words("Instructions of this stage", &instructions)),
         ("task", sections::task(parts)),

@@ -66,6 +66,9 @@ pub(super) fn task(parts: &Parts<'_>) -> String {
         .into_iter()
         .filter_map(|(name, value)| Some(format!("{name}: {}", text::line(value.as_ref()?, ENTRY_LIMIT))))
         .collect();
+    if wish.priority != 0 {
+        about.push(format!("priority: {}", wish.priority));
+    }
     if !wish.tags.is_empty() {
         about.push(format!("tags: {}", text::line(&wish.tags.join(", "), ENTRY_LIMIT)));
     }

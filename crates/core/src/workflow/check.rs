@@ -82,7 +82,9 @@ fn outcomes(source: &Source<'_>, stage: &StageDraft) {
         Work::Action { action, .. } => {
             need(outcome::DONE, "which is how an action ends");
             match action {
-                Action::Squash | Action::Merge => only(&[outcome::DONE, outcome::FAILED], "an action"),
+                Action::Squash | Action::Merge | Action::Notify(_) => {
+                    only(&[outcome::DONE, outcome::FAILED], "an action");
+                }
                 Action::Publish(_) => {
                     only(&[outcome::DONE, outcome::FAILED, outcome::CHANGES_REQUESTED], "publishing");
                 }

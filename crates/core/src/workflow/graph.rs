@@ -61,6 +61,7 @@ fn shape(workflow: &Workflow, stage: &Stage) -> String {
             super::Action::Squash => ("[[", "squash".to_owned(), "]]"),
             super::Action::Merge => ("[[", "merge".to_owned(), "]]"),
             super::Action::Publish(_) => ("[[", "publish".to_owned(), "]]"),
+            super::Action::Notify(_) => ("[[", "notify".to_owned(), "]]"),
         },
         Work::Human { question } => ("([", escape(question), "])"),
     };

@@ -205,6 +205,20 @@ pub struct AgentWork {
     /// Whether it goes on with the conversation of an earlier leg.
     #[serde(default)]
     pub session: Continue,
+    /// What follows when it tries what acquit refuses.
+    #[serde(default)]
+    pub refused: Refused,
+}
+
+/// What follows when an agent tries what acquit refuses: to push, to fetch, to check out or move a protected branch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refused {
+    /// It is told why, and goes on.
+    #[default]
+    Told,
+    /// Its leg ends at once.
+    Halts,
 }
 
 impl AgentWork {
@@ -287,6 +301,18 @@ pub enum Action {
     Merge,
     /// Push that commit and make a request of it at the forge, or bring the one that is there up to date.
     Publish(Box<Publishing>),
+    /// Send a message to people.
+    Notify(Box<Notify>),
+}
+
+/// A message that a stage sends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notify {
+    /// What it says.
+    pub message: Template,
+    /// The channels that it is sent to, by name; all of the project's if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<Name>,
 }
 
 /// How many commits a task's work becomes.

@@ -3,7 +3,10 @@
 use super::draft::{StageDraft, TransitionDraft};
 use super::gates::{PROJECT, RELATED, REPRODUCED, UNBROKEN, of_kind, related, reproduced, unbroken};
 use super::mode::{self, Modes};
-use super::{Action, AgentWork, Begin, Commits, Consent, Continue, Limits, Stop, Target, Warnings, Work};
+use super::{
+    Action, AgentWork, Begin, Commits, Consent, Continue, Limits, Notify, Refused, Stop, Target, Warnings,
+    Work,
+};
 use crate::config;
 use crate::config::toml::{At, Source, Table, Value, did_you_mean, quoted, sentence};
 use crate::gate::Gate;
@@ -21,10 +24,14 @@ enum Does {
     Squash,
     Merge,
     Publish,
+    Notify,
 }
 
-const ACTIONS: [(&str, Does); 3] =
-    [("squash", Does::Squash), ("merge", Does::Merge), ("publish", Does::Publish)];
+const ACTIONS: [(&str, Does); 4] =
+    [("squash", Does::Squash), ("merge", Does::Merge), ("publish", Does::Publish), ("notify", Does::Notify)];
+
+/// Keys of a stage that sends a message.
+const OF_MESSAGES: [&str; 2] = ["message", "channels"];
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -37,7 +44,7 @@ enum Kind {
 const KINDS: [(&str, Kind); 4] =
     [("agent", Kind::Agent), ("check", Kind::Check), ("action", Kind::Action), ("human", Kind::Human)];
 
-const OF_AGENTS: [&str; 19] = [
+const OF_AGENTS: [&str; 20] = [
     "mode",
     "role",
     "step",
@@ -57,6 +64,7 @@ const OF_AGENTS: [&str; 19] = [
     "secrets",
     "network",
     "session",
+    "refused",
 ];
 const OF_GATES: [&str; 4] = ["gates", "fix", "stop", "fail_on_warning"];
 const STOPS: [(&str, Stop); 2] = [("end", Stop::AtEnd), ("first", Stop::AtFirst)];
@@ -188,14 +196,29 @@ fn work(
             const COMMITS: [(&str, Commits); 2] = [("one", Commits::One), ("phases", Commits::Phases)];
             let commits = table.word("commits", &COMMITS).map(|commits| commits.value).unwrap_or_default();
             let does = table.word("action", &ACTIONS).map(|does| does.value);
+            if !matches!(does, Some(Does::Notify) | None) {
+                table.refuse(&OF_MESSAGES, "only a stage with action = \"notify\" sends a message");
+            }
             let action = match does {
                 Some(Does::Publish) => Some(Action::Publish(Box::new(publishing(table, part)))),
                 Some(does @ (Does::Squash | Does::Merge)) => {
                     refuse_publishing(table);
                     Some(if let Does::Merge = does { Action::Merge } else { Action::Squash })
                 }
+                Some(Does::Notify) => {
+                    refuse_publishing(table);
+                    table.refuse(
+                        &OF_GATES,
+                        "a message needs no gates; put a stage of kind \"check\" before it",
+                    );
+                    table.refuse(&["commits"], "a message makes no commits");
+                    notify(table, part).map(|notify| Action::Notify(Box::new(notify)))
+                }
                 None => {
                     publishing(table, part);
+                    for key in OF_MESSAGES {
+                        table.value(key);
+                    }
                     None
                 }
             };
@@ -212,7 +235,7 @@ fn work(
         // Of a stage whose kind is not known any key may be meant.
         None => {
             let others = ["title", "action", "question", "commits"];
-            for key in OF_AGENTS.into_iter().chain(config::OF_REQUESTS).chain(others) {
+            for key in OF_AGENTS.into_iter().chain(config::OF_REQUESTS).chain(others).chain(OF_MESSAGES) {
                 table.value(key);
             }
             None
@@ -228,6 +251,17 @@ fn publishing(table: &mut Table<'_, '_>, part: &Part<'_>) -> config::Publishing 
         part.reader.inline(table.source, part.path, &label);
     }
     config::Publishing { title, ..config::publishing(table) }
+}
+
+/// The message of a stage, and who gets it.
+fn notify(table: &mut Table<'_, '_>, part: &Part<'_>) -> Option<Notify> {
+    table.require("message", "say what people are told: message = \"{{ title }} is ready\"");
+    let message = filled(table, "message");
+    let message = message.map(|message| part.reader.inline(table.source, part.path, &message));
+    let channels =
+        table.value("channels").and_then(|value| value.items("a list of names")).unwrap_or_default();
+    let channels = channels.iter().filter_map(Value::name).map(|name| name.value).collect();
+    Some(Notify { message: message?, channels })
 }
 
 fn refuse_publishing(table: &mut Table<'_, '_>) {
@@ -286,6 +320,8 @@ fn agent(
     let network = table.word("network", &Network::ALL);
     const SESSIONS: [(&str, Continue); 2] = [("continue", Continue::Earlier), ("fresh", Continue::Fresh)];
     let session = table.word("session", &SESSIONS).map(|session| session.value).unwrap_or_default();
+    const REFUSED: [(&str, Refused); 2] = [("tell", Refused::Told), ("halt", Refused::Halts)];
+    let refused = table.word("refused", &REFUSED).map(|refused| refused.value).unwrap_or_default();
     let usual = Limits::default();
     *limits = Limits {
         time: table.span("timeout").unwrap_or(usual.time),
@@ -308,6 +344,7 @@ fn agent(
         secrets,
         network: network.map(|network| network.value),
         session,
+        refused,
     })
 }
 

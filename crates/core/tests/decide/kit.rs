@@ -40,6 +40,7 @@ pub(crate) fn agent() -> Work {
         secrets: Vec::new(),
         network: None,
         session: acquit_core::workflow::Continue::Earlier,
+        refused: acquit_core::workflow::Refused::Told,
     })
 }
 

@@ -57,6 +57,13 @@ pub(super) fn meaning(turn: &Turn<'_>) -> Option<Ending> {
             let words = format!("the agent {} {words}. It was stopped; do something else", turn.agent);
             return Some(failed(kind::LOOP, words));
         }
+        Some(Stop::Refused(words)) => {
+            let words = format!(
+                "the agent {} did what no agent may: {words}. The stage ends at the first such command",
+                turn.agent
+            );
+            return Some(failed(kind::GUARDRAIL, words));
+        }
         Some(Stop::Spent(words)) => return Some(failed(kind::SPENT, words.clone())),
         Some(Stop::Hopeless) | None => {}
     }

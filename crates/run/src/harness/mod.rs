@@ -291,7 +291,9 @@ impl From<crate::workspace::Error> for LegAbort {
                 Self::failed(kind::GUARDRAIL, format!("the agent did what no agent may: {what}"))
             }
             // Only a person can put this right, and trying again at once would find the same.
-            crate::workspace::Error::Dirty { .. } | crate::workspace::Error::Filtered { .. } => {
+            crate::workspace::Error::Dirty { .. }
+            | crate::workspace::Error::IndexLocked { .. }
+            | crate::workspace::Error::Filtered { .. } => {
                 Self::failed(kind::DELIVERY, format!("failed to {}", chain(&error)))
             }
             crate::workspace::Error::Unsafe { .. } => Self::config(&error),

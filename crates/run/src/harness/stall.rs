@@ -32,6 +32,8 @@ pub(crate) enum Stop {
     Hopeless,
     /// It repeats itself; the words say what.
     Loop(String),
+    /// It tried what acquit refuses, at a stage that ends then; the words say what.
+    Refused(String),
     /// It has used up the money or the time that it had; the words say which.
     Spent(String),
 }
@@ -55,6 +57,8 @@ pub(crate) struct StallDetector {
     /// Since when it retries without having asked the proxy for anything.
     unreached: Option<Instant>,
     allowance: Allowance,
+    /// Where refused commands are noted, if the stage ends at the first.
+    refused_commands: Option<PathBuf>,
 }
 
 impl StallDetector {
@@ -71,7 +75,18 @@ impl StallDetector {
             enclosed: enclosed && !hosts.is_empty(),
             unreached: None,
             allowance,
+            refused_commands: None,
         }
+    }
+
+    /// Stops the agent at the first command that acquit refuses. `noted` is where they are noted.
+    pub(crate) fn halting(self, noted: Option<PathBuf>) -> Self {
+        Self { refused_commands: noted, ..self }
+    }
+
+    /// What the agent tried that acquit refuses, if it did and that ends its leg.
+    pub(crate) fn refused_command(&self) -> Option<Stop> {
+        refused_command(self.refused_commands.as_deref()?).map(Stop::Refused)
     }
 
     /// Whether the agent is to be stopped.
@@ -86,6 +101,9 @@ impl StallDetector {
             return None;
         }
         self.looked = Instant::now();
+        if let Some(stop) = self.refused_command() {
+            return Some(stop);
+        }
         let retries = summary.fault.as_ref().filter(|trouble| trouble.again);
         let is_personal =
             |trouble: &&ReportedFault| matches!(trouble.fault, Fault::Login | Fault::Billing | Fault::Model);
@@ -124,6 +142,17 @@ impl StallDetector {
         let failed = |one: &&network::Connection| one.verdict != network::Verdict::Granted;
         self.refusals = connections.iter().filter(failed).count();
     }
+}
+
+/// The longest note of a refused command.
+const NOTE: u64 = 300;
+
+/// The words of a note that a hook in the agent's sandbox left. The agent can write there as well, so they are only words.
+fn refused_command(noted: &std::path::Path) -> Option<String> {
+    noted.symlink_metadata().ok()?;
+    let text = crate::untrusted::text(noted, NOTE).ok().flatten().unwrap_or_default();
+    let line = text.lines().next().unwrap_or_default().trim();
+    Some(if line.is_empty() { "a command that acquit refuses".to_owned() } else { line.to_owned() })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acquit_core::agent::{Fault, Session};
@@ -19,7 +19,7 @@ use acquit_core::outcome;
 use acquit_core::prompt::{self, Files, Tools};
 use acquit_core::sandbox::Network;
 use acquit_core::time::Span;
-use acquit_core::workflow::AgentWork;
+use acquit_core::workflow::{AgentWork, Refused, Work};
 
 use super::blocked_connections::BlockedConnection;
 use super::budget::Allowance;
@@ -299,7 +299,8 @@ pub(super) fn run(
     let mut transcript = Transcript::new(parser, ctx.redactor.clone());
     let mut watch = Watch::new(ctx, Some(&mut transcript)).ending_within(LINGER);
     watch.progress = Some(Progress::new(folder.progress()));
-    watch.stall = Some(StallDetector::new(sandbox.log().to_owned(), &launch.hosts, enclosed, allowance));
+    let stall = StallDetector::new(sandbox.log().to_owned(), &launch.hosts, enclosed, allowance);
+    watch.stall = Some(stall.halting(refused_commands(job, working_tree)));
     // The agent works by itself now: a good moment to let others see how far it came.
     watch.flush();
     let ended = child.watch(&mut watch).map_err(|error| LegAbort::harness(&error));
@@ -307,7 +308,9 @@ pub(super) fn run(
     let cleaned = watch.ctx.redactor.folder(folder.path());
     crate::workspace::strip_privileges(&folder.output_dir());
     let (broken, cancelled, lingered) = (watch.broken.take(), watch.cancelled, watch.lingered);
-    let stopped = watch.stopped.take();
+    // Also one that came just before its end.
+    let refused = watch.stall.as_ref().and_then(StallDetector::refused_command);
+    let stopped = watch.stopped.take().or(refused);
     if let Some(error) = broken {
         return Err(error.into());
     }
@@ -364,6 +367,16 @@ pub(super) fn run(
     match end::meaning(&turn) {
         None => Ok(Ran { summary }),
         Some(ending) => Err(LegAbort::Leg(ending)),
+    }
+}
+
+/// Where refused commands of the agent are noted, if its stage ends at the first.
+fn refused_commands(job: &Job<'_>, working_tree: &WorkingTree) -> Option<PathBuf> {
+    match &job.stage.work {
+        Work::Agent(AgentWork { refused: Refused::Halts, .. }) => {
+            Some(working_tree.written.join(".git").join(crate::workspace::REFUSED_COMMANDS))
+        }
+        _ => None,
     }
 }
 

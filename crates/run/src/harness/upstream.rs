@@ -53,7 +53,7 @@ impl Upstream {
         let delivers = |work: &Work| match work {
             Work::Action { action: Action::Publish(_), .. } => true,
             Work::Action { action: Action::Merge, .. } => merges,
-            Work::Action { action: Action::Squash, .. }
+            Work::Action { action: Action::Squash | Action::Notify(_), .. }
             | Work::Agent(_)
             | Work::Check
             | Work::Human { .. } => false,

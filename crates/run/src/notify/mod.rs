@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use acquit_core::config::Config;
 use acquit_core::config::notify::Told;
+use acquit_core::ids::Name;
 use acquit_core::store::{Delivery, Letter, Message};
 use acquit_core::time::{Timestamp, backoff};
 use serde::{Deserialize, Serialize};
@@ -94,6 +95,30 @@ pub fn messages(
         all.extend(config.notices.report.confluence.as_ref().map(|_| to(PAGE.to_owned(), notice)));
     }
     all
+}
+
+/// What the message of a stage is called where others are called by a word of `events`.
+pub const OF_STAGES: &str = "notify";
+
+/// The messages of a stage, for these channels or, if there are none, for all. Whether a channel wants events of some kind does not matter:
+/// the workflow says that it is to be told. A channel that is gone since is left out.
+pub fn messages_to(
+    config: &Config,
+    project: &str,
+    channels: &[Name],
+    key: &str,
+    notice: &Notice,
+) -> Vec<Message> {
+    let known = config.notices.channels.keys();
+    let wanted = known.filter(|name| channels.is_empty() || channels.contains(name));
+    let payload = serde_json::to_value(notice).unwrap_or_default();
+    wanted
+        .map(|name| {
+            let channel = format!("{NOTIFY}{name}");
+            let key = format!("{key}/{channel}");
+            Message { project: project.to_owned(), key, channel, payload: payload.clone(), not_before: None }
+        })
+        .collect()
 }
 
 /// Why a message did not arrive.

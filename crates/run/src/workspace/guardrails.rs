@@ -150,6 +150,7 @@ while read -r old new ref; do
     @PROTECTED@)
         echo "acquit: ${ref#refs/heads/} is a protected branch: do not create, move or check it out." >&2
         echo "acquit: stay on your own branch; acquit delivers what is on it." >&2
+        echo "it tried to create, move or check out the protected branch ${ref#refs/heads/}" >"$(git rev-parse --git-dir)/acquit-refused"
         exit 1
         ;;
     esac
@@ -157,11 +158,15 @@ done
 exit 0
 "#;
 
-const PRE_PUSH: &str = "#!/bin/sh\n# Written by acquit.\necho 'acquit delivers; do not push' >&2\nexit 1\n";
+const PRE_PUSH: &str = "#!/bin/sh\n# Written by acquit.\necho 'acquit delivers; do not push' >&2\n\
+    echo 'it tried to push' >\"$(git rev-parse --git-dir)/acquit-refused\"\nexit 1\n";
+
+/// A file in the agent's repository in which hooks note what they refused. What stands there is the agent's word, like everything in it.
+pub(crate) const REFUSED_COMMANDS: &str = "acquit-refused";
 
 /// The remote of an agent's repository: whoever pushes or fetches is told why nothing comes of it.
 pub(super) const REMOTE: &str = "[remote \"origin\"]\n\turl = \"ext::sh -c echo% acquit:% do% not% push,% fetch% or% pull.% \
-    acquit% delivers% what% is% on% your% branch.% >&2\"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\
+    acquit% delivers% what% is% on% your% branch.% >&2;echo% it% tried% to% push,% fetch% or% pull% >\\\"$GIT_DIR\\\"/acquit-refused\"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\
     [push]\n\tdefault = current\n[protocol \"ext\"]\n\tallow = always\n";
 
 #[cfg(test)]

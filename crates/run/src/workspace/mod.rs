@@ -28,6 +28,7 @@
 mod agent;
 mod branch;
 mod change;
+mod checkout_index;
 mod collect;
 mod create;
 mod error;
@@ -70,6 +71,7 @@ pub use branch::branch_name;
 pub use change::{Around, CommitText};
 pub use collect::{CommitSummary, Leftover, Leftovers, Work};
 pub use error::Error;
+pub(crate) use guardrails::REFUSED_COMMANDS;
 pub use guardrails::Rules;
 pub use land::Landed;
 pub use lock::LockedWorkspace;

@@ -82,6 +82,28 @@ pub fn secrets(commits: &[CommitDiff], allowed: &GlobSet) -> Vec<Leak> {
     leaks
 }
 
+/// All secrets in a text that becomes the file `path`. A line that is marked as having none counts as such where only entropy speaks against it.
+pub fn in_text(path: &str, text: &str) -> Vec<Leak> {
+    let line =
+        |(number, text): (u32, &str)| Line { side: super::diff::Side::Added, number, text: text.to_owned() };
+    let lines: Vec<Line> = (1..).zip(text.lines()).map(line).collect();
+    let added: Vec<&Line> = lines.iter().collect();
+    let mut leaks = Vec::new();
+    for (index, line) in added.iter().enumerate() {
+        let key = whole::private_key(&added, index).map(|value| ("private key", value));
+        let found = key.map_or_else(|| in_line(&line.text, Place::of(path), is_tried(path)), |key| vec![key]);
+        for (kind, value) in found {
+            if kind == ASSIGNMENT && line.text.contains(MARKER) {
+                continue;
+            }
+            let (commit, file) = (String::new(), Some(path.to_owned()));
+            let shown = shown(&value);
+            leaks.push(Leak { commit, file, line: line.number, kind, shown, marked: Marked::No });
+        }
+    }
+    leaks
+}
+
 /// All secrets in a commit's message.
 pub fn in_message(commit: &str, message: &str) -> Vec<Leak> {
     let leak = |line: u32, kind, value: &str| Leak {

@@ -1,5 +1,8 @@
 //! What the harness does itself: the setup of a workspace, and the action stages.
 
+use acquit_core::failure::kind;
+use acquit_core::prompt::{self, Memory, Parts, Tools};
+use acquit_core::template::Template;
 use acquit_core::workflow::{Action, Commits};
 
 use super::LegAbort;
@@ -8,7 +11,9 @@ use super::work::{Done, Job};
 use crate::workspace::LockedWorkspace;
 
 mod by_forge;
+mod copies;
 mod merge;
+mod notify;
 mod outgoing;
 mod publish;
 mod setup;
@@ -32,5 +37,32 @@ pub(super) fn action(
         Action::Squash => squash::squash(ctx, job, commits, workspace),
         Action::Publish(settings) => publish::perform(ctx, job, settings, commits, workspace),
         Action::Merge => merge::merge(ctx, job, commits, workspace),
+        Action::Notify(message) => notify::notify(ctx, job, message),
     }
+}
+
+/// A template of an action stage, filled in and without secrets. `what` is what a mistake calls it.
+fn rendered(
+    ctx: &LegContext<'_>,
+    job: &Job<'_>,
+    what: &str,
+    template: &Template,
+) -> Result<String, LegAbort> {
+    let parts = Parts {
+        task: job.task,
+        definition: job.definition,
+        entry: job.entry,
+        leg: ctx.hold.leg,
+        date: &super::turn::date((ctx.runtime.now)().0),
+        handoff_file: "",
+        output_dir: "",
+        memory: Memory::None,
+        tools: Tools::Absent,
+        change: None,
+        agents_md: None,
+        files: prompt::Files::Gone,
+    };
+    let text = template.render(&prompt::variables(&parts));
+    let text = text.map_err(|error| LegAbort::failed(kind::DELIVERY, format!("{what}: {error}")))?;
+    Ok(ctx.redactor.text(&text))
 }

@@ -16,7 +16,6 @@ use acquit_core::gate::Verdict;
 use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
 use acquit_core::outcome;
-use acquit_core::prompt::{self, Memory, Parts, Tools};
 use acquit_core::store::each_event;
 use acquit_core::template::Template;
 use acquit_core::time::backoff;
@@ -253,27 +252,8 @@ fn title(
     job: &Job<'_>,
     settings: &Publishing,
 ) -> Result<(String, Vec<String>), LegAbort> {
-    let parts = Parts {
-        task: job.task,
-        definition: job.definition,
-        entry: job.entry,
-        leg: ctx.hold.leg,
-        date: &super::super::turn::date((ctx.runtime.now)().0),
-        handoff_file: "",
-        output_dir: "",
-        memory: Memory::None,
-        tools: Tools::Absent,
-        change: None,
-        agents_md: None,
-        files: prompt::Files::Gone,
-    };
-    let variables = prompt::variables(&parts);
-    let rendered = |what: &str, template: &Template| -> Result<String, LegAbort> {
-        let text = template.render(&variables);
-        let text = text.map_err(|error| {
-            LegAbort::failed(kind::DELIVERY, format!("the {what} of the request: {error}"))
-        })?;
-        Ok(ctx.redactor.text(&text))
+    let rendered = |what: &str, template: &Template| {
+        super::rendered(ctx, job, &format!("the {what} of the request"), template)
     };
     let usual = Template::plain("{{ headline }}");
     let title = rendered("title", settings.title.as_ref().unwrap_or(&usual))?;

@@ -16,6 +16,7 @@ use acquit_core::leg::Ending;
 use acquit_core::sandbox::Network;
 use acquit_core::store::Pulse;
 
+use super::copies::Copies;
 use crate::gate;
 use crate::git::CommitId;
 use crate::harness::context::LegContext;
@@ -51,7 +52,9 @@ pub(in crate::harness) fn layer(
     let wanted = workspace.files_at(commit, &inputs)?;
     let is_bases = *commit == base || wanted == workspace.files_at(&base, &inputs)?;
     let from = if is_bases { &base } else { commit };
-    let place = place(ctx, job, workspace, from, if is_bases { &wanted } else { "" })?;
+    let copies = Copies::read(ctx, job, setup, workspace, from)?;
+    let depends = (if is_bases { wanted.as_str() } else { "" }, copies.key(workspace));
+    let place = place(ctx, job, workspace, from, &depends)?;
     let at = |error: std::io::Error| {
         LegAbort::failed(kind::HARNESS, format!("failed to use the setup layers of the project: {error}"))
     };
@@ -68,9 +71,9 @@ pub(in crate::harness) fn layer(
                         "; the work changed a lock file, so it gets a layer of its own; network {network}"
                     )
                 };
-                ctx.notice(Level::Info, format!("running setup: {}{why}", setup.run));
+                ctx.notice(Level::Info, format!("{}running setup: {}{why}", copies.words(), setup.run));
                 ctx.flush()?;
-                let connections = make(ctx, job, workspace, setup, from, &making)?;
+                let connections = make(ctx, job, workspace, setup, (from, &copies), &making)?;
                 if !is_bases {
                     let changed = changed(&wanted, &workspace.files_at(&base, &inputs)?);
                     ctx.note(Body::SetupAgain(used(changed, network, &connections)));
@@ -152,7 +155,7 @@ fn place(
     job: &Job<'_>,
     workspace: &LockedWorkspace,
     from: &CommitId,
-    inputs: &str,
+    (inputs, copies): &(&str, Vec<String>),
 ) -> Result<Place, LegAbort> {
     let config = &job.definition.config;
     let tree = if inputs.is_empty() { Some(workspace.tree_of(from)?) } else { None };
@@ -163,6 +166,7 @@ fn place(
         "run": config.setup.as_ref().map(|setup| setup.run.to_string()),
         "env": config.setup.as_ref().map(|setup| &setup.env),
         "inputs": inputs,
+        "copies": copies,
         "tree": tree,
         "network": config.network.setup,
         "hosts": config.network.hosts,
@@ -182,13 +186,14 @@ fn make(
     job: &Job<'_>,
     workspace: &LockedWorkspace,
     setup: &Setup,
-    from: &CommitId,
+    (from, copies): (&CommitId, &Copies),
     making: &Making,
 ) -> Result<Vec<Connection>, LegAbort> {
     let folder = making.folder.as_path();
     let (tree, aside) = (folder.join("tree"), folder.join("aside"));
     let working_tree =
         WorkingTree::of_setup(workspace.checked(from)?, tree.clone(), aside.clone(), workspace)?;
+    copies.write(&tree)?;
     let connections = run(ctx, job, setup, &working_tree, "setup")?;
     drop(working_tree);
     workspace.keep_new_files(from, &tree)?;
@@ -234,13 +239,15 @@ pub(in crate::harness) fn setup_in_place(
 ) -> Result<(), LegAbort> {
     let Some(setup) = &job.definition.config.setup else { return Ok(()) };
     let files = workspace.files_at(&job.start, &inputs(setup))?;
-    let key = workspace.hash(&files);
+    let copies = Copies::read(ctx, job, setup, workspace, &job.start)?;
+    let key = workspace.hash(&format!("{files}{}", copies.key(workspace).join("\n")));
     if workspace.setup_done(&key)? {
         return Ok(());
     }
     ctx.notice(Level::Info, format!("running setup: {}", setup.run));
     ctx.flush()?;
     workspace.mark_uncommitted()?;
+    copies.write(&workspace.tree())?;
     run(ctx, job, setup, &WorkingTree::of(workspace), "setup")?;
     workspace.ignore_untracked()?;
     workspace.mark_setup_done(&key)?;
@@ -263,6 +270,9 @@ pub(crate) fn setup_aside(
     }
     if !scratch.needs_setup(&setup.lock_files) {
         return Ok(());
+    }
+    if let Some(shown) = scratch.shown() {
+        Copies::read(ctx, job, setup, workspace, &shown)?.write(&scratch.tree())?;
     }
     run(ctx, job, setup, &scratch.working_tree(), "setup-aside").map(drop)
 }

@@ -1,0 +1,175 @@
+//! Files of the user's checkout that git does not track and that `[setup]` copies: settings for development, fixtures, a local configuration.
+//!
+//! Agents, setup and gates see them, and hostile code among those. So each is a regular file, reached through real folders only, of bounded size,
+//! and without a secret: neither one that the project declares nor anything in the shape of one. A file of a commit is never replaced.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path};
+
+use acquit_core::check::secrets;
+use acquit_core::config::{Copied, Setup};
+use acquit_core::failure::kind;
+use rustix::fs::{AtFlags, Mode, OFlags, fstat, mkdirat, openat, unlinkat};
+use rustix::io::Errno;
+
+use crate::git::CommitId;
+use crate::harness::LegAbort;
+use crate::harness::context::LegContext;
+use crate::harness::work::Job;
+use crate::untrusted;
+use crate::workspace::LockedWorkspace;
+
+/// The largest file: settings and fixtures are smaller, and data belongs into a cache.
+const LARGEST: u64 = 1024 * 1024;
+
+/// What is copied, as it was when it was read.
+#[derive(Default)]
+pub(super) struct Copies(Vec<(Copied, Vec<u8>, Mode)>);
+
+impl Copies {
+    /// Reads the files. One that cannot be copied is for a person to change.
+    pub(super) fn read(
+        ctx: &LegContext<'_>,
+        job: &Job<'_>,
+        setup: &Setup,
+        workspace: &LockedWorkspace,
+        commit: &CommitId,
+    ) -> Result<Self, LegAbort> {
+        let mut all = Vec::new();
+        for copied in &setup.copy {
+            let failed = |why: &str| {
+                let words = format!(
+                    "setup cannot copy {} from {}: {why}\ncorrect `copy` of [setup] in .acquit/acquit.toml, or the file, and approve",
+                    copied.from,
+                    job.source.top().display()
+                );
+                LegAbort::failed(kind::CONFIG, words)
+            };
+            let (bytes, mode) = regular(job.source.top(), &copied.from).map_err(failed)?;
+            if let Some(name) = ctx.redactor.declared(&bytes) {
+                let how =
+                    format!("it holds the secret {name}; name it in `secrets` of the stages that need it");
+                return Err(failed(&how));
+            }
+            if let Some(leak) = secrets::in_text(&copied.to, &String::from_utf8_lossy(&bytes)).first() {
+                let how = format!(
+                    "line {} looks like a secret ({}, {}); agents and gates would see it. Declare it in [secrets], \
+                     or mark the line with {} if it is none",
+                    leak.line,
+                    leak.kind,
+                    leak.shown,
+                    secrets::MARKER
+                );
+                return Err(failed(&how));
+            }
+            if !workspace.files_at(commit, &[&copied.to])?.is_empty() {
+                return Err(failed("git tracks a file of that name, and `copy` replaces none"));
+            }
+            all.push((copied.clone(), bytes, mode));
+        }
+        Ok(Self(all))
+    }
+
+    /// By what they are: a change makes another layer.
+    pub(super) fn key(&self, workspace: &LockedWorkspace) -> Vec<String> {
+        let one = |(copied, bytes, mode): &(Copied, Vec<u8>, Mode)| {
+            // Bytes that are no text keep their difference.
+            let content: String = bytes.iter().map(|byte| char::from(*byte)).collect();
+            format!("{} {} {}", copied.to, mode.bits(), workspace.hash(&content))
+        };
+        self.0.iter().map(one).collect()
+    }
+
+    /// Writes them below `tree`, which a stranger may have written to before.
+    pub(super) fn write(&self, tree: &Path) -> Result<(), LegAbort> {
+        for (copied, bytes, mode) in &self.0 {
+            put(tree, &copied.to, bytes, *mode)
+                .map_err(|error| LegAbort::file("copy a file of setup to", &tree.join(&copied.to), &error))?;
+        }
+        Ok(())
+    }
+
+    /// What is copied, for people.
+    pub(super) fn words(&self) -> String {
+        let names: Vec<&str> = self.0.iter().map(|(copied, ..)| copied.to.as_str()).collect();
+        if names.is_empty() { String::new() } else { format!("copying {}; ", names.join(", ")) }
+    }
+}
+
+/// The content of a regular file below `top`, and the mode that its copy gets.
+fn regular(top: &Path, path: &str) -> Result<(Vec<u8>, Mode), &'static str> {
+    let fd = untrusted::open_below(top, path).map_err(|error| match error {
+        Errno::NOENT => "there is no such file",
+        Errno::LOOP | Errno::NOTDIR => "it, or a folder on the way, is a link",
+        _ => "it cannot be read",
+    })?;
+    let mode = fstat(&fd).map_err(|_| "it cannot be read")?.st_mode;
+    let runs = Mode::from_raw_mode(mode).contains(Mode::XUSR);
+    let content = untrusted::content(fd, LARGEST).map_err(|_| "it cannot be read")?;
+    let bytes = content.ok_or("it is no regular file, or larger than 1 MiB")?;
+    Ok((bytes, Mode::from_raw_mode(if runs { 0o755 } else { 0o644 })))
+}
+
+/// Writes a new file below `root` without following a link at any level. What was there is replaced, a link itself and not what it leads to.
+fn put(root: &Path, path: &str, bytes: &[u8], mode: Mode) -> std::io::Result<()> {
+    let folder = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::DIRECTORY;
+    let mut here: OwnedFd = rustix::fs::open(root, folder, Mode::empty())?;
+    let mut parts = Path::new(path).components().peekable();
+    while let Some(Component::Normal(name)) = parts.next() {
+        if parts.peek().is_some() {
+            match mkdirat(&here, name, Mode::from_raw_mode(0o755)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+            here = openat(&here, name, folder, Mode::empty())?;
+            continue;
+        }
+        match unlinkat(&here, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let new = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::CREATE | OFlags::EXCL;
+        let file = openat(&here, name, new, mode)?;
+        return File::from(file).write_all(bytes);
+    }
+    Err(std::io::Error::other("the path has no name"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn nothing_is_read_or_written_through_a_link() {
+        let world = tempfile::tempdir().unwrap();
+        let (top, tree, outside) =
+            (world.path().join("top"), world.path().join("tree"), world.path().join("out"));
+        for folder in [&top, &tree, &outside] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        std::fs::write(outside.join("private"), "private").unwrap();
+        symlink(outside.join("private"), top.join("link")).unwrap();
+        symlink(&outside, top.join("folder")).unwrap();
+        std::fs::create_dir(top.join("real")).unwrap();
+        std::fs::write(top.join("real/run"), "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(top.join("real/run"), std::fs::Permissions::from_mode(0o4777)).unwrap();
+        std::fs::write(top.join("large"), vec![0; 1024 * 1024 + 1]).unwrap();
+        for path in ["link", "folder/private", "missing", "real", "large", "../out/private"] {
+            assert!(regular(&top, path).is_err(), "{path}");
+        }
+        assert_eq!(regular(&top, "real/run").unwrap(), (b"#!/bin/sh\n".to_vec(), Mode::from_raw_mode(0o755)));
+
+        // What an agent left in the tree leads nowhere.
+        symlink(outside.join("private"), tree.join("link")).unwrap();
+        symlink(&outside, tree.join("folder")).unwrap();
+        put(&tree, "link", b"new", Mode::from_raw_mode(0o644)).unwrap();
+        assert!(put(&tree, "folder/private", b"new", Mode::from_raw_mode(0o644)).is_err());
+        put(&tree, "a/b/c", b"deep", Mode::from_raw_mode(0o755)).unwrap();
+        assert_eq!(std::fs::read(outside.join("private")).unwrap(), b"private");
+        assert_eq!(std::fs::read(tree.join("link")).unwrap(), b"new");
+        assert_eq!(std::fs::read(tree.join("a/b/c")).unwrap(), b"deep");
+    }
+}
