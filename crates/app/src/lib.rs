@@ -27,6 +27,7 @@ pub mod reload;
 pub mod review;
 pub mod scratch_dir;
 pub mod serve;
+pub mod settings;
 pub mod shipped;
 pub mod size;
 pub mod snapshot;

@@ -55,6 +55,11 @@ pub struct Layer {
     pub text: String,
 }
 
+impl Layer {
+    /// What the file of a workflow is called among the layers.
+    pub const WORKFLOW: &'static str = "workflow";
+}
+
 /// A project's files, read and checked.
 pub struct Project {
     /// The configuration.
@@ -280,6 +285,17 @@ impl Files {
         let text = self.text(CONFIG)?.unwrap_or_default();
         layers.push(Layer { name: "project", path: self.folder.join(CONFIG), text });
         Ok(layers)
+    }
+
+    /// The file of a workflow, the project's own before the program's.
+    pub fn workflow_layer(&self, name: &Name) -> Result<Layer, Error> {
+        let file = format!("{WORKFLOWS}/{name}.toml");
+        let (path, text) = if self.workflow_names()?.contains(name) {
+            (self.folder.join(&file), self.text(&file)?.unwrap_or_default())
+        } else {
+            (PathBuf::from(texts::shipped(&file)), shipped::text(&file).unwrap_or_default().to_owned())
+        };
+        Ok(Layer { name: Layer::WORKFLOW, path, text })
     }
 
     /// What the user's own file says; the built-in values if there is none.

@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use acquit_core::ids::{Name, TaskId};
 
 mod agents;
+mod config;
 mod nights;
 mod prove;
 mod reviewed;
@@ -13,6 +14,7 @@ mod task;
 mod workflow;
 
 pub use agents::Agents;
+pub use config::ConfigVerb;
 pub use nights::{ScheduleVerb, ServiceVerb, WhichNight};
 pub use prove::{CiForge, Format, HookAgent, Proved};
 pub use reviewed::Reviewed;
@@ -341,7 +343,10 @@ pub enum Verb {
     ///
     /// A value is built in, or stands in your own file (~/.config/acquit/config.toml), or in the project's (.acquit/acquit.toml);
     /// the last one counts. Stages of a workflow and `acquit run --agent --model` say the rest.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  acquit config show --origin\n  acquit config show --origin --workflow feature --model opus"
+    )]
     Config(ConfigVerb),
     /// Run a program in the sandbox that agents and gates run in.
     ///
@@ -495,17 +500,6 @@ pub enum Verb {
         /// When the harness that this one was before handed over, in milliseconds since 1970.
         #[arg(long, value_name = "MILLISECONDS")]
         passed_on: Option<i64>,
-    },
-}
-
-/// What can be done with the configuration.
-#[derive(Subcommand, Debug)]
-pub enum ConfigVerb {
-    /// Show every value that is set.
-    Show {
-        /// Say of each which file it comes from.
-        #[arg(long)]
-        origin: bool,
     },
 }
 

@@ -165,7 +165,10 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
         Verb::Report { night } => verbs::report::report(&cli, night.as_ref()),
         Verb::Service(verb) => verbs::service::service(&cli, verb),
         Verb::Agents(args) => verbs::agents::agents(&cli, &args.names, args.ask),
-        Verb::Config(args::ConfigVerb::Show { origin }) => verbs::config::show(&cli, origin),
+        Verb::Config(args::ConfigVerb::Show { origin, means, variables }) => {
+            let run = acquit_app::settings::Run { means: means.into(), variables };
+            verbs::config::show(&cli, origin, &run)
+        }
         Verb::Demo { keep } => verbs::demo::demo(cli, keep),
         Verb::Doctor => Ok(verbs::doctor::doctor(&cli)),
         Verb::Schema { form } => Ok(verbs::schema::schema(&cli, form)),

@@ -37,7 +37,7 @@ fn a_value_comes_from_the_last_file_that_has_it_and_its_origin_is_told() {
     assert_eq!(value("waiting.slack"), (120_000.into(), "user".to_owned()));
     assert_eq!(value("waiting.usage"), ("wait".into(), "built-in".to_owned()));
     let words = sandbox.acquit(&["config", "show", "--origin"]).must(0);
-    words.said("models.fast = \"project-fast\"  # ");
+    words.said("models.fast = \"project-fast\"  # project: ");
     words.said("branch_prefix = \"acquit/\"  # built-in");
 }
 
@@ -171,4 +171,70 @@ fn a_prompt_can_name_the_address_of_its_repository() {
     sandbox.acquit(&["task", "add", "Do it"]).must(0);
     let task = sandbox.task();
     assert_eq!(task.seed.wish.metadata["repo_url"], "https://git.invalid/team/tool.git");
+}
+
+#[test]
+fn origins_name_the_layers_of_workflow_role_and_run() {
+    let config = "agent = \"bot\"\n[agents.bot]\nadapter = \"claude\"\nturns = 7\nmodel = \"usual\"\n[agents.other]\nadapter = \"codex\"\n\
+                  [workflows.flow.models]\nlook = \"ours\"\n[variables]\ntone = \"short\"\n[budgets]\ntest = 4\n";
+    let workflow = "[variables]\nbar = \"low\"\n[budgets]\nagent = 2\n[stages.code]\nmode = \"implement\"\ntimeout = \"5m\"\n\
+        on = { pr_ready = \"look\" }\n[stages.look]\nmode = \"investigate\"\nagent = \"other\"\nnetwork = \"off\"\non = { found = \"judge\" }\n\
+        [stages.judge]\nrole = \"judge\"\non = { approved = \"done\", changes_requested = \"person\" }\n";
+    let sandbox = Sandbox::new(config, workflow, "");
+    let role = "+++\ndescription = \"judges\"\nmode = \"review\"\nmodel = \"deep-one\"\n+++\nJudge.\n";
+    sandbox.repo.write(".acquit/agents/judge.md", role);
+    let show = |more: &[&str]| {
+        let all = [&["config", "show", "--json", "--workflow", "flow"], more].concat();
+        sandbox.acquit(&all).must(0).json()
+    };
+    let shown = show(&[]);
+    let of = |shown: &serde_json::Value, key: &str| {
+        let one = &shown[key];
+        let file = one["file"].as_str().unwrap_or_default();
+        let file = file.rsplit('/').next().unwrap_or_default().to_owned();
+        (
+            one["value"].clone(),
+            one["origin"].as_str().unwrap_or("nowhere").to_owned(),
+            file,
+            one["line"].as_u64(),
+        )
+    };
+    let text = common::read(&sandbox.repo.path().join(".acquit/acquit.toml"));
+    let line = |words: &str| text.lines().position(|line| line.starts_with(words)).map(|at| at as u64 + 1);
+    let flow =
+        |words: &str| workflow.lines().position(|line| line.starts_with(words)).map(|at| at as u64 + 1);
+    let (project, in_flow) = ("acquit.toml".to_owned(), "flow.toml".to_owned());
+    for (key, value, origin, file, line) in [
+        ("stages.code.agent", "bot", "project", &project, line("agent =")),
+        ("stages.code.model", "usual", "project", &project, line("model =")),
+        ("stages.code.timeout", "5m 00s", "workflow", &in_flow, flow("timeout =")),
+        ("stages.look.agent", "other", "workflow", &in_flow, flow("agent = \"other\"")),
+        ("stages.look.model", "ours", "project", &project, line("look =")),
+        ("stages.look.network", "off", "workflow", &in_flow, flow("network =")),
+        ("stages.judge.model", "deep-one", "role", &"judge.md".to_owned(), Some(4)),
+        ("stages.look.timeout", "30m 00s", "built-in", &String::new(), None),
+        ("variables.bar", "low", "workflow", &in_flow, flow("bar =")),
+        ("variables.tone", "short", "project", &project, line("tone =")),
+    ] {
+        assert_eq!(of(&shown, key), (value.into(), origin.to_owned(), file.clone(), line), "{key}: {shown}");
+    }
+    assert_eq!(
+        of(&shown, "stages.code.turns"),
+        (7.into(), "project".to_owned(), project.clone(), line("turns ="))
+    );
+    assert_eq!(of(&shown, "budgets.agent"), (2.into(), "workflow".to_owned(), in_flow, flow("agent = 2")));
+    assert_eq!(of(&shown, "budgets.test"), (4.into(), "project".to_owned(), project, line("test =")));
+
+    let run = show(&["--agent", "other", "--model", "mine", "--var", "bar=high"]);
+    for (key, value) in [
+        ("stages.code.agent", "other"),
+        ("stages.judge.model", "mine"),
+        ("stages.look.model", "mine"),
+        ("variables.bar", "high"),
+    ] {
+        assert_eq!(of(&run, key), (value.into(), "run".to_owned(), String::new(), None), "{key}: {run}");
+    }
+    let words = sandbox.acquit(&["config", "show", "--origin", "--model", "mine"]).must(0);
+    words.said("stages.code.model = \"mine\"  # run");
+    words.said("flow.toml:7");
 }

@@ -210,7 +210,7 @@ fn metadata(text: &str) -> Result<(String, String), String> {
     Ok((word(&name)?, word(&value)?))
 }
 
-fn key_value(text: &str) -> Result<(String, String), String> {
+pub fn key_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("must be NAME=VALUE".to_owned()),

@@ -1,0 +1,296 @@
+//! The values in effect and where each comes from: built in, the user's file, the project's, a workflow's, or this run.
+//!
+//! `acquit config show --origin` prints it. A value is looked for in the layers from the last to the first; the one that says it counts.
+
+use std::path::PathBuf;
+
+use acquit_core::config::Config;
+use acquit_core::ids::Name;
+use acquit_core::workflow::{AgentWork, Stage, Work, Workflow};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::error::Error;
+use crate::options::Means;
+use crate::project::{Files, Layer};
+use acquit_core::template::{Found, Texts};
+
+/// A value in effect.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Setting {
+    /// By which files call it.
+    #[serde(skip)]
+    pub key: String,
+    /// What it is.
+    pub value: Value,
+    /// The layer that says so: `built-in`, `user`, `project`, `role`, `workflow` or `run`.
+    pub origin: &'static str,
+    /// The file.
+    pub file: Option<PathBuf>,
+    /// The line in it.
+    pub line: Option<usize>,
+}
+
+/// Where a value comes from that nobody wrote.
+const BUILT_IN: &str = "built-in";
+/// Where a value comes from that stands on the command line.
+const RUN: &str = "run";
+
+/// What a run would choose.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// Workflow, agent and model.
+    pub means: Means,
+    /// Its variables.
+    pub variables: Vec<(String, String)>,
+}
+
+/// Every value that is set, by the keys that files have for them. With a workflow, or anything else of a run, also those of its stages.
+pub fn settings(files: &Files, run: &Run) -> Result<Vec<Setting>, Error> {
+    let project = files.look()?;
+    let mut layers = Layers { files, layers: files.layers()? };
+    let mut all: Vec<Setting> = values(&project.config)
+        .into_iter()
+        .map(|(key, value)| layers.of(key.clone(), value, &[At::Config(key)]))
+        .collect();
+    let Run { means, variables } = run;
+    if means.workflow.is_none() && means.agent.is_none() && means.model.is_none() && variables.is_empty() {
+        return Ok(all);
+    }
+    let workflow = project.workflow(means.workflow.as_ref())?.clone();
+    layers.layers.push(files.workflow_layer(&workflow.name)?);
+    for stage in &workflow.stages {
+        if let Work::Agent(work) = &stage.work {
+            all.extend(of_stage(&layers, &project.config, &workflow, stage, work, means));
+        }
+    }
+    for (name, value) in &workflow.variables {
+        let keys = [
+            At::Config(format!("workflows.{}.variables.{name}", workflow.name)),
+            At::Workflow(format!("variables.{name}")),
+        ];
+        all.push(layers.of(format!("variables.{name}"), json!(value), &keys));
+    }
+    for (name, limit) in &workflow.budgets {
+        let key = format!("budgets.{name}");
+        all.retain(|setting| setting.key != key);
+        all.push(layers.of(key.clone(), json!(limit), &[At::Workflow(key.clone()), At::Config(key)]));
+    }
+    for (name, value) in variables {
+        all.retain(|setting| setting.key != format!("variables.{name}"));
+        all.push(by_run(format!("variables.{name}"), json!(value)));
+    }
+    Ok(all)
+}
+
+/// The values of an agent stage.
+fn of_stage(
+    layers: &Layers<'_>,
+    config: &Config,
+    workflow: &Workflow,
+    stage: &Stage,
+    work: &AgentWork,
+    means: &Means,
+) -> Vec<Setting> {
+    let mut all = Vec::new();
+    let key = |name: &str| format!("stages.{}.{name}", stage.name);
+    let own = |name: &str| At::Workflow(key(name));
+    let role = work.role.as_ref();
+    let of_role = |name: &'static str, is_set: bool| {
+        role.filter(|_| is_set).map(|role| At::Role(role.name.clone(), name))
+    };
+    let agent = means.agent.as_ref().or(work.agent.as_ref()).or(config.agent.as_ref());
+    match (&means.agent, agent) {
+        (Some(agent), _) => all.push(by_run(key("agent"), json!(agent))),
+        (None, Some(agent)) => {
+            let keys = [
+                Some(own("agent")),
+                of_role("agent", role.is_some_and(|role| role.agent.is_some())),
+                Some(At::Config("agent".to_owned())),
+            ];
+            all.push(layers.of(key("agent"), json!(agent), &keys.into_iter().flatten().collect::<Vec<_>>()));
+        }
+        (None, None) => {}
+    }
+    let known = agent.and_then(|name| Some((name, config.agents.get(name)?)));
+    match (&means.model, known.and_then(|(_, agent)| agent.model_for(work))) {
+        (Some(model), _) => all.push(by_run(key("model"), json!(config.model(model)))),
+        (None, Some(model)) => {
+            let tier = role.and_then(|role| role.tier);
+            let of_agent =
+                |name: String| known.map(|(agent, _)| At::Config(format!("agents.{agent}.{name}")));
+            let keys = [
+                Some(At::Config(format!("workflows.{}.models.{}", workflow.name, stage.name))),
+                Some(own("model")),
+                of_role("model", role.is_some_and(|role| role.model.is_some())),
+                tier.and_then(|tier| of_agent(format!("tiers.{}", json!(tier).as_str().unwrap_or_default()))),
+                of_agent("model".to_owned()),
+            ];
+            let keys: Vec<At> = keys.into_iter().flatten().collect();
+            all.push(layers.of(key("model"), json!(config.model(&model)), &keys));
+        }
+        (None, None) => {}
+    }
+    let limits = &stage.limits;
+    let network = work.network.unwrap_or(config.network.agents);
+    all.push(layers.of(
+        key("network"),
+        json!(network),
+        // A floor of the user's counts before a stage that wants more.
+        &[own("network"), At::Config("network.agents".to_owned())],
+    ));
+    let turns = limits.turns.or_else(|| known?.1.turns);
+    let of_agent = known.map(|(agent, _)| At::Config(format!("agents.{agent}.turns")));
+    let turns_keys: Vec<At> = [Some(own("turns")), of_agent].into_iter().flatten().collect();
+    all.extend(turns.map(|turns| layers.of(key("turns"), json!(turns), &turns_keys)));
+    let others = [
+        ("timeout", Some(json!(limits.time.to_string()))),
+        ("idle", limits.idle.map(|idle| json!(idle.to_string()))),
+        ("output", Some(json!(limits.output))),
+        ("max_cost", limits.cost.map(|cost| json!(cost))),
+        ("gates", (!stage.gates.is_empty()).then(|| json!(stage.gates))),
+        ("secrets", (!work.secrets.is_empty()).then(|| json!(work.secrets))),
+    ];
+    all.extend(
+        others.into_iter().filter_map(|(name, value)| Some(layers.of(key(name), value?, &[own(name)]))),
+    );
+    all
+}
+
+/// A value of the command line.
+fn by_run(key: String, value: Value) -> Setting {
+    Setting { key, value, origin: RUN, file: None, line: None }
+}
+
+/// A layer, its file and a line of it.
+type Place = (&'static str, Option<PathBuf>, Option<usize>);
+
+/// A place in which a value may stand.
+enum At {
+    /// A key of the configuration.
+    Config(String),
+    /// A key of the workflow.
+    Workflow(String),
+    /// A key of an agent definition.
+    Role(Name, &'static str),
+}
+
+/// The files, the last to count last.
+struct Layers<'a> {
+    files: &'a Files,
+    layers: Vec<Layer>,
+}
+
+impl Layers<'_> {
+    /// A value with the first place that has it.
+    fn of(&self, key: String, value: Value, places: &[At]) -> Setting {
+        for place in places {
+            let found = match place {
+                At::Config(key) => self.said(key, |layer| layer.name != Layer::WORKFLOW),
+                At::Workflow(key) => self.said(key, |layer| layer.name == Layer::WORKFLOW),
+                At::Role(role, name) => self.in_role(role, name),
+            };
+            if let Some((origin, file, line)) = found {
+                return Setting { key, value, origin, file, line };
+            }
+        }
+        Setting { key, value, origin: BUILT_IN, file: None, line: None }
+    }
+
+    /// The place in the head of an agent definition.
+    fn in_role(&self, role: &Name, key: &str) -> Option<Place> {
+        let Found::Text { shown, text } = self.files.library().text(&format!("agents/{role}.md")) else {
+            return None;
+        };
+        let head = text.split("+++\n").nth(1).unwrap_or_default();
+        // The head begins after a line of its own.
+        let line = line_of(head, key).map(|line| line + 1);
+        Some(("role", Some(PathBuf::from(shown)), line))
+    }
+
+    fn said(&self, key: &str, is_wanted: impl Fn(&Layer) -> bool) -> Option<Place> {
+        let mut layers = self.layers.iter().rev().filter(|layer| is_wanted(layer));
+        let layer = layers.find(|layer| says(&layer.text.parse().unwrap_or_default(), key))?;
+        Some((layer.name, Some(layer.path.clone()), line_of(&layer.text, key)))
+    }
+}
+
+/// Whether a file says something about a key. A list or a line that stands for several keys counts for all of them.
+fn says(table: &toml::Table, key: &str) -> bool {
+    let mut table = table;
+    for part in key.split('.') {
+        match table.get(part) {
+            None => return false,
+            Some(toml::Value::Table(inner)) => table = inner,
+            Some(_) => return true,
+        }
+    }
+    true
+}
+
+/// The line of a file that says something about a key.
+fn line_of(text: &str, key: &str) -> Option<usize> {
+    let root = toml::de::DeTable::parse(text).ok()?;
+    let mut table = root.get_ref();
+    let mut found = None;
+    for part in key.split('.') {
+        let Some((name, value)) = table.iter().find(|(name, _)| name.get_ref() == part) else { break };
+        found = Some(name.span().start);
+        match value.get_ref() {
+            toml::de::DeValue::Table(inner) => table = inner,
+            _ => break,
+        }
+    }
+    Some(text.get(..found?)?.matches('\n').count() + 1)
+}
+
+/// The values that are set, by the keys that files have for them.
+fn values(config: &Config) -> Vec<(String, Value)> {
+    let mut whole = serde_json::to_value(config).unwrap_or_default();
+    if let Some(map) = whole.as_object_mut() {
+        if let Some(limits) = map.remove("resources") {
+            map.insert("limits".to_owned(), limits);
+        }
+        for agent in
+            map.get_mut("agents").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut)
+        {
+            name_adapter(agent);
+        }
+    }
+    let mut found = Vec::new();
+    flatten("", &whole, &mut found);
+    found
+}
+
+/// An adapter and what belongs to it stand side by side in a file.
+fn name_adapter(agent: &mut Value) {
+    let Some(agent) = agent.as_object_mut() else { return };
+    let Some(Value::Object(mut adapter)) = agent.remove("adapter") else { return };
+    if let Some(product) = adapter.remove("product") {
+        adapter.insert("adapter".to_owned(), product);
+    }
+    for (key, value) in adapter {
+        // A command is a line or a list, whichever it was.
+        let plain = match &value {
+            Value::Object(command) if command.len() == 1 => command.values().next().cloned(),
+            _ => None,
+        };
+        agent.insert(key, plain.unwrap_or(value));
+    }
+}
+
+fn flatten(key: &str, value: &Value, found: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Object(map) => {
+            for (name, value) in map {
+                let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+                flatten(&key, value, found);
+            }
+        }
+        Value::Null => {}
+        Value::Array(list) if list.is_empty() => {}
+        Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            found.push((key.to_owned(), value.clone()));
+        }
+    }
+}

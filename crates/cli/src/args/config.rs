@@ -1,0 +1,20 @@
+//! The arguments of `acquit config`.
+
+use clap::Subcommand;
+
+/// What can be done with the configuration.
+#[derive(Subcommand, Debug)]
+pub enum ConfigVerb {
+    /// Show every value that is set.
+    Show {
+        /// Say of each which layer it comes from, with file and line.
+        #[arg(long)]
+        origin: bool,
+        /// With a workflow, agent or model: also what holds at its stages, as `acquit run` with these options would have it.
+        #[command(flatten)]
+        means: super::task::Means,
+        /// A variable of that run.
+        #[arg(long = "var", value_name = "NAME=VALUE", value_parser = super::task::key_value)]
+        variables: Vec<(String, String)>,
+    },
+}
