@@ -12,6 +12,7 @@ mod real;
 mod require;
 mod runners;
 mod scratch;
+mod screenshots;
 mod server;
 mod shell;
 mod test;
@@ -48,6 +49,7 @@ cargo xtask: the chores of this repository
                                   --again   run everything, also what is known for this binary
                                   --gates=dilution,secrets   only these
                                   --real    bug fixes of published packages, which are downloaded, instead
+  cargo xtask screenshots [<folder>]   a picture of every page of the dashboard, below target/screenshots
   cargo xtask help              this text
 
 A test whose requirement is missing fails under `cargo xtask test` and skips, with a line that says so, under plain
@@ -89,6 +91,8 @@ fn main() -> ExitCode {
         ["bench", name, "--brief"] => bench::run(name, bench::Format::Table, bench::Size::Brief),
         ["vm", words @ ..] => vm::run(words),
         ["gauge", rest @ ..] => gauge::run(rest),
+        ["screenshots"] => screenshots::run("target/screenshots"),
+        ["screenshots", folder] => screenshots::run(folder),
         // Not in the help: the agent of `bench ingest`, which must be a process of its own.
         ["burst", size] => bench::ingest::agent(size),
         ["help" | "--help" | "-h"] => {

@@ -127,6 +127,12 @@ const REQUIREMENTS: &[Requirement] = &[
         hint: "install Node.js 20 or newer and put it into PATH",
     },
     Requirement {
+        name: "Chromium",
+        find: || shell::first_line(shell::program("chromium").arg("--version")),
+        ways: &[apt("chromium"), dnf("chromium"), apk("chromium")],
+        hint: "install Chromium and put `chromium` into PATH: the dashboard is tested in it",
+    },
+    Requirement {
         name: "Go",
         find: || shell::first_line(shell::program("go").arg("version")),
         ways: &[apt("golang-go"), dnf("golang"), apk("go"), brew("go")],
@@ -228,6 +234,7 @@ pub(crate) fn all() -> Result<(), Stop> {
     crate::runners::pytest()?;
     crate::runners::stryker()?;
     crate::runners::javascript()?;
+    crate::runners::browser()?;
     crate::runners::cargo_mutants()?;
     crate::openapi::fetch()
 }

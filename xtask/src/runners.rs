@@ -112,13 +112,25 @@ pub(crate) fn stryker() -> Result<(), Stop> {
 /// Finds or installs the runners of the corpus's JavaScript projects, below the folder that cargo builds in. Their versions stand in
 /// `crates/testkit/runners/js/`, exact to the last dependency; no script of a package is run.
 pub(crate) fn javascript() -> Result<(), Stop> {
-    let (pins, place) = (shell::root().join("crates/testkit/runners/js"), target().join("runners/js"));
+    npm("js", "jest, vitest and mocha")
+}
+
+/// Finds or installs what drives a browser through the dashboard and judges its pages, as the runners of JavaScript. The browser itself is a
+/// package of the system.
+pub(crate) fn browser() -> Result<(), Stop> {
+    npm("browser", "playwright-core and axe-core")
+}
+
+/// Finds or installs the packages of `crates/testkit/runners/<name>/`.
+fn npm(name: &str, what: &str) -> Result<(), Stop> {
+    let (pins, place) =
+        (shell::root().join("crates/testkit/runners").join(name), target().join("runners").join(name));
     let (pinned, stamp) = (pins.join("package-lock.json"), place.join("npm.stamp"));
-    let doing = "install the runners of JavaScript";
+    let doing = "install packages of npm";
     if fs::read(&pinned).ok() == fs::read(&stamp).ok() {
         return Ok(());
     }
-    eprintln!("    npm ci of jest, vitest and mocha in {}", place.display());
+    eprintln!("    npm ci of {what} in {}", place.display());
     if place.exists() {
         fs::remove_dir_all(&place).map_err(Stop::doing(doing))?;
     }
@@ -132,10 +144,9 @@ pub(crate) fn javascript() -> Result<(), Stop> {
             .current_dir(&place),
     )?;
     if !made {
-        return Err(Stop(
-            "jest, vitest and mocha could not be installed\n       install npm, and run it again when the registry can be reached"
-                .to_owned(),
-        ));
+        return Err(Stop(format!(
+            "{what} could not be installed\n       install npm, and run it again when the registry can be reached"
+        )));
     }
     fs::copy(&pinned, &stamp).map_err(Stop::doing(doing))?;
     Ok(())

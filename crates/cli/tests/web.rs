@@ -7,7 +7,11 @@
 
 #[path = "web/browser.rs"]
 mod browser;
+#[path = "web/chrome.rs"]
+mod chrome;
 mod common;
+#[path = "web/pages.rs"]
+mod pages;
 
 use std::time::Duration;
 

@@ -1,0 +1,267 @@
+//! The dashboard in a real browser: what one sees, with keyboard alone, without JavaScript, on a phone, with another person, over a restart.
+
+use acquit_core::task::State;
+use serde_json::{Value, json};
+
+use crate::browser::Served;
+use crate::chrome::Chrome;
+use crate::common::{self, Sandbox, until};
+
+/// Tasks in every state, with texts in every field that anyone can fill.
+const FLOW: &str = r#"
+description = "DESCRIBES EVIL"
+[budgets]
+agent = 0
+test = 1
+rework = 1
+[gates.test]
+run = "printf 'GATE EVIL'; test ! -e src/bad.rs"
+kind = "test"
+[stages.plan]
+mode = "plan"
+on = { plan_complete = "code" }
+[stages.code]
+mode = "implement"
+gates = ["test"]
+fix = "mend"
+on = { pr_ready = "ship" }
+[stages.mend]
+mode = "fix"
+on = { fixed = "back" }
+[stages.ship]
+kind = "human"
+question = "Deliver it, EVIL?"
+on = { approved = "deliver", rejected = { to = "code", budget = "rework" } }
+[stages.deliver]
+kind = "action"
+action = "squash"
+on = { done = "done" }
+"#;
+
+const SCRIPT: &str = r#"
+[[plan]]
+step = [ { say = "SAY EVIL" }, { think = "THINK EVIL" }, { output = "plan.md", content = "PLAN EVIL" },
+    { usage = { model = "MODEL EVIL", input = 12000, output = 900, cost_micros = 84000 } },
+    { outcome = "plan_complete", payload = { summary = "SUMMARY EVIL" } } ]
+[[code]]
+step = [ { print = "PRINT EVIL" }, { write = "src/bad.rs", content = "BAD EVIL\n" }, { run = "printf x > 'NAME EVIL.txt'" },
+    { outcome = "pr_ready", payload = { summary = "CODED EVIL" } } ]
+[[mend]]
+step = [ { run = "rm src/bad.rs" }, { write = "src/good.rs", content = "GOOD EVIL\n" }, { outcome = "fixed", payload = { summary = "MENDED EVIL" } } ]
+"#;
+
+/// Runs in a page that takes text for markup, in whatever place.
+const EVIL: &str = "</title></script></textarea>'><img src=x onerror=alert(1)><script>alert(2)</script><a href=javascript:alert(3)>x</a>";
+
+/// The pages of a task that has them all.
+const PAGES: [(&str, &str); 9] = [
+    ("board", "/"),
+    ("inbox", "/inbox"),
+    ("task", "/tasks/T-1"),
+    ("leg", "/tasks/T-1/legs/2"),
+    ("diff", "/tasks/T-1/diff"),
+    ("costs", "/costs"),
+    ("doctor", "/doctor"),
+    ("nothing", "/nowhere"),
+    ("no-task", "/tasks/T-99"),
+];
+
+/// A store with a task that waits for a person, one that asks, and one that is queued.
+fn world(evil: &str) -> Sandbox {
+    let plain = |text: &str| text.replace("EVIL", &evil.replace('\\', "").replace('"', "\\\""));
+    // No name of a file has a slash in it, and no name of a model a blank.
+    let script = plain(
+        &SCRIPT.replace("NAME EVIL", "NAME <img src=x onerror=alert(4)>").replace("MODEL EVIL", "model"),
+    );
+    let sandbox = Sandbox::scripted(
+        &plain(&FLOW.replace("printf 'GATE EVIL'", "printf 'GATE <img src=x onerror=alert(5)>'")),
+        &script,
+    );
+    let (title, description) = (format!("TITLE {evil}"), format!("ABOUT {evil}"));
+    let tag = format!("TAG{}", if evil.is_empty() { "" } else { "<img src=x onerror=alert(6)>" });
+    sandbox.acquit(&["run", &title, "--description", &description, "--tag", &tag]).must(3);
+    sandbox
+}
+
+#[test]
+fn every_page_is_accessible_in_both_themes_and_fits_a_phone() {
+    let sandbox = world("");
+    let served = Served::start(&sandbox, &[]);
+    let Some(mut chrome) = Chrome::start(served.port()) else { return };
+    chrome.person("ada", &served.link(), json!({}));
+    // `cargo xtask screenshots` says where pictures go.
+    let shots = std::env::var("ACQUIT_SCREENSHOTS").ok();
+    for (name, path) in PAGES {
+        for scheme in ["light", "dark"] {
+            chrome.ask(&json!({ "do": "scheme", "page": "ada", "scheme": scheme }));
+            for width in [1280, 380] {
+                chrome.ask(&json!({ "do": "size", "page": "ada", "width": width }));
+                chrome.go("ada", path);
+                assert_eq!(
+                    chrome.ask(&json!({ "do": "axe", "page": "ada" })),
+                    json!([]),
+                    "{path} {scheme} {width}"
+                );
+                assert_eq!(
+                    chrome.ask(&json!({ "do": "overflow", "page": "ada" })),
+                    json!([]),
+                    "{path} {width}"
+                );
+                if let Some(folder) = &shots {
+                    let file = format!("{folder}/{name}-{width}-{scheme}.png");
+                    chrome.ask(&json!({ "do": "shot", "page": "ada", "path": file }));
+                }
+            }
+        }
+    }
+    chrome.had_no_trouble();
+}
+
+#[test]
+fn nothing_that_anyone_writes_runs_in_a_browser() {
+    let sandbox = world(EVIL);
+    let served = Served::start(&sandbox, &[]);
+    let Some(mut chrome) = Chrome::start(served.port()) else { return };
+    chrome.person("ada", &served.link(), json!({}));
+    let asked = "%3Cimg%20src%3Dx%20onerror%3Dalert(7)%3E";
+    let odd = [
+        format!("/?q={asked}&project={asked}&workflow={asked}&tag={asked}"),
+        format!("/costs?since={asked}"),
+        format!("/tasks/{asked}"),
+        format!("/tasks/T-1/legs/2?q={asked}"),
+        format!("/{asked}"),
+    ];
+    for path in PAGES.map(|(_, path)| path.to_owned()).iter().chain(&odd) {
+        chrome.go("ada", path);
+        chrome.ask(&json!({ "do": "eval", "page": "ada", "script": "document.querySelectorAll('details').forEach(it => it.open = true)" }));
+        let alive = "[...document.querySelectorAll('img, script:not([src^=\"/live.js\"]), a[href^=javascript], [onerror]')].map(it => it.outerHTML)";
+        assert_eq!(chrome.ask(&json!({ "do": "eval", "page": "ada", "script": alive })), json!([]), "{path}");
+    }
+    for (path, words) in [
+        ("/", &["TITLE </title>"][..]),
+        ("/inbox", &["TITLE", "Deliver it, </title>"]),
+        ("/tasks/T-1", &["ABOUT </title>", "TAG<img", "GATE <img"]),
+        ("/tasks/T-1/legs/1", &["SAY </title>", "THINK </title>"]),
+        ("/tasks/T-1/legs/2", &["PRINT </title>"]),
+        ("/tasks/T-1/diff", &["GOOD </title>", "NAME <img"]),
+    ] {
+        chrome.go("ada", path);
+        chrome.ask(&json!({ "do": "eval", "page": "ada", "script": "document.querySelectorAll('details').forEach(it => it.open = true)" }));
+        let text = chrome.text("ada");
+        for word in words {
+            assert!(text.contains(word), "{path} does not show {word:?}: {text}");
+        }
+    }
+    chrome.had_no_trouble();
+}
+
+#[test]
+fn a_request_is_found_and_answered_with_the_keyboard_alone() {
+    let sandbox = Sandbox::scripted(common::CODE, crate::ASKS);
+    sandbox.run_to(3);
+    let served = Served::start(&sandbox, &[]);
+    let Some(mut chrome) = Chrome::start(served.port()) else { return };
+    chrome.person("ada", &served.link(), json!({}));
+    chrome.go("ada", "/");
+    // The first stop leads past the navigation.
+    let first = chrome.tab_to("ada", |_| true);
+    assert_eq!(first["href"], "#main", "{first}");
+    chrome.press("ada", &["g", "i"]);
+    chrome.sees("ada", "Which colour?");
+    chrome.tab_to("ada", |it| it["type"] == "radio");
+    // Space chooses the first option, the arrow the next one.
+    chrome.press("ada", &["Space", "ArrowDown"]);
+    let chosen = chrome.ask(&json!({ "do": "focus", "page": "ada" }));
+    assert_eq!(chosen["value"], "blue", "{chosen}");
+    chrome.tab_to("ada", |it| it["type"] == "radio" && it["name"] == "choice-2");
+    chrome.press("ada", &["Space"]);
+    chrome.tab_to("ada", |it| it["name"] == "words-3");
+    chrome.ask(&json!({ "do": "type", "page": "ada", "text": "four" }));
+    chrome.tab_to("ada", |it| {
+        it["tag"] == "button" && it["text"].as_str().is_some_and(|text| text.starts_with("Send"))
+    });
+    chrome.press("ada", &["Enter"]);
+    until("the answer counts", || (!matches!(sandbox.task().state, State::Waiting { .. })).then_some(()));
+    chrome.had_no_trouble();
+}
+
+#[test]
+fn everything_works_without_javascript() {
+    let sandbox = Sandbox::scripted(common::CODE, crate::ASKS);
+    sandbox.run_to(3);
+    let served = Served::start(&sandbox, &[]);
+    let Some(mut chrome) = Chrome::start(served.port()) else { return };
+    chrome.person("ada", &served.link(), json!({ "javascript": false }));
+    chrome.go("ada", "/inbox");
+    for (action, at, text) in [
+        ("check", "input[name=choice-1][value=blue]", ""),
+        ("check", "input[name=choice-2][value=yes]", ""),
+        ("fill", "[name=words-3]", "four"),
+    ] {
+        chrome.ask(&json!({ "do": action, "page": "ada", "at": at, "text": text }));
+    }
+    chrome.ask(&json!({ "do": "click", "page": "ada", "at": "form[action$='/answer'] button" }));
+    until("the task is done", || matches!(sandbox.task().state, State::Ended { .. }).then_some(()));
+    chrome.go("ada", "/tasks/T-1");
+    chrome.ask(&json!({ "do": "click", "page": "ada", "at": "form[action$='/merge'] button" }));
+    until("it is merged", || sandbox.repo.path().join("work.txt").exists().then_some(()));
+    // The theme is a form as well.
+    chrome.go("ada", "/costs");
+    chrome.ask(&json!({ "do": "click", "page": "ada", "at": "summary" }));
+    chrome.ask(&json!({ "do": "click", "page": "ada", "at": "button[name=theme][value=dark]" }));
+    let theme = chrome.ask(&json!({ "do": "html", "page": "ada" }));
+    assert!(theme.as_str().is_some_and(|html| html.contains("data-theme=\"dark\"")));
+    assert!(
+        chrome
+            .ask(&json!({ "do": "url", "page": "ada" }))
+            .as_str()
+            .is_some_and(|url| url.ends_with("/costs"))
+    );
+}
+
+#[test]
+fn an_open_page_goes_on_over_a_restart_of_the_server_and_shows_a_late_viewer_everything() {
+    let sandbox = Sandbox::scripted(common::CODE, crate::ASKS);
+    let served = Served::start(&sandbox, &["--workers", "1"]);
+    let Some(mut chrome) = Chrome::start(served.port()) else { return };
+    chrome.person("ada", &served.link(), json!({}));
+    chrome.go("ada", "/");
+    served.kill_dashboard();
+    served.next_link();
+    // It happens while nobody listens, and the page that was open all the time shows it.
+    sandbox.acquit(&["task", "add", "After the restart"]).must(0);
+    chrome.sees("ada", "After the restart");
+    chrome.sees("ada", "1 task needs you");
+    // More tabs than a browser has connections for a host: those that nobody sees hold none.
+    for number in 0..7 {
+        chrome.ask(&json!({ "do": "open", "page": format!("tab-{number}"), "person": "ada" }));
+        assert_eq!(chrome.go(&format!("tab-{number}"), "/tasks/T-1"), 200);
+    }
+    sandbox.acquit(&["task", "cancel", "T-1"]).must(0);
+    for page in ["tab-0", "tab-6", "ada"] {
+        chrome.sees(page, "cancelled");
+    }
+    chrome.had_no_trouble();
+}
+
+#[test]
+fn of_two_people_one_answers_and_the_other_is_told() {
+    let sandbox = world("");
+    let served = Served::start(&sandbox, &["--workers", "1"]);
+    let Some(mut chrome) = Chrome::start(served.port()) else { return };
+    chrome.person("ada", &served.link(), json!({}));
+    let second = sandbox.acquit(&["serve", "--link"]).must(0).out;
+    chrome.person("bob", second.trim(), json!({ "javascript": false }));
+    chrome.go("ada", "/inbox");
+    chrome.go("bob", "/inbox");
+    let approve = "button[name=option][value=approved]";
+    chrome.ask(&json!({ "do": "click", "page": "ada", "at": approve }));
+    until("one of them was heard", || (!matches!(sandbox.task().state, State::Waiting { .. })).then_some(()));
+    chrome.ask(&json!({ "do": "click", "page": "bob", "at": approve }));
+    let told: Value = chrome.text("bob").into();
+    assert!(
+        told.as_str().is_some_and(|text| text.contains("not open") || text.contains("answered")),
+        "{told}"
+    );
+    chrome.had_no_trouble();
+}
