@@ -1,5 +1,6 @@
 //! Checks `docs/coverage.md`: every row names at least one test, every named test exists, and a row without a test says that
-//! something is missing.
+//! something is missing. The same for `docs/seeds/`, in which documents are quoted whole: every quoted part has a line that says what
+//! shows it.
 
 use super::Finding;
 use super::source::Tree;
@@ -10,8 +11,78 @@ const PATH: &str = "docs/coverage.md";
 /// How a row says that no test shows its promise.
 const MISSING: &str = "missing";
 
+/// The documents that are quoted whole, each with its number of lines and their sum: none is left out or changed.
+const QUOTED: [(&str, usize, u64); 3] = [
+    ("docs/seeds/agent-platform.md", 1611, 0xf534_d45f_8312_1b34),
+    ("docs/seeds/execution-engine.md", 347, 0x0e6d_2681_037a_ea94),
+    ("docs/seeds/relay-runner.md", 343, 0x56ea_4ce4_2a13_de14),
+];
+
+/// How the line after a quoted part begins: tests that show it, what is done instead and why, why it promises nothing, what is not there.
+const VERDICTS: [&str; 4] = ["Shown by: ", "Otherwise: ", "No promise: ", "Missing: "];
+
 /// Finds rows without a test and tests that do not exist.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = table(tree);
+    for (path, lines, sum) in QUOTED {
+        findings.extend(quoted(tree, path, lines, sum));
+    }
+    findings
+}
+
+/// A document that is quoted whole: each part is followed by a verdict, and every test that one names exists.
+fn quoted(tree: &Tree, path: &str, lines: usize, sum: u64) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut report = |line: usize, what: String| findings.push(Finding { path: path.to_owned(), line, what });
+    let Some(file) = tree.get(path) else {
+        // Trees of this rule's own tests have no documents at all.
+        if tree.get(PATH).is_some_and(|file| file.text.contains("## Seeds")) {
+            report(1, "this document is quoted whole, and missing".to_owned());
+        }
+        return findings;
+    };
+    let mut text = String::new();
+    let (mut count, mut open) = (0, None);
+    for (number, line) in (1..).zip(file.text.lines()) {
+        if let Some(quote) = line.strip_prefix('>') {
+            count += 1;
+            text.push_str(quote.strip_prefix(' ').unwrap_or(quote));
+            text.push('\n');
+            open = Some(number);
+            continue;
+        }
+        let Some(verdict) = VERDICTS.iter().find(|verdict| line.starts_with(**verdict)) else { continue };
+        if open.take().is_none() {
+            report(number, "a verdict about nothing".to_owned());
+        }
+        let tests: Vec<&str> = names(line).collect();
+        if tests.is_empty() && *verdict == VERDICTS[0] {
+            report(number, "no test".to_owned());
+        }
+        for test in tests.into_iter().filter(|test| !exists(tree, test)) {
+            report(number, format!("no test `{test}`"));
+        }
+    }
+    if let Some(number) = open {
+        report(number, format!("a part without a verdict: {}", VERDICTS.join(", ")));
+    }
+    if (count, fnv(&text)) != (lines, sum) {
+        report(
+            1,
+            format!("{count} lines are quoted with the sum {:#x}, not {lines} with {sum:#x}", fnv(&text)),
+        );
+    }
+    findings
+}
+
+/// FNV-1a, which is enough to see a change.
+fn fnv(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// The table of promises.
+fn table(tree: &Tree) -> Vec<Finding> {
     let Some(file) = tree.get(PATH) else { return Vec::new() };
     let mut findings = Vec::new();
     for (number, line) in file.text.lines().enumerate() {

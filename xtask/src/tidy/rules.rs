@@ -160,8 +160,9 @@ fn notes_to_self(tree: &Tree) -> Vec<Finding> {
 /// A path that begins in someone's home or in a checkout's folder. `/home` alone is a place that every system has.
 fn machine_paths(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // The examples that test this rule are the one place where such a path must stand.
-    for file in tree.files.iter().filter(|file| !file.path.starts_with("xtask/src/tidy/")) {
+    // The examples that test this rule must have such a path, and documents that are quoted whole have what they have.
+    let elsewhere = |path: &str| !path.starts_with("xtask/src/tidy/") && !path.starts_with("docs/seeds/");
+    for file in tree.files.iter().filter(|file| elsewhere(&file.path)) {
         for start in ["/home/", "/root/", "/work/", "/Users/"] {
             for (offset, _) in file.text.match_indices(start) {
                 let before = file.text[..offset].chars().next_back();
