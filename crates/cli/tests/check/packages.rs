@@ -25,6 +25,8 @@ enum From {
     Crates,
     /// A package of Debian with the source of a Go module; the version is the module's path.
     Debian,
+    /// A repository of GitHub; the version is a tag.
+    GitHub,
 }
 
 /// What a repository is made of.
@@ -95,7 +97,14 @@ macro_rules! go {
 const HUMANIZE: (From, &str, &str, &str) = (From::PyPi, "humanize", "4.9.0", ".");
 const INFLECTION: (From, &str, &str, &str) = (From::PyPi, "inflection", "0.5.1", ".");
 
-const CASES: [Case; 17] = [
+/// Lets Maven take everything from Debian's packages, as a company's mirror would, in the versions that those have.
+const MAVEN: &str = r"mkdir .mvn
+printf '%s\n' -s .mvn/settings.xml > .mvn/maven.config
+printf '<settings><mirrors><mirror><id>debian</id><mirrorOf>*</mirrorOf><url>file:///usr/share/maven-repo</url></mirror></mirrors></settings>\n' > .mvn/settings.xml
+perl -0pi -e 's|<parent>.*?</parent>||s; s|>4\.12<|>4.13.2<|; s|>3\.2<|>3.10.1<|; s|<plugin>\s*<groupId>[^<]*</groupId>\s*<artifactId>maven-javadoc-plugin.*?</plugin>||s' pom.xml
+printf 'target/\n' > .gitignore";
+
+const CASES: [Case; 18] = [
     one(
         "humanize 4.9.0",
         &[HUMANIZE],
@@ -140,6 +149,15 @@ const CASES: [Case; 17] = [
         &[(From::Debian, "golang-github-mitchellh-go-wordwrap-dev", "github.com/mitchellh/go-wordwrap", ".")],
         go!("wordwrap"),
     ),
+    Case {
+        name: "java-semver 0.9.0, Maven",
+        parts: &[(From::GitHub, "zafarkhaja/jsemver", "v0.9.0", ".")],
+        arrange: MAVEN,
+        change: "d=java/com/github/zafarkhaja/semver\n\
+                 printf 'package com.github.zafarkhaja.semver;\n\n/** Doubles numbers. */\nfinal class Twice {\n    private Twice() {}\n\n    static int twice(int n) {\n        return 2 * n;\n    }\n}\n' > src/main/$d/Twice.java\n\
+                 printf 'package com.github.zafarkhaja.semver;\n\nimport static org.junit.Assert.assertEquals;\n\nimport org.junit.Test;\n\npublic class TwiceTest {\n    @Test\n    public void doubles() {\n        assertEquals(4, Twice.twice(2));\n    }\n}\n' > src/test/$d/TwiceTest.java",
+        ends: 0,
+    },
     Case {
         name: "textwrap 0.16.1, ignored lock file",
         parts: &[(From::Crates, "textwrap", "0.16.1", ".")],
@@ -218,6 +236,8 @@ fn sh(at: &Path, line: &str) -> String {
 /// Downloads a package and unpacks it.
 fn unpack(downloads: &Path, (from, name, version, to): (From, &str, &str, &str), repository: &Path) {
     let place = repository.join(to);
+    // `package/.` cannot be made, only `package`.
+    fs::create_dir_all(repository).unwrap();
     fs::create_dir_all(&place).unwrap();
     let place = place.display();
     let line = match from {
@@ -229,6 +249,10 @@ fn unpack(downloads: &Path, (from, name, version, to): (From, &str, &str, &str),
         }
         From::Crates => format!(
             "mkdir -p crate-{name}/src && cd crate-{name} && : > src/lib.rs && printf '[package]\\nname = \"x\"\\nversion = \"0.1.0\"\\n[dependencies]\\n{name} = \"={version}\"\\n' > Cargo.toml && cargo vendor -q --versioned-dirs > /dev/null && cp -R vendor/{name}-{version}/. '{place}' && rm -f '{place}/.cargo-checksum.json'"
+        ),
+        // `url.<base>.insteadOf` of git leads elsewhere, where that is needed.
+        From::GitHub => format!(
+            "GIT_ALLOW_PROTOCOL=https:file git -c advice.detachedHead=false clone -q --depth 1 --branch {version} https://github.com/{name} '{place}' && rm -rf '{place}/.git'"
         ),
         From::Debian => format!(
             "apt-get download -q {name} && dpkg -x {name}_*.deb deb-{name} && cp -R deb-{name}/usr/share/gocode/src/{version}/. '{place}'"

@@ -28,12 +28,18 @@ pub(crate) enum Role {
 const LIMITS: &str = "[limits]\nprocesses = 64\nmemory = \"256MiB\"\ndisk = \"64MiB\"\n";
 
 /// How long an attack's stage may take: less than the attacker gives itself, more than any attack needs.
-const STAGE_LIMIT: &str = "15s";
+const STAGE_LIMIT: u32 = 15;
 /// The same for the one that does nothing.
-const SPIN_LIMIT: &str = "1s";
+const SPIN_LIMIT: u32 = 1;
 
 /// A run that takes longer hangs: a stage has its limit, and nothing else takes long.
 const HANG: Duration = Duration::from_mins(1);
+
+/// How many times as long everything may take: more than once on a machine that is emulated.
+fn patience() -> u32 {
+    let said = std::env::var("ACQUIT_HOSTILE_PATIENCE").ok();
+    said.map_or(1, |times| times.parse().expect("ACQUIT_HOSTILE_PATIENCE is a number"))
+}
 
 pub(crate) struct Arena {
     pub(crate) sandbox: Sandbox,
@@ -181,6 +187,7 @@ impl Arena {
             };
             config.push_str(&format!("[agents.{name}]\nadapter = \"command\"\nrun = \"{agent}\"\n"));
             let limit = if name == "spin" { SPIN_LIMIT } else { STAGE_LIMIT };
+            let limit = format!("{}s", limit * patience());
             let named = |number: usize| format!("attack-{number}");
             let list: Vec<String> = (0..gates.len()).map(|number| format!("{:?}", named(number))).collect();
             let gates: Vec<String> = gates
@@ -192,7 +199,7 @@ impl Arena {
                 .replace("GATES", &gates.join(""))
                 .replace("LIST", &list.join(", "))
                 .replace("AGENT", name)
-                .replace("LIMIT", limit);
+                .replace("LIMIT", &limit);
             sandbox.repo.write(&format!(".acquit/workflows/{name}.toml"), &flow);
         }
         sandbox.repo.write(".acquit/acquit.toml", &config);
@@ -289,14 +296,15 @@ impl Arena {
     /// Runs acquit. One that hangs is ended, with all that it started, and has no exit code: the next attack is run too.
     fn to_its_end(&self, args: &[&str]) -> Ran {
         let started = self.sandbox.start(args);
-        let deadline = Instant::now() + HANG;
+        let hang = HANG * patience();
+        let deadline = Instant::now() + hang;
         while !processes::is_over(started.pid()) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(10));
         }
         if processes::is_over(started.pid()) {
             return started.wait();
         }
-        let (out, err) = (started.out(), format!("it hung for {HANG:?}\n{}", started.err()));
+        let (out, err) = (started.out(), format!("it hung for {hang:?}\n{}", started.err()));
         drop(started);
         self.end_what_is_left();
         Ran { code: None, out, err }
