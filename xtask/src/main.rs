@@ -29,6 +29,8 @@ cargo xtask: the chores of this repository
                                 tidy rules, docs and all tests
   cargo xtask test <filter>…    only the tests whose name contains a filter (with a PostgreSQL of their own);
                                 format, clippy, tidy and docs are left out
+  cargo xtask test --fast       the loop of a day, two minutes: format, tidy, the core, the store on SQLite, and all unit tests;
+                                installs nothing
   cargo xtask soak              the tests that take minutes each, most of it in waiting; not part of `test`
   cargo xtask tidy              the repository's own rules; each finding says its reason
   cargo xtask tidy --list       the rules themselves
@@ -73,8 +75,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
+        ["test", "--fast"] => test::fast(),
         ["test", rest @ ..] if rest.iter().any(|word| word.starts_with('-')) => {
-            Err(Stop(format!("`test` takes filters, not options\n\n{HELP}")))
+            Err(Stop(format!("`test` takes filters or --fast, not other options\n\n{HELP}")))
         }
         ["test", filters @ ..] => test::run(filters),
         ["soak"] => require::for_soak().and_then(|()| test::run(&test::SOAK_FILTERS)),

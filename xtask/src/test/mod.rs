@@ -83,9 +83,14 @@ pub(crate) fn run(filters: &[&str]) -> Result<(), Stop> {
         });
     }
 
+    summarize(&steps, &counts)
+}
+
+/// Runs the steps until one fails, and prints what became of each and how many tests passed.
+fn summarize(steps: &[Step<'_>], counts: &Cell<Counts>) -> Result<(), Stop> {
     let mut lines = Vec::new();
     let mut failed = None;
-    for step in &steps {
+    for step in steps {
         if failed.is_some() {
             lines.push(format!("    {:<14} {:>8}  not run", step.name, "-"));
             continue;
@@ -109,6 +114,36 @@ pub(crate) fn run(filters: &[&str]) -> Result<(), Stop> {
     }
     println!("{counts}");
     if failed.is_some() { Err(Stop(String::new())) } else { Ok(()) }
+}
+
+/// What `cargo xtask test --fast` runs, in minutes: the rules of the repository, everything about the core and the store on SQLite, and the
+/// unit tests of all crates. Nothing is installed, and no server, agent or whole binary is started.
+pub(crate) fn fast() -> Result<(), Stop> {
+    let counts = Cell::new(Counts::default());
+    let all = |words: &'static [&'static str], counts: &Cell<Counts>| {
+        let mut command = shell::cargo(&["nextest", "run", "--cargo-quiet", "--status-level", "fail"]);
+        counted(command.args(words), Runner::Nextest, counts)
+    };
+    let is_fast = |step: &Step<'_>| matches!(step.name, "format" | "tidy");
+    let mut steps: Vec<Step<'_>> = checks().into_iter().filter(is_fast).collect();
+    steps.push(Step {
+        name: "core and store",
+        command: "cargo nextest run -p acquit-core -p acquit-store -E 'not test(postgres)'",
+        run: Box::new(|| {
+            all(&["-p", "acquit-core", "-p", "acquit-store", "-E", "not test(postgres)"], &counts)
+        }),
+    });
+    steps.push(Step {
+        name: "unit tests",
+        command: "cargo nextest run --workspace --lib --bins",
+        run: Box::new(|| {
+            all(
+                &["--workspace", "--exclude", "acquit-core", "--exclude", "acquit-store", "--lib", "--bins"],
+                &counts,
+            )
+        }),
+    });
+    summarize(&steps, &counts)
 }
 
 /// Runs one step with its heading; gives its line for the summary and whether it held.
@@ -203,11 +238,10 @@ fn tests(filters: &[&str], total: &Cell<Counts>) -> Result<Ended, Stop> {
     counted(&mut command, runner, total)
 }
 
-/// How many tests run at a time: three for every two cores, since most of them wait for most of their time. Those that do not are
-/// named in `.config/nextest.toml`.
+/// How many tests run at a time: two for every core, since most of them wait for most of their time. Those that do not are named in
+/// `.config/nextest.toml`.
 fn threads() -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    cores + cores.div_ceil(2)
+    2 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn examples(total: &Cell<Counts>) -> Result<Ended, Stop> {

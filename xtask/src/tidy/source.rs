@@ -49,8 +49,12 @@ fn walk(root: &Path, below: &str, files: &mut Vec<File>) -> std::io::Result<()> 
         let Ok(name) = entry.file_name().into_string() else { continue };
         let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
         let kind = entry.file_type()?;
+        // In a linked worktree `.git` is a file that names a folder of this machine.
+        if name == ".git" {
+            continue;
+        }
         if kind.is_dir() {
-            let foreign = [".git", "fixtures", "target", "node_modules"].contains(&name.as_str())
+            let foreign = ["fixtures", "target", "node_modules"].contains(&name.as_str())
                 || entry.path().join("CACHEDIR.TAG").exists();
             if !foreign {
                 walk(root, &path, files)?;
