@@ -138,7 +138,7 @@ fn javascript() {
 
 #[test]
 fn rust() {
-    assert_eq!(judge("rust", include_str!("dilution/rust.txt")), (18, 37));
+    assert_eq!(judge("rust", include_str!("dilution/rust.txt")), (19, 37));
 }
 
 #[test]
@@ -148,5 +148,5 @@ fn go() {
 
 #[test]
 fn java() {
-    assert_eq!(judge("java", include_str!("dilution/java.txt")), (14, 36));
+    assert_eq!(judge("java", include_str!("dilution/java.txt")), (15, 37));
 }

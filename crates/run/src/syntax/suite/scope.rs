@@ -158,7 +158,7 @@ impl<'f, 'a> Scope<'f, 'a> {
                 let literal = object.is_some_and(|object| {
                     matches!(object.kind, Kind::Literal(_) | Kind::List) && self.constant(object, left)
                 });
-                (literal || (pure && object.is_none_or(is_type))) && all(node.args())
+                (literal || (pure && object.is_none_or(is_own_type))) && all(node.args())
             }
             Kind::Member(_) => node.kids.first().is_some_and(|object| {
                 matches!(object.kind, Kind::Literal(_) | Kind::List) && self.constant(object, left)
@@ -351,11 +351,56 @@ impl<'f, 'a> Scope<'f, 'a> {
     }
 }
 
-/// `String.from`, `Vec::from`, `List.of`: the object is a type, and no value.
-fn is_type(node: &Node) -> bool {
+/// `String.from`, `Vec::from`, `List.of`: the object is a type of the language's own library, and no value. A type of the project is what its
+/// tests are about: `Celsius::from(3)`, `Money.of(2)`.
+fn is_own_type(node: &Node) -> bool {
+    const OWN: [&str; 41] = [
+        "String",
+        "Vec",
+        "Box",
+        "Rc",
+        "Arc",
+        "Some",
+        "Option",
+        "Result",
+        "HashMap",
+        "HashSet",
+        "BTreeMap",
+        "BTreeSet",
+        "PathBuf",
+        "Duration",
+        "List",
+        "Set",
+        "Map",
+        "Optional",
+        "Arrays",
+        "Integer",
+        "Long",
+        "Double",
+        "Float",
+        "Boolean",
+        "Character",
+        "Short",
+        "Byte",
+        "BigDecimal",
+        "BigInteger",
+        "Stream",
+        "Number",
+        "Array",
+        "Object",
+        "JSON",
+        "BigInt",
+        "Date",
+        "Math",
+        "pytest",
+        "fmt",
+        "np",
+        "json",
+    ];
     match &node.kind {
         Kind::Name(name) | Kind::Member(name) => {
-            name.starts_with(char::is_uppercase) || matches!(name.as_str(), "pytest" | "fmt" | "np" | "json")
+            let number = name.strip_prefix(['u', 'i', 'f']).is_some_and(|rest| rest.parse::<u8>().is_ok());
+            number || OWN.contains(&name.as_str())
         }
         Kind::Literal(_) => true,
         _ => false,
