@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use acquit_testkit::gauge::{Case, Fixture, Judged, Kept, Matrix, Place};
+use acquit_testkit::gauge::{Case, Extent, Fixture, Judged, Kept, Matrix, Place};
 
 use crate::{Stop, real, require, runners, shell};
 
@@ -33,6 +33,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Stop> {
     let folder = runners::target().join("gauge");
     std::fs::create_dir_all(&folder).map_err(Stop::doing("create the folder of the results"))?;
     let place = Place {
+        extent: Extent::Full,
         corpus,
         binary: binary(&folder)?,
         runners: runners::target().join("runners"),

@@ -146,7 +146,7 @@ const REQUIREMENTS: &[Requirement] = &[
     },
     Requirement {
         name: "JUnit 5",
-        find: || Path::new(JUNIT).is_file().then(|| JUNIT.to_owned()),
+        find: || file(JUNIT),
         ways: &[apt("junit5"), dnf("junit5")],
         hint: "put junit-platform-console-standalone.jar into /usr/share/java",
     },
@@ -181,7 +181,7 @@ macro_rules! debian {
             name: $package,
             find: || Path::new($file).exists().then(|| $file.to_owned()),
             ways: &[apt($package)],
-            hint: "the table of real packages builds one with Maven from Debian's packages alone",
+            hint: "tests of Java build with Maven and Gradle from Debian's packages alone",
         }
     };
 }
@@ -200,6 +200,7 @@ const FOR_SOAK: &[Requirement] = &[
         "/usr/share/maven-repo/org/apache/maven/plugins/maven-resources-plugin"
     ),
     debian!("junit4", "/usr/share/maven-repo/junit/junit/4.13.2"),
+    debian!("gradle", "/usr/bin/gradle"),
 ];
 
 /// Finds or installs what the long tests need.
@@ -216,6 +217,10 @@ pub(crate) fn for_vm() -> Result<(), Stop> {
         println!("    {}: {}", requirement.name, there(requirement)?);
     }
     Ok(())
+}
+
+fn file(path: &str) -> Option<String> {
+    Path::new(path).is_file().then(|| path.to_owned())
 }
 
 /// Finds or installs everything in the table. What this user cannot install is named at once, in one list.

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use acquit_testkit::gauge::{Case, Fixture, Judged, Matrix, Place, Row, sample};
+use acquit_testkit::gauge::{Case, Extent, Fixture, Judged, Matrix, Place, Row, sample};
 use acquit_testkit::need;
 
 /// What is reached on the whole corpus; see docs/gates.md.
@@ -14,10 +14,11 @@ const MOST_REFUSED: f64 = 3.0;
 /// Checks that a case may expect to object although its fixture does not run them.
 const CHECKS: [&str; 4] = ["mutation", "coverage", "review", "commits"];
 
-fn place() -> Place {
+fn place(extent: Extent) -> Place {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     Place {
+        extent,
         corpus: root.join("corpus"),
         binary: env!("CARGO_BIN_EXE_acquit").into(),
         runners: target.join("runners"),
@@ -40,7 +41,7 @@ fn judged(place: &Place, cases: &[(Fixture, Case)]) -> Option<Matrix> {
 /// Every part of the corpus can be read, and has both labels.
 #[test]
 fn the_corpus_is_sound() {
-    let all = place().cases(&[], &[]).unwrap();
+    let all = place(Extent::Short).cases(&[], &[]).unwrap();
     assert!(!all.is_empty(), "the corpus is empty");
     for (fixture, case) in &all {
         let gates = case.gates(fixture);
@@ -52,7 +53,7 @@ fn the_corpus_is_sound() {
 
 #[test]
 fn a_tenth_of_the_corpus_is_judged_as_it_is_labelled() {
-    let place = place();
+    let place = place(Extent::Short);
     let all = place.cases(&[], &[]).unwrap();
     let tenth = sample(all, 10);
     let Some(matrix) = judged(&place, &tenth) else { return };
@@ -66,7 +67,7 @@ fn a_tenth_of_the_corpus_is_judged_as_it_is_labelled() {
 
 #[test]
 fn soak_the_whole_corpus_is_judged_as_it_is_labelled() {
-    let place = place();
+    let place = place(Extent::Full);
     let Some(matrix) = judged(&place, &place.cases(&[], &[]).unwrap()) else { return };
     assert!(matrix.whole.missed_percent() <= MOST_LET_THROUGH, "{matrix}");
     assert!(matrix.whole.refused_percent() <= MOST_REFUSED, "{matrix}");

@@ -118,10 +118,9 @@ fn gate_table(name: &str, gate: &Gate) -> String {
         None => String::new(),
         Some(Report::Printed(format)) => format!("report = {}\n", quoted(format)),
         Some(Report::Junit(files)) => {
-            let files = gate
-                .folder
-                .as_ref()
-                .map_or_else(|| (*files).to_owned(), |folder| format!("{folder}/{files}"));
+            // The folder that acquit makes for reports is the same for every folder of the repository.
+            let folder = gate.folder.as_ref().filter(|_| !files.starts_with('$'));
+            let files = folder.map_or_else(|| (*files).to_owned(), |folder| format!("{folder}/{files}"));
             format!("report = {{ junit = {} }}\n", quoted(&files))
         }
     };

@@ -1,4 +1,4 @@
-//! Coverage of changed lines: reports in the forms of lcov and Cobertura, and what they say of a change.
+//! Coverage of changed lines: reports in the forms of lcov, Cobertura, JaCoCo and Go, and what they say of a change.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,6 +7,7 @@ use globset::GlobSet;
 use super::Finding;
 use super::diff::{Diff, FileChange};
 use super::source::{Language, Source};
+use crate::gate::Format;
 use crate::results::xml::{Event, Reader};
 
 /// The most files that a report is read for.
@@ -35,8 +36,19 @@ impl Share {
 }
 
 impl Covered {
+    /// Adds a report of this format. One that does not tell of lines adds nothing.
+    pub fn add(&mut self, format: Format, text: &str) {
+        match format {
+            Format::Lcov => self.add_lcov(text),
+            Format::Cobertura => self.add_cobertura(text),
+            Format::Jacoco => self.add_jacoco(text),
+            Format::GoCover => self.add_go(text),
+            Format::Junit | Format::Libtest | Format::GoTest | Format::Sarif | Format::Mutation => {}
+        }
+    }
+
     /// Adds a report of lcov: `SF:<path>`, `DA:<line>,<count>`.
-    pub fn add_lcov(&mut self, text: &str) {
+    fn add_lcov(&mut self, text: &str) {
         let mut file: Option<String> = None;
         for line in text.lines() {
             if let Some(path) = line.strip_prefix("SF:") {
@@ -55,7 +67,7 @@ impl Covered {
     }
 
     /// Adds a report of Cobertura: lines with numbers and hits, in classes with a file.
-    pub fn add_cobertura(&mut self, text: &str) {
+    fn add_cobertura(&mut self, text: &str) {
         let mut reader = Reader::new(text);
         let mut file: Option<String> = None;
         while let Some(event) = reader.next() {
@@ -71,6 +83,49 @@ impl Covered {
                     }
                 }
                 _ => {}
+            }
+        }
+    }
+
+    /// Adds a report of JaCoCo: lines with missed and covered instructions, in source files of packages.
+    fn add_jacoco(&mut self, text: &str) {
+        let mut reader = Reader::new(text);
+        let (mut package, mut file) = (String::new(), None);
+        while let Some(event) = reader.next() {
+            let Event::Start { name, attributes, .. } = event else { continue };
+            let value = |key: &str| attributes.iter().find(|(name, _)| *name == key).map(|(_, value)| value);
+            match name {
+                "package" => package = value("name").cloned().unwrap_or_default(),
+                "sourcefile" => file = value("name").map(|name| format!("{package}/{name}")),
+                "line" => {
+                    let number = value("nr").and_then(|number| number.parse().ok());
+                    let hits = value("ci").and_then(|hits| hits.parse().ok());
+                    if let (Some(file), Some(number), Some(hits)) = (&file, number, hits) {
+                        self.hit(file, number, hits);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds a profile of Go: `<path>:<line>.<column>,<line>.<column> <statements> <count>`. The lines of a block are executed as
+    /// often as the block; a line of several blocks as often as all of them together.
+    fn add_go(&mut self, text: &str) {
+        /// No block of a program that people write is longer.
+        const LONGEST: u32 = 20_000;
+        for line in text.lines() {
+            let mut words = line.rsplitn(3, ' ');
+            let (hits, statements, place) = (words.next(), words.next(), words.next());
+            let Some((path, range)) = place.and_then(|place| place.rsplit_once(':')) else { continue };
+            let number = |place: &str| place.split('.').next().and_then(|number| number.parse::<u32>().ok());
+            let ends = range.split_once(',').and_then(|(first, last)| Some((number(first)?, number(last)?)));
+            let hits = hits.and_then(|hits| hits.parse().ok());
+            if let (Some((first, last)), Some(hits)) = (ends, hits)
+                && statements != Some("0")
+                && last.checked_sub(first).is_some_and(|length| length < LONGEST)
+            {
+                (first..=last).for_each(|number| self.hit(path, number, hits));
             }
         }
     }
@@ -95,8 +150,12 @@ impl Covered {
             let Some(path) = file.new.as_deref().filter(|path| !exempt.is_match(path)) else { continue };
             let (lines, missing) = match files.find(path) {
                 Some(counts) => {
+                    let code: HashSet<u32> = lines_of_code(file).into_iter().collect();
+                    // A line of nothing but brackets can be part of a block, and has nothing to execute.
+                    let has_code = |line: &u32| Language::of(path).is_none() || code.contains(line);
                     let known: Vec<(u32, u64)> = file
                         .added()
+                        .filter(|line| has_code(&line.number))
                         .filter_map(|line| Some((line.number, *counts.get(&line.number)?)))
                         .collect();
                     let missing =
@@ -152,10 +211,17 @@ impl<'a> Files<'a> {
             long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
         };
         let same = self.by_name.get(name(path)).into_iter().flatten();
-        let mut fitting = same.filter(|other| ends(other, path) || ends(path, other));
-        match (fitting.next(), fitting.next()) {
-            (Some(other), None) => self.by_path.get(other).copied(),
-            (_, _) => None,
+        let mut fitting: Vec<&String> =
+            same.filter(|other| ends(other, path) || ends(path, other)).collect();
+        // `example.com/project/a.go` rather than `example.com/project/inner/a.go`.
+        let depth = |path: &str| path.matches('/').count();
+        fitting.sort_by_key(|other| depth(other));
+        match fitting.as_slice() {
+            [other] => self.by_path.get(*other).copied(),
+            [other, next, ..] if ends(other, path) && depth(other) < depth(next) => {
+                self.by_path.get(*other).copied()
+            }
+            _ => None,
         }
     }
 

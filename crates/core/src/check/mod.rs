@@ -7,6 +7,7 @@ use std::fmt;
 
 use crate::agent::shorten;
 
+pub mod archive;
 pub mod cases;
 pub mod commits;
 pub mod coverage;

@@ -33,6 +33,10 @@ pub enum Format {
     Lcov,
     /// Covered lines as XML.
     Cobertura,
+    /// Covered lines as JaCoCo's XML has them.
+    Jacoco,
+    /// Covered blocks, as `go test -coverprofile` writes them.
+    GoCover,
     /// Mutants: of cargo-mutants, or in the schema of mutation-testing-report.
     Mutation,
 }
@@ -49,15 +53,20 @@ pub enum Place {
 
 impl Format {
     /// All of them, with their names in TOML.
-    pub const ALL: [(&str, Self); 7] = [
+    pub const ALL: [(&str, Self); 9] = [
         ("junit", Self::Junit),
         ("libtest", Self::Libtest),
         ("go-test", Self::GoTest),
         ("sarif", Self::Sarif),
         ("lcov", Self::Lcov),
         ("cobertura", Self::Cobertura),
+        ("jacoco", Self::Jacoco),
+        ("go-cover", Self::GoCover),
         ("mutation", Self::Mutation),
     ];
+
+    /// Those that tell which lines were executed.
+    pub const OF_LINES: [Self; 4] = [Self::Lcov, Self::Cobertura, Self::Jacoco, Self::GoCover];
 
     /// Those that tell how each test ended.
     pub const OF_TESTS: [Self; 3] = [Self::Junit, Self::Libtest, Self::GoTest];

@@ -47,6 +47,8 @@ pub struct Ran {
     pub said: String,
     /// How long a run was allowed to take, if one was stopped for taking longer.
     pub hung: Option<String>,
+    /// Why a run that ended well told of no test: no report, an empty one, or one in another form.
+    pub unread: Option<String>,
 }
 
 impl Ran {

@@ -149,7 +149,12 @@ impl Results {
             Format::Junit => junit::read(text, self),
             Format::Libtest => libtest::read(text, self),
             Format::GoTest => gotest::read(text, self),
-            Format::Sarif | Format::Lcov | Format::Cobertura | Format::Mutation => {}
+            Format::Sarif
+            | Format::Lcov
+            | Format::Cobertura
+            | Format::Jacoco
+            | Format::GoCover
+            | Format::Mutation => {}
         }
     }
 

@@ -71,13 +71,25 @@ pub(crate) struct Wanted<'a> {
     pub(crate) env: &'a BTreeMap<String, String>,
     /// How many bytes it may print; `None` for the usual.
     pub(crate) output: Option<u64>,
+    /// Whether it is told where to leave reports.
+    pub(crate) reports: Reports,
+}
+
+/// Whether a command leaves reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reports {
+    /// It is told a folder for them.
+    Wanted,
+    /// Nobody reads any.
+    Unread,
 }
 
 impl<'a> Wanted<'a> {
     /// A command of a gate, under a name that is the gate's or begins with it.
     pub(super) fn of(job: &Job<'_>, gate: &'a Gate, name: &'a str, command: &'a Command) -> Self {
         let network = gate.reach(&job.definition.config.network);
-        Self { name, command, timeout: gate.timeout, network, env: &gate.env, output: gate.output }
+        let (timeout, env, output) = (gate.timeout, &gate.env, gate.output);
+        Self { name, command, timeout, network, env, output, reports: Reports::Wanted }
     }
 }
 
@@ -124,7 +136,7 @@ pub(super) fn start(
     working_tree: &WorkingTree,
     wanted: &Wanted<'_>,
 ) -> Result<Started, LegAbort> {
-    let Wanted { name, command, timeout, network, env: set, output } = *wanted;
+    let Wanted { name, command, timeout, network, env: set, output, reports } = *wanted;
     let (program, args) = agent::program(command).map_err(|error| LegAbort::harness(&error))?;
     let folder = ctx.runtime.leg_folder(ctx.hold.leg);
     std::fs::create_dir_all(folder.path())
@@ -138,6 +150,11 @@ pub(super) fn start(
     env.push(("PYTHONDONTWRITEBYTECODE".into(), "1".into()));
     // The commit that the work began from, so that tools can be told the change: `git diff $ACQUIT_BASE`.
     env.push(("ACQUIT_BASE".into(), job.base().as_str().into()));
+    if reports == Reports::Wanted {
+        // If it cannot be made, for example because an earlier run put something there, there is no report, which is not a pass.
+        let _ = std::fs::create_dir_all(working_tree.written.join(&working_tree.reports));
+        env.push((super::reports::VARIABLE.into(), working_tree.tree.join(&working_tree.reports).into()));
+    }
     let path = crate::versions::path(&working_tree.committed, &ctx.runtime.environment, None);
     let path = path.map(|path| ("PATH".into(), path));
     // What the project says comes last but for the sandbox's own: without its proxy a program reaches nothing.

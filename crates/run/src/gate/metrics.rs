@@ -6,7 +6,7 @@
 use acquit_core::check::coverage::{Covered, code_lines};
 use acquit_core::check::mutation::{self, score};
 use acquit_core::gate::check::{Coverage, Mutation};
-use acquit_core::gate::{Command, Evidence, Format, Gate, Report, Verdict, Weight};
+use acquit_core::gate::{Command, Evidence, Gate, Report, Verdict, Weight};
 
 use super::sides::Doings;
 use super::static_checks::{add, is_too_large};
@@ -33,15 +33,7 @@ fn coverage(
     let ran = measure.run(ctx, job, &settings.run, &settings.report)?;
     let mut covered = Covered::default();
     for text in measure.reports(ctx, &settings.report, &ran) {
-        match settings.report.format {
-            Format::Cobertura => covered.add_cobertura(&text),
-            Format::Lcov
-            | Format::Junit
-            | Format::Libtest
-            | Format::GoTest
-            | Format::Sarif
-            | Format::Mutation => covered.add_lcov(&text),
-        }
+        covered.add(settings.report.format, &text);
     }
     if covered.is_empty() {
         measure.nothing(&ran, "the report of the coverage is empty or missing");
@@ -185,7 +177,7 @@ impl<'a> Measure<'a> {
         report: &Report,
     ) -> Result<Ran, LegAbort> {
         self.name_judges(job)?;
-        reports::clear(&self.working_tree.written, report);
+        reports::clear(&self.working_tree, report);
         let wanted = Wanted::of(job, self.gate, self.gate.name.as_str(), line);
         let ran = command(ctx, job, &self.working_tree, &wanted)?;
         self.spent.add(&ran);
@@ -194,7 +186,7 @@ impl<'a> Measure<'a> {
 
     /// The reports, without what must not leave the machine.
     fn reports(&self, ctx: &LegContext<'_>, report: &Report, ran: &Ran) -> Vec<String> {
-        let texts = reports::read(&self.working_tree.written, report, ran).unwrap_or_default();
+        let texts = reports::read(&self.working_tree, report, ran).unwrap_or_default();
         texts.iter().map(|text| ctx.redactor.text(text)).collect()
     }
 
@@ -220,9 +212,11 @@ impl<'a> Measure<'a> {
         self.working_tree.tree.to_string_lossy().into_owned()
     }
 
-    /// There is nothing to look at, and that is not a pass.
+    /// There is nothing to look at, and that is not a pass. If the tool itself failed, an agent can mend that; if it ended well without a
+    /// report that can be read, nothing was judged, and a person is asked.
     fn nothing(&mut self, ran: &Ran, what: &str) {
-        self.evidence.find(Weight::Fails, "report", &format!("{what}; {}", told(ran)), None);
+        let weight = if ran.passed { Weight::Person } else { Weight::Fails };
+        self.evidence.find(weight, "report", &format!("{what}; {}", told(ran)), None);
     }
 
     /// A run that did not come to its end measured only a part.

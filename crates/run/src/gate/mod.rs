@@ -28,7 +28,7 @@ mod suite;
 mod tdd;
 mod verdicts;
 
-pub(crate) use command::{Ran, Wanted, command};
+pub(crate) use command::{Ran, Reports, Wanted, command};
 pub use distill::distill;
 pub(crate) use runner::{Judged, run_all};
 pub(crate) use static_checks::is_too_large;

@@ -2,7 +2,7 @@
 
 use acquit_core::failure::{Failure, Location, kind};
 use acquit_core::gate::check::Plain;
-use acquit_core::gate::{Command, Evidence, Format, Gate, Report, Verdict, Weight};
+use acquit_core::gate::{Command, Evidence, Format, Gate, Place, Report, Verdict, Weight};
 use acquit_core::ids::Name;
 use acquit_core::results::{Results, sarif};
 
@@ -27,7 +27,7 @@ fn run(
 ) -> Result<Verdict, LegAbort> {
     let working_tree = WorkingTree::of_work(ctx, job, workspace, gate.name.as_str())?;
     if let Some(report) = &plain.report {
-        reports::clear(&working_tree.written, report);
+        reports::clear(&working_tree, report);
     }
     let ran = command(ctx, job, &working_tree, &wanted(job, gate, plain))?;
     Ok(judge(gate, plain, &ran, &working_tree))
@@ -42,17 +42,41 @@ pub(super) fn start(
     working_tree: &WorkingTree,
 ) -> Result<Started, LegAbort> {
     if let Some(report) = &plain.report {
-        reports::clear(&working_tree.written, report);
+        reports::clear(working_tree, report);
     }
     start_command(ctx, job, working_tree, &wanted(job, gate, plain))
 }
 
 /// The verdict on how it ended.
 pub(super) fn judge(gate: &Gate, plain: &Plain, ran: &Ran, working_tree: &WorkingTree) -> Verdict {
-    let failure = (!ran.passed).then(|| failed(gate, &plain.run, ran, working_tree));
-    let found = plain.report.as_ref().map(|report| shown(report, ran, working_tree));
-    // The exit code decides; what the report says is there to be read.
-    Verdict { evidence: found.unwrap_or_default(), ..verdict(gate, ran, failure) }
+    let evidence = plain.report.as_ref().map(|report| shown(report, ran, working_tree)).unwrap_or_default();
+    // The exit code decides, and what the report says is there to be read; but one that says nothing does not confirm a good end.
+    let unjudged = evidence.failing().find(|finding| ran.passed && finding.weight == Weight::Person);
+    let failure = match unjudged {
+        Some(finding) => Some(Failure {
+            gate: gate.name.clone(),
+            kind: Name::literal(kind::UNJUDGED),
+            message: finding.to_string(),
+            location: None,
+            excerpt: None,
+        }),
+        None => (!ran.passed).then(|| failed(gate, &plain.run, ran, working_tree)),
+    };
+    Verdict { evidence, ..verdict(gate, ran, failure) }
+}
+
+/// Says that the report of a command that ended well could not be read.
+fn unread(report: &Report, what: &str, evidence: &mut Evidence) {
+    let place = match &report.place {
+        Place::Output => "what it printed".to_owned(),
+        Place::Files(paths) => format!("the report at {}", paths.as_slice().join(", ")),
+    };
+    let format = report.format.name();
+    let what = format!(
+        "the command ended well, but {place} {what} in the form of `{format}`, so it could not be judged. Mend the gate's `report`, or \
+         remove it if the exit code is enough"
+    );
+    evidence.find(Weight::Person, "report", &what, None);
 }
 
 fn wanted<'g>(job: &Job<'_>, gate: &'g Gate, plain: &'g Plain) -> Wanted<'g> {
@@ -63,12 +87,15 @@ fn wanted<'g>(job: &Job<'_>, gate: &'g Gate, plain: &'g Plain) -> Wanted<'g> {
 fn shown(report: &Report, ran: &Ran, working_tree: &WorkingTree) -> Evidence {
     let mut evidence = Evidence::default();
     let weight = if ran.passed { Weight::Noted } else { Weight::Fails };
-    let texts = reports::read(&working_tree.written, report, ran).unwrap_or_default();
+    let texts = reports::read(working_tree, report, ran).unwrap_or_default();
     let prefix = format!("{}/", working_tree.tree.display());
     let here = |location: Option<Location>| distill::located(&location?, &working_tree.committed);
     if report.format == Format::Sarif {
-        let found = texts.iter().filter_map(|text| sarif::read(text)).flatten();
-        for finding in found {
+        let read: Vec<_> = texts.iter().filter_map(|text| sarif::read(text)).collect();
+        if ran.passed && read.len() < texts.len().max(1) {
+            unread(report, "cannot be read", &mut evidence);
+        }
+        for finding in read.into_iter().flatten() {
             evidence.find(weight, &finding.rule, &finding.message, here(finding.location));
         }
         return evidence;
@@ -78,6 +105,9 @@ fn shown(report: &Report, ran: &Ran, working_tree: &WorkingTree) -> Evidence {
         results.read(report.format, &text.replace(&prefix, ""));
     }
     evidence.figure("tests", results.executed());
+    if ran.passed && results.executed() == 0 && results.broken.is_empty() {
+        unread(report, "has no test that was executed", &mut evidence);
+    }
     for (id, case) in results.red() {
         let what = format!("{id}: {}", case.message);
         evidence.find(weight, "fails", &what, here(case.location.clone()));

@@ -127,13 +127,12 @@ fn unsound(base: &Merged, now: &Ran, evidence: &mut Evidence) {
         let what = "the report of the tests is incomplete or too large to be read";
         evidence.find(Weight::Fails, "report", what, None);
     } else if results.executed() == 0 && results.broken.is_empty() {
-        let why = now.trouble.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        evidence.find(
-            Weight::Fails,
-            "nothing-ran",
-            &format!("no test was executed{why}\n{}", now.said),
-            None,
-        );
+        let why = now.trouble.as_ref().or(now.unread.as_ref());
+        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+        // Where the base has none either, the gate is at fault and not the work: no agent can mend that.
+        let unjudged = now.unread.is_some() && base.results.executed() == 0;
+        let weight = if unjudged { Weight::Person } else { Weight::Fails };
+        evidence.find(weight, "nothing-ran", &format!("no test was executed{why}\n{}", now.said), None);
     } else if let Some(trouble) = &now.trouble {
         evidence.find(Weight::Fails, "exit", &format!("{trouble}\n{}", now.said), None);
     }

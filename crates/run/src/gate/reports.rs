@@ -2,6 +2,9 @@
 //!
 //! A report that was there before the command ran was written by somebody else, perhaps as part of the change, so it is taken
 //! away first. Nothing runs in the tree while this looks at it.
+//!
+//! A path that begins with `$ACQUIT_REPORTS/` is in a folder whose name is new in each tree, so that no change can know in advance where the
+//! report will be.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +13,12 @@ use acquit_core::gate::{Paths, Place, Report};
 use acquit_core::results::LARGEST;
 
 use super::Ran;
+use crate::harness::WorkingTree;
 use crate::untrusted;
 use crate::workspace::read_file;
+
+/// The variable that tells a command the folder for its reports.
+pub(super) const VARIABLE: &str = "ACQUIT_REPORTS";
 
 /// How many reports are read: a build tool writes one for each class of tests.
 const MOST_REPORTS: usize = 20_000;
@@ -23,20 +30,32 @@ const MOST_LOOKED_AT: usize = 500_000;
 const DEEPEST: usize = 64;
 
 /// Takes away what is already where the reports will be.
-pub(super) fn clear(tree: &Path, report: &Report) {
+pub(super) fn clear(working_tree: &WorkingTree, report: &Report) {
     let Place::Files(paths) = &report.place else { return };
-    for path in find(tree, paths) {
+    let tree = &working_tree.written;
+    for path in find(tree, &placed(paths, working_tree)) {
         // One that stays is read as it is; a command that writes a report writes over it.
         let _ = fs::remove_file(tree.join(path));
     }
 }
 
+/// The patterns with the name of the tree's own folder in them.
+fn placed(paths: &Paths, working_tree: &WorkingTree) -> Vec<String> {
+    let begin = format!("${VARIABLE}/");
+    let place = |pattern: &String| match pattern.strip_prefix(&begin) {
+        Some(rest) => format!("{}/{rest}", working_tree.reports),
+        None => pattern.clone(),
+    };
+    paths.as_slice().iter().map(place).collect()
+}
+
 /// The texts of the reports. `None` if there is none, or one is too large.
-pub(super) fn read(tree: &Path, report: &Report, ran: &Ran) -> Option<Vec<String>> {
+pub(super) fn read(working_tree: &WorkingTree, report: &Report, ran: &Ran) -> Option<Vec<String>> {
     match &report.place {
         Place::Output => untrusted::text(&ran.log, LARGEST).ok().flatten().map(|text| vec![text]),
         Place::Files(paths) => {
-            let found = find(tree, paths);
+            let tree = &working_tree.written;
+            let found = find(tree, &placed(paths, working_tree));
             let texts = found.iter().map(|path| {
                 let bytes = read_file(tree, path, LARGEST)?;
                 Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -47,10 +66,10 @@ pub(super) fn read(tree: &Path, report: &Report, ran: &Ran) -> Option<Vec<String
 }
 
 /// The files of the tree that match, in their order.
-fn find(tree: &Path, paths: &Paths) -> Vec<String> {
+fn find(tree: &Path, patterns: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     let mut looked_at = 0;
-    for pattern in paths.as_slice() {
+    for pattern in patterns {
         let one = Paths::literal(&[pattern]).compile();
         let special = |part: &&str| part.contains(['*', '?', '[', '{']);
         // Only the folder below which all matches lie.
@@ -117,7 +136,7 @@ mod tests {
         fs::write(outside.join("r/TEST-3.xml"), "x").unwrap();
         std::os::unix::fs::symlink(&outside, tree.join("link")).unwrap();
         std::os::unix::fs::symlink(outside.join("r/TEST-3.xml"), tree.join("a/target/r/TEST-4.xml")).unwrap();
-        let at = |pattern: &str| find(&tree, &Paths::literal(&[pattern]));
+        let at = |pattern: &str| find(&tree, &[pattern.to_owned()]);
         assert_eq!(at("**/target/r/TEST-*.xml"), ["a/target/r/TEST-1.xml", "a/target/r/TEST-2.xml"]);
         assert_eq!((at("junit.xml").len(), at("link/r/*.xml").len(), at("**/TEST-3.xml").len()), (1, 0, 0));
     }

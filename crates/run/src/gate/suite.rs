@@ -70,6 +70,9 @@ impl Suite<'_> {
         for number in 1..=runs.max(1) {
             let (results, ran) = self.once(ctx, job, working_tree, &format!("{phase}-{number}"))?;
             spent.add(&ran);
+            if ran.passed && results.tests.is_empty() && results.broken.is_empty() {
+                all.unread = Some(self.unread());
+            }
             let fails = results.red().next().is_some() || !results.broken.is_empty();
             if !ran.passed && (ran.cut_short.is_some() || !fails) {
                 all.trouble = Some(format!("`{}`: {}", self.run, ran.why()));
@@ -86,6 +89,18 @@ impl Suite<'_> {
         Ok(Tree::Ran(all))
     }
 
+    /// What is said of a run that ended well and told of no test.
+    fn unread(&self) -> String {
+        let format = self.report.format.name();
+        match &self.report.place {
+            Place::Output => format!("`{}` ended well and printed no test in the form of `{format}`", self.run),
+            Place::Files(paths) => {
+                let places = paths.as_slice().join(", ");
+                format!("`{}` ended well and left no test in the form of `{format}` at {places}", self.run)
+            }
+        }
+    }
+
     /// Runs the tests once.
     fn once(
         &self,
@@ -94,10 +109,10 @@ impl Suite<'_> {
         working_tree: &WorkingTree,
         phase: &str,
     ) -> Result<(Results, Ran), LegAbort> {
-        reports::clear(&working_tree.written, self.report);
+        reports::clear(working_tree, self.report);
         let ran = self.command(ctx, job, working_tree, phase, self.run)?;
         let mut results = Results::default();
-        for text in reports::read(&working_tree.written, self.report, &ran).unwrap_or_default() {
+        for text in reports::read(working_tree, self.report, &ran).unwrap_or_default() {
             // Runners name files by where they are; the same test has the same name in every tree.
             results.read(self.report.format, &text.replace(&prefix(working_tree), ""));
         }

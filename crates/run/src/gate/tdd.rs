@@ -147,8 +147,25 @@ fn run(
         let again = workspace.scratch()?;
         seen.base = baseline::base(ctx, job, &suite, workspace, &again, tdd.runs, &mut spent)?;
     }
+    if let Some(why) = unread(&[&seen.base, &seen.red, &seen.green]) {
+        let what = format!("no test of the base and none of the change could be read, so nothing was judged: {why}");
+        evidence.find(Weight::Person, "unjudged", &what, None);
+        return Ok(conclude(gate, &spent, evidence, &here));
+    }
     evidence.add(judge(&seen, tdd.red, tdd.weak));
     Ok(conclude(gate, &spent, evidence, &here))
+}
+
+/// Why none of these trees told of any test although their runs ended well.
+fn unread<'t>(trees: &[&'t Tree]) -> Option<&'t str> {
+    let mut why = None;
+    for tree in trees {
+        match tree {
+            Tree::Ran(ran) if ran.merged.results.tests.is_empty() => why = ran.unread.as_deref().or(why),
+            Tree::Ran(_) | Tree::NotBuilt(_) => return None,
+        }
+    }
+    why
 }
 
 /// The files that a change consists of. `None` if they are too many: a part of them would be a way around the check.

@@ -38,6 +38,8 @@ pub(crate) struct WorkingTree {
     pub(crate) committed: PathBuf,
     /// The object folders that the repository of that tree borrows.
     pub(crate) objects: Vec<PathBuf>,
+    /// A folder of the tree with a name that nobody can know in advance, for the reports of commands.
+    pub(crate) reports: String,
     setup: Setup,
     /// Keeps home, `/tmp` and caches of the program, if they are to be kept.
     pub(crate) aside: Option<PathBuf>,
@@ -60,6 +62,7 @@ impl WorkingTree {
             committed: tree.clone(),
             tree,
             objects: workspace.borrowed_objects(),
+            reports: format!(".acquit-reports-{}", crate::agent::new_session()),
             setup: Setup::default(),
             aside: None,
             passing: Passing::default(),

@@ -17,6 +17,9 @@ use crate::layers::Layer;
 /// How much of a file is read: no source file is larger.
 const LARGEST_TEXT: usize = 1 << 20;
 
+/// An archive that is larger is not unpacked.
+const LARGEST_ARCHIVE: usize = 32 << 20;
+
 /// The largest lock file that is compared; generated ones of big projects have a few megabytes.
 const LARGEST_LOCK_FILE: u64 = 64 << 20;
 
@@ -171,6 +174,18 @@ impl LockedWorkspace {
         }
         let output = self.call("cat-file").args(["blob", &file.blob]).run().map_err(Error::git(doing))?;
         Ok(String::from_utf8(output.stdout).ok())
+    }
+
+    /// The bytes of a file as a commit has it. `None` if it is no file, or too large.
+    pub fn bytes_of(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, Error> {
+        let doing = "read a file of a commit";
+        let name = format!("{commit}:{path}");
+        let Ok(size) = self.call("cat-file").args(["-s", &name]).run() else { return Ok(None) };
+        if size.line().trim().parse::<usize>().map_or(true, |size| size > LARGEST_ARCHIVE) {
+            return Ok(None);
+        }
+        let output = self.call("cat-file").args(["blob", &name]).run().map_err(Error::git(doing))?;
+        Ok(Some(output.stdout))
     }
 }
 

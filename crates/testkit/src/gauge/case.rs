@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::expand::{Expander, number};
 use super::{Judged, read};
 
+/// What the folders begin with whose cases are for measuring only.
+pub(super) const HELD_OUT: &str = "held-out";
+
 /// What a case is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -150,10 +153,13 @@ enum Content {
 pub(super) fn find(corpus: &Path) -> Result<Vec<(Fixture, Case)>, String> {
     let kinds = kinds(corpus)?;
     let mut found = Vec::new();
-    for (folder, cases) in [(corpus.to_owned(), ""), (corpus.join("held-out"), "held-out/")] {
+    let held_out = folders(corpus).into_iter().filter(|folder| name(folder).starts_with(HELD_OUT));
+    let sets = std::iter::once((corpus.to_owned(), String::new()))
+        .chain(held_out.map(|folder| (folder.clone(), format!("{}/", name(&folder)))));
+    for (folder, cases) in sets {
         for language in folders(&folder) {
             let word = name(&language);
-            if word == "held-out" || word == "real" {
+            if word.starts_with(HELD_OUT) || word == "real" {
                 continue;
             }
             for project in folders(&language) {

@@ -59,18 +59,30 @@ impl Judged {
 
     /// Whether it is for measuring only.
     pub fn is_held_out(&self) -> bool {
-        self.name.starts_with("held-out/")
+        self.name.starts_with(case::HELD_OUT)
     }
 
     /// `python`.
     pub fn language(&self) -> &str {
-        self.name.trim_start_matches("held-out/").split('/').next().unwrap_or_default()
+        let mut parts = self.name.split('/').skip_while(|part| part.starts_with(case::HELD_OUT));
+        parts.next().unwrap_or_default()
     }
+}
+
+/// How much is run on a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Every gate, as often as projects run their tests: for figures of each gate.
+    Full,
+    /// No gate after one that objects, and the tests of a change once: whether any objects is known then, in half the time.
+    Short,
 }
 
 /// Where everything is.
 #[derive(Clone, Debug)]
 pub struct Place {
+    /// How much is run.
+    pub extent: Extent,
     /// The corpus.
     pub corpus: PathBuf,
     /// The binary that is measured.

@@ -122,6 +122,10 @@ pub(super) enum Check {
     },
 }
 
+/// Where a runner is told to write JUnit's XML: in the folder that acquit makes for a gate's reports, whose name no change can know in
+/// advance.
+const JUNIT: &str = "$ACQUIT_REPORTS/junit.xml";
+
 /// Where a runner leaves how each test ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Report {

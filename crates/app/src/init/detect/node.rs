@@ -3,7 +3,7 @@
 use acquit_run::registry;
 use serde_json::Value;
 
-use super::{Finding, Gate, Language, Report, Setup, one_line};
+use super::{Finding, Gate, JUNIT, Language, Report, Setup, one_line};
 use crate::init::look::Folder;
 
 const MANIFEST: &str = "package.json";
@@ -118,11 +118,13 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
 /// The gates of a runner that tells of each test, where the script for tests does nothing but start it.
 fn runner(manifest: &Value, manager: Manager) -> Option<[Gate; 2]> {
     const NODE: &str = "node --test --test-reporter=spec --test-reporter-destination=stdout --test-reporter=junit \
-                        --test-reporter-destination=junit.xml";
-    const VITEST: &str = "vitest run --reporter=default --reporter=junit --outputFile.junit=junit.xml";
+                        --test-reporter-destination=\"$ACQUIT_REPORTS/junit.xml\"";
+    const VITEST: &str =
+        "vitest run --reporter=default --reporter=junit --outputFile.junit=\"$ACQUIT_REPORTS/junit.xml\"";
     // Files that cannot be loaded are only told of when asked for, and names are told from each other by their file.
     const JEST: &str = "jest --ci --reporters=default --reporters=jest-junit";
-    const JEST_SETTINGS: &str = "JEST_JUNIT_REPORT_TEST_SUITE_ERRORS=true JEST_JUNIT_CLASSNAME='{filepath}'";
+    const JEST_SETTINGS: &str = "JEST_JUNIT_OUTPUT_DIR=\"$ACQUIT_REPORTS\" JEST_JUNIT_REPORT_TEST_SUITE_ERRORS=true \
+                                 JEST_JUNIT_CLASSNAME='{filepath}'";
     let script = manifest["scripts"]["test"].as_str()?.trim();
     let run = match script {
         "node --test" => NODE.to_owned(),
@@ -130,7 +132,7 @@ fn runner(manifest: &Value, manager: Manager) -> Option<[Gate; 2]> {
         "jest" if depends_on(manifest, "jest-junit") => format!("{JEST_SETTINGS} {} {JEST}", manager.exec()),
         _ => return None,
     };
-    Some(Gate::proving(run, None, Report::Junit("junit.xml")))
+    Some(Gate::proving(run, None, Report::Junit(JUNIT)))
 }
 
 /// Whether there is a script of that name that does something: what `npm init` writes only says that there is no test.

@@ -3,7 +3,7 @@
 
 use acquit_run::registry::Manager;
 
-use super::{Finding, Gate, Language, Report, Setup, at, toml_of};
+use super::{Finding, Gate, JUNIT, Language, Report, Setup, at, toml_of};
 use crate::init::look::Folder;
 
 const PROJECT: &str = "pyproject.toml";
@@ -89,8 +89,8 @@ pub(super) fn look(folder: &mut Folder<'_>) -> Option<Finding> {
         gates.push(Gate::new("types", format!("{python} -m mypy{what}")));
     }
     // Without the last option, one file that cannot be imported hides how all the others fare.
-    let run = format!("{python} -m pytest -q --junitxml=junit.xml --continue-on-collection-errors");
-    gates.extend(Gate::proving(run, None, Report::Junit("junit.xml")));
+    let run = format!("{python} -m pytest -q --junitxml=\"{JUNIT}\" --continue-on-collection-errors");
+    gates.extend(Gate::proving(run, None, Report::Junit(JUNIT)));
     let setup = setup(source, &tools);
     Some(Finding {
         language: Language::Python,

@@ -18,6 +18,7 @@ use std::collections::HashSet;
 
 use globset::GlobSet;
 
+use super::archive::Unpacked;
 use super::diff::{CommitDiff, FileChange, Line};
 use entropy::{entropy, is_random};
 use examples::{is_about, is_placeholder, is_words};
@@ -121,6 +122,41 @@ pub fn in_message(commit: &str, message: &str) -> Vec<Leak> {
         })
         .map(|(number, (kind, value))| leak(number, kind, &value))
         .collect()
+}
+
+/// Whether a file of a change, read as text, begins like an archive that [`in_archive`] looks into.
+pub fn is_archive(file: &FileChange) -> bool {
+    let first = file.added().find(|line| line.number == 1).map(|line| line.text.as_str());
+    first.is_some_and(|text| {
+        text.starts_with("PK\u{3}\u{4}")
+            || text.starts_with("\u{1f}\u{fffd}\u{8}")
+            || text.as_bytes().get(257..262) == Some(b"ustar")
+    })
+}
+
+/// All secrets in the files of an archive that a commit added, each under the path of the archive and its own.
+pub fn in_archive(commit: &str, path: &str, unpacked: &Unpacked) -> Vec<Leak> {
+    let mut leaks = Vec::new();
+    for (name, content) in &unpacked.files {
+        let path = format!("{path}!{name}");
+        let text = String::from_utf8_lossy(content);
+        let line = |(number, text): (u32, &str)| Line {
+            side: super::diff::Side::Added,
+            number,
+            text: text.to_owned(),
+        };
+        let lines = (1..).zip(text.lines()).map(line).collect();
+        let file = FileChange { new: Some(path.clone()), lines, ..FileChange::default() };
+        leaks.extend(in_file(&file).into_iter().map(|(line, kind, value)| Leak {
+            commit: commit.to_owned(),
+            file: Some(path.clone()),
+            line: line.number,
+            kind,
+            shown: shown(&value),
+            marked: Marked::No,
+        }));
+    }
+    leaks
 }
 
 fn in_file(file: &FileChange) -> Vec<(Line, &'static str, String)> {

@@ -32,7 +32,7 @@ impl Kind for Coverage {
     const DEMAND: &'static str = "the changed lines must be executed";
 
     fn read(table: &mut Table<'_, '_>) -> Option<Self> {
-        let report = Report::read(table, &[Format::Lcov, Format::Cobertura]);
+        let report = Report::read(table, &Format::OF_LINES);
         table.require("report", "say where the coverage is: report = { lcov = \"lcov.info\" }");
         let min = percent(table);
         let exempt = table.paths("exempt").unwrap_or_else(Self::usual_exempt);

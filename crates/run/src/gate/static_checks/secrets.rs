@@ -1,12 +1,18 @@
 //! `check = "secrets"`: looks for credentials in every line that the commits of the change add.
 
-use acquit_core::check::secrets::{Leak, MARKER, Marked, in_message, secrets};
+use acquit_core::check::archive::unpack;
+use acquit_core::check::diff::CommitDiff;
+use acquit_core::check::secrets::{Leak, MARKER, Marked, in_archive, in_message, is_archive, secrets};
 use acquit_core::failure::{Location, kind};
 use acquit_core::gate::check::Secrets;
 use acquit_core::gate::{Evidence, Verdict, Weight};
 use acquit_core::ids::Name;
 
 use super::{Change, Look, Stopped};
+use crate::workspace::{Error, LockedWorkspace};
+
+/// How many archives of a change are looked into. A person wants to know of a change with more of them.
+const MOST_ARCHIVES: usize = 100;
 
 impl Look for Secrets {
     fn look(&self, change: &mut Change<'_, '_>, evidence: &mut Evidence) -> Result<(), Stopped> {
@@ -16,6 +22,7 @@ impl Look for Secrets {
         for commit in change.workspace.commits(&change.base, &change.head)? {
             leaks.extend(in_message(commit.id.as_str(), &commit.message));
         }
+        leaks.extend(look_into_archives(self, change.workspace, &changes, evidence)?);
         for leak in &leaks {
             let weight = match leak.marked {
                 Marked::No => Weight::Fails,
@@ -35,6 +42,37 @@ impl Look for Secrets {
             failure.kind = Name::literal(kind::UNJUDGED);
         }
     }
+}
+
+/// Secrets in the archives that the commits add.
+fn look_into_archives(
+    settings: &Secrets,
+    workspace: &LockedWorkspace,
+    changes: &[CommitDiff],
+    evidence: &mut Evidence,
+) -> Result<Vec<Leak>, Error> {
+    let allowed = settings.allow.compile();
+    let mut leaks = Vec::new();
+    let files = changes.iter().flat_map(|commit| commit.diff.files.iter().map(move |file| (commit, file)));
+    let archives = files.filter(|(_, file)| is_archive(file) && !allowed.is_match(file.path()));
+    for (number, (commit, file)) in archives.enumerate() {
+        let path = file.path();
+        let place = Some(Location { path: path.to_owned(), line: 1 });
+        let bytes = if number < MOST_ARCHIVES { workspace.bytes_of(&commit.id, path)? } else { None };
+        let unpacked = bytes.map(|bytes| unpack(&bytes));
+        if let Some(unpacked) = &unpacked {
+            leaks.extend(in_archive(&commit.id, path, unpacked));
+        }
+        if unpacked.as_ref().is_none_or(|unpacked| unpacked.cut) {
+            let what = "this archive is too large to be looked into for secrets, or has too many others in it: a person must look, or \
+                        `allow` its path";
+            evidence.find(Weight::Person, "archive", what, place);
+        } else if unpacked.is_some_and(|unpacked| unpacked.closed) {
+            let what = "parts of this archive are encrypted or compressed in a way that is not known, and were not looked at";
+            evidence.find(Weight::Noted, "archive", what, place);
+        }
+    }
+    Ok(leaks)
 }
 
 fn words(leak: &Leak) -> String {

@@ -215,6 +215,7 @@ fn run(
 ) -> Result<Vec<Connection>, LegAbort> {
     let network = job.definition.config.network.setup;
     let wanted = gate::Wanted {
+        reports: gate::Reports::Unread,
         name,
         command: &setup.run,
         timeout: setup.timeout,
