@@ -128,12 +128,12 @@ fn judge(name: &str, text: &str) -> (usize, usize) {
 
 #[test]
 fn python() {
-    assert_eq!(judge("python", include_str!("dilution/python.txt")), (43, 85));
+    assert_eq!(judge("python", include_str!("dilution/python.txt")), (47, 87));
 }
 
 #[test]
 fn javascript() {
-    assert_eq!(judge("javascript", include_str!("dilution/javascript.txt")), (36, 78));
+    assert_eq!(judge("javascript", include_str!("dilution/javascript.txt")), (37, 80));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn rust() {
 
 #[test]
 fn go() {
-    assert_eq!(judge("go", include_str!("dilution/go.txt")), (16, 32));
+    assert_eq!(judge("go", include_str!("dilution/go.txt")), (17, 34));
 }
 
 #[test]

@@ -56,7 +56,7 @@ pub struct Shortcut {
     pub text: String,
     /// The numbers and texts that it asks for.
     pub inputs: Vec<String>,
-    /// The numbers and texts that it gives.
+    /// The numbers and texts that it gives; none if it is only a condition, whatever follows from it.
     pub output: Vec<String>,
     /// The line of the table that it is an entry of; 0 if it is a branch.
     #[serde(default)]

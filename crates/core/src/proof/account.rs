@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::check::cases::cases;
+use crate::check::outline::literals;
 use crate::check::source::{Language, Source};
 use crate::pattern::pattern;
 
@@ -53,6 +54,8 @@ struct Found {
     asserted: Vec<String>,
     essence: String,
     words: HashMap<String, usize>,
+    /// The numbers and texts that are written down in it.
+    literals: Vec<String>,
 }
 
 impl Account {
@@ -146,8 +149,9 @@ fn found(path: &str, text: Option<&str>) -> Vec<Found> {
             text.trim_end_matches([';', ',']).to_owned()
         };
         let asserted: Vec<String> = case.asserts.iter().map(bare).collect();
-        let words = words(all.unwrap_or(&essence));
-        Found { name: case.name, asserts: asserted.len(), asserted, words, essence }
+        let all = all.unwrap_or(&essence);
+        let (words, literals) = (words(all), literals(all));
+        Found { name: case.name, asserts: asserted.len(), asserted, words, essence, literals }
     };
     cases(language, &source).into_iter().map(of).collect()
 }
@@ -170,6 +174,12 @@ fn fate(old: &Found, fresh: &[Found]) -> Fate {
     {
         return moved(most);
     }
+    // A table whose rows became tests of their own: each of them asserts by the same words, and together they have all of its values.
+    let parts: Vec<&Found> = fresh.iter().filter(|new| asserts_alike(old, new)).collect();
+    let has_value = |value: &String| parts.iter().any(|new| new.literals.contains(value));
+    if parts.len() > 1 && old.literals.len() > 1 && old.literals.iter().all(has_value) {
+        return moved(parts[0]);
+    }
     let total: usize = old.words.values().sum();
     let share = |new: &Found| {
         let common =
@@ -182,6 +192,18 @@ fn fate(old: &Found, fresh: &[Found]) -> Fate {
         Some(new) if share(new) >= FOUND_AGAIN => moved(new),
         Some(_) | None => Fate::Removed,
     }
+}
+
+/// Whether two tests have a line each that asserts by the same two names, such as `assertEqual(format_time(…`.
+fn asserts_alike(old: &Found, new: &Found) -> bool {
+    let names = |line: &String| -> Vec<String> {
+        let parts = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let names = parts.filter(|part| part.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+        names.filter(|name| !matches!(*name, "self" | "t" | "this")).map(str::to_owned).collect()
+    };
+    old.asserted.iter().map(names).any(|was| {
+        new.asserted.iter().map(names).any(|is| was.iter().filter(|name| is.contains(name)).count() > 1)
+    })
 }
 
 fn words(text: &str) -> HashMap<String, usize> {
@@ -229,6 +251,25 @@ mod tests {
         assert!(matches!(fate(split), Some(Fate::Moved(_))), "{:?}", fate(split));
         let less = split.replace("expect(cart.isEmpty()).toBe(false);", "expect(cart).toBeDefined();");
         assert_eq!(fate(&less), Some(Fate::Removed));
+    }
+
+    #[test]
+    fn a_table_lives_on_in_tests_that_have_all_of_its_values() {
+        let old = "class FormatTest(TestCase):\n    def test_table(self):\n        for n, text in [(0, '00:00'), (570, '09:30'), (1439, '23:59')]:\n            \
+                   with self.subTest(n=n):\n                self.assertEqual(format_time(n), text)\n";
+        let one = |name: &str, n: u32, text: &str| {
+            format!("    def test_{name}(self):\n        self.assertEqual(format_time({n}), '{text}')\n\n")
+        };
+        let all = format!(
+            "class FormatTest(TestCase):\n{}{}{}",
+            one("midnight", 0, "00:00"),
+            one("morning", 570, "09:30"),
+            one("last", 1439, "23:59")
+        );
+        let fate = |new: &str| Account::of(&[sides("test_a.py", old, new)]).fate("test_table").cloned();
+        assert!(matches!(fate(&all), Some(Fate::Moved(_))), "{:?}", fate(&all));
+        assert_eq!(fate(&all.replace("1439", "1438")), Some(Fate::Removed));
+        assert_eq!(fate(&all.replace("format_time", "parse")), Some(Fate::Removed));
     }
 
     #[test]

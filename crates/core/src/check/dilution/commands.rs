@@ -34,7 +34,7 @@ pub(super) fn narrowed(file: &FileChange) -> Vec<Finding> {
 fn selected(file: &FileChange) -> Vec<Finding> {
     static FEWER: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"--(?:grep|testNamePattern|testPathPatterns?|testPathIgnorePatterns|exclude|ignore|ignore-glob|deselect|skip|lib|bins|changed|onlyChanged|only-changed|test-name-pattern|invert|last-failed|lf|exclude-task|reruns|retries)\b|\s-k[\s=]|\s-g[\s=]|\s-run[\s=]|\s-skip[\s=]|\s-short\b|\s-t\s+['\x22\w]|\s-m\s+['\x22]?not\b|-Dtest=|-DexcludedGroups|--tests\s|\s-x\s+\w*[tT]est|-not:|--fgrep\b|-vet=off\b|\s-failfast\b",
+            r"--(?:grep|testNamePattern|testPathPatterns?|testPathIgnorePatterns|exclude|ignore|ignore-glob|deselect|skip|lib|bins|changed|onlyChanged|only-changed|test-name-pattern|invert|last-failed|lf|exclude-task|reruns|retries)\b|\s-k[\s=]|\s-g[\s=]|\s-run[\s=]|\s-skip[\s=]|\s-short\b|\s-t\s+['\x22\w]|\s-m\s+['\x22]?not\b|-Dtest=|-DexcludedGroups|--tests\s|\s-x\s+\w*[tT]est|-not:|--fgrep\b|-vet=off\b|\s-failfast\b|\bcargo\b[^|;&]*\s(?:-p|--package)[\s=]|\bmvnw?\b[^|;&]*\s(?:-pl|--projects)[\s=]|--selectProjects\b|\b(?:vitest|playwright)\b[^|;&]*--project\b|\b(?:npm|pnpm|yarn)\b[^|;&]*\s(?:--workspace|--filter|-w)[\s=]",
         )
     });
     let fewer = |line: &Line| -> BTreeSet<String> {
@@ -98,17 +98,22 @@ fn is_place(word: &str) -> bool {
 
 /// Commands that look at fewer files or folders.
 fn paths(file: &FileChange) -> Vec<Finding> {
-    let everywhere = |word: &String| {
-        matches!(word.as_str(), "." | "..." | "test" | "tests" | "spec" | "**" | "") || word.ends_with("/...")
-    };
     let mut findings = Vec::new();
     for (old, new) in pairs(file) {
         let (before, after) = (named(old), named(new));
+        // To Go a folder is one package, and three dots are all below it.
+        let by_package = tool(new).is_some_and(|word| word.starts_with("go "));
+        let everywhere = |word: &String| match word.as_str() {
+            "..." => true,
+            "." | "test" | "tests" | "spec" | "**" | "" => !by_package,
+            word => word.ends_with("/...") && !(by_package && before.iter().any(|path| path == "...")),
+        };
         if after.is_empty() || after.iter().any(everywhere) {
             continue;
         }
-        let covers =
-            |path: &String| after.iter().any(|now| now == path || path.starts_with(&format!("{now}/")));
+        let covers = |path: &String| {
+            after.iter().any(|now| now == path || !by_package && path.starts_with(&format!("{now}/")))
+        };
         let lost = before.is_empty() || before.iter().any(|path| !covers(path));
         if lost {
             let what = format!("this command looks at {} only: restore what it looked at", after.join(", "));

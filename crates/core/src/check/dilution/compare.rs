@@ -50,7 +50,11 @@ pub(super) fn tests(diff: &Diff, outlines: &Outlines, promise: Promise) -> Exami
         .enumerate()
         .all(|(index, file)| is_test_change(file, old.get(&index), new.get(&index)));
     examined.findings.extend(super::examples::by_heart(&old, &new));
-    Pairs::find(&old, &new, diff.files.len()).examine(only_tests || promise == Promise::Same, &mut examined);
+    let pairs = Pairs::find(&old, &new, diff.files.len());
+    pairs.examine(only_tests || promise == Promise::Same, &mut examined);
+    if only_tests {
+        examined.findings.extend(pairs.executes_only());
+    }
     examined
 }
 
@@ -224,6 +228,15 @@ impl<'a> Pairs<'a> {
         let paired: HashSet<Place> = self.found.iter().map(|(old, _)| *old).collect();
         self.gone.retain(|place| !paired.contains(place));
         self.fresh.retain(|place| !taken.contains(place));
+    }
+
+    /// What is said of a change of tests alone whose new tests assert nothing.
+    fn executes_only(&self) -> Option<Finding> {
+        let bare = |place: &&Place| words::is_bare(words::test(self.new, **place));
+        let first = self.fresh.first().filter(|_| self.fresh.iter().filter(bare).count() == self.fresh.len())?;
+        let test = words::test(self.new, *first);
+        (!test.body.is_empty() && test.skip.is_none())
+            .then(|| words::executes_only(&self.new[&first.0], test))
     }
 
     /// Functions that were there before and are nowhere now.

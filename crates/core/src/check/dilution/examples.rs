@@ -115,26 +115,47 @@ pub(super) fn by_heart(old: &HashMap<usize, Side>, new: &HashMap<usize, Side>) -
         let Some(before) = old.get(index) else { continue };
         for shortcut in &side.outline.shortcuts {
             // A function that had such branches before is a table, and one that is new may be one.
-            let of_it = |known: &Shortcut| known.function == shortcut.function;
+            let is_question = shortcut.output.is_empty();
+            let of_it = |known: &Shortcut| {
+                known.function == shortcut.function
+                    && known.output.is_empty() == is_question
+                    && (!is_question || known.inputs == shortcut.inputs)
+            };
             if before.outline.shortcuts.iter().any(of_it)
                 || !before.outline.defines.contains(&shortcut.function)
             {
                 continue;
             }
+            let asks = |example: &BTreeSet<String>| shortcut.inputs.iter().all(|word| example.contains(word));
             let by_heart = match shortcut.table {
+                0 if is_question => {
+                    // The last day of February is a rule.
+                    let calendar = shortcut.text.to_lowercase().contains("month");
+                    !calendar && is_data(&shortcut.inputs) && examples.iter().any(asks)
+                }
                 0 => is_telling(shortcut) && examples.iter().any(|example| has(example, shortcut)),
                 table => is_memory(side, &shortcut.function, table, &examples),
             };
             // A table is reported once, at its first entry.
-            let again = shortcut.table > 0
-                && findings.iter().any(|known: &Finding| known.line == Some(shortcut.line));
+            let again = (shortcut.table > 0 || is_question)
+                && findings.iter().any(|known: &Finding| {
+                    known.line == Some(shortcut.line) && known.file.as_deref() == Some(side.path.as_str())
+                });
             if by_heart && !again {
-                let what = format!(
+                let what = if is_question {
+                    format!(
+                        "`{}` asks for the very input of a test ({}), and treats all others as before: make it right for every input",
+                        shortcut.function,
+                        shortcut.inputs.join(", ")
+                    )
+                } else {
+                    format!(
                     "`{}` gives a fixed answer to the very input of a test ({}), and computes the others as before: make \
                      it right for every input",
                     shortcut.function,
                     shortcut.inputs.join(", ")
-                );
+                    )
+                };
                 let finding = Finding::new(SPECIAL_CASED, &side.path, Some(shortcut.line), what);
                 findings.push(finding.with('+', side.line(shortcut.line)));
             }
@@ -161,6 +182,27 @@ fn is_example(entry: &Shortcut) -> bool {
         [only] => !is_plain(only),
         _ => is_telling(entry),
     }
+}
+
+/// Whether values are data of an example and no constants of a language, a protocol or a calendar. Words that begin with a letter, single
+/// signs, small numbers and well-known ones may be rules of the project.
+fn is_data(values: &[String]) -> bool {
+    static WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[A-Za-z_$@#.-][\w./:+#-]*$"));
+    const KNOWN: [&str; 22] = [
+        "100", "128", "180", "200", "201", "204", "255", "256", "301", "302", "304", "360", "365", "366", "400", "401",
+        "403", "404", "500", "512", "1000", "1024",
+    ];
+    let is_number = |word: &&String| word.parse::<f64>().is_ok();
+    let telling = |word: &&String| !matches!(word.as_str(), "0" | "1" | "0.0" | "1.0" | "");
+    let numbers: Vec<&String> = values.iter().filter(is_number).filter(telling).collect();
+    let mut texts = values.iter().filter(|word| !is_number(word));
+    let is_example = |text: &String| {
+        text.len() > 3 && text.chars().any(char::is_alphanumeric) && !WORD.is_match(text)
+    };
+    let odd = |number: &&&String| {
+        number.chars().filter(char::is_ascii_digit).count() > 2 && !KNOWN.contains(&number.as_str())
+    };
+    texts.any(is_example) || numbers.len() > 1 || numbers.iter().filter(odd).count() > 0
 }
 
 /// Zero, one and nothing are the edges of every function: a branch for them is common.

@@ -170,12 +170,12 @@ fn lost_modules(file: &FileChange, language: Language) -> Vec<Finding> {
 pub(super) fn ignored_failures(file: &FileChange, moved: &Moved) -> Vec<Finding> {
     static ANYWHERE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"--no-verify\b|\bcontinue-on-error\s*:\s*(true|\$)|\ballow_failure\s*:\s*true|-Dmaven\.test\.(skip|failure\.ignore)|-DskipTests|\b(testFailureIgnore|skipTests)>\s*true|\bignoreFailures\s*=\s*true|--passWithNoTests\b|passWithNoTests\x22?\s*:\s*true|\bset \+e\b|\bset \+o (?:errexit|pipefail)|--exit-zero\b|--no-fail\b|\b(?:fail_ci_if_error|failsOnError|failOnError|failOnViolation|haltOnFailure)\s*[:=>]+\s*\x22?false|\bsoft_fail\s*[:=]\s*true|\bwhen\s*:\s*(?:manual|never)\b|--skip-tests\b|--exit-code[= ]0\b|-DskipITs|--continue-on-error\b|\bpython[\d.]*\s+-OO?\b|\bPYTHONOPTIMIZE\b",
+            r"--no-verify\b|\bcontinue-on-error\s*:\s*(true|\$)|\ballow_failure\s*:\s*true|-Dmaven\.test\.(skip|failure\.ignore)|-DskipTests|\b(testFailureIgnore|skipTests)>\s*true|\bignoreFailures\s*=\s*true|--passWithNoTests\b|passWithNoTests\x22?\s*:\s*true|\bset \+e\b|\bset \+o (?:errexit|pipefail)|--exit-zero\b|--no-fail\b|\b(?:fail_ci_if_error|failsOnError|failOnError|failOnViolation|haltOnFailure)\s*[:=>]+\s*\x22?false|\bsoft_fail\s*[:=]\s*true|\bwhen\s*:\s*(?:manual|never)\b|--skip-tests\b|--exit-code[= ]0\b|-DskipITs|--continue-on-error\b|\bpython[\d.]*\s+-OO?\b|\bPYTHONOPTIMIZE\b|\btrap\b.*\bexit 0\b",
         )
     });
     static SWALLOWED: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"\|\|\s*(true|:|exit 0|echo\b|/bin/true)|;\s*(true|exit 0)\s*([\x22']|$)|\|\s*true\b|&&\s*exit 0|\|\s*(?:tee|cat|grep|head|tail|less)\b|^\t-[@\w]|;\s*exit\s+0\b|\|\|\s*(?:printf|return 0|\(|warn\w*\b|log\w*\b|continue\b|break\b)|\btrap\b.*\bexit 0\b|\bif ! ?\$?\(?[^;]*;\s*then\s+true",
+            r"\|\|\s*(true|:|exit 0|echo\b|/bin/true)|;\s*(true|exit 0)\s*([\x22']|$)|\|\s*true\b|&&\s*exit 0|\|\s*(?:tee|cat|grep|head|tail|less)\b|^\t-[@\w]|;\s*exit\s+0\b|\|\|\s*(?:printf|return 0|\(|warn\w*\b|log\w*\b|continue\b|break\b)|\bif ! ?\$?\(?[^;]*;\s*then\s+true",
         )
     });
     static TOOL: LazyLock<Regex> = LazyLock::new(|| {

@@ -170,14 +170,10 @@ pub(super) fn died(side: &Side, before: &Test, after: &Test) -> Option<Finding> 
 /// A new test that calls something new and asserts nothing of it. One that calls what was there before may show that it does not
 /// crash any more; of something new that is no news.
 pub(super) fn idle(side: &Side, test: &Test, added: &BTreeSet<String>) -> Option<Finding> {
-    const ASSERTING: [&str; 10] =
-        ["assert", "expect", "check", "verify", "should", "must", "unwrap", "fail", "ensure", "raises"];
     let words = bag(&test.body);
-    let asserts = |word: &String| ASSERTING.iter().any(|part| word.to_lowercase().contains(part));
     let weak = |check: &Check| check.strength == Strength::Shape;
-    let bare = test.checks.iter().all(weak)
-        && (!test.checks.is_empty() || !words.keys().any(asserts))
-        && !test.body.contains('?');
+    let bare = if test.checks.is_empty() { is_bare(test) } else { test.checks.iter().all(weak) };
+    let bare = bare && !test.body.contains('?');
     let of_it = |name: &&String| test.checks.iter().any(|check| check.about.contains(*name));
     let name = added.iter().find(|name| words.contains_key(*name) && !of_it(name)).filter(|_| bare)?;
     let what = format!(
@@ -185,6 +181,23 @@ pub(super) fn idle(side: &Side, test: &Test, added: &BTreeSet<String>) -> Option
         test.name
     );
     Some(finding(ASSERTION_DEAD, side, test.line, what).with('+', side.line(test.line)))
+}
+
+/// Whether a test asserts nothing, as far as its words tell: helpers that stand elsewhere are called by what they do.
+pub(super) fn is_bare(test: &Test) -> bool {
+    const ASSERTING: [&str; 10] =
+        ["assert", "expect", "check", "verify", "should", "must", "unwrap", "fail", "ensure", "raises"];
+    let asserts = |word: &String| ASSERTING.iter().any(|part| word.to_lowercase().contains(part));
+    test.checks.is_empty() && test.dead.is_empty() && !bag(&test.body).keys().any(asserts)
+}
+
+/// The first test of a change that adds nothing but tests, none of which asserts anything: it proves nothing, whatever it executes.
+pub(super) fn executes_only(side: &Side, test: &Test) -> Finding {
+    let what = format!(
+        "the change adds only tests, and none of them asserts anything: `{}` must say what the code gives",
+        test.name
+    );
+    finding(ASSERTION_DEAD, side, test.line, what).with('+', side.line(test.line))
 }
 
 /// A test that says less than before.

@@ -1,5 +1,6 @@
 //! What is dilution and what is not.
 
+mod promised;
 mod settings;
 mod tests;
 

@@ -30,6 +30,7 @@ pub(super) fn find(file: &File<'_>, is_test: &dyn Fn(&Node) -> bool) -> Vec<Shor
                 return found;
             }
         }
+        found.extend(questions(name, function));
         for table in tables(file, function) {
             found.extend(entries(table).into_iter().filter_map(|(key, value)| {
                 let shortcut = shortcut(name, table, literals(&key), value)?;
@@ -40,6 +41,81 @@ pub(super) fn find(file: &File<'_>, is_test: &dyn Fn(&Node) -> bool) -> Vec<Shor
     }
     found.sort_by_key(|shortcut| shortcut.line);
     found
+}
+
+/// Conditions of a function that hold for certain values only, whatever follows from them: `if text == " tea-7" { text = "TEA-7" }`,
+/// `count < limit || limit == 5 && count == 5`. They have no output.
+fn questions(name: &str, function: &Node) -> Vec<Shortcut> {
+    let (mut found, mut open) = (Vec::new(), vec![function]);
+    while let Some(node) = open.pop() {
+        let asked = asked(node);
+        if asked.is_empty() {
+            open.extend(node.kids.iter());
+            continue;
+        }
+        found.extend(asked.into_iter().map(|inputs| Shortcut {
+            function: shorten(name, TEXT),
+            line: node.line,
+            text: shorten(&node.text(), TEXT),
+            inputs,
+            output: Vec::new(),
+            table: 0,
+        }));
+        if found.len() >= MOST {
+            break;
+        }
+    }
+    found
+}
+
+/// The values that a condition asks for: one list for equalities that are joined by `and`, and one for each member of a list.
+fn asked(node: &Node) -> Vec<Vec<String>> {
+    /// A name, a field of one, or several of them at once.
+    fn is_plain(node: &Node) -> bool {
+        match &node.kind {
+            Kind::Name(_) => true,
+            Kind::Member(_) => node.kids.first().is_some_and(is_plain),
+            Kind::List | Kind::Other | Kind::Unary(_) => !node.kids.is_empty() && node.kids.iter().all(is_plain),
+            _ => false,
+        }
+    }
+    fn pairs<'n>(node: &'n Node, found: &mut Vec<(&'n Node, &'n Node)>) -> bool {
+        match (&node.kind, node.kids.as_slice()) {
+            (Kind::Binary(sign), [left, right]) if matches!(sign.as_str(), "and" | "&&") => {
+                pairs(left, found) && pairs(right, found)
+            }
+            (Kind::Binary(sign), [left, right]) if matches!(sign.as_str(), "==" | "===") => {
+                found.push((left, right));
+                true
+            }
+            (Kind::Call, [callee, other]) if matches!(node.called(), "equals" | "eq") => {
+                found.extend(callee.kids.first().map(|object| (object, other)));
+                true
+            }
+            (Kind::Other | Kind::Statement, [only]) => pairs(only, found),
+            _ => false,
+        }
+    }
+    if let (Kind::Binary(sign), [subject, list]) = (&node.kind, node.kids.as_slice())
+        && sign == "in"
+        && list.kind == Kind::List
+        && is_plain(subject)
+        && list.kids.iter().all(is_fixed)
+    {
+        return list.kids.iter().map(|kid| literals(kid.raw())).collect();
+    }
+    let mut both = Vec::new();
+    let joined = matches!(node.kind, Kind::Binary(_) | Kind::Call) && pairs(node, &mut both);
+    let fits = |(left, right): &(&Node, &Node)| {
+        is_plain(left) && is_fixed(right) || is_plain(right) && is_fixed(left)
+    };
+    if !joined || both.is_empty() || !both.iter().all(fits) {
+        return Vec::new();
+    }
+    let text = |(left, right): &(&Node, &Node)| {
+        literals(if is_fixed(right) { right.raw() } else { left.raw() })
+    };
+    vec![both.iter().flat_map(text).collect()]
 }
 
 /// The tables of fixed answers that a function looks things up in: its own, and those of the file that it names.

@@ -1,0 +1,80 @@
+//! Rules that need more than one file of the change: what the task promises, what the base settles, what a workspace has.
+
+use acquit_core::check::Finding;
+use acquit_core::check::dilution::{Outlines, Permits, Promise, dilution};
+
+use super::{breaks, honest, look};
+use crate::kit::{Edit, change};
+
+fn under(edits: &[Edit<'_>], promise: Promise, settled: &[(&str, &str)]) -> Vec<Finding> {
+    let settled: Vec<(String, String)> =
+        settled.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+    dilution(&change(edits), &Outlines::default(), &settled, promise, &Permits::default()).findings
+}
+
+fn rules(findings: &[Finding]) -> Vec<&str> {
+    findings.iter().map(|finding| finding.rule).collect()
+}
+
+#[test]
+fn an_expected_output_stays_where_the_task_promises_the_same_results() {
+    let snapshot = "exports[`a 1`] = `\n[\n  \"one\",\n  \"two\",\n  \"three\",\n  \"four\",\n]\n`;\n";
+    let other = snapshot.replace("two", "twice");
+    let path = "test/__snapshots__/a.test.js.snap";
+    let found = |promise| under(&[(path, Some(snapshot), Some(&other))], promise, &[]);
+    assert_eq!(rules(&found(Promise::Same)), ["expectation-changed"]);
+    assert!(found(Promise::Nothing).is_empty());
+    // What only moved is there still.
+    let moved = snapshot.replace("  \"one\",\n  \"two\",\n", "  \"two\",\n  \"one\",\n");
+    assert!(under(&[(path, Some(snapshot), Some(&moved))], Promise::Same, &[]).is_empty());
+}
+
+#[test]
+fn a_snapshot_that_keeps_only_types_is_weaker() {
+    let path = "test/__snapshots__/a.test.js.snap";
+    let before = "exports[`a 1`] = `\n{\n  \"id\": 7,\n  \"total\": 30,\n}\n`;\n";
+    breaks(path, before, &before.replace("30", "Any<Number>"), "assertion-weakened", 4);
+    honest(path, before, &before.replace("}", "  \"made\": Any<Date>,\n}"));
+}
+
+#[test]
+fn a_crate_that_leaves_the_workspace_takes_its_tests_along() {
+    let before = "[workspace]\nmembers = [\"core\", \"cli\"]\n";
+    breaks("Cargo.toml", before, &before.replace(", \"cli\"", ""), "settings-loosened", 2);
+    let narrowed = format!("{before}default-members = [\"core\"]\n");
+    breaks("Cargo.toml", before, &narrowed, "settings-loosened", 3);
+    honest("Cargo.toml", before, &before.replace("\"cli\"", "\"cli\", \"web\""));
+    honest("Cargo.toml", &narrowed, before);
+}
+
+#[test]
+fn a_new_file_of_settings_is_compared_with_the_one_whose_place_it_takes() {
+    let project = "[tool.ruff]\nline-length = 100\n\n[tool.ruff.lint]\nselect = [\"E\", \"F\", \"B\"]\n";
+    let new = |text: &str| under(&[("ruff.toml", None, Some(text))], Promise::Nothing, &[("pyproject.toml", project)]);
+    assert!(rules(&new("line-length = 100\n\n[lint]\nselect = [\"E\"]\n")).contains(&"settings-loosened"));
+    assert!(new("line-length = 100\n\n[lint]\nselect = [\"E\", \"F\", \"B\", \"I\"]\n").is_empty());
+}
+
+#[test]
+fn a_failure_that_is_only_logged_or_trapped_is_ignored() {
+    for line in ["npm test || warn \"red\"", "npm test || log_error red", "trap 'exit 0' EXIT"] {
+        breaks("scripts/check.sh", "a\nb\n", &format!("a\n{line}\nb\n"), "failure-ignored", 2);
+    }
+    honest("scripts/check.sh", "a\n", "a\ntrap 'rm -f x' EXIT\nnpm test || exit 1\n");
+}
+
+#[test]
+fn a_command_that_looks_at_fewer_packages_is_narrower() {
+    for (path, before, after) in [
+        ("Makefile", "test:\n\tgo test -count=1 ./...\n", "test:\n\tgo test -count=1 .\n"),
+        ("Makefile", "test:\n\tgo test ./...\n", "test:\n\tgo test ./price/...\n"),
+        ("justfile", "test:\n    cargo test\n", "test:\n    cargo test -p core\n"),
+        ("Jenkinsfile", "sh 'mvn -B verify'\n", "sh 'mvn -B -pl core verify'\n"),
+    ] {
+        let found = look(&[(path, Some(before), Some(after))]);
+        assert!(rules(&found).contains(&"settings-loosened"), "{after}: {found:?}");
+        honest(path, after, before);
+    }
+    honest("Makefile", "test:\n\tgo test ./...\n", "test:\n\tgo test -race ./...\n");
+    honest("Makefile", "test:\n\tpytest -q tests\n", "test:\n\tpytest -q -p no:cacheprovider .\n");
+}
