@@ -150,6 +150,12 @@ const REQUIREMENTS: &[Requirement] = &[
         ways: &[apt("junit5"), dnf("junit5")],
         hint: "put junit-platform-console-standalone.jar into /usr/share/java",
     },
+    Requirement {
+        name: "coverage.py",
+        find: || shell::first_line(shell::program("/usr/bin/python3").args(["-m", "coverage", "--version"])),
+        ways: &[apt("python3-coverage"), dnf("python3-coverage"), apk("py3-coverage")],
+        hint: "install coverage.py 6.3 or newer for /usr/bin/python3",
+    },
 ];
 
 /// What `cargo xtask vm` needs besides.

@@ -11,6 +11,8 @@ mod blocking;
 #[path = "looking/change.rs"]
 mod change;
 mod common;
+#[path = "looking/coverage.rs"]
+mod coverage;
 #[path = "looking/dilution.rs"]
 mod dilution;
 #[path = "looking/kit.rs"]

@@ -138,7 +138,7 @@ fn javascript() {
 
 #[test]
 fn rust() {
-    assert_eq!(judge("rust", include_str!("dilution/rust.txt")), (19, 37));
+    assert_eq!(judge("rust", include_str!("dilution/rust.txt")), (19, 39));
 }
 
 #[test]

@@ -72,6 +72,50 @@ fn a_report_that_was_there_before_the_run_counts_for_nothing() {
     );
 }
 
+/// The same runner, which writes where it is told to.
+fn told() -> (String, String) {
+    let runner =
+        RUNNER.replace("out=results.xml", "out=\"$ACQUIT_REPORTS/results.xml\"\necho \"$ACQUIT_REPORTS\"");
+    (GATE.replace("\"results.xml\"", "\"$ACQUIT_REPORTS/results.xml\""), runner)
+}
+
+#[test]
+fn a_report_is_read_where_no_change_could_put_it_in_advance() {
+    const FORGED: &str = "<testsuite name='checks'><testcase name='checks/good'/></testsuite>";
+    let (gate, runner) = told();
+    let files = [("run.sh", runner.as_str()), FILES[2], FILES[3]];
+    let mut sample = Sample::new(&gate, &files, "/usr/local/bin:/usr/bin:/bin");
+    let honest = sample.judge(&Case::new(Kind::Honest, &[("checks/new", "pass")]));
+    assert!(honest.passed, "{honest:#?}");
+    let forged = sample.judge(&Case::new(
+        Kind::Honest,
+        &[
+            ("run.sh", "echo \"$ACQUIT_REPORTS\"\n"),
+            ("results.xml", FORGED),
+            ("$ACQUIT_REPORTS/results.xml", FORGED),
+        ],
+    ));
+    assert!(!forged.passed && rules(&forged).contains(&"vanished"), "{forged:#?}");
+    let place =
+        |task: u32| std::fs::read_to_string(sample.leg_file(task, "check-proof-change-1.log")).unwrap();
+    assert!(place(1).contains(".acquit-reports-"), "{}", place(1));
+    assert_ne!(place(1), place(2));
+}
+
+#[test]
+fn a_report_that_says_nothing_is_not_a_pass() {
+    const LCOV: &str = "echo 'SF:a.py' > results.xml\n";
+    for gate in [GATE, "run = \"sh run.sh\"\nreport = { junit = \"results.xml\" }\n"] {
+        for runner in ["exit 0\n", LCOV, ": > results.xml\n"] {
+            let files = [("run.sh", runner), FILES[1], FILES[2]];
+            let mut sample = Sample::new(gate, &files, "/usr/local/bin:/usr/bin:/bin");
+            let verdict = sample.judge(&Case::new(Kind::Honest, &[("checks/new", "pass")]));
+            let kind = verdict.failure.as_ref().map(|failure| failure.kind.as_str());
+            assert_eq!((verdict.passed, kind), (false, Some("unjudged")), "{runner}: {verdict:#?}");
+        }
+    }
+}
+
 #[test]
 fn a_report_without_failures_does_not_overrule_the_exit_code() {
     check(&[("checks/bad", "pass"), ("checks/new", "lie")], false, &["exit"]);

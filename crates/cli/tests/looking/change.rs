@@ -30,6 +30,26 @@ fn a_secret_is_found_though_a_later_commit_took_it_out_again_and_is_never_shown(
 }
 
 #[test]
+fn a_secret_in_an_archive_is_found_and_a_bomb_is_for_a_person() {
+    let mut sample = Sample::new("check = \"secrets\"", &FILES, PATH);
+    let line = "echo \"token = 'gh\"\"p_x7Kd93LmQpZ2vRtYb8WnCs4HfJg6TaUe1oXi'\" > key.py";
+    let packed = |pack: &str| format!("{line}; {pack}; rm key.py");
+    for pack in [
+        "gzip -c key.py > a.gz",
+        "tar -czf a.tgz key.py",
+        "tar -czf in.tgz key.py; tar -cf a.bin in.tgz; rm in.tgz",
+    ] {
+        let verdict = sample.judge(&packed(pack), &[]);
+        assert_eq!(rules(&verdict), ["secret"], "{pack}: {verdict:?}");
+        assert!(format!("{verdict:?}").contains("GitHub token"), "{verdict:?}");
+    }
+    assert_eq!(rules(&sample.judge("echo words | gzip -c > a.gz", &[])), [""; 0]);
+    let bomb = sample.judge("head -c 70000000 /dev/zero | gzip -9 > a.gz", &[]);
+    assert_eq!(rules(&bomb), ["archive"], "{bomb:?}");
+    assert_eq!(bomb.failure.unwrap().kind.as_str(), "unjudged");
+}
+
+#[test]
 fn a_change_stays_in_its_scope() {
     let gate =
         "check = \"scope\"\nmax_lines = 5\nforbidden = [\"infra/**\"]\ndependencies = \"reject\"\nrecent = 1";
@@ -74,7 +94,13 @@ fn changed_lines_must_be_covered_and_a_report_that_is_missing_is_no_pass() {
     let half = sample.judge(&lcov(1, 0), &[]);
     assert_eq!(rules(&half), ["coverage", "uncovered"]);
     assert_eq!(half.failure.unwrap().location.unwrap().line, 3);
-    assert_eq!(rules(&sample.judge(&measure("exit 0"), &[])), ["report"]);
+    let missing = sample.judge(&measure("exit 0"), &[]);
+    assert_eq!(rules(&missing), ["report"]);
+    // A tool that ended well and left nothing could not judge; one that failed is to be mended.
+    assert_eq!(missing.failure.unwrap().kind.as_str(), "unjudged");
+    assert_eq!(sample.judge(&measure("exit 3"), &[]).failure.unwrap().kind.as_str(), "gate");
+    let foreign = sample.judge(&measure("echo '<testsuite/>' > lcov.info"), &[]);
+    assert_eq!((rules(&foreign), foreign.failure.unwrap().kind.as_str()), (vec!["report"], "unjudged"));
     // A report that the agent left lying there is not the tool's.
     let planted =
         format!("{}; printf 'SF:a.py\\nDA:2,1\\nDA:3,1\\nend_of_record\\n' > lcov.info", measure("exit 0"));

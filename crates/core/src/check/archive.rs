@@ -3,8 +3,8 @@
 //! The bytes come from a hostile change. Nothing is written to disk, no size or offset of a header is believed, and the work is bounded in
 //! bytes, entries and depth, which [`Unpacked::cut`] tells.
 
-use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 use miniz_oxide::inflate::TINFLStatus;
+use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
 /// The most bytes that are unpacked from one archive, in all: a bomb stops here.
 const MOST_BYTES: usize = 64 << 20;
@@ -280,7 +280,9 @@ mod tests {
     fn a_bomb_ends_at_the_bound_and_says_so() {
         let bomb = gzip(&vec![0; MOST_BYTES + 1]);
         let found = unpack(&bomb);
-        assert!(found.cut && found.files.iter().map(|(_, content)| content.len()).sum::<usize>() <= MOST_BYTES);
+        assert!(
+            found.cut && found.files.iter().map(|(_, content)| content.len()).sum::<usize>() <= MOST_BYTES
+        );
         let mut matryoshka = b"words".to_vec();
         for _ in 0..20 {
             matryoshka = gzip(&matryoshka);

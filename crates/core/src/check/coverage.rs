@@ -211,8 +211,7 @@ impl<'a> Files<'a> {
             long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
         };
         let same = self.by_name.get(name(path)).into_iter().flatten();
-        let mut fitting: Vec<&String> =
-            same.filter(|other| ends(other, path) || ends(path, other)).collect();
+        let mut fitting: Vec<&String> = same.filter(|other| ends(other, path) || ends(path, other)).collect();
         // `example.com/project/a.go` rather than `example.com/project/inner/a.go`.
         let depth = |path: &str| path.matches('/').count();
         fitting.sort_by_key(|other| depth(other));

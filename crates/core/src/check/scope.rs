@@ -148,7 +148,7 @@ fn is_dependency_file(path: &str) -> bool {
 /// Whether a file has dependencies and other things in sections of their own. [`scope`] needs such a file as a whole.
 pub fn is_sectioned(file: &FileChange) -> bool {
     let name = file.path().rsplit('/').next().unwrap_or_default();
-    matches!(name, "Cargo.toml" | "pyproject.toml" | "setup.cfg" | "tox.ini")
+    matches!(name, "Cargo.toml" | "pyproject.toml" | "setup.cfg" | "tox.ini" | "pom.xml")
 }
 
 /// Whether a change of a manifest is about dependencies. Lints, profiles and settings of tools stand in the same files; a manifest
@@ -170,6 +170,7 @@ fn touches_dependencies(file: &FileChange, path: &str) -> bool {
             "tool.mutmut",
         ],
         "setup.cfg" | "tox.ini" => &["flake8", "mypy", "tool:pytest", "pytest", "coverage", "isort"],
+        "pom.xml" => return file.old.is_none() || file.new.is_none() || leaves_configuration(file),
         _ => return true,
     };
     if file.old.is_none() || file.new.is_none() {
@@ -194,6 +195,22 @@ fn touches_dependencies(file: &FileChange, path: &str) -> bool {
         })
     };
     sections(Side::Added).chain(sections(Side::Removed)).any(|section| about(&section))
+}
+
+/// Whether a change of a pom.xml touches anything but how plugins are configured.
+fn leaves_configuration(file: &FileChange) -> bool {
+    let leaves = |side: Side| {
+        let (mut depth, mut leaves) = (0_usize, false);
+        for line in file.lines.iter().filter(|line| line.side == Side::Both || line.side == side) {
+            let (opens, ends) =
+                (line.text.matches("<configuration>").count(), line.text.matches("</configuration>").count());
+            depth += opens;
+            leaves |= line.side == side && !line.text.trim().is_empty() && depth == 0;
+            depth = depth.saturating_sub(ends);
+        }
+        leaves
+    };
+    leaves(Side::Added) || leaves(Side::Removed)
 }
 
 /// What a line of a program has at most that a person writes: a longer one counts as several.

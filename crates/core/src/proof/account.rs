@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::check::cases::cases;
-use crate::check::outline::literals;
+use crate::check::outline;
 use crate::check::source::{Language, Source};
 use crate::pattern::pattern;
 
@@ -56,6 +56,8 @@ struct Found {
     words: HashMap<String, usize>,
     /// The numbers and texts that are written down in it.
     literals: Vec<String>,
+    /// What it calls, without what asserts.
+    called: Vec<String>,
 }
 
 impl Account {
@@ -150,8 +152,16 @@ fn found(path: &str, text: Option<&str>) -> Vec<Found> {
         };
         let asserted: Vec<String> = case.asserts.iter().map(bare).collect();
         let all = all.unwrap_or(&essence);
-        let (words, literals) = (words(all), literals(all));
-        Found { name: case.name, asserts: asserted.len(), asserted, words, essence, literals }
+        let (words, called) = (words(all), called(all));
+        let mut literals = outline::literals(all);
+        // Its name says nothing about what it asserts.
+        literals.retain(|literal| *literal != case.name);
+        if case.name.contains("${") {
+            // Made in a loop, over values that stand before it.
+            let before = case.whole.start.saturating_sub(COMPARED);
+            literals.extend(outline::literals(source.text.get(before..case.whole.start).unwrap_or_default()));
+        }
+        Found { name: case.name, asserts: asserted.len(), asserted, words, essence, literals, called }
     };
     cases(language, &source).into_iter().map(of).collect()
 }
@@ -174,11 +184,18 @@ fn fate(old: &Found, fresh: &[Found]) -> Fate {
     {
         return moved(most);
     }
-    // A table whose rows became tests of their own: each of them asserts by the same words, and together they have all of its values.
-    let parts: Vec<&Found> = fresh.iter().filter(|new| asserts_alike(old, new)).collect();
+    // A test that became rows of a table, or a table whose rows became tests: those that call what it called have all of its values.
+    let parts: Vec<&Found> = fresh.iter().filter(|new| new.asserts > 0 && calls_same(old, new)).collect();
     let has_value = |value: &String| parts.iter().any(|new| new.literals.contains(value));
-    if parts.len() > 1 && old.literals.len() > 1 && old.literals.iter().all(has_value) {
-        return moved(parts[0]);
+    let telling = old.literals.len() > 1 && old.literals.iter().any(|value| value.len() > 1);
+    if telling
+        && old.literals.iter().all(has_value)
+        && called(&old.asserted.join("\n"))
+            .iter()
+            .all(|name| parts.iter().any(|new| new.called.contains(name)))
+        && let Some(new) = parts.first()
+    {
+        return moved(new);
     }
     let total: usize = old.words.values().sum();
     let share = |new: &Found| {
@@ -194,16 +211,53 @@ fn fate(old: &Found, fresh: &[Found]) -> Fate {
     }
 }
 
-/// Whether two tests have a line each that asserts by the same two names, such as `assertEqual(format_time(…`.
-fn asserts_alike(old: &Found, new: &Found) -> bool {
-    let names = |line: &String| -> Vec<String> {
-        let parts = line.split(|c: char| !c.is_alphanumeric() && c != '_');
-        let names = parts.filter(|part| part.starts_with(|c: char| c.is_alphabetic() || c == '_'));
-        names.filter(|name| !matches!(*name, "self" | "t" | "this")).map(str::to_owned).collect()
-    };
-    old.asserted.iter().map(names).any(|was| {
-        new.asserted.iter().map(names).any(|is| was.iter().filter(|name| is.contains(name)).count() > 1)
-    })
+/// Whether a test asserts about something that another one asserted about: a function that both call, and that no library has.
+fn calls_same(old: &Found, new: &Found) -> bool {
+    old.called.iter().any(|name| new.called.contains(name))
+}
+
+/// The functions that are called in a text, without those that assert.
+fn called(text: &str) -> Vec<String> {
+    static CALL: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b([A-Za-z_]\w*)\s*\("));
+    const OTHERS: [&str; 30] = [
+        "assert",
+        "expect",
+        "test",
+        "it",
+        "describe",
+        "equal",
+        "tobe",
+        "toequal",
+        "tostrictequal",
+        "throws",
+        "raises",
+        "match",
+        "list",
+        "dict",
+        "set",
+        "len",
+        "str",
+        "int",
+        "range",
+        "run",
+        "errorf",
+        "fatalf",
+        "error",
+        "fatal",
+        "func",
+        "of",
+        "new",
+        "vec",
+        "parametrize",
+        "if",
+    ];
+    let names = CALL.captures_iter(text).map(|found| found[1].to_owned());
+    names
+        .filter(|name| {
+            let lower = name.to_lowercase();
+            !OTHERS.contains(&lower.as_str()) && !lower.starts_with("assert") && !lower.starts_with("test")
+        })
+        .collect()
 }
 
 fn words(text: &str) -> HashMap<String, usize> {
@@ -270,6 +324,22 @@ mod tests {
         assert!(matches!(fate(&all), Some(Fate::Moved(_))), "{:?}", fate(&all));
         assert_eq!(fate(&all.replace("1439", "1438")), Some(Fate::Removed));
         assert_eq!(fate(&all.replace("format_time", "parse")), Some(Fate::Removed));
+    }
+
+    #[test]
+    fn a_test_lives_on_as_a_row_of_a_table_in_other_words() {
+        let old = "class ParseTest(TestCase):\n    def test_morning(self):\n        self.assertEqual(parse_time('9:30'), 570)\n";
+        let new = "@pytest.mark.parametrize('text, minutes', [('9:30', 570), ('0:00', 0)])\ndef test_parse(text, minutes):\n    \
+                   assert parse_time(text) == minutes\n";
+        let fate = |new: &str| Account::of(&[sides("test_a.py", old, new)]).fate("test_morning").cloned();
+        assert_eq!(fate(new), Some(Fate::Moved("test_parse".to_owned())));
+        assert_eq!(fate(&new.replace("570", "571")), Some(Fate::Removed));
+        let old = "test('reads a price', () => {\n  assert.equal(parsePrice('12.50'), 1250);\n});\n";
+        let loops = "for (const { text, cents } of [\n  { text: '12.50', cents: 1250 },\n  { text: '1.15', cents: 115 },\n]) {\n  \
+                     test(`reads ${text}`, () => {\n    assert.equal(parsePrice(text), cents);\n  });\n}\n";
+        let fate = |new: &str| Account::of(&[sides("a.test.js", old, new)]).fate("reads a price").cloned();
+        assert!(matches!(fate(loops), Some(Fate::Moved(_))), "{:?}", fate(loops));
+        assert_eq!(fate(&loops.replace("12.50", "12.51")), Some(Fate::Removed));
     }
 
     #[test]

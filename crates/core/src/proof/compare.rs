@@ -180,6 +180,12 @@ fn family(id: &TestId) -> (String, String) {
         Some(_) | None => bare,
     };
     let bare = bare.split("::case_").next().unwrap_or(bare);
+    // JUnit: `name()` and `name(int, int)` are one test with and without parameters.
+    let is_name = |name: &str| name.chars().all(|c| c.is_alphanumeric() || "_$".contains(c));
+    let bare = match bare.trim_end().split_once('(') {
+        Some((name, rest)) if rest.ends_with(')') && !name.is_empty() && is_name(name) => name,
+        Some(_) | None => bare,
+    };
     (varied(&id.suite), varied(bare))
 }
 

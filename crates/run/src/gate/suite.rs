@@ -93,7 +93,9 @@ impl Suite<'_> {
     fn unread(&self) -> String {
         let format = self.report.format.name();
         match &self.report.place {
-            Place::Output => format!("`{}` ended well and printed no test in the form of `{format}`", self.run),
+            Place::Output => {
+                format!("`{}` ended well and printed no test in the form of `{format}`", self.run)
+            }
             Place::Files(paths) => {
                 let places = paths.as_slice().join(", ");
                 format!("`{}` ended well and left no test in the form of `{format}` at {places}", self.run)

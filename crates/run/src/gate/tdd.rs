@@ -148,7 +148,8 @@ fn run(
         seen.base = baseline::base(ctx, job, &suite, workspace, &again, tdd.runs, &mut spent)?;
     }
     if let Some(why) = unread(&[&seen.base, &seen.red, &seen.green]) {
-        let what = format!("no test of the base and none of the change could be read, so nothing was judged: {why}");
+        let what =
+            format!("no test of the base and none of the change could be read, so nothing was judged: {why}");
         evidence.find(Weight::Person, "unjudged", &what, None);
         return Ok(conclude(gate, &spent, evidence, &here));
     }

@@ -9,7 +9,7 @@ use super::words::{self, Place, Side};
 use super::{Examined, Outlines, Promise, TEST_HIDDEN, texts};
 use crate::check::Finding;
 use crate::check::diff::{Diff, FileChange, Origin, Side as Mark};
-use crate::check::outline::{Check, Outline, Test, from_text};
+use crate::check::outline::{Check, Outline, Strength, Test, from_text};
 use crate::check::source::{Language, Source};
 
 /// Pairs of tests that are compared by what they do, in all: enough for an afternoon of renaming, little enough for a second.
@@ -149,6 +149,12 @@ fn is_test_change(file: &FileChange, old: Option<&Side>, new: Option<&Side>) -> 
         })
 }
 
+/// Whether a test calls only what it called before: a new helper may assert for it.
+fn calls_nothing_new(before: &Test, after: &Test) -> bool {
+    let known = words::bag(&before.body);
+    after.calls.iter().all(|(name, _)| known.contains_key(name))
+}
+
 struct Pairs<'a> {
     old: &'a HashMap<usize, Side>,
     new: &'a HashMap<usize, Side>,
@@ -233,7 +239,8 @@ impl<'a> Pairs<'a> {
     /// What is said of a change of tests alone whose new tests assert nothing.
     fn executes_only(&self) -> Option<Finding> {
         let bare = |place: &&Place| words::is_bare(words::test(self.new, **place));
-        let first = self.fresh.first().filter(|_| self.fresh.iter().filter(bare).count() == self.fresh.len())?;
+        let first =
+            self.fresh.first().filter(|_| self.fresh.iter().filter(bare).count() == self.fresh.len())?;
         let test = words::test(self.new, *first);
         (!test.body.is_empty() && test.skip.is_none())
             .then(|| words::executes_only(&self.new[&first.0], test))
@@ -314,8 +321,14 @@ impl<'a> Pairs<'a> {
                 continue;
             }
             let left: Vec<Open<'_>> = balance.lost.iter().filter_map(|open| is_lost(open.check)).collect();
-            if !left.is_empty() {
-                report.extend(words::weaker((old_side, before), (new_side, after), &left));
+            // A test that stays and asserts nothing any more is no test, whatever another one asserts.
+            let emptied = before.name == after.name
+                && words::is_bare(after)
+                && calls_nothing_new(before, after)
+                && balance.lost.iter().any(|open| open.check.strength > Strength::Shape);
+            if !left.is_empty() || emptied {
+                let shown = if left.is_empty() { &balance.lost } else { &left };
+                report.extend(words::weaker((old_side, before), (new_side, after), shown));
             } else if balance.conditional.is_empty() {
                 let died = words::died(new_side, before, after);
                 report.extend(died.or_else(|| words::left_to_code(new_side, before, after)));
@@ -352,7 +365,9 @@ impl<'a> Pairs<'a> {
     }
 
     fn new_names(&self, file: usize) -> Vec<String> {
-        self.new.get(&file).map(|side| side.outline.defines.clone()).unwrap_or_default()
+        let Some(side) = self.new.get(&file) else { return Vec::new() };
+        let is_test = |name: &&String| side.outline.tests.iter().any(|test| test.name == **name);
+        side.outline.defines.iter().filter(|name| !is_test(name)).cloned().collect()
     }
 
     /// Functions that assert for tests in files that did not change.

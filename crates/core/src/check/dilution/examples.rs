@@ -24,7 +24,7 @@ const SET_BY_PIPELINES: &str = r#"["'`](CI|GITHUB_ACTIONS|GITLAB_CI|TRAVIS|CIRCL
 fn signs(language: Language) -> &'static Regex {
     static RUST: LazyLock<Regex> = LazyLock::new(|| {
         pattern(&format!(
-            r#"\bcfg!\s*\([^)]*\btest\b|\bcfg(_attr)?\s*\(\s*((all|any)\s*\([^)]*)?not\s*\(\s*test\b|"(NEXTEST\w*|RUST_TEST_\w+)"|env::var(_os)?\(\s*{SET_BY_PIPELINES}"#
+            r#"\bcfg!\s*\([^)]*\btest\b|\bcfg(_attr)?\s*\(\s*((all|any)\s*\([^)]*)?not\s*\(\s*test\b|"(NEXTEST\w*|RUST_TEST_\w+)"|env::var(_os)?\(\s*"CARGO(_\w+)?"|env::(args|args_os|current_exe)\b.*"[^"]*(deps|test)[^"]*"|env::var(_os)?\(\s*{SET_BY_PIPELINES}"#
         ))
     });
     static SCRIPT: LazyLock<Regex> = LazyLock::new(|| {
@@ -150,10 +150,10 @@ pub(super) fn by_heart(old: &HashMap<usize, Side>, new: &HashMap<usize, Side>) -
                     )
                 } else {
                     format!(
-                    "`{}` gives a fixed answer to the very input of a test ({}), and computes the others as before: make \
+                        "`{}` gives a fixed answer to the very input of a test ({}), and computes the others as before: make \
                      it right for every input",
-                    shortcut.function,
-                    shortcut.inputs.join(", ")
+                        shortcut.function,
+                        shortcut.inputs.join(", ")
                     )
                 };
                 let finding = Finding::new(SPECIAL_CASED, &side.path, Some(shortcut.line), what);
@@ -189,16 +189,15 @@ fn is_example(entry: &Shortcut) -> bool {
 fn is_data(values: &[String]) -> bool {
     static WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[A-Za-z_$@#.-][\w./:+#-]*$"));
     const KNOWN: [&str; 22] = [
-        "100", "128", "180", "200", "201", "204", "255", "256", "301", "302", "304", "360", "365", "366", "400", "401",
-        "403", "404", "500", "512", "1000", "1024",
+        "100", "128", "180", "200", "201", "204", "255", "256", "301", "302", "304", "360", "365", "366",
+        "400", "401", "403", "404", "500", "512", "1000", "1024",
     ];
     let is_number = |word: &&String| word.parse::<f64>().is_ok();
     let telling = |word: &&String| !matches!(word.as_str(), "0" | "1" | "0.0" | "1.0" | "");
     let numbers: Vec<&String> = values.iter().filter(is_number).filter(telling).collect();
     let mut texts = values.iter().filter(|word| !is_number(word));
-    let is_example = |text: &String| {
-        text.len() > 3 && text.chars().any(char::is_alphanumeric) && !WORD.is_match(text)
-    };
+    let is_example =
+        |text: &String| text.len() > 3 && text.chars().any(char::is_alphanumeric) && !WORD.is_match(text);
     let odd = |number: &&&String| {
         number.chars().filter(char::is_ascii_digit).count() > 2 && !KNOWN.contains(&number.as_str())
     };

@@ -170,7 +170,7 @@ fn lost_modules(file: &FileChange, language: Language) -> Vec<Finding> {
 pub(super) fn ignored_failures(file: &FileChange, moved: &Moved) -> Vec<Finding> {
     static ANYWHERE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"--no-verify\b|\bcontinue-on-error\s*:\s*(true|\$)|\ballow_failure\s*:\s*true|-Dmaven\.test\.(skip|failure\.ignore)|-DskipTests|\b(testFailureIgnore|skipTests)>\s*true|\bignoreFailures\s*=\s*true|--passWithNoTests\b|passWithNoTests\x22?\s*:\s*true|\bset \+e\b|\bset \+o (?:errexit|pipefail)|--exit-zero\b|--no-fail\b|\b(?:fail_ci_if_error|failsOnError|failOnError|failOnViolation|haltOnFailure)\s*[:=>]+\s*\x22?false|\bsoft_fail\s*[:=]\s*true|\bwhen\s*:\s*(?:manual|never)\b|--skip-tests\b|--exit-code[= ]0\b|-DskipITs|--continue-on-error\b|\bpython[\d.]*\s+-OO?\b|\bPYTHONOPTIMIZE\b|\btrap\b.*\bexit 0\b",
+            r"--no-verify\b|\bcontinue-on-error\s*:\s*(true|\$)|\ballow_failure\s*:\s*true|-Dmaven\.test\.(skip|failure\.ignore)|-DskipTests|\b(testFailureIgnore|skipTests)>\s*true|\bignoreFailures\s*=\s*true|--passWithNoTests\b|passWithNoTests\x22?\s*:\s*true|\bset \+e\b|\bset \+o (?:errexit|pipefail)|--exit-zero\b|--no-fail(?:\s|$)|\b(?:fail_ci_if_error|failsOnError|failOnError|failOnViolation|haltOnFailure)\s*[:=>]+\s*\x22?false|\bsoft_fail\s*[:=]\s*true|\bwhen\s*:\s*(?:manual|never)\b|--skip-tests\b|--exit-code[= ]0\b|-DskipITs|--continue-on-error\b|\bpython[\d.]*\s+-OO?\b|\bPYTHONOPTIMIZE\b|\btrap\b.*\bexit 0\b",
         )
     });
     static SWALLOWED: LazyLock<Regex> = LazyLock::new(|| {

@@ -50,7 +50,9 @@ fn a_crate_that_leaves_the_workspace_takes_its_tests_along() {
 #[test]
 fn a_new_file_of_settings_is_compared_with_the_one_whose_place_it_takes() {
     let project = "[tool.ruff]\nline-length = 100\n\n[tool.ruff.lint]\nselect = [\"E\", \"F\", \"B\"]\n";
-    let new = |text: &str| under(&[("ruff.toml", None, Some(text))], Promise::Nothing, &[("pyproject.toml", project)]);
+    let new = |text: &str| {
+        under(&[("ruff.toml", None, Some(text))], Promise::Nothing, &[("pyproject.toml", project)])
+    };
     assert!(rules(&new("line-length = 100\n\n[lint]\nselect = [\"E\"]\n")).contains(&"settings-loosened"));
     assert!(new("line-length = 100\n\n[lint]\nselect = [\"E\", \"F\", \"B\", \"I\"]\n").is_empty());
 }
@@ -60,6 +62,7 @@ fn a_failure_that_is_only_logged_or_trapped_is_ignored() {
     for line in ["npm test || warn \"red\"", "npm test || log_error red", "trap 'exit 0' EXIT"] {
         breaks("scripts/check.sh", "a\nb\n", &format!("a\n{line}\nb\n"), "failure-ignored", 2);
     }
+    honest("justfile", "test:\n    cargo test\n", "test:\n    cargo test --no-fail-fast --workspace\n");
     honest("scripts/check.sh", "a\n", "a\ntrap 'rm -f x' EXIT\nnpm test || exit 1\n");
 }
 

@@ -75,7 +75,9 @@ fn asked(node: &Node) -> Vec<Vec<String>> {
         match &node.kind {
             Kind::Name(_) => true,
             Kind::Member(_) => node.kids.first().is_some_and(is_plain),
-            Kind::List | Kind::Other | Kind::Unary(_) => !node.kids.is_empty() && node.kids.iter().all(is_plain),
+            Kind::List | Kind::Other | Kind::Unary(_) => {
+                !node.kids.is_empty() && node.kids.iter().all(is_plain)
+            }
             _ => false,
         }
     }
@@ -112,9 +114,8 @@ fn asked(node: &Node) -> Vec<Vec<String>> {
     if !joined || both.is_empty() || !both.iter().all(fits) {
         return Vec::new();
     }
-    let text = |(left, right): &(&Node, &Node)| {
-        literals(if is_fixed(right) { right.raw() } else { left.raw() })
-    };
+    let text =
+        |(left, right): &(&Node, &Node)| literals(if is_fixed(right) { right.raw() } else { left.raw() });
     vec![both.iter().flat_map(text).collect()]
 }
 
