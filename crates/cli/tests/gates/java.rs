@@ -54,7 +54,7 @@ report = { junit = "**/target/surefire-reports/TEST-*.xml" }
 const GRADLE: &str = r#"
 check = "tdd"
 runs = 1
-run = "gradle --offline --no-daemon --continue test"
+run = 'gradle -g "$HOME/.gradle" --offline --no-daemon --continue test'
 report = { junit = "**/build/test-results/test/TEST-*.xml" }
 "#;
 

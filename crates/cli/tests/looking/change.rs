@@ -44,7 +44,9 @@ fn a_secret_in_an_archive_is_found_and_a_bomb_is_for_a_person() {
         assert!(format!("{verdict:?}").contains("GitHub token"), "{verdict:?}");
     }
     assert_eq!(rules(&sample.judge("echo words | gzip -c > a.gz", &[])), [""; 0]);
-    let bomb = sample.judge("head -c 70000000 /dev/zero | gzip -9 > a.gz", &[]);
+    // One that unpacks to more and more others.
+    let bomb =
+        sample.judge("echo words | gzip -c | gzip -c | gzip -c | gzip -c | gzip -c | gzip -c > a.gz", &[]);
     assert_eq!(rules(&bomb), ["archive"], "{bomb:?}");
     assert_eq!(bomb.failure.unwrap().kind.as_str(), "unjudged");
 }
@@ -100,7 +102,8 @@ fn changed_lines_must_be_covered_and_a_report_that_is_missing_is_no_pass() {
     assert_eq!(missing.failure.unwrap().kind.as_str(), "unjudged");
     assert_eq!(sample.judge(&measure("exit 3"), &[]).failure.unwrap().kind.as_str(), "gate");
     let foreign = sample.judge(&measure("echo '<testsuite/>' > lcov.info"), &[]);
-    assert_eq!((rules(&foreign), foreign.failure.unwrap().kind.as_str()), (vec!["report"], "unjudged"));
+    assert_eq!(rules(&foreign), ["report"]);
+    assert_eq!(foreign.failure.unwrap().kind.as_str(), "unjudged");
     // A report that the agent left lying there is not the tool's.
     let planted =
         format!("{}; printf 'SF:a.py\\nDA:2,1\\nDA:3,1\\nend_of_record\\n' > lcov.info", measure("exit 0"));
