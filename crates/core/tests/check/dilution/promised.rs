@@ -34,7 +34,7 @@ fn a_snapshot_that_keeps_only_types_is_weaker() {
     let path = "test/__snapshots__/a.test.js.snap";
     let before = "exports[`a 1`] = `\n{\n  \"id\": 7,\n  \"total\": 30,\n}\n`;\n";
     breaks(path, before, &before.replace("30", "Any<Number>"), "assertion-weakened", 4);
-    honest(path, before, &before.replace("}", "  \"made\": Any<Date>,\n}"));
+    honest(path, before, &before.replace('}', "  \"made\": Any<Date>,\n}"));
 }
 
 #[test]

@@ -357,11 +357,7 @@ impl Scope<'_, '_> {
                         arg.function().map(|function| function.params.as_slice()).unwrap_or_default();
                     arg.any(&|node| matches!(&node.kind, Kind::Name(name) if params.contains(name)))
                 };
-                let looks = args
-                    .iter()
-                    .skip(1)
-                    .filter(|arg| script && arg.function().is_some())
-                    .find(|arg| uses(&arg));
+                let looks = args.iter().skip(1).filter(|arg| script && arg.function().is_some()).find(uses);
                 let general = looks.is_none()
                     && class.is_none_or(|class| GENERAL.contains(&class.text().trim_end_matches(".class")));
                 assertion.throws = !name.starts_with("warns");
