@@ -187,7 +187,7 @@ macro_rules! debian {
             name: $package,
             find: || Path::new($file).exists().then(|| $file.to_owned()),
             ways: &[apt($package)],
-            hint: "tests of Java build with Maven and Gradle from Debian's packages alone",
+            hint: "the table of real packages builds one with Maven from Debian's packages alone",
         }
     };
 }
@@ -206,7 +206,6 @@ const FOR_SOAK: &[Requirement] = &[
         "/usr/share/maven-repo/org/apache/maven/plugins/maven-resources-plugin"
     ),
     debian!("junit4", "/usr/share/maven-repo/junit/junit/4.13.2"),
-    debian!("gradle", "/usr/bin/gradle"),
 ];
 
 /// Finds or installs what the long tests need.

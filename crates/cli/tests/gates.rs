@@ -9,8 +9,6 @@ mod common;
 mod compared;
 #[path = "gates/go.rs"]
 mod go;
-#[path = "gates/java.rs"]
-mod java;
 #[path = "gates/kit.rs"]
 mod kit;
 #[path = "gates/node.rs"]
