@@ -1,8 +1,8 @@
 //! The judgement behind `acquit prove`: a change, by anyone, held against all gates of its project.
 //!
-//! The change becomes a commit of a scratch repository that borrows the user's objects ([`subject`]). [`rules`] says by which gates it
+//! The change becomes a commit of a scratch repository that borrows the user's objects (`subject`). `rules` says by which gates it
 //! is judged: those of the project, else those that `acquit init` would write. They run as a task with one stage of the kind `check`,
-//! in a store of its own, by the same harness in the same sandbox as every other ([`trial`]). What failed and looks at no test by
+//! in a store of its own, by the same harness in the same sandbox as every other (`trial`). What failed and looks at no test by
 //! itself is then run on the base, so that a change is not blamed for what was broken before. [`report`] has what follows.
 //!
 //! No agent, no forge and no daemon takes part, and nothing in the user's checkout, index, refs or objects changes.

@@ -27,6 +27,42 @@ pub(super) fn narrowed(file: &FileChange) -> Vec<Finding> {
     findings.extend(paths(file));
     findings.extend(demands(file));
     findings.extend(limits(file));
+    findings.extend(emptied(file));
+    findings
+}
+
+/// Commands that check something and now do nothing, whatever they ran: `"test": "true"`, a recipe of `@:`.
+fn emptied(file: &FileChange) -> Vec<Finding> {
+    static SCRIPT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^\s*"([\w:.-]+)"\s*:\s*"(.*)",?\s*$"#));
+    static CHECKS: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"(?i)test|spec|lint|check|type|cov|verif|valid|audit|e2e|^ci\b"));
+    static NOTHING: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"^(?:(?:/bin/)?true|:|exit 0|echo\b[^|;&$`]*)?$"));
+    static RECIPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\t[@-]*\s*(.*?)\s*$"));
+    let what = "this command does nothing any more: restore it";
+    let script = |line: &Line| {
+        let found = SCRIPT.captures(&line.text)?;
+        let (name, command) = (found.get(1)?.as_str(), found.get(2)?.as_str());
+        CHECKS.is_match(name).then(|| (name.to_owned(), NOTHING.is_match(command.trim())))
+    };
+    let mut findings = Vec::new();
+    for new in file.added() {
+        let Some((name, true)) = script(new) else { continue };
+        if let Some(old) = file.removed().find(|old| script(old) == Some((name.clone(), false))) {
+            findings.push(loose(file, new, '+', what).with('-', &old.text));
+        }
+    }
+    // Of a recipe it is not seen which target it belongs to, so everything that came must do nothing.
+    let does_nothing = |line: &Line| {
+        let found = RECIPE.captures(&line.text)?;
+        Some(NOTHING.is_match(found.get(1)?.as_str()))
+    };
+    let added: Vec<&Line> = file.added().filter(|line| does_nothing(line).is_some()).collect();
+    if let Some(new) = added.first().filter(|_| added.iter().all(|line| does_nothing(line) == Some(true)))
+        && let Some(old) = file.removed().find(|line| does_nothing(line) == Some(false))
+    {
+        findings.push(loose(file, new, '+', what).with('-', &old.text));
+    }
     findings
 }
 
