@@ -20,7 +20,7 @@ exit 1
 END
 scope() { systemd-run --user --scope --quiet -p Delegate=yes sh "$HOME/inside.sh" "a scope" "$@"; }
 service() {
-    systemd-run --user --quiet --pipe --wait -p 'Delegate=memory pids' -p DelegateSubgroup=acquit-self --working-directory="$HOME" \
+    systemd-run --user --quiet --pipe --wait -p 'Delegate=memory pids' -p DelegateSubgroup=acquit-self -E KILLS --working-directory="$HOME" \
         sh "$HOME/inside.sh" "a service" "$@"
 }
 failed=0
@@ -33,7 +33,7 @@ ACQUIT_HOSTILE_ONLY=cgroup,cgroup-release,write-system,sys-write,raise-limits,oo
 KILLS=0
 export ACQUIT_HOSTILE_ONLY KILLS
 scope "$HOME/hostile-test" an_agent_with_its_model_is_held || failed=1
-unset ACQUIT_HOSTILE_ONLY KILLS
+unset ACQUIT_HOSTILE_ONLY
 scope "$HOME/sandbox-test" limits::the_memory_limit_holds_and_doctor_says_who_enforces_it || failed=1
 service "$HOME/sandbox-test" limits::the_memory_limit_holds_and_doctor_says_who_enforces_it || failed=1
 exit $failed

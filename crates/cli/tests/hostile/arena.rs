@@ -162,6 +162,7 @@ impl Arena {
         tell("shm", &shared_memory.to_string_lossy());
         tell("victim", &outside.id().to_string());
         tell("marker", &mark);
+        tell("patience", &patience().to_string());
         for kind in ["pid", "user", "mnt"] {
             let link = fs::read_link(format!("/proc/self/ns/{kind}")).unwrap();
             tell(&format!("ns-{kind}"), &link.to_string_lossy());
