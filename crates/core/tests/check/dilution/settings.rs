@@ -159,7 +159,9 @@ fn settings_that_demand_as_much_or_more_are_left_alone() {
 #[test]
 fn a_check_that_became_a_command_that_does_nothing_is_seen() {
     let package = |command: &str| {
-        format!("{{\n  \"scripts\": {{\n    \"tests-only\": \"{command}\",\n    \"prepare\": \"husky\"\n  }}\n}}\n")
+        format!(
+            "{{\n  \"scripts\": {{\n    \"tests-only\": \"{command}\",\n    \"prepare\": \"husky\"\n  }}\n}}\n"
+        )
     };
     for nothing in ["true", ":", "exit 0", "echo ok", ""] {
         breaks("package.json", &package("tape 'test/*.js'"), &package(nothing), "settings-loosened", 3);
@@ -170,5 +172,5 @@ fn a_check_that_became_a_command_that_does_nothing_is_seen() {
     // What sets a machine up checks nothing.
     let before = package("tape 'test/*.js'");
     honest("package.json", &before, &before.replace("husky", "true"));
-    honest("Makefile", "docs:\n\tmake html\n", "docs:\n\t@echo building\n\tmake pages\n");
+    honest("Makefile", "docs:\n\tmdbook build\n", "docs:\n\t@echo building\n\tmdbook build docs\n");
 }
