@@ -135,10 +135,20 @@ pub(crate) fn fast() -> Result<(), Stop> {
     });
     steps.push(Step {
         name: "unit tests",
-        command: "cargo nextest run --workspace --lib --bins",
+        command: "cargo nextest run --workspace --lib --bins -E 'not test(postgres)'",
         run: Box::new(|| {
             all(
-                &["--workspace", "--exclude", "acquit-core", "--exclude", "acquit-store", "--lib", "--bins"],
+                &[
+                    "--workspace",
+                    "--exclude",
+                    "acquit-core",
+                    "--exclude",
+                    "acquit-store",
+                    "--lib",
+                    "--bins",
+                    "-E",
+                    "not test(postgres)",
+                ],
                 &counts,
             )
         }),
