@@ -22,14 +22,14 @@ pub use serve::ServeArgs;
 pub use task::{Means, NewTask, TaskVerb};
 pub use workflow::{Ejected, WorkflowVerb};
 
-/// Gives tasks to AI coding agents and accepts nothing from them that has not been proven.
+/// Run AI coding agents on tasks and accept only work that is proven.
 #[derive(Parser, Debug)]
 #[command(name = "acquit", version, after_help = crate::exit::HELP, max_term_width = 100)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
-    /// Print JSON instead of words: one document, or one event per line while something runs.
+    /// Print JSON: one document, or one event per line for commands that run tasks.
     #[arg(long, global = true)]
     pub json: bool,
     /// When to use colours.
@@ -40,13 +40,13 @@ pub struct Args {
 /// What to do about trust.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub struct TrustArgs {
-    /// Show what is asked for and whether it is trusted, and change nothing.
+    /// Show what `.acquit/` asks for and whether it is trusted; change nothing.
     #[arg(long, conflicts_with_all = ["yes", "revoke"])]
     pub show: bool,
     /// Trust it without asking.
     #[arg(long, conflicts_with = "revoke")]
     pub yes: bool,
-    /// End the trust.
+    /// Remove the trust.
     #[arg(long)]
     pub revoke: bool,
 }
@@ -65,74 +65,74 @@ pub enum Colour {
 /// What acquit can do.
 #[derive(Subcommand, Debug)]
 pub enum Verb {
-    /// Write `.acquit/` with a workflow and gates that fit this repository, and check that they hold.
+    /// Write `.acquit/` with gates that fit this repository, and check that they work.
     ///
-    /// It looks at manifests, lock files and the registries of your package managers, and writes setup, gates and the servers that
-    /// they need. Then it runs `acquit check`. In a subfolder it looks at that package alone.
+    /// Detects the language, package manager and registries from manifests and lock files, and writes the setup command, gates and
+    /// network hosts they need. Then runs `acquit check`. In a subfolder, sets up that package only.
     #[command(
         after_help = "Examples:\n  acquit init\n  acquit init --fix         # also make the edits that the check suggests\n  acquit init --no-check    # only write the files"
     )]
     Init {
-        /// Write anew what is already there.
+        /// Overwrite existing files.
         #[arg(long)]
         force: bool,
-        /// Do not run setup and gates afterwards.
+        /// Skip `acquit check`.
         #[arg(long)]
         no_check: bool,
-        /// Make the edits that the check suggests, without asking.
+        /// Apply the edits that the check suggests without asking.
         #[arg(long, conflicts_with = "no_check")]
         fix: bool,
-        /// Only write the hooks by which agents are judged when their turn ends: for these agents, or for those that are used here.
+        /// Only write stop hooks that run `acquit prove`, for these agents or for those found in the project.
         #[arg(long, value_enum, value_name = "AGENTS", num_args = 0.., value_delimiter = ',', conflicts_with_all = ["fix", "no_check"])]
         hooks: Option<Vec<HookAgent>>,
     },
-    /// Run setup and every gate on the untouched base, in the sandbox, and say what holds.
+    /// Run setup and every gate on the untouched base, in the sandbox.
     ///
-    /// What fails here would fail every task. For most failures it offers an edit of `.acquit/acquit.toml`: on a terminal it asks,
-    /// with --fix it makes the edit and tries again. The results of the base's tests are kept for the tasks that follow.
+    /// A gate that fails here would fail every task. Most failures come with a suggested edit of `.acquit/acquit.toml`: on a terminal
+    /// acquit asks, with --fix it applies the edit and checks again. Test results of the base are cached for later tasks.
     #[command(
         after_help = "Exit codes:\n  0  everything holds\n  1  something fails on the untouched base\n\nExamples:\n  acquit check\n  acquit check --fix\n  acquit check --json     # { \"holds\": …, \"gates\": [ … ], \"problems\": [ … ], \"edits\": [ … ] }"
     )]
     Check {
-        /// Make the suggested edits without asking, and check again.
+        /// Apply the suggested edits without asking, and check again.
         #[arg(long)]
         fix: bool,
     },
-    /// Judge a change, by anyone: is it done, and do all tests pass?
+    /// Judge a change: does it build, do its tests prove it, is anything weakened?
     ///
-    /// It takes the change as it stands, builds and tests it and its base in fresh trees in the sandbox, and says of each claim on what it
-    /// rests: new failures only, tests that are red on the base and green on the change, weakened tests, secrets. It uses the gates of
-    /// `.acquit/`, or those that `acquit init` would write. Nothing in your checkout, index or branches changes, and no model is asked.
+    /// Builds and tests the change and its base in clean, sandboxed checkouts, and shows the evidence for each claim: new test failures,
+    /// tests that fail on the base and pass on the change, weakened tests, secrets. Uses the gates of `.acquit/`, or those that
+    /// `acquit init` would write. Doesn't touch your checkout, index or branches, and asks no model.
     #[command(after_help = prove::EXAMPLES)]
     Prove {
         #[command(flatten)]
         args: Proved,
     },
-    /// Check a statement of `acquit prove --attest` against this repository.
+    /// Verify an attestation of `acquit prove --attest` against this repository.
     ///
-    /// It looks up the commit, its tree and its base, and compares what the gates printed with the hashes in the statement.
+    /// Looks up the commit, its tree and its base, and compares the gates' logs with the hashes in the attestation.
     #[command(
         after_help = "Exit codes:\n  0  the statement fits this repository\n  1  it does not\n\nExample:\n  acquit prove --attest proof.json && acquit verify proof.json"
     )]
     Verify {
-        /// The statement.
+        /// The attestation file.
         file: std::path::PathBuf,
     },
-    /// Write a CI job that judges every pull or merge request with `acquit prove`.
+    /// Write a CI job that runs `acquit prove` on every pull request.
     #[command(
         after_help = "Examples:\n  acquit ci github     # .github/workflows/acquit.yml\n  acquit ci gitlab     # .gitlab/acquit.yml"
     )]
     Ci {
         /// The forge.
         forge: CiForge,
-        /// Write anew what is already there.
+        /// Overwrite existing files.
         #[arg(long)]
         force: bool,
     },
-    /// Trust this repository's `.acquit/`: read what it asks for, and let it be used.
+    /// Review what this repository's `.acquit/` asks for, and trust it.
     ///
-    /// A repository can name programs, commands, secrets and hosts. acquit uses none of that before you have read it. Trust is kept by the
-    /// content of all files of `.acquit/`: when one of them changes, you are shown the difference and asked again.
+    /// A repository can name programs, commands, secrets and hosts. acquit uses none of them until you trust the files. Trust covers the
+    /// exact content of `.acquit/`: when a file changes, acquit shows the difference and asks again.
     #[command(
         after_help = "Examples:\n  acquit trust             # show what changed, then ask\n  acquit trust --show      # only show; exit code 1 if it is not trusted\n  acquit trust --yes       # without asking\n  acquit trust --revoke"
     )]
@@ -140,25 +140,24 @@ pub enum Verb {
         #[command(flatten)]
         args: TrustArgs,
     },
-    /// Run a task through its workflow, here and now, and show how it goes.
+    /// Add a task and run it, or continue one.
     ///
-    /// The task works in a private clone: your checkout, branches, hooks and index are not touched. When it is done, its work
-    /// is one commit on a branch of its own. Ctrl-C on a terminal asks whether to detach or to cancel, elsewhere it cancels; what was
-    /// done so far is kept.
+    /// The agent works in a private clone; your checkout, branches, hooks and index are not touched. Finished work is one commit on a
+    /// new branch. On a terminal, Ctrl-C asks whether to detach or cancel; elsewhere it cancels. Work done so far is kept.
     #[command(
         after_help = "Examples:\n  acquit run \"Add a --json flag\"\n  acquit run \"Fix the crash on empty input\" --workflow feature --base main\n  acquit run \"Speed up the parser\" --max-cost 5 --max-time 2h\n  acquit run T-7          # continue a task\n  acquit run T-7 --model opus"
     )]
     Run {
         #[command(flatten)]
         task: NewTask,
-        /// Continue a task with the workflow and configuration that it was added with, whatever the files say now.
+        /// Continue with the workflow and configuration the task was created with, not the current files.
         #[arg(long)]
         pinned: bool,
     },
-    /// Let the reviewers look at a branch, or at a pull or merge request of others.
+    /// Review a branch, or a pull or merge request.
     ///
-    /// A request is fetched into private refs and looked at in the sandbox: your branches and checkout are not touched. Nothing is changed,
-    /// pushed or posted at the forge; the findings are the task's artifacts.
+    /// Fetches the pull request into private refs and reviews it in the sandbox. Doesn't touch your branches or checkout, and posts
+    /// nothing at the forge; the findings are the task's artifacts.
     #[command(
         after_help = "Examples:\n  acquit review 12\n  acquit review https://github.com/acme/widget/pull/12\n  acquit review my-branch --base main"
     )]
@@ -166,112 +165,114 @@ pub enum Verb {
         #[command(flatten)]
         asked: Reviewed,
     },
-    /// Look at tasks, add them, try them again, end them.
+    /// List, show, add, retry and cancel tasks.
     #[command(subcommand)]
     Task(TaskVerb),
-    /// List what waits for a person, with all that is needed to answer.
+    /// List tasks that need your input.
     Inbox {
-        /// What waits in all repositories.
+        /// Include all repositories.
         #[arg(long)]
         all_projects: bool,
-        /// At most so many, newest first.
+        /// Show at most this many, newest first.
         #[arg(long, default_value_t = 50)]
         limit: u32,
     },
-    /// Answer what a task asks: in words, or with an option's name or number. `acquit run` then goes on with it.
+    /// Answer a task's question, in words or by an option's name or number. Then continue it with `acquit run T-1`.
     #[command(
         after_help = "Examples:\n  acquit answer T-1 \"petrol, please\"\n  acquit answer T-1 2          # the second option\n  acquit answer T-1 red \"four of them\"   # two questions, an answer each\n  acquit answer T-1 - < reply.md"
     )]
     Answer {
         /// The task, such as T-1.
         task: TaskId,
-        /// The answer; `-` reads it from standard input. Without one, the terminal asks question by question.
+        /// The answer; `-` reads standard input. Without it, acquit asks question by question.
         #[arg(allow_hyphen_values = true)]
         words: Option<String>,
-        /// The answers to the second question and those after it.
+        /// Answers to the second and later questions.
         more: Vec<String>,
-        /// Keep the workflow and configuration that the task was added with.
+        /// Keep the workflow and configuration the task was created with.
         #[arg(long)]
         pinned: bool,
     },
-    /// Approve what a task asks for, or let it try once more. `acquit task retry` renews all its budgets.
+    /// Approve a request, or allow one more try. `acquit task retry` renews all budgets.
     ///
-    /// The task continues with the workflow and configuration as the files have them now.
+    /// The task continues with the current workflow and configuration files.
     Approve {
         /// The task, such as T-1.
         task: TaskId,
-        /// Keep the workflow and configuration that the task was added with.
+        /// Keep the workflow and configuration the task was created with.
         #[arg(long)]
         pinned: bool,
     },
-    /// Reject a request. A stage that an agent worked on is done again with your words; anything else ends the task.
+    /// Reject a request. An agent's stage runs again with your comment; any other rejection ends the task.
     Reject {
         /// The task, such as T-1.
         task: TaskId,
         /// Why.
         reason: String,
     },
-    /// Take up what was said about a task's request at its forge, by people who may write there: comments, reviews, failed checks.
-    /// `acquit run` then goes on with it, where the workflow's publishing stage leads on `changes_requested`.
+    /// Fetch review comments and failed checks from the task's pull request.
+    ///
+    /// Only comments of people with write access count. The task takes the `changes_requested` transition of its publishing stage;
+    /// continue it with `acquit run T-1`.
     Feedback {
         /// The task, such as T-1.
         task: TaskId,
     },
-    /// Show what happened in a task: its events and what its agents said.
+    /// Show a task's transcript and events.
     Logs {
         /// The task, such as T-1.
         task: TaskId,
-        /// Go on showing until the task ends or waits for a person.
+        /// Follow until the task ends or needs your input.
         #[arg(short, long)]
         follow: bool,
-        /// Only the output of this leg, byte by byte as the agent printed it.
+        /// Print the raw output of this leg's agent.
         #[arg(long, value_name = "NUMBER")]
         leg: Option<u32>,
-        /// Only the output of the newest leg, byte by byte as the agent printed it.
+        /// Print the raw output of the newest leg's agent.
         #[arg(long, conflicts_with = "all")]
         raw: bool,
-        /// Everything: all events with their times, what agents thought, and the whole results of their tools.
+        /// Show all events with times, agents' thinking, and complete tool results.
         #[arg(long, conflicts_with = "leg")]
         all: bool,
     },
-    /// Watch a task that runs, from where it is now. Ctrl-C asks whether to detach or to cancel.
+    /// Watch a running task. Ctrl-C asks whether to detach or cancel.
     Attach {
         /// The task, such as T-1.
         task: TaskId,
     },
-    /// Open a shell in the working tree of a task, in the sandbox of its agent.
+    /// Open a shell in a task's working tree, in its agent's sandbox.
     ///
-    /// What you change there is seen by the next leg, which saves it and begins from the task's last commit.
+    /// The next leg saves your changes to a private ref and starts from the task's last commit.
     #[command(after_help = "Examples:\n  acquit open T-1\n  acquit open T-1 -- git status")]
     Open {
         /// The task, such as T-1.
         task: TaskId,
-        /// A program with its arguments, instead of a shell.
+        /// Run this program instead of a shell.
         #[arg(last = true)]
         command: Vec<std::ffi::OsString>,
     },
-    /// Show one task in full: what was asked, its stages, gates with their evidence, its commit, and what to do with it.
+    /// Show a task: description, stages, gates with evidence, commit, and next steps.
     Show {
         /// The task, such as T-1.
         task: TaskId,
     },
-    /// Show what a task changed, against the commit of the base branch that it stands on.
+    /// Show a task's diff against its base commit.
     ///
-    /// No pager is started, and whatever a file has in it that would act on a terminal is shown as an escape.
+    /// Starts no pager, and escapes control characters.
     #[command(
         after_help = "Examples:\n  acquit diff T-1\n  acquit diff T-1 --stat\n  acquit diff T-1 --json    # { \"base\": …, \"files\": [ … ], \"diff\": … }"
     )]
     Diff {
         /// The task, such as T-1.
         task: TaskId,
-        /// Only the files, and how much of each.
+        /// Show only file names and line counts.
         #[arg(long)]
         stat: bool,
     },
-    /// Merge the work of a task that is done into its base branch.
+    /// Merge a finished task into its base branch.
     ///
-    /// If the branch has moved since the work was proven, the work is brought onto it and its gates are run again. A clean checkout
-    /// of the branch follows; one with changes in it is left alone, and nothing is merged. Nothing is pushed.
+    /// If the base branch has moved, acquit rebases the work and runs its gates again. If you have the branch checked out, the checkout is
+    /// updated; with uncommitted changes in it, nothing is merged. Pushes nothing.
     #[command(
         after_help = "Exit codes:\n  0  merged, or already there\n  2  the task is not done, or the branch's checkout has changes\n  3  a person must decide: a conflict, or gates that reject the result\n\nExamples:\n  acquit merge T-1"
     )]
@@ -279,19 +280,18 @@ pub enum Verb {
         /// The task, such as T-1.
         task: TaskId,
     },
-    /// Look at workflows and find their mistakes.
+    /// List, validate, draw and copy workflows.
     #[command(subcommand)]
     Workflow(WorkflowVerb),
-    /// Read what agents are told.
+    /// Show the prompts that agents get.
     #[command(subcommand)]
     Prompt(PromptVerb),
-    /// Follow the schedules and run tasks, until it is stopped.
+    /// Run schedules, tasks and the dashboard until stopped.
     ///
-    /// Everything it knows is in the store, and every leg is a process of its own: it can be killed and started again at any time, and
-    /// there can be several. The configuration is that of the repository it is started in, or your own file where there is none.
-    /// Ctrl-C and SIGTERM stop it; what runs goes on by itself.
+    /// Uses the configuration of the repository it starts in, or your own file outside of one. All state is in the store: you can kill
+    /// it at any time, restart it, or run several. Ctrl-C and SIGTERM stop it; running legs continue on their own.
     ///
-    /// It also serves the dashboard on this machine, and prints a link that logs a browser in.
+    /// Prints a link that logs your browser in to the dashboard.
     #[command(
         after_help = "Examples:\n  acquit serve\n  acquit serve --open            # also open the dashboard in a browser\n  acquit serve --link            # print a new login link for the dashboard that runs\n  acquit serve --once            # do what is due, then end: for cron\n  acquit service install         # let the system keep it running"
     )]
@@ -300,15 +300,15 @@ pub enum Verb {
         #[command(flatten)]
         args: ServeArgs,
     },
-    /// Remove workspaces that nobody needs any more, and show which take how much.
+    /// Remove workspaces that are no longer needed, and show disk use.
     ///
-    /// Those of tasks that are done go at once; those of tasks that failed or were cancelled after the time that `[retention]` in
-    /// acquit.toml says. Everything in them is saved to private refs of the repository first. `acquit serve` does this by itself.
+    /// Removes workspaces of finished tasks at once, and those of failed or cancelled tasks after the time set in `[retention]`. Saves
+    /// everything in them to private refs first. `acquit serve` does this automatically.
     #[command(
         after_help = "Examples:\n  acquit clean --dry-run   # what there is, and what would go\n  acquit clean --json"
     )]
     Clean {
-        /// Remove nothing; only show.
+        /// Show what would be removed.
         #[arg(long)]
         dry_run: bool,
         /// The daemon's process, with which this one ends.
@@ -318,121 +318,120 @@ pub enum Verb {
         #[arg(long = "task", hide = true, requires = "parent")]
         tasks: Vec<TaskId>,
     },
-    /// Look at schedules, pause them, run one now.
+    /// List, pause, resume and run schedules.
     #[command(subcommand)]
     Schedule(ScheduleVerb),
-    /// Print the report of a night: what it did in each repository, with links, costs and reasons.
+    /// Print the report of a night: results, links, cost and reasons per repository.
     #[command(
         after_help = "Examples:\n  acquit report                # the newest night\n  acquit report 2026-06-01\n  acquit report --json         # { \"night\": …, \"date\": …, \"results\": [ { \"outcome\": \"MR_CREATED\", \"url\": … } ] }"
     )]
     Report {
-        /// A date, or a schedule, of which the newest night is shown; default: the newest of all.
+        /// A date or a schedule name [default: the newest night]
         #[arg(value_parser = nights::night)]
         night: Option<WhichNight>,
     },
-    /// Let the system run `acquit serve`: systemd, or launchd on macOS.
+    /// Install `acquit serve` as a system service (systemd, or launchd on macOS).
     #[command(subcommand)]
     Service(ServiceVerb),
-    /// Try each coding agent in the sandbox, with the login that a stage has, and say what to add.
+    /// Try each coding agent in the sandbox, and say what is missing.
     ///
-    /// Each program is started in the sandbox of a stage to say its version. Then its login, its key and its own settings are looked
-    /// for as the stage would have them. No model is asked, and nothing is sent anywhere, unless you say `--ask`.
+    /// Starts each program in a stage's sandbox to get its version, then looks for its login, key and settings as the stage would see
+    /// them. Sends nothing anywhere without `--ask`.
     #[command(after_help = agents::AFTER_HELP)]
     Agents(Agents),
-    /// Show the configuration that holds here.
+    /// Show the effective configuration.
     ///
-    /// A value is built in, or stands in your own file (~/.config/acquit/config.toml), or in the project's (.acquit/acquit.toml);
-    /// the last one counts. Stages of a workflow and `acquit run --agent --model` say the rest.
+    /// Values come from the defaults, then your own file (~/.config/acquit/config.toml), then the project's (.acquit/acquit.toml). Workflow
+    /// stages and `acquit run --agent --model` override them.
     #[command(
         subcommand,
         after_help = "Examples:\n  acquit config show --origin\n  acquit config show --origin --workflow feature --model opus"
     )]
     Config(ConfigVerb),
-    /// Run a program in the sandbox that agents and gates run in.
+    /// Run a program in the sandbox of agents and gates.
     ///
-    /// The program sees the system, its toolchains, and the current directory, which it may change; not your home, keys or
-    /// history. Its own home is an empty folder that is gone afterwards. `--policy` with a file of a leg puts you where that leg's
-    /// agent or gate was, as long as the task's workspace is there.
+    /// The program sees the system, toolchains and the current directory, which it can write. It doesn't see your home, keys or shell
+    /// history; its home is an empty temporary directory. `--policy` with a leg's policy file recreates that leg's sandbox, as long as
+    /// the task's workspace exists.
     #[command(
         after_help = "Examples:\n  acquit sandbox -- cargo test\n  acquit sandbox --network open -- npm ci\n  acquit sandbox --network model --host api.example.com -- my-agent\n  acquit sandbox --policy ~/.local/share/acquit/tasks/T-1/legs/2/policy-agent.json -- sh"
     )]
     Sandbox {
-        /// A policy to use as it is, as a file of JSON.
+        /// Use this policy file (JSON) as it is.
         #[arg(long, value_name = "FILE", conflicts_with_all = ["network", "hosts", "read", "write", "reduced", "print"])]
         policy: Option<std::path::PathBuf>,
-        /// Whom the program may talk to: off, model (only the hosts that are listed), open.
+        /// Network access: off, model (only listed hosts), open.
         #[arg(long, default_value = "off", value_parser = network)]
         network: acquit_core::sandbox::Network,
-        /// A host that `--network model` lets through; can be given several times.
+        /// Allow this host under `--network model`; repeatable.
         #[arg(long = "host", value_name = "HOST")]
         hosts: Vec<acquit_core::sandbox::Host>,
-        /// A path that the program may read; can be given several times.
+        /// Allow reading this path; repeatable.
         #[arg(long, value_name = "PATH")]
         read: Vec<std::path::PathBuf>,
-        /// A path that the program may write; can be given several times.
+        /// Allow writing this path; repeatable.
         #[arg(long, value_name = "PATH")]
         write: Vec<std::path::PathBuf>,
-        /// Start also where this machine cannot build every wall.
+        /// Start even if this machine cannot enforce everything.
         #[arg(long)]
         reduced: bool,
-        /// Print the policy instead of running anything.
+        /// Print the policy and run nothing.
         #[arg(long)]
         print: bool,
         /// The program and its arguments.
         #[arg(last = true, required_unless_present = "print")]
         command: Vec<std::ffi::OsString>,
     },
-    /// Show the whole relay on a sample repository: no model, no key, no network.
+    /// Run a full task on a sample repository: no model, no key, no network.
     Demo {
-        /// Keep the sample repository and acquit's files, and say where they are.
+        /// Keep the sample repository, and print commands to explore it.
         #[arg(long)]
         keep: bool,
     },
-    /// Say what this machine can enforce around agents and gates, what it cannot, and what follows.
+    /// Check what this machine can enforce, and how to fix what is missing.
     ///
-    /// Each line is one thing: `yes` with what was found, or `no` with the reason, what follows from it and how to mend it.
-    /// Nothing is started or changed, except that a store is made where there is none yet. In a repository its `.acquit/` is
-    /// looked at too.
+    /// Each line is one check: `yes` with what was found, or `no` with the reason, the consequence and a fix. Changes nothing, except
+    /// that it creates a missing store. Inside a repository, it checks `.acquit/` too.
     #[command(
         after_help = "Exit codes:\n  0  everything is there that a task with sandbox = \"on\" needs\n  1  something is missing; the last line says what\n\nExamples:\n  acquit doctor\n  acquit doctor --json    # { \"abilities\": [ … ], \"complete\": true }"
     )]
     Doctor,
-    /// Print the form of acquit's files as a JSON Schema, for editors that complete and check them.
+    /// Print the JSON Schema of acquit's files, for editors.
     ///
-    /// It is what this program itself reads, with a word about each key.
+    /// The schema describes every key that this version reads.
     #[command(
         after_help = "Examples:\n  acquit schema workflow > .acquit/workflow.schema.json\n  acquit schema config > .acquit/config.schema.json\n\nThen the first line of a workflow tells editors with taplo of it:\n  #:schema ../workflow.schema.json"
     )]
     Schema {
-        /// Which kind of file: a workflow, or acquit.toml.
+        /// The kind of file.
         form: Form,
     },
-    /// Show what tasks cost and how they ended, by workflow, agent and model.
+    /// Show cost and success of tasks by workflow, agent and model.
     ///
-    /// It counts the tasks of this repository; outside of one, of all repositories. Legs that were cancelled, timed out or are
-    /// still running count with what they have used so far.
+    /// Covers this repository; outside of one, all repositories. Cancelled, timed-out and running legs count with what they have used
+    /// so far.
     #[command(
         after_help = "Examples:\n  acquit stats\n  acquit stats --since 7d\n  acquit stats --json     # { \"tasks\": …, \"cost_micros\": …, \"workflows\": { … }, \"agents\": { … }, \"models\": { … } }"
     )]
     Stats {
-        /// The tasks of all repositories.
+        /// Include all repositories.
         #[arg(long)]
         all_projects: bool,
-        /// Only tasks that were added within this time, such as 7d.
+        /// Only tasks created within this time, such as 7d.
         #[arg(long, value_name = "TIME", value_parser = task::span)]
         since: Option<acquit_core::time::Span>,
-        /// At most so many tasks, newest first.
+        /// Count at most this many tasks, newest first.
         #[arg(long, default_value_t = 1000)]
         limit: u32,
     },
-    /// Say what could stand at the cursor, for completion scripts.
+    /// Print completion candidates, for completion scripts.
     #[command(hide = true)]
     Complete {
         /// The words after `acquit`, up to the cursor.
         #[arg(last = true)]
         words: Vec<String>,
     },
-    /// Print a completion script for your shell. It knows tasks, agents and workflows in bash, zsh and fish.
+    /// Print a completion script. In bash, zsh and fish it completes tasks, agents and workflows.
     #[command(
         after_help = "Examples:\n  acquit completions bash > ~/.local/share/bash-completion/completions/acquit\n  acquit completions zsh > ~/.zfunc/_acquit\n  acquit completions fish > ~/.config/fish/completions/acquit.fish"
     )]
@@ -506,21 +505,21 @@ pub enum Verb {
 /// What can be done with prompts.
 #[derive(Subcommand, Debug)]
 pub enum PromptVerb {
-    /// Show what an agent would be told at a stage: of a task as it stands, or of a new one. Nothing is started.
+    /// Show the prompt of a stage, for a task or a new title. Starts nothing.
     #[command(
         after_help = "Examples:\n  acquit prompt show T-1 --stage code\n  acquit prompt show --workflow feature --stage code \"Add a --json flag\"\n  acquit prompt show T-1 --section task"
     )]
     Show {
-        /// A task, such as T-1; or the title that a new one would have.
+        /// A task, such as T-1, or the title of a new one.
         #[arg(default_value = "a new task")]
         subject: String,
-        /// The stage; of a task, the one where it stands if none is named, else the first.
+        /// The stage [default: the task's current stage, or the first]
         #[arg(short, long)]
         stage: Option<Name>,
-        /// The workflow of a new task; the default one if none is named.
+        /// The workflow of a new task [default: the project's default]
         #[arg(short, long)]
         workflow: Option<Name>,
-        /// Only this section: rules, mode, role, step, task, plan, outcomes …
+        /// Show only this section: rules, mode, role, step, task, plan, outcomes …
         #[arg(long)]
         section: Option<String>,
     },

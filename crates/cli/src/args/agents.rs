@@ -17,10 +17,10 @@ Examples:
 /// Which agents are tried, and how.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Agents {
-    /// Only these; default: all.
+    /// Try only these [default: all]
     #[arg(value_name = "AGENT")]
     pub names: Vec<Name>,
-    /// Ask each agent one small question, as a stage would. This costs what a short prompt costs.
+    /// Also send each agent's model one short question. Costs as much as a short prompt.
     #[arg(long)]
     pub ask: bool,
 }

@@ -7,13 +7,13 @@ use clap::Subcommand;
 pub enum ConfigVerb {
     /// Show every value that is set.
     Show {
-        /// Say of each which layer it comes from, with file and line.
+        /// Show where each value comes from, with file and line.
         #[arg(long)]
         origin: bool,
-        /// With a workflow, agent or model: also what holds at its stages, as `acquit run` with these options would have it.
+        /// With a workflow, agent or model: also show the settings of its stages, as `acquit run` with these options would use them.
         #[command(flatten)]
         means: super::task::Means,
-        /// A variable of that run.
+        /// Set a variable of that run.
         #[arg(long = "var", value_name = "NAME=VALUE", value_parser = super::task::key_value)]
         variables: Vec<(String, String)>,
     },

@@ -7,32 +7,32 @@ use acquit_core::ids::Name;
 /// What can be done with schedules.
 #[derive(Subcommand, Debug)]
 pub enum ScheduleVerb {
-    /// List the schedules with their next runs and what became of the last.
+    /// List schedules with their next run and last result.
     List,
     /// Show when a schedule runs next.
     Next {
-        /// Which; all if none is named.
+        /// The schedule [default: all]
         name: Option<Name>,
-        /// How many runs.
+        /// Show this many runs.
         #[arg(short = 'n', long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
         count: u32,
     },
-    /// Run a schedule now, whatever the time, and wait for its end.
+    /// Run a schedule now and wait until it ends.
     Run {
-        /// Which.
+        /// The name.
         name: Name,
-        /// Begin with this category instead of the day's.
+        /// Start with this category instead of today's.
         #[arg(long)]
         category: Option<String>,
     },
-    /// Do not follow a schedule until it is resumed. What runs goes on.
+    /// Pause a schedule. A run in progress continues.
     Pause {
-        /// Which.
+        /// The name.
         name: Name,
     },
-    /// Follow a schedule again, from now on.
+    /// Resume a paused schedule.
     Resume {
-        /// Which.
+        /// The name.
         name: Name,
     },
 }
@@ -58,36 +58,36 @@ pub fn night(text: &str) -> Result<WhichNight, String> {
 /// What can be done with the service.
 #[derive(Subcommand, Debug)]
 pub enum ServiceVerb {
-    /// Write the service for this repository and start it.
+    /// Install and start the service for this repository.
     Install {
-        /// The service's name, where one machine runs several repositories.
+        /// The service name, if this machine runs several repositories.
         #[arg(long, default_value = "acquit", value_parser = service_name)]
         name: String,
-        /// For the machine instead of your login: runs as the user who calls, and needs root.
+        /// Install for the machine instead of your login. Runs as the calling user; needs root.
         #[arg(long)]
         system: bool,
-        /// Print what would be written and called, and do nothing.
+        /// Print what would be written and run; change nothing.
         #[arg(long)]
         dry_run: bool,
     },
-    /// Say whether it is installed and runs.
+    /// Show whether the service is installed and running.
     Status {
-        /// The service's name, where one machine runs several repositories.
+        /// The service name, if this machine runs several repositories.
         #[arg(long, default_value = "acquit", value_parser = service_name)]
         name: String,
-        /// That of the machine.
+        /// Use the machine's service.
         #[arg(long)]
         system: bool,
     },
-    /// Stop it and remove what was written. Tasks and their work stay.
+    /// Stop and remove the service. Tasks and their work stay.
     Uninstall {
-        /// The service's name, where one machine runs several repositories.
+        /// The service name, if this machine runs several repositories.
         #[arg(long, default_value = "acquit", value_parser = service_name)]
         name: String,
-        /// That of the machine.
+        /// Use the machine's service.
         #[arg(long)]
         system: bool,
-        /// Print what would be removed and called, and do nothing.
+        /// Print what would be removed and run; change nothing.
         #[arg(long)]
         dry_run: bool,
     },

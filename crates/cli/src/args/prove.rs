@@ -24,42 +24,42 @@ Examples:
 /// The change, and how it is judged.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Proved {
-    /// A branch, a commit, or a range such as `main..topic`. Without it: what is checked out, with uncommitted work.
+    /// A branch, a commit, or a range such as `main..topic` [default: the current branch with uncommitted work]
     #[arg(value_name = "CHANGE", conflicts_with_all = ["staged", "working_tree"])]
     pub change: Option<String>,
-    /// Judge what is staged, against HEAD.
+    /// Judge the staged changes against HEAD.
     #[arg(long, conflicts_with = "working_tree")]
     pub staged: bool,
-    /// Judge all uncommitted work, against HEAD. New files count unless they are ignored.
+    /// Judge all uncommitted work against HEAD, including untracked files that are not ignored.
     #[arg(long)]
     pub working_tree: bool,
-    /// The branch or commit to compare with. Without it: the project's base, the remote's default branch, main or master.
+    /// Compare with this branch or commit [default: the project's base, the remote's default branch, main or master]
     #[arg(long, value_name = "BRANCH")]
     pub base: Option<String>,
     /// Run only static checks, and the gates that can be limited to changed files.
     #[arg(long)]
     pub quick: bool,
-    /// Run everything again, also what was judged before on the same content.
+    /// Ignore cached results.
     #[arg(long)]
     pub fresh: bool,
-    /// Write the gates that were detected to `.acquit/`, for the next time.
+    /// Write the detected gates to `.acquit/`.
     #[arg(long)]
     pub save: bool,
-    /// Trust the `.acquit/` of the base for this run, without `acquit trust`. For CI, where the base is your own branch.
+    /// Trust the base's `.acquit/` for this run. For CI, where the base is your own branch.
     #[arg(long)]
     pub trust_base: bool,
-    /// Accept that something is weaker than before, by the rule and, after a colon, its paths. Can be given several times.
+    /// Allow a rule of the dilution check, optionally for paths only: RULE or RULE:GLOB; repeatable.
     #[arg(long, value_name = "RULE[:PATHS]")]
     pub allow: Vec<String>,
-    /// How the result is printed.
+    /// The output format.
     #[arg(long, value_enum, conflicts_with = "json")]
     pub format: Option<Format>,
-    /// Write what was executed, on what, and with which results to a file, as an in-toto statement. What the gates printed goes to
-    /// a folder beside it.
+    /// Write an in-toto attestation of the commands, commits and results to this file, and the gates' logs to a directory
+    /// beside it.
     #[arg(long, value_name = "FILE")]
     pub attest: Option<PathBuf>,
-    /// Answer the hook of an agent that ends its turn: read its message from standard input, and send it back if the change is guilty.
-    /// `acquit init --hooks` writes it into a project.
+    /// Run as this agent's stop hook: read the hook's message from standard input, and send the agent back if the change is
+    /// guilty. `acquit init --hooks` installs it.
     #[arg(long, value_enum, value_name = "AGENT", conflicts_with_all = ["format", "json", "attest", "save"])]
     pub hook: Option<HookAgent>,
 }

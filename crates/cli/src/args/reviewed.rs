@@ -6,9 +6,9 @@ use super::Means;
 #[derive(clap::Args, Debug)]
 #[command(mut_arg("workflow", |arg| arg.help("Another workflow than `review`")))]
 pub struct Reviewed {
-    /// A request at the forge of this repository, by number or address; or a branch or commit.
+    /// A pull request of this repository's forge, by number or URL; or a branch or commit.
     pub what: String,
-    /// Of a branch: what it is to be merged into, instead of what is checked out.
+    /// The branch to compare with [default: the current branch]
     #[arg(short, long)]
     pub base: Option<String>,
     #[command(flatten)]

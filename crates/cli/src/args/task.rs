@@ -10,35 +10,35 @@ use acquit_core::time::Span;
 /// A task to be made.
 #[derive(clap::Args, Debug, Default)]
 pub struct NewTask {
-    /// What is wanted, in a line; or the id of a task that exists.
+    /// The task in one line; or the id of an existing task.
     pub title: String,
-    /// The rest of what is wanted; `-` reads it from standard input.
+    /// More details; `-` reads standard input.
     #[arg(short, long)]
     pub description: Option<String>,
     #[command(flatten)]
     pub means: Means,
-    /// The branch or commit to start from, instead of what is checked out.
+    /// Start from this branch or commit [default: the current branch]
     #[arg(short, long)]
     pub base: Option<String>,
-    /// Higher goes first; 0 if not given.
+    /// Priority; higher runs first [default: 0]
     #[arg(long, allow_negative_numbers = true)]
     pub priority: Option<i32>,
-    /// A word to find it by; can be given several times.
+    /// Add a tag; repeatable.
     #[arg(long = "tag")]
     pub tags: Vec<String>,
-    /// How large it is, by your guess: `small`, `XL`, `2 days`. Agents see it.
+    /// Estimated size, such as `small`, `XL`, `2 days`. Agents see it.
     #[arg(long, value_parser = word)]
     pub size: Option<String>,
-    /// How hard it is, by your guess. Agents see it.
+    /// Estimated complexity. Agents see it.
     #[arg(long, value_parser = word)]
     pub complexity: Option<String>,
-    /// The ticket that it comes from, such as ABC-123. Agents see it.
+    /// The ticket, such as ABC-123. Agents see it.
     #[arg(long, value_parser = word)]
     pub ticket: Option<String>,
-    /// Something else to keep with it, as NAME=VALUE; can be given several times. Agents see it.
+    /// Metadata as NAME=VALUE; repeatable. Agents see it.
     #[arg(long = "meta", value_name = "NAME=VALUE", value_parser = metadata)]
     pub metadata: Vec<(String, String)>,
-    /// A variable for templates, as NAME=VALUE; can be given several times.
+    /// Set a template variable as NAME=VALUE; repeatable.
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = key_value)]
     pub variables: Vec<(String, String)>,
     #[command(flatten)]
@@ -48,10 +48,10 @@ pub struct NewTask {
 /// Limits of one run.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Limits {
-    /// Stop and ask when the agents of this run have cost so many dollars, such as 2.50.
+    /// Stop and ask when this run has cost this many dollars, such as 2.50.
     #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
     pub max_cost: Option<u64>,
-    /// Stop and ask when the legs of this run have taken so long, such as 90m.
+    /// Stop and ask when this run's legs have taken this long, such as 90m.
     #[arg(long, value_name = "TIME", value_parser = run_time)]
     pub max_time: Option<Span>,
 }
@@ -91,13 +91,13 @@ impl NewTask {
 /// By what a task is done, where that is not as the project says.
 #[derive(clap::Args, Debug, Clone, Default)]
 pub struct Means {
-    /// The workflow to follow.
+    /// Use this workflow.
     #[arg(short, long)]
     pub workflow: Option<Name>,
-    /// The agent that takes every stage of it, instead of those that the workflow and the project name.
+    /// Use this agent at every stage.
     #[arg(long)]
     pub agent: Option<Name>,
-    /// The model that is asked at every stage, or an alias of `[models]`.
+    /// Use this model, or alias of `[models]`, at every stage.
     #[arg(long, value_parser = model)]
     pub model: Option<String>,
 }
@@ -106,31 +106,31 @@ pub struct Means {
 #[derive(Subcommand, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one, read from the command line")]
 pub enum TaskVerb {
-    /// List the tasks of this repository; outside of one, of all repositories.
+    /// List the tasks of this repository, or of all repositories outside of one.
     List {
-        /// Those of all repositories.
+        /// Include all repositories.
         #[arg(long)]
         all_projects: bool,
-        /// Only those in this state: ready, working, cancelling, waiting, blocked, done, failed, no_improvement, cancelled.
+        /// Only tasks in this state: ready, working, cancelling, waiting, blocked, done, failed, no_improvement, cancelled.
         #[arg(long)]
         state: Option<String>,
-        /// Only those with this tag; can be given several times.
+        /// Only tasks with this tag; repeatable.
         #[arg(long = "tag")]
         tags: Vec<String>,
-        /// Only those of the repository with this name or path, from anywhere.
+        /// Only tasks of the repository with this name or path.
         #[arg(long, conflicts_with = "all_projects")]
         project: Option<String>,
-        /// Only those added before this time ago: 7d, 12h, 30m.
+        /// Only tasks older than this: 7d, 12h, 30m.
         #[arg(long, value_parser = span, value_name = "TIME")]
         older_than: Option<Span>,
-        /// Only those added since this time ago.
+        /// Only tasks newer than this.
         #[arg(long, value_parser = span, value_name = "TIME")]
         newer_than: Option<Span>,
-        /// At most so many, newest first.
+        /// Show at most this many, newest first.
         #[arg(long, default_value_t = 50)]
         limit: u32,
     },
-    /// Show one task: where it stands, its legs, gates, artifacts and cost.
+    /// Show a task: state, legs, gates, artifacts and cost.
     Show {
         /// The task, such as T-1.
         task: TaskId,
@@ -140,39 +140,39 @@ pub enum TaskVerb {
         #[command(flatten)]
         task: NewTask,
     },
-    /// Try a task again that waits, failed or was cancelled, with all its budgets anew. `acquit run` then runs it.
+    /// Retry a waiting, failed or cancelled task with fresh budgets. Then continue it with `acquit run T-1`.
     Retry {
         /// The task, such as T-1.
         task: TaskId,
-        /// Begin at this stage instead of where it stopped.
+        /// Start at this stage instead of where it stopped.
         #[arg(long)]
         stage: Option<Name>,
-        /// Words for the agent.
+        /// A note for the agent.
         #[arg(long)]
         note: Option<String>,
-        /// Keep the workflow and configuration that the task was added with.
+        /// Keep the workflow and configuration the task was created with.
         #[arg(long)]
         pinned: bool,
     },
-    /// Answer the question of a task that waits for a person. `acquit run` then goes on with it.
+    /// Answer a task's question. Then continue it with `acquit run T-1`.
     #[command(group = clap::ArgGroup::new("answer").required(true))]
     Answer {
         /// The task, such as T-1.
         task: TaskId,
-        /// Agree.
+        /// Approve.
         #[arg(long, group = "answer")]
         approve: bool,
-        /// Refuse, with the reason.
+        /// Reject, with the reason.
         #[arg(long, group = "answer", value_name = "REASON")]
         reject: Option<String>,
-        /// Choose one of the options.
+        /// Choose an option.
         #[arg(long, group = "answer", value_name = "OPTION")]
         choose: Option<String>,
-        /// Answer in words; several times for several questions, in their order.
+        /// Answer in words; repeat for several questions, in order.
         #[arg(long, group = "answer", value_name = "WORDS")]
         text: Vec<String>,
     },
-    /// End a task. What it did so far is kept.
+    /// Cancel a task. Its work so far is kept.
     Cancel {
         /// The task, such as T-1.
         task: TaskId,

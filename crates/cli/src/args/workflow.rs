@@ -6,34 +6,33 @@ use clap::{Subcommand, ValueEnum};
 /// What can be done with workflows.
 #[derive(Subcommand, Debug)]
 pub enum WorkflowVerb {
-    /// List the workflows that can be run here, and where each comes from.
+    /// List workflows and where each comes from.
     List,
-    /// Report every mistake in the configuration and the workflows, with file, line and hint.
+    /// Validate the configuration and workflows; report each mistake with file, line and hint.
     Check {
-        /// Only this one.
+        /// Check only this one.
         workflow: Option<Name>,
     },
-    /// Copy a workflow that comes with acquit into this repository, to change it.
+    /// Copy a built-in workflow into this repository, to change it.
     ///
-    /// With it come the agent definitions and prompts that it uses. From then on the repository's files count, and a new version
-    /// of acquit changes nothing in them; what you remove comes from acquit again. What is there is never written over, unless
-    /// you say so.
+    /// Copies its agent definitions and prompts too. The repository's files then take precedence over the built-in ones; remove a file
+    /// to use the built-in one again. Keeps existing files, unless you pass --force.
     #[command(
         after_help = "Examples:\n  acquit workflow eject feature\n  acquit workflow eject nightshift --only workflow"
     )]
     Eject {
-        /// Which.
+        /// The name.
         workflow: Name,
-        /// Only a part of it: `workflow` is the workflow's own file, `agents` the definitions, `prompts` the texts.
+        /// Copy only a part: the `workflow` file, the `agents` definitions, or the `prompts`.
         #[arg(long, value_enum)]
         only: Option<Ejected>,
-        /// Write over what is there.
+        /// Overwrite existing files.
         #[arg(long)]
         force: bool,
     },
     /// Draw a workflow as a Mermaid flowchart.
     Graph {
-        /// Which; the default one if none is named.
+        /// The workflow [default: the project's default]
         workflow: Option<Name>,
     },
 }
