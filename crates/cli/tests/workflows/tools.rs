@@ -44,6 +44,79 @@ fn held(agent: Agent, tools: &[&str]) {
     }
 }
 
+/// A stage that lists its commands, and then waits, so that the tree can be looked at.
+const LISTED: &str = r#"
+[stages.code]
+mode = "implement"
+instructions = "[[code]]"
+commands = ["git", "printf ok"]
+on = { pr_ready = [] }
+"#;
+
+/// The agent, by itself, refuses what the stage does not list.
+#[track_caller]
+fn runs_only_what_is_listed(agent: Agent) {
+    let scripts = Scripts::default().with(
+        "code",
+        vec![
+            Step::bash("touch refused.txt"),
+            Step::bash("git status && touch behind.txt"),
+            Step::bash("git log $(touch inside.txt)"),
+            Step::bash("git mv README.md MOVED.md"),
+            Step::say("Done. <<<OUTCOME:pr_ready>>> {\"summary\": \"done\"} <<<END_PAYLOAD>>>"),
+        ],
+    );
+    let Some(live) = Live::new(agent, LISTED, scripts, More::default()) else { return };
+    live.run("Try it", 3);
+    let tree = live.sandbox.place("acquit/tasks/T-1/workspace/work");
+    for name in ["refused.txt", "behind.txt", "inside.txt"] {
+        assert!(!tree.join(name).exists(), "{name}: {}", live.told());
+    }
+    assert!(tree.join("MOVED.md").exists(), "nothing was run at all: {}", live.told());
+}
+
+#[test]
+fn claude_runs_only_the_commands_that_its_stage_lists() {
+    runs_only_what_is_listed(Agent::Claude);
+}
+
+#[test]
+fn gemini_runs_only_the_commands_that_its_stage_lists() {
+    runs_only_what_is_listed(Agent::Gemini);
+}
+
+#[test]
+fn opencode_runs_only_the_commands_that_its_stage_lists() {
+    runs_only_what_is_listed(Agent::Opencode);
+}
+
+/// SPEC: "Turn limit".
+#[test]
+fn claude_stops_at_the_turn_limit_of_its_stage() {
+    let steps = ["one", "two", "three", "four"].map(|name| Step::bash(&format!("touch {name}")));
+    let scripts = Scripts::default().with("code", steps);
+    let workflow = format!(
+        "budgets = {{ limit = 0 }}\n{}",
+        LISTED.replace("commands = [\"git\", \"printf ok\"]", "turns = 2")
+    );
+    let Some(live) = Live::new(Agent::Claude, &workflow, scripts, More::default()) else { return };
+    live.run("Try it", 3).said("it took all the turns that it has");
+}
+
+#[test]
+fn the_check_of_a_workflow_warns_where_commands_are_only_told() {
+    let limited = LISTED.replace("mode =", "turns = 40\nmode =");
+    let sandbox = crate::common::Sandbox::new(crate::PROJECT, &limited, "");
+    let told = "stage `code`: the agent `bot` cannot be held to its `commands`: it is only told";
+    let turns = "stage `code`: the agent `bot` does not count its turns: `turns` has no effect";
+    sandbox.acquit(&["workflow", "check", "flow"]).must(0).says(told).said(turns);
+    let config = crate::common::read(&sandbox.repo.path().join(".acquit/acquit.toml"));
+    let claude = config.replace("adapter = \"scripted\"\nscript = \"script.toml\"", "adapter = \"claude\"");
+    sandbox.repo.write(".acquit/acquit.toml", &claude);
+    let json = sandbox.acquit(&["workflow", "check", "flow", "--json"]).must(0).json();
+    assert_eq!(json["warnings"], serde_json::json!([]));
+}
+
 #[test]
 fn claude_is_kept_from_what_its_role_leaves_out() {
     held(Agent::Claude, &["Bash", "Edit", "WebFetch", "WebSearch"]);

@@ -372,7 +372,10 @@ fn definition(table: &Table<'_, '_>, part: &Part<'_>, name: &At<Name>) -> Option
 
 /// A command that an agent may run: one line that says something.
 fn allowed(source: &Source<'_>, command: At<String>) -> String {
-    if command.value.trim().is_empty() || command.value.contains(char::is_control) {
+    // Agents have rules of their own for commands, in which other characters mean something.
+    let plain = |letter: char| letter.is_alphanumeric() || " -_./:=@+".contains(letter);
+    let words = command.value.trim();
+    if words.is_empty() || words != command.value || !words.chars().all(plain) {
         let hint = "name a program, or a program with its first words: \"git\", \"sbt test\"".to_owned();
         source.report(command.place, format!("{} is not a command", quoted(&command.value)), Some(hint));
     }

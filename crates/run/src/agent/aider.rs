@@ -44,7 +44,7 @@ pub(super) const FACTS: Facts = Facts {
         ending: Support::Partly("by its words"),
     },
     // Editing is all that it does.
-    holds: Holds { edit: Hold::Told, run: Hold::Lacking, web: Hold::Lacking },
+    holds: Holds { edit: Hold::Told, run: Hold::Lacking, web: Hold::Lacking, commands: Hold::Lacking },
     reads_agents_md: false,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),

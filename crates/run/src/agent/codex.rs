@@ -52,7 +52,7 @@ pub(super) const FACTS: Facts = Facts {
         ending: Support::Yes,
     },
     // It reads by commands too, and whatever runs commands can edit.
-    holds: Holds { edit: Hold::Told, run: Hold::Told, web: Hold::Refused },
+    holds: Holds { edit: Hold::Told, run: Hold::Told, web: Hold::Refused, commands: Hold::Told },
     reads_agents_md: true,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),

@@ -45,7 +45,7 @@ pub(super) const FACTS: Facts = Facts {
         ending: Support::Yes,
     },
     // Never tried.
-    holds: Holds { edit: Hold::Told, run: Hold::Told, web: Hold::Told },
+    holds: Holds { edit: Hold::Told, run: Hold::Told, web: Hold::Told, commands: Hold::Told },
     reads_agents_md: true,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),

@@ -53,7 +53,7 @@ pub(super) const FACTS: Facts = Facts {
         limits: Support::No,
         ending: Support::Yes,
     },
-    holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Refused },
+    holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Refused, commands: Hold::Refused },
     reads_agents_md: false,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),
@@ -61,6 +61,15 @@ pub(super) const FACTS: Facts = Facts {
 
 /// How often it asks a model that fails. By itself it goes on for minutes, and the harness knows better what else to do.
 const ATTEMPTS: u32 = 4;
+
+/// Rules that allow these commands, with any arguments, and no other. It looks at each command of a line. The rule that refuses is about
+/// arguments: one about the tool alone would take it away.
+fn only(commands: &[String]) -> String {
+    let refuse = "[[rule]]\ntoolName = \"run_shell_command\"\nargsPattern = '\"command\":'\ndecision = \"deny\"\npriority = 100\n";
+    let allowed =
+        format!("[[rule]]\ncommandPrefix = {}\ndecision = \"allow\"\npriority = 200\n", json!(commands));
+    format!("{allowed}{refuse}")
+}
 
 fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(["--output-format", "stream-json", "--approval-mode", "yolo"]);
@@ -102,6 +111,10 @@ fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     let refused: Vec<&str> = refused.map(|(_, name)| name).collect();
     if !refused.is_empty() {
         settings["tools"] = json!({ "exclude": refused });
+    }
+    if !wanted.commands.is_empty() && !wanted.refuses(Tool::Run) {
+        let policy = launch.file(wanted, "gemini-commands.toml", only(wanted.commands));
+        launch.args(["--admin-policy".into(), policy.into_os_string()]);
     }
     let file = launch.file(wanted, "gemini-settings.json", settings.to_string());
     launch.placed.push((".gemini/settings.json".into(), file.clone()));

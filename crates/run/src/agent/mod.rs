@@ -60,6 +60,8 @@ pub struct Wanted<'a> {
     pub mode: Mode,
     /// What its definition lets it use; `None` for everything.
     pub allowed: Option<&'a [Tool]>,
+    /// The only commands that it may run, by their first words; any if there are none.
+    pub commands: &'a [String],
     /// The model, with aliases replaced; `None` leaves it to the agent.
     pub model: Option<&'a str>,
     /// The file with the prompt, which is also its standard input.

@@ -60,7 +60,7 @@ pub(super) const FACTS: Facts = Facts {
         limits: Support::Partly("where the provider sends one"),
         ending: Support::Partly("a last step, no record of its own"),
     },
-    holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Refused },
+    holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Refused, commands: Hold::Refused },
     reads_agents_md: true,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),
@@ -110,12 +110,22 @@ fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
         (Tool::Web, "websearch", json!("deny")),
     ];
     let refused = rules.into_iter().filter(|(tool, ..)| wanted.refuses(*tool));
-    let refused: serde_json::Map<_, _> = refused.map(|(_, name, rule)| (name.to_owned(), rule)).collect();
+    let mut refused: serde_json::Map<_, _> = refused.map(|(_, name, rule)| (name.to_owned(), rule)).collect();
+    if !wanted.commands.is_empty() && !wanted.refuses(Tool::Run) {
+        refused.insert("bash".to_owned(), only(wanted.commands));
+    }
     if !refused.is_empty() {
         launch.set("OPENCODE_PERMISSION", serde_json::Value::Object(refused).to_string());
     }
     launch.set("OPENCODE_CONFIG", file);
     launch.args(extra);
+}
+
+/// Rules for its shell that allow these commands, with any arguments, and no other. It looks at each command of a line.
+fn only(commands: &[String]) -> serde_json::Value {
+    let allowed = commands.iter().flat_map(|one| [one.clone(), format!("{one} *")]);
+    let rules = std::iter::once(("*".to_owned(), json!("deny")));
+    serde_json::Value::Object(rules.chain(allowed.map(|one| (one, json!("allow")))).collect())
 }
 
 /// Reads the lines.

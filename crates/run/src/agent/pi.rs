@@ -47,7 +47,7 @@ pub(super) const FACTS: Facts = Facts {
         limits: Support::No,
         ending: Support::Yes,
     },
-    holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Lacking },
+    holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Lacking, commands: Hold::Told },
     reads_agents_md: true,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),

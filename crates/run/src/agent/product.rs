@@ -86,6 +86,8 @@ pub struct Holds {
     pub run: Hold,
     /// Searching and reading the web.
     pub web: Hold,
+    /// Running other commands than those that a stage lists.
+    pub commands: Hold,
 }
 
 /// What an agent supports.

@@ -4,10 +4,12 @@
 //! Whatever an agent leaves in the tree at a stage that changes nothing is put aside by the harness, so there nobody edits. And
 //! whatever it is allowed, the walls of the sandbox hold.
 
-use acquit_core::config::{Adapter, Config};
+use acquit_core::config::{Adapter, Agent, Config};
+use acquit_core::ids::Name;
 use acquit_core::role::Tool;
-use acquit_core::workflow::{Mode, Stage, Work, Workflow};
+use acquit_core::workflow::{AgentWork, Mode, Stage, Work, Workflow};
 
+use super::product::Support;
 use super::{Facts, Wanted};
 
 /// How an agent is kept from a tool.
@@ -60,6 +62,14 @@ pub fn hold(adapter: &Adapter, tool: Tool) -> Hold {
     }
 }
 
+/// How an agent of this kind is kept from commands that a stage does not list.
+pub fn hold_commands(adapter: &Adapter) -> Hold {
+    match adapter {
+        Adapter::Product { product } => Facts::of(*product).holds.commands,
+        Adapter::Command { .. } | Adapter::Acp { .. } | Adapter::Scripted { .. } => Hold::Told,
+    }
+}
+
 /// Whether the agent reads the repository's `AGENTS.md` by itself. What is not known to is told what it says.
 pub fn reads_agents_md(adapter: &Adapter) -> bool {
     match adapter {
@@ -84,16 +94,45 @@ fn refused(mode: Mode, allowed: Option<&[Tool]>, tool: Tool) -> bool {
     looks || allowed.is_some_and(|allowed| !allowed.contains(&tool))
 }
 
-/// What of a workflow's definitions is only told to the agents that would take its stages: a sentence each.
+/// Restrictions of a workflow's stages that their agents are only told about: a sentence each.
 pub fn unheld(workflow: &Workflow, config: &Config) -> Vec<String> {
-    workflow.stages.iter().filter_map(|stage| unheld_at(stage, config)).collect()
+    let agent_of = |work: &AgentWork| {
+        let name = work.agent.as_ref().or(config.agent.as_ref())?;
+        Some((name.clone(), config.agents.get(name)?))
+    };
+    let mut warnings = Vec::new();
+    for stage in &workflow.stages {
+        let Work::Agent(work) = &stage.work else { continue };
+        let Some((name, agent)) = agent_of(work) else { continue };
+        warnings.extend(unheld_tools(stage, work, &name, agent));
+        warnings.extend(unheld_commands(stage, work, &name, agent));
+        warnings.extend(unheld_turns(stage, &name, agent));
+    }
+    warnings
 }
 
-fn unheld_at(stage: &Stage, config: &Config) -> Option<String> {
-    let Work::Agent(work) = &stage.work else { return None };
+fn unheld_turns(stage: &Stage, name: &Name, agent: &Agent) -> Option<String> {
+    let counts = match &agent.adapter {
+        Adapter::Product { product } => Facts::of(*product).supports.turns != Support::No,
+        Adapter::Command { .. } | Adapter::Acp { .. } | Adapter::Scripted { .. } => false,
+    };
+    (stage.limits.turns.is_some() && !counts).then(|| {
+        format!("stage `{}`: the agent `{name}` does not count its turns: `turns` has no effect", stage.name)
+    })
+}
+
+fn unheld_commands(stage: &Stage, work: &AgentWork, name: &Name, agent: &Agent) -> Option<String> {
+    let told = !work.commands.is_empty() && hold_commands(&agent.adapter) == Hold::Told;
+    told.then(|| {
+        format!(
+            "stage `{}`: the agent `{name}` cannot be held to its `commands`: it is only told",
+            stage.name
+        )
+    })
+}
+
+fn unheld_tools(stage: &Stage, work: &AgentWork, name: &Name, agent: &Agent) -> Option<String> {
     let allowed = work.tools()?;
-    let name = work.agent.as_ref().or(config.agent.as_ref())?;
-    let agent = config.agents.get(name)?;
     let only_told = |tool: &&Tool| {
         let put_aside = **tool == Tool::Edit && !work.mode.writes();
         !allowed.contains(tool) && !put_aside && hold(&agent.adapter, **tool) == Hold::Told
@@ -139,7 +178,8 @@ mod tests {
         let others = [("acp", Adapter::Acp { run: run.clone() }), ("command", Adapter::Command { run })];
         for (name, adapter) in products.chain(others) {
             let cells = HELD.map(|tool| hold(&adapter, tool).word());
-            let row = format!("| {name} | {} |", cells.join(" | "));
+            let commands = hold_commands(&adapter).word();
+            let row = format!("| {name} | {} | {commands} |", cells.join(" | "));
             assert!(docs.lines().any(|line| line == row), "missing in docs/agents.md: {row}");
         }
     }

@@ -188,6 +188,7 @@ fn prepare(
         runtime,
         mode: workflow::Mode::Implement,
         allowed: None,
+        commands: &[],
         model: agent.model.as_deref().map(|name| config.model(name)),
         prompt: &prompt,
         output: &output,

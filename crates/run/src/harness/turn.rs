@@ -186,6 +186,7 @@ pub(super) fn configure(
         runtime: ctx.runtime,
         mode: work.mode,
         allowed: work.tools(),
+        commands: &work.commands,
         model: agent.model.as_deref().map(|name| config.model(name)),
         prompt: &folder.prompt(),
         output: &folder.output_dir(),

@@ -45,7 +45,7 @@ pub(super) const FACTS: Facts = Facts {
         limits: Support::Yes,
         ending: Support::Yes,
     },
-    holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Refused },
+    holds: Holds { edit: Hold::Refused, run: Hold::Refused, web: Hold::Refused, commands: Hold::Refused },
     reads_agents_md: false,
     launch,
     parser: |hearing| Box::new(Lines::new(hearing)),
@@ -60,10 +60,26 @@ const NOT_FOR_READERS: &str = "Edit,NotebookEdit";
 /// The longest schema that goes as an argument: the kernel refuses one of 128 KiB.
 const SCHEMA_LIMIT: usize = 100 * 1024;
 
+/// What it uses without asking where its commands are limited: everything but commands, and of these the ones that are listed. It looks
+/// at each command of a line. Commands that only read, such as `ls`, it runs all the same.
+fn only(commands: &[String]) -> String {
+    let listed = commands.iter().flat_map(|one| [format!("Bash({one})"), format!("Bash({one} *)")]);
+    let all = listed.chain([FREE.to_owned(), format!("mcp__{}", Server::NAME)]);
+    all.collect::<Vec<_>>().join(",")
+}
+
+/// Its tools that start no command.
+const FREE: &str = "Read,Glob,Grep,Edit,Write,NotebookEdit,WebFetch,WebSearch,TodoWrite,Task,Agent,Skill";
+
 fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
-    launch.args(["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]);
-    // As root it refuses to work without asking, unless it is told that somebody else holds it.
-    launch.set("IS_SANDBOX", "1");
+    launch.args(["-p", "--output-format", "stream-json", "--verbose"]);
+    if wanted.commands.is_empty() || wanted.refuses(Tool::Run) {
+        launch.args(["--dangerously-skip-permissions"]);
+        // As root it refuses to work without asking, unless it is told that somebody else holds it.
+        launch.set("IS_SANDBOX", "1");
+    } else {
+        launch.args(["--permission-mode", "dontAsk", "--allowedTools", &only(wanted.commands)]);
+    }
     if let Some(model) = wanted.model {
         launch.args(["--model", model]);
     }
