@@ -49,6 +49,21 @@ fn a_protected_branch_ends_at_a_guardrail() {
     assert!(reason.contains("protected branch \"main\""), "{reason}");
 }
 
+#[test]
+fn commits_on_another_branch_do_not_count_but_their_files_do() {
+    let elsewhere =
+        "git checkout -qb side && echo x > work.txt && git add -A && git commit -qm 'On the side'";
+    let script = format!("[[code]]\nstep = [ {{ run = \"{elsewhere}\" }}, {{ outcome = \"pr_ready\" }} ]\n");
+    let sandbox = Sandbox::scripted(CODE, &script);
+    sandbox.run_to(0);
+    let branch = sandbox.task().seed.branch;
+    assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:work.txt")]), "x");
+    assert!(!sandbox.repo.git(&["log", "--all", "--format=%s"]).contains("On the side"));
+    // What the agent was told is what happened.
+    let told = "commits on another branch do not count, only the files that they leave in the workspace";
+    assert!(read(&sandbox.leg_file(1, "prompt.md")).contains(told));
+}
+
 /// SPEC §5: "force-push: impossible by construction, and a clear message to the agent that tried. The leg halts with `guardrail`."
 #[test]
 fn a_refused_command_ends_the_leg_at_once_where_the_stage_says_so() {
