@@ -1,4 +1,4 @@
-//! What tasks cost and how they ended, by workflow, agent and model. Everything comes from the store.
+//! What tasks cost and how they ended, by project, workflow, agent and model. Everything comes from the store.
 
 use std::collections::BTreeMap;
 
@@ -35,6 +35,8 @@ pub struct Stats {
     pub usage: Usage,
     /// What they cost, in millionths of a dollar, as far as anybody told.
     pub cost_micros: Option<u64>,
+    /// By project. Each task counts once.
+    pub projects: BTreeMap<String, Group>,
     /// By workflow. Each task counts once.
     pub workflows: BTreeMap<String, Group>,
     /// By agent. Each of its legs counts.
@@ -108,6 +110,7 @@ fn count(store: &mut dyn Store, id: TaskId, stats: &mut Stats) -> Result<(), Err
     let all: Vec<&Leg> = legs.iter().collect();
     stats.tasks += 1;
     legs.iter().for_each(|leg| stats.usage.add(&leg.usage));
+    stats.projects.entry(task.seed.project.name.clone()).or_default().add(of_task(&task), &all);
     stats.workflows.entry(task.seed.workflow.to_string()).or_default().add(of_task(&task), &all);
     for leg in &legs {
         let stage = definition.workflow.stage(leg.entry.stage.as_str());

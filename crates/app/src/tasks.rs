@@ -47,6 +47,8 @@ pub struct Listed {
 /// One task in full.
 #[derive(Clone, Debug, Serialize)]
 pub struct Details {
+    /// Its state in a word, as lists show it: a task before a stage that cannot be undone is `blocked`.
+    pub state: &'static str,
     /// The task.
     pub task: Task,
     /// Its legs, in order.
@@ -151,5 +153,5 @@ pub fn show(store: &mut dyn Store, id: TaskId) -> Result<Details, Error> {
         Body::SetupAgain(setup) => setups.push(setup),
         _ => {}
     })?;
-    Ok(Details { legs: store.legs(id)?, sandbox, gates, setups, task })
+    Ok(Details { state: task.state.word(), legs: store.legs(id)?, sandbox, gates, setups, task })
 }

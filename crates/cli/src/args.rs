@@ -406,7 +406,7 @@ pub enum Verb {
         /// The kind of file.
         form: Form,
     },
-    /// Show cost and success of tasks by workflow, agent and model.
+    /// Show cost and success of tasks by project, workflow, agent and model.
     ///
     /// Covers this repository; outside of one, all repositories. Cancelled, timed-out and running legs count with what they have used
     /// so far.

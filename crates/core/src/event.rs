@@ -197,7 +197,8 @@ pub struct Event {
     pub at: Timestamp,
     /// Who.
     pub actor: Actor,
-    /// What.
+    /// What. `data` in JSON, beside `category`, `kind`, `level` and `summary`.
+    #[serde(rename = "data", alias = "body")]
     pub body: Body,
 }
 

@@ -11,12 +11,13 @@ use acquit_app::stats::{Group, Stats};
 const NAME: usize = 40;
 
 impl Printer {
-    /// What tasks cost, by workflow, agent and model.
+    /// What tasks cost, by project, workflow, agent and model.
     pub fn stats(self, stats: &Stats, limit: u32) {
         if stats.tasks == 0 {
             return self.say("no tasks yet; `acquit run \"…\"` makes one");
         }
         let groups = [
+            ("PROJECT", "TASKS", "DONE", &stats.projects),
             ("WORKFLOW", "TASKS", "DONE", &stats.workflows),
             ("AGENT", "LEGS", "PASSED", &stats.agents),
             ("MODEL", "LEGS", "PASSED", &stats.models),

@@ -3,7 +3,7 @@
 use acquit_core::artifact::Artifact;
 use acquit_core::leg::Leg;
 use acquit_core::sandbox::Mode;
-use acquit_core::task::{End, State, Summary, Task};
+use acquit_core::task::{End, State, Summary, Task, Wish};
 use acquit_core::time::{Span, Timestamp};
 
 use acquit_app::tasks::{Details, Listed};
@@ -44,7 +44,7 @@ impl Printer {
         if self.json {
             return self.json(details);
         }
-        let Details { task, legs, sandbox, gates, setups } = details;
+        let Details { task, legs, sandbox, gates, setups, .. } = details;
         let sandbox = *sandbox;
         let seed = &task.seed;
         self.data(&format!(
@@ -64,6 +64,9 @@ impl Printer {
         }
         if task.headline() != seed.wish.title {
             self.field("work", &text::line(task.headline(), 200));
+        }
+        if let Some(about) = about(&seed.wish) {
+            self.field("about", &text::visible(&about));
         }
         self.field("project", &text::visible(&seed.project.path));
         self.field("base", &format!("{base} at {}", short(task.base())));
@@ -264,6 +267,20 @@ impl Printer {
             }
         }
     }
+}
+
+/// What its author says of a task beside what is wanted.
+fn about(wish: &Wish) -> Option<String> {
+    let named = |name: &str, value: Option<String>| value.map(|value| format!("{name} {value}"));
+    let own = [
+        named("priority", (wish.priority != 0).then(|| wish.priority.to_string())),
+        named("size", wish.size.clone()),
+        named("complexity", wish.complexity.clone()),
+        named("tags", (!wish.tags.is_empty()).then(|| wish.tags.join(" "))),
+    ];
+    let others = wish.metadata.iter().map(|(name, value)| format!("{name} {value}"));
+    let all: Vec<String> = own.into_iter().flatten().chain(others).collect();
+    (!all.is_empty()).then(|| all.join(", "))
 }
 
 fn row(task: &Summary) -> Vec<String> {

@@ -14,11 +14,16 @@ step = [
 fn what_is_said_of_a_task_reaches_its_agent_and_finds_it_again() {
     let sandbox = Sandbox::scripted(CODE, SCRIPT);
     let said = ["--size", "small", "--complexity", "high", "--ticket", "ABC-1", "--meta", "team=core"];
-    let run = [&["run", "Do it", "--tag", "ui"][..], &said].concat();
+    let run = [&["run", "Do it", "--tag", "ui", "--priority", "7"][..], &said].concat();
     sandbox.acquit(&run).must(0);
     let prompt = read(&sandbox.leg_file(1, "prompt.md"));
     for line in ["size: small", "complexity: high", "tags: ui", "ticket: ABC-1", "team: core"] {
         assert!(prompt.contains(line), "no {line:?} in {prompt}");
+    }
+    let about = "priority 7, size small, complexity high, tags ui, ";
+    let shown = sandbox.acquit(&["show", "T-1"]).must(0);
+    for words in [about, "ticket ABC-1", "team core"] {
+        shown.said(words);
     }
     let progress = read(&sandbox.place("acquit/tasks/T-1/progress.md"));
     assert!(progress.contains("the log is text"), "{progress}");
@@ -48,6 +53,8 @@ fn what_is_said_of_a_task_reaches_its_agent_and_finds_it_again() {
         for key in ["category", "kind", "level", "summary"] {
             assert!(event[key].is_string(), "no {key} in {line}");
         }
+        assert!(event["data"]["event"].is_string() && event["at"].is_number(), "{line}");
+        assert!(event["actor"]["type"].is_string(), "{line}");
     }
 }
 

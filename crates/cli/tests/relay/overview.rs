@@ -49,6 +49,13 @@ fn stats_count_every_leg_of_every_task_anywhere() {
         (&2.into(), &1.into()),
         "{stats}"
     );
+    let name = sandbox.repo.path().file_name().unwrap().to_str().unwrap();
+    assert_eq!(stats["projects"][name]["count"], 2, "{stats}");
+    let listed = sandbox.acquit(&["task", "list", "--json"]).must(0).json();
+    assert!(
+        listed.as_array().unwrap().iter().all(|task| task["cost_micros"].as_u64().unwrap() > 0),
+        "{listed}"
+    );
     assert_eq!(stats["agents"]["bot"]["count"], stats["models"]["claude-sonnet-4-5"]["count"], "{stats}");
     assert!(
         stats["cost_micros"].as_u64().unwrap() > 250_000,
@@ -57,7 +64,8 @@ fn stats_count_every_leg_of_every_task_anywhere() {
     let mut elsewhere = sandbox.command(&["stats"]);
     let output = elsewhere.current_dir("/").output().unwrap();
     let words = String::from_utf8(output.stdout).unwrap();
-    for word in ["WORKFLOW", "flow", "AGENT", "bot", "MODEL", "claude-sonnet-4-5", "2 tasks, $0."] {
+    for word in ["PROJECT", "WORKFLOW", "flow", "AGENT", "bot", "MODEL", "claude-sonnet-4-5", "2 tasks, $0."]
+    {
         assert!(words.contains(word), "no {word} in\n{words}");
     }
     sandbox.acquit(&["stats", "--limit", "1"]).must(0).said("only the newest 1 tasks");

@@ -62,7 +62,9 @@ fn a_person_says_whether_to_go_on_where_the_workflow_asks() {
     assert_eq!(sandbox.refs("refs/heads/").len(), 1, "nothing was delivered before that");
     // The relay seed: "Sets Status `BLOCKED`", "Exits and alerts human".
     sandbox.acquit(&["task", "list"]).must(0).said("blocked");
-    sandbox.acquit(&["task", "list", "--state", "blocked", "--json"]).must(0).said("\"T-1\"");
+    let listed = sandbox.acquit(&["task", "list", "--state", "blocked", "--json"]).must(0).json();
+    assert_eq!((&listed[0]["id"], &listed[0]["state"]), (&"T-1".into(), &"blocked".into()));
+    assert_eq!(sandbox.acquit(&["show", "T-1", "--json"]).must(0).json()["state"], "blocked");
     sandbox.acquit(&["show", "T-1"]).must(0).said("blocked: deliver cannot be undone and waits for a person");
     sandbox.acquit(&["inbox"]).must(0).said("stage deliver cannot be undone");
     sandbox.acquit(&["task", "answer", "T-1", "--approve"]).must(0);
