@@ -107,6 +107,22 @@ fn an_agent_that_crashes_or_gives_up_fails_with_its_own_words() {
     assert_eq!(refused(give_up), ("agent".to_owned(), "too hard".to_owned()));
 }
 
+/// SPEC §3: "A rendered prompt is never logged and never put on a command line that other users can read."
+#[test]
+fn a_prompt_is_in_no_argument_and_in_no_log() {
+    let workflow =
+        CODE.replace("mode = \"implement\"", "mode = \"implement\"\ninstructions = \"xyzzy-only-here\"");
+    let agent = "grep -c xyzzy-only-here > read.txt\ncat /proc/[0-9]*/cmdline | tr '\\0' ' ' > $ACQUIT_OUTPUT/arguments.txt\n";
+    let sandbox = Sandbox::shell(&workflow, agent);
+    sandbox.run_to(0);
+    let branch = sandbox.task().seed.branch;
+    assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:read.txt")]), "1", "it was told");
+    let arguments = read(&sandbox.leg_file(1, "out/arguments.txt"));
+    assert!(!arguments.is_empty() && !arguments.contains("xyzzy-only-here"), "{arguments}");
+    let logs = sandbox.acquit(&["logs", "T-1", "--all", "--json"]).must(0);
+    assert!(!logs.out.contains("xyzzy-only-here"), "{}", logs.out);
+}
+
 #[test]
 fn a_program_that_is_not_there_is_named() {
     let config = "agent = \"bot\"\n[agents.bot]\nadapter = \"command\"\nrun = [\"./no-such-agent\"]\n";

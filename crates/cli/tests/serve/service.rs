@@ -97,6 +97,14 @@ fn without_linger_it_is_told_what_that_means() {
     sandbox.acquit(&["service", "install"]).must(0).said("it ends when you log out");
 }
 
+#[test]
+fn without_a_name_in_the_environment_it_is_for_the_user_of_the_process() {
+    let id = std::process::Command::new("id").arg("-un").output().unwrap();
+    let name = String::from_utf8(id.stdout).unwrap();
+    let ran = sandbox().with("USER", "").acquit(&["service", "install", "--system", "--dry-run"]).must(0);
+    ran.said(&format!("User={}\n", name.trim()));
+}
+
 /// What systemd says of a unit: the lines about it.
 fn complaints(sandbox: &Sandbox, unit: &str, scope: &str) -> Vec<String> {
     let file = sandbox.place("acquit.service");

@@ -248,6 +248,11 @@ fn a_night_falls_back_retries_from_a_clean_tree_and_offers_one_request() {
     assert!(tree.contains("good.txt") && !tree.contains("bad.txt"), "{tree}");
     assert_eq!(sandbox.refs("refs/heads/night-shift").len(), 1);
 
+    // `refactoring (fallback from tests)` is how a fallback is named everywhere.
+    let fallback = "refactoring (fallback from tests)";
+    sandbox.acquit(&["task", "list"]).must(0).said(&format!("Night shift [{fallback}]"));
+    sandbox.acquit(&["show", "T-1"]).must(0).said(&format!("category  {fallback}"));
+
     // The verifier's message reaches the next try; the category is named with what it falls back from.
     let legs = sandbox.legs();
     let prompts: Vec<String> = legs

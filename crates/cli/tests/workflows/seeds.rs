@@ -120,6 +120,57 @@ fn a_night_is_as_the_seed_decides_where_the_project_says_so() {
     assert_eq!(implement["work"]["model"], "the-strongest");
 }
 
+/// The night-shift seed's decisions that an agent is told, each with the words that tell it.
+#[test]
+fn what_the_seed_decides_is_in_the_prompts_of_a_night() {
+    let sandbox = crate::project(NIGHT);
+    let told = |stage: &str, category: &str| {
+        let category = format!("category={category}");
+        let show =
+            ["prompt", "show", "--workflow", "nightshift", "--stage", stage, "--var", &category, "Night"];
+        // Lines are broken where they fit.
+        sandbox.acquit(&show).must(0).out.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    #[rustfmt::skip]
+    let decisions = [
+        // "When skipping (NO_IMPROVEMENT), provide a brief explanation"
+        ("analyze", "tests", "say in the summary what you looked at and why it is fine"),
+        // "Best opportunity: scan broadly, rank up to 5 candidates, pick the highest-impact one"
+        ("analyze", "tests", "Rank up to 5 by use to the owner"),
+        ("analyze", "tests", "Choose the first."),
+        // "Avoid files touched in the last 10 commits on the default branch"
+        ("analyze", "tests", "List the files that the last 10 commits touched"),
+        ("implement", "tests", "No file that one of the last 10 commits touched."),
+        // "Diff size capped at ~100 lines to keep MRs quick to review"
+        ("analyze", "tests", "Each must fit into 100 changed lines, touch no dependency or lock file"),
+        ("implement", "tests", "At most 100 changed lines"),
+        // "Multiple files per concern allowed"
+        ("analyze", "tests", "the chosen candidate (files, what changes, why it is worth it"),
+        // "Agent reads project coding conventions (linter config, .editorconfig, CONTRIBUTING.md, etc.)"
+        ("analyze", "tests", "CONTRIBUTING, .editorconfig, linter and formatter settings"),
+        // "**Tests:** Missing unit test coverage first, then improve existing test quality (better assertions, edge cases, flakiness reduction)"
+        ("analyze", "tests", "behaviour that is not tested comes first"),
+        ("analyze", "tests", "assertions that hold whatever happens, cases that were forgotten, sleeping, order, time of day or other causes of flakiness"),
+        // "**Refactoring:** Broad scope — code duplication, complexity reduction, naming improvements, dead code removal, pattern consistency"
+        ("analyze", "refactoring", "code that is there twice and changes together, a function that does three things, a name that says something else than what it does, dead code"),
+        // "**Docs:** Code-level documentation (comments, Scaladoc) first, then project-level docs (README, markdown files)"
+        ("analyze", "docs", "Then project documents."),
+        // "**Security:** Active vulnerabilities first (OWASP-style: injection, auth bypass, insecure defaults, data exposure), then defensive hardening"
+        ("analyze", "security", "what can be used comes first: injection into shell, query, path or template; a missing check of rights; unsafe defaults; secrets or personal data in logs"),
+        ("analyze", "security", "Then hardening where input enters"),
+        // "Identify and address performance bottlenecks — inefficient algorithms, unnecessary allocations, suboptimal data structures, missing caching opportunities"
+        ("analyze", "performance", "work repeated in a loop, the wrong data structure, a query or a read per element, needless copies, no cache"),
+        // "Professional and concise tone"
+        ("describe", "tests", "No praise, no names of people"),
+        // "Match the target repo's existing commit message style"
+        ("implement", "tests", "The repository's own style, also in tests and commit messages."),
+    ];
+    for (stage, category, words) in decisions {
+        let prompt = told(stage, category);
+        assert!(prompt.contains(words), "{stage}, {category}: no {words:?} in {prompt}");
+    }
+}
+
 /// The seed's built-in variables: "category", "category_guidance", "repo_url", "handoff_file", "allowed_commands".
 #[test]
 fn templates_of_the_seed_find_their_variables() {
