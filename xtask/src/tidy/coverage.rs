@@ -1,6 +1,6 @@
 //! Checks `docs/coverage.md`: every row names at least one test, every named test exists, and a row without a test says that
-//! something is missing. The same for `docs/seeds/`, in which documents are quoted whole: every quoted part has a line that says what
-//! shows it.
+//! something is missing. Also checks `docs/specification.md` and `docs/seeds/`, which quote documents whole: every quoted part has a
+//! line that names its tests, or its rows of the table.
 
 use super::Finding;
 use super::source::Tree;
@@ -12,14 +12,18 @@ const PATH: &str = "docs/coverage.md";
 const MISSING: &str = "missing";
 
 /// The documents that are quoted whole, each with its number of lines and their sum: none is left out or changed.
-const QUOTED: [(&str, usize, u64); 3] = [
+const QUOTED: [(&str, usize, u64); 6] = [
     ("docs/seeds/agent-platform.md", 1611, 0xf534_d45f_8312_1b34),
     ("docs/seeds/execution-engine.md", 347, 0x0e6d_2681_037a_ea94),
+    ("docs/seeds/night-shift-plan.md", 451, 0x7d21_a75a_c11b_b593),
+    ("docs/seeds/night-shift-research.md", 667, 0xdc45_2380_4ab6_48f3),
     ("docs/seeds/relay-runner.md", 343, 0x56ea_4ce4_2a13_de14),
+    ("docs/specification.md", 216, 0x639a_1786_abd8_4fcd),
 ];
 
-/// How the line after a quoted part begins: tests that show it, what is done instead and why, why it promises nothing, what is not there.
-const VERDICTS: [&str; 4] = ["Shown by: ", "Otherwise: ", "No promise: ", "Missing: "];
+/// How the line after a quoted part begins: tests that show it, what is done instead and why, why it promises nothing, what is not there,
+/// the rows of the table that are about it.
+const VERDICTS: [&str; 5] = ["Shown by: ", "Otherwise: ", "No promise: ", "Missing: ", "Rows: "];
 
 /// Finds rows without a test and tests that do not exist.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -62,6 +66,11 @@ fn quoted(tree: &Tree, path: &str, lines: usize, sum: u64) -> Vec<Finding> {
         for test in tests.into_iter().filter(|test| !exists(tree, test)) {
             report(number, format!("no test `{test}`"));
         }
+        for row in line.strip_prefix(VERDICTS[4]).into_iter().flat_map(|rows| rows.split(", ")) {
+            if !has_row(tree, row) {
+                report(number, format!("{PATH} has no row {row}"));
+            }
+        }
     }
     if let Some(number) = open {
         report(number, format!("a part without a verdict: {}", VERDICTS.join(", ")));
@@ -87,7 +96,7 @@ fn table(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (number, line) in file.text.lines().enumerate() {
         let mut report = |what| findings.push(Finding { path: PATH.to_owned(), line: number + 1, what });
-        let Some(last) = row(line) else { continue };
+        let Some((_, last)) = row(line) else { continue };
         let mut tests = names(last).peekable();
         if tests.peek().is_none() && !last.starts_with(MISSING) {
             report(format!("no test, and not `{MISSING}`"));
@@ -99,12 +108,18 @@ fn table(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The last cell of a table's row; its header and its rule are not rows.
-fn row(line: &str) -> Option<&str> {
+/// The number and the last cell of a table's row; its header and its rule are not rows.
+fn row(line: &str) -> Option<(&str, &str)> {
     let mut cells = line.strip_prefix('|')?.strip_suffix('|')?.split('|').map(str::trim);
     let number = cells.next()?;
     let last = cells.next_back()?;
-    (number.ends_with(|character: char| character.is_ascii_digit())).then_some(last)
+    number.contains(|character: char| character.is_ascii_digit()).then_some((number, last))
+}
+
+/// Whether the table of promises has a row of this number.
+fn has_row(tree: &Tree, wanted: &str) -> bool {
+    let rows = tree.get(PATH).into_iter().flat_map(|file| file.text.lines()).filter_map(row);
+    rows.map(|(number, _)| number).any(|number| number == wanted)
 }
 
 /// What stands in backquotes and has the form of a test.
@@ -116,9 +131,10 @@ fn names(cell: &str) -> impl Iterator<Item = &str> {
 fn exists(tree: &Tree, test: &str) -> bool {
     let Some((path, name)) = test.split_once("::") else { return false };
     let Some((krate, file)) = path.split_once('/') else { return false };
+    let above = if krate == "xtask" { "" } else { "crates/" };
     let below = if file.starts_with("src/") { "" } else { "tests/" };
     [".rs", "/mod.rs"].iter().any(|ending| {
-        tree.get(&format!("crates/{krate}/{below}{file}{ending}"))
+        tree.get(&format!("{above}{krate}/{below}{file}{ending}"))
             .is_some_and(|file| super::rules::words(&file.text, name).next().is_some())
     })
 }

@@ -169,9 +169,9 @@ const EXAMPLES: &[Example] = &[
         rule: "coverage",
         broken: (
             "docs/coverage.md",
-            "| | Promise | Test |\n|---|---|---|\n| 1.1 | A | |\n| 1.2 | B | `cli/relay::gone` |\n",
+            "| | Promise | Test |\n|---|---|---|\n| 1.1 | A | |\n| 1.2 | B | `cli/relay::gone` |\n| 1.2a | C | |\n",
         ),
-        lines: &[3, 4],
+        lines: &[3, 4, 5],
         kept: ("docs/coverage.md", "| | Promise | Test |\n|---|---|---|\n| 1.1 | A | missing: all of it |\n"),
     },
     Example {
@@ -235,6 +235,23 @@ fn a_test_is_found_in_the_file_that_its_row_names() {
     let rule = ALL.iter().find(|it| it.name == "coverage").expect("the rule");
     let found: Vec<_> = (rule.check)(&tree).into_iter().map(|finding| finding.what).collect();
     assert_eq!(found, ["no test `core/src/time::x`"]);
+}
+
+#[test]
+fn a_quoted_part_needs_a_verdict_and_its_rows_must_exist() {
+    let file = |path: &str, text: &str| File::new(path.to_owned(), text.to_owned());
+    let quoted = "> one\n\nRows: 1.1, 1.3b\n\n> two\n\nShown by: by nobody\n\n> three\n";
+    let tree = Tree {
+        files: vec![
+            file("docs/coverage.md", "| 1.1 | A | missing |\n| 1.3a | B | missing |\n"),
+            file("docs/specification.md", quoted),
+        ],
+    };
+    let rule = ALL.iter().find(|it| it.name == "coverage").expect("the rule");
+    let found: Vec<_> = (rule.check)(&tree).into_iter().map(|finding| finding.what).collect();
+    assert_eq!(found[..2], ["docs/coverage.md has no row 1.3b", "no test"]);
+    assert!(found[2].starts_with("a part without a verdict"), "{found:?}");
+    assert!(found[3].starts_with("3 lines are quoted"), "the document was changed: {found:?}");
 }
 
 #[test]
