@@ -124,10 +124,14 @@ fn a_night_is_as_the_seed_decides_where_the_project_says_so() {
 #[test]
 fn what_the_seed_decides_is_in_the_prompts_of_a_night() {
     let sandbox = crate::project(NIGHT);
-    let told = |stage: &str, category: &str| {
+    let categories = ["tests", "refactoring", "docs", "security", "performance"];
+    for category in categories {
         let category = format!("category={category}");
-        let show =
-            ["prompt", "show", "--workflow", "nightshift", "--stage", stage, "--var", &category, "Night"];
+        sandbox.acquit(&["task", "add", "-w", "nightshift", "Night", "--var", &category]).must(0);
+    }
+    let told = |stage: &str, category: &str| {
+        let task = categories.iter().position(|one| *one == category).unwrap() + 1;
+        let show = ["prompt", "show", &format!("T-{task}"), "--stage", stage];
         // Lines are broken where they fit.
         sandbox.acquit(&show).must(0).out.split_whitespace().collect::<Vec<_>>().join(" ")
     };

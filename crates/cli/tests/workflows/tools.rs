@@ -50,7 +50,7 @@ const LISTED: &str = r#"
 mode = "implement"
 instructions = "[[code]]"
 commands = ["git", "printf ok"]
-on = { pr_ready = [] }
+on = { pr_ready = ["done", "failed"] }
 "#;
 
 /// The agent, by itself, refuses what the stage does not list.

@@ -65,10 +65,12 @@ const ATTEMPTS: u32 = 4;
 /// Rules that allow these commands, with any arguments, and no other. It looks at each command of a line. The rule that refuses is about
 /// arguments: one about the tool alone would take it away.
 fn only(commands: &[String]) -> String {
-    let refuse = "[[rule]]\ntoolName = \"run_shell_command\"\nargsPattern = '\"command\":'\ndecision = \"deny\"\npriority = 100\n";
-    let allowed =
-        format!("[[rule]]\ncommandPrefix = {}\ndecision = \"allow\"\npriority = 200\n", json!(commands));
-    format!("{allowed}{refuse}")
+    let tool = "[[rule]]\ntoolName = \"run_shell_command\"\n";
+    format!(
+        "{tool}commandPrefix = {}\ndecision = \"allow\"\nallowRedirection = true\npriority = 200\n\
+         {tool}argsPattern = '\"command\":'\ndecision = \"deny\"\npriority = 100\n",
+        json!(commands)
+    )
 }
 
 fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
