@@ -1,4 +1,5 @@
-//! What can go wrong in a use case. `hint.rs` says what a person can do about it.
+//! What can go wrong in a use acquit_store::CopyError;
+use case. `hint.rs` says what a person can do about it.
 
 mod disk;
 mod hint;
@@ -46,6 +47,9 @@ pub enum Error {
         #[source]
         source: acquit_store::OpenError,
     },
+    /// The store cannot be copied.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
     /// What a rehearsal left cannot be removed.
     #[error("clean up after the check")]
     Retention(#[source] acquit_run::retention::RetentionError),
@@ -455,11 +459,19 @@ impl Error {
             | Self::NotShipped { .. }
             | Self::NoValue { .. }
             | Self::ProjectFile { .. } => Kind::Usage,
+            Self::Copy(
+                CopyError::Exists { .. }
+                | CopyError::NoBackup { .. }
+                | CopyError::NotEmpty { .. }
+                | CopyError::Same
+                | CopyError::Running { .. },
+            ) => Kind::Usage,
             Self::Git(error) => of_git(error),
             Self::Output(_)
             | Self::Here(_)
             | Self::Exe(_)
             | Self::OpenStore { .. }
+            | Self::Copy(_)
             | Self::OtherStore { .. }
             | Self::Pinned(_)
             | Self::Retention(_)

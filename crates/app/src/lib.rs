@@ -32,6 +32,7 @@ pub mod shipped;
 pub mod size;
 pub mod snapshot;
 pub mod stats;
+pub mod store_admin;
 mod task;
 pub mod tasks;
 pub mod trust;

@@ -10,6 +10,7 @@ mod nights;
 mod prove;
 mod reviewed;
 mod serve;
+mod store;
 mod task;
 mod workflow;
 
@@ -19,6 +20,7 @@ pub use nights::{ScheduleVerb, ServiceVerb, WhichNight};
 pub use prove::{CiForge, Format, HookAgent, Proved};
 pub use reviewed::Reviewed;
 pub use serve::ServeArgs;
+pub use store::StoreVerb;
 pub use task::{Means, NewTask, TaskVerb};
 pub use workflow::{Ejected, WorkflowVerb};
 
@@ -318,6 +320,25 @@ pub enum Verb {
         #[arg(long = "task", hide = true, requires = "parent")]
         tasks: Vec<TaskId>,
     },
+    /// Save the store to a file, while tasks run.
+    ///
+    /// The file has all tasks, legs, events, transcripts, schedules and messages, from SQLite or PostgreSQL. Code and work stay in
+    /// your repositories. Restore it with `acquit restore`.
+    Backup {
+        /// The file to write [default: acquit-backup-<date>.db in the current directory]
+        file: Option<PathBuf>,
+    },
+    /// Restore a backup into an empty store.
+    ///
+    /// The store is the one that ACQUIT_STORE names. Legs that ran when the backup was made run again. Don't use the restored store beside
+    /// the original: both have the same id.
+    Restore {
+        /// A file that `acquit backup` wrote.
+        file: PathBuf,
+    },
+    /// Move or check the store.
+    #[command(subcommand)]
+    Store(StoreVerb),
     /// List, pause, resume and run schedules.
     #[command(subcommand)]
     Schedule(ScheduleVerb),

@@ -161,6 +161,9 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
                 if dry_run { acquit_run::retention::Wish::Look } else { acquit_run::retention::Wish::Clean };
             verbs::clean::clean(&cli, wish)
         }
+        Verb::Backup { file } => verbs::store::backup(&cli, file),
+        Verb::Restore { file } => verbs::store::restore(&cli, &file),
+        Verb::Store(verb) => verbs::store::store(&cli, &verb),
         Verb::Schedule(verb) => verbs::schedule::schedule(&cli, verb),
         Verb::Report { night } => verbs::report::report(&cli, night.as_ref()),
         Verb::Service(verb) => verbs::service::service(&cli, verb),

@@ -10,6 +10,7 @@
 //! task, states and their columns that fit together, transcripts without empty chunks.
 
 mod clock;
+mod copy;
 mod database;
 mod ledger;
 mod location;
@@ -27,7 +28,9 @@ use std::path::PathBuf;
 use acquit_core::store::{Error, Store};
 
 pub use clock::Clock;
+pub use copy::{Copied, CopyError, backup, move_to, restore};
 pub use location::{Address, Location};
+pub use postgres::TlsError;
 
 /// Opens the store, making or migrating it where that is needed.
 pub fn open(location: &Location, clock: Clock) -> Result<Box<dyn Store>, OpenError> {
@@ -37,6 +40,14 @@ pub fn open(location: &Location, clock: Clock) -> Result<Box<dyn Store>, OpenErr
             Box::new(database::Database(postgres::Postgres::open(address, clock)?))
         }
     })
+}
+
+/// What the database itself finds wrong with the store. PostgreSQL looks after its own files.
+pub fn integrity(location: &Location) -> Result<Vec<String>, OpenError> {
+    match location {
+        Location::Sqlite(path) => sqlite::file::integrity(path),
+        Location::Postgres(_) => Ok(Vec::new()),
+    }
 }
 
 /// Why a store cannot be opened.
@@ -89,11 +100,9 @@ pub enum OpenError {
     /// The address of the server cannot be understood.
     #[error("understand the address of the PostgreSQL server")]
     Address(#[source] ::postgres::Error),
-    /// The address asks for encryption.
-    #[error(
-        "connect to PostgreSQL with TLS: this acquit cannot; use a local socket or a tunnel, and sslmode=disable"
-    )]
-    Tls,
+    /// What the address says about TLS cannot be used.
+    #[error("connect to PostgreSQL with TLS")]
+    Tls(#[source] TlsError),
     /// The server does not answer as it should.
     #[error("connect to PostgreSQL at {server}")]
     Connect {
@@ -102,6 +111,14 @@ pub enum OpenError {
         /// The driver's words.
         #[source]
         source: ::postgres::Error,
+    },
+    /// The store was moved to another place.
+    #[error("open the store at {location}: it has moved to {place}")]
+    Moved {
+        /// Where it was.
+        location: String,
+        /// Where it is now, without user and password.
+        place: String,
     },
     /// The store is there, but cannot be used as it is.
     #[error("use the store")]

@@ -1,5 +1,6 @@
 //! What a person can do about an error. The one place that turns errors into advice.
 
+use acquit_store::{CopyError, OpenError};
 use acquit_core::decide::Illegal;
 use acquit_core::store;
 use acquit_run::{git, harness};
@@ -125,6 +126,18 @@ impl Error {
             Self::Pinned(_) | Self::Harness(harness::Error::Untrusted(_)) => {
                 "run the task where it was made; or `acquit run` it here, in a repository whose .acquit/ you trust (docs/trust.md)"
             }
+            Self::OpenStore { source: OpenError::Moved { .. }, .. }
+            | Self::Copy(CopyError::Open(OpenError::Moved { .. })) => "set ACQUIT_STORE to the new place",
+            Self::Copy(CopyError::Exists { .. }) => "name another file, or remove this one first",
+            Self::Copy(CopyError::NoBackup { .. }) => "`acquit backup FILE` writes one",
+            Self::Copy(CopyError::NotEmpty { .. }) => {
+                "name a new file or an empty database; ACQUIT_STORE names the store that commands use"
+            }
+            Self::Copy(CopyError::Same) => "name another place",
+            Self::Copy(CopyError::Running { .. }) => {
+                "stop `acquit serve`, and wait for the legs or cancel their tasks: `acquit task list --state working`"
+            }
+            Self::Copy(_) => return None,
             Self::OpenStore { .. } => {
                 "ACQUIT_STORE names the store; ACQUIT_HOME the folder of the default one"
             }

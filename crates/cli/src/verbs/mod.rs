@@ -34,6 +34,7 @@ pub mod scripted;
 pub mod serve;
 pub mod service;
 pub mod stats;
+pub mod store;
 pub mod task;
 pub mod trust;
 pub mod verify;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use acquit_core::time::Timestamp;
-use postgres::config::SslMode;
-use postgres::{Client, Config, GenericClient, NoTls, Statement};
+use postgres::{Client, Config, GenericClient, Statement};
 
+use super::tls::{Connector, Parameters};
 use crate::clock::Clock;
 use crate::location::Address;
 use crate::tx_error::TxError;
@@ -61,13 +61,8 @@ pub(super) enum Listening {
 
 impl Session {
     /// Connects, sets the limits, and compares the clocks.
-    pub(super) fn begin(config: &Config, clock: &Clock) -> Result<Self, postgres::Error> {
-        let mut client = config.connect(NoTls)?;
-        client.batch_execute(&format!(
-            "set statement_timeout = {}; set idle_in_transaction_session_timeout = {}",
-            STATEMENT_TIMEOUT.as_millis(),
-            IDLE_TIMEOUT.as_millis()
-        ))?;
+    pub(super) fn begin(server: &Server, clock: &Clock) -> Result<Self, postgres::Error> {
+        let mut client = server.connect()?;
         const ABOUT: &str = "select pg_backend_pid(), (extract(epoch from clock_timestamp()) * 1000)::bigint";
         let about = client.prepare(ABOUT)?;
         let (asked, begin) = (clock.now(), Instant::now());
@@ -89,27 +84,55 @@ impl Session {
     }
 }
 
-/// Reads an address and sets the limits of the connection.
-pub(super) fn configure(address: &Address) -> Result<Config, OpenError> {
-    // The driver knows none of the modes that check certificates.
-    if address.url().contains("sslmode=verify") {
-        return Err(OpenError::Tls);
+/// How to connect to a server.
+pub(crate) struct Server {
+    config: Config,
+    tls: Connector,
+}
+
+impl Server {
+    /// Reads an address and sets the limits of the connection.
+    pub(super) fn at(address: &Address) -> Result<Self, OpenError> {
+        let parameters = Parameters::of(address.url());
+        let mut config: Config = parameters.url.parse().map_err(OpenError::Address)?;
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_TIMEOUT);
+        }
+        config
+            .application_name("acquit")
+            .tcp_user_timeout(TCP_USER_TIMEOUT)
+            .keepalives(true)
+            .keepalives_idle(KEEPALIVE_IDLE)
+            .keepalives_interval(KEEPALIVE_INTERVAL)
+            .keepalives_retries(KEEPALIVE_RETRIES);
+        Ok(Self { config, tls: parameters.connector().map_err(OpenError::Tls)? })
     }
-    let mut config: Config = address.url().parse().map_err(OpenError::Address)?;
-    if config.get_ssl_mode() == SslMode::Require {
-        return Err(OpenError::Tls);
+
+    fn connect(&self) -> Result<Client, postgres::Error> {
+        let mut client = self.config.connect(self.tls.clone())?;
+        client.batch_execute(&format!(
+            "set statement_timeout = {}; set idle_in_transaction_session_timeout = {}",
+            STATEMENT_TIMEOUT.as_millis(),
+            IDLE_TIMEOUT.as_millis()
+        ))?;
+        Ok(client)
     }
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(CONNECT_TIMEOUT);
+}
+
+/// A plain connection, for what is no leg's.
+pub(crate) fn client(address: &Address) -> Result<Client, OpenError> {
+    let source = |source| OpenError::Connect { server: address.to_string(), source };
+    Server::at(address)?.connect().map_err(source)
+}
+
+/// Where the store has moved to, if it has.
+pub(super) fn moved(client: &mut Client) -> Result<Option<String>, postgres::Error> {
+    const THERE: &str =
+        "select exists (select from pg_class where relname = 'moved' and pg_table_is_visible(oid))";
+    if client.query_one(THERE, &[])?.get(0) {
+        return Ok(Some(client.query_one("select place from moved", &[])?.get(0)));
     }
-    config
-        .application_name("acquit")
-        .tcp_user_timeout(TCP_USER_TIMEOUT)
-        .keepalives(true)
-        .keepalives_idle(KEEPALIVE_IDLE)
-        .keepalives_interval(KEEPALIVE_INTERVAL)
-        .keepalives_retries(KEEPALIVE_RETRIES);
-    Ok(config)
+    Ok(None)
 }
 
 /// Makes or migrates the tables, if they are not up to date.

@@ -11,9 +11,10 @@
 //! A connection that broke is made anew by the next call. What was under way then has failed, or was done without our
 //! hearing of it: versions, fences and chunk offsets make repeating harmless.
 
-mod connect;
+pub(crate) mod connect;
 mod queue;
 mod rows;
+mod tls;
 
 use std::time::{Duration, Instant};
 
@@ -27,15 +28,16 @@ use crate::clock::Clock;
 use crate::location::Address;
 use crate::tables::{Backend, Tables};
 use crate::tx_error::{Result, TxError};
-use connect::{Listening, Session};
+use connect::{Listening, Server, Session};
 use rows::Rows;
+pub use tls::TlsError;
 
 /// The channel on which writers tell the ids of tasks about which there is news.
 const CHANNEL: &str = "acquit";
 
 /// A server, and a connection to it.
 pub(crate) struct Postgres {
-    config: postgres::Config,
+    server: Server,
     clock: Clock,
     /// `None` after the connection broke, until the next call.
     session: Option<Session>,
@@ -44,19 +46,22 @@ pub(crate) struct Postgres {
 impl Postgres {
     /// Connects, and makes or migrates the tables where that is needed.
     pub(crate) fn open(address: &Address, clock: Clock) -> std::result::Result<Self, OpenError> {
-        let config = connect::configure(address)?;
+        let server = Server::at(address)?;
         let source = |source| OpenError::Connect { server: address.to_string(), source };
-        let mut session = Session::begin(&config, &clock).map_err(source)?;
+        let mut session = Session::begin(&server, &clock).map_err(source)?;
+        if let Some(place) = connect::moved(&mut session.client).map_err(source)? {
+            return Err(OpenError::Moved { location: address.to_string(), place });
+        }
         connect::bring_forward(&mut session.client)
             .map_err(|refusal| refusal.while_doing("let its tables be made"))?;
-        Ok(Self { config, clock, session: Some(session) })
+        Ok(Self { server, clock, session: Some(session) })
     }
 
     /// Does something with the session, which is made anew if it broke before.
     fn with<T>(&mut self, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
         let mut session = match self.session.take() {
             Some(session) if !session.client.is_closed() => session,
-            Some(_) | None => Session::begin(&self.config, &self.clock)?,
+            Some(_) | None => Session::begin(&self.server, &self.clock)?,
         };
         let result = work(&mut session);
         // The driver notices a broken connection only when it next waits for it, so its words have to be read.

@@ -33,7 +33,7 @@ const OLDEST: (i32, &str) = (3_051_003, "3.51.3");
 pub(super) const STEPS: &[&str] = &[include_str!("schema-1.sql"), include_str!("schema-2.sql")];
 
 /// Opens the file, making or migrating it where that is needed.
-pub(super) fn open(path: &Path) -> Result<Connection, OpenError> {
+pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
     if rusqlite::version_number() < OLDEST.0 {
         return Err(OpenError::OldSqlite { found: rusqlite::version(), needed: OLDEST.1 });
     }
@@ -51,8 +51,14 @@ pub(super) fn open(path: &Path) -> Result<Connection, OpenError> {
     if connection.is_readonly(MAIN_DB).map_err(bad)? {
         return Err(OpenError::ReadOnly { path: path.clone() });
     }
-    let version = match connection.query_row("select version from meta", [], |row| row.get(0)) {
-        Ok(version) => version,
+    const VERSION: &str =
+        "select version, exists (select 1 from sqlite_schema where name = 'moved') from meta";
+    let version = match connection.query_row(VERSION, [], |row| Ok((row.get(0)?, row.get(1)?))) {
+        Ok((version, false)) => version,
+        Ok((_, true)) => {
+            let place = connection.query_row("select place from moved", [], |row| row.get(0)).map_err(bad)?;
+            return Err(OpenError::Moved { location: path.display().to_string(), place });
+        }
         // No such table; whatever else it may be shows in the migration.
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::Unknown) => 0,
         Err(error) => return Err(bad(error)),
@@ -61,6 +67,27 @@ pub(super) fn open(path: &Path) -> Result<Connection, OpenError> {
         bring_forward(&mut connection, path)?;
     }
     Ok(connection)
+}
+
+/// What SQLite finds wrong with the file: pages, indexes, constraints and references.
+pub(crate) fn integrity(path: &Path) -> Result<Vec<String>, OpenError> {
+    let connection = open(path)?;
+    let problems = || -> rusqlite::Result<Vec<String>> {
+        let mut check = connection.prepare("pragma integrity_check")?;
+        let mut found: Vec<String> = check.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        found.retain(|line| line != "ok");
+        let mut references = connection.prepare("pragma foreign_key_check")?;
+        let broken = references.query_map([], |row| {
+            Ok(format!(
+                "a row of {} refers to a row of {} that is missing",
+                row.get::<_, String>(0)?,
+                row.get::<_, String>(2)?
+            ))
+        })?;
+        found.extend(broken.collect::<Result<Vec<_>, _>>()?);
+        Ok(found)
+    };
+    problems().map_err(|error| explain(path, error))
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {

@@ -4,7 +4,7 @@
 //! A harness opens it for every leg, so opening an up-to-date file costs one read, and a connection keeps little in
 //! memory.
 
-mod file;
+pub(crate) mod file;
 mod queue;
 mod rows;
 

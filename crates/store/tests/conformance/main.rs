@@ -9,6 +9,7 @@
 mod blocking;
 mod cancelling;
 mod claims;
+mod copies;
 mod events;
 mod fences;
 mod fixture;
@@ -53,6 +54,10 @@ suite! {
         a_step_decided_on_an_older_version_is_refused,
         a_handoff_happens_whole_or_not_at_all,
         one_of_two_racing_steps_wins;
+    copies:
+        a_backup_is_restored_on_either_database_and_goes_on,
+        a_moved_store_refuses_to_be_used,
+        a_move_that_died_before_the_mark_is_finished_by_the_next;
     claims:
         legs_are_claimed_by_priority_then_age,
         racing_claimers_get_each_leg_once,

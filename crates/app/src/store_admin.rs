@@ -1,0 +1,110 @@
+//! The store as a whole: back it up, restore it, move it to another database, check it.
+
+use std::path::Path;
+
+use acquit_core::change::Change;
+use acquit_core::event::Body;
+use acquit_core::store::{self, Filter, Store};
+use acquit_core::task::{Summary, Task};
+use acquit_store::{Copied, Location};
+use serde::Serialize;
+
+use crate::{App, Error};
+
+/// Chunks of a transcript that are read at a time.
+const CHUNKS: u32 = 100;
+
+impl App {
+    /// Writes a snapshot of the store to a new file, while tasks run.
+    pub fn backup(&self, file: &Path) -> Result<Copied, Error> {
+        Ok(acquit_store::backup(&self.location(), file)?)
+    }
+
+    /// Brings a backup into the store, which must be empty.
+    pub fn restore(&self, file: &Path) -> Result<Copied, Error> {
+        Ok(acquit_store::restore(file, &self.location())?)
+    }
+
+    /// Moves the store to another place, which must be empty. The old one refuses to be used afterwards.
+    pub fn move_store(&self, to: &Location) -> Result<Copied, Error> {
+        Ok(acquit_store::move_to(&self.location(), to)?)
+    }
+
+    /// Reads everything in the store, and looks whether it fits together.
+    pub fn check_store(&self) -> Result<Checked, Error> {
+        let mut checked = Checked::default();
+        for problem in acquit_store::integrity(&self.location())? {
+            checked.problems.push(Problem { task: None, problem });
+        }
+        let mut store = self.store()?;
+        let everything = Filter { ended: true, limit: u32::MAX, ..Filter::default() };
+        for summary in store.list(&everything)? {
+            checked.tasks += 1;
+            if let Err(problem) = check_task(store.as_mut(), &summary, &mut checked.events) {
+                checked.problems.push(Problem { task: Some(summary.id.to_string()), problem });
+            }
+        }
+        Ok(checked)
+    }
+
+    fn location(&self) -> Location {
+        Location::parse(&self.surroundings.store)
+    }
+}
+
+/// What a check of the store found.
+#[derive(Debug, Default, Serialize)]
+pub struct Checked {
+    /// Tasks that were read.
+    pub tasks: u64,
+    /// Events that were read.
+    pub events: u64,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+}
+
+/// Something that does not fit.
+#[derive(Debug, Serialize)]
+pub struct Problem {
+    /// The task that it is about.
+    pub task: Option<String>,
+    /// What is wrong.
+    pub problem: String,
+}
+
+/// Reads all of a task. Its events must lead to the task as it is stored, and its transcripts must have no gaps.
+fn check_task(store: &mut dyn Store, summary: &Summary, events: &mut u64) -> Result<(), String> {
+    let words = |error: store::Error| acquit_run::harness::chain(&error);
+    let task = store.task(summary.id).map_err(words)?;
+    store.definition(summary.id).map_err(words)?;
+    let mut changes: Vec<Change> = Vec::new();
+    store::each_event(store, Some(summary.id), |event| {
+        *events += 1;
+        if let Body::Change { change } = event.body {
+            changes.push(change);
+        }
+    })
+    .map_err(words)?;
+    let mut replayed = Task::replay(&changes).ok_or("its events do not begin with its creation")?;
+    replayed.version = task.version;
+    if replayed != task {
+        return Err("its events lead to another state than the stored one".to_owned());
+    }
+    for leg in store.legs(summary.id).map_err(words)? {
+        let mut from = 0;
+        loop {
+            let chunks = store.transcript(leg.id, from, CHUNKS).map_err(words)?;
+            let Some(last) = chunks.last() else { break };
+            for pair in chunks.windows(2) {
+                if pair[0].to != pair[1].from {
+                    return Err(format!("the transcript of leg {} has a gap at byte {}", leg.id.number, pair[0].to));
+                }
+            }
+            if last.to <= from {
+                break;
+            }
+            from = last.to;
+        }
+    }
+    Ok(())
+}

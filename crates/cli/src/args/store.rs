@@ -1,0 +1,21 @@
+//! Arguments of `acquit store`.
+
+use clap::Subcommand;
+
+/// What can be done with the store as a whole.
+#[derive(Debug, Subcommand)]
+pub enum StoreVerb {
+    /// Move all tasks and their history to an empty store.
+    ///
+    /// Works from SQLite to PostgreSQL and back. Stop `acquit serve` first; no leg may run. The old store stays as it is, but refuses to
+    /// be used. If the move is interrupted, run the same command again.
+    #[command(
+        after_help = "Example:\n  acquit store move 'postgres://acquit@db.example.org/acquit?sslmode=verify-full'"
+    )]
+    Move {
+        /// A path, or postgres://…
+        to: String,
+    },
+    /// Read everything in the store and report what does not fit together. Changes nothing.
+    Check,
+}
