@@ -1,5 +1,4 @@
-//! What can go wrong in a use acquit_store::CopyError;
-use case. `hint.rs` says what a person can do about it.
+//! What can go wrong in a use case. `hint.rs` says what a person can do about it.
 
 mod disk;
 mod hint;
@@ -11,6 +10,7 @@ use acquit_core::decide::Illegal;
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::store;
 use acquit_run::{git, harness, process};
+use acquit_store::{CopyError, OpenError};
 
 use crate::init;
 
@@ -459,8 +459,10 @@ impl Error {
             | Self::NotShipped { .. }
             | Self::NoValue { .. }
             | Self::ProjectFile { .. } => Kind::Usage,
-            Self::Copy(
-                CopyError::Exists { .. }
+            Self::OpenStore { source: OpenError::Moved { .. }, .. }
+            | Self::Copy(
+                CopyError::Open(OpenError::Moved { .. })
+                | CopyError::Exists { .. }
                 | CopyError::NoBackup { .. }
                 | CopyError::NotEmpty { .. }
                 | CopyError::Same

@@ -33,7 +33,7 @@ impl App {
     /// Reads everything in the store, and looks whether it fits together.
     pub fn check_store(&self) -> Result<Checked, Error> {
         let mut checked = Checked::default();
-        for problem in acquit_store::integrity(&self.location())? {
+        for problem in acquit_store::integrity(&self.location()).map_err(acquit_store::CopyError::Open)? {
             checked.problems.push(Problem { task: None, problem });
         }
         let mut store = self.store()?;
@@ -97,7 +97,10 @@ fn check_task(store: &mut dyn Store, summary: &Summary, events: &mut u64) -> Res
             let Some(last) = chunks.last() else { break };
             for pair in chunks.windows(2) {
                 if pair[0].to != pair[1].from {
-                    return Err(format!("the transcript of leg {} has a gap at byte {}", leg.id.number, pair[0].to));
+                    return Err(format!(
+                        "the transcript of leg {} has a gap at byte {}",
+                        leg.id.number, pair[0].to
+                    ));
                 }
             }
             if last.to <= from {

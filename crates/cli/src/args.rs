@@ -325,8 +325,8 @@ pub enum Verb {
     /// The file has all tasks, legs, events, transcripts, schedules and messages, from SQLite or PostgreSQL. Code and work stay in
     /// your repositories. Restore it with `acquit restore`.
     Backup {
-        /// The file to write [default: acquit-backup-<date>.db in the current directory]
-        file: Option<PathBuf>,
+        /// The file to write.
+        file: std::path::PathBuf,
     },
     /// Restore a backup into an empty store.
     ///
@@ -334,7 +334,7 @@ pub enum Verb {
     /// the original: both have the same id.
     Restore {
         /// A file that `acquit backup` wrote.
-        file: PathBuf,
+        file: std::path::PathBuf,
     },
     /// Move or check the store.
     #[command(subcommand)]

@@ -161,7 +161,7 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
                 if dry_run { acquit_run::retention::Wish::Look } else { acquit_run::retention::Wish::Clean };
             verbs::clean::clean(&cli, wish)
         }
-        Verb::Backup { file } => verbs::store::backup(&cli, file),
+        Verb::Backup { file } => verbs::store::backup(&cli, &file),
         Verb::Restore { file } => verbs::store::restore(&cli, &file),
         Verb::Store(verb) => verbs::store::store(&cli, &verb),
         Verb::Schedule(verb) => verbs::schedule::schedule(&cli, verb),

@@ -5,6 +5,8 @@
     reason = "what a test needs is set by hand, and the time by the machine's clock"
 )]
 
+#[path = "serve/admin.rs"]
+mod admin;
 mod common;
 #[path = "serve/forge.rs"]
 mod forge;

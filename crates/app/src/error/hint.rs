@@ -1,9 +1,9 @@
 //! What a person can do about an error. The one place that turns errors into advice.
 
-use acquit_store::{CopyError, OpenError};
 use acquit_core::decide::Illegal;
 use acquit_core::store;
 use acquit_run::{git, harness};
+use acquit_store::{CopyError, OpenError};
 
 use super::Error;
 use super::disk::of_disk;

@@ -1,6 +1,6 @@
 //! `acquit backup`, `acquit restore`, `acquit store`: the store as a whole.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use acquit_app::Error;
 use acquit_store::{Copied, Location};
@@ -12,11 +12,8 @@ use crate::exit::Exit;
 use crate::report::text;
 
 /// Saves the store to a file.
-pub fn backup(cli: &Cli, file: Option<PathBuf>) -> Result<Exit, Error> {
-    let now = (cli.app.runtime.now)().to_string();
-    let day = now.get(..10).unwrap_or("now");
-    let file = file.unwrap_or_else(|| PathBuf::from(format!("acquit-backup-{day}.db")));
-    let copied = cli.app.backup(&file)?;
+pub fn backup(cli: &Cli, file: &Path) -> Result<Exit, Error> {
+    let copied = cli.app.backup(file)?;
     report(cli, copied, &format!("saved to {}", file.display()));
     Ok(Exit::Done)
 }

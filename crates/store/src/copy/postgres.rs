@@ -142,7 +142,7 @@ impl Target for Writer<'_> {
         self.0.execute("update meta set id = $1", &[&identity.id])?;
         for (sequence, value) in [("task_ids", identity.task), ("fences", identity.fence)] {
             self.0.execute(
-                "select setval($1::text::regclass, greatest($2, 1), $2 > 0)",
+                "select setval($1::text::regclass, greatest($2::bigint, 1), $2::bigint > 0)",
                 &[&sequence, &value],
             )?;
         }
