@@ -458,8 +458,8 @@ impl Error {
             | Self::NoSection { .. }
             | Self::NotShipped { .. }
             | Self::NoValue { .. }
-            | Self::ProjectFile { .. } => Kind::Usage,
-            Self::OpenStore { source: OpenError::Moved { .. }, .. }
+            | Self::ProjectFile { .. }
+            | Self::OpenStore { source: OpenError::Moved { .. }, .. }
             | Self::Copy(
                 CopyError::Open(OpenError::Moved { .. })
                 | CopyError::Exists { .. }
