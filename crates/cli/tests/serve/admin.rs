@@ -15,7 +15,7 @@ fn a_store_is_saved_restored_moved_and_checked() {
     let (saved, restored, moved) = (text("saved.db"), text("restored.db"), text("moved.db"));
     sandbox.acquit(&["backup", &saved]).must(0).said("1 tasks");
     sandbox.acquit(&["backup", &saved]).must(2).said("the file exists");
-    sandbox.acquit(&["restore", &saved]).must(2).said("it has 1 tasks already");
+    sandbox.acquit(&["restore", &saved]).must(2).said("copy a store onto itself");
     sandbox.acquit(&["restore", &text("nothing.db")]).must(2).said("there is no such file");
 
     let events = sandbox.events();
