@@ -150,7 +150,9 @@ pub fn show(store: &mut dyn Store, id: TaskId) -> Result<Details, Error> {
             Some(known) => *known = *verdict,
             None => gates.push(*verdict),
         },
-        Body::SetupAgain(setup) => setups.push(setup),
+        Body::SetupAgain(setup) if !setups.iter().any(|known: &SetupAgain| known.is_same(&setup)) => {
+            setups.push(setup);
+        }
         _ => {}
     })?;
     Ok(Details { state: task.state.word(), legs: store.legs(id)?, sandbox, gates, setups, task })

@@ -153,11 +153,25 @@ pub struct SetupAgain {
     pub reached: Vec<String>,
     /// The hosts that it asked for and was refused.
     pub refused: Vec<String>,
+    /// Whether it ran earlier, for the same files in another task, and its result is used again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub earlier: bool,
 }
 
 impl SetupAgain {
+    /// When it ran, what for, and where it connected to, as the rest of a sentence about setup.
+    pub fn summary(&self) -> String {
+        let when = if self.earlier { "ran earlier" } else { "ran" };
+        format!("{when} for changed {}: {}", self.changed.join(", "), self.use_of_network())
+    }
+
+    /// Whether both tell of the same setup, whenever it ran.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Self { earlier: false, ..self.clone() } == Self { earlier: false, ..other.clone() }
+    }
+
     /// The network and its use, for people.
-    pub fn use_of_network(&self) -> String {
+    fn use_of_network(&self) -> String {
         let hosts = |word: &str, hosts: &[String]| match hosts {
             [] => String::new(),
             hosts => format!("; {word} {}", hosts.join(", ")),
@@ -270,9 +284,7 @@ impl Body {
             }
             Self::Progress { text, percent: None } => format!("agent: {text}"),
             Self::Progress { text, percent: Some(percent) } => format!("agent ({percent} %): {text}"),
-            Self::SetupAgain(setup) => {
-                format!("setup ran for changed {}: {}", setup.changed.join(", "), setup.use_of_network())
-            }
+            Self::SetupAgain(setup) => format!("setup {}", setup.summary()),
             Self::Notify { text, .. } => format!("message to people: {text}"),
             Self::Notice { text, .. } => text.clone(),
         }

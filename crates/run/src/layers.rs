@@ -7,6 +7,7 @@
 //! ```text
 //! <home>/layers/<project>/<key>/tree       what setup wrote to the tree, without what git tracks
 //! <home>/layers/<project>/<key>/home       what it downloaded to caches of its home
+//! <home>/layers/<project>/<key>/setup.json for work that changed a lock file: which network setup had, and which hosts it reached
 //! <home>/layers/<project>/<key>/made       its modification time says when the layer was made
 //! <home>/layers/<project>/<key>/complete   its modification time says when the layer was last used
 //! <home>/layers/<project>/<key>.lock       held exclusively while it is made or removed, shared while it is used
@@ -21,6 +22,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use acquit_core::event::SetupAgain;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
@@ -29,6 +31,9 @@ use crate::untrusted::{remove, size};
 
 /// How many layers of a project stay, the last used first: more states of the lock files than are worked on at a time.
 const MOST_KEPT: usize = 8;
+
+/// The file that says how setup used its network, in the folder of a layer that was made for changed lock files.
+const SETUP: &str = "setup.json";
 
 /// How long a layer stays that nobody uses.
 const UNUSED: Duration = Duration::from_hours(14 * 24);
@@ -94,6 +99,13 @@ pub(crate) struct Making {
     pub(crate) folder: PathBuf,
 }
 
+impl Making {
+    /// Keeps how setup used its network, for the tasks that use the layer later.
+    pub(crate) fn keep(&self, setup: &SetupAgain) -> io::Result<()> {
+        fs::write(self.folder.join(SETUP), serde_json::to_vec(setup)?)
+    }
+}
+
 /// What there is at a place.
 pub(crate) enum Found {
     /// The layer.
@@ -113,6 +125,11 @@ impl Layer {
     /// When it was made. Build tools go by times: sources that are older than what was built from others count as built.
     pub(crate) fn made(&self) -> io::Result<SystemTime> {
         fs::metadata(self.folder.join("made"))?.modified()
+    }
+
+    /// How setup used its network, if the layer was made for changed lock files.
+    pub(crate) fn setup(&self) -> Option<SetupAgain> {
+        serde_json::from_slice(&fs::read(self.folder.join(SETUP)).ok()?).ok()
     }
 
     /// What it downloaded to the home, if anything.

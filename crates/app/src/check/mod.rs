@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use acquit_core::config::Config;
 use acquit_core::config::forge::Kind;
-use acquit_core::event::Body;
+use acquit_core::event::{Body, SetupAgain};
 use acquit_core::gate::{Check, Gate, Manner, PathFilter, Reuse, Severity, Verdict};
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::leg::Ending;
@@ -120,7 +120,7 @@ fn in_store(app: &App, config: &Config, id: TaskId, run: Run<'_>) -> Result<Rehe
         task.state,
         State::Ended { end: End::Cancelled { .. } } | State::Working { cancel: Some(_), .. }
     );
-    let (verdicts, refused) = told(store, id)?;
+    let Told { verdicts, refused, .. } = told(store, id)?;
     let mut problems = Vec::new();
     let failed = task.past.last().and_then(|past| match &past.ending {
         Ending::Failed { reason, .. } => Some(reason.clone()),
@@ -212,28 +212,39 @@ pub(crate) fn project(config: &Config, gates: Vec<Gate>) -> Result<Project, Erro
 /// A program's name in the notices, and a host that it was refused.
 pub type RefusedHost = (String, String);
 
-/// What the events tell: verdicts, and hosts that were refused to which program.
-pub(crate) fn told(store: &mut dyn Store, id: TaskId) -> Result<(Vec<Verdict>, Vec<RefusedHost>), Error> {
-    let (mut verdicts, mut refused) = (Vec::new(), Vec::new());
+/// What the events of a rehearsal tell.
+#[derive(Default)]
+pub(crate) struct Told {
+    pub(crate) verdicts: Vec<Verdict>,
+    /// Hosts that were refused to which program.
+    pub(crate) refused: Vec<RefusedHost>,
+    /// Setups that ran for changed lock files.
+    pub(crate) setups: Vec<SetupAgain>,
+}
+
+/// Reads the events of a task.
+pub(crate) fn told(store: &mut dyn Store, id: TaskId) -> Result<Told, Error> {
+    let mut told = Told::default();
     let mut after = 0;
     loop {
         let events = store.events(Some(id), after, PAGE)?;
         for event in &events {
             after = event.seq;
             match &event.body {
-                Body::Gate { verdict } => verdicts.push((**verdict).clone()),
+                Body::Gate { verdict } => told.verdicts.push((**verdict).clone()),
+                Body::SetupAgain(setup) => told.setups.push(setup.clone()),
                 Body::Notice { text, .. } => {
                     if let Some((name, line)) = text.strip_prefix('`').and_then(|rest| rest.split_once("`: "))
                         && let Some(host) = network::refused_host(line)
                     {
-                        refused.push((name.to_owned(), host));
+                        told.refused.push((name.to_owned(), host));
                     }
                 }
                 _ => {}
             }
         }
         if events.len() < PAGE as usize {
-            return Ok((verdicts, refused));
+            return Ok(told);
         }
     }
 }

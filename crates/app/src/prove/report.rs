@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use acquit_core::event::SetupAgain;
 use acquit_core::gate::{Check, Evidence, Gate, Severity, Verdict, Weight};
 use acquit_core::ids::Name;
 use acquit_core::time::Span;
@@ -131,6 +132,9 @@ pub struct Report {
     pub detected: Vec<String>,
     /// One for each gate, in the order in which they spoke.
     pub claims: Vec<Claim>,
+    /// Setups that ran because the change has other lock files than its base, with their network and hosts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub setups: Vec<SetupAgain>,
     /// What was not checked.
     pub unchecked: Vec<Unchecked>,
     /// Why nothing could be judged, if so, with what mends it.
@@ -161,6 +165,7 @@ impl Report {
             rules: Origin::Project,
             detected: Vec::new(),
             claims: Vec::new(),
+            setups: Vec::new(),
             unchecked: Vec::new(),
             stopped: None,
             cancelled: false,
@@ -188,6 +193,7 @@ impl Report {
             rules: rules.origin,
             detected: rules.seen.clone(),
             claims: Vec::new(),
+            setups: Vec::new(),
             unchecked,
             stopped: None,
             cancelled: false,
@@ -201,6 +207,7 @@ impl Report {
         let config = &rules.config;
         let mut report = Self::empty(change, rules);
         report.cancelled = round.cancelled;
+        report.add_setups(round);
         report.stopped =
             round.stopped.as_ref().map(|reason| problem::of_setup(config, reason, &round.refused));
         for verdict in &round.verdicts {
@@ -221,8 +228,18 @@ impl Report {
         report
     }
 
+    /// Adds the setups of a round, each once.
+    fn add_setups(&mut self, round: &Round) {
+        for setup in &round.setups {
+            if !self.setups.iter().any(|known| known.is_same(setup)) {
+                self.setups.push(setup.clone());
+            }
+        }
+    }
+
     /// Adds how the tests that were there fare with a change that has no test of its own.
     pub(super) fn add_regressions(&mut self, round: &Round) {
+        self.add_setups(round);
         for verdict in &round.verdicts {
             let Some(gate) = self.gates.iter().find(|gate| gate.name == verdict.gate) else { continue };
             let compared = Gate {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
+use acquit_core::event::SetupAgain;
 use acquit_core::gate::{Gate, Verdict};
 use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
@@ -59,6 +60,8 @@ pub(super) struct Round {
     pub(super) cancelled: bool,
     /// Hosts that a program was refused.
     pub(super) refused: Vec<check::RefusedHost>,
+    /// Setups that ran because the change has other lock files than its base.
+    pub(super) setups: Vec<SetupAgain>,
 }
 
 impl Trial<'_> {
@@ -96,14 +99,14 @@ impl Trial<'_> {
         let store: &mut dyn Store = store.as_mut();
         let task = own.create_with(store, &new, origin, Some(offer.clone()))?;
         let task = (conduct.run)(&own, store, task.id())?;
-        let (verdicts, refused) = check::told(store, id)?;
+        let check::Told { verdicts, refused, setups } = check::told(store, id)?;
         let mut logs = BTreeMap::new();
         for verdict in &verdicts {
             if let Some(log) = log_of(verdict, self.logs, self.next)? {
                 logs.insert(verdict.gate.clone(), log);
             }
         }
-        Ok(Round { verdicts, logs, refused, stopped: stopped(&task), cancelled: is_cancelled(&task) })
+        Ok(Round { verdicts, logs, refused, setups, stopped: stopped(&task), cancelled: is_cancelled(&task) })
     }
 }
 

@@ -74,8 +74,7 @@ impl Printer {
         self.field("sandbox", &self.sandbox(sandbox));
         self.artifacts(task);
         for setup in setups {
-            let words = format!("ran for changed {}: {}", setup.changed.join(", "), setup.use_of_network());
-            self.field("setup", &text::visible(&words));
+            self.field("setup", &text::visible(&setup.summary()));
         }
         for verdict in gates {
             self.gate(verdict).iter().for_each(|line| self.data(line));

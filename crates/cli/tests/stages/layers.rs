@@ -110,6 +110,20 @@ fn setup_for_a_changed_lock_file_is_shown_with_its_network_and_hosts() {
     assert!(shown.contains(words.trim_start_matches("setup ")), "{shown}");
     let json = sandbox.acquit(&["show", "T-1", "--json"]).must(0).json();
     assert_eq!(json["setups"][0]["refused"][0], "evil.example:80", "{json}");
+    // Another task with the same files uses the layer, and says where it comes from.
+    sandbox.acquit(&["run", "Again"]).must(0);
+    let shown = sandbox.acquit(&["show", "T-2"]).must(0).out;
+    assert!(shown.contains(&words.replace("setup ran for", "ran earlier for")), "{shown}");
+    // So does a judgement, of which nothing else is left.
+    let judged = config.clone() + "[gates.test]\nrun = \"test -e deps/here\"\nkind = \"test\"\n";
+    let proved = world(&judged, WORKFLOW, "", &files);
+    proved.repo.write("lock", "3\n");
+    let report = proved.acquit(&["prove"]).must(0).out;
+    assert!(report.contains(&words), "{report}");
+    let report = proved.acquit(&["prove", "--fresh", "--format", "markdown"]).must(0).out;
+    assert!(report.contains("Setup ran earlier for changed lock: network model"), "{report}");
+    let report = proved.acquit(&["prove", "--fresh", "--json"]).must(0).json();
+    assert_eq!(report["setups"][0]["reached"][0], listed.as_str(), "{report}");
     // Setup of the base is the user's own.
     let base = world(&config, WORKFLOW, "echo work > work.txt\n", &files);
     assert!(!base.run_to(0).err.contains("setup ran for changed"));

@@ -36,6 +36,8 @@ pub(crate) struct LegContext<'a> {
     pub(crate) left: Vec<acquit_core::artifact::Artifact>,
     /// The reports of gates that the leg ran.
     pub(crate) reports: Vec<acquit_core::artifact::Artifact>,
+    /// The setups for changed lock files that were noted.
+    pub(crate) setups: Vec<acquit_core::event::SetupAgain>,
     /// Takes the project's secrets out of whatever leaves the leg.
     pub(crate) redactor: Redactor,
     /// Whether a command of a gate was cut short, which says nothing about the next time.
@@ -58,6 +60,7 @@ impl<'a> LegContext<'a> {
             session: None,
             left: Vec::new(),
             reports: Vec::new(),
+            setups: Vec::new(),
             redactor: Redactor::default(),
             cut_short: false,
             under_way: Step::Claim,

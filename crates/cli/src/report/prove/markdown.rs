@@ -67,6 +67,9 @@ pub fn markdown(report: &Report) -> String {
         }
         out.push_str("</details>\n");
     }
+    for setup in &report.setups {
+        out.push_str(&format!("\nSetup {}\n", inert_line(&setup.summary())));
+    }
     if !report.unchecked.is_empty() {
         out.push_str("\nNot checked:\n\n");
         for one in &report.unchecked {

@@ -68,6 +68,9 @@ pub fn people(printer: Printer, report: &Report) {
             printer.data(&format!("    → {advice}"));
         }
     }
+    for setup in &report.setups {
+        printer.data(&format!("setup {}", text::visible(&setup.summary())));
+    }
     if !report.unchecked.is_empty() {
         printer.data("not checked:");
         for one in &report.unchecked {

@@ -61,7 +61,12 @@ pub(in crate::harness) fn layer(
     let mut waits = false;
     loop {
         match place.find().map_err(at)? {
-            Found::Layer(layer) => return Ok(Some(Rc::new(layer))),
+            Found::Layer(layer) => {
+                if !is_bases && let Some(setup) = layer.setup() {
+                    tell_once(ctx, SetupAgain { earlier: true, ..setup });
+                }
+                return Ok(Some(Rc::new(layer)));
+            }
             Found::Nothing(making) => {
                 let network = reach(&job.definition.config);
                 let why = if is_bases {
@@ -76,7 +81,9 @@ pub(in crate::harness) fn layer(
                 let connections = make(ctx, job, workspace, setup, (from, &copies), &making)?;
                 if !is_bases {
                     let changed = changed(&wanted, &workspace.files_at(&base, &inputs)?);
-                    ctx.note(Body::SetupAgain(used(changed, network, &connections)));
+                    let setup = used(changed, network, &connections);
+                    making.keep(&setup).map_err(at)?;
+                    tell_once(ctx, setup);
                 }
                 return place.publish(making).map(|layer| Some(Rc::new(layer))).map_err(at);
             }
@@ -92,6 +99,14 @@ pub(in crate::harness) fn layer(
                 pause(AGAIN);
             }
         }
+    }
+}
+
+/// Notes a setup that ran for changed lock files, unless this leg has done so: every gate asks for the same layer.
+fn tell_once(ctx: &mut LegContext<'_>, setup: SetupAgain) {
+    if !ctx.setups.iter().any(|told| told.is_same(&setup)) {
+        ctx.setups.push(setup.clone());
+        ctx.note(Body::SetupAgain(setup));
     }
 }
 
@@ -121,7 +136,8 @@ fn used(changed: Vec<String>, network: String, connections: &[Connection]) -> Se
         let hosts: BTreeSet<String> = hosts.map(|one| format!("{}:{}", one.host, one.port)).collect();
         hosts.into_iter().take(MOST_HOSTS).collect()
     };
-    SetupAgain { changed, network, reached: hosts(Verdict::Granted), refused: hosts(Verdict::Refused) }
+    let (reached, refused) = (hosts(Verdict::Granted), hosts(Verdict::Refused));
+    SetupAgain { changed, network, reached, refused, earlier: false }
 }
 
 /// The files that decide whether setup has to run again: the lock files, and files of the repository that its command names.
@@ -249,7 +265,8 @@ pub(in crate::harness) fn setup_in_place(
     ctx.flush()?;
     workspace.mark_uncommitted()?;
     copies.write(&workspace.tree())?;
-    run(ctx, job, setup, &WorkingTree::of(workspace), "setup")?;
+    let connections = run(ctx, job, setup, &WorkingTree::of(workspace), "setup")?;
+    tell_if_changed(ctx, job, workspace, (setup, &job.start), &connections)?;
     workspace.ignore_untracked()?;
     workspace.mark_setup_done(&key)?;
     Ok(())
@@ -275,5 +292,25 @@ pub(crate) fn setup_aside(
     if let Some(shown) = scratch.shown() {
         Copies::read(ctx, job, setup, workspace, &shown)?.write(&scratch.tree())?;
     }
-    run(ctx, job, setup, &scratch.working_tree(), "setup-aside").map(drop)
+    let connections = run(ctx, job, setup, &scratch.working_tree(), "setup-aside")?;
+    match scratch.shown() {
+        Some(shown) => tell_if_changed(ctx, job, workspace, (setup, &shown), &connections),
+        None => Ok(()),
+    }
+}
+
+/// Notes a setup that ran where there are no layers, if the lock files of `commit` are not those of the base.
+fn tell_if_changed(
+    ctx: &mut LegContext<'_>,
+    job: &Job<'_>,
+    workspace: &LockedWorkspace,
+    (setup, commit): (&Setup, &CommitId),
+    connections: &[Connection],
+) -> Result<(), LegAbort> {
+    let inputs = inputs(setup);
+    let changed = changed(&workspace.files_at(commit, &inputs)?, &workspace.files_at(&job.base(), &inputs)?);
+    if !changed.is_empty() {
+        tell_once(ctx, used(changed, reach(&job.definition.config), connections));
+    }
+    Ok(())
 }
