@@ -21,6 +21,8 @@ mod layers;
 mod matrix;
 #[path = "stages/modules.rs"]
 mod modules;
+#[path = "stages/settings.rs"]
+mod settings;
 #[path = "stages/stores.rs"]
 mod stores;
 #[path = "common/user.rs"]
@@ -84,7 +86,7 @@ fn two(plant: &str, honest: &str) -> Sandbox {
         "steal='@ROOT@/seen/stolen'; export steal\ncase $ACQUIT_STAGE in\ncode)\n{plant}\necho work > work.txt\n;;\nlook)\n{honest}\n\
          printf '{{\"outcome\": \"found\", \"payload\": {{\"summary\": \"looked\"}}}}' > \"$ACQUIT_HANDOFF\"\n;;\nesac\n"
     );
-    world(CONFIG, TWO, &agent, &[(".gitignore", "node_modules\n.venv\nbuild\n*.local\n")])
+    world(CONFIG, TWO, &agent, &[(".gitignore", "node_modules\n.venv\nbuild\n*.local\n__pycache__\n")])
         .with("LATER_KEY", SECRET)
 }
 

@@ -9,7 +9,7 @@ use super::agent::AgentGit;
 use super::save::Files;
 use super::snapshot::Snapshot;
 use super::state::State;
-use super::{Error, LockedWorkspace, Rules, SavedAttempt};
+use super::{Error, LockedWorkspace, Rules, SavedAttempt, guardrails};
 use crate::git::{CommitId, Identity, is_ref_name};
 
 /// Commits that are listed.
@@ -174,7 +174,7 @@ impl LockedWorkspace {
         let which = if state.knows_paths(tree) { Files::Known } else { Files::Any };
         let commit = || self.commit_work(tip, message, identity, tree, which);
         let ((head, left), kept) = self.without_repositories(leg, tree, tip, commit)?;
-        self.check_own_folder(state, tree, &start, &head)?;
+        self.check_guarded(state, tree, &start, &head)?;
         if head != *tip {
             self.examine_work(tree, &start, &head)?;
         }
@@ -212,7 +212,7 @@ impl LockedWorkspace {
         }
         let saved = self.save(leg, &start, tip, tree, Vec::new())?;
         if let Some(saved) = &saved {
-            self.check_own_folder(state, tree, &start, &saved.commit)?;
+            self.check_guarded(state, tree, &start, &saved.commit)?;
         }
         let saved = self.reset(state, leg, &start, saved)?;
         Ok(Work { leftover: saved.map_or(Leftover::None, Leftover::Saved), ..Work::nothing(&start) })
@@ -293,22 +293,24 @@ impl LockedWorkspace {
         }
     }
 
-    /// Refuses changes of `.acquit/`. Git is asked only where the listing of the tree shows a difference.
-    fn check_own_folder(
+    /// Refuses changes of `.acquit/` and of settings of coding agents. Git is asked only where the listing of the tree shows a difference.
+    fn check_guarded(
         &self,
         state: &State,
         tree: &Snapshot,
         start: &CommitId,
         head: &CommitId,
     ) -> Result<(), Error> {
-        if self.rules.is_none() || start == head || state.has_own_folder(tree) {
+        if self.rules.is_none() || start == head || state.has_guarded(tree) {
             return Ok(());
         }
-        let output = self.diff_tree(start, head, "--name-only", &[], &[":(icase,top).acquit"])?;
-        match output.split(|b| *b == 0).find(|path| !path.is_empty()) {
-            Some(path) => Err(Error::guardrail(format!(
-                "it changed {:?}; what is in .acquit/ belongs to acquit and the project's owner: leave it as it is, and say in \
-                 your summary if something there has to change",
+        let patterns = guardrails::guarded_patterns();
+        let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+        let output = self.diff_tree(start, head, "--name-only", &[], &patterns)?;
+        let found = output.split(|b| *b == 0).find_map(|path| Some((path, guardrails::guarded(path)?)));
+        match found {
+            Some((path, why)) => Err(Error::guardrail(format!(
+                "it changed {:?}; {why}: leave it as it is, and say in your summary if something there has to change",
                 String::from_utf8_lossy(path)
             ))),
             None => Ok(()),

@@ -1,4 +1,5 @@
-//! What an agent may not do with git: commit without the task's id, touch a protected branch, push, edit `.acquit/`.
+//! What an agent may not do with git: commit without the task's id, touch a protected branch, push, edit `.acquit/` or the settings by
+//! which coding agents start programs.
 //!
 //! The hooks say so while the agent can still mend it. They run in its own sandbox by its own git, so they are advice: it can
 //! switch them off. What counts is what [`super::LockedWorkspace::collect`] finds afterwards.
@@ -11,7 +12,39 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The folder of acquit's own files in a project.
-const OWN_FOLDER: &[u8] = b".acquit";
+const OWN_FOLDER: &str = ".acquit";
+
+/// Files and folders of a project from which coding agents start programs by themselves (hooks, tool servers, plugins, test commands),
+/// without a decision of their model. What one stage commits there, the agent of the next stage would run with its own secrets.
+const AGENT_SETTINGS: &[&str] = &[
+    ".mcp.json",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".claude/hooks",
+    ".codex",
+    ".gemini/.env",
+    ".gemini/extensions",
+    ".gemini/hooks",
+    ".gemini/policies",
+    ".gemini/settings.json",
+    "opencode.json",
+    "opencode.jsonc",
+    ".opencode/opencode.json",
+    ".opencode/opencode.jsonc",
+    ".opencode/package.json",
+    ".opencode/plugin",
+    ".opencode/plugins",
+    ".opencode/tool",
+    ".opencode/tools",
+    ".cursor/cli.json",
+    ".cursor/hooks",
+    ".cursor/hooks.json",
+    ".cursor/mcp.json",
+    ".pi/extensions",
+    ".pi/settings.json",
+    ".aider.conf.yml",
+    ".aider.model.settings.yml",
+];
 
 /// The rules of one task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,10 +136,37 @@ impl Rules {
     }
 }
 
-/// Whether a path of the tree is `.acquit` or below it, in any case: not every file system tells them apart.
-pub(super) fn is_own(path: &[u8]) -> bool {
-    let first = path.split(|b| *b == b'/').next().unwrap_or_default();
-    first.eq_ignore_ascii_case(OWN_FOLDER)
+/// Why an agent must leave a path of the tree alone, if it must. Upper and lower case are the same: not every file system tells them
+/// apart.
+pub(super) fn guarded(path: &[u8]) -> Option<&'static str> {
+    if is_below(path, OWN_FOLDER.as_bytes()) {
+        return Some("what is in .acquit/ belongs to acquit and the project's owner");
+    }
+    // A link in the place of a folder leads to settings as well.
+    let is_settings = |guarded: &&&str| {
+        let guarded = guarded.as_bytes();
+        is_below(path, guarded) || is_below(guarded, path)
+    };
+    AGENT_SETTINGS
+        .iter()
+        .find(is_settings)
+        .map(|_| "coding agents start programs from it by themselves, and a later one would do so with its own secrets")
+}
+
+/// Patterns by which git lists everything that may be [`guarded`], and not much more.
+pub(super) fn guarded_patterns() -> Vec<String> {
+    let top = |path: &&str| path.split('/').next().unwrap_or_default().to_owned();
+    let names: std::collections::BTreeSet<String> =
+        std::iter::once(&OWN_FOLDER).chain(AGENT_SETTINGS).map(top).collect();
+    names.into_iter().map(|name| format!(":(icase,top,literal){name}")).collect()
+}
+
+/// Whether a path is `folder` or below it.
+fn is_below(path: &[u8], folder: &[u8]) -> bool {
+    let (Some(start), rest) = (path.get(..folder.len()), path.get(folder.len()..).unwrap_or_default()) else {
+        return false;
+    };
+    !folder.is_empty() && start.eq_ignore_ascii_case(folder) && matches!(rest.first(), None | Some(b'/'))
 }
 
 /// A word of the shell that stands for nothing but itself.
@@ -199,12 +259,34 @@ mod tests {
     }
 
     #[test]
-    fn acquits_folder_is_known_in_every_spelling() {
+    fn guarded_paths_are_known_in_every_spelling() {
         for own in [".acquit", ".acquit/a/b", ".ACQUIT/x"] {
-            assert!(is_own(own.as_bytes()), "{own}");
+            assert!(guarded(own.as_bytes()).is_some_and(|why| why.contains(".acquit/")), "{own}");
         }
-        for other in [".acquitted", "x/.acquit", "acquit", ""] {
-            assert!(!is_own(other.as_bytes()), "{other}");
+        for settings in [
+            ".claude/settings.json",
+            ".Claude/Settings.json",
+            ".claude",
+            ".codex/a/b",
+            "opencode.json",
+            ".mcp.json",
+        ] {
+            assert!(guarded(settings.as_bytes()).is_some_and(|why| why.contains("agents")), "{settings}");
         }
+        for other in [
+            ".acquitted",
+            "x/.acquit",
+            "acquit",
+            "",
+            "x",
+            ".claude/agents/x.md",
+            ".claude/settings.json5",
+            "x/.mcp.json",
+            "AGENTS.md",
+            "CLAUDE.md",
+        ] {
+            assert_eq!(guarded(other.as_bytes()), None, "{other}");
+        }
+        assert!(guarded_patterns().contains(&":(icase,top,literal).claude".to_owned()));
     }
 }

@@ -150,10 +150,10 @@ impl State {
         self.facts.tree_trusted && snapshot::paths(&tree.rows).all(|path| known.contains(path))
     }
 
-    /// Whether acquit's own folder is as it was, entry by entry.
-    pub(super) fn has_own_folder(&self, tree: &Snapshot) -> bool {
-        let own = |rows| snapshot::split(rows).filter(|(path, _)| guardrails::is_own(path));
-        self.facts.tree_trusted && own(&self.tree).eq(own(&tree.rows))
+    /// Whether everything that agents must leave alone is as it was, entry by entry.
+    pub(super) fn has_guarded(&self, tree: &Snapshot) -> bool {
+        let guarded = |rows| snapshot::split(rows).filter(|(path, _)| guardrails::guarded(path).is_some());
+        self.facts.tree_trusted && guarded(&self.tree).eq(guarded(&tree.rows))
     }
 
     pub(super) fn has_ignores(&self, tree: &Snapshot) -> bool {
