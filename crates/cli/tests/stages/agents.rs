@@ -10,7 +10,7 @@ use crate::{SECRET, two, world};
 /// An attack: its name, what the first stage leaves, and what an honest agent of the second does.
 type Attack = (&'static str, &'static str, &'static str);
 
-const ATTACKS: [Attack; 22] = [
+const ATTACKS: [Attack; 35] = [
     (
         "settings of git in the home",
         r#"printf '[core]\n\tfsmonitor = "echo \\"$LATER_KEY\\" > \\"$steal\\";"\n' > ~/.gitconfig"#,
@@ -107,6 +107,71 @@ const ATTACKS: [Attack; 22] = [
         "a process that stays",
         r#"setsid sh -c 'sleep 1; cat /proc/*/environ | tr "\0" "\n" | grep LATER_KEY > "$steal"' > /dev/null 2>&1 &"#,
         "sleep 2",
+    ),
+    (
+        "an attribute of a tracked file",
+        "python3 -c 'import os; os.setxattr(\"README.md\", \"user.left\", b\"x\")'",
+        "python3 -c 'import os; os.getxattr(\"README.md\", \"user.left\")' 2> /dev/null && echo found > \"$steal\"; true",
+    ),
+    (
+        "an attribute of the tree itself",
+        "python3 -c 'import os; os.setxattr(\".\", \"user.left\", b\"x\")'",
+        "python3 -c 'import os; os.getxattr(\".\", \"user.left\")' 2> /dev/null && echo found > \"$steal\"; true",
+    ),
+    (
+        "rights for whatever is made in a folder",
+        "python3 -c 'import os, struct; e = lambda t, p: struct.pack(\"<HHI\", t, p, 2**32-1)
+os.setxattr(\".\", \"system.posix_acl_default\", struct.pack(\"<I\", 2) + e(1, 7) + e(4, 7) + e(32, 7))'",
+        "python3 -c 'import os; os.getxattr(\".\", \"system.posix_acl_default\")' 2> /dev/null && echo found > \"$steal\"; true",
+    ),
+    ("an empty folder", "mkdir -p empty/deep", r#"if [ -d empty ]; then echo found > "$steal"; fi"#),
+    (
+        "poisoned bytecode of a module that is fine",
+        r#"echo 'import os; open(os.environ["steal"], "w").write("found")' > lib.py
+python3 -c 'import py_compile as p; p.compile("lib.py", invalidation_mode=p.PycInvalidationMode.UNCHECKED_HASH)'
+echo pass > lib.py"#,
+        "python3 -c 'import lib'",
+    ),
+    (
+        "a build that looks up to date",
+        r#"printf 'build/tool: README.md\n\tmkdir -p build; echo true > build/tool\n' > Makefile
+mkdir -p build; echo 'echo $LATER_KEY > "$steal"' > build/tool; touch -d 2100-01-01 build/tool"#,
+        "make -s; sh build/tool",
+    ),
+    (
+        "refs of the agent's repository",
+        "git tag left; git update-ref refs/notes/commits HEAD; git update-ref refs/stash HEAD; git branch other",
+        r#"if [ -n "$(git for-each-ref refs/tags refs/notes refs/stash refs/heads/other)" ]; then echo found > "$steal"; fi"#,
+    ),
+    (
+        "an object that nothing refers to",
+        "echo left | git hash-object -w --stdin",
+        r#"if git cat-file -e "$(echo left | git hash-object --stdin)" 2> /dev/null; then echo found > "$steal"; fi"#,
+    ),
+    (
+        "an index that overlooks changes",
+        "git update-index --assume-unchanged README.md; git update-index --skip-worktree .gitignore",
+        r#"if git ls-files -v | grep -q '^[a-zS]'; then echo found > "$steal"; fi"#,
+    ),
+    (
+        "rules that hide new files from git",
+        "echo '*' > .git/info/exclude; git config core.excludesFile /tmp/all",
+        r#"touch new; if ! git status --porcelain | grep -q new; then echo found > "$steal"; fi; rm new"#,
+    ),
+    (
+        "a shadow of git in the user's folder of programs",
+        r#"mkdir -p ~/.local/bin ~/bin; printf '#!/bin/sh\necho $LATER_KEY > "$steal"\n' | tee ~/bin/git > ~/.local/bin/git; chmod +x ~/bin/git ~/.local/bin/git"#,
+        "PATH=~/.local/bin:~/bin:$PATH git status > /dev/null",
+    ),
+    (
+        "downloads in caches",
+        "for cache in .cargo/registry .npm/_cacache .cache/pip go/pkg/mod .m2/repository; do mkdir -p ~/$cache; echo x > ~/$cache/left; done",
+        r#"for cache in .cargo/registry .npm/_cacache .cache/pip go/pkg/mod .m2/repository; do if [ -e ~/$cache/left ]; then echo found > "$steal"; fi; done"#,
+    ),
+    (
+        "files for the time being that outlive a restart",
+        "echo x > /var/tmp/left; mkdir -p /run/user/$(id -u) 2> /dev/null && echo x > /run/user/$(id -u)/left || true",
+        r#"if [ -e /var/tmp/left ] || [ -e /run/user/$(id -u)/left ]; then echo found > "$steal"; fi"#,
     ),
     (
         "the output folders of other legs",

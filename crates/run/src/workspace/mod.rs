@@ -26,6 +26,7 @@
 //! *Nothing changed costs nothing*: a listing of the tree with sizes, inodes and times says so without running git.
 
 mod agent;
+mod attributes;
 mod branch;
 mod change;
 mod checkout_index;

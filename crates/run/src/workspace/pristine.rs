@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use super::agent::{Role, config, write_repository};
 use super::modules::Tree;
 use super::snapshot::{Skip, Snapshot, paths};
-use super::{Error, LockedWorkspace, files};
+use super::{Error, LockedWorkspace, attributes, files};
 use crate::git::CommitId;
 use crate::layers::Layer;
 
@@ -118,18 +118,22 @@ impl LockedWorkspace {
     }
 
     /// Gives the tree to `owner`, one stage with its grants. What another owner left there that is in no commit goes: ignored files,
-    /// pipes, sockets. The agent's repository is new already, unless nobody touched it.
+    /// pipes, sockets, attributes of files. The agent's repository is new already, unless nobody touched it.
     pub fn give_to(&self, owner: &str) -> Result<(), Error> {
         let file = self.dir.join("owner");
-        if files::read(&file, files::SMALL)?.as_deref() == Some(owner.as_bytes()) {
+        let before = files::read(&file, files::SMALL)?;
+        if before.as_deref() == Some(owner.as_bytes()) {
             return Ok(());
         }
         let mut state = self.known()?;
+        let stripped = before.is_some() && self.strip_attributes()?;
         if state.facts.uncommitted {
             self.keep_tracked_files()?;
             self.fill_submodules(state.facts.head.as_str(), &self.tree(), Tree::Agents)?;
             // What setup left in the tree went too.
             files::remove(&self.dir.join("setup"))?;
+        }
+        if state.facts.uncommitted || stripped {
             if let Some(tree) = self.look_at_tree()? {
                 state.saw_tree(tree.settle(&self.dir));
             }
@@ -137,6 +141,12 @@ impl LockedWorkspace {
             self.store(&mut state)?;
         }
         files::write(&file, owner.as_bytes())
+    }
+
+    fn strip_attributes(&self) -> Result<bool, Error> {
+        let Some(listed) = self.look_at_tree()? else { return Ok(false) };
+        attributes::strip(&self.tree(), &listed)
+            .map_err(|e| Error::io("take attributes from", &self.tree(), e))
     }
 
     fn keep_tracked_files(&self) -> Result<(), Error> {
