@@ -44,7 +44,7 @@ cargo xtask: the chores of this repository
                                   --json    one JSON object instead of a table
                                   --brief   every step once, in seconds, with the debug build: does it still work?
   cargo xtask vm [<test>…]      tests of limits, and the bombs of the hostile suite, in a virtual machine with Debian and a real systemd
-                                that delegates cgroups; qemu, 800 MB below the target folder, half an hour
+                                that delegates cgroups; qemu, 800 MB below the target folder, up to an hour
   cargo xtask gauge [<word>…]   the gates on the labelled changes of corpus/ (those whose name contains a word): which cheats
                                 get through, which honest changes are refused, and every one of them by name
                                   --json    one JSON object instead of tables

@@ -25,7 +25,12 @@ service() {
 }
 failed=0
 words=$(cat /payload/words)
-[ -n "$words" ] || words="heavy_an_agent_with_its_model_is_limited heavy_a_gate_without_network_is_limited"
+if [ -z "$words" ]; then
+    words="heavy_an_agent_with_its_model_is_limited heavy_a_gate_without_network_is_limited"
+    # What a cgroup limits: memory and processes. Bombs of other kinds meet the same limits without one, and take longer than these.
+    bombs="fork-bomb,thread-bomb,memory-bomb,memory-bomb-spread,memory-bomb-among-orphans,memfd-bomb,memory-bomb-shared"
+    export ACQUIT_HOSTILE_ONLY="$bombs,memory-bomb-in-flight,memory-bomb-sockets,memory-bomb-untouched,memory-bomb-backlog,fill-shm"
+fi
 # shellcheck disable=SC2086
 scope "$HOME/hostile-test" $words || failed=1
 # From inside, the cgroup cannot be left or changed.

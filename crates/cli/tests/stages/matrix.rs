@@ -1,7 +1,10 @@
 //! The stage matrix: what each of agent, reviewer, gate, setup and merge of one task can read that another of them wrote.
+//!
+//! `docs/sandbox.md` has the table that this prints. With `UPDATE_TABLES=1` it is written again.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 use crate::common::read;
 use crate::world;
@@ -26,7 +29,10 @@ done
 echo "$role" >> '@ROOT@/seen/came'
 "#;
 
+/// The agent works twice, with the reviewer in between.
 const WORKFLOW: &str = r#"
+[budgets]
+round = 1
 [gates.gate]
 run = "sh probe.sh gate"
 [gates.last]
@@ -37,7 +43,7 @@ gates = ["gate"]
 on = { pr_ready = "look" }
 [stages.look]
 mode = "investigate"
-on = { found = "deliver" }
+on = { failed = { to = "code", budget = "round" }, found = "deliver" }
 [stages.deliver]
 kind = "action"
 action = "merge"
@@ -56,14 +62,46 @@ lock_files = ["lock"]
 "#;
 
 const AGENT: &str = r#"
-case $ACQUIT_STAGE in
-code) sh probe.sh agent; echo work > work.txt ;;
-look) sh probe.sh reviewer; cat work.txt > '@ROOT@/seen/read'; printf '{"outcome": "found", "payload": {"summary": "x"}}' > "$ACQUIT_HANDOFF" ;;
+say() { printf '{"outcome": "%s", "payload": {"summary": "x"}}' $1 > "$ACQUIT_HANDOFF"; }
+case $ACQUIT_STAGE-$ACQUIT_ATTEMPT in
+code-1) sh probe.sh agent; echo work > work.txt ;;
+look-1) sh probe.sh reviewer; say failed ;;
+code-*) sh probe.sh again; echo more > work.txt ;;
+look-*) cat work.txt > '@ROOT@/seen/read'; say found ;;
 esac
 "#;
 
-/// What may be read: what setup installed in the tree and downloaded to caches. Commits are the one other way, by design.
-const EXPECTED: [&str; 8] = [
+/// The roles, as the probe and the table call them.
+const ROLES: [(&str, &str); 6] = [
+    ("agent", "agent"),
+    ("again", "agent, next leg of the same stage"),
+    ("reviewer", "agent of another stage"),
+    ("gate", "gate"),
+    ("merge", "gate of a merge"),
+    ("setup", "setup"),
+];
+
+/// The places, as the probe and the table call them.
+const PLACES: [(&str, &str); 8] = [
+    ("tree", "ignored files"),
+    ("git", "`.git`"),
+    ("home", "home"),
+    ("tmp", "`/tmp`"),
+    ("shm", "`/dev/shm`"),
+    ("registry", "downloads"),
+    ("programs", "programs of caches"),
+    ("output", "output folder"),
+];
+
+/// What may be read: what setup installed and downloaded, and by the next leg of a stage its own home, `/tmp` and caches. Commits are the
+/// one other way, by design.
+const EXPECTED: [&str; 14] = [
+    "again reads home of agent",
+    "again reads programs of agent",
+    "again reads registry of agent",
+    "again reads registry of setup",
+    "again reads tmp of agent",
+    "again reads tree of setup",
     "agent reads registry of setup",
     "agent reads tree of setup",
     "gate reads registry of setup",
@@ -81,14 +119,52 @@ fn the_roles_of_a_task_read_nothing_of_each_other_but_what_is_named() {
     fs::create_dir_all(sandbox.place("home/.cargo/bin")).unwrap();
     sandbox.run_to(0);
     let came = read(&sandbox.place("seen/came"));
-    for role in ["setup", "agent", "gate", "reviewer", "merge"] {
+    for (role, _) in ROLES {
         assert!(came.lines().any(|line| line == role), "{role} did not come: {came}");
     }
-    assert_eq!(read(&sandbox.place("seen/read")), "work\n", "commits are handed on");
+    assert_eq!(read(&sandbox.place("seen/read")), "more\n", "commits are handed on");
     let matrix = read(&sandbox.place("seen/matrix"));
+    // A gate comes twice, and does not find what it left itself.
     let found: BTreeSet<&str> = matrix.lines().collect();
-    for line in &found {
-        println!("{line}");
-    }
+    println!("{}", table(&found));
+    document(&table(&found));
     assert_eq!(found.into_iter().collect::<Vec<_>>(), EXPECTED);
+}
+
+/// The table: a row for each role that wrote, a column for each that read.
+fn table(found: &BTreeSet<&str>) -> String {
+    let readers: Vec<_> = ROLES.iter().filter(|(role, _)| *role != "agent").collect();
+    let names: Vec<&str> = readers.iter().map(|(_, name)| *name).collect();
+    let mut lines = vec![
+        format!("| written by ↓, read by → | {} |", names.join(" | ")),
+        format!("|---|{}", "---|".repeat(names.len())),
+    ];
+    for (writer, name) in ROLES.iter().filter(|(role, _)| *role != "again") {
+        let cells: Vec<String> = readers
+            .iter()
+            .map(|(reader, _)| {
+                let read = |(place, _): &&(&str, &str)| {
+                    found.contains(format!("{reader} reads {place} of {writer}").as_str())
+                };
+                let places: Vec<&str> = PLACES.iter().filter(read).map(|(_, name)| *name).collect();
+                if places.is_empty() { "nothing".to_owned() } else { places.join(", ") }
+            })
+            .collect();
+        lines.push(format!("| **{name}** | {} |", cells.join(" | ")));
+    }
+    lines.join("\n")
+}
+
+/// Compares the table with the one in the documentation, or writes it there.
+fn document(table: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sandbox.md");
+    // Another user who runs this has no checkout.
+    let Ok(text) = fs::read_to_string(&path) else { return };
+    if text.contains(table) {
+        return;
+    }
+    assert!(std::env::var_os("UPDATE_TABLES").is_some(), "docs/sandbox.md has another table than\n{table}");
+    let (before, rest) = text.split_once("| written by ↓").expect("the table");
+    let after = rest.split_once("\n\n").expect("an end of the table").1;
+    fs::write(&path, format!("{before}{table}\n\n{after}")).unwrap();
 }
