@@ -17,7 +17,7 @@ use super::context::LegContext;
 use super::turn::GRACE;
 use super::work::Job;
 use crate::layers::Layer;
-use crate::process::{Limits, Next, Spec, Stderr, Stdin, Stdout, Wall, Watcher};
+use crate::process::{Exit, Limits, Next, Spec, Stderr, Stdin, Stdout, Wall, Watcher};
 use crate::runtime::make_private;
 use crate::sandbox::{Entry, Policy, Reach, What};
 use crate::workspace::{LockedWorkspace, remove_folder};
@@ -187,7 +187,8 @@ fn work_of(upper: &Path) -> PathBuf {
 }
 
 /// Whether programs can be given overlays here. Tried once in each boot, because no file of the kernel tells it: it depends on user
-/// namespaces, on the kernel, and on the disk that acquit's folder is on.
+/// namespaces, on the kernel, and on the disk that acquit's folder is on. A trial that did not come to an end, as on a machine that is
+/// overloaded, is made again by the next leg.
 pub(super) fn overlays(ctx: &mut LegContext<'_>, mode: Mode) -> Result<bool, LegAbort> {
     if mode == Mode::Off {
         return Ok(false);
@@ -204,18 +205,26 @@ pub(super) fn overlays(ctx: &mut LegContext<'_>, mode: Mode) -> Result<bool, Leg
     }
     make_private(&folder).map_err(at)?;
     let trial = folder.join(format!("trial-{}", std::process::id()));
-    let works = attempt(ctx, &trial).unwrap_or(false);
+    let works = attempt(ctx, &trial);
     let _ = remove_folder(&trial);
-    if !works {
+    if works != Some(true) {
         let words = "this machine refuses overlays: every tree is a copy, and setup runs in each of them";
         ctx.notice(Level::Warning, words.to_owned());
     }
-    let word = if works { "yes" } else { "no" };
-    super::turn::private(&known, format!("{boot} {word}\n").as_bytes()).map_err(at)?;
-    Ok(works)
+    if let Some(works) = works {
+        remember(&known, &format!("{boot} {}\n", if works { "yes" } else { "no" })).map_err(at)?;
+    }
+    Ok(works.unwrap_or(false))
 }
 
-/// Starts a program over an overlay.
+/// Writes the file as a whole: the first legs after a boot may all write it at once.
+fn remember(file: &Path, text: &str) -> std::io::Result<()> {
+    let new = file.with_extension(crate::agent::new_session());
+    super::turn::private(&new, text.as_bytes())?;
+    std::fs::rename(&new, file)
+}
+
+/// Starts a program over an overlay. Gives nothing if it did not come to an end.
 fn attempt(ctx: &LegContext<'_>, folder: &Path) -> Option<bool> {
     let (lower, upper) = (folder.join("lower"), folder.join("upper"));
     for part in [&lower, &upper, &work_of(&upper)] {
@@ -244,7 +253,10 @@ fn attempt(ctx: &LegContext<'_>, folder: &Path) -> Option<bool> {
     };
     let child = ctx.runtime.spawner.spawn(&spec).ok()?;
     let held = !child.missing().walls().any(|wall| wall == Wall::Namespaces);
-    child.watch(&mut Unheard).ok()?;
+    let ended = child.watch(&mut Unheard).ok()?;
+    if matches!(ended.exit, Exit::TimedOut { .. }) {
+        return None;
+    }
     Some(held && folder.join("upper/written").exists())
 }
 
@@ -256,5 +268,27 @@ impl Watcher for Unheard {
 
     fn tick(&mut self) -> Next {
         Next::Continue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn legs_that_begin_at_the_same_time_all_remember_what_they_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("overlays");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        remember(&file, "boot yes\n").unwrap();
+                        assert_eq!(std::fs::read_to_string(&file).unwrap(), "boot yes\n");
+                    }
+                });
+            }
+        });
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
     }
 }
