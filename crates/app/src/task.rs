@@ -132,6 +132,7 @@ impl App {
             }
             (base, None)
         };
+        source.check_complete(&self.runtime.git, work.as_ref().unwrap_or(&base.commit))?;
         let author = source.identity(&self.runtime.git, self.surroundings.user_home.as_deref());
         let id = id.map_or_else(|| store.reserve(), Ok)?;
         // What is on top has all that is below.

@@ -43,6 +43,9 @@ impl Error {
             Self::Git(git::Error::TooMuchWork { .. }) => {
                 "list what does not belong into the repository in .gitignore, or judge what is staged: `acquit prove --staged`"
             }
+            Self::Git(git::Error::Partial { .. }) => {
+                "check the branch out once, so that git fetches its files, or clone without --filter"
+            }
             Self::Git(git::Error::UnknownBase { .. }) => "`git branch --all` shows the branches there are",
             Self::Prompt(acquit_core::prompt::Error::NoAgent(_)) => {
                 "name a stage that has an agent; `acquit workflow graph` shows them"

@@ -139,6 +139,38 @@ fn a_shallow_clone_works_and_stays_shallow() {
 }
 
 #[test]
+fn a_partial_clone_works_if_it_has_the_files_of_the_base() {
+    let sandbox =
+        project("git log --oneline | wc -l | grep -qx 4 && echo more >> README.md", "git log -1 -q", "");
+    for number in 1..3 {
+        sandbox.repo.write("count", &number.to_string());
+        sandbox.repo.commit("count");
+    }
+    sandbox.repo.git(&["rm", "-q", "count"]);
+    sandbox.repo.commit("no count");
+    sandbox.repo.git(&["config", "uploadpack.allowFilter", "true"]);
+    let partial = sandbox.place("partial");
+    let from = format!("file://{}", sandbox.repo.path().display());
+    git(&sandbox.place(""), &["clone", "-q", "--filter=blob:none", &from, &partial.to_string_lossy()]);
+    let acquit = |args: &[&str], code: i32| {
+        let output = sandbox.command(args).current_dir(&partial).output().unwrap();
+        let said =
+            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
+        said
+    };
+    acquit(&["check"], 0);
+    acquit(&["run", "Do it"], 0);
+    assert!(acquit(&["diff", "T-1"], 0).contains("+more"));
+    acquit(&["merge", "T-1"], 0);
+    assert!(read(&partial.join("README.md")).contains("more"));
+    git(&partial, &["fsck", "--connectivity-only"]);
+    // A commit whose files were never fetched is named, and nothing is fetched.
+    let said = acquit(&["run", "From before", "--base", "HEAD~2"], 2);
+    assert!(said.contains("partial clone") && said.contains("clone without --filter"), "{said}");
+}
+
+#[test]
 fn what_setup_made_is_never_delivered() {
     let setup = "[setup]\nrun = \"mkdir -p deps/one lib/gen && echo x > deps/one/x && echo y > lib/gen/y\"\nlock_files = [\"README.md\"]\n";
     let agent = "test -f deps/one/x && echo z > deps/one/z && mkdir -p lib && echo new > lib/new && echo more > more && git add -A && git commit -qm work && echo z > deps/two";

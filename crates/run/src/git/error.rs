@@ -59,6 +59,16 @@ pub enum Error {
         /// Its size.
         size: u64,
     },
+    /// A partial clone lacks files of a commit.
+    #[error("use commit {} of {}: {missing} of its files are not in this partial clone", commit.short(), path.display())]
+    Partial {
+        /// The clone.
+        path: PathBuf,
+        /// The commit.
+        commit: super::CommitId,
+        /// How many files and folders.
+        missing: usize,
+    },
     /// It printed something else than its format promises.
     #[error("understand what git {verb} printed")]
     Unexpected {

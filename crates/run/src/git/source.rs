@@ -81,7 +81,7 @@ impl Source {
             }
         };
         let to_path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
-        let source = Self {
+        Ok(Self {
             git_dir: to_path(git_dir),
             objects: to_path(objects),
             format,
@@ -93,12 +93,23 @@ impl Source {
             path: found,
             lender: None,
             foreign: None,
-        };
-        if source.is_partial() {
-            let what = "it is a partial clone, so objects may be missing; clone it without --filter".into();
-            return Err(Error::Unsupported { path: source.path, what });
+        })
+    }
+
+    /// Refuses a commit of which a partial clone lacks files. Nothing is fetched: that is for the user's own git, with the user's login.
+    pub fn check_complete(&self, git: &Git, commit: &CommitId) -> Result<(), Error> {
+        if !self.owner().is_partial() {
+            return Ok(());
         }
-        Ok(source)
+        let listed = self
+            .call(git, "rev-list")
+            .args(["--objects", "--no-walk", "--missing=print", commit.as_str(), "--"])
+            .run()?;
+        let missing = listed.stdout.split(|b| *b == b'\n').filter(|line| line.starts_with(b"?")).count();
+        if missing == 0 {
+            return Ok(());
+        }
+        Err(Error::Partial { path: self.owner().path.clone(), commit: commit.clone(), missing })
     }
 
     /// The path it was found from.

@@ -84,6 +84,9 @@ pub(super) fn follow(
     let now = now(git, job, branch).map_err(|error| LegAbort::harness(&error))?;
     // A branch that is gone leads nowhere; the work stays where it is.
     let Some(onto) = now.filter(|now| *now != job.base) else { return Ok(None) };
+    job.source.check_complete(git, &onto).map_err(|error| {
+        LegAbort::failed(kind::CONFIG, format!("failed to {}", crate::harness::chain(&error)))
+    })?;
     let start = if job.start == job.base {
         onto.clone()
     } else {

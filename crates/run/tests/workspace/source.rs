@@ -99,18 +99,23 @@ fn other_object_and_ref_formats_work_to_the_end() {
 }
 
 #[test]
-fn partial_clones_are_refused_with_a_way_out() {
+fn a_partial_clone_is_used_where_the_files_of_the_commit_are_there() {
     let repo = Repo::sample();
+    repo.write("old", "only in the past\n");
     repo.commit("second");
+    repo.git(&["rm", "-q", "old"]);
+    repo.commit("third");
     repo.git(&["config", "uploadpack.allowFilter", "true"]);
     let url = format!("file://{}", repo.path().display());
     let path = repo.beside("partial");
     repo.git(&["clone", "--quiet", "--filter=blob:none", &url, path.to_str().unwrap()]);
-    let error = Source::discover(&git(), &path).unwrap_err();
-    assert!(
-        matches!(error, Error::Unsupported { .. }) && error.to_string().contains("--filter"),
-        "{error:?}"
-    );
+    let source = Source::discover(&git(), &path).unwrap();
+    let commit = |name: &str| source.base(&git(), Some(name)).unwrap().commit;
+    source.check_complete(&git(), &commit("HEAD")).unwrap();
+    // The commit before has a file that was never checked out. Nothing fetches it.
+    let error = source.check_complete(&git(), &commit("HEAD~1")).unwrap_err();
+    assert!(matches!(error, Error::Partial { missing: 1, .. }), "{error:?}");
+    Source::discover(&git(), repo.path()).unwrap().check_complete(&git(), &commit("HEAD~1")).unwrap();
 }
 
 #[test]
