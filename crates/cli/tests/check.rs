@@ -4,6 +4,8 @@
 mod common;
 #[path = "check/first_hour.rs"]
 mod first_hour;
+#[path = "check/install.rs"]
+mod install;
 #[path = "check/packages.rs"]
 mod packages;
 #[path = "check/repositories.rs"]
