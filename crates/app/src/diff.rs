@@ -114,7 +114,7 @@ fn partial(
         Ok::<_, Error>(captured.stdout)
     };
     let text = match form {
-        Form::Stat => git(&["--stat"])?,
+        Form::Stat(columns) => git(&[&format!("--stat={columns}")])?,
         Form::Patch | Form::Numbers => git(&[])?,
     };
     if text.is_empty() {

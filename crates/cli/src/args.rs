@@ -560,45 +560,4 @@ pub enum Form {
 }
 
 #[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-
-    #[test]
-    fn the_command_line_is_sound_and_every_option_says_what_it_is_for() {
-        fn look(command: &clap::Command, path: &str) {
-            for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
-                assert!(arg.get_help().is_some(), "{path}: {}", arg.get_id());
-            }
-            for below in command.get_subcommands() {
-                assert!(below.get_about().is_some(), "{path} {}", below.get_name());
-                look(below, &format!("{path} {}", below.get_name()));
-            }
-        }
-        let command = Args::command();
-        command.clone().debug_assert();
-        look(&command, "acquit");
-    }
-
-    #[test]
-    fn a_task_is_done_by_the_same_means_however_it_is_made() {
-        let help = |verb: &str| {
-            let mut command = Args::command();
-            let verb = command.find_subcommand_mut(verb).unwrap();
-            let options = ["workflow", "agent", "model"];
-            options.map(|name| {
-                let arg = verb.get_arguments().find(|arg| arg.get_id() == name).unwrap();
-                (arg.get_short(), arg.get_help().unwrap().to_string())
-            })
-        };
-        let (run, review) = (help("run"), help("review"));
-        assert_eq!(run[0], (Some('w'), "The workflow to follow".to_owned()));
-        assert_eq!(review[0], (Some('w'), "Another workflow than `review`".to_owned()));
-        assert_eq!(run[1..], review[1..]);
-        for verb in ["run", "review"] {
-            let read = |model: &str| Args::try_parse_from(["acquit", verb, "x", "--model", model]);
-            assert!(read("opus").is_ok() && read("").is_err() && read("two words").is_err(), "{verb}");
-        }
-    }
-}
+mod tests;

@@ -127,7 +127,11 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
         Verb::Open { task, command } => verbs::open::open(&cli, task, command),
         Verb::Show { task } => verbs::task::show(&cli, task),
         Verb::Diff { task, stat } => {
-            let form = if stat { acquit_run::git::Form::Stat } else { acquit_run::git::Form::Patch };
+            let form = if stat {
+                acquit_run::git::Form::Stat(cli.printer.width())
+            } else {
+                acquit_run::git::Form::Patch
+            };
             verbs::diff::diff(&cli, task, form)
         }
         Verb::Merge { task } => verbs::merge::merge(&cli, task),

@@ -182,3 +182,48 @@ fn on_a_narrow_terminal_nothing_is_wider_and_no_word_is_broken() {
         assert!(!lines.iter().any(|line| line.contains('⠋')), "the live line stays: {lines:?}");
     }
 }
+
+/// Lists, a task in full, a log, figures, errors with their hints.
+#[test]
+fn what_is_printed_fits_a_narrow_terminal() {
+    let script = "[[code]]\nstep = [{ write = \"a-file-with-a-name-of-some-length.txt\", content = \"w\" }, \
+                  { outcome = \"pr_ready\", payload = { summary = \"a summary with some words that need more room than there is\" } }]\n";
+    let sandbox = Sandbox::scripted(common::CODE, script);
+    sandbox
+        .acquit(&["run", "A title that is much longer than a narrow terminal is wide", "--tag", "x"])
+        .must(0);
+    sandbox.acquit(&["task", "add", "Another one that nobody works on"]).must(0);
+    let commands: [&[&str]; 14] = [
+        &["task", "list"],
+        &["show", "T-1"],
+        &["logs", "T-1"],
+        &["logs", "T-1", "--all"],
+        &["diff", "T-1", "--stat"],
+        &["inbox"],
+        &["stats"],
+        &["doctor"],
+        &["workflow", "list"],
+        &["schedule", "list"],
+        &["trust", "--show"],
+        &["show", "T-99"],
+        &["diff", "T-2"],
+        &["run", "x", "--workflow", "none"],
+    ];
+    for (columns, args) in [40_u16, 80].into_iter().flat_map(|columns| commands.map(|args| (columns, args))) {
+        let (mut seen, theirs) = terminal_of(columns);
+        let streams = || Stdio::from(theirs.try_clone().expect("a descriptor"));
+        let mut command = sandbox.command(args);
+        command.env("TERM", "xterm-256color").stdin(Stdio::null()).stdout(streams()).stderr(streams());
+        let mut child = command.spawn().expect("the binary starts");
+        drop((command, theirs));
+        let mut text = Vec::new();
+        let _ = seen.read_to_end(&mut text);
+        child.wait().expect("a child of ours");
+        let lines = lasting(&String::from_utf8_lossy(&text));
+        assert!(lines.iter().any(|line| !line.is_empty()), "{args:?} printed nothing");
+        for line in lines {
+            let wide = line.chars().count() > usize::from(columns);
+            assert!(!wide || line.split_whitespace().count() <= 2, "{args:?} at {columns} columns: {line:?}");
+        }
+    }
+}

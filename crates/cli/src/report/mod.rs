@@ -243,9 +243,10 @@ impl Printer {
             return;
         }
         let text = text::visible(&acquit_run::harness::chain(error));
-        let _ = writeln!(err, "{word}: {}", self.wrapped(&format!("failed to {text}"), 2));
+        let _ = writeln!(err, "{}", self.wrapped(&format!("{word}: failed to {text}"), 2));
         if let Some(hint) = error.hint() {
-            let _ = writeln!(err, "\n{}: {}", self.paint(Look::Strong, "hint"), self.wrapped(&hint, 2));
+            let hint = format!("{}: {hint}", self.paint(Look::Strong, "hint"));
+            let _ = writeln!(err, "\n{}", self.wrapped(&hint, 2));
         }
     }
 

@@ -95,7 +95,8 @@ fn show(cli: &Cli, repository: &Path) -> Result<Exit, Error> {
             .git
             .call("log")
             .inside(repository)
-            .args(["--stat", "--format=%h %s%n%n%b", &range])
+            .arg(format!("--stat={}", printer.width()))
+            .args(["--format=%h %s%n%n%b", &range])
             .run()?;
         printer.data(&format!("\n{}", printer.paint(Look::Strong, "What is in the repository now:")));
         printer.data(&crate::report::text::visible(String::from_utf8_lossy(&log.stdout).trim_end()));

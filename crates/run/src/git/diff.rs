@@ -9,8 +9,8 @@ use super::{Call, CommitId, Error, Git, Source};
 pub enum Form {
     /// The lines.
     Patch,
-    /// The files, and how much of each.
-    Stat,
+    /// The files, and how much of each, in lines of at most so many columns.
+    Stat(usize),
     /// The same for programs: added, removed and path, each file ended by a zero.
     Numbers,
 }
@@ -18,10 +18,10 @@ pub enum Form {
 impl Form {
     /// Lets a call of `diff-tree` show the difference so, whatever a repository or its files say about how.
     pub(crate) fn apply(self, call: Call, from: &CommitId, to: &CommitId) -> Call {
-        let form: &[&str] = match self {
-            Self::Patch => &["-p", "-M"],
-            Self::Stat => &["--stat=100"],
-            Self::Numbers => &["--numstat", "-z", "--no-renames"],
+        let form = match self {
+            Self::Patch => vec!["-p".to_owned(), "-M".to_owned()],
+            Self::Stat(columns) => vec![format!("--stat={columns}")],
+            Self::Numbers => ["--numstat", "-z", "--no-renames"].map(str::to_owned).to_vec(),
         };
         call.without_attributes(from.format().empty_tree())
             .args(["-r", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative"])

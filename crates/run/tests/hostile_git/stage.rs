@@ -288,7 +288,7 @@ fn moved(stage: &Stage, workspace: &LockedWorkspace, source: &Source, base: &Com
     assert!(workspace.contains(&rebased, &onto).unwrap());
     workspace.keep_history("T-1", "leg-1", tip).unwrap();
     workspace.diff(&onto, &rebased, Form::Patch).unwrap();
-    source.diff(&git, base, &onto, Form::Stat).unwrap();
+    source.diff(&git, base, &onto, Form::Stat(100)).unwrap();
 }
 
 /// To a remote, with a login that nobody gives.
