@@ -110,7 +110,7 @@ fn a_task_is_done_by_the_same_means_however_it_is_made() {
         })
     };
     let (run, review) = (help("run"), help("review"));
-    assert_eq!(run[0], (Some('w'), "The workflow to follow".to_owned()));
+    assert_eq!(run[0], (Some('w'), "Use this workflow".to_owned()));
     assert_eq!(review[0], (Some('w'), "Another workflow than `review`".to_owned()));
     assert_eq!(run[1..], review[1..]);
     for verb in ["run", "review"] {
