@@ -526,6 +526,18 @@ fn finding(finding: &acquit_run::agent::trial::Finding) -> String {
     text
 }
 
+/// A line for each thing that is missing, with all stages that lack it.
 fn lines(missing: &[acquit_core::config::Lacking]) -> String {
-    missing.iter().map(|stage| format!("  {stage}")).collect::<Vec<_>>().join("\n")
+    let mut rest: Vec<_> = missing.iter().collect();
+    let mut lines = Vec::new();
+    while let Some(first) = rest.first().copied() {
+        let is_same = |other: &&&acquit_core::config::Lacking| {
+            other.workflow == first.workflow && other.what == first.what
+        };
+        let stages: Vec<String> = rest.iter().filter(is_same).map(|it| format!("`{}`", it.stage)).collect();
+        let word = if stages.len() == 1 { "stage" } else { "stages" };
+        lines.push(format!("  workflow `{}`, {word} {}: {}", first.workflow, stages.join(", "), first.what));
+        rest.retain(|other| !is_same(&other));
+    }
+    lines.join("\n")
 }

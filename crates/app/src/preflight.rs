@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use acquit_core::config::{Adapter, Config};
+use acquit_core::config::{Adapter, Config, Lack};
 use acquit_core::definition::Chosen;
 use acquit_core::ids::Name;
 use acquit_core::workflow::{Work, Workflow};
@@ -23,8 +23,33 @@ pub fn check_new(app: &App, project: &Project, means: &Means) -> Result<(), Erro
     let mut workflow = project.workflow(means.workflow.as_ref())?.clone();
     let chosen = Chosen { agent: means.agent.clone(), ..Chosen::default() };
     take_chosen(&mut workflow, &chosen);
-    project.check_stages(&workflow)?;
+    project.check_stages(&workflow).map_err(|error| name_installed(app, &project.config, error))?;
     check(app, &project.config, &workflow)
+}
+
+/// Says how the first agent is set up, where the project has none: which lines name the one that is installed.
+fn name_installed(app: &App, config: &Config, error: Error) -> Error {
+    let Error::Lacking(mut missing) = error else { return error };
+    let path = app.surroundings.environment.get("PATH").unwrap_or_default();
+    let hint = match crate::init::agents::installed(path).first() {
+        Some(facts) => {
+            let name = facts.product.name();
+            format!(
+                "{} is installed; to use it, write this at the top of .acquit/acquit.toml, and the table at its end:\n  agent = \"{name}\"\n  \
+                 [agents.{name}]\n  adapter = \"{name}\"",
+                facts.title
+            )
+        }
+        None => "install an agent, such as Claude Code or Codex, and run `acquit init --force`; or describe your own in \
+                 .acquit/acquit.toml: [agents.NAME] with adapter and run"
+            .to_owned(),
+    };
+    if config.agents.is_empty() {
+        for lack in missing.iter_mut().filter(|lack| lack.what == Lack::NoAgent) {
+            lack.hint = Some(hint.clone());
+        }
+    }
+    Error::Lacking(missing)
 }
 
 /// Refuses a workflow whose agents cannot be started here.

@@ -11,6 +11,6 @@ pub(super) fn known() -> impl Iterator<Item = &'static Facts> {
 }
 
 /// Those that are installed.
-pub(super) fn installed(path_variable: &OsStr) -> Vec<&'static Facts> {
+pub(crate) fn installed(path_variable: &OsStr) -> Vec<&'static Facts> {
     known().filter(|facts| acquit_run::process::in_path(path_variable, facts.program).is_some()).collect()
 }

@@ -38,5 +38,5 @@ pub fn plan(forge: Forge, has: &dyn Fn(&str) -> bool) -> Plan {
             files
         }
     };
-    Plan { files, seen: Vec::new(), recognised: true, notes }
+    Plan { files, seen: Vec::new(), recognised: true, has_agent: true, notes }
 }

@@ -103,7 +103,7 @@ pub fn plan(top: &Path, names: &[&str]) -> Result<Plan, Error> {
             "codex runs hooks of a project only after you trusted them: it asks when it starts".to_owned(),
         );
     }
-    Ok(Plan { files, seen, recognised: true, notes })
+    Ok(Plan { files, seen, recognised: true, has_agent: true, notes })
 }
 
 fn file(top: &Path, name: &str, agent: Agent) -> Result<(&'static str, String), Error> {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use acquit_run::registry::{self, By, Server, User};
 use acquit_run::runtime::Environment;
 
-mod agents;
+pub(crate) mod agents;
 pub mod ci;
 pub mod detect;
 pub mod hooks;
@@ -33,6 +33,8 @@ pub struct Plan {
     pub seen: Vec<String>,
     /// Whether it was recognised how the repository is built and tested.
     pub recognised: bool,
+    /// Whether there is an agent that could take a task.
+    pub has_agent: bool,
     /// What the user should do next.
     pub notes: Vec<String>,
 }
@@ -78,7 +80,9 @@ pub fn plan(place: &Place<'_>) -> Plan {
         ));
     }
     notes.push("look through .acquit/ and commit it".to_owned());
-    Plan { files: render::files(&found, &agents, &servers), seen, recognised: !found.is_empty(), notes }
+    let has_agent = place.has_agent || !agents.is_empty();
+    let files = render::files(&found, &agents, &servers);
+    Plan { files, seen, recognised: !found.is_empty(), has_agent, notes }
 }
 
 /// The servers that setup fetches from. What a project's file names and a stranger may not is noted.

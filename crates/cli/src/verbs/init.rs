@@ -57,7 +57,12 @@ pub fn init(cli: &Cli, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, 
         printer.json(&report);
     } else if exit == Exit::Done {
         let look = if then.is_some() { "" } else { "`acquit check`, then " };
-        printer.say(&format!("next: {look}`acquit run \"what you want\"`"));
+        let run = if plan.has_agent {
+            "`acquit run \"what you want\"`"
+        } else {
+            "install an agent and run `acquit init --force`; `acquit prove` and `acquit demo` need none"
+        };
+        printer.say(&format!("next: {look}{run}"));
     }
     Ok(exit)
 }

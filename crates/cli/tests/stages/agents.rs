@@ -10,7 +10,7 @@ use crate::{SECRET, two, world};
 /// An attack: its name, what the first stage leaves, and what an honest agent of the second does.
 type Attack = (&'static str, &'static str, &'static str);
 
-const ATTACKS: [Attack; 35] = [
+const ATTACKS: [Attack; 22] = [
     (
         "settings of git in the home",
         r#"printf '[core]\n\tfsmonitor = "echo \\"$LATER_KEY\\" > \\"$steal\\";"\n' > ~/.gitconfig"#,
@@ -109,6 +109,15 @@ const ATTACKS: [Attack; 35] = [
         "sleep 2",
     ),
     (
+        "the output folders of other legs",
+        r#"echo x > "$ACQUIT_OUTPUT/left"; ln -s / "$ACQUIT_OUTPUT/root""#,
+        r#"for out in "$ACQUIT_OUTPUT"/../../*/out; do if [ -e "$out/left" ]; then echo found > "$steal"; fi; done"#,
+    ),
+];
+
+/// What git does not show, and what only looks as if it were made from the commit.
+const UNSEEN: [Attack; 13] = [
+    (
         "an attribute of a tracked file",
         "python3 -c 'import os; os.setxattr(\"README.md\", \"user.left\", b\"x\")'",
         "python3 -c 'import os; os.getxattr(\"README.md\", \"user.left\")' 2> /dev/null && echo found > \"$steal\"; true",
@@ -173,17 +182,21 @@ mkdir -p build; echo 'echo $LATER_KEY > "$steal"' > build/tool; touch -d 2100-01
         "echo x > /var/tmp/left; mkdir -p /run/user/$(id -u) 2> /dev/null && echo x > /run/user/$(id -u)/left || true",
         r#"if [ -e /var/tmp/left ] || [ -e /run/user/$(id -u)/left ]; then echo found > "$steal"; fi"#,
     ),
-    (
-        "the output folders of other legs",
-        r#"echo x > "$ACQUIT_OUTPUT/left"; ln -s / "$ACQUIT_OUTPUT/root""#,
-        r#"for out in "$ACQUIT_OUTPUT"/../../*/out; do if [ -e "$out/left" ]; then echo found > "$steal"; fi; done"#,
-    ),
 ];
 
 #[test]
 fn nothing_that_one_stage_leaves_is_found_by_the_next() {
+    none_succeeds(&ATTACKS);
+}
+
+#[test]
+fn nothing_that_git_does_not_show_is_found_by_the_next_stage() {
+    none_succeeds(&UNSEEN);
+}
+
+fn none_succeeds(attacks: &[Attack]) {
     let succeeded = Mutex::new(Vec::new());
-    side_by_side(&ATTACKS, |(name, plant, honest)| {
+    side_by_side(attacks, |(name, plant, honest)| {
         let sandbox = two(plant, honest);
         let bin = sandbox.place("home/.cargo/bin");
         fs::create_dir_all(&bin).unwrap();
