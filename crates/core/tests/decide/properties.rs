@@ -1,5 +1,6 @@
 //! For any workflow and any sequence of inputs.
 
+use acquit_core::agent::Usage;
 use acquit_core::change::Change;
 use acquit_core::decide::{Input, decide_among};
 use acquit_core::leg::{Ending, Report};
@@ -68,6 +69,28 @@ proptest! {
             }
             invariants::hold(&way);
         }
+    }
+
+    /// However legs end, whoever answers, retries or cancels: no cost is lost and none is counted twice, also after a replay.
+    #[test]
+    fn a_task_costs_what_its_legs_cost_whatever_happens(bytes in bytes()) {
+        let mut dice = Dice(&bytes);
+        let mut way = Way::new(dice::workflow(&mut dice));
+        let mut expected = 0;
+        while !dice.is_empty() {
+            let mut input = dice::input(&mut dice, &way.task, &way.workflow);
+            let mut cost = 0;
+            if let Input::LegEnded { report, .. } = &mut input {
+                cost = 1 + dice.roll(200) as u64;
+                report.usage = Usage { input: cost, cost_micros: Some(cost), ..Usage::default() };
+            }
+            if way.give(input).is_ok() {
+                expected += cost;
+            }
+            prop_assert_eq!(way.task.usage().paid().unwrap_or(0), expected);
+        }
+        let replayed = Task::replay(&way.changes).map(|task| task.usage());
+        prop_assert_eq!(replayed.unwrap_or_default().paid().unwrap_or(0), expected);
     }
 
     #[test]
