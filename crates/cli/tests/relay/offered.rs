@@ -128,6 +128,33 @@ fn after_an_error_the_hint_can_be_followed() {
 }
 
 #[test]
+fn after_commands_about_a_project_without_tasks() {
+    // Without an agent, nothing is offered that needs one.
+    all_work(2, || {
+        let sandbox = Sandbox::of_files("project", &[("Makefile", "test:\n\ttest -f README.md\n")]);
+        let ran = sandbox.acquit(&["init"]).must(0);
+        assert!(!named(&ran).iter().any(|command| command.starts_with("acquit run")), "{}", ran.err);
+        (sandbox, ran)
+    });
+    let looks: [&[&str]; 7] = [
+        &["doctor"],
+        &["task", "list"],
+        &["inbox"],
+        &["stats"],
+        &["workflow", "list"],
+        &["schedule", "list"],
+        &["clean", "--dry-run"],
+    ];
+    for args in looks {
+        all_work(0, || {
+            let sandbox = Sandbox::scripted(CODE, GOOD);
+            let ran = sandbox.acquit(args);
+            (sandbox, ran)
+        });
+    }
+}
+
+#[test]
 fn after_a_failure_and_a_question() {
     all_work(3, || ran(Sandbox::shell(CODE, "exit 1\n"), 3));
     all_work(3, || ran(Sandbox::scripted(APPROVAL, GOOD), 3));
