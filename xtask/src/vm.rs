@@ -29,7 +29,7 @@ const GUEST: &str = include_str!("vm/guest.sh");
 /// The last line that matters on the console, before the exit code.
 const END: &str = "acquit-vm: exit ";
 /// Emulation is slow, and the tests of bombs wait for limits.
-const LIMIT: Duration = Duration::from_mins(60);
+const LIMIT: Duration = Duration::from_hours(1);
 
 /// Builds what is needed and runs the tests; `words` replace those that run in the delegated scope.
 pub(crate) fn run(words: &[&str]) -> Result<(), Stop> {

@@ -198,7 +198,7 @@ fn eject(cli: &Cli, name: &Name, only: Option<Ejected>, overwrite: Overwrite) ->
             files.push((PathBuf::from(FOLDER).join(path), text));
         }
     }
-    let plan = init::Plan { files, seen: Vec::new(), recognised: true, notes: Vec::new() };
+    let plan = init::Plan { files, seen: Vec::new(), recognised: true, has_agent: true, notes: Vec::new() };
     init::write(source.top(), &plan, overwrite)?;
     let trusted = cli.app.trust_written(&source, &plan.files)?;
     let written: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();

@@ -136,8 +136,7 @@ fn after_commands_about_a_project_without_tasks() {
         assert!(!named(&ran).iter().any(|command| command.starts_with("acquit run")), "{}", ran.err);
         (sandbox, ran)
     });
-    let looks: [&[&str]; 7] = [
-        &["doctor"],
+    let looks: [&[&str]; 6] = [
         &["task", "list"],
         &["inbox"],
         &["stats"],
