@@ -12,7 +12,6 @@
 mod clock;
 mod copy;
 mod database;
-mod ledger;
 mod location;
 mod migrate;
 mod postgres;

@@ -10,9 +10,9 @@ use acquit_core::store::{
 use acquit_core::time::Timestamp;
 
 use super::Database;
-use crate::ledger::{DeliveryRow, LetterRow, MessageRow, NightRow};
 use crate::record::{plain, read, task_id};
 use crate::tables::{Backend, Tables, Touched};
+use crate::tables::{DeliveryRow, LetterRow, MessageRow, NightRow};
 use crate::tx_error;
 
 /// What listeners are told that look at more than tasks: no task has this number.

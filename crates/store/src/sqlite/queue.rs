@@ -4,9 +4,9 @@ use acquit_core::leg::Hold;
 use rusqlite::params;
 
 use super::rows::Rows;
-use crate::queue::{EntryRow, QueueRow, Queues};
 use crate::record::key;
 use crate::tables::Touched;
+use crate::tables::{EntryRow, QueueRow, Queues};
 use crate::tx_error::Result;
 
 impl Queues for Rows<'_> {

@@ -5,8 +5,8 @@ use acquit_core::time::Timestamp;
 use postgres::{GenericClient, Row};
 
 use super::Rows;
-use crate::ledger::{DeliveryRow, LedgerTables, LetterRow, MessageRow, NightRow, letter_columns};
 use crate::tables::Touched;
+use crate::tables::{DeliveryRow, LedgerTables, LetterRow, MessageRow, NightRow, letter_columns};
 use crate::tx_error::Result;
 
 impl<C: GenericClient> LedgerTables for Rows<'_, C> {

@@ -5,8 +5,8 @@ use acquit_core::time::Timestamp;
 use rusqlite::{Row, params};
 
 use super::Rows;
-use crate::ledger::{DeliveryRow, LedgerTables, LetterRow, MessageRow, NightRow, letter_columns};
 use crate::tables::Touched;
+use crate::tables::{DeliveryRow, LedgerTables, LetterRow, MessageRow, NightRow, letter_columns};
 use crate::tx_error::Result;
 
 impl LedgerTables for Rows<'_> {

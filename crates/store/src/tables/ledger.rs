@@ -5,8 +5,8 @@ use acquit_core::night::Night;
 use acquit_core::store::{Letter, Mark, Message, Post, Standing};
 use acquit_core::time::Timestamp;
 
+use super::Touched;
 use crate::record::{json, number, read};
-use crate::tables::Touched;
 use crate::tx_error::{Result, TxError};
 
 /// Rows of the daemon, as one transaction sees them.

@@ -7,12 +7,17 @@ use acquit_core::leg::Hold;
 use acquit_core::store::{self, Filter, Wanted};
 use acquit_core::time::Timestamp;
 
-use crate::ledger::LedgerTables;
 use crate::record::{ChunkRow, EventRow, LegRow, NewEvent, SummaryRow, TaskRow};
 use crate::tx_error::Result;
 
+mod ledger;
+mod queue;
+
+pub(crate) use ledger::{DeliveryRow, LedgerTables, LetterRow, MessageRow, NightRow, letter_columns};
+pub(crate) use queue::{EntryRow, QueueRow, Queues};
+
 /// Rows, as one transaction sees them.
-pub(crate) trait Tables: LedgerTables + crate::queue::Queues {
+pub(crate) trait Tables: LedgerTables + Queues {
     /// What the store is told from others by.
     fn store_id(&mut self) -> Result<String>;
     /// A number for a new task.
