@@ -1,17 +1,47 @@
 //! The agents of a machine, in words: a line each, and below it whether it starts in the sandbox, how it logs in, what to add, and
 //! what it lacks.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use acquit_app::ask::Reply;
 use acquit_core::config::Product;
+use acquit_core::ids::Name;
 use acquit_run::agent::Facts;
 use acquit_run::agent::product::{Login, Support, Supports};
+use acquit_run::agent::trial::Trial;
 
 use super::{Look, Printer, money, text};
-use crate::verbs::agents::{Agents, Tried};
 
 /// Where the words of a detail begin.
 const INDENT: usize = 13;
+
+/// An agent that was tried.
+pub struct Tried {
+    /// Its name in the configuration, or its product's.
+    pub name: Name,
+    /// The product; none for an adapter that runs any command.
+    pub product: Option<Product>,
+    /// Its program, where that is known.
+    pub program: Option<PathBuf>,
+    /// Whether the project configures it.
+    pub configured: bool,
+    /// What it says its version is, in the sandbox or else outside.
+    pub version: Option<String>,
+    /// Why this version does not work, if that is known.
+    pub trouble: Option<&'static str>,
+    /// What came of the trial.
+    pub trial: Trial,
+    /// What came of a question, if one was asked.
+    pub reply: Option<Reply>,
+}
+
+/// What was found.
+pub struct Agents {
+    /// Those that are here.
+    pub here: Vec<Tried>,
+    /// The products that are not.
+    pub missing: Vec<Product>,
+}
 
 /// All of them: first those that are here.
 pub fn lines(printer: Printer, all: &Agents, home: Option<&Path>) -> Vec<String> {

@@ -1,8 +1,6 @@
 //! `acquit agents`: which coding agents are here, whether each starts in the sandbox with the login that a stage has, what to add where
 //! it does not, and if it is wanted, whether its model answers.
 
-use std::path::PathBuf;
-
 use acquit_core::config::{self, Adapter, Agent, Config, Product};
 use acquit_core::ids::Name;
 use acquit_run::agent::Facts;
@@ -14,37 +12,10 @@ use serde_json::{Value, json};
 use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::report;
+use crate::report::agents::{Agents, Tried};
 use acquit_app::Error;
 use acquit_app::ask::{self, Reply};
 use acquit_app::scratch_dir::Folder;
-
-/// An agent that was tried.
-pub struct Tried {
-    /// Its name in the configuration, or its product's.
-    pub name: Name,
-    /// The product; none for an adapter that runs any command.
-    pub product: Option<Product>,
-    /// Its program, where that is known.
-    pub program: Option<PathBuf>,
-    /// Whether the project configures it.
-    pub configured: bool,
-    /// What it says its version is, in the sandbox or else outside.
-    pub version: Option<String>,
-    /// Why this version does not work, if that is known.
-    pub trouble: Option<&'static str>,
-    /// What came of the trial.
-    pub trial: Trial,
-    /// What came of a question, if one was asked.
-    pub reply: Option<Reply>,
-}
-
-/// What was found.
-pub struct Agents {
-    /// Those that are here.
-    pub here: Vec<Tried>,
-    /// The products that are not.
-    pub missing: Vec<Product>,
-}
 
 /// Tries all of them: those that the project configures, and the others as `acquit init` would configure them.
 /// With names, only those.
