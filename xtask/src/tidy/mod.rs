@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
 
 mod coverage;
+mod house;
 mod lexer;
 mod modules;
 mod rules;
@@ -49,9 +50,9 @@ pub(crate) fn run() -> Result<(), Stop> {
     Ok(())
 }
 
-/// Prints the figures of the modules.
+/// Prints the figures of the modules, files and functions.
 pub(crate) fn house() -> Result<(), Stop> {
-    modules::print(&Tree::read(&shell::root())?);
+    house::print(&Tree::read(&shell::root())?);
     Ok(())
 }
 

@@ -1,51 +1,22 @@
-//! The top modules of each crate and which of them use which: what `cargo xtask house` prints, and the rule that no new cycle comes in.
+//! The modules of each crate and which of them use which: what `cargo xtask house` prints, and the rule that no cycle comes in.
 //!
-//! The graph is textual. An edge is a path that begins with `crate::` or climbs out of its module with `super::`, outside of tests; a name that the
-//! crate's root re-exports leads to the module that it comes from.
-#![allow(clippy::disallowed_macros, reason = "xtask reports to the terminal it was started from")]
+//! The graph is textual. An edge is a path that begins with `crate` or `super`, outside of tests; a name that a module re-exports leads to the
+//! module that it comes from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Finding;
 use super::source::{File, Tree};
 
-/// Cycles that are known and not yet untied: the modules of each, by crate. It only gets shorter.
-const KNOWN: &[(&str, &[&str])] = &[
-    ("cli", &["cli", "foreground", "report", "verbs"]),
-    (
-        "core",
-        &[
-            "check",
-            "config",
-            "definition",
-            "delivery",
-            "gate",
-            "human_request",
-            "json_schema",
-            "leg",
-            "night",
-            "outcome",
-            "prompt",
-            "proof",
-            "results",
-            "retention",
-            "role",
-            "schedule",
-            "secret",
-            "task",
-            "template",
-            "workflow",
-        ],
-    ),
-    ("run", &["acp", "agent"]),
-    ("run", &["gate", "harness", "merge", "workspace"]),
-    ("store", &["ledger", "queue", "step", "tables"]),
-];
+/// Folders inside of crates whose modules use each other in cycles, and how many modules do. It only gets shorter.
+const INSIDE: &[(&str, usize)] = &[];
 
-/// The modules of one crate.
+/// The modules of one folder of a crate.
 pub(crate) struct Graph {
     /// The folder of the crate below `crates/`.
     pub(crate) name: String,
+    /// The folder inside of it; empty for the modules at the top.
+    pub(crate) folder: String,
     /// Module by module, those that it uses.
     pub(crate) uses: BTreeMap<String, BTreeSet<String>>,
 }
@@ -81,7 +52,7 @@ impl Graph {
     }
 }
 
-/// The graph of every crate.
+/// The graph of every crate: its modules at the top, and after it one for each folder inside.
 pub(crate) fn graphs(tree: &Tree) -> Vec<Graph> {
     let mut crates: BTreeMap<&str, Vec<(&File, Vec<&str>)>> = BTreeMap::new();
     for file in tree.rust() {
@@ -92,7 +63,7 @@ pub(crate) fn graphs(tree: &Tree) -> Vec<Graph> {
         };
         crates.entry(name).or_default().push((file, module_path(inside)));
     }
-    crates.into_iter().map(|(name, files)| graph(name, &files)).collect()
+    crates.into_iter().flat_map(|(name, files)| of_crate(name, &files)).collect()
 }
 
 /// `a/b.rs` and `a/b/mod.rs` are the module `a::b`; the root is empty.
@@ -101,75 +72,164 @@ fn module_path(inside: &str) -> Vec<&str> {
     path.split('/').filter(|part| !["lib", "main", "mod"].contains(part)).collect()
 }
 
-fn graph(name: &str, files: &[(&File, Vec<&str>)]) -> Graph {
-    let modules: BTreeSet<&str> = files.iter().filter_map(|(_, path)| path.first().copied()).collect();
-    let roots = files.iter().filter(|(_, path)| path.is_empty());
-    let exports: BTreeMap<String, String> = roots.flat_map(|(file, _)| exports(&file.code())).collect();
-    let mut uses: BTreeMap<String, BTreeSet<String>> =
-        modules.iter().map(|module| ((*module).to_owned(), BTreeSet::new())).collect();
+/// A module by its path from the root.
+type Module = Vec<String>;
+
+/// What the paths of a crate lead to.
+struct Names {
+    modules: BTreeSet<Module>,
+    /// What each module re-exports: its name, and the path that it stands for.
+    exports: BTreeMap<Module, BTreeMap<String, Module>>,
+}
+
+impl Names {
+    fn of(files: &[(&File, Vec<&str>)]) -> Self {
+        let owned = |path: &[&str]| path.iter().map(|&part| part.to_owned()).collect::<Module>();
+        let mut exports: BTreeMap<Module, BTreeMap<String, Module>> = BTreeMap::new();
+        for (file, path) in files {
+            let here = owned(path);
+            for (_, written) in uses(&file.code(), |before| before.ends_with("use ")) {
+                let Some(name) = written.last().cloned() else { continue };
+                let target = absolute(&here, &written);
+                exports.entry(here.clone()).or_default().insert(name, target);
+            }
+        }
+        Self { modules: files.iter().map(|(_, path)| owned(path)).collect(), exports }
+    }
+
+    /// The module that a path ends in, with re-exports followed. `None` for a path out of the crate.
+    fn module_of(&self, path: &[String], depth: usize) -> Option<Module> {
+        let mut at = Module::new();
+        for (index, name) in path.iter().enumerate() {
+            let inner: Module = at.iter().chain([name]).cloned().collect();
+            if self.modules.contains(&inner) {
+                at = inner;
+                continue;
+            }
+            let exported = self.exports.get(&at).and_then(|names| names.get(name));
+            if let Some(target) = exported.filter(|target| depth < 8 && *target != &path[..=index]) {
+                let rest: Module = target.iter().chain(&path[index + 1..]).cloned().collect();
+                return self.module_of(&rest, depth + 1);
+            }
+            break;
+        }
+        (!at.is_empty()).then_some(at)
+    }
+}
+
+/// A path as written in the module `here`, from the root. One that begins with a name begins in `here`.
+fn absolute(here: &[String], written: &[String]) -> Module {
+    let mut at: Module = here.to_vec();
+    let mut rest = written;
+    while let Some((first, after)) = rest.split_first() {
+        match first.as_str() {
+            "crate" => at.clear(),
+            "super" => drop(at.pop()),
+            "self" => {}
+            _ => break,
+        }
+        rest = after;
+    }
+    at.extend(rest.iter().cloned());
+    at
+}
+
+fn of_crate(name: &str, files: &[(&File, Vec<&str>)]) -> Vec<Graph> {
+    let names = Names::of(files);
+    let mut graphs: BTreeMap<Module, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+    for module in names.modules.iter().filter(|module| !module.is_empty()) {
+        let (own, folder) = (module[module.len() - 1].clone(), module[..module.len() - 1].to_vec());
+        graphs.entry(folder).or_default().entry(own).or_default();
+    }
     for (file, path) in files {
-        let Some(own) = path.first() else { continue };
-        if file.path.ends_with("/tests.rs") {
+        let here: Module = path.iter().map(|&part| part.to_owned()).collect();
+        if here.is_empty() || file.path.ends_with("/tests.rs") {
             continue;
         }
         let code = file.code();
-        for (offset, target) in targets(&code, path.len()) {
-            let target = exports.get(target).map_or(target, String::as_str);
-            if !file.is_test_at(offset) && target != *own && modules.contains(target) {
-                uses.entry((*own).to_owned()).or_default().insert(target.to_owned());
-            }
-        }
-    }
-    Graph { name: name.to_owned(), uses }
-}
-
-/// What `pub use module::{A, B}` of a root makes of names.
-fn exports(code: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    for (at, _) in code.match_indices("pub use ") {
-        let statement: String = code[at + 8..].chars().take_while(|&it| it != ';').collect();
-        let Some((module, names)) = statement.split_once("::") else { continue };
-        for name in names.split(|it: char| !(it.is_alphanumeric() || it == '_')).filter(|it| !it.is_empty()) {
-            found.push((name.to_owned(), module.trim().to_owned()));
-        }
-    }
-    found
-}
-
-/// The first name below the root in every path that starts there, for a file that is `depth` modules deep. Groups in braces are taken apart.
-fn targets(code: &str, depth: usize) -> Vec<(usize, &str)> {
-    let mut found = Vec::new();
-    let up = "super::".repeat(depth);
-    for prefix in ["crate::", up.as_str()] {
-        for (at, _) in code.match_indices(prefix) {
-            let before = code[..at].chars().next_back();
-            if before.is_some_and(|it| it.is_alphanumeric() || it == '_' || it == ':') {
+        for (offset, written) in uses(&code, |_| true) {
+            let begins = written.first().is_some_and(|first| ["crate", "super"].contains(&first.as_str()));
+            if !begins || file.is_test_at(offset) {
                 continue;
             }
-            let rest = &code[at + prefix.len()..];
-            if let Some(group) = rest.strip_prefix('{') {
-                let mut open = 0;
-                let mut begins = true;
-                for (offset, character) in group.char_indices() {
-                    match character {
-                        '{' => open += 1,
-                        '}' if open == 0 => break,
-                        '}' => open -= 1,
-                        ',' if open == 0 => begins = true,
-                        it if it.is_whitespace() => {}
-                        _ if begins && open == 0 => {
-                            begins = false;
-                            found.push((at, first_name(&group[offset..])));
-                        }
-                        _ => {}
-                    }
-                }
-            } else {
-                found.push((at, first_name(rest)));
+            let Some(target) = names.module_of(&absolute(&here, &written), 0) else { continue };
+            let common = here.iter().zip(&target).take_while(|(mine, other)| mine == other).count();
+            // A module and the folder that it is in are one subject.
+            if let (Some(own), Some(other)) = (here.get(common), target.get(common)) {
+                let folder = graphs.entry(here[..common].to_vec()).or_default();
+                folder.entry(own.clone()).or_default().insert(other.clone());
             }
         }
     }
+    let graph = |(folder, uses): (Module, _)| Graph { name: name.to_owned(), folder: folder.join("/"), uses };
+    graphs.into_iter().map(graph).collect()
+}
+
+/// Every path with at least two names in it, with its place; groups in braces are taken apart. `wanted` is asked with the text before.
+fn uses(code: &str, wanted: impl Fn(&str) -> bool) -> Vec<(usize, Vec<String>)> {
+    let mut found = Vec::new();
+    let is_word = |it: char| it.is_alphanumeric() || it == '_';
+    let mut at = 0;
+    while let Some(length) = code[at..].find("::") {
+        let middle = at + length;
+        let start = code[..middle].rfind(|it| !is_word(it)).map_or(0, |it| it + 1);
+        let before = &code[..start];
+        at = middle + 2;
+        if start == middle || before.ends_with("::") {
+            continue;
+        }
+        let end = path(&code[start..], &mut Vec::new(), &mut |names| {
+            if wanted(before) {
+                found.push((start, names.to_vec()));
+            }
+        });
+        at = at.max(start + end);
+    }
     found
+}
+
+/// Reads one path and gives every path in it to `take`. Returns how much was read.
+fn path(text: &str, prefix: &mut Vec<String>, take: &mut dyn FnMut(&[String])) -> usize {
+    let depth = prefix.len();
+    let mut at = 0;
+    loop {
+        let name = first_name(&text[at..]);
+        if name.is_empty() {
+            break;
+        }
+        at += name.len();
+        prefix.push(name.to_owned());
+        let Some(after) = text[at..].strip_prefix("::") else { break };
+        at += 2;
+        if let Some(group) = after.strip_prefix('{') {
+            at += 1 + list(group, prefix, take);
+            prefix.truncate(depth);
+            return at;
+        }
+    }
+    // `self` at the end of a group is the group's own name.
+    let own = prefix.last().is_some_and(|last| last == "self") && prefix.len() > 1;
+    take(&prefix[..prefix.len() - usize::from(own)]);
+    prefix.truncate(depth);
+    at
+}
+
+/// Reads what stands in braces, up to the closing one.
+fn list(text: &str, prefix: &mut Vec<String>, take: &mut dyn FnMut(&[String])) -> usize {
+    let mut at = 0;
+    while let Some(next) = text[at..].chars().next() {
+        if next == '}' {
+            return at + 1;
+        }
+        if next.is_alphanumeric() || next == '_' {
+            at += path(&text[at..], prefix, take);
+            // `as` and what follows it are no paths.
+            at += text[at..].find([',', '}']).unwrap_or(text.len() - at);
+        } else {
+            at += next.len_utf8();
+        }
+    }
+    text.len()
 }
 
 fn first_name(text: &str) -> &str {
@@ -177,83 +237,25 @@ fn first_name(text: &str) -> &str {
     &text[..end]
 }
 
-/// The rule: no cycle that is not known, and none known that is gone.
+/// The rule: no cycle between the modules of a crate, and no folder with more modules in cycles than [`INSIDE`] says.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for graph in graphs(tree) {
-        let known: Vec<&[&str]> =
-            KNOWN.iter().filter(|(name, _)| *name == graph.name).map(|(_, modules)| *modules).collect();
+        let path = format!("crates/{}/src/{}", graph.name, graph.folder);
+        let path = path.trim_end_matches('/').to_owned();
         let found = graph.cycles();
-        let path = format!("crates/{}/src", graph.name);
-        for cycle in &found {
-            if !known.iter().any(|one| cycle.iter().all(|module| one.contains(module))) {
-                let what = format!("these modules use each other in a circle: {}", cycle.join(", "));
-                findings.push(Finding { path: path.clone(), line: 1, what });
-            }
-        }
-        for one in known {
-            let is_there = one.iter().any(|module| graph.uses.contains_key(*module));
-            if is_there && !found.iter().any(|cycle| cycle.as_slice() == one) {
-                let what = format!("the circle of {} is smaller or gone: shorten KNOWN", one.join(", "));
-                findings.push(Finding { path: path.clone(), line: 1, what });
-            }
+        let tied: usize = found.iter().map(Vec::len).sum();
+        let known = INSIDE.iter().find(|(place, _)| *place == path).map_or(0, |(_, most)| *most);
+        let all: Vec<String> = found.iter().map(|cycle| cycle.join(", ")).collect();
+        if tied > known {
+            let what = format!("these modules use each other in a circle: {}", all.join("; "));
+            findings.push(Finding { path, line: 1, what });
+        } else if tied < known {
+            let what = format!("{tied} modules are in cycles here, where INSIDE says {known}: lower it");
+            findings.push(Finding { path, line: 1, what });
         }
     }
     findings
-}
-
-/// Prints the figures of every crate.
-pub(crate) fn print(tree: &Tree) {
-    println!(
-        "{:<10} {:>8} {:>8} {:>6} {:>8} {:>9}",
-        "crate", "files", "lines", "docs", "modules", "in cycles"
-    );
-    for graph in graphs(tree) {
-        let prefix = format!("crates/{}/src/", graph.name);
-        let files: Vec<&File> = tree.rust().filter(|file| file.path.starts_with(&prefix)).collect();
-        let lines: usize = files.iter().map(|file| file.text.lines().count()).sum();
-        let docs =
-            |file: &&File| file.text.lines().filter(|line| line.trim_start().starts_with("//")).count();
-        let docs: usize = files.iter().map(docs).sum();
-        let tied: usize = graph.cycles().iter().map(Vec::len).sum();
-        let share = docs * 100 / lines.max(1);
-        println!(
-            "{:<10} {:>8} {lines:>8} {:>6} {:>8} {tied:>9}",
-            graph.name,
-            files.len(),
-            format!("{share} %"),
-            graph.uses.len()
-        );
-    }
-    for graph in graphs(tree) {
-        for cycle in graph.cycles() {
-            println!("\n{}: {} modules use each other in a circle", graph.name, cycle.len());
-            for module in &cycle {
-                let inside = graph.uses[*module].iter().filter(|other| cycle.contains(&other.as_str()));
-                println!("  {module} -> {}", inside.cloned().collect::<Vec<_>>().join(", "));
-            }
-        }
-    }
-    println!("\nmost used modules, and those that use most (out of their own crate)");
-    let mut fan: Vec<(usize, usize, String)> = Vec::new();
-    for graph in graphs(tree) {
-        for (module, uses) in &graph.uses {
-            let used_by = graph.uses.values().filter(|others| others.contains(module)).count();
-            fan.push((used_by, uses.len(), format!("{}::{module}", graph.name)));
-        }
-    }
-    fan.sort_by(|a, b| b.cmp(a));
-    fan.iter().take(8).for_each(|(used_by, _, module)| println!("  used by {used_by:>3}  {module}"));
-    fan.sort_by_key(|(_, uses, _)| std::cmp::Reverse(*uses));
-    fan.iter().take(8).for_each(|(_, uses, module)| println!("  uses    {uses:>3}  {module}"));
-    let mut long: Vec<(usize, &str)> = tree
-        .rust()
-        .filter(|file| file.path.starts_with("crates/") && file.path.contains("/src/"))
-        .map(|file| (file.text.lines().count(), file.path.as_str()))
-        .collect();
-    long.sort_unstable_by(|a, b| b.cmp(a));
-    println!("\nlongest files");
-    long.iter().take(8).for_each(|(lines, path)| println!("  {lines:>4}  {path}"));
 }
 
 #[cfg(test)]
@@ -291,9 +293,19 @@ mod tests {
         assert_eq!(check(&tree), []);
     }
 
+    /// Re-exports of a folder's own modules lead to them, and what is in the folder itself is no edge.
     #[test]
-    fn a_known_circle_that_is_gone_is_named() {
-        let tree = tree(&[("crates/run/src/acp.rs", "//! A."), ("crates/run/src/agent.rs", "//! G.")]);
-        assert!(check(&tree)[0].what.contains("acp, agent is smaller or gone"), "{:?}", check(&tree));
+    fn a_circle_inside_of_a_folder_is_found() {
+        let tree = tree(&[
+            ("crates/new/src/lib.rs", "//! L.\nmod a;"),
+            (
+                "crates/new/src/a/mod.rs",
+                "//! A.\nmod x;\nmod y;\npub(crate) use y::{Why, Other};\nconst N: u8 = 1;",
+            ),
+            ("crates/new/src/a/x.rs", "//! X.\nuse super::{N, Why};"),
+            ("crates/new/src/a/y.rs", "//! Y.\nfn y() { super::x::run() }"),
+        ]);
+        let found: Vec<String> = check(&tree).into_iter().map(|finding| finding.path).collect();
+        assert_eq!(found, ["crates/new/src/a"]);
     }
 }

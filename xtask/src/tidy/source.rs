@@ -107,6 +107,25 @@ impl File {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
+    /// The functions outside of tests, with their lines.
+    pub(super) fn functions(&self) -> Vec<(String, usize)> {
+        let code = self.code();
+        let mut found = Vec::new();
+        for offset in super::rules::words(&code, "fn") {
+            let name: String = code[offset + 2..]
+                .trim_start()
+                .chars()
+                .take_while(|it| it.is_alphanumeric() || *it == '_')
+                .collect();
+            if name.is_empty() || self.is_test_at(offset) {
+                continue;
+            }
+            let end = item_end(&code, offset).min(code.len());
+            found.push((name, code[offset..end].matches('\n').count() + 1));
+        }
+        found
+    }
+
     /// The line of a byte offset, counted from 1.
     pub(super) fn line_of(&self, offset: usize) -> usize {
         1 + self.text[..offset].matches('\n').count()
