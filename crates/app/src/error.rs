@@ -5,10 +5,10 @@ mod hint;
 
 use std::path::PathBuf;
 
-use acquit_core::config::toml::Mistakes;
 use acquit_core::decide::Illegal;
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::store;
+use acquit_core::toml_reader::Mistakes;
 use acquit_run::{git, harness, process};
 use acquit_store::{CopyError, OpenError};
 

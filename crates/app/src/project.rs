@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use acquit_core::config::toml::{Mistake, Mistakes};
 use acquit_core::config::{self, Adapter, Config};
 use acquit_core::ids::Name;
+use acquit_core::toml_reader::{Mistake, Mistakes};
 use acquit_core::workflow::{self, Around, Workflow};
 
 use crate::error::Error;

@@ -7,6 +7,7 @@
 
 use crate::artifact::Artifact;
 use crate::branch;
+use crate::candidate::Candidate;
 use crate::change::Change;
 use crate::delivery::Comment;
 use crate::failure::{Failure, kind};
@@ -14,7 +15,6 @@ use crate::fingerprint::Fingerprint;
 use crate::human_request::{self, Answer, Ask, HumanRequest};
 use crate::ids::{Name, TaskId};
 use crate::leg::{Ending, Entry, Purpose, Report};
-use crate::night::memory::Candidate;
 use crate::outcome::{self, Outcome, Source};
 use crate::task::{Actor, End, Root, State, Task};
 use crate::time::Span;

@@ -16,14 +16,15 @@ use crate::time::Span;
 pub mod check;
 mod evidence;
 mod filter;
-mod paths;
 mod report;
 
 pub use check::Check;
 pub use evidence::{Evidence, Figure, Finding, Weight};
 pub use filter::{Matcher, PathFilter};
-pub use paths::{BadPattern, Paths};
 pub use report::{Format, Place, Report};
+
+pub use crate::command::Command;
+pub use crate::paths::{BadPattern, Paths};
 
 /// A gate as a workflow declares it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,25 +136,6 @@ impl TryFrom<Stored> for Gate {
             related: stored.related,
             output: stored.output,
         })
-    }
-}
-
-/// What a gate, a setup step or an agent runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Command {
-    /// A line for `sh -c`. Written by the project's owner; nothing is ever substituted into it.
-    Shell(String),
-    /// A program and its arguments, started directly.
-    Program(Vec<String>),
-}
-
-impl std::fmt::Display for Command {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Shell(line) => f.write_str(line),
-            Self::Program(words) => f.write_str(&words.join(" ")),
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{Session, Usage};
 use crate::artifact::Artifact;
-use crate::delivery::conflict::Hunk;
+use crate::conflict::Hunk;
 use crate::failure::{Failure, kind};
 use crate::ids::{Fence, LegId, Name};
 use crate::outcome::Outcome;

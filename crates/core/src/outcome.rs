@@ -8,23 +8,12 @@ use serde_json::Value;
 
 use crate::ids::Name;
 use crate::json_schema;
-use crate::workflow::{Mode, Transition};
+use crate::mode::Mode;
+use crate::workflow::Transition;
+pub use crate::workflow::outcomes::{CHANGES_REQUESTED, DONE, FAILED, NEEDS_INPUT, PASSED, REJECTED};
 
 /// The largest payload: findings of a long review fit, a pasted log does not.
 pub const PAYLOAD_LIMIT: usize = 256 * 1024;
-
-/// The outcome by which any agent can ask a person something.
-pub const NEEDS_INPUT: &str = "needs_input";
-/// The outcome by which any agent can say that it cannot do it.
-pub const FAILED: &str = "failed";
-/// How a check stage ends when its gates pass.
-pub const PASSED: &str = "passed";
-/// How a check ends that gates rejected, where the workflow says what follows.
-pub const REJECTED: &str = "rejected";
-/// How an action stage ends.
-pub const DONE: &str = "done";
-/// People want something changed: a review, or comments on a request.
-pub const CHANGES_REQUESTED: &str = "changes_requested";
 
 const MARKER_BEGIN: &str = "<<<OUTCOME:";
 const MARKER_NAME_END: &str = ">>>";

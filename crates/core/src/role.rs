@@ -15,11 +15,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config;
-use crate::config::toml::{Mistakes, Place, Source, Table};
 use crate::ids::Name;
+use crate::mode::Mode;
+use crate::shared_keys;
 use crate::template::{Reader, Template};
-use crate::workflow::Mode;
+use crate::toml_reader::{self, Mistakes, Place, Source, Table};
 
 /// What the head of a definition stands between.
 const FENCE: &str = "+++";
@@ -137,7 +137,7 @@ fn head_of(mut table: Table<'_, '_>, name: &Name) -> Role {
     let tools = tools(&mut table);
     let agent = table.name("agent").map(|agent| agent.value);
     let model_place = table.value("model").map(|value| value.key);
-    let model = config::model(&mut table);
+    let model = shared_keys::model(&mut table);
     if let (Some(place), Some(_)) = (model_place, tier) {
         let hint = "a tier is a choice of models; keep one of them".to_owned();
         table.source.report(place, "both `tier` and `model`", Some(hint));
@@ -152,12 +152,12 @@ pub(crate) fn tools(table: &mut Table<'_, '_>) -> Option<Vec<Tool>> {
     Some(names.iter().filter_map(|name| known(table, name)).collect())
 }
 
-fn known(table: &Table<'_, '_>, name: &crate::config::toml::At<String>) -> Option<Tool> {
+fn known(table: &Table<'_, '_>, name: &crate::toml_reader::At<String>) -> Option<Tool> {
     let found = Tool::ALL.iter().find(|(word, _)| *word == name.value).map(|(_, tool)| *tool);
     if found.is_none() {
         let words = Tool::ALL.iter().map(|(word, _)| *word);
-        let hint = config::toml::did_you_mean(&name.value, "it can be", words);
-        let what = format!("unknown tool {}", config::toml::quoted(&name.value));
+        let hint = toml_reader::did_you_mean(&name.value, "it can be", words);
+        let what = format!("unknown tool {}", toml_reader::quoted(&name.value));
         table.source.report(name.place, what, hint);
     }
     found

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::gate::Command;
+use crate::command::Command;
 
 /// Where a secret's value is found, each time that it is needed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,13 +7,12 @@ use serde_json::Value;
 
 use crate::agent::Usage;
 use crate::artifact::{Artifact, Requested};
-use crate::delivery::Origin;
+use crate::candidate;
 use crate::failure::kind;
 use crate::fingerprint::Fingerprint;
 use crate::human_request::HumanRequest;
 use crate::ids::{LegId, Name, TaskId};
 use crate::leg::{Ending, Entry, Past};
-use crate::night::memory;
 use crate::sandbox::Mode;
 use crate::time::Timestamp;
 use crate::workflow::{Stage, Workflow};
@@ -230,6 +229,15 @@ impl Tried {
     }
 }
 
+/// The review comment that a remark comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The comment.
+    pub id: String,
+    /// Where an answer goes.
+    pub thread: Option<String>,
+}
+
 /// Something a person said about the task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remark {
@@ -409,7 +417,7 @@ impl Task {
     pub fn headline(&self) -> &str {
         let described = self.legs_of_work().rev().find_map(|past| {
             let payload = &past.ending.passed()?.payload;
-            payload.get("title").and_then(Value::as_str).or_else(|| memory::chosen(payload))
+            payload.get("title").and_then(Value::as_str).or_else(|| candidate::chosen(payload))
         });
         described.map(str::trim).filter(|title| !title.is_empty()).unwrap_or(&self.seed.wish.title)
     }

@@ -3,7 +3,7 @@
 
 use acquit_core::config::notify::Told;
 use acquit_core::failure::kind;
-use acquit_core::prompt::BUILTIN;
+use acquit_core::template::BUILTIN;
 
 fn page(name: &str) -> String {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);

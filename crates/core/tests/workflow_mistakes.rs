@@ -7,8 +7,8 @@ mod support;
 use std::fmt::Write as _;
 
 use acquit_core::config;
-use acquit_core::config::toml::{Mistake, Mistakes};
 use acquit_core::ids::Name;
+use acquit_core::toml_reader::{Mistake, Mistakes};
 use acquit_core::workflow::{self, Around, Workflow};
 
 use support::Sample;

@@ -5,11 +5,11 @@
 
 mod support;
 
-use acquit_core::config::toml::Mistakes;
 use acquit_core::config::{self, Config, check_stages};
 use acquit_core::gate::{Command, Severity};
 use acquit_core::ids::Name;
 use acquit_core::time::Span;
+use acquit_core::toml_reader::Mistakes;
 use acquit_core::workflow::{self, Around, Consent, Limits, Stage, Target, Work, Workflow, mermaid};
 use proptest::prelude::*;
 

@@ -5,7 +5,7 @@ use acquit_core::config::Config;
 
 use crate::forge::{self, Error, Located, Seen, Token};
 use crate::git::{Offer, PushWay, Source};
-use crate::harness::chain;
+use crate::leg::chain;
 use crate::runtime::Runtime;
 
 /// A request, with its commits in the repository.

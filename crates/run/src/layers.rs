@@ -16,10 +16,12 @@
 //! A layer is made in `<key>.new` and appears by renaming, so half of one is never used. No agent and no gate writes to one: they
 //! see it as the lower folder of an overlay.
 
+use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
 use acquit_core::event::SetupAgain;
@@ -84,6 +86,9 @@ const CACHES: [&str; 37] = [
 pub(crate) struct Place {
     folder: PathBuf,
 }
+
+/// The setup layer of a tree, which changes with the commit that the tree shows.
+pub(crate) type SharedLayer = Rc<RefCell<Option<Rc<Layer>>>>;
 
 /// A layer that stays as long as this value lives.
 #[derive(Debug)]

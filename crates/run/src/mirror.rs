@@ -216,7 +216,7 @@ pub fn beside(runtime: &Runtime, here: &Path, url: &str) -> Result<PathBuf, Erro
         limit: TIME_LIMIT,
         guard: Guard::Contained,
     };
-    let captured = spawner.capture(&call).map_err(|error| ended(crate::harness::chain(&error)))?;
+    let captured = spawner.capture(&call).map_err(|error| ended(acquit_core::failure::chain(&error)))?;
     match (serde_json::from_slice(&captured.stdout), captured.exit) {
         (Ok(Reply::Mirror(place)), _) => Ok(place),
         (Ok(Reply::Failed(words)), _) => Err(Error::Told(words)),

@@ -115,7 +115,7 @@ fn always() -> Result<Vec<Gate>, Error> {
         acquit_core::config::look_over("the checks that are always made", ALWAYS, Config::default());
     match config {
         Some(config) if mistakes.is_empty() => Ok(config.gates),
-        _ => Err(acquit_core::config::toml::Mistakes(mistakes).into()),
+        _ => Err(acquit_core::toml_reader::Mistakes(mistakes).into()),
     }
 }
 

@@ -3,8 +3,8 @@
 //! The reader of `acquit.toml` checks each schedule by itself. It is pure, so it knows neither the machine's time zones nor the
 //! project's workflows.
 
-use acquit_core::config::toml::Mistake;
 use acquit_core::schedule::{Categories, Schedule};
+use acquit_core::toml_reader::Mistake;
 use jiff::tz;
 
 use crate::project::{Known, Project};

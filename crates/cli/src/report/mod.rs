@@ -4,7 +4,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use acquit_core::config::toml::Mistakes;
+use acquit_core::toml_reader::Mistakes;
 
 use crate::args::Colour;
 use acquit_app::Error;

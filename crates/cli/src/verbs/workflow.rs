@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use acquit_core::config::toml::{Mistake, Mistakes};
 use acquit_core::gate::Gate;
 use acquit_core::ids::Name;
+use acquit_core::toml_reader::{Mistake, Mistakes};
 use acquit_core::workflow::{self, Around, mermaid};
 
 use crate::args::{Ejected, WorkflowVerb};

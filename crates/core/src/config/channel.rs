@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::read::declare;
-use super::toml::{At, Table, did_you_mean, quoted};
+use crate::toml_reader::{At, Table, did_you_mean, quoted};
 
 mod discord;
 mod ntfy;

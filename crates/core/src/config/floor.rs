@@ -16,11 +16,11 @@
 use std::collections::BTreeMap;
 
 use super::forge::Kind;
-use super::toml::Table;
 use super::{Billing, Config};
 use crate::ids::Name;
 use crate::sandbox::{Mode, Network};
 use crate::time::Span;
+use crate::toml_reader::Table;
 use crate::workflow::{Action, Work, Workflow};
 
 /// What the user's own file says outright.

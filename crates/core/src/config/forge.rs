@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::template::Template;
+use crate::publishing::Publishing;
 
 /// `[forge]`: what cannot be told from the remote's address, and what every request has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,69 +60,6 @@ impl Kind {
             Self::GitHub => "GitHub",
             Self::GitLab => "GitLab",
             Self::None => "no forge",
-        }
-    }
-}
-
-/// What a request has. `None` leaves it to whoever is asked next: the stage, then `[forge]`, then the usual.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Publishing {
-    /// Labels that it gets beside those that it has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub labels: Option<Vec<String>>,
-    /// Who is asked to review: names of users, on GitHub also teams as `org/team`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reviewers: Option<Vec<String>>,
-    /// Whom it belongs to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub assignees: Option<Vec<String>>,
-    /// Whether it is a draft. One that is there becomes one or stops being one when this changes between two stages.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub draft: Option<bool>,
-    /// Whether the forge is told to merge it by itself as soon as its own rules allow.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub auto_merge: Option<bool>,
-    /// Whether it is merged as one commit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub squash: Option<bool>,
-    /// What becomes of work that no request can be made of, because there is no token for the forge or no branch to merge into.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub otherwise: Option<Otherwise>,
-    /// Its title, a template; `{{ headline }}` if nothing is said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<Template>,
-}
-
-/// What becomes of work that no request can be made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Otherwise {
-    /// A person is asked to mend what is missing.
-    Ask,
-    /// It ends on its branch of the repository, and a notice says why.
-    Branch,
-}
-
-impl Otherwise {
-    /// The words for them.
-    pub const ALL: [(&str, Self); 2] = [("ask", Self::Ask), ("branch", Self::Branch)];
-}
-
-impl Publishing {
-    /// These, and where they are silent those.
-    #[must_use]
-    pub fn over(&self, under: &Self) -> Self {
-        let list = |mine: &Option<Vec<String>>, theirs: &Option<Vec<String>>| mine.clone().or(theirs.clone());
-        Self {
-            labels: list(&self.labels, &under.labels),
-            reviewers: list(&self.reviewers, &under.reviewers),
-            assignees: list(&self.assignees, &under.assignees),
-            draft: self.draft.or(under.draft),
-            auto_merge: self.auto_merge.or(under.auto_merge),
-            squash: self.squash.or(under.squash),
-            otherwise: self.otherwise.or(under.otherwise),
-            title: self.title.clone().or_else(|| under.title.clone()),
         }
     }
 }

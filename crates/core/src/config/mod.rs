@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::gate::{Command, Gate};
+use crate::command::Command;
+use crate::gate::Gate;
 use crate::ids::Name;
 use crate::price::Prices;
 use crate::retention::Retention;
@@ -16,25 +17,26 @@ use crate::time::Span;
 
 mod adjusted;
 pub mod channel;
-mod commit;
 mod floor;
 pub mod forge;
 mod merge;
 pub mod notify;
 mod read;
 mod stages;
-pub mod toml;
 mod waiting;
 
 pub use adjusted::Adjusted;
-pub use commit::{Commit, CommitStyle, Committer, Sign};
 pub use floor::Floor;
-pub use forge::{Forge, Publishing};
+pub use forge::Forge;
 pub use merge::{By, Merge, Method};
-pub(crate) use read::{OF_REQUESTS, branch_prefix, grants, model, publishing, turns};
-pub use read::{REFERENCE, is_model, look_over, read, read_over, schema};
+pub use read::{REFERENCE, look_over, read, read_over, schema};
 pub use stages::{Lack, Lacking, check_stages};
-pub use waiting::{Hours, Patience, Waiting};
+pub use waiting::{Patience, Waiting};
+
+pub use crate::delivery::{Commit, CommitStyle, Committer, Sign};
+pub use crate::publishing::{Otherwise, Publishing};
+pub use crate::schedule::Hours;
+pub use crate::shared_keys::is_model;
 
 /// The checked configuration of a project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,13 +6,14 @@
 use std::collections::BTreeMap;
 
 use super::floor::{Floor, Outright};
-use super::toml::{At, Mistake, Mistakes, Source, Table, did_you_mean, quoted};
 use super::{Adjusted, Config, Setup};
-use crate::gate::Command;
+use crate::command::Command;
 use crate::gate::Gate;
 use crate::ids::Name;
 use crate::sandbox::Mode;
+use crate::shared_keys::{branch_prefix, check_ref, is_model};
 use crate::time::Span;
+use crate::toml_reader::{Mistake, Mistakes, Source, Table, did_you_mean, quoted};
 
 mod agent;
 mod clock;
@@ -25,17 +26,10 @@ mod safety;
 mod schedule;
 mod waiting;
 
-pub use agent::is_model;
-pub(crate) use agent::{model, turns};
-pub(crate) use forge::{OF_REQUESTS, publishing};
-pub(crate) use safety::grants;
 use safety::{access, limits, network, protected, secrets, trusted_paths};
 
 /// How long setup may take if it does not say: dependencies may have to be fetched and compiled.
 const SETUP_TIMEOUT: Span = Span::mins(15);
-
-/// The longest part of a branch's name that is the user's: file systems end a name at 255 bytes, and ours comes after it.
-const REF_LIMIT: usize = 120;
 
 /// A configuration with everything in it, and a word about each key.
 pub const REFERENCE: &str = include_str!("../../reference/acquit.toml");
@@ -253,13 +247,6 @@ fn proof(
     (gates, budgets)
 }
 
-/// What branches of tasks begin with.
-pub(crate) fn branch_prefix(table: &mut Table<'_, '_>) -> Option<String> {
-    let prefix = table.string("branch_prefix")?;
-    check_ref(table.source, &prefix, &format!("{}task", prefix.value));
-    Some(prefix.value)
-}
-
 fn setup(mut table: Table<'_, '_>) -> Option<Setup> {
     let run = table.value("run").and_then(|value| value.command());
     let copy = copies::copies(&mut table);
@@ -292,28 +279,6 @@ fn setup(mut table: Table<'_, '_>) -> Option<Setup> {
 pub(in crate::config) fn declare(name: &str) -> String {
     let name: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(60).collect();
     format!("declare it in acquit.toml: [secrets] with {name} = {{ env = \"{name}\" }}")
-}
-
-/// Notes what git would refuse as a branch.
-fn check_ref(source: &Source<'_>, written: &At<String>, name: &str) {
-    let bad_part = |part: &str| {
-        let lock = part.len() >= 5 && part.as_bytes()[part.len() - 5..].eq_ignore_ascii_case(b".lock");
-        part.is_empty() || part.starts_with('.') || part.ends_with('.') || lock
-    };
-    let bad_character = |c: char| c.is_control() || c == ' ' || "~^:?*[\\".contains(c);
-    let bad = name.len() > REF_LIMIT
-        || name.starts_with('-')
-        || name == "@"
-        || name == "HEAD"
-        || name.contains("..")
-        || name.contains("@{")
-        || name.contains(bad_character)
-        || name.split('/').any(bad_part);
-    if bad {
-        let what = format!("{} does not make a branch that git accepts", quoted(&written.value));
-        let hint = "letters, digits, `-`, `_` and single `/` are safe".to_owned();
-        source.report(written.place, what, Some(hint));
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! What a workflow asks of the configuration: agents, secrets and channels that its stages name. Looked at before anything runs.
 
 use super::read::declare;
-use super::toml::did_you_mean;
 use super::{Agent, Config};
 use crate::ids::Name;
+use crate::toml_reader::did_you_mean;
 use crate::workflow::{Action, AgentWork, Notify, Work, Workflow};
 
 /// A stage that names something which the configuration does not have.

@@ -3,7 +3,7 @@
 
 use super::{Empty, Illegal, Next};
 use crate::change::Change;
-use crate::delivery::conflict::Hunk;
+use crate::conflict::Hunk;
 use crate::failure::kind;
 use crate::human_request::Ask;
 use crate::ids::Name;

@@ -2,12 +2,13 @@
 
 use super::{Illegal, Next};
 use crate::change::Change;
-use crate::delivery::{Comment, Origin};
+use crate::delivery::Comment;
 use crate::failure::kind;
 use crate::human_request::{Answer, Ask, HumanRequest};
 use crate::ids::Name;
 use crate::leg::{Ending, Entry, Past, Purpose};
 use crate::outcome::{self, Outcome, Source};
+use crate::task::Origin;
 use crate::task::{Actor, End, Remark, State};
 use crate::time::Span;
 use crate::workflow::{Action, Consent, Target, Work};

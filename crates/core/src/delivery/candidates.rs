@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::night::memory::Candidate;
+use crate::candidate::Candidate;
 use crate::task::Task;
 
 /// So many are listed: no analyst is asked for more than five.

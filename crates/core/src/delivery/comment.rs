@@ -18,12 +18,3 @@ pub struct Comment {
     /// Where an answer goes, if it is a thread that can be answered.
     pub thread: Option<String>,
 }
-
-/// Where a remark was made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
-    /// The comment.
-    pub id: String,
-    /// Where an answer goes.
-    pub thread: Option<String>,
-}

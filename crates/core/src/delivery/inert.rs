@@ -5,7 +5,7 @@
 //! protect nothing. So the *letters* are broken up: after each character that begins such a thing stands a space of no width,
 //! which nobody sees and no pattern of a forge matches across. What is broken that way reads as before.
 
-use crate::prompt::reveal;
+use crate::text::reveal;
 
 /// The break: a space without width.
 pub(super) const BREAK: char = '\u{200b}';

@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 
 use super::style::Style;
+use super::{Commit, CommitStyle};
 use super::{inert, inert_line};
 use crate::agent::shorten;
-use crate::config::{Commit, CommitStyle};
-use crate::prompt::visible;
 use crate::task::Task;
 use crate::template;
+use crate::text::visible;
 
 /// The variables of a template for messages.
 pub const VARIABLES: [&str; 5] = ["subject", "title", "changes", "task", "branch"];

@@ -8,7 +8,7 @@
 mod body;
 mod candidates;
 mod comment;
-pub mod conflict;
+mod commit;
 mod inert;
 mod marker;
 pub mod message;
@@ -16,6 +16,7 @@ pub mod queue;
 pub mod style;
 
 pub use body::{Account, LIMIT, body, title};
-pub use comment::{Comment, Origin};
+pub use comment::Comment;
+pub use commit::{Commit, CommitStyle, Committer, Sign};
 pub use inert::{inert, inert_line};
 pub use marker::{Marker, Whose};

@@ -4,12 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::Command;
-use crate::config::toml::Table;
 use crate::ids::Name;
+use crate::toml_reader::Table;
 
 mod commits;
 mod coverage;
-mod dilution;
+pub(crate) mod dilution;
 mod mutation;
 mod plain;
 mod reproduced;

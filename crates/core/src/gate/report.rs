@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Paths;
-use crate::config::toml::{Table, Value, did_you_mean, quoted};
+use crate::toml_reader::{Table, Value, did_you_mean, quoted};
 
 /// The results of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

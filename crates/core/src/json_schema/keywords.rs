@@ -217,7 +217,7 @@ fn wrong(at: &str, what: &str, hint: Option<&str>) -> Result<(), SchemaError> {
 
 fn unknown(keyword: &str, at: &str) -> Result<(), SchemaError> {
     let names = KEYWORDS.iter().map(|(name, _)| *name);
-    let hint = crate::config::toml::did_you_mean(keyword, "keywords", names);
+    let hint = crate::toml_reader::did_you_mean(keyword, "keywords", names);
     let what = format!("`{}` is not a keyword that acquit knows", crate::agent::shorten(keyword, 60));
     Err(SchemaError { at: at.to_owned(), what, hint })
 }

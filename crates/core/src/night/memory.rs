@@ -9,32 +9,12 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::agent::shorten;
+use crate::candidate::Candidate;
 use crate::ids::TaskId;
 use crate::task::{End, State, Task};
 
 /// How many proposals are remembered: some months of nights, and a page to read.
 pub const MOST: usize = 60;
-/// The longest title that is remembered.
-const TITLE: usize = 160;
-/// The longest path, and the most of them, that a proposal is compared by.
-const PATH: usize = 200;
-const FILES: usize = 20;
-/// Two proposals for the same files are the same if so much of their words is: a half.
-const ALIKE: (usize, usize) = (1, 2);
-
-/// Something that an analyst chose to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Candidate {
-    /// In a line.
-    pub title: String,
-    /// The files that it is about.
-    #[serde(default)]
-    pub files: Vec<String>,
-    /// What kind of improvement, if the analyst said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub category: Option<String>,
-}
 
 /// What became of a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,77 +65,6 @@ pub struct Proposal {
     pub candidate: Candidate,
     /// What became of it.
     pub fate: Fate,
-}
-
-/// The title of what an analyst's payload chose.
-pub fn chosen(payload: &Value) -> Option<&str> {
-    title(selected(payload)?)
-}
-
-fn title(candidate: &Value) -> Option<&str> {
-    let text = |key: &str| candidate.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-    text("title").or_else(|| text("description"))
-}
-
-/// What was chosen: `selected`, as an object, a rank or a title, or else the first of `candidates`.
-fn selected(payload: &Value) -> Option<&Value> {
-    let list = payload.get("candidates").and_then(Value::as_array);
-    let by = |wanted: &Value| {
-        let rank = |one: &&Value| one.get("rank") == Some(wanted) || one.get("title") == Some(wanted);
-        list.and_then(|list| list.iter().find(rank))
-    };
-    let chosen = match payload.get("selected") {
-        Some(selected @ Value::Object(_)) => Some(selected),
-        Some(other) => by(other),
-        None => None,
-    };
-    chosen.or_else(|| list.and_then(|list| list.first()))
-}
-
-impl Candidate {
-    /// What an analyst's payload chose.
-    pub fn of(payload: &Value) -> Option<Self> {
-        let chosen = selected(payload)?;
-        let text = |key: &str| chosen.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-        let title = title(chosen)?;
-        let files = chosen.get("files").and_then(Value::as_array).into_iter().flatten();
-        let files = files.filter_map(Value::as_str).take(FILES).map(|file| shorten(file, PATH)).collect();
-        let category = text("category").or_else(|| payload.get("category").and_then(Value::as_str));
-        Some(Self {
-            title: shorten(title.trim(), TITLE),
-            files,
-            category: category.map(|text| shorten(text, 40)),
-        })
-    }
-
-    /// Whether both are the same idea.
-    pub fn is_like(&self, other: &Self) -> bool {
-        let (mine, theirs) = (words(&self.title), words(&other.title));
-        if !mine.is_empty() && mine == theirs {
-            return true;
-        }
-        let files = |candidate: &Self| -> BTreeSet<String> {
-            candidate.files.iter().map(|file| file.trim_start_matches("./").to_lowercase()).collect()
-        };
-        let same_files = !self.files.is_empty() && files(self) == files(other);
-        let (common, all) = (mine.intersection(&theirs).count(), mine.union(&theirs).count());
-        same_files && common * ALIKE.1 >= all * ALIKE.0
-    }
-}
-
-/// The words of a title that say what it is about.
-fn words(title: &str) -> BTreeSet<String> {
-    const EMPTY: [&str; 18] = [
-        "a", "an", "the", "of", "for", "to", "in", "on", "and", "with", "from", "by", "at", "is", "are",
-        "some", "more", "missing",
-    ];
-    title
-        .split(|c: char| !c.is_alphanumeric() && c != '_')
-        .map(str::to_lowercase)
-        .filter(|word| !word.is_empty() && !EMPTY.contains(&word.as_str()))
-        // `test` and `tests`, `helper` and `helpers`.
-        .map(|word| if word.len() > 3 { word.trim_end_matches('s').to_owned() } else { word })
-        .collect()
 }
 
 /// What a task of an earlier night proposed. `last` is what became of what it delivered, if it delivered anything.
@@ -258,7 +167,7 @@ mod tests {
         assert_eq!(title(json!({"candidates": [{"title": "  "}]})), None);
         let long = json!({"selected": {"title": "x".repeat(9_999), "files": vec!["y".repeat(999); 99]}});
         let bounded = Candidate::of(&long).unwrap();
-        assert!(bounded.title.len() < 200 && bounded.files.len() == FILES && bounded.files[0].len() < 250);
+        assert!(bounded.title.len() < 200 && bounded.files.len() == 20 && bounded.files[0].len() < 250);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use super::{Night, State as NightState, memory};
 use crate::agent::{Usage, shorten};
 use crate::ids::TaskId;
 use crate::price::dollars;
-use crate::prompt::is_hidden;
 use crate::task::{Actor, End, State, Task, Tried};
+use crate::text::is_hidden;
 use crate::time::Span;
 use crate::workflow::Workflow;
 

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use super::text;
 use crate::agent::shorten;
 use crate::check::diff::{Diff, FileChange, Line, Side};
+use crate::text;
 
 /// How much of the diff is shown: some 1,500 lines, more than anybody reviews well in one go.
 const DIFF_LIMIT: usize = 64 * 1024;

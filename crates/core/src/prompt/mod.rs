@@ -13,35 +13,16 @@ use crate::definition::Definition;
 use crate::ids::{LegId, Name};
 use crate::leg::Entry;
 use crate::task::Task;
-use crate::template::{self, Template};
+use crate::template::{self, BUILTIN, Template};
+use crate::text;
 use crate::workflow::{AgentWork, Stage, Work};
 
 mod change;
 mod fixed_text;
 mod sections;
-mod text;
 
+pub use crate::text::{first_line, is_hidden, visible};
 pub use change::{Around, Change};
-pub(crate) use text::reveal;
-pub use text::{first_line, is_hidden, visible};
-
-/// The names of the variables that acquit sets itself. Nobody else can set them.
-pub const BUILTIN: [&str; 14] = [
-    "allowed_commands",
-    "base",
-    "base_commit",
-    "branch",
-    "date",
-    "handoff_file",
-    "headline",
-    "leg",
-    "output_dir",
-    "repo_url",
-    "stage",
-    "task",
-    "title",
-    "workflow",
-];
 
 /// Where a task's metadata has the address that its repository comes from, without credentials.
 pub const REPO_URL: &str = "repo_url";

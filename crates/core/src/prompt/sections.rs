@@ -1,12 +1,13 @@
 //! The sections of a prompt that tell of one task: what is wanted, what is there, what happened, how to report.
 
-use super::{Files, Parts, TITLE_LIMIT, Tools, text};
+use super::{Files, Parts, TITLE_LIMIT, Tools};
 use crate::artifact::Artifact;
-use crate::delivery::conflict;
+use crate::conflict;
 use crate::failure::Failure;
 use crate::ids::Name;
 use crate::leg::{Ending, Past, Purpose};
 use crate::outcome::{FAILED, NEEDS_INPUT, REJECTED};
+use crate::text;
 use crate::workflow::{Begin, Stage, Target, Transition, Work};
 
 /// The longest description: a long issue with its discussion. What is longer is a pasted log.

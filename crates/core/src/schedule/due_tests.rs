@@ -6,8 +6,8 @@ use jiff::civil::Date;
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::Hours;
 use crate::ids::Name;
+use crate::schedule::Hours;
 use crate::schedule::{Categories, Order, local};
 
 /// Zones in which the clocks change: two in the north, on different days, and one in the south.

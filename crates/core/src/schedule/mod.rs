@@ -5,6 +5,7 @@
 
 mod cron;
 mod due;
+mod hours;
 
 use std::collections::BTreeMap;
 
@@ -12,8 +13,8 @@ use jiff::tz::TimeZone;
 
 pub use cron::{Cron, Error, letters, local};
 pub use due::{Due, Earlier, LATE, Reason, Verdict, due};
+pub use hours::Hours;
 
-use crate::config::Hours;
 use crate::ids::Name;
 use crate::time::Timestamp;
 

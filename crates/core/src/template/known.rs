@@ -2,9 +2,26 @@
 
 use std::collections::BTreeSet;
 
-use crate::config::toml::{At, Source, did_you_mean, quoted};
 use crate::ids::Name;
-use crate::prompt::BUILTIN;
+use crate::toml_reader::{At, Source, did_you_mean, quoted};
+
+/// The names of the variables that acquit sets itself. Nobody else can set them.
+pub const BUILTIN: [&str; 14] = [
+    "allowed_commands",
+    "base",
+    "base_commit",
+    "branch",
+    "date",
+    "handoff_file",
+    "headline",
+    "leg",
+    "output_dir",
+    "repo_url",
+    "stage",
+    "task",
+    "title",
+    "workflow",
+];
 
 /// The names of variables.
 pub(crate) struct Known {

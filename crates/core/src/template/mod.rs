@@ -11,10 +11,13 @@ use serde::{Deserialize, Serialize};
 
 mod known;
 mod read;
+mod variation;
 
+pub use known::BUILTIN;
 pub(crate) use known::{Known, refuse_builtin};
 pub(crate) use read::Reader;
 pub use read::{Found, NoTexts, Texts};
+pub use variation::Variation;
 
 /// A template with everything that it includes. It is pinned with its task, so it needs no files any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Known, Piece, Template};
-use crate::config::toml::{At, Place, Source, quoted};
-use crate::workflow::Variation;
+use super::{Known, Piece, Template, Variation};
+use crate::toml_reader::{At, Place, Source, quoted};
 
 /// How deep files may include each other: what a person can still follow.
 const DEEPEST: usize = 8;
@@ -225,7 +224,7 @@ impl Reader<'_> {
                 let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
                 let names = self.texts.names(folder);
                 let hint =
-                    crate::config::toml::did_you_mean(&path, "there are", names.iter().map(String::as_str));
+                    crate::toml_reader::did_you_mean(&path, "there are", names.iter().map(String::as_str));
                 note(format!("there is no file {}", quoted(&path)), hint);
                 None
             }

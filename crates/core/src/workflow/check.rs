@@ -2,12 +2,12 @@
 //! Whether the stages hang together is the business of [`super::flow`].
 
 use super::draft::{Draft, StageDraft, TransitionDraft};
+use super::outcomes;
 use super::{Action, Mode, Target, Work, flow};
-use crate::config::toml::{At, Place, Source, did_you_mean};
 use crate::failure::kind;
 use crate::gate::{Check, Gate, Severity};
 use crate::ids::Name;
-use crate::outcome;
+use crate::toml_reader::{At, Place, Source, did_you_mean};
 
 /// Notes everything that is wrong with a draft beyond its single values.
 pub(super) fn check(source: &Source<'_>, draft: &Draft) {
@@ -36,7 +36,7 @@ fn outcomes(source: &Source<'_>, stage: &StageDraft) {
     let (Some(place), Some(work)) = (stage.on_place, &stage.work) else { return };
     let has = |name: &str| stage.on.iter().any(|transition| transition.outcome.value == *name);
     // Any agent can end with these, so they say nothing about what this one is for.
-    let everywhere = [outcome::NEEDS_INPUT, outcome::FAILED];
+    let everywhere = [outcomes::NEEDS_INPUT, outcomes::FAILED];
     let own = stage.on.iter().filter(|it| !everywhere.contains(&it.outcome.value.as_str())).count();
     let name = &stage.name.value;
     let need = |word: &str, what: &str| {
@@ -76,17 +76,17 @@ fn outcomes(source: &Source<'_>, stage: &StageDraft) {
             ) => need_own(1, "an outcome", "name what the agent can find, and where that leads"),
         },
         Work::Check => {
-            need(outcome::PASSED, "which is how a check ends");
-            only(&[outcome::PASSED, outcome::REJECTED, outcome::FAILED], "a check");
+            need(outcomes::PASSED, "which is how a check ends");
+            only(&[outcomes::PASSED, outcomes::REJECTED, outcomes::FAILED], "a check");
         }
         Work::Action { action, .. } => {
-            need(outcome::DONE, "which is how an action ends");
+            need(outcomes::DONE, "which is how an action ends");
             match action {
                 Action::Squash | Action::Merge | Action::Notify(_) => {
-                    only(&[outcome::DONE, outcome::FAILED], "an action");
+                    only(&[outcomes::DONE, outcomes::FAILED], "an action");
                 }
                 Action::Publish(_) => {
-                    only(&[outcome::DONE, outcome::FAILED, outcome::CHANGES_REQUESTED], "publishing");
+                    only(&[outcomes::DONE, outcomes::FAILED, outcomes::CHANGES_REQUESTED], "publishing");
                 }
             }
         }

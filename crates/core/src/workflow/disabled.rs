@@ -2,8 +2,8 @@
 
 use super::draft::StageDraft;
 use super::{Target, Work};
-use crate::config::toml::{At, Source};
 use crate::ids::Name;
+use crate::toml_reader::{At, Source};
 
 /// Outcomes that mean success at stages of every kind, besides those of modes.
 const SUCCESS: [&str; 3] = ["passed", "done", "approved"];

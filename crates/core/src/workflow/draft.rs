@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::{Begin, Consent, Limits, Stage, Stop, Target, Transition, Variation, Warnings, Work, Workflow};
-use crate::config::toml::{At, Place};
 use crate::failure::kind;
 use crate::gate::Gate;
 use crate::ids::Name;
+use crate::toml_reader::{At, Place};
 
 /// What the file says.
 pub(super) struct Draft {

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 
 use super::draft::{Draft, StageDraft, TransitionDraft};
 use super::{Consent, Target, Work};
-use crate::config::toml::{Place, Source};
 use crate::ids::Name;
+use crate::toml_reader::{Place, Source};
 
 /// How many stages of a cycle are named in a message.
 const PATH_SHOWN: usize = 12;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::check;
-use crate::config::toml::{At, Source, Table};
 use crate::failure::kind;
 use crate::gate::check::{Plain, UnknownKind};
 use crate::gate::{self, Check, Command, Gate, Manner, PathFilter, Reuse, Severity};
 use crate::ids::Name;
 use crate::sandbox::Network;
 use crate::time::Span;
+use crate::toml_reader::{At, Source, Table};
 
 /// What stands for all gates of the project in a stage's list.
 pub(super) const PROJECT: &str = "project";

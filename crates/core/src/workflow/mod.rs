@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Publishing;
 use crate::gate::Gate;
 use crate::ids::Name;
+use crate::publishing::Publishing;
 use crate::role::{Role, Tool};
 use crate::sandbox::Network;
 use crate::template::Template;
@@ -20,9 +20,12 @@ mod flow;
 mod gates;
 mod graph;
 mod mode;
+pub mod outcomes;
 mod read;
 mod stage;
 
+pub use crate::mode::Mode;
+pub use crate::template::Variation;
 pub(crate) use gates::{budgets, gate, refuse_project};
 pub use graph::mermaid;
 pub(crate) use read::variables;
@@ -239,58 +242,6 @@ pub enum Continue {
     Fresh,
 }
 
-/// The kinds of turn, each with its own instructions and its own idea of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// Think first, write a plan, change nothing.
-    Plan,
-    /// Write the change.
-    Implement,
-    /// Judge the change.
-    Review,
-    /// Find out what is wrong.
-    Investigate,
-    /// Decide on a structure.
-    Design,
-    /// Mend what a gate rejected.
-    Fix,
-    /// Bring two changes together.
-    Resolve,
-}
-
-impl Mode {
-    /// All of them, with the names by which workflows call them.
-    pub const ALL: [(&str, Self); 7] = [
-        ("plan", Self::Plan),
-        ("implement", Self::Implement),
-        ("review", Self::Review),
-        ("investigate", Self::Investigate),
-        ("design", Self::Design),
-        ("fix", Self::Fix),
-        ("resolve", Self::Resolve),
-    ];
-
-    /// The outcome by which the mode says that its work is there, where that can be seen in the repository or the output.
-    pub fn success(self) -> Option<&'static str> {
-        match self {
-            Self::Plan => Some("plan_complete"),
-            Self::Implement => Some("pr_ready"),
-            Self::Fix => Some("fixed"),
-            Self::Resolve => Some("resolved"),
-            Self::Review | Self::Investigate | Self::Design => None,
-        }
-    }
-
-    /// Whether the turn is meant to change the repository. What the others leave in the tree is put aside.
-    pub fn writes(self) -> bool {
-        match self {
-            Self::Implement | Self::Fix | Self::Resolve => true,
-            Self::Plan | Self::Review | Self::Investigate | Self::Design => false,
-        }
-    }
-}
-
 /// What acquit can do by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -399,26 +350,5 @@ impl Default for Limits {
     /// any agent prints that is not in a loop.
     fn default() -> Self {
         Self { time: Span::mins(30), idle: None, output: 256 * 1024 * 1024, turns: None, cost: None }
-    }
-}
-
-/// A variable with values to try one after another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Variation {
-    /// The template variable that carries the value.
-    pub variable: String,
-    /// The values, in order, each once.
-    pub values: Vec<String>,
-    /// The one to begin with; the order goes round from there.
-    pub first: usize,
-    /// What to look for, by value: the variable `<variable>_guidance`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub guidance: BTreeMap<String, String>,
-}
-
-impl Variation {
-    /// The variable that carries the guidance.
-    pub fn guidance_variable(&self) -> String {
-        format!("{}_guidance", self.variable)
     }
 }

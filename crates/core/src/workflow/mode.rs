@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use super::Mode;
 use super::stage::Part;
-use crate::config::toml::{At, Place, Table, did_you_mean};
 use crate::ids::Name;
 use crate::template::Template;
+use crate::toml_reader::{At, Place, Table, did_you_mean};
 
 /// What a workflow says of a mode.
 pub(super) struct ModeDraft {

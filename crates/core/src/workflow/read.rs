@@ -9,11 +9,11 @@ use super::disabled::leave_out;
 use super::draft::Draft;
 use super::gates::{self, budgets, gate};
 use super::{Variation, check, mode, stage};
-use crate::config;
-use crate::config::toml::{At, Mistakes, Source, Table, did_you_mean, quoted};
 use crate::gate::{Gate, Severity};
 use crate::ids::Name;
+use crate::shared_keys;
 use crate::template::{Known, NoTexts, Reader, Texts, refuse_builtin};
+use crate::toml_reader::{At, Mistakes, Source, Table, did_you_mean, quoted};
 
 /// The most stages of a workflow: beyond it nobody sees through the graph, and what is written is a generated accident.
 const MOST_STAGES: usize = 200;
@@ -80,7 +80,7 @@ fn draft(mut root: Table<'_, '_>, name: &Name, around: &Around<'_>) -> Draft {
     let variables = root.table("variables").map(variables).unwrap_or_default();
     let variation = root.table("variation").and_then(|table| variation(table, &variables));
 
-    let branch_prefix = config::branch_prefix(&mut root);
+    let branch_prefix = shared_keys::branch_prefix(&mut root);
     let mut template = Known::new(around.variables);
     template.extend(variables.keys().map(String::as_str));
     template.extend(variation.iter().map(|variation| variation.variable.as_str()));

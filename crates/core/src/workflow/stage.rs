@@ -7,14 +7,14 @@ use super::{
     Action, AgentWork, Begin, Commits, Consent, Continue, Limits, Notify, Refused, Stop, Target, Warnings,
     Work,
 };
-use crate::config;
-use crate::config::toml::{At, Source, Table, Value, did_you_mean, quoted, sentence};
 use crate::gate::Gate;
 use crate::ids::Name;
 use crate::json_schema;
 use crate::role::{self, Role};
 use crate::sandbox::Network;
 use crate::template::{Found, Reader, Template};
+use crate::toml_reader::{At, Source, Table, Value, did_you_mean, quoted, sentence};
+use crate::{publishing, shared_keys};
 
 /// Which files of an output folder are kept if a stage does not say.
 const OUTPUTS: [&str; 5] = ["*.md", "*.json", "*.txt", "*.yaml", "*.yml"];
@@ -235,7 +235,7 @@ fn work(
         // Of a stage whose kind is not known any key may be meant.
         None => {
             let others = ["title", "action", "question", "commits"];
-            for key in OF_AGENTS.into_iter().chain(config::OF_REQUESTS).chain(others).chain(OF_MESSAGES) {
+            for key in OF_AGENTS.into_iter().chain(publishing::OF_REQUESTS).chain(others).chain(OF_MESSAGES) {
                 table.value(key);
             }
             None
@@ -244,13 +244,13 @@ fn work(
 }
 
 /// What the request of a stage has, beyond what `[forge]` says.
-fn publishing(table: &mut Table<'_, '_>, part: &Part<'_>) -> config::Publishing {
+fn publishing(table: &mut Table<'_, '_>, part: &Part<'_>) -> publishing::Publishing {
     let title = filled(table, "title");
     let title = title.map(|title| part.reader.inline(table.source, part.path, &title));
     for label in table.strings("labels").unwrap_or_default() {
         part.reader.inline(table.source, part.path, &label);
     }
-    config::Publishing { title, ..config::publishing(table) }
+    publishing::Publishing { title, ..publishing::read(table) }
 }
 
 /// The message of a stage, and who gets it.
@@ -266,7 +266,7 @@ fn notify(table: &mut Table<'_, '_>, part: &Part<'_>) -> Option<Notify> {
 
 fn refuse_publishing(table: &mut Table<'_, '_>) {
     let why = "only a stage with action = \"publish\" makes a request";
-    table.refuse(&config::OF_REQUESTS, why);
+    table.refuse(&publishing::OF_REQUESTS, why);
     table.refuse(&["title"], why);
 }
 
@@ -295,7 +295,7 @@ fn agent(
         (None, role) => role.as_ref().and_then(|role| role.mode),
     };
     let agent = table.name("agent").map(|agent| agent.value);
-    let model = config::model(table);
+    let model = shared_keys::model(table);
     let step = table.string("step");
     let step = step.map(|named| part.reader.file(table.source, part.path, &named).unwrap_or_default());
     let instructions = table.string("instructions");
@@ -316,7 +316,7 @@ fn agent(
         Some(patterns) => patterns.into_iter().map(|pattern| output(table.source, pattern)).collect(),
         None => OUTPUTS.map(str::to_owned).to_vec(),
     };
-    let secrets = config::grants(table).into_iter().map(|name| name.value).collect();
+    let secrets = shared_keys::grants(table).into_iter().map(|name| name.value).collect();
     let network = table.word("network", &Network::ALL);
     const SESSIONS: [(&str, Continue); 2] = [("continue", Continue::Earlier), ("fresh", Continue::Fresh)];
     let session = table.word("session", &SESSIONS).map(|session| session.value).unwrap_or_default();
@@ -327,7 +327,7 @@ fn agent(
         time: table.span("timeout").unwrap_or(usual.time),
         idle: table.span("idle").or(usual.idle),
         output: table.bytes("output").unwrap_or(usual.output),
-        turns: config::turns(table),
+        turns: shared_keys::turns(table),
         cost: table.value("max_cost").and_then(|value| value.dollars()),
     };
     Some(AgentWork {

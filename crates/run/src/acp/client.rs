@@ -11,7 +11,7 @@ use acquit_core::time::Timestamp;
 
 use super::Settings;
 use super::conversation::{Out, Over, State, Talk};
-use crate::agent::say;
+use crate::event_lines::say;
 use crate::process::{Piped, Woken};
 use crate::rpc::{Lines, Piece};
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::updates::Hearing;
 use super::{Settings, errors, permission};
-use crate::agent::Server;
+use crate::mcp::Server;
 use crate::rpc::{METHOD_NOT_FOUND, error, result};
 
 /// The version of the protocol.

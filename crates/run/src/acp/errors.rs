@@ -4,7 +4,7 @@ use acquit_core::agent::{AgentEvent, Fault, shorten};
 use acquit_core::time::Timestamp;
 use serde_json::Value;
 
-use crate::agent::fault::{ModelFailure, Then, by_status, in_text, said};
+use crate::model_failure::{ModelFailure, Then, by_status, in_text, said};
 
 /// The protocol's own number for "log in first".
 const AUTH_REQUIRED: i64 = -32_000;

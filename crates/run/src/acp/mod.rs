@@ -12,7 +12,7 @@ use acquit_core::role::Tool;
 use acquit_core::workflow::Mode;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::Server;
+use crate::mcp::Server;
 
 pub mod client;
 pub mod conversation;

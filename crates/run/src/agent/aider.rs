@@ -10,11 +10,11 @@ use acquit_core::agent::{AgentEvent, Fault, Usage};
 use acquit_core::config::Product;
 use acquit_core::price::Of;
 
-use super::fault::{self, ModelFailure, Then};
 use super::product::{Facts, Holds, Support, Supports, Version};
 use super::spend::{Spend, micros};
 use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Tells, Wanted, json};
+use crate::model_failure::{self, ModelFailure, Then};
 
 pub(super) const FACTS: Facts = Facts {
     product: Product::Aider,
@@ -129,12 +129,12 @@ impl Lines {
             text.clone_into(&mut self.error);
         } else if text.starts_with("Retrying in ") && self.place == Place::Error {
             let error = std::mem::take(&mut self.error);
-            said.push(fault::said(about(&error), &error, Then::Again, (self.hearing.now)()));
+            said.push(model_failure::said(about(&error), &error, Then::Again, (self.hearing.now)()));
             self.place = Place::Answer;
         } else if self.place == Place::Error && text.starts_with(NO_KEY) {
             // Its last words; leaving takes it seconds more.
             let error = format!("{}\n{text}", std::mem::take(&mut self.error));
-            said.extend(fault::end(about(&error), error, (self.hearing.now)()));
+            said.extend(model_failure::end(about(&error), error, (self.hearing.now)()));
             self.place = Place::Answer;
         } else if self.place == Place::Error && !text.is_empty() {
             if self.error.len() < ERROR {
@@ -212,12 +212,12 @@ fn about(error: &str) -> ModelFailure {
         "ContextWindowExceededError" => Fault::TooLong,
         "ContentPolicyViolationError" => Fault::Refused,
         "RateLimitError" => {
-            return match fault::in_text(error) {
+            return match model_failure::in_text(error) {
                 billing @ ModelFailure::Fault(Fault::Billing) => billing,
                 ModelFailure::Limit | ModelFailure::Fault(_) => ModelFailure::Limit,
             };
         }
-        _ => return fault::in_text(error),
+        _ => return model_failure::in_text(error),
     })
 }
 
@@ -235,7 +235,7 @@ impl Parser for Lines {
         match self.place {
             Place::Answered => said.push(AgentEvent::End { ok: true, text: String::new() }),
             Place::Error => {
-                said.extend(fault::end(about(&text), text, (self.hearing.now)()));
+                said.extend(model_failure::end(about(&text), text, (self.hearing.now)()));
             }
             Place::Head | Place::Answer | Place::Stopped => {}
         }

@@ -14,12 +14,12 @@ use acquit_core::role::Tool;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::fault::{self, ModelFailure, Then};
 use super::json::Word;
 use super::product::{Facts, Holds, Support, Supports, Version};
 use super::spend::{Spend, minus};
 use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
+use crate::model_failure::{self, ModelFailure, Then};
 
 pub(super) const FACTS: Facts = Facts {
     product: Product::Codex,
@@ -249,9 +249,9 @@ impl Lines {
             "error" => {
                 // It goes on all the same. Most are remarks about itself.
                 let text = json::words(item.message);
-                said.push(match fault::in_text(&text) {
+                said.push(match model_failure::in_text(&text) {
                     ModelFailure::Fault(Fault::Other) => json::raw(&text),
-                    trouble => fault::said(trouble, &text, Then::Again, (self.hearing.now)()),
+                    trouble => model_failure::said(trouble, &text, Then::Again, (self.hearing.now)()),
                 });
             }
             "todo_list" => {}
@@ -261,7 +261,12 @@ impl Lines {
 
     fn error(&mut self, text: &str, said: &mut Vec<AgentEvent>) {
         if text.starts_with("Reconnecting") {
-            said.push(fault::said(fault::in_text(text), text, Then::Again, (self.hearing.now)()));
+            said.push(model_failure::said(
+                model_failure::in_text(text),
+                text,
+                Then::Again,
+                (self.hearing.now)(),
+            ));
         } else {
             // The end of the turn says it again.
             self.error = Some(text.to_owned());
@@ -290,7 +295,7 @@ impl Lines {
 
     fn failed(&mut self, text: String, said: &mut Vec<AgentEvent>) {
         self.error = None;
-        said.extend(fault::end(fault::in_text(&text), text, (self.hearing.now)()));
+        said.extend(model_failure::end(model_failure::in_text(&text), text, (self.hearing.now)()));
     }
 }
 
@@ -336,8 +341,8 @@ impl Parser for Lines {
 
     fn finish(&mut self, said: &mut Vec<AgentEvent>) {
         if let Some(text) = self.error.take() {
-            let trouble = fault::in_text(&text);
-            said.push(fault::said(trouble, &text, Then::Ends, (self.hearing.now)()));
+            let trouble = model_failure::in_text(&text);
+            said.push(model_failure::said(trouble, &text, Then::Ends, (self.hearing.now)()));
         }
     }
 }

@@ -12,11 +12,11 @@ use acquit_core::config::Product;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::fault;
 use super::json::Word;
 use super::product::{Facts, Holds, Support, Supports, Version};
 use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Tells, Wanted, json};
+use crate::model_failure;
 
 pub(super) const FACTS: Facts = Facts {
     product: Product::Cursor,
@@ -152,7 +152,7 @@ impl Lines {
             let text = if text.ends_with(&self.last_text) { String::new() } else { text };
             return said.push(AgentEvent::End { ok: true, text });
         }
-        said.extend(fault::end(fault::in_text(&text), text, (self.hearing.now)()));
+        said.extend(model_failure::end(model_failure::in_text(&text), text, (self.hearing.now)()));
     }
 }
 

@@ -16,12 +16,12 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::fault::{self, Then};
 use super::json::Word;
 use super::product::{Bad, Facts, Holds, Support, Supports, Version, has_variable};
 use super::spend::Spend;
 use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
+use crate::model_failure::{self, Then};
 
 pub(super) const FACTS: Facts = Facts {
     product: Product::Gemini,
@@ -232,8 +232,8 @@ impl Lines {
             "error" => {
                 self.error = json::words(record.message);
                 if record.severity.as_deref() != Some("error") {
-                    let trouble = fault::in_text(&self.error);
-                    said.push(fault::said(trouble, &self.error, Then::Again, (self.hearing.now)()));
+                    let trouble = model_failure::in_text(&self.error);
+                    said.push(model_failure::said(trouble, &self.error, Then::Again, (self.hearing.now)()));
                 }
             }
             "result" => self.result(record, said),
@@ -255,7 +255,7 @@ impl Lines {
         let failure = json::part::<Failure<'_>>(record.error);
         let text = failure.and_then(|failure| json::text(failure.message)).unwrap_or_default();
         let text = if text.is_empty() { std::mem::take(&mut self.error) } else { text };
-        said.extend(fault::end(fault::in_text(&text), text, (self.hearing.now)()));
+        said.extend(model_failure::end(model_failure::in_text(&text), text, (self.hearing.now)()));
     }
 
     fn flush(&mut self, said: &mut Vec<AgentEvent>) {

@@ -6,7 +6,6 @@
 //! The prompt comes on standard input or as a file, never as an argument. What an agent's own sandbox and questions would do
 //! is left to ours: they are turned off.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -31,13 +30,11 @@ mod codex;
 mod command;
 mod cursor;
 pub mod discovery;
-pub(crate) mod fault;
 mod gemini;
 mod json;
 mod opencode;
 mod pi;
 pub mod product;
-mod reset;
 pub mod script;
 mod scripted;
 mod spend;
@@ -45,10 +42,10 @@ pub mod tools;
 pub mod trial;
 pub mod user_settings;
 
+pub use crate::mcp::Server;
 pub(crate) use json::LINE_LIMIT;
 pub use product::Facts;
 pub use scripted::VERB as SCRIPTED_VERB;
-pub(crate) use scripted::say;
 
 /// What is wanted of an agent.
 pub struct Wanted<'a> {
@@ -78,22 +75,6 @@ pub struct Wanted<'a> {
     pub tools: Option<&'a Server>,
     /// The form of what it is to report at the end, as JSON Schema.
     pub schema: Option<&'a Value>,
-}
-
-/// A server of tools, which the agent starts and talks to by MCP over its standard input and output.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
-    /// The program.
-    pub program: String,
-    /// Its arguments.
-    pub args: Vec<String>,
-    /// What it gets beside the agent's own environment. Nothing secret: some agents are told by arguments.
-    pub env: BTreeMap<String, String>,
-}
-
-impl Server {
-    /// Its name towards the agents, which becomes part of the names of its tools.
-    pub const NAME: &'static str = "acquit";
 }
 
 /// How an agent is started. Its prompt comes on standard input.

@@ -19,12 +19,12 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::fault::{self, Then};
 use super::json::Word;
 use super::product::{Facts, Holds, Support, Supports, Version};
 use super::spend::{Spend, micros};
 use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Server, Tells, Wanted, json};
+use crate::model_failure::{self, Then};
 
 pub(super) const FACTS: Facts = Facts {
     product: Product::Opencode,
@@ -279,7 +279,7 @@ impl Lines {
                 // It is over, as far as anybody wants to wait for it.
                 said.push(AgentEvent::End { ok: false, text });
             }
-            None => said.push(fault::said(fault::in_text(&text), &text, Then::Again, now)),
+            None => said.push(model_failure::said(model_failure::in_text(&text), &text, Then::Again, now)),
         }
     }
 
@@ -288,14 +288,14 @@ impl Lines {
         let name = failure.name.as_deref().unwrap_or_default();
         let message = data.and_then(|data| json::text(data.message)).unwrap_or_default();
         let trouble = match name {
-            "ProviderAuthError" => fault::ModelFailure::Fault(acquit_core::agent::Fault::Login),
+            "ProviderAuthError" => model_failure::ModelFailure::Fault(acquit_core::agent::Fault::Login),
             _ => data
                 .and_then(|data| data.status_code)
-                .and_then(fault::by_status)
-                .unwrap_or_else(|| fault::in_text(&message)),
+                .and_then(model_failure::by_status)
+                .unwrap_or_else(|| model_failure::in_text(&message)),
         };
         let text = if message.is_empty() { name.to_owned() } else { message };
-        said.extend(fault::end(trouble, text, (self.hearing.now)()));
+        said.extend(model_failure::end(trouble, text, (self.hearing.now)()));
     }
 }
 

@@ -14,12 +14,12 @@ use acquit_core::role::Tool;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::fault::{self, ModelFailure, Then};
 use super::json::Word;
 use super::product::{Facts, Holds, Support, Supports, Version};
 use super::spend::{Spend, micros};
 use super::tools::Hold;
 use super::{Hearing, Launch, Parser, Tells, Wanted, json};
+use crate::model_failure::{self, ModelFailure, Then};
 
 pub(super) const FACTS: Facts = Facts {
     product: Product::Pi,
@@ -183,7 +183,12 @@ impl Lines {
             }
             "auto_retry_start" => {
                 let text = json::words(record.error);
-                said.push(fault::said(fault::in_text(&text), &text, Then::Again, (self.hearing.now)()));
+                said.push(model_failure::said(
+                    model_failure::in_text(&text),
+                    &text,
+                    Then::Again,
+                    (self.hearing.now)(),
+                ));
             }
             "agent_settled" => self.settled(said),
             // The same again, in pieces or together.
@@ -251,9 +256,9 @@ impl Lines {
                 ("refusal", _) => ModelFailure::Fault(Fault::Refused),
                 // What its library says of a connection that ended in the middle of an answer.
                 (_, "terminated") => ModelFailure::Fault(Fault::Network),
-                _ => fault::in_text(&text),
+                _ => model_failure::in_text(&text),
             };
-            said.push(fault::said(trouble, &text, Then::Ends, (self.hearing.now)()));
+            said.push(model_failure::said(trouble, &text, Then::Ends, (self.hearing.now)()));
         }
         said.push(AgentEvent::End { ok, text });
     }

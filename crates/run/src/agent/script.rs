@@ -35,7 +35,7 @@ use acquit_core::time::Span;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::scripted::say;
+use crate::event_lines::say;
 use crate::pause::pause;
 use crate::process::{Spawner, become_program};
 

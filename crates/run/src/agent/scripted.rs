@@ -1,7 +1,6 @@
 //! The scripted agent, seen from the harness: this same binary plays a script, and prints [`AgentEvent`] as lines of JSON.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::path::Path;
 
 use acquit_core::agent::AgentEvent;
@@ -16,14 +15,6 @@ pub(super) fn program(helper: &Path, script: &Path, tools: Option<&Server>) -> (
     let mut args = vec![VERB.into(), script.into()];
     args.extend(tools.iter().flat_map(|server| server.args.iter().map(OsString::from)));
     (helper.into(), args)
-}
-
-/// Prints what was said, for [`Lines`] to read.
-pub(crate) fn say(out: &mut dyn Write, said: &[AgentEvent]) -> io::Result<()> {
-    for said in said {
-        writeln!(out, "{}", serde_json::to_string(said)?)?;
-    }
-    out.flush()
 }
 
 /// A line is one [`AgentEvent`] as JSON; what is not is kept as it is.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::cache;
 use super::suite::{Spent, Suite};
 use crate::git::CommitId;
-use crate::harness::{Job, LegAbort, LegContext, setup_aside};
+use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::{LockedWorkspace, Scratch};
 
 /// How long a result is believed. What it depends on beyond the tree, the toolchain, changes without a sign.
@@ -57,7 +57,7 @@ pub(super) fn base(
         return Ok(tree);
     }
     scratch.show(commit.as_str(), &commit)?;
-    let working_tree = scratch.working_tree();
+    let working_tree = WorkingTree::of_scratch(&scratch);
     setup_aside(ctx, job, scratch)?;
     let tree = suite.tree(ctx, job, &working_tree, "base", runs, spent)?;
     // What was cut short says nothing about the next time.

@@ -1,9 +1,8 @@
 //! Files in which gates keep what they found out, below the folder of acquit, where no agent and no gate can write. All of them can be
 //! found out again: one that cannot be read is one that is not there.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 

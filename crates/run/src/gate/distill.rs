@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use acquit_core::agent::shorten;
 use acquit_core::failure::Location;
 
-use crate::harness::TREE;
+use crate::leg::TREE;
 use crate::untrusted::{self, text as read_text};
 
 /// How much of the output is looked at. Tools put the failure at the end.

@@ -11,8 +11,8 @@ use acquit_core::gate::{Command, Evidence, Gate, Report, Verdict, Weight};
 use super::sides::Doings;
 use super::static_checks::{add, is_too_large};
 use super::suite::Spent;
-use super::{Case, Judge, Ran, Wanted, command, conclude, distill, reports};
-use crate::harness::{Job, LegAbort, LegContext, WorkingTree};
+use super::{Case, Judge, conclude, distill, reports};
+use crate::leg::{Job, LegAbort, LegContext, Ran, Wanted, WorkingTree, command};
 use crate::workspace::{Around, LockedWorkspace};
 
 impl Judge for Coverage {

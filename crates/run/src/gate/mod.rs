@@ -5,12 +5,11 @@ use acquit_core::gate::{Evidence, Gate, Verdict, Weight};
 use acquit_core::ids::Name;
 use acquit_core::outcome::Outcome;
 
-use crate::harness::{Job, LegAbort, LegContext, WorkingTree};
+use crate::leg::{Job, LegAbort, LegContext, Ran, WorkingTree};
 use crate::workspace::LockedWorkspace;
 
 mod baseline;
 mod cache;
-mod command;
 mod distill;
 mod metrics;
 mod origin;
@@ -28,7 +27,6 @@ mod suite;
 mod tdd;
 mod verdicts;
 
-pub(crate) use command::{Ran, Reports, Wanted, command};
 pub use distill::distill;
 pub(crate) use runner::{Judged, run_all};
 pub(crate) use static_checks::is_too_large;

@@ -7,9 +7,8 @@ use acquit_core::gate::check::Plain;
 use acquit_core::gate::{Check, Gate, Severity, Verdict};
 use acquit_core::workflow::Stop;
 
-use super::command::{Running, Started};
-use super::{Ran, plain};
-use crate::harness::{Job, LegAbort, LegContext, WorkingTree};
+use super::plain;
+use crate::leg::{Job, LegAbort, LegContext, Ran, Running, Started, WorkingTree};
 use crate::process::{Ended, Exit, Next};
 use crate::workspace::LockedWorkspace;
 

@@ -6,7 +6,7 @@ use acquit_core::gate::{Evidence, Weight};
 use acquit_core::proof::phases::{Belongs, How, Unlocked, last_of_first, only_adds, unlocked};
 
 use crate::git::CommitId;
-use crate::harness::LegAbort;
+use crate::leg::LegAbort;
 use crate::workspace::{Changed, LockedWorkspace};
 
 /// What is said of a change without such commits.

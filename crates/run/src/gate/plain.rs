@@ -6,9 +6,10 @@ use acquit_core::gate::{Command, Evidence, Format, Gate, Place, Report, Verdict,
 use acquit_core::ids::Name;
 use acquit_core::results::{Results, sarif};
 
-use super::command::{Started, start as start_command};
-use super::{Case, Judge, Ran, Wanted, command, distill, reports, verdict};
-use crate::harness::{Job, LegAbort, LegContext, WorkingTree};
+use super::{Case, Judge, distill, reports, verdict};
+use crate::leg::{
+    Job, LegAbort, LegContext, Ran, Started, Wanted, WorkingTree, command, start as start_command,
+};
 use crate::workspace::LockedWorkspace;
 
 impl Judge for Plain {

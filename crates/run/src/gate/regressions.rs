@@ -9,7 +9,7 @@ use acquit_core::results::{Known, Merged};
 use super::sides::Doings;
 use super::suite::{Spent, Suite};
 use super::{Case, Judge, baseline, conclude};
-use crate::harness::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
+use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::LockedWorkspace;
 
 impl Judge for Tests {
@@ -77,7 +77,7 @@ fn run(
         let scratch = workspace.scratch()?;
         scratch.show(&scratch.compose(&head, &doings.judges)?, &head)?;
         setup_aside(ctx, job, &scratch)?;
-        match suite.tree(ctx, job, &scratch.working_tree(), "judge", 1, &mut spent)? {
+        match suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "judge", 1, &mut spent)? {
             Tree::Ran(under_base) => {
                 independent(&now.merged, &under_base, &doings.judges(), &mut evidence);
             }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use acquit_core::gate::check::Plain;
 use acquit_core::gate::{Check, Command, Gate};
 
-use crate::harness::{Job, LegAbort};
+use crate::leg::{Job, LegAbort};
 use crate::workspace::LockedWorkspace;
 
 /// The most files that a command is given. A change of more is related to everything.

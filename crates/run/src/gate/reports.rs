@@ -12,13 +12,9 @@ use std::path::{Path, PathBuf};
 use acquit_core::gate::{Paths, Place, Report};
 use acquit_core::results::LARGEST;
 
-use super::Ran;
-use crate::harness::WorkingTree;
+use crate::leg::{REPORTS, Ran, WorkingTree};
 use crate::untrusted;
 use crate::workspace::read_file;
-
-/// The variable that tells a command the folder for its reports.
-pub(super) const VARIABLE: &str = "ACQUIT_REPORTS";
 
 /// How many reports are read: a build tool writes one for each class of tests.
 const MOST_REPORTS: usize = 20_000;
@@ -41,7 +37,7 @@ pub(super) fn clear(working_tree: &WorkingTree, report: &Report) {
 
 /// The patterns with the name of the tree's own folder in them.
 fn placed(paths: &Paths, working_tree: &WorkingTree) -> Vec<String> {
-    let begin = format!("${VARIABLE}/");
+    let begin = format!("${REPORTS}/");
     let place = |pattern: &String| match pattern.strip_prefix(&begin) {
         Some(rest) => format!("{}/{rest}", working_tree.reports),
         None => pattern.clone(),

@@ -7,8 +7,8 @@ use acquit_core::gate::{Evidence, Gate, Report, Verdict, Weight};
 use acquit_core::proof::{reproduced, reproduced_by_exit};
 
 use super::suite::{Spent, Suite};
-use super::{Case, Judge, Wanted, baseline, command, conclude, origin, tdd};
-use crate::harness::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
+use super::{Case, Judge, baseline, conclude, origin, tdd};
+use crate::leg::{Job, LegAbort, LegContext, Wanted, WorkingTree, command, setup_aside};
 use crate::workspace::{LockedWorkspace, Scratch};
 
 /// How often the tests must be red: what fails once in a while shows no defect that could be seen to be gone.
@@ -72,7 +72,7 @@ impl Trial<'_> {
         let suite = Suite { gate, build: settings.build.as_ref(), run: &settings.run, report };
         let base = baseline::base(ctx, job, &suite, workspace, scratch, 1, spent)?;
         self.show_work(ctx)?;
-        let mut now = suite.tree(ctx, job, &scratch.working_tree(), "now", RUNS, spent)?;
+        let mut now = suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "now", RUNS, spent)?;
         origin::locate(&mut now, scratch, &settings.tests);
         let constant = origin::constant(&now, scratch);
         Ok(reproduced(&base, &now, &constant))
@@ -104,7 +104,7 @@ impl Trial<'_> {
         let Self { job, gate, settings, scratch, .. } = self;
         let name = format!("{}-{phase}", gate.name);
         let wanted = Wanted::of(job, gate, &name, &settings.run);
-        let ran = command(ctx, job, &scratch.working_tree(), &wanted)?;
+        let ran = command(ctx, job, &WorkingTree::of_scratch(&scratch), &wanted)?;
         spent.add(&ran);
         Ok((!ran.passed).then(|| ran.why().to_owned()))
     }

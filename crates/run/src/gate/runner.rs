@@ -11,8 +11,8 @@ use acquit_core::time::Span;
 use acquit_core::workflow::{Stop, Warnings};
 
 use super::verdicts::Verdicts;
-use super::{Ran, parallel, related, run, verdict};
-use crate::harness::{Job, LegAbort, LegContext};
+use super::{parallel, related, run, verdict};
+use crate::leg::{Job, LegAbort, LegContext, Ran};
 use crate::workspace::LockedWorkspace;
 
 /// What the gates came to.

@@ -8,7 +8,7 @@ use acquit_core::proof::{Accounts, Allowed, judge};
 
 use super::static_checks::is_too_large;
 use crate::git::CommitId;
-use crate::harness::{Job, LegAbort};
+use crate::leg::{Job, LegAbort};
 use crate::workspace::{Become, Changed, LockedWorkspace};
 
 /// How many changed files are looked into.

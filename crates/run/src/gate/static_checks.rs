@@ -14,7 +14,7 @@ use acquit_core::outcome::Outcome;
 use super::suite::Spent;
 use super::{Case, Judge, conclude};
 use crate::git::{self, CommitId};
-use crate::harness::{Job, LegAbort, LegContext, WorkingTree};
+use crate::leg::{Job, LegAbort, LegContext, WorkingTree};
 use crate::workspace::{Error, LockedWorkspace};
 
 mod commits;

@@ -8,8 +8,8 @@ use acquit_core::proof::{self, Tree};
 use acquit_core::results::Results;
 use acquit_core::time::Span;
 
-use super::{Ran, Wanted, command, distill, reports};
-use crate::harness::{Job, LegAbort, LegContext, WorkingTree};
+use super::{distill, reports};
+use crate::leg::{Job, LegAbort, LegContext, Ran, Wanted, WorkingTree, command};
 
 /// How much of what a command said is looked at to see why something is missing.
 const SAID: usize = 16_000;

@@ -16,7 +16,7 @@ use super::static_checks::is_too_large;
 use super::suite::{Spent, Suite};
 use super::{Case, Judge, baseline, conclude, origin, phases};
 use crate::git::CommitId;
-use crate::harness::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
+use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::{Become, Changed, LockedWorkspace};
 
 /// How many files of a change are looked at one by one. What changes more is no change that anybody can judge by its tests.
@@ -101,17 +101,18 @@ fn run(
         setup_aside(ctx, job, &scratch)
     };
     show(ctx, &parts.tests)?;
-    let mut red = suite.tree(ctx, job, &scratch.working_tree(), "without", 1, &mut spent)?;
+    let mut red = suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "without", 1, &mut spent)?;
     origin::locate(&mut red, &scratch, &tdd.tests);
     // A clone of its own: nothing that the tests left behind while they were red helps them now.
     let fresh = workspace.beside("with")?;
     fresh.show(head.as_str(), &head)?;
     setup_aside(ctx, job, &fresh)?;
-    let green = suite.tree(ctx, job, &fresh.working_tree(), "with", tdd.runs, &mut spent)?;
+    let green = suite.tree(ctx, job, &WorkingTree::of_scratch(&fresh), "with", tdd.runs, &mut spent)?;
     if let (Tree::Ran(before), Tree::Ran(_)) = (&mut red, &green) {
         // Red once more, in the tree in which they were red before: what is red only the first time is a mood.
         let unbuilt = Suite { build: None, ..suite };
-        let mut again = unbuilt.tree(ctx, job, &scratch.working_tree(), "without-again", 1, &mut spent)?;
+        let mut again =
+            unbuilt.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "without-again", 1, &mut spent)?;
         origin::locate(&mut again, &scratch, &tdd.tests);
         if let Tree::Ran(again) = again
             && before.hung.is_none()
@@ -126,7 +127,7 @@ fn run(
         name_judges(&doings, &mut evidence);
         fresh.show(&fresh.compose(&head, &doings.judges)?, &head)?;
         setup_aside(ctx, job, &fresh)?;
-        let green = suite.tree(ctx, job, &fresh.working_tree(), "judge", 1, &mut spent)?;
+        let green = suite.tree(ctx, job, &WorkingTree::of_scratch(&fresh), "judge", 1, &mut spent)?;
         if let (Tree::Ran(now), Tree::Ran(under_base)) = (&seen.green, &green) {
             independent(&now.merged, under_base, &doings.judges(), &mut evidence);
         } else if let Tree::NotBuilt(said) = &green {
@@ -135,7 +136,7 @@ fn run(
         let is_judge = |path: &String| doings.judges.iter().any(|(judge, _)| judge == path);
         let rest: Vec<(String, Become)> = tests.into_iter().filter(|(path, _)| !is_judge(path)).collect();
         show(ctx, &rest)?;
-        let red = suite.tree(ctx, job, &scratch.working_tree(), "judge-without", 1, &mut spent)?;
+        let red = suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "judge-without", 1, &mut spent)?;
         if let (Tree::Ran(red), Tree::Ran(under_base), Tree::Ran(now)) = (&seen.red, &red, &seen.green) {
             red_by_judge(&red.merged, &under_base.merged, &now.merged, &doings.judges(), &mut evidence);
         }

@@ -20,7 +20,7 @@ use acquit_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::cache;
-use crate::harness::{Job, LegAbort, LegContext};
+use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::LockedWorkspace;
 
 /// How long a verdict is believed, like the results of a base: the toolchain changes without a sign.

@@ -10,8 +10,8 @@ use acquit_core::artifact::{Artifact, Commit, DiffStats};
 use acquit_core::workflow::Work;
 use globset::{Glob, GlobSetBuilder};
 
-use super::context::LegContext;
-use super::work::{Done, Job};
+use super::work::Done;
+use crate::leg::{Job, LegContext};
 use crate::runtime::LegFolder;
 use crate::untrusted::{self, not_a_file};
 use crate::workspace::{Error, LockedWorkspace};

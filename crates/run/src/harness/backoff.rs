@@ -5,7 +5,7 @@ use std::time::Duration;
 use acquit_core::config::Waiting;
 use acquit_core::time::{Span, Timestamp, backoff};
 
-use super::span;
+use crate::leg::span;
 
 /// How long after a first refusal without a time; doubled with every further one.
 const FIRST: Duration = Duration::from_secs(30);

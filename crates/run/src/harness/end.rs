@@ -13,9 +13,10 @@ use acquit_core::leg::Ending;
 use acquit_core::sandbox::{Host, Network};
 
 use super::backoff;
-use super::blocked_connections::{self, BlockedConnection};
-use super::stall::Stop;
-use crate::agent::{Tells, fault};
+use crate::agent::Tells;
+use crate::leg::blocked_connections::{self, BlockedConnection};
+use crate::leg::stall::Stop;
+use crate::model_failure;
 use crate::process::Exit;
 use crate::turn_summary::{End, ReportedFault, TurnSummary};
 
@@ -114,7 +115,7 @@ fn by_itself(turn: &Turn<'_>) -> Option<Ending> {
         && summary.end.is_none()
         && summary.usage.is_empty()
         && summary.tools == 0
-        && let Some((fault, line)) = fault::in_errors(turn.errors)
+        && let Some((fault, line)) = model_failure::in_errors(turn.errors)
     {
         let text = acquit_core::agent::shorten(line, ERROR_SHOWN);
         return Some(turn.trouble(&ReportedFault { fault, text, again: false }, &reason));

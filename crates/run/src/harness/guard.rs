@@ -11,10 +11,8 @@ use acquit_core::secret::Source;
 use acquit_core::task::{End, Task};
 use acquit_core::workflow::Work;
 
-use super::LegAbort;
-use super::context::LegContext;
-use super::work::Job;
 use crate::git::CommitId;
+use crate::leg::{Job, LegAbort, LegContext};
 use crate::runtime::Runtime;
 use crate::secrets::{self, Redactor, Secret, Vault};
 use crate::workspace::{Leak, Leftover, LockedWorkspace, SavedAttempt, Work as Collected, remove_folder};

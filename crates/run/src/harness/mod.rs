@@ -9,29 +9,18 @@
 
 mod artifacts;
 mod backoff;
-mod blocked_connections;
-mod budget;
-mod context;
 mod end;
-mod git_server;
 mod guard;
-mod outline;
 mod perform;
 mod preview;
-mod program_sandbox;
 mod progress;
 mod review;
 mod session;
-mod stage_home;
-mod stall;
 mod sync;
 mod turn;
-mod upstream;
-mod watch;
 mod work;
-mod working_tree;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use acquit_core::decide::{Illegal, Input, decide_among};
 use acquit_core::event::{Body, Level, Step};
@@ -45,6 +34,7 @@ use acquit_core::time::Timestamp;
 use acquit_core::workflow::Work;
 
 use crate::fault;
+use crate::leg::{LegAbort, LegContext, span};
 use crate::runtime::Runtime;
 use crate::secrets::{self, Vault};
 use crate::trusted_definitions::{self, Untrusted};
@@ -52,20 +42,8 @@ use crate::trusted_definitions::{self, Untrusted};
 pub use acquit_core::failure::chain;
 pub use preview::preview;
 
-pub(crate) use blocked_connections::of_setup;
-pub(crate) use context::LegContext;
+pub use crate::leg::LEASE;
 pub(crate) use guard::redactor;
-pub(crate) use outline::ask;
-pub(crate) use perform::{committer, judge, setup_aside};
-pub(crate) use program_sandbox::{ProgramSandbox, Who};
-pub(crate) use turn::{GRACE, span};
-pub(crate) use watch::Watch;
-pub(crate) use work::Job;
-pub(crate) use working_tree::{Setup, TREE, WorkingTree};
-
-/// How long a harness may be silent before others may declare its leg lost. Longer than any single call of git may take,
-/// because nothing beats while git runs; a harness that died on this machine is found by its process, long before this.
-pub const LEASE: Duration = Duration::from_mins(5);
 
 /// Writing the handoff is tried again so often when somebody else changed the task in between: a person's click takes
 /// one try, more than a few mean that something is wrong.
@@ -231,75 +209,6 @@ fn hand_over(
         }
     }
     unreachable!("the loop returns at its last try")
-}
-
-/// What ends a leg before its own end.
-pub(crate) enum LegAbort {
-    /// The leg ends this way; the handoff says so.
-    Leg(Ending),
-    /// Nothing can be written any more.
-    Store(store::Error),
-}
-
-impl From<store::Error> for LegAbort {
-    fn from(error: store::Error) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl LegAbort {
-    /// The harness could not do its part.
-    pub(crate) fn harness(error: &(dyn std::error::Error + 'static)) -> Self {
-        Self::failed(kind::HARNESS, format!("failed to {}", chain(error)))
-    }
-
-    /// A program could not be started. What the machine or the configuration lacks is for a person to add.
-    pub(crate) fn process(error: &crate::process::Error) -> Self {
-        use crate::process::Error;
-        let lasting = match error {
-            Error::ProgramMissing { .. } | Error::ProgramNotExecutable { .. } | Error::Promise { .. } => true,
-            Error::Setup { source, .. } => {
-                use std::io::ErrorKind::{InvalidInput, NotFound, PermissionDenied, Unsupported};
-                matches!(source.kind(), PermissionDenied | NotFound | InvalidInput | Unsupported)
-            }
-            _ => false,
-        };
-        let kind = if lasting { kind::CONFIG } else { kind::HARNESS };
-        Self::failed(kind, format!("failed to {}", chain(error)))
-    }
-
-    /// The configuration lacks something, or has something that cannot be.
-    pub(crate) fn config(error: &(dyn std::error::Error + 'static)) -> Self {
-        Self::failed(kind::CONFIG, format!("failed to {}", chain(error)))
-    }
-
-    /// A file or folder of the harness's own could not be used.
-    pub(crate) fn file(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
-        Self::failed(kind::HARNESS, format!("failed to {doing} {}: {error}", path.display()))
-    }
-
-    /// The leg failed with a kind of failure.
-    pub(crate) fn failed(kind: &'static str, reason: String) -> Self {
-        Self::Leg(Ending::Failed { kind: Name::literal(kind), reason })
-    }
-}
-
-impl From<crate::workspace::Error> for LegAbort {
-    fn from(error: crate::workspace::Error) -> Self {
-        match &error {
-            crate::workspace::Error::Guardrail { what } => {
-                Self::failed(kind::GUARDRAIL, format!("the agent did what no agent may: {what}"))
-            }
-            // Only a person can put this right, and trying again at once would find the same.
-            crate::workspace::Error::Dirty { .. }
-            | crate::workspace::Error::IndexLocked { .. }
-            | crate::workspace::Error::Filtered { .. } => {
-                Self::failed(kind::DELIVERY, format!("failed to {}", chain(&error)))
-            }
-            crate::workspace::Error::Unsafe { .. } => Self::config(&error),
-            _ => Self::harness(&error),
-        }
-    }
 }
 
 /// The fault point after a step that happens outside of this module.

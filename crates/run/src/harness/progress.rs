@@ -1,8 +1,7 @@
 //! `progress.md` of a task: what its stages learned, oldest first, for people and for tools beside acquit. The task in the store is
 //! the truth; the file is made of it after every leg, so one that was not written is written after the next.
 
-use std::fs;
-use std::io;
+use std::{fs, io};
 
 use acquit_core::task::Task;
 

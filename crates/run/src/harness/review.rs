@@ -9,11 +9,9 @@ use acquit_core::outcome::Outcome;
 use acquit_core::prompt::{Around as Piece, Change};
 use acquit_core::workflow::Stage;
 
-use super::context::LegContext;
-use super::work::Job;
-use super::{LegAbort, outline};
 use crate::gate;
 use crate::git::CommitId;
+use crate::leg::{Job, LegAbort, LegContext, outline};
 use crate::syntax::{self, File, Question, Span};
 use crate::workspace::{Around, Error, LockedWorkspace};
 

@@ -9,9 +9,7 @@ use acquit_core::ids::{LegId, Name};
 use acquit_core::leg::{Ending, Past, Purpose};
 use acquit_core::workflow::Continue;
 
-use super::context::LegContext;
-use super::stage_home;
-use super::work::Job;
+use crate::leg::{Job, LegContext, stage_home};
 
 /// How much of a lost leg's transcript is looked at: agents name their session first of all.
 const CHUNKS: u32 = 8;

@@ -4,7 +4,7 @@
 //! A leg follows at its start if its own gates will judge the result, or if there is no work yet. An action follows before it does
 //! anything, and has the work judged again. Work that does not fit goes to the stage that resolves conflicts, or to a person.
 
-use acquit_core::delivery::conflict;
+use acquit_core::conflict;
 use acquit_core::event::Level;
 use acquit_core::failure::{Failure, Location, kind};
 use acquit_core::ids::Name;
@@ -12,10 +12,8 @@ use acquit_core::leg::{Ending, Purpose};
 use acquit_core::outcome::Outcome;
 use acquit_core::workflow::Work;
 
-use super::LegAbort;
-use super::context::LegContext;
-use super::work::Job;
 use crate::git::{self, CommitId, Git, Signing};
+use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::{Conflicted, LockedWorkspace, Move, Rebased, Work as Collected};
 
 /// What the check of a resolution is called where gates are named.
@@ -115,7 +113,7 @@ fn now(git: &Git, job: &Job<'_>, branch: &str) -> Result<Option<CommitId>, git::
     let local = job.source.branch(git, branch)?;
     let there = job.source.tracking_ref(git, branch)?;
     if job.upstream.is_none() {
-        return super::git_server::ahead(git, job, local, there);
+        return crate::leg::git_server::ahead(git, job, local, there);
     }
     Ok(there.or(local))
 }

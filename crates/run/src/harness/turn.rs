@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use acquit_core::agent::{Fault, Session};
@@ -21,16 +21,13 @@ use acquit_core::sandbox::Network;
 use acquit_core::time::Span;
 use acquit_core::workflow::{AgentWork, Refused, Work};
 
-use super::blocked_connections::BlockedConnection;
-use super::budget::Allowance;
-use super::context::LegContext;
 use super::end::{self, Turn};
-use super::program_sandbox::{ProgramSandbox, Who};
-use super::stall::{StallDetector, is_outage};
-use super::watch::Watch;
-use super::work::Job;
-use super::{LegAbort, WorkingTree, backoff, review, session};
+use super::{backoff, review, session};
 use crate::agent::{self, Launch};
+use crate::leg::blocked_connections::BlockedConnection;
+use crate::leg::budget::Allowance;
+use crate::leg::stall::{StallDetector, is_outage};
+use crate::leg::{GRACE, Job, LegAbort, LegContext, ProgramSandbox, Watch, Who, WorkingTree, private, span};
 use crate::mcp::{self, Brief, Progress};
 use crate::process::{self, Limits, Spec, Stderr, Stdin, Stdout};
 use crate::runtime::LegFolder;
@@ -38,9 +35,6 @@ use crate::secrets::{self, Secret, Vault};
 use crate::transcript::Transcript;
 use crate::turn_summary::TurnSummary;
 use crate::versions;
-
-/// How long something has to end by itself after it was asked to: time to write down a result, not to finish one.
-pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// How much of an agent's error output is shown when it failed.
 const ERRORS_SHOWN: u64 = 2_000;
@@ -417,17 +411,6 @@ fn not_started(name: &Name, error: &process::Error) -> LegAbort {
         LegAbort::Leg(Ending::Failed { kind, .. }) => LegAbort::Leg(Ending::Failed { kind, reason }),
         other => other,
     }
-}
-
-/// Writes a file that only its owner reads, in the place of whatever is there.
-pub(super) fn private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    crate::workspace::remove_folder(path).map_err(std::io::Error::other)?;
-    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(bytes)
-}
-
-/// A length of time in the form of events.
-pub(crate) fn span(duration: Duration) -> Span {
-    Span::from(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// The day of a moment (UTC), as `2026-11-15`. A clock that no calendar has tells nothing.

@@ -1,7 +1,6 @@
 //! A leg's work: the workspace, the agent's turn, its outcome, the gates, and what is left of it all.
 
 use std::path::Path;
-use std::rc::Rc;
 use std::time::Duration;
 
 use acquit_core::definition::Definition;
@@ -13,17 +12,14 @@ use acquit_core::night;
 use acquit_core::outcome::{self, Left, Outcome, Source as Reported, Wrong};
 use acquit_core::prompt::Files;
 use acquit_core::task::Task;
-use acquit_core::workflow::{Action, AgentWork, Mode, Stage, Work};
+use acquit_core::workflow::{Action, AgentWork, Mode, Work};
 
-use super::context::LegContext;
-use super::git_server::Server;
-use super::upstream::Upstream;
-use super::{
-    LegAbort, WorkingTree, artifacts, guard, perform, program_sandbox, review, stage_home, sync, turn,
-    working_tree,
-};
+use super::{artifacts, guard, perform, review, sync, turn};
 use crate::gate::{self, Judged};
 use crate::git::{CommitId, Identity, Source};
+use crate::leg::git_server::Server;
+use crate::leg::upstream::Upstream;
+use crate::leg::{Job, LegAbort, LegContext, WorkingTree, program_sandbox, stage_home, working_tree};
 use crate::runtime::LegFolder;
 use crate::workspace::{Leftovers, LockedWorkspace, Rules, SavedAttempt, Work as Collected, Workspace};
 use crate::{mcp, untrusted};
@@ -31,31 +27,6 @@ use crate::{mcp, untrusted};
 /// How long a leg waits for what an earlier harness left running in the workspace: a git process that is killed with nobody
 /// ends by itself, and only a very large checkout takes longer than this.
 const PATIENCE: Duration = Duration::from_mins(1);
-
-/// Everything that a leg's steps look at.
-#[derive(Clone)]
-pub(crate) struct Job<'a> {
-    pub(crate) task: &'a Task,
-    pub(crate) definition: &'a Definition,
-    pub(crate) entry: &'a Entry,
-    pub(crate) stage: &'a Stage,
-    pub(crate) source: Source,
-    /// The commit that the leg starts from.
-    pub(super) start: CommitId,
-    /// The commit of the base branch that the leg's work stands on.
-    pub(super) base: CommitId,
-    /// The forge that the work goes to, whose base branch counts beside that of the user's repository.
-    pub(super) upstream: Option<Rc<Upstream>>,
-    /// The plain git server that the repository comes from, where there is no such forge.
-    pub(super) server: Option<Rc<Server>>,
-}
-
-impl Job<'_> {
-    /// The commit that the task's work is compared with.
-    pub(crate) fn base(&self) -> CommitId {
-        self.base.clone()
-    }
-}
 
 /// What a stage's work came to, before the gates have spoken.
 pub(super) struct Done {

@@ -19,17 +19,18 @@ use acquit_core::prompt::Section;
 use acquit_core::workflow::Transition;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::Server;
 use crate::runtime::LegFolder;
 use crate::untrusted;
 
 mod ask;
 mod progress;
 mod serve;
+mod server;
 mod tools;
 
 pub(crate) use progress::Progress;
 pub use serve::serve;
+pub use server::Server;
 pub use tools::NAMES as TOOLS;
 
 /// The hidden verb of the binary that serves the tools.

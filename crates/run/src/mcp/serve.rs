@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::tools::{self, ToolContext};
 use super::{Brief, Error};
-use crate::agent::Server;
+use crate::mcp::Server;
 use crate::rpc::{
     INVALID_PARAMS, INVALID_REQUEST, LINE_LIMIT, Lines, METHOD_NOT_FOUND, PARSE_ERROR, Piece, error, result,
 };

@@ -25,7 +25,7 @@ use acquit_core::store::{Delivery, Letter, Message};
 use acquit_core::time::{Timestamp, backoff};
 use serde::{Deserialize, Serialize};
 
-use crate::harness::chain;
+use crate::leg::chain;
 use crate::runtime::Runtime;
 use crate::secrets::{Secret, Vault};
 

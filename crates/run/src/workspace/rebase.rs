@@ -6,7 +6,7 @@
 //! from what it contains, so doing it again gives the same commits.
 
 use acquit_core::check::diff::{Diff, FileChange, Origin};
-use acquit_core::delivery::conflict::{self, Edit, File, Hunk, MARKER, Side, Wrong};
+use acquit_core::conflict::{self, Edit, File, Hunk, MARKER, Side, Wrong};
 
 use super::change::Around;
 use super::squash::Draft;

@@ -11,8 +11,7 @@ use super::agent::{Role, config, write_repository};
 use super::modules::Tree;
 use super::{Error, LockedWorkspace, files};
 use crate::git::{Call, CommitId, file_name};
-use crate::harness::Setup;
-use crate::layers::Layer;
+use crate::layers::{Layer, SharedLayer};
 
 /// How much of a file is read: no source file is larger.
 const LARGEST_TEXT: usize = 1 << 20;
@@ -32,7 +31,7 @@ pub struct Scratch<'w> {
     dir: PathBuf,
     /// The tree that it shows.
     shown: std::cell::RefCell<Option<CommitId>>,
-    setup: Setup,
+    setup: SharedLayer,
     /// The lock files that setup was last done for here.
     set_up: std::cell::RefCell<Option<Vec<Option<Vec<u8>>>>>,
 }
@@ -84,7 +83,7 @@ impl LockedWorkspace {
 
     fn scratch_in(&self, dir: PathBuf) -> Result<Scratch<'_>, Error> {
         let scratch =
-            Scratch { of: self, dir, shown: None.into(), setup: Setup::default(), set_up: None.into() };
+            Scratch { of: self, dir, shown: None.into(), setup: SharedLayer::default(), set_up: None.into() };
         files::remove(&scratch.dir)?;
         std::fs::create_dir_all(scratch.tree()).map_err(|e| Error::io("create", &scratch.dir, e))?;
         Ok(scratch)
@@ -249,9 +248,9 @@ impl Scratch<'_> {
         !done
     }
 
-    /// Where programs work that run in it.
-    pub(crate) fn working_tree(&self) -> crate::harness::WorkingTree {
-        crate::harness::WorkingTree::of_scratch(self.tree(), self.of, &self.setup)
+    /// What setup made for it, over which programs see it.
+    pub(crate) fn setup(&self) -> &SharedLayer {
+        &self.setup
     }
 
     /// Puts a tree together: that of `base` with some files changed.

@@ -13,7 +13,6 @@ mod compare;
 mod examples;
 mod files;
 mod marks;
-mod permit;
 mod pipelines;
 mod settings;
 mod shadows;
@@ -27,48 +26,10 @@ use crate::check::Finding;
 use crate::check::diff::{Diff, FileChange};
 use crate::check::outline::Outline;
 
-pub use permit::{BadPermit, Permit, Permits, Promise};
+#[allow(clippy::wildcard_imports, reason = "the names of the rules, all of which are used")]
+use crate::gate::check::dilution::rules::*;
+pub use crate::gate::check::dilution::{BadPermit, Permit, Permits, Promise, RULES};
 pub use shadows::is_wanted;
-
-/// The rules, by which settings and tasks can allow what they are about, each with what it is about.
-pub const RULES: [(&str, &str); 16] = [
-    (TEST_REMOVED, "a test is gone"),
-    (TEST_SKIPPED, "a test does not run any more, or is not expected to pass"),
-    (TEST_HIDDEN, "a file of tests has a name or a form by which no runner finds it"),
-    (ASSERTIONS_REMOVED, "a test asserts less than before"),
-    (ASSERTION_WEAKENED, "an assertion demands less of the same value, or is made only under a condition"),
-    (ASSERTION_DEAD, "an assertion cannot fail, or is never reached"),
-    (
-        EXPECTATION_CHANGED,
-        "a change of tests alone, or one that keeps the behaviour, expects another value than before",
-    ),
-    (SUBJECT_REPLACED, "a test replaces what it is about by a double or by a copy of its own"),
-    (SPECIAL_CASED, "code gives a fixed answer to the very input of a test"),
-    (TEST_DETECTED, "code finds out whether it is being tested"),
-    (FEATURE_REMOVED, "a test is gone together with what it tests"),
-    (RETRIES_ADDED, "a test that fails is tried again"),
-    (FAILURE_IGNORED, "a command of the pipeline may fail without anybody noticing"),
-    (SUPPRESSED, "a warning is switched off where it is given"),
-    (SETTINGS_LOOSENED, "lints, thresholds, pipelines or the choice of tests demand less than before"),
-    (SNAPSHOT_REWRITTEN, "an expected output was written anew instead of being met"),
-];
-
-const TEST_REMOVED: &str = "test-removed";
-const TEST_SKIPPED: &str = "test-skipped";
-const TEST_HIDDEN: &str = "test-hidden";
-const ASSERTIONS_REMOVED: &str = "assertions-removed";
-const ASSERTION_WEAKENED: &str = "assertion-weakened";
-const ASSERTION_DEAD: &str = "assertion-dead";
-const EXPECTATION_CHANGED: &str = "expectation-changed";
-const SUBJECT_REPLACED: &str = "subject-replaced";
-const SPECIAL_CASED: &str = "special-cased";
-const TEST_DETECTED: &str = "test-detected";
-const FEATURE_REMOVED: &str = "feature-removed";
-const RETRIES_ADDED: &str = "retries-added";
-const FAILURE_IGNORED: &str = "failure-ignored";
-const SUPPRESSED: &str = "suppressed";
-const SETTINGS_LOOSENED: &str = "settings-loosened";
-const SNAPSHOT_REWRITTEN: &str = "snapshot-rewritten";
 
 /// A source file that is larger than this was made by a program. Tests are written by hand.
 const LARGEST: usize = 4 << 20;

@@ -1,7 +1,7 @@
 //! `kind = "ntfy"`: a topic of an ntfy server.
 
 use super::{Fields, Kind};
-use crate::config::toml::quoted;
+use crate::toml_reader::quoted;
 
 /// Where ntfy is if nobody says otherwise.
 const SERVER: &str = "https://ntfy.sh";

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::super::toml::{At, Table, check_variable, did_you_mean, quoted};
 use super::super::{Adapter, Agent, Billing, Product, Reporting};
 use super::declare;
-use super::safety::{grants, hosts, login};
+use super::safety::{hosts, login};
 use crate::price::{Price, Prices};
 use crate::role::Tier;
-
-/// The most turns that can be asked for: more is no limit.
-const MOST_TURNS: u32 = 100_000;
+use crate::shared_keys::{check_model, grants, is_model, model, turns};
+use crate::toml_reader::{At, Table, check_variable, did_you_mean, quoted};
 
 /// The ways to talk to an agent, as words.
 #[derive(Clone, Copy)]
@@ -149,26 +147,6 @@ fn unknown(table: &mut Table<'_, '_>) -> Option<Adapter> {
     None
 }
 
-/// Whether this can be the name of a model. It becomes an argument, so it cannot be taken for an option.
-pub fn is_model(text: &str) -> bool {
-    !text.is_empty() && !text.starts_with('-') && !text.contains(|c: char| c.is_control() || c == ' ')
-}
-
-/// The name of a model.
-pub(crate) fn model(table: &mut Table<'_, '_>) -> Option<String> {
-    let model = table.string("model")?;
-    check_model(table, &model);
-    Some(model.value)
-}
-
-fn check_model(table: &Table<'_, '_>, model: &At<String>) {
-    let text = model.value.as_str();
-    if !is_model(text) {
-        let hint = "write it as the agent knows it, such as \"claude-sonnet-4-5\"".to_owned();
-        table.source.report(model.place, format!("{} is not the name of a model", quoted(text)), Some(hint));
-    }
-}
-
 /// Models by tier.
 fn tiers(table: Table<'_, '_>) -> BTreeMap<Tier, String> {
     let mut table = table.named("the tiers".to_owned());
@@ -181,17 +159,6 @@ fn tiers(table: Table<'_, '_>) -> BTreeMap<Tier, String> {
     }
     table.finish();
     tiers
-}
-
-/// Reads `turns`.
-pub(crate) fn turns(table: &mut Table<'_, '_>) -> Option<u32> {
-    let value = table.value("turns")?;
-    let turns = value.count(MOST_TURNS)?;
-    if turns == 0 {
-        let hint = Some("leave it out for no limit".to_owned());
-        table.source.report(value.place, "`turns` must not be zero", hint);
-    }
-    Some(turns)
 }
 
 /// The project's own names for models. An alias of an alias is not followed, so it is refused.

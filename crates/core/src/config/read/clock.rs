@@ -1,7 +1,7 @@
 //! Times of the day and time zones, as every part of the configuration has them.
 
 use super::super::Hours;
-use super::super::toml::{Table, quoted};
+use crate::toml_reader::{Table, quoted};
 
 /// Reads `hours`.
 pub(super) fn hours(table: &mut Table<'_, '_>) -> Option<Hours> {

@@ -2,7 +2,7 @@
 //! files.
 
 use crate::config::Copied;
-use crate::config::toml::{At, Place, Source, Table, Value, quoted};
+use crate::toml_reader::{At, Place, Source, Table, Value, quoted};
 
 /// More files than a project needs beside its commits.
 const MOST: usize = 50;

@@ -1,9 +1,9 @@
 //! The parts of the configuration that are about delivery: `[commit]` and `[merge]`.
 
-use super::super::toml::{Table, quoted};
 use super::super::{By, Commit, CommitStyle, Committer, Merge, Method, Sign};
 use crate::delivery::message::VARIABLES;
 use crate::template;
+use crate::toml_reader::{Table, quoted};
 
 /// Reads `[commit]`.
 pub(super) fn commit(mut table: Table<'_, '_>, usual: Commit) -> Commit {

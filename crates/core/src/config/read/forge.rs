@@ -1,17 +1,9 @@
 //! The part of the configuration that is about the forge, and the same keys in a stage that publishes.
 
-use super::super::forge::{Forge, Kind, Otherwise, Publishing};
-use super::super::toml::{At, Source, Table, quoted};
+use super::super::forge::{Forge, Kind};
 use super::{Whose, declare};
-
-/// So many labels, reviewers or assignees: more are a mistake.
-const MOST: usize = 20;
-/// The longest of their names; forges allow less.
-const LONGEST: usize = 255;
-
-/// The keys that say what a request has.
-pub(crate) const OF_REQUESTS: [&str; 7] =
-    ["labels", "reviewers", "assignees", "draft", "auto_merge", "squash", "otherwise"];
+use crate::publishing;
+use crate::toml_reader::{Table, quoted};
 
 /// Reads `[forge]`. `known` are the names of secrets.
 pub(super) fn forge(mut table: Table<'_, '_>, usual: Forge, known: &[&str], whose: Whose) -> Forge {
@@ -43,7 +35,7 @@ pub(super) fn forge(mut table: Table<'_, '_>, usual: Forge, known: &[&str], whos
     });
     let proxy = plain(&mut table, "proxy", "write its address: \"http://proxy.example.org:3128\"", url);
     let cost = table.flag("cost").map(|flag| flag.value).or(usual.cost);
-    let request = publishing(&mut table).over(&usual.request);
+    let request = publishing::read(&mut table).over(&usual.request);
     table.finish();
     let named: Vec<String> = [host.clone(), api.as_deref().and_then(host_of)].into_iter().flatten().collect();
     // A token goes to the hosts that stand beside it. A host that another file names later gets none of it.
@@ -69,39 +61,6 @@ pub(super) fn forge(mut table: Table<'_, '_>, usual: Forge, known: &[&str], whos
         proxy: proxy.or(usual.proxy),
         cost,
         request,
-    }
-}
-
-/// Reads what a request has, but its title, which is a template and therefore the workflow's.
-pub(crate) fn publishing(table: &mut Table<'_, '_>) -> Publishing {
-    let list = |table: &mut Table<'_, '_>, key| {
-        let names = table.strings(key)?;
-        if names.len() > MOST {
-            let what = format!("{} has more than {MOST} names", quoted(key));
-            table.source.report(names[MOST].place, what, None);
-        }
-        names.iter().for_each(|name| check_name(table.source, name));
-        Some(names.into_iter().map(|name| name.value).collect())
-    };
-    Publishing {
-        labels: list(table, "labels"),
-        reviewers: list(table, "reviewers"),
-        assignees: list(table, "assignees"),
-        draft: table.flag("draft").map(|flag| flag.value),
-        auto_merge: table.flag("auto_merge").map(|flag| flag.value),
-        squash: table.flag("squash").map(|flag| flag.value),
-        otherwise: table.word("otherwise", &Otherwise::ALL).map(|word| word.value),
-        title: None,
-    }
-}
-
-fn check_name(source: &Source<'_>, name: &At<String>) {
-    let text = &name.value;
-    let bad = text.trim() != text || text.is_empty() || text.len() > LONGEST;
-    // A comma separates labels where GitLab reads them.
-    if bad || text.contains([',', '\n']) || text.chars().any(char::is_control) || text.starts_with('@') {
-        let hint = "a plain name, without `@`, commas and blanks around it".to_owned();
-        source.report(name.place, format!("{} is not a name", quoted(text)), Some(hint));
     }
 }
 

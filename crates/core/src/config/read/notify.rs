@@ -2,8 +2,8 @@
 
 use super::super::channel::{Fields, Target};
 use super::super::notify::{Channel, Flavour, Notices, Page, Reports, Told};
-use super::super::toml::{Table, did_you_mean, quoted};
 use crate::schedule::Cron;
+use crate::toml_reader::{Table, did_you_mean, quoted};
 
 /// What is told if nobody says otherwise: what needs somebody, and what was done at night.
 const USUAL: [Told; 3] = [Told::NeedsPerson, Told::Failed, Told::Report];

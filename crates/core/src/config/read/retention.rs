@@ -1,7 +1,7 @@
 //! The part of the configuration that says how long workspaces are kept.
 
-use super::super::toml::Table;
 use crate::retention::Retention;
+use crate::toml_reader::Table;
 
 /// Reads `[retention]`.
 pub(super) fn retention(mut table: Table<'_, '_>, usual: Retention) -> Retention {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::toml::{At, Source, Table, Value, check_variable, quoted};
 use super::{Whose, check_ref};
 use crate::sandbox::{Access, Host, Network, Networks, Resources};
 use crate::secret;
+use crate::toml_reader::{At, Source, Table, Value, check_variable, quoted};
 
 /// The most processes that can be asked for: what the kernel numbers by default.
 const MOST_PROCESSES: u32 = 4_194_304;
@@ -307,18 +307,4 @@ fn secret(mut table: Table<'_, '_>, whole: &Value<'_, '_>) -> Option<secret::Sou
     }
     table.finish();
     env.or(file).or(command)
-}
-
-/// The secrets that an agent or a stage names, each once.
-pub(crate) fn grants(table: &mut Table<'_, '_>) -> Vec<At<String>> {
-    let mut names: Vec<At<String>> = Vec::new();
-    for name in table.strings("secrets").unwrap_or_default() {
-        if names.iter().any(|known| known.value == name.value) {
-            let what = format!("the secret {} is there twice", quoted(&name.value));
-            table.source.report(name.place, what, Some("remove one".to_owned()));
-        } else {
-            names.push(name);
-        }
-    }
-    names
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::toml::{Table, Value, did_you_mean, quoted};
 use super::clock;
 use crate::schedule::{CatchUp, Categories, Cron, Order, Overlap, Schedule, WEEKDAYS};
+use crate::toml_reader::{Table, Value, did_you_mean, quoted};
 
 /// More open requests than anybody reviews in a week are noise: what is cautious if nobody says otherwise.
 const MOST_OPEN: u32 = 3;

@@ -1,8 +1,8 @@
 //! The part of the configuration that is about waiting for the model's provider.
 
-use super::super::toml::Table;
 use super::super::{Patience, Waiting};
 use super::clock;
+use crate::toml_reader::Table;
 
 /// Reads `[waiting]`.
 pub(super) fn waiting(mut table: Table<'_, '_>, usual: Waiting) -> Waiting {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, runs_nothing};
-use crate::config::toml::Table;
+use crate::toml_reader::Table;
 
 /// How long a subject may be if a gate does not say: what `git log --oneline` shows in a terminal.
 const SUBJECT: u32 = 72;
@@ -63,7 +63,7 @@ impl Kind for Commits {
             [("any", Style::Any), ("conventional", Style::Conventional), ("sentence", Style::Sentence)];
         runs_nothing(table);
         let texts =
-            |list: Vec<crate::config::toml::At<String>>| list.into_iter().map(|item| item.value).collect();
+            |list: Vec<crate::toml_reader::At<String>>| list.into_iter().map(|item| item.value).collect();
         Some(Self {
             task: table.word("task", &NAMINGS).map_or(Naming::Require, |word| word.value),
             authors: table.strings("authors").map(texts).unwrap_or_default(),

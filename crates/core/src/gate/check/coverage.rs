@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Kind, tdd::TESTS};
 use super::{percent, run};
-use crate::config::toml::Table;
 use crate::gate::{Command, Format, Paths, Report};
+use crate::toml_reader::Table;
 
 /// Coverage of the changed lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,10 +1,15 @@
 //! `check = "dilution"`: no test, and no setting that judges the work, is weaker than before.
 
+mod permit;
+pub(crate) mod rules;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, runs_nothing};
-use crate::check::dilution::{BadPermit, Permit, RULES};
-use crate::config::toml::{Table, did_you_mean, quoted};
+use crate::toml_reader::{Table, did_you_mean, quoted};
+
+pub use permit::{BadPermit, Permit, Permits, Promise};
+pub use rules::RULES;
 
 /// Settings of this check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, percent, run};
-use crate::config::toml::Table;
 use crate::gate::{Command, Format, Paths, Report};
+use crate::toml_reader::Table;
 
 /// How many survivors a change may call equivalent, if a gate does not say: they are rare.
 const EQUIVALENTS: u32 = 3;

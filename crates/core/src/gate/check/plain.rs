@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Check, Kind, Reproduced, run};
-use crate::config::toml::Table;
 use crate::gate::{Command, Format, Paths, Report};
 use crate::ids::Name;
+use crate::toml_reader::Table;
 
 /// The kind of the commands that are taken for tests.
 const TEST: &str = "test";

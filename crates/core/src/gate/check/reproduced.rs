@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, run, tdd};
-use crate::config::toml::Table;
 use crate::gate::{Command, Format, Paths, Report};
+use crate::toml_reader::Table;
 
 /// How a defect is shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

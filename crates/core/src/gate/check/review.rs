@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, runs_nothing};
-use crate::config::toml::Table;
 use crate::ids::Name;
+use crate::toml_reader::Table;
 
 /// The outcome by which a review sends work back, if a gate does not say.
 const SENT_BACK: &str = "changes_requested";

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, runs_nothing};
-use crate::config::toml::Table;
 use crate::gate::Paths;
+use crate::toml_reader::Table;
 
 /// How many lines may be changed if a gate says nothing: what a person reads in one go.
 const LINES: u32 = 500;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, runs_nothing};
-use crate::config::toml::Table;
 use crate::gate::Paths;
+use crate::toml_reader::Table;
 
 /// Settings of this check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

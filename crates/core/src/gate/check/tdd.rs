@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Check, Kind, Reproduced, Tests, run};
-use crate::config::toml::Table;
 use crate::gate::{Command, Format, Paths, Report};
 use crate::ids::Name;
+use crate::toml_reader::Table;
 
 /// How often the tests must pass on the change, if a gate does not say.
 const RUNS: u32 = 3;

@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Check, Kind, Reproduced, Tdd, run};
-use crate::config::toml::Table;
 use crate::gate::{Command, Format, Report};
 use crate::ids::Name;
+use crate::toml_reader::Table;
 
 /// How often a failure is tried again before it is believed, if a gate does not say: one flaky test in ten fails twice in a
 /// row about once in a hundred times.

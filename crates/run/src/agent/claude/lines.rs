@@ -13,10 +13,10 @@ use acquit_core::price::Of;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::agent::fault::{self, ModelFailure, Then};
 use crate::agent::json::Word;
 use crate::agent::spend::{Spend, micros, minus};
-use crate::agent::{Hearing, Parser, Tells, json, reset};
+use crate::agent::{Hearing, Parser, Tells, json};
+use crate::model_failure::{self, ModelFailure, Then, reset};
 
 /// How many ids are remembered, of messages and of refused tools. More come only from what is no conversation.
 const REMEMBERED: usize = 100_000;
@@ -314,9 +314,9 @@ impl Lines {
     fn retry(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
         let error = json::text(record.error).unwrap_or_default();
         let trouble = by_name(&error)
-            .or_else(|| record.error_status.and_then(fault::by_status))
+            .or_else(|| record.error_status.and_then(model_failure::by_status))
             .unwrap_or(ModelFailure::Fault(Fault::Network));
-        said.push(fault::said(trouble, &error, Then::Again, (self.hearing.now)()));
+        said.push(model_failure::said(trouble, &error, Then::Again, (self.hearing.now)()));
     }
 
     fn denied(&mut self, record: &Record<'_>, said: &mut Vec<AgentEvent>) {
@@ -366,7 +366,7 @@ impl Lines {
         }
         let trouble = self.trouble(record, &text);
         if !(trouble == ModelFailure::Limit && self.limit_told) {
-            said.push(fault::said(trouble, &text, Then::Ends, (self.hearing.now)()));
+            said.push(model_failure::said(trouble, &text, Then::Ends, (self.hearing.now)()));
         }
         (self.error, self.limit_told) = (None, false);
         said.push(AgentEvent::End { ok, text });
@@ -384,9 +384,11 @@ impl Lines {
         known
             .map(ModelFailure::Fault)
             .or_else(|| record.api_error.as_deref().and_then(by_name))
-            .or_else(|| record.api_error_status.filter(|status| *status != 400).and_then(fault::by_status))
+            .or_else(|| {
+                record.api_error_status.filter(|status| *status != 400).and_then(model_failure::by_status)
+            })
             .or_else(|| self.error.as_deref().and_then(by_name))
-            .unwrap_or_else(|| fault::in_text(text))
+            .unwrap_or_else(|| model_failure::in_text(text))
     }
 
     /// What the totals of a result are of. Programs of before `model_usage_since_last_result` differ in this, and do not say it:

@@ -8,7 +8,7 @@ use acquit_core::gate::{Evidence, Weight};
 
 use super::{Change, Look, Stopped, add};
 use crate::git::CommitId;
-use crate::harness::{Job, LegAbort, LegContext};
+use crate::leg::{Job, LegAbort, LegContext};
 use crate::syntax::{self, Question};
 use crate::workspace::{Around, Error, LockedWorkspace};
 
@@ -69,7 +69,7 @@ fn outlines(ctx: &mut LegContext<'_>, job: &Job<'_>, diff: &Diff) -> Result<Outl
         let new = ask(file.new.as_deref(), &|| file.after());
         asked.push([old, new]);
     }
-    let mut answer = crate::harness::ask(ctx, job, &question)?;
+    let mut answer = crate::leg::ask(ctx, job, &question)?;
     let mut take = |index: Option<usize>| {
         let outline = answer.tests.get_mut(index?)?.take()?;
         let lines = question.tests.get(index?).map_or(0, |(_, text)| text.lines().count());

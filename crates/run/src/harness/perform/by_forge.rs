@@ -25,10 +25,9 @@ use super::waiting::{Candidacy, Waiting, enter};
 use crate::fault;
 use crate::forge::merge::{Answer, Order, Past, merge as order_merge};
 use crate::git::CommitId;
-use crate::harness::LegAbort;
-use crate::harness::context::LegContext;
-use crate::harness::upstream::Upstream;
-use crate::harness::work::{Done, Job, Moved, Proof, by_harness};
+use crate::harness::work::{Done, Moved, Proof, by_harness};
+use crate::leg::upstream::Upstream;
+use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::LockedWorkspace;
 
 /// Merges it.

@@ -20,10 +20,10 @@ use super::waiting::{AWAY, Candidacy, Waiting, enter};
 use super::{by_forge, squash};
 use crate::forge;
 use crate::git::{CommitId, Signing};
-use crate::harness::context::LegContext;
-use crate::harness::work::{Done, Job, Proof, by_harness};
-use crate::harness::{LegAbort, guard, working_tree};
-use crate::merge::Head;
+use crate::harness::guard;
+use crate::harness::perform::queue_head::Head;
+use crate::harness::work::{Done, Proof, by_harness};
+use crate::leg::{Job, LegAbort, LegContext, working_tree};
 use crate::workspace::{LockedWorkspace, Workspace, remove_folder};
 
 /// So often a candidate is brought onto the branch anew because it did not fit onto those before it in the queue.

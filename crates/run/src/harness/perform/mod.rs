@@ -5,24 +5,20 @@ use acquit_core::prompt::{self, Memory, Parts, Tools};
 use acquit_core::template::Template;
 use acquit_core::workflow::{Action, Commits};
 
-use super::LegAbort;
-use super::context::LegContext;
-use super::work::{Done, Job};
+use super::work::Done;
+use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::LockedWorkspace;
 
 mod by_forge;
-mod copies;
 mod merge;
 mod notify;
 mod outgoing;
 mod publish;
-mod setup;
+mod queue_head;
 mod squash;
 mod waiting;
 
 pub(crate) use merge::judge;
-pub(crate) use setup::setup_aside;
-pub(super) use setup::{layer, setup_in_place};
 pub(crate) use squash::committer;
 
 /// Performs an action stage. Each is idempotent: done again after a crash, it finds its effect and changes nothing.

@@ -8,9 +8,8 @@ use acquit_core::event::Body;
 use acquit_core::outcome;
 use acquit_core::workflow::Notify;
 
-use super::super::LegAbort;
-use super::super::context::LegContext;
-use super::super::work::{Done, Job, by_harness};
+use super::super::work::{Done, by_harness};
+use crate::leg::{Job, LegAbort, LegContext};
 
 /// The longest message: channels take no more than this.
 const LONGEST: usize = 2_000;

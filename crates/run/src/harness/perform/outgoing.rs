@@ -12,13 +12,13 @@ use acquit_core::store::Pulse;
 use acquit_core::time::Span;
 use acquit_core::workflow::Commits;
 
-use super::super::context::LegContext;
-use super::super::upstream::{Missed, Upstream};
-use super::super::work::{Done, Job};
-use super::super::{LegAbort, guard};
+use super::super::guard;
+use super::super::work::Done;
 use super::publish::{away, trouble};
 use crate::forge::{self, Forge, Place, Token};
 use crate::git::CommitId;
+use crate::leg::upstream::{Missed, Upstream};
+use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::{LockedWorkspace, Sent};
 
 /// So often the work is brought onto a base branch that moved at the forge while the gates ran, before the leg lets others go first.

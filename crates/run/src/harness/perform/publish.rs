@@ -7,8 +7,9 @@
 use std::time::Duration;
 
 use acquit_core::artifact::{Artifact, Requested};
+use acquit_core::config::Otherwise;
 use acquit_core::config::Publishing;
-use acquit_core::config::forge::{Forge as Settings, Kind, Otherwise};
+use acquit_core::config::forge::{Forge as Settings, Kind};
 use acquit_core::delivery::{self, Account, Marker};
 use acquit_core::event::{Body, Level};
 use acquit_core::failure::kind;
@@ -21,9 +22,7 @@ use acquit_core::template::Template;
 use acquit_core::time::backoff;
 use acquit_core::workflow::Commits;
 
-use super::super::context::LegContext;
-use super::super::work::{Done, Job, Moved, Proof, by_harness};
-use super::super::{LegAbort, span};
+use super::super::work::{Done, Moved, Proof, by_harness};
 use super::outgoing::{
     Delivered, Destination, ROUNDS, Stands, UNNAMED, beat, destination, overtaken, push, squashed, stand,
     unnamed,
@@ -31,6 +30,7 @@ use super::outgoing::{
 use crate::forge::publish::{Invite, Made, Publication, Published, Turn, publish};
 use crate::forge::{self, Audience, Located, Place, PullRequestStatus, Readiness, Token, Transport, Wanted};
 use crate::git::{self, CommitId};
+use crate::leg::{Job, LegAbort, LegContext, span};
 use crate::workspace::LockedWorkspace;
 
 /// How long after a first time that the forge was away; doubled with every further one.

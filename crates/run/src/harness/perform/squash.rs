@@ -15,9 +15,9 @@ use acquit_core::workflow::Commits;
 
 use crate::gate;
 use crate::git::{CommitId, Identity, Signing, User};
-use crate::harness::context::LegContext;
-use crate::harness::work::{Done, Job, Moved, Proof, by_harness};
-use crate::harness::{LegAbort, guard, sync};
+use crate::harness::work::{Done, Moved, Proof, by_harness};
+use crate::harness::{guard, sync};
+use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::{LockedWorkspace, Piece, Seal};
 
 /// Makes it, and brings it there.

@@ -11,10 +11,8 @@ use acquit_core::leg::Ending;
 use acquit_core::store::Pulse;
 use acquit_core::time::Span;
 
-use crate::fault;
-use crate::harness::LegAbort;
-use crate::harness::context::LegContext;
-use crate::supervise;
+use crate::leg::{LegAbort, LegContext};
+use crate::{fault, supervise};
 
 /// How long a leg looks at the queue before it looks again; whoever settles something lets it know before.
 const LOOK: Duration = Duration::from_millis(200);

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use globset::{GlobBuilder, GlobMatcher};
 use regex::Regex;
 
-use super::RULES;
+use super::rules::{FEATURE_REMOVED, RULES, TEST_REMOVED};
 use crate::pattern::pattern;
 
 /// The tag, and the key of the metadata, by which a task allows dilution.
@@ -124,9 +124,8 @@ impl Permits {
     pub fn allow(&self, rule: &str, file: Option<&str>) -> bool {
         self.0.iter().any(|permit| {
             // Whoever allows a test to go allows it to go with what it tests.
-            let covers = |allowed: &str| {
-                allowed == rule || (allowed == super::TEST_REMOVED && rule == super::FEATURE_REMOVED)
-            };
+            let covers =
+                |allowed: &str| allowed == rule || (allowed == TEST_REMOVED && rule == FEATURE_REMOVED);
             permit.rule.is_none_or(covers)
                 && match (&permit.place, file) {
                     (None, _) => true,

@@ -4,11 +4,7 @@ use std::path::Path;
 
 use acquit_core::sandbox::Mode;
 
-use super::context::LegContext;
-use super::turn::private;
-use super::watch::Watch;
-use super::work::Job;
-use super::{GRACE, LegAbort, program_sandbox};
+use super::{GRACE, Job, LegAbort, LegContext, Watch, private, program_sandbox};
 use crate::process::{Exit, Limits, Spec, Stderr, Stdin, Stdout};
 use crate::syntax::{self, Answer, Question};
 use crate::untrusted;

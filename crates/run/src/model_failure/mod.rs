@@ -6,8 +6,7 @@ use acquit_core::agent::{AgentEvent, Fault};
 use acquit_core::time::Timestamp;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use super::json::at_most;
-use super::reset;
+pub(crate) mod reset;
 
 /// How much of a message is looked at: what it is about stands at its beginning.
 const LOOKED_AT: usize = 4 * 1024;
@@ -94,7 +93,7 @@ const VAGUE: usize = 30;
 
 /// What a message is about: its own clear words, the status in it, its vague words, in this order.
 pub(crate) fn in_text(text: &str) -> ModelFailure {
-    let text = at_most(text, LOOKED_AT);
+    let text = &text[..text.floor_char_boundary(LOOKED_AT)];
     let first = words()
         .and_then(|words| words.find_overlapping_iter(text).map(|found| found.pattern().as_usize()).min());
     let by_words = first.and_then(|first| WORDS.get(first)).map(|(_, trouble)| *trouble);
@@ -154,7 +153,7 @@ pub(crate) enum Then {
 
 /// ModelFailure as something said. `now` is when it was said, for times that only name an hour.
 pub(crate) fn said(trouble: ModelFailure, text: &str, then: Then, now: Timestamp) -> AgentEvent {
-    let text = at_most(text, LOOKED_AT);
+    let text = &text[..text.floor_char_boundary(LOOKED_AT)];
     match (trouble, then) {
         (ModelFailure::Limit, Then::Ends) => {
             AgentEvent::Limit { until: reset::in_text(text, now), text: text.to_owned() }

@@ -16,12 +16,11 @@ use acquit_core::leg::Ending;
 use acquit_core::sandbox::Network;
 use acquit_core::store::Pulse;
 
+use super::blocked_connections::of_setup;
 use super::copies::Copies;
-use crate::gate;
+use super::{Job, LegAbort, LegContext, WorkingTree};
+use super::{Reports, Wanted, command};
 use crate::git::CommitId;
-use crate::harness::context::LegContext;
-use crate::harness::work::Job;
-use crate::harness::{LegAbort, WorkingTree, of_setup};
 use crate::layers::{Found, Layer, Making, Place, keep_caches};
 use crate::network::{Connection, Verdict};
 use crate::pause::pause;
@@ -40,7 +39,7 @@ const AGE: Duration = Duration::from_hours(7 * 24);
 const FORM: u32 = 2;
 
 /// What setup made for the tree of a commit; `None` if the project has no setup.
-pub(in crate::harness) fn layer(
+pub(crate) fn layer(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     workspace: &LockedWorkspace,
@@ -230,8 +229,8 @@ fn run(
     name: &str,
 ) -> Result<Vec<Connection>, LegAbort> {
     let network = job.definition.config.network.setup;
-    let wanted = gate::Wanted {
-        reports: gate::Reports::Unread,
+    let wanted = Wanted {
+        reports: Reports::Unread,
         name,
         command: &setup.run,
         timeout: setup.timeout,
@@ -239,7 +238,7 @@ fn run(
         env: &setup.env,
         output: None,
     };
-    let ran = gate::command(ctx, job, working_tree, &wanted)?;
+    let ran = command(ctx, job, working_tree, &wanted)?;
     if ran.passed {
         return Ok(ran.connections);
     }
@@ -249,7 +248,7 @@ fn run(
 }
 
 /// Runs setup in the workspace itself, once for each state of the lock files: where there are no overlays.
-pub(in crate::harness) fn setup_in_place(
+pub(crate) fn setup_in_place(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     workspace: &LockedWorkspace,
@@ -292,7 +291,7 @@ pub(crate) fn setup_aside(
     if let Some(shown) = scratch.shown() {
         Copies::read(ctx, job, setup, workspace, &shown)?.write(&scratch.tree())?;
     }
-    let connections = run(ctx, job, setup, &scratch.working_tree(), "setup-aside")?;
+    let connections = run(ctx, job, setup, &WorkingTree::of_scratch(scratch), "setup-aside")?;
     match scratch.shown() {
         Some(shown) => tell_if_changed(ctx, job, workspace, (setup, &shown), &connections),
         None => Ok(()),

@@ -22,7 +22,7 @@ struct Grants<'d> {
 }
 
 /// The name of the home of a leg: one folder name, the same for all legs that share it.
-pub(super) fn of(definition: &Definition, entry: &Entry) -> String {
+pub(crate) fn of(definition: &Definition, entry: &Entry) -> String {
     let own = work(definition, &entry.stage);
     let stage = match &entry.purpose {
         Purpose::Fix { of, .. } if own.is_some_and(|own| goes_on(definition, own, of)) => of,

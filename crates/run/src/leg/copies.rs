@@ -14,10 +14,8 @@ use acquit_core::failure::kind;
 use rustix::fs::{AtFlags, Mode, OFlags, fstat, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 
+use super::{Job, LegAbort, LegContext};
 use crate::git::CommitId;
-use crate::harness::LegAbort;
-use crate::harness::context::LegContext;
-use crate::harness::work::Job;
 use crate::untrusted;
 use crate::workspace::LockedWorkspace;
 
@@ -26,11 +24,11 @@ const LARGEST: u64 = 1024 * 1024;
 
 /// What is copied, as it was when it was read.
 #[derive(Default)]
-pub(super) struct Copies(Vec<(Copied, Vec<u8>, Mode)>);
+pub(crate) struct Copies(Vec<(Copied, Vec<u8>, Mode)>);
 
 impl Copies {
     /// Reads the files. One that cannot be copied is for a person to change.
-    pub(super) fn read(
+    pub(crate) fn read(
         ctx: &LegContext<'_>,
         job: &Job<'_>,
         setup: &Setup,
@@ -73,7 +71,7 @@ impl Copies {
     }
 
     /// By what they are: a change makes another layer.
-    pub(super) fn key(&self, workspace: &LockedWorkspace) -> Vec<String> {
+    pub(crate) fn key(&self, workspace: &LockedWorkspace) -> Vec<String> {
         let one = |(copied, bytes, mode): &(Copied, Vec<u8>, Mode)| {
             // Bytes that are no text keep their difference.
             let content: String = bytes.iter().map(|byte| char::from(*byte)).collect();
@@ -83,7 +81,7 @@ impl Copies {
     }
 
     /// Writes them below `tree`, which a stranger may have written to before.
-    pub(super) fn write(&self, tree: &Path) -> Result<(), LegAbort> {
+    pub(crate) fn write(&self, tree: &Path) -> Result<(), LegAbort> {
         for (copied, bytes, mode) in &self.0 {
             put(tree, &copied.to, bytes, *mode)
                 .map_err(|error| LegAbort::file("copy a file of setup to", &tree.join(&copied.to), &error))?;
@@ -92,7 +90,7 @@ impl Copies {
     }
 
     /// What is copied, for people.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let names: Vec<&str> = self.0.iter().map(|(copied, ..)| copied.to.as_str()).collect();
         if names.is_empty() { String::new() } else { format!("copying {}; ", names.join(", ")) }
     }

@@ -15,7 +15,8 @@ use acquit_core::leg::Purpose;
 
 use crate::fault;
 use crate::git::{CommitId, Signing};
-use crate::harness::{Job, LegAbort, LegContext, judge};
+use crate::harness::perform::judge;
+use crate::leg::{Job, LegAbort, LegContext};
 use crate::workspace::{Landed, LockedWorkspace, Move, Rebased};
 
 /// Somebody else moves the branch so often between a gate and its end, and it is tried again.
@@ -190,7 +191,7 @@ impl Head<'_> {
                 let message = format!("Merge {}{blank}{}\n", tasks(stack), lines.concat());
                 let author = &self.job.definition.author;
                 let author = crate::git::Identity::new(&author.name, &author.email);
-                let committer = &crate::harness::committer(self.job, &author);
+                let committer = &super::committer(self.job, &author);
                 let signing = self.signing.as_ref();
                 let seal = crate::workspace::Seal { author: &author, committer, signing };
                 Ok(self.working_tree.join_stack(now, &last.commit, &message, &seal)?)

@@ -13,8 +13,7 @@ use acquit_core::event::Level;
 use acquit_core::leg::Purpose;
 use acquit_core::workflow::{Action, Work};
 
-use super::context::LegContext;
-use super::work::Job;
+use super::{Job, LegContext};
 use crate::forge::{self, Address, Transport};
 use crate::git::{self, CommitId, Git, PushFailure, PushWay};
 use crate::workspace::{self, LockedWorkspace};
@@ -29,7 +28,7 @@ pub(crate) struct Server {
 impl Server {
     /// The server of the leg's task, if what is at its branch counts: the workflow publishes, and merges nothing by itself into the
     /// user's own branch.
-    pub(super) fn of(ctx: &LegContext<'_>, job: &Job<'_>) -> Option<Rc<Self>> {
+    pub(crate) fn of(ctx: &LegContext<'_>, job: &Job<'_>) -> Option<Rc<Self>> {
         let is = |wanted: fn(&Action) -> bool| {
             job.definition.workflow.stages.iter().any(|stage| match &stage.work {
                 Work::Action { action, .. } => wanted(action),
@@ -49,7 +48,7 @@ impl Server {
     }
 
     /// Looks where the base branch is there. If nobody can tell, the leg goes on, and its log says why.
-    pub(super) fn look(&self, ctx: &mut LegContext<'_>, job: &Job<'_>, workspace: &LockedWorkspace) {
+    pub(crate) fn look(&self, ctx: &mut LegContext<'_>, job: &Job<'_>, workspace: &LockedWorkspace) {
         let Some(branch) = &job.task.seed.base.branch else { return };
         // Tokens are for forges: this host is known by nothing but an address.
         let access = forge::access(ctx.runtime, Kind::None, self.address.transport, None);
@@ -86,7 +85,7 @@ fn trouble(error: &workspace::Error) -> Option<PushFailure> {
 
 /// Where the base branch counts as being: where the server has it, if that has all that the user's own branch has; else there. Commits
 /// that only the user has are what they want the work to stand on.
-pub(super) fn ahead(
+pub(crate) fn ahead(
     git: &Git,
     job: &Job<'_>,
     local: Option<CommitId>,

@@ -8,14 +8,10 @@ use acquit_core::config::Config;
 use acquit_core::event::Level;
 use acquit_core::sandbox::{Host, Mode, Network};
 
-use super::context::LegContext;
-use super::turn::private;
-use super::work::Job;
-use super::{LegAbort, WorkingTree, stage_home};
-use crate::network;
+use super::{Job, LegAbort, LegContext, WorkingTree, private, stage_home};
 use crate::process::Missing;
-use crate::registry;
 use crate::sandbox::{PROXY_PORT, Policy, Reach, default_policy};
+use crate::{network, registry};
 
 /// Who is enclosed.
 pub(crate) enum Who<'a> {
@@ -169,7 +165,7 @@ impl ProgramSandbox {
 
 /// The command that sends the agent's commits to the harness. It reads what an agent wrote, with all that git knows of following
 /// from one place to another, so it sees that and the objects that were lent, and nothing else.
-pub(super) fn sender(ctx: &LegContext<'_>, job: &Job<'_>) -> Result<OsString, LegAbort> {
+pub(crate) fn sender(ctx: &LegContext<'_>, job: &Job<'_>) -> Result<OsString, LegAbort> {
     const PLAIN: &str = "env GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 git upload-pack";
     let config = &job.definition.config;
     if config.sandbox == Mode::Off {
@@ -193,7 +189,7 @@ pub(super) fn sender(ctx: &LegContext<'_>, job: &Job<'_>) -> Result<OsString, Le
 
 /// Writes the policy of a program that reads what others wrote: it sees the system's libraries and what is listed, keeps nothing
 /// and reaches nobody.
-pub(super) fn seclude(
+pub(crate) fn seclude(
     ctx: &LegContext<'_>,
     job: &Job<'_>,
     file: &Path,
@@ -232,7 +228,7 @@ fn quoted(path: &Path) -> OsString {
     word
 }
 
-pub(super) fn write_policy(file: &Path, policy: &Policy) -> std::io::Result<()> {
+pub(crate) fn write_policy(file: &Path, policy: &Policy) -> std::io::Result<()> {
     private(file, &serde_json::to_vec_pretty(policy)?)
 }
 

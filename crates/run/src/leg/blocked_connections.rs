@@ -75,7 +75,7 @@ impl BlockedConnection {
 
     /// The same of an agent that says that it cannot reach its model. If the proxy was not asked for anything, neither a provider
     /// nor a network can have failed: the agent looked inside its own sandbox. `settings` are the texts that it is started with.
-    pub(super) fn of_unreached<'a>(
+    pub(crate) fn of_unreached<'a>(
         connections: &[Connection],
         hosts: &[Host],
         settings: impl Iterator<Item = Cow<'a, str>>,
@@ -94,7 +94,7 @@ impl BlockedConnection {
     }
 
     /// The question to a person about an agent whose hosts these are.
-    pub(super) fn of_agent(&self, agent: &Name, hosts: &[Host]) -> String {
+    pub(crate) fn of_agent(&self, agent: &Name, hosts: &[Host]) -> String {
         let listed: Vec<String> = hosts.iter().map(ToString::to_string).collect();
         self.words(&format!("the agent {agent}"), &format!("[agents.{agent}]"), listed)
     }
@@ -155,7 +155,7 @@ fn written(one: &Connection) -> String {
 }
 
 /// The question to a person about an agent that may talk to nobody.
-pub(super) fn no_network(agent: &Name, stage: &Name) -> String {
+pub(crate) fn no_network(agent: &Name, stage: &Name) -> String {
     format!(
         "the agent {agent} cannot reach its model: stage {stage} runs with network = \"{}\". \
          Write network = \"{}\" for the stage, or `agents` of [network] in .acquit/acquit.toml, and approve",

@@ -7,8 +7,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::shape::{Form, ROOT, Shape};
 use super::{At, Place, Source, Value, did_you_mean, quoted};
-use crate::gate::Paths;
 use crate::ids::Name;
+use crate::paths::Paths;
 use crate::time::Span;
 
 /// A table that is being read.

@@ -6,7 +6,7 @@ const FENCE_MIN: usize = 4;
 const FENCE: char = '~';
 
 /// A text in a labelled fence, cut to `limit` bytes with a visible note.
-pub(super) fn fenced(label: &str, text: &str, limit: usize) -> String {
+pub(crate) fn fenced(label: &str, text: &str, limit: usize) -> String {
     let shown = shown(text, limit);
     let fence: String = std::iter::repeat_n(FENCE, FENCE_MIN.max(longest_run(&shown) + 1)).collect();
     let end = if shown.ends_with('\n') { "" } else { "\n" };
@@ -14,18 +14,18 @@ pub(super) fn fenced(label: &str, text: &str, limit: usize) -> String {
 }
 
 /// A text without a fence: bounded, nothing hidden in it.
-pub(super) fn shown(text: &str, limit: usize) -> String {
+pub(crate) fn shown(text: &str, limit: usize) -> String {
     reveal(&cut(text, limit))
 }
 
 /// A text as one bounded line, nothing hidden in it.
-pub(super) fn line(text: &str, limit: usize) -> String {
+pub(crate) fn line(text: &str, limit: usize) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     reveal(&crate::agent::shorten(&words.join(" "), limit))
 }
 
 /// A text of others for the middle of a line, in quotes that it cannot close.
-pub(super) fn quoted(text: &str, limit: usize) -> String {
+pub(crate) fn quoted(text: &str, limit: usize) -> String {
     format!("`{}`", line(text, limit).replace('`', "'"))
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use acquit_core::agent::Chunk;
 use acquit_core::store::{self, Pulse};
 
-use super::context::LegContext;
+use super::LegContext;
 use super::stall::{StallDetector, Stop};
 use crate::mcp::Progress;
 use crate::pause::pause;

@@ -5,8 +5,9 @@ use toml::de::{DeInteger, DeValue};
 
 use super::shape::{Form, Shape};
 use super::{At, Place, Source, Table, quoted};
-use crate::gate::{Command, Paths};
+use crate::command::Command;
 use crate::ids::Name;
+use crate::paths::Paths;
 use crate::time::Span;
 
 /// A value that is being read.

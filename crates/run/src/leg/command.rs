@@ -9,11 +9,12 @@ use acquit_core::leg::Ending;
 use acquit_core::sandbox::Network;
 use acquit_core::time::Span;
 
+use super::{GRACE, Job, LegAbort, LegContext, ProgramSandbox, Watch, Who, WorkingTree, chain, span};
 use crate::agent;
-use crate::harness::{
-    GRACE, Job, LegAbort, LegContext, ProgramSandbox, Watch, Who, WorkingTree, chain, span,
-};
 use crate::process::{self, Child, Ended, Exit, Limits, Next, Spec, Stderr, Stdin, Stdout};
+
+/// The variable that tells a command the folder for its reports.
+pub(crate) const REPORTS: &str = "ACQUIT_REPORTS";
 
 /// A gate that says nothing of it and prints more than this is in a loop.
 const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
@@ -56,7 +57,7 @@ impl Default for Ran {
 
 impl Ran {
     /// Why it ended as it did: why it was cut short, if it was.
-    pub(super) fn why(&self) -> &str {
+    pub(crate) fn why(&self) -> &str {
         self.cut_short.as_ref().unwrap_or(&self.ended)
     }
 }
@@ -86,7 +87,7 @@ pub(crate) enum Reports {
 
 impl<'a> Wanted<'a> {
     /// A command of a gate, under a name that is the gate's or begins with it.
-    pub(super) fn of(job: &Job<'_>, gate: &'a Gate, name: &'a str, command: &'a Command) -> Self {
+    pub(crate) fn of(job: &Job<'_>, gate: &'a Gate, name: &'a str, command: &'a Command) -> Self {
         let network = gate.reach(&job.definition.config.network);
         let (timeout, env, output) = (gate.timeout, &gate.env, gate.output);
         Self { name, command, timeout, network, env, output, reports: Reports::Wanted }
@@ -94,7 +95,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// A command that was to be started.
-pub(super) enum Started {
+pub(crate) enum Started {
     /// It runs.
     Running(Box<Running>),
     /// It could not be started, and the work is at fault.
@@ -102,7 +103,7 @@ pub(super) enum Started {
 }
 
 /// A command that runs.
-pub(super) struct Running {
+pub(crate) struct Running {
     child: Child,
     sandbox: ProgramSandbox,
     about: String,
@@ -130,7 +131,7 @@ pub(crate) fn command(
 }
 
 /// Starts it.
-pub(super) fn start(
+pub(crate) fn start(
     ctx: &mut LegContext<'_>,
     job: &Job<'_>,
     working_tree: &WorkingTree,
@@ -153,7 +154,7 @@ pub(super) fn start(
     if reports == Reports::Wanted {
         // If it cannot be made, for example because an earlier run put something there, there is no report, which is not a pass.
         let _ = std::fs::create_dir_all(working_tree.written.join(&working_tree.reports));
-        env.push((super::reports::VARIABLE.into(), working_tree.tree.join(&working_tree.reports).into()));
+        env.push((REPORTS.into(), working_tree.tree.join(&working_tree.reports).into()));
     }
     let path = crate::versions::path(&working_tree.committed, &ctx.runtime.environment, None);
     let path = path.map(|path| ("PATH".into(), path));
@@ -208,7 +209,7 @@ pub(super) fn start(
 impl Running {
     /// Watches several to their ends, in one place. `over` hears of each end, by its place in the list, and may have the others
     /// stopped. A cancellation stops all of them.
-    pub(super) fn watch(
+    pub(crate) fn watch(
         ctx: &mut LegContext<'_>,
         all: Vec<Self>,
         over: &mut dyn FnMut(usize, &Ended) -> Next,

@@ -13,8 +13,7 @@ use acquit_core::config::By;
 use acquit_core::leg::Purpose;
 use acquit_core::workflow::{Action, Work};
 
-use super::context::LegContext;
-use super::work::Job;
+use super::{Job, LegContext};
 use crate::forge::{self, Address, Located, Place, Token};
 use crate::git::PushWay;
 use crate::workspace::{self, LockedWorkspace};
@@ -22,7 +21,7 @@ use crate::workspace::{self, LockedWorkspace};
 /// The forge that a task's work goes to.
 pub(crate) struct Upstream {
     /// Where it is.
-    pub(super) place: Place,
+    pub(crate) place: Place,
     /// Certificates that git is to trust.
     ca: Option<PathBuf>,
     /// Found when it is first needed: programs may have to be asked for it.
@@ -48,7 +47,7 @@ pub(crate) enum Missed {
 
 impl Upstream {
     /// The forge of the leg's task, if its work goes to one. What is wrong with its settings is said by the stage that delivers.
-    pub(super) fn of(ctx: &LegContext<'_>, job: &Job<'_>) -> Option<Rc<Self>> {
+    pub(crate) fn of(ctx: &LegContext<'_>, job: &Job<'_>) -> Option<Rc<Self>> {
         let merges = job.definition.config.merge.by == By::Forge;
         let delivers = |work: &Work| match work {
             Work::Action { action: Action::Publish(_), .. } => true,
@@ -77,7 +76,7 @@ impl Upstream {
     }
 
     /// Its token, if there is one. From here on nothing that leaves the leg has it.
-    pub(super) fn token(
+    pub(crate) fn token(
         &self,
         ctx: &mut LegContext<'_>,
         job: &Job<'_>,
@@ -93,7 +92,7 @@ impl Upstream {
     }
 
     /// How git reaches one of its repositories.
-    pub(super) fn way<'w>(
+    pub(crate) fn way<'w>(
         &'w self,
         ctx: &LegContext<'_>,
         job: &'w Job<'_>,
@@ -106,7 +105,7 @@ impl Upstream {
     }
 
     /// Looks where the base branch is there. From then on the user's repository has its commits, below a ref of acquit's own.
-    pub(super) fn look(
+    pub(crate) fn look(
         &self,
         ctx: &mut LegContext<'_>,
         job: &Job<'_>,

@@ -9,10 +9,7 @@ use acquit_core::failure::kind;
 use acquit_core::price::dollars;
 use acquit_core::store;
 
-use super::LegAbort;
-use super::context::LegContext;
-use super::span;
-use super::work::Job;
+use super::{Job, LegAbort, LegContext, span};
 use crate::turn_summary::TurnSummary;
 
 /// A limit on money.
@@ -35,7 +32,7 @@ pub(crate) struct Allowance {
 
 impl Allowance {
     /// What this leg may use.
-    pub(super) fn of(ctx: &mut LegContext<'_>, job: &Job<'_>) -> Result<Self, store::Error> {
+    pub(crate) fn of(ctx: &mut LegContext<'_>, job: &Job<'_>) -> Result<Self, store::Error> {
         let (task, stage, chosen) = (job.task, &job.stage.name, &job.definition.chosen);
         let mut caps = Vec::new();
         let mut cap = |limit: Option<u64>, before: u64, place: String| {
@@ -67,7 +64,7 @@ impl Allowance {
     }
 
     /// Refuses to begin where nothing is left.
-    pub(super) fn must_last(&self) -> Result<(), LegAbort> {
+    pub(crate) fn must_last(&self) -> Result<(), LegAbort> {
         match self.spent(&TurnSummary::default()) {
             Some(words) => Err(LegAbort::failed(kind::SPENT, words)),
             None => Ok(()),

@@ -5,28 +5,21 @@
 //! committed files, over what setup made. An agent works in the workspace, over what setup made. Where the machine refuses
 //! overlays, trees are copies, and setup runs in each of them.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use acquit_core::event::Level;
 use acquit_core::sandbox::{Mode, Resources};
 
-use super::LegAbort;
-use super::context::LegContext;
-use super::turn::GRACE;
-use super::work::Job;
-use crate::layers::Layer;
+use super::{GRACE, Job, LegAbort, LegContext};
+use crate::layers::SharedLayer;
 use crate::process::{Exit, Limits, Next, Spec, Stderr, Stdin, Stdout, Wall, Watcher};
 use crate::runtime::make_private;
 use crate::sandbox::{Entry, Policy, Reach, What};
-use crate::workspace::{LockedWorkspace, remove_folder};
+use crate::workspace::{LockedWorkspace, Scratch, remove_folder};
 
 /// Where programs see the tree that they work in.
 pub(crate) const TREE: &str = "/acquit/tree";
-
-/// The setup layer of a tree, which changes with the commit that the tree shows.
-pub(crate) type Setup = Rc<RefCell<Option<Rc<Layer>>>>;
 
 /// Where a program works.
 pub(crate) struct WorkingTree {
@@ -40,7 +33,7 @@ pub(crate) struct WorkingTree {
     pub(crate) objects: Vec<PathBuf>,
     /// A folder of the tree with a name that nobody can know in advance, for the reports of commands.
     pub(crate) reports: String,
-    setup: Setup,
+    setup: SharedLayer,
     /// Keeps home, `/tmp` and caches of the program, if they are to be kept.
     pub(crate) aside: Option<PathBuf>,
     passing: Passing,
@@ -63,7 +56,7 @@ impl WorkingTree {
             tree,
             objects: workspace.borrowed_objects(),
             reports: format!(".acquit-reports-{}", crate::agent::new_session()),
-            setup: Setup::default(),
+            setup: SharedLayer::default(),
             aside: None,
             passing: Passing::default(),
         }
@@ -77,13 +70,13 @@ impl WorkingTree {
     ) -> Result<Self, LegAbort> {
         let working_tree = Self::of(workspace);
         if workspace.has_overlays() {
-            let layer = super::perform::layer(ctx, job, workspace, &job.start)?;
+            let layer = super::layer(ctx, job, workspace, &job.start)?;
             if let Some(layer) = &layer {
                 workspace.ignore_layer(&layer.tree())?;
             }
             *working_tree.setup.borrow_mut() = layer;
         } else {
-            super::perform::setup_in_place(ctx, job, workspace)?;
+            super::setup_in_place(ctx, job, workspace)?;
         }
         Ok(working_tree)
     }
@@ -99,12 +92,12 @@ impl WorkingTree {
         if !workspace.has_overlays() {
             let scratch = workspace.beside(name)?;
             scratch.show(head.as_str(), &head)?;
-            super::perform::setup_aside(ctx, job, &scratch)?;
+            super::setup_aside(ctx, job, &scratch)?;
             let mut working_tree = Self::plain(scratch.tree(), workspace);
             working_tree.passing.0.push(scratch.keep());
             return Ok(working_tree);
         }
-        let layer = super::perform::layer(ctx, job, workspace, &head)?;
+        let layer = super::layer(ctx, job, workspace, &head)?;
         let written = ctx.runtime.leg_folder(ctx.hold.leg).path().join(format!("tree-{name}"));
         let working_tree = Self::over(workspace.checked_over(&head, layer.as_deref())?, written, workspace)?;
         *working_tree.setup.borrow_mut() = layer;
@@ -120,7 +113,7 @@ impl WorkingTree {
     }
 
     /// A new tree over a checkout, for setup: what it writes is kept, to the tree in `written` and all else in `aside`.
-    pub(super) fn of_setup(
+    pub(crate) fn of_setup(
         committed: PathBuf,
         written: PathBuf,
         aside: PathBuf,
@@ -133,19 +126,20 @@ impl WorkingTree {
     }
 
     /// A tree beside the work, in which programs write over the files themselves.
-    pub(crate) fn of_scratch(place: PathBuf, workspace: &LockedWorkspace, setup: &Setup) -> Self {
-        let working_tree = Self::plain(place, workspace);
+    pub(crate) fn of_scratch(scratch: &Scratch<'_>) -> Self {
+        let workspace = scratch.workspace();
+        let working_tree = Self::plain(scratch.tree(), workspace);
         let tree = if workspace.has_overlays() { TREE.into() } else { working_tree.written.clone() };
-        Self { tree, setup: Rc::clone(setup), ..working_tree }
+        Self { tree, setup: Rc::clone(scratch.setup()), ..working_tree }
     }
 
     /// The caches that setup filled.
-    pub(super) fn setup_home(&self) -> Option<PathBuf> {
+    pub(crate) fn setup_home(&self) -> Option<PathBuf> {
         self.setup.borrow().as_ref().and_then(|layer| layer.home())
     }
 
     /// The places of the view that make the tree.
-    pub(super) fn mounts(&self) -> std::io::Result<Vec<Entry>> {
+    pub(crate) fn mounts(&self) -> std::io::Result<Vec<Entry>> {
         let (tree, written) = (self.tree.clone(), self.written.clone());
         let mut lower = Vec::new();
         if self.committed != self.written {
@@ -189,7 +183,7 @@ fn work_of(upper: &Path) -> PathBuf {
 /// Whether programs can be given overlays here. Tried once in each boot, because no file of the kernel tells it: it depends on user
 /// namespaces, on the kernel, and on the disk that acquit's folder is on. A trial that did not come to an end, as on a machine that is
 /// overloaded, is made again by the next leg.
-pub(super) fn overlays(ctx: &mut LegContext<'_>, mode: Mode) -> Result<bool, LegAbort> {
+pub(crate) fn overlays(ctx: &mut LegContext<'_>, mode: Mode) -> Result<bool, LegAbort> {
     if mode == Mode::Off {
         return Ok(false);
     }
@@ -220,7 +214,7 @@ pub(super) fn overlays(ctx: &mut LegContext<'_>, mode: Mode) -> Result<bool, Leg
 /// Writes the file as a whole: the first legs after a boot may all write it at once.
 fn remember(file: &Path, text: &str) -> std::io::Result<()> {
     let new = file.with_extension(crate::agent::new_session());
-    super::turn::private(&new, text.as_bytes())?;
+    super::private(&new, text.as_bytes())?;
     std::fs::rename(&new, file)
 }
 

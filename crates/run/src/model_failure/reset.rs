@@ -21,7 +21,7 @@ pub(super) fn in_text(text: &str, now: Timestamp) -> Option<Timestamp> {
 }
 
 /// A moment in seconds since 1970, if it is one of this century.
-pub(super) fn epoch(seconds: &str) -> Option<Timestamp> {
+pub(crate) fn epoch(seconds: &str) -> Option<Timestamp> {
     let seconds: i64 = seconds.parse().ok()?;
     (946_684_800..4_102_444_800).contains(&seconds).then_some(Timestamp(seconds * 1_000))
 }

@@ -1,0 +1,22 @@
+//! Commands as configuration and workflows name them: a line for a shell, or a program with its arguments.
+
+use serde::{Deserialize, Serialize};
+
+/// What a gate, a setup step or an agent runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// A line for `sh -c`. Written by the project's owner; nothing is ever substituted into it.
+    Shell(String),
+    /// A program and its arguments, started directly.
+    Program(Vec<String>),
+}
+
+impl std::fmt::Display for Command {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Shell(line) => f.write_str(line),
+            Self::Program(words) => f.write_str(&words.join(" ")),
+        }
+    }
+}
