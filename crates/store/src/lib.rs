@@ -17,6 +17,7 @@ mod migrate;
 mod postgres;
 mod queue;
 mod record;
+mod row;
 mod sqlite;
 mod step;
 mod tables;

@@ -16,22 +16,11 @@ use acquit_core::time::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::row::{read_row, written_row};
 use crate::tx_error::{Result, TxError};
 
 /// The longest summary of an event in its own column. The event's data has all of it.
 const SUMMARY_LIMIT: usize = 500;
-
-/// The columns that [`LegRow`] is read from, in its fields' order.
-macro_rules! leg_columns {
-    () => {
-        "task, number, state, entry, not_before, cancel, fence, owner, lease_until, started, ended, usage"
-    };
-}
-pub(crate) use leg_columns;
-
-/// The columns that [`SummaryRow`] is read from, in its fields' order.
-pub(crate) const SUMMARY_COLUMNS: &str =
-    "id, title, project_name, workflow, state, stage, priority, legs, cost, created, updated, sandbox";
 
 /// The tasks that wait for one which does not mend their failure any more.
 pub(crate) const RELEASED: &str = "select blocked.task from blocked left join roots
@@ -39,23 +28,29 @@ pub(crate) const RELEASED: &str = "select blocked.task from blocked left join ro
              and roots.task = blocked.root
      where roots.task is null order by blocked.task";
 
-/// A task's row, apart from its definition.
-pub(crate) struct TaskRow {
-    pub(crate) id: i64,
-    pub(crate) version: i64,
-    pub(crate) state: &'static str,
-    pub(crate) ended: bool,
-    pub(crate) stage: Option<String>,
-    pub(crate) project_path: String,
-    pub(crate) project_name: String,
-    pub(crate) title: String,
-    pub(crate) workflow: String,
-    pub(crate) priority: i64,
-    pub(crate) legs: i64,
-    pub(crate) cost: Option<i64>,
-    pub(crate) created: i64,
-    pub(crate) updated: i64,
-    pub(crate) body: String,
+written_row! {
+    /// A task's row, apart from its definition.
+    TaskRow {
+        key { id: i64 }
+        fixed {
+            project_path: String,
+            project_name: String,
+            workflow: String,
+            priority: i64,
+            created: i64,
+        }
+        changing {
+            version: i64,
+            state: &'static str,
+            ended: bool,
+            stage: Option<String>,
+            title: String,
+            legs: i64,
+            cost: Option<i64>,
+            updated: i64,
+            body: String,
+        }
+    }
 }
 
 impl TaskRow {
@@ -104,20 +99,22 @@ fn is_over(state: &TaskState) -> bool {
     }
 }
 
-/// A task in a list, as stored.
-pub(crate) struct SummaryRow {
-    pub(crate) id: i64,
-    pub(crate) title: String,
-    pub(crate) project: String,
-    pub(crate) workflow: String,
-    pub(crate) state: String,
-    pub(crate) stage: Option<String>,
-    pub(crate) priority: i64,
-    pub(crate) legs: i64,
-    pub(crate) cost: Option<i64>,
-    pub(crate) created: i64,
-    pub(crate) updated: i64,
-    pub(crate) sandbox: String,
+read_row! {
+    /// A task in a list, as stored.
+    SummaryRow, summary_columns {
+        id: i64,
+        title: String,
+        project_name: String,
+        workflow: String,
+        state: String,
+        stage: Option<String>,
+        priority: i64,
+        legs: i64,
+        cost: Option<i64>,
+        created: i64,
+        updated: i64,
+        sandbox: String,
+    }
 }
 
 impl SummaryRow {
@@ -126,7 +123,7 @@ impl SummaryRow {
         Ok(Summary {
             id: task_id(self.id),
             title: self.title,
-            project: self.project,
+            project: self.project_name,
             workflow: self.workflow.parse().map_err(bad)?,
             state: self.state,
             stage: self.stage.map(|stage| stage.parse()).transpose().map_err(bad)?,
@@ -156,25 +153,30 @@ pub(crate) fn list_query(filter: &Filter, marker: char) -> (String, Vec<String>)
     }
     let conditions =
         if conditions.is_empty() { String::new() } else { format!(" where {}", conditions.join(" and ")) };
-    let query =
-        format!("select {SUMMARY_COLUMNS} from tasks{conditions} order by id desc limit {}", filter.limit);
+    let query = format!(
+        "select {} from tasks{conditions} order by id desc limit {}",
+        summary_columns!(),
+        filter.limit
+    );
     (query, values)
 }
 
-/// A leg as stored.
-pub(crate) struct LegRow {
-    pub(crate) task: i64,
-    pub(crate) number: i64,
-    pub(crate) state: String,
-    pub(crate) entry: String,
-    pub(crate) not_before: i64,
-    pub(crate) cancel: bool,
-    pub(crate) fence: Option<i64>,
-    pub(crate) owner: Option<String>,
-    pub(crate) lease_until: Option<i64>,
-    pub(crate) started: Option<i64>,
-    pub(crate) ended: Option<i64>,
-    pub(crate) usage: String,
+read_row! {
+    /// A leg as stored.
+    LegRow, leg_columns {
+        task: i64,
+        number: i64,
+        state: String,
+        entry: String,
+        not_before: i64,
+        cancel: bool,
+        fence: Option<i64>,
+        owner: Option<String>,
+        lease_until: Option<i64>,
+        started: Option<i64>,
+        ended: Option<i64>,
+        usage: String,
+    }
 }
 
 impl LegRow {
@@ -231,14 +233,16 @@ impl NewEvent {
     }
 }
 
-/// An event as stored.
-pub(crate) struct EventRow {
-    pub(crate) seq: i64,
-    pub(crate) task: i64,
-    pub(crate) leg: Option<i64>,
-    pub(crate) at: i64,
-    pub(crate) actor: String,
-    pub(crate) data: String,
+read_row! {
+    /// An event as stored.
+    EventRow, event_columns {
+        seq: i64,
+        task: i64,
+        leg: Option<i64>,
+        at: i64,
+        actor: String,
+        data: String,
+    }
 }
 
 impl EventRow {
@@ -255,20 +259,22 @@ impl EventRow {
     }
 }
 
-/// A part of a transcript, in and out.
-pub(crate) struct ChunkRow {
-    pub(crate) from: i64,
-    pub(crate) to: i64,
-    pub(crate) lines: i64,
-    pub(crate) items: String,
-    pub(crate) omitted: i64,
+read_row! {
+    /// A part of a transcript, in and out.
+    ChunkRow, chunk_columns {
+        from_byte: i64,
+        to_byte: i64,
+        lines: i64,
+        items: String,
+        omitted: i64,
+    }
 }
 
 impl ChunkRow {
     pub(crate) fn of(chunk: &Chunk) -> Result<Self> {
         Ok(Self {
-            from: number(chunk.from),
-            to: number(chunk.to),
+            from_byte: number(chunk.from),
+            to_byte: number(chunk.to),
             lines: number(chunk.lines),
             items: json("transcript", &chunk.items)?,
             omitted: number(chunk.omitted),
@@ -277,8 +283,8 @@ impl ChunkRow {
 
     pub(crate) fn chunk(self) -> Result<Chunk> {
         Ok(Chunk {
-            from: natural(self.from),
-            to: natural(self.to),
+            from: natural(self.from_byte),
+            to: natural(self.to_byte),
             lines: natural(self.lines),
             items: read("transcript", &self.items)?,
             omitted: natural(self.omitted),

@@ -4,6 +4,7 @@
 mod ledger;
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use acquit_core::leg::Hold;
 use acquit_core::store::{Filter, Wanted};
@@ -13,8 +14,10 @@ use postgres::{GenericClient, Row, Statement};
 
 use super::CHANNEL;
 use crate::record::{
-    ChunkRow, EventRow, LegRow, NewEvent, RELEASED, SummaryRow, TaskRow, key, leg_columns, list_query,
+    ChunkRow, EventRow, LegRow, NewEvent, RELEASED, SummaryRow, TaskRow, chunk_columns, event_columns, key,
+    leg_columns, list_query,
 };
+use crate::row::{insert, update};
 use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Terms, Touched};
 use crate::tx_error::Result;
 
@@ -77,30 +80,11 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
     }
 
     fn insert_task(&mut self, task: &TaskRow, definition: &str, sandbox: &str) -> Result<()> {
-        self.execute(
-            "insert into tasks (id, version, state, ended, stage, project_path, project_name, title, workflow,
-                priority, legs, cost, created, updated, body, definition, sandbox)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
-            &[
-                &task.id,
-                &task.version,
-                &task.state,
-                &task.ended,
-                &task.stage,
-                &task.project_path,
-                &task.project_name,
-                &task.title,
-                &task.workflow,
-                &task.priority,
-                &task.legs,
-                &task.cost,
-                &task.created,
-                &task.updated,
-                &task.body,
-                &definition,
-                &sandbox,
-            ],
-        )?;
+        static INSERT: LazyLock<String> =
+            LazyLock::new(|| insert("tasks", TaskRow::COLUMNS, &["definition", "sandbox"], '$'));
+        let mut values = task.postgres();
+        values.extend([&definition as _, &sandbox as _]);
+        self.execute(&INSERT, &values)?;
         Ok(())
     }
 
@@ -110,23 +94,8 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
     }
 
     fn update_task(&mut self, task: &TaskRow) -> Result<()> {
-        self.execute(
-            "update tasks set version = $2, state = $3, ended = $4, stage = $5, legs = $6, cost = $7, updated = $8,
-                body = $9, title = $10
-             where id = $1",
-            &[
-                &task.id,
-                &task.version,
-                &task.state,
-                &task.ended,
-                &task.stage,
-                &task.legs,
-                &task.cost,
-                &task.updated,
-                &task.body,
-                &task.title,
-            ],
-        )?;
+        static UPDATE: LazyLock<String> = LazyLock::new(|| update("tasks", TaskRow::CHANGING, '$'));
+        self.execute(&UPDATE, &task.postgres_changing())?;
         Ok(())
     }
 
@@ -150,21 +119,7 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         let (query, values) = list_query(filter, '$');
         let values: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
         let rows = self.client.query(query.as_str(), &values)?;
-        let summary = |row: &Row| SummaryRow {
-            id: row.get(0),
-            title: row.get(1),
-            project: row.get(2),
-            workflow: row.get(3),
-            state: row.get(4),
-            stage: row.get(5),
-            priority: row.get(6),
-            legs: row.get(7),
-            cost: row.get(8),
-            created: row.get(9),
-            updated: row.get(10),
-            sandbox: row.get(11),
-        };
-        Ok(rows.iter().map(summary).collect())
+        Ok(rows.iter().map(SummaryRow::of_postgres).collect())
     }
 
     fn set_roots(&mut self, task: i64, project: &str, fingerprints: &[&str]) -> Result<()> {
@@ -256,10 +211,14 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
             claim!("order by priority desc, not_before, task, number limit 1 for update skip locked");
         const OF: &str = claim!("and task = $4 for update");
         match wanted {
-            Wanted::Any => self.one(ANY, &[&terms.now.0, &terms.owner, &terms.lease_until.0], leg_row),
-            Wanted::Of(task) => {
-                self.one(OF, &[&terms.now.0, &terms.owner, &terms.lease_until.0, &key(task)], leg_row)
+            Wanted::Any => {
+                self.one(ANY, &[&terms.now.0, &terms.owner, &terms.lease_until.0], LegRow::of_postgres)
             }
+            Wanted::Of(task) => self.one(
+                OF,
+                &[&terms.now.0, &terms.owner, &terms.lease_until.0, &key(task)],
+                LegRow::of_postgres,
+            ),
         }
     }
 
@@ -292,13 +251,13 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
 
     fn legs(&mut self, task: i64) -> Result<Vec<LegRow>> {
         const LEGS: &str = concat!("select ", leg_columns!(), " from legs where task = $1 order by number");
-        self.all(LEGS, &[&task], leg_row)
+        self.all(LEGS, &[&task], LegRow::of_postgres)
     }
 
     fn running(&mut self) -> Result<Vec<LegRow>> {
         const RUNNING: &str =
             concat!("select ", leg_columns!(), " from legs where state = 'running' order by task, number");
-        self.all(RUNNING, &[], leg_row)
+        self.all(RUNNING, &[], LegRow::of_postgres)
     }
 
     /// In one statement with the lock, so that the lock is held for no longer than that and the commit.
@@ -333,26 +292,21 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
     }
 
     fn events(&mut self, task: Option<i64>, after: i64, limit: u32) -> Result<Vec<EventRow>> {
-        let read = |row: &Row| EventRow {
-            seq: row.get(0),
-            task: row.get(1),
-            leg: row.get(2),
-            at: row.get(3),
-            actor: row.get(4),
-            data: row.get(5),
-        };
         let limit = i64::from(limit);
         match task {
             Some(task) => self.all(
-                "select seq, task, leg, at, actor, data from events where task = $3 and seq > $1
-                 order by seq limit $2",
+                concat!(
+                    "select ",
+                    event_columns!(),
+                    " from events where task = $3 and seq > $1 order by seq limit $2"
+                ),
                 &[&after, &limit, &task],
-                read,
+                EventRow::of_postgres,
             ),
             None => self.all(
-                "select seq, task, leg, at, actor, data from events where seq > $1 order by seq limit $2",
+                concat!("select ", event_columns!(), " from events where seq > $1 order by seq limit $2"),
                 &[&after, &limit],
-                read,
+                EventRow::of_postgres,
             ),
         }
     }
@@ -366,41 +320,30 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         self.execute(
             "insert into transcripts (task, leg, from_byte, to_byte, lines, items, omitted)
              values ($1, $2, $3, $4, $5, $6, $7) on conflict (task, leg, from_byte) do nothing",
-            &[&leg.task, &leg.number, &chunk.from, &chunk.to, &chunk.lines, &chunk.items, &chunk.omitted],
+            &[
+                &leg.task,
+                &leg.number,
+                &chunk.from_byte,
+                &chunk.to_byte,
+                &chunk.lines,
+                &chunk.items,
+                &chunk.omitted,
+            ],
         )
     }
 
     fn chunks(&mut self, leg: Place, from: i64, limit: u32) -> Result<Vec<ChunkRow>> {
         self.all(
-            "select from_byte, to_byte, lines, items, omitted from transcripts
+            concat!(
+                "select ",
+                chunk_columns!(),
+                " from transcripts
              where task = $1 and leg = $2 and to_byte > $3 and from_byte >= coalesce(
                 (select max(from_byte) from transcripts where task = $1 and leg = $2 and from_byte <= $3), 0)
-             order by from_byte limit $4",
+             order by from_byte limit $4"
+            ),
             &[&leg.task, &leg.number, &from, &i64::from(limit)],
-            |row| ChunkRow {
-                from: row.get(0),
-                to: row.get(1),
-                lines: row.get(2),
-                items: row.get(3),
-                omitted: row.get(4),
-            },
+            ChunkRow::of_postgres,
         )
-    }
-}
-
-fn leg_row(row: &Row) -> LegRow {
-    LegRow {
-        task: row.get(0),
-        number: row.get(1),
-        state: row.get(2),
-        entry: row.get(3),
-        not_before: row.get(4),
-        cancel: row.get(5),
-        fence: row.get(6),
-        owner: row.get(7),
-        lease_until: row.get(8),
-        started: row.get(9),
-        ended: row.get(10),
-        usage: row.get(11),
     }
 }

@@ -3,14 +3,18 @@
 
 mod ledger;
 
+use std::sync::LazyLock;
+
 use acquit_core::leg::Hold;
 use acquit_core::store::{Filter, Wanted};
 use acquit_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params, params_from_iter};
 
 use crate::record::{
-    ChunkRow, EventRow, LegRow, NewEvent, RELEASED, SummaryRow, TaskRow, key, leg_columns, list_query,
+    ChunkRow, EventRow, LegRow, NewEvent, RELEASED, SummaryRow, TaskRow, chunk_columns, event_columns, key,
+    leg_columns, list_query,
 };
+use crate::row::{insert, update};
 use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Terms, Touched};
 use crate::tx_error::Result;
 
@@ -64,30 +68,11 @@ impl Tables for Rows<'_> {
     }
 
     fn insert_task(&mut self, task: &TaskRow, definition: &str, sandbox: &str) -> Result<()> {
-        self.execute(
-            "insert into tasks (id, version, state, ended, stage, project_path, project_name, title, workflow,
-                priority, legs, cost, created, updated, body, definition, sandbox)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
-            params![
-                task.id,
-                task.version,
-                task.state,
-                task.ended,
-                task.stage,
-                task.project_path,
-                task.project_name,
-                task.title,
-                task.workflow,
-                task.priority,
-                task.legs,
-                task.cost,
-                task.created,
-                task.updated,
-                task.body,
-                definition,
-                sandbox
-            ],
-        )?;
+        static INSERT: LazyLock<String> =
+            LazyLock::new(|| insert("tasks", TaskRow::COLUMNS, &["definition", "sandbox"], '?'));
+        let mut values = task.sqlite();
+        values.extend([&definition as _, &sandbox as _]);
+        self.execute(&INSERT, values.as_slice())?;
         Ok(())
     }
 
@@ -96,23 +81,8 @@ impl Tables for Rows<'_> {
     }
 
     fn update_task(&mut self, task: &TaskRow) -> Result<()> {
-        self.execute(
-            "update tasks set version = ?2, state = ?3, ended = ?4, stage = ?5, legs = ?6, cost = ?7, updated = ?8,
-                body = ?9, title = ?10
-             where id = ?1",
-            params![
-                task.id,
-                task.version,
-                task.state,
-                task.ended,
-                task.stage,
-                task.legs,
-                task.cost,
-                task.updated,
-                task.body,
-                task.title
-            ],
-        )?;
+        static UPDATE: LazyLock<String> = LazyLock::new(|| update("tasks", TaskRow::CHANGING, '?'));
+        self.execute(&UPDATE, task.sqlite_changing().as_slice())?;
         Ok(())
     }
 
@@ -134,22 +104,7 @@ impl Tables for Rows<'_> {
 
     fn list(&mut self, filter: &Filter) -> Result<Vec<SummaryRow>> {
         let (query, values) = list_query(filter, '?');
-        self.all(&query, params_from_iter(values), |row| {
-            Ok(SummaryRow {
-                id: row.get(0)?,
-                title: row.get(1)?,
-                project: row.get(2)?,
-                workflow: row.get(3)?,
-                state: row.get(4)?,
-                stage: row.get(5)?,
-                priority: row.get(6)?,
-                legs: row.get(7)?,
-                cost: row.get(8)?,
-                created: row.get(9)?,
-                updated: row.get(10)?,
-                sandbox: row.get(11)?,
-            })
-        })
+        self.all(&query, params_from_iter(values), SummaryRow::of_sqlite)
     }
 
     fn set_roots(&mut self, task: i64, project: &str, fingerprints: &[&str]) -> Result<()> {
@@ -243,7 +198,7 @@ impl Tables for Rows<'_> {
                 leg_columns!()
             ),
             params![leg.task, leg.number, fence, terms.owner, terms.lease_until.0, terms.now.0],
-            leg_row,
+            LegRow::of_sqlite,
         )
     }
 
@@ -278,7 +233,7 @@ impl Tables for Rows<'_> {
         self.all(
             concat!("select ", leg_columns!(), " from legs where task = ?1 order by number"),
             [task],
-            leg_row,
+            LegRow::of_sqlite,
         )
     }
 
@@ -286,7 +241,7 @@ impl Tables for Rows<'_> {
         self.all(
             concat!("select ", leg_columns!(), " from legs where state = 'running' order by task, number"),
             [],
-            leg_row,
+            LegRow::of_sqlite,
         )
     }
 
@@ -312,27 +267,20 @@ impl Tables for Rows<'_> {
     }
 
     fn events(&mut self, task: Option<i64>, after: i64, limit: u32) -> Result<Vec<EventRow>> {
-        let read = |row: &Row<'_>| {
-            Ok(EventRow {
-                seq: row.get(0)?,
-                task: row.get(1)?,
-                leg: row.get(2)?,
-                at: row.get(3)?,
-                actor: row.get(4)?,
-                data: row.get(5)?,
-            })
-        };
         match task {
             Some(task) => self.all(
-                "select seq, task, leg, at, actor, data from events where task = ?3 and seq > ?1
-                 order by seq limit ?2",
+                concat!(
+                    "select ",
+                    event_columns!(),
+                    " from events where task = ?3 and seq > ?1 order by seq limit ?2"
+                ),
                 [after, i64::from(limit), task],
-                read,
+                EventRow::of_sqlite,
             ),
             None => self.all(
-                "select seq, task, leg, at, actor, data from events where seq > ?1 order by seq limit ?2",
+                concat!("select ", event_columns!(), " from events where seq > ?1 order by seq limit ?2"),
                 [after, i64::from(limit)],
-                read,
+                EventRow::of_sqlite,
             ),
         }
     }
@@ -346,43 +294,30 @@ impl Tables for Rows<'_> {
         self.execute(
             "insert into transcripts (task, leg, from_byte, to_byte, lines, items, omitted)
              values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (task, leg, from_byte) do nothing",
-            params![leg.task, leg.number, chunk.from, chunk.to, chunk.lines, chunk.items, chunk.omitted],
+            params![
+                leg.task,
+                leg.number,
+                chunk.from_byte,
+                chunk.to_byte,
+                chunk.lines,
+                chunk.items,
+                chunk.omitted
+            ],
         )
     }
 
     fn chunks(&mut self, leg: Place, from: i64, limit: u32) -> Result<Vec<ChunkRow>> {
         self.all(
-            "select from_byte, to_byte, lines, items, omitted from transcripts
+            concat!(
+                "select ",
+                chunk_columns!(),
+                " from transcripts
              where task = ?1 and leg = ?2 and to_byte > ?3 and from_byte >= coalesce(
                 (select max(from_byte) from transcripts where task = ?1 and leg = ?2 and from_byte <= ?3), 0)
-             order by from_byte limit ?4",
+             order by from_byte limit ?4"
+            ),
             [leg.task, leg.number, from, i64::from(limit)],
-            |row| {
-                Ok(ChunkRow {
-                    from: row.get(0)?,
-                    to: row.get(1)?,
-                    lines: row.get(2)?,
-                    items: row.get(3)?,
-                    omitted: row.get(4)?,
-                })
-            },
+            ChunkRow::of_sqlite,
         )
     }
-}
-
-fn leg_row(row: &Row<'_>) -> rusqlite::Result<LegRow> {
-    Ok(LegRow {
-        task: row.get(0)?,
-        number: row.get(1)?,
-        state: row.get(2)?,
-        entry: row.get(3)?,
-        not_before: row.get(4)?,
-        cancel: row.get(5)?,
-        fence: row.get(6)?,
-        owner: row.get(7)?,
-        lease_until: row.get(8)?,
-        started: row.get(9)?,
-        ended: row.get(10)?,
-        usage: row.get(11)?,
-    })
 }

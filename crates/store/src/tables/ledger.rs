@@ -7,6 +7,7 @@ use acquit_core::time::Timestamp;
 
 use super::Touched;
 use crate::record::{json, number, read};
+use crate::row::read_row;
 use crate::tx_error::{Result, TxError};
 
 /// Rows of the daemon, as one transaction sees them.
@@ -34,14 +35,6 @@ pub(crate) trait LedgerTables {
     /// Tasks with a leg that waits, and when it may be claimed.
     fn ready(&mut self, limit: u32) -> Result<Vec<(i64, i64)>>;
 }
-
-/// The columns that [`LetterRow`] is read from, in its fields' order.
-macro_rules! letter_columns {
-    () => {
-        "key, channel, payload, state, due, attempts, fence, error, project"
-    };
-}
-pub(crate) use letter_columns;
 
 /// A night's row.
 pub(crate) struct NightRow {
@@ -92,17 +85,19 @@ pub(crate) struct DeliveryRow<'a> {
     pub(crate) error: Option<&'a str>,
 }
 
-/// A message in the outbox, as stored.
-pub(crate) struct LetterRow {
-    pub(crate) key: String,
-    pub(crate) channel: String,
-    pub(crate) payload: String,
-    pub(crate) state: String,
-    pub(crate) due: i64,
-    pub(crate) attempts: i64,
-    pub(crate) fence: Option<i64>,
-    pub(crate) error: Option<String>,
-    pub(crate) project: String,
+read_row! {
+    /// A message in the outbox, as stored.
+    LetterRow, letter_columns {
+        key: String,
+        channel: String,
+        payload: String,
+        state: String,
+        due: i64,
+        attempts: i64,
+        fence: Option<i64>,
+        error: Option<String>,
+        project: String,
+    }
 }
 
 impl LetterRow {

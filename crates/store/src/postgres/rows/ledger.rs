@@ -108,7 +108,7 @@ impl<C: GenericClient> LedgerTables for Rows<'_, C> {
                 letter_columns!()
             ),
             &[&now.0, &lease_until.0, &project],
-            letter_row,
+            LetterRow::of_postgres,
         )
     }
 
@@ -125,7 +125,7 @@ impl<C: GenericClient> LedgerTables for Rows<'_, C> {
         self.all(
             concat!("select ", letter_columns!(), " from outbox order by id desc limit $1"),
             &[&i64::from(limit)],
-            letter_row,
+            LetterRow::of_postgres,
         )
     }
 
@@ -145,19 +145,5 @@ impl<C: GenericClient> LedgerTables for Rows<'_, C> {
             &[&i64::from(limit)],
             |row| (row.get(0), row.get(1)),
         )
-    }
-}
-
-fn letter_row(row: &Row) -> LetterRow {
-    LetterRow {
-        key: row.get(0),
-        channel: row.get(1),
-        payload: row.get(2),
-        state: row.get(3),
-        due: row.get(4),
-        attempts: row.get(5),
-        fence: row.get(6),
-        error: row.get(7),
-        project: row.get(8),
     }
 }

@@ -112,7 +112,7 @@ impl LedgerTables for Rows<'_> {
                 letter_columns!()
             ),
             params![id, fence, lease_until.0],
-            letter_row,
+            LetterRow::of_sqlite,
         )
     }
 
@@ -129,7 +129,7 @@ impl LedgerTables for Rows<'_> {
         self.all(
             concat!("select ", letter_columns!(), " from outbox order by id desc limit ?1"),
             [limit],
-            letter_row,
+            LetterRow::of_sqlite,
         )
     }
 
@@ -150,18 +150,4 @@ impl LedgerTables for Rows<'_> {
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
     }
-}
-
-fn letter_row(row: &Row<'_>) -> rusqlite::Result<LetterRow> {
-    Ok(LetterRow {
-        key: row.get(0)?,
-        channel: row.get(1)?,
-        payload: row.get(2)?,
-        state: row.get(3)?,
-        due: row.get(4)?,
-        attempts: row.get(5)?,
-        fence: row.get(6)?,
-        error: row.get(7)?,
-        project: row.get(8)?,
-    })
 }
