@@ -5,7 +5,6 @@ pub mod default_policy;
 pub mod machine;
 pub mod policy;
 mod programs;
-pub mod seatbelt;
 pub mod secrets;
 mod system;
 pub mod toolchains;
