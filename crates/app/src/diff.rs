@@ -58,7 +58,7 @@ impl App {
     pub fn diff(&self, store: &mut dyn Store, id: TaskId, form: Form) -> Result<TaskDiff, Error> {
         let task = store.task(id)?;
         let definition = store.definition(id)?;
-        let source: Source = serde_json::from_value(definition.source)
+        let source = Source::of(&definition)
             .map_err(|_| Error::NotDelivered { task: id, what: "its repository is not known any more" })?;
         let parse = |text: &str| text.parse::<CommitId>().ok();
         let running = store.legs(id)?.last().is_some_and(|leg| leg.state == leg::State::Running);

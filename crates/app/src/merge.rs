@@ -42,7 +42,7 @@ impl App {
         };
         if let State::Ended { end: End::Done } = &task.state {
             let definition = store.definition(id)?;
-            let Ok(source) = serde_json::from_value::<Source>(definition.source) else {
+            let Ok(source) = Source::of(&definition) else {
                 return Err(Error::NotDelivered { task: id, what: "its repository is not known any more" });
             };
             if is_in(self, &source, &task.tip, branch) && task.tip != task.base() {

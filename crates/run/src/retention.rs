@@ -228,7 +228,7 @@ fn locked(
     patience: Duration,
 ) -> Result<(Source, LockedWorkspace), RetentionError> {
     crate::trusted_definitions::check(runtime, task, definition)?;
-    let source: Source = serde_json::from_value(definition.source.clone())?;
+    let source = Source::of(definition)?;
     let workspace =
         Workspace::open(&runtime.workspace_folder(task), &source, runtime.git.clone(), runtime.store())?;
     Ok((source, workspace.lock_within("acquit, cleaning up", patience)?))

@@ -55,7 +55,7 @@ pub(super) fn run<'g>(
     for (one, ran) in prepared.iter().zip(rans) {
         let Some(ran) = ran else { continue };
         // Nobody asked for the end of one that was stopped for another's sake: it has nothing to say.
-        if stopped && ran.ended == Exit::Cancelled.to_string() {
+        if stopped && ran.cancelled {
             continue;
         }
         ctx.cut_short |= ran.cut_short.is_some();

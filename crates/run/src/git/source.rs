@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+use acquit_core::definition::Definition;
 use acquit_core::ids::{StoreId, TaskId};
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,11 @@ impl Filters {
 }
 
 impl Source {
+    /// The repository that a task was created in, as its definition has it.
+    pub fn of(definition: &Definition) -> Result<Self, serde_json::Error> {
+        serde_json::from_value(definition.source.clone())
+    }
+
     /// Finds the repository that `path` is in: a checkout or a folder of it, a linked worktree, or a bare repository.
     pub fn discover(git: &Git, path: &Path) -> Result<Self, Error> {
         let found =

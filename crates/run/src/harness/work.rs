@@ -69,7 +69,7 @@ pub(super) fn stage(
 ) -> Result<Report, LegAbort> {
     let missing = || LegAbort::failed(kind::HARNESS, format!("the workflow has no stage `{}`", entry.stage));
     let stage = definition.workflow.stage(entry.stage.as_str()).ok_or_else(missing)?;
-    let source = serde_json::from_value(definition.source.clone()).map_err(|e| LegAbort::harness(&e))?;
+    let source = Source::of(definition).map_err(|e| LegAbort::harness(&e))?;
     let start = task.start_of(entry, &definition.workflow);
     let start = start.parse::<CommitId>().map_err(|e| LegAbort::harness(&e))?;
     let base = task.base().parse::<CommitId>().map_err(|e| LegAbort::harness(&e))?;

@@ -31,6 +31,8 @@ pub(crate) struct Ran {
     pub(crate) missing: Option<String>,
     /// Whether it was stopped because it took too long.
     pub(crate) timed_out: bool,
+    /// Whether it was ended because somebody asked for it.
+    pub(crate) cancelled: bool,
     /// How long it took.
     pub(crate) took: Span,
     /// Where its output is.
@@ -48,6 +50,7 @@ impl Default for Ran {
             cut_short: None,
             missing: None,
             timed_out: false,
+            cancelled: false,
             took: Span::from(0),
             log: PathBuf::new(),
             connections: Vec::new(),
@@ -258,6 +261,7 @@ fn ran(ended: &Ended, log: PathBuf, connections: Vec<crate::network::Connection>
         },
         missing: None,
         timed_out: matches!(ended.exit, Exit::TimedOut { .. } | Exit::Idle { .. }),
+        cancelled: ended.exit == Exit::Cancelled,
         took: span(ended.duration),
         log,
         connections,
