@@ -148,18 +148,8 @@ impl Snapshot {
             hash.update((bytes.len() as u64).to_le_bytes());
             hash.update(bytes);
         }
-        hex(&hash.finalize())
+        acquit_core::hex::encode(&hash.finalize())
     }
-}
-
-/// Bytes in hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 /// A file that a link leads to, if that is inside of the folder.

@@ -24,6 +24,7 @@ pub mod event;
 pub mod failure;
 pub mod fingerprint;
 pub mod gate;
+pub mod hex;
 pub mod human_request;
 pub mod ids;
 pub mod json_schema;

@@ -11,9 +11,9 @@ use acquit_core::failure::{Failure, Location};
 use acquit_core::ids::{LegId, Name, TaskId};
 use acquit_core::leg::{Ending, Entry, Past, Purpose};
 use acquit_core::outcome::{Outcome, Source};
-use acquit_core::prompt::{BUILTIN, Error, Parts, Tools, build, sections, variables};
+use acquit_core::prompt::{Error, Parts, Tools, build, sections, variables};
 use acquit_core::task::{Actor, Base, Project, Remark, Seed, Task, Tried, Wish};
-use acquit_core::template;
+use acquit_core::template::{self, BUILTIN};
 use acquit_core::time::Timestamp;
 use acquit_core::workflow::{
     AgentWork, Consent, Limits, Mode, Stage, Target, Transition, Variation, Work, Workflow,

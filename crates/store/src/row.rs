@@ -18,6 +18,7 @@ macro_rules! read_row {
                 concat!(stringify!($first), $(", ", stringify!($field),)*)
             };
         }
+        #[allow(unused_imports, reason = "some columns are named only where the row is declared")]
         pub(crate) use $columns;
 
         impl $row {

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::report::Report;
 use crate::app::App;
 use crate::error::Error;
-use crate::snapshot::hex;
+use acquit_core::hex;
 
 /// The type of a statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/v1";
@@ -165,7 +165,7 @@ fn check_logs(folder: &Path, report: &Value, checked: &mut Vec<Checked>) {
         let (Some(name), Some(hash)) = (log["file"].as_str(), log["sha256"].as_str()) else { continue };
         let plain = Path::new(name).file_name() == Some(std::ffi::OsStr::new(name));
         let Some(bytes) = plain.then(|| std::fs::read(folder.join(name)).ok()).flatten() else { continue };
-        let holds = hex(&Sha256::digest(&bytes)) == hash;
+        let holds = hex::encode(&Sha256::digest(&bytes)) == hash;
         let said = if holds { "as it was printed" } else { "it was changed since" };
         checked.push(Checked { what: format!("log {name}"), holds, found: said.to_owned() });
     }

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::report::{Decision, Report, Status};
 pub use crate::init::hooks::{Agent, MOST_IN_A_ROW};
-use crate::snapshot::hex;
+use acquit_core::hex;
 
 /// How often a session is sent back in all.
 pub const MOST_IN_ALL: u32 = 20;
@@ -48,7 +48,7 @@ impl Turn {
         let again = value.get("stop_hook_active").and_then(Value::as_bool).unwrap_or_default()
             || value.get("loop_count").and_then(Value::as_u64).unwrap_or_default() > 0;
         let of = format!("{agent:?}\0{name}\0{}", here.display());
-        Self { session: hex(&Sha256::digest(of.as_bytes())[..16]), again }
+        Self { session: hex::encode(&Sha256::digest(of.as_bytes())[..16]), again }
     }
 }
 

@@ -123,7 +123,7 @@ fn log_of(verdict: &Verdict, keep: Option<&Path>, round: u64) -> Result<Option<L
         Ok(file) => file.take(MOST_LOG).read_to_end(&mut bytes).map_err(|source| at(from, source))?,
         Err(_) => return Ok(None),
     };
-    let sha256 = crate::snapshot::hex(&Sha256::digest(&bytes));
+    let sha256 = acquit_core::hex::encode(&Sha256::digest(&bytes));
     let file = match keep {
         None => None,
         Some(folder) => {

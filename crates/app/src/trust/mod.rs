@@ -13,6 +13,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use acquit_core::hex;
 use acquit_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -20,7 +21,7 @@ use sha2::{Digest, Sha256};
 pub use asks::{Ask, What, asks};
 
 use crate::error::Error;
-use crate::snapshot::{Snapshot, hex};
+use crate::snapshot::Snapshot;
 
 /// The folder of the records, in acquit's own.
 const FOLDER: &str = "trust";
@@ -89,7 +90,7 @@ impl Trust {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let repository = real(repository);
         let by_path = prefixes.iter().any(|prefix| repository.starts_with(real(prefix)));
-        let name = hex(&Sha256::digest(repository.as_os_str().as_encoded_bytes())[..16]);
+        let name = hex::encode(&Sha256::digest(repository.as_os_str().as_encoded_bytes())[..16]);
         Self { file: home.join(FOLDER).join(format!("{name}.json")), repository, by_path }
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use acquit_core::agent::shorten;
 use acquit_core::time::Timestamp;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use ureq::http::{HeaderMap, Method, Request};
 use ureq::tls::{PemItem, RootCerts, parse_pem};
@@ -340,17 +341,12 @@ fn origin(url: &str) -> &str {
     url[start..].find('/').map_or(url, |end| &url[..start + end])
 }
 
+/// All but the characters that an address has unchanged.
+const PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
 /// A part of a path, of which nothing is read as structure.
 pub(super) fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
+    utf8_percent_encode(text, PART).to_string()
 }
 
 fn certificates(path: &Path) -> Result<Vec<ureq::tls::Certificate<'static>>, String> {

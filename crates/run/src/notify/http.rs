@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use acquit_core::agent::shorten;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use ureq::http::{Request, Response};
 
 use super::Error;
@@ -30,7 +32,7 @@ pub(super) fn bearer(token: &Secret) -> Login {
 pub(super) fn basic(user: &str, token: &Secret) -> Login {
     let mut both = format!("{user}:").into_bytes();
     both.extend_from_slice(token.bytes());
-    Login(format!("Basic {}", base64(&both)))
+    Login(format!("Basic {}", STANDARD.encode(&both)))
 }
 
 /// Sends JSON.
@@ -99,33 +101,4 @@ fn read(mut answer: Response<ureq::Body>) -> Result<String, Error> {
         said => format!(": {}", shorten(said, WORDS)),
     };
     Err(Error::Refused { status, words, after: seconds.map(Duration::from_secs) })
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let mut three = [0_u8; 3];
-        three[..chunk.len()].copy_from_slice(chunk);
-        let bits = u32::from_be_bytes([0, three[0], three[1], three[2]]);
-        for place in 0..4 {
-            let index = bits >> (18 - 6 * place) & 63;
-            let letter = if place <= chunk.len() { LETTERS[index as usize] } else { b'=' };
-            out.push(char::from(letter));
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_login_is_written_as_others_read_it() {
-        for (plain, coded) in
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
-        {
-            assert_eq!(super::base64(plain.as_bytes()), coded);
-        }
-        assert_eq!(super::base64(&[0xfb, 0xff]), "+/8=");
-    }
 }

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use acquit_core::hex;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
@@ -26,7 +27,7 @@ pub enum Rejected {
 
 /// The value of `Acquit-Signature`.
 pub fn signature(key: &[u8], id: &str, seconds: i64, body: &str) -> String {
-    format!("v1={}", hex(&mac(key, id, seconds, body).finalize().into_bytes()))
+    format!("v1={}", hex::encode(&mac(key, id, seconds, body).finalize().into_bytes()))
 }
 
 pub(super) fn signature_with(secret: &Secret, id: &str, seconds: i64, body: &str) -> String {
@@ -43,7 +44,7 @@ pub fn verify(
     now: i64,
 ) -> Result<(), Rejected> {
     let window = i64::try_from(REPLAY_WINDOW.as_secs()).unwrap_or(i64::MAX);
-    let digits = signature.strip_prefix("v1=").and_then(unhex).ok_or(Rejected::Signature)?;
+    let digits = signature.strip_prefix("v1=").and_then(hex::decode).ok_or(Rejected::Signature)?;
     mac(key, id, seconds, body).verify_slice(&digits).map_err(|_| Rejected::Signature)?;
     if now.abs_diff(seconds) > window.unsigned_abs() { Err(Rejected::Time) } else { Ok(()) }
 }
@@ -58,20 +59,7 @@ fn mac(key: &[u8], id: &str, seconds: i64, body: &str) -> Hmac<Sha256> {
 
 /// A key in few letters, for servers that limit them.
 pub(super) fn short(key: &str) -> String {
-    hex(&Sha256::digest(key.as_bytes())[..16])
-}
-
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: [char; 16] =
-        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
-    bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]).collect()
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect()
+    hex::encode(&Sha256::digest(key.as_bytes())[..16])
 }
 
 #[cfg(test)]

@@ -83,7 +83,8 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         static INSERT: LazyLock<String> =
             LazyLock::new(|| insert("tasks", TaskRow::COLUMNS, &["definition", "sandbox"], '$'));
         let mut values = task.postgres();
-        values.extend([&definition as _, &sandbox as _]);
+        values.push(&definition);
+        values.push(&sandbox);
         self.execute(&INSERT, &values)?;
         Ok(())
     }

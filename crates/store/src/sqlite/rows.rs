@@ -71,7 +71,8 @@ impl Tables for Rows<'_> {
         static INSERT: LazyLock<String> =
             LazyLock::new(|| insert("tasks", TaskRow::COLUMNS, &["definition", "sandbox"], '?'));
         let mut values = task.sqlite();
-        values.extend([&definition as _, &sandbox as _]);
+        values.push(&definition);
+        values.push(&sandbox);
         self.execute(&INSERT, values.as_slice())?;
         Ok(())
     }
