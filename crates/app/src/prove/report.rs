@@ -400,16 +400,6 @@ const UNTESTED: [&str; 2] = ["untested", "unproven"];
 /// What is claimed.
 fn words(gate: &Gate) -> String {
     let text = match &gate.check {
-        Check::Tests(_) => "no test fails that passed before",
-        Check::Tdd(_) => "its tests fail without it and pass with it",
-        Check::Reproduced(_) => "its tests reproduce the defect",
-        Check::Coverage(_) => "tests cover the changed lines",
-        Check::Mutation(_) => "tests catch mutants of the changed lines",
-        Check::Secrets(_) => "no secret is in its commits",
-        Check::Scope(_) => "it stays within its scope",
-        Check::Commits(_) => "its commits follow the project's rules",
-        Check::Dilution(_) => "no test or setting is weaker than before",
-        Check::Review(_) => "no critical finding in its review",
         Check::Command(_) => match gate.kind.as_str() {
             "build" => "it builds",
             "lint" => "the linter accepts it",
@@ -418,6 +408,7 @@ fn words(gate: &Gate) -> String {
             "test" => "the test command passes",
             _ => return format!("`{}` passes", gate.name),
         },
+        other => other.claim(),
     };
     text.to_owned()
 }

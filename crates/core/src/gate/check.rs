@@ -39,6 +39,9 @@ pub(crate) trait Kind: Sized {
     /// What it demands of the work, as the prompt tells the agent.
     const DEMAND: &'static str;
 
+    /// What a passed gate of this kind has shown of a change, as `acquit prove` says it.
+    const CLAIM: &'static str;
+
     /// Whether a gate of this kind can run at the same time as others.
     const PARALLEL: bool = false;
 
@@ -119,6 +122,11 @@ macro_rules! kinds {
             /// What it demands of the work, as the prompt tells the agent.
             pub fn demand(&self) -> &'static str {
                 match self { $(Self::$kind(_) => $settings::DEMAND,)+ }
+            }
+
+            /// What a passed check has shown of a change.
+            pub fn claim(&self) -> &'static str {
+                match self { $(Self::$kind(_) => $settings::CLAIM,)+ }
             }
 
             /// See `Kind::PARALLEL`.

@@ -55,6 +55,7 @@ pub enum Style {
 impl Kind for Commits {
     const WORD: &'static str = "commits";
     const DEMAND: &'static str = "commits must be as the project wants them";
+    const CLAIM: &'static str = "its commits follow the project's rules";
     const PER_TASK: bool = true;
 
     fn read(table: &mut Table<'_, '_>) -> Option<Self> {

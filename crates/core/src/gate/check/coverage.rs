@@ -30,6 +30,7 @@ impl Coverage {
 impl Kind for Coverage {
     const WORD: &'static str = "coverage";
     const DEMAND: &'static str = "the changed lines must be executed";
+    const CLAIM: &'static str = "tests cover the changed lines";
 
     fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         let report = Report::read(table, &Format::OF_LINES);

@@ -22,6 +22,7 @@ pub struct Dilution {
 impl Kind for Dilution {
     const WORD: &'static str = "dilution";
     const DEMAND: &'static str = "no test or check may be weaker than before";
+    const CLAIM: &'static str = "no test or setting is weaker than before";
     const PER_TASK: bool = true;
 
     fn read(table: &mut Table<'_, '_>) -> Option<Self> {

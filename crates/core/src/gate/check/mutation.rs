@@ -30,6 +30,7 @@ pub struct Mutation {
 impl Kind for Mutation {
     const WORD: &'static str = "mutation";
     const DEMAND: &'static str = "mutants of the changed lines must be caught";
+    const CLAIM: &'static str = "tests catch mutants of the changed lines";
 
     fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         let report = Report::read(table, &[Format::Mutation]);

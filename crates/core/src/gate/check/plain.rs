@@ -25,6 +25,7 @@ pub struct Plain {
 impl Kind for Plain {
     const WORD: &'static str = "command";
     const DEMAND: &'static str = "must end with code 0";
+    const CLAIM: &'static str = "its command passes";
     const PARALLEL: bool = true;
     const NARROWS: bool = true;
 

@@ -40,6 +40,7 @@ impl Reproduced {
 impl Kind for Reproduced {
     const WORD: &'static str = "reproduced";
     const DEMAND: &'static str = "a test of yours must fail now, by an assertion; only tests may change";
+    const CLAIM: &'static str = "its tests reproduce the defect";
 
     fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         let build = table.value("build").and_then(|value| value.command());

@@ -19,6 +19,7 @@ pub struct Review {
 impl Kind for Review {
     const WORD: &'static str = "review";
     const DEMAND: &'static str = "the findings must point into the change";
+    const CLAIM: &'static str = "no critical finding in its review";
 
     fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         runs_nothing(table);

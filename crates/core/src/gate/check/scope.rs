@@ -61,6 +61,7 @@ pub enum Dependencies {
 impl Kind for Scope {
     const WORD: &'static str = "scope";
     const DEMAND: &'static str = "it must be small and stay where it may";
+    const CLAIM: &'static str = "it stays within its scope";
     const PER_TASK: bool = true;
 
     fn read(table: &mut Table<'_, '_>) -> Option<Self> {

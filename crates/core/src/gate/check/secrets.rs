@@ -17,6 +17,7 @@ pub struct Secrets {
 impl Kind for Secrets {
     const WORD: &'static str = "secrets";
     const DEMAND: &'static str = "no secret may be in it";
+    const CLAIM: &'static str = "no secret is in its commits";
 
     fn read(table: &mut Table<'_, '_>) -> Option<Self> {
         runs_nothing(table);

@@ -109,6 +109,7 @@ impl Kind for Tdd {
     const WORD: &'static str = "tdd";
     const DEMAND: &'static str =
         "your tests must fail without your change, by an assertion, and pass with it";
+    const CLAIM: &'static str = "its tests fail without it and pass with it";
     const NARROWS: bool = true;
 
     fn read(table: &mut Table<'_, '_>) -> Option<Self> {

@@ -38,6 +38,7 @@ impl Tests {
 impl Kind for Tests {
     const WORD: &'static str = "tests";
     const DEMAND: &'static str = "no test may fail that passed before";
+    const CLAIM: &'static str = "no test fails that passed before";
     const NARROWS: bool = true;
 
     fn read(table: &mut Table<'_, '_>) -> Option<Self> {
