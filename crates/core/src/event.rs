@@ -63,6 +63,39 @@ impl Step {
     }
 }
 
+/// How a program ended. It is stored, and shown, in words: `exit 0`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// In another way, in words.
+    Other(String),
+}
+
+impl From<String> for Exit {
+    fn from(words: String) -> Self {
+        let code = words.strip_prefix("exit ").and_then(|code| code.parse().ok());
+        // Only what is written back as it was.
+        code.map(Self::Code).filter(|exit| exit.to_string() == words).unwrap_or(Self::Other(words))
+    }
+}
+
+impl From<Exit> for String {
+    fn from(exit: Exit) -> Self {
+        exit.to_string()
+    }
+}
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit {code}"),
+            Self::Other(words) => f.write_str(words),
+        }
+    }
+}
+
 /// What an event tells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -97,8 +130,8 @@ pub enum Body {
     },
     /// The agent is gone.
     AgentEnded {
-        /// How, in words.
-        exit: String,
+        /// How.
+        exit: Exit,
         /// How long it ran.
         took: Span,
         /// How much it printed.
@@ -347,5 +380,24 @@ fn change_summary(change: &Change) -> String {
             End::NoImprovement => "no improvement found".to_owned(),
             End::Cancelled { by } => format!("cancelled by {by}"),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_is_stored_in_the_words_that_it_always_had() {
+        for (words, exit) in [
+            ("exit 0", Exit::Code(0)),
+            ("exit 101", Exit::Code(101)),
+            ("exit 00", Exit::Other("exit 00".to_owned())),
+            ("timed out after 10m", Exit::Other("timed out after 10m".to_owned())),
+        ] {
+            let stored = serde_json::to_string(words).unwrap();
+            assert_eq!(serde_json::from_str::<Exit>(&stored).unwrap(), exit);
+            assert_eq!(serde_json::to_string(&exit).unwrap(), stored);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use acquit_core::agent::{AgentEvent, Item, Usage};
 use acquit_core::change::Change;
-use acquit_core::event::{Body, Event, Level};
+use acquit_core::event::{Body, Event, Exit, Level};
 use acquit_core::leg::{Ending, Entry, Purpose};
 use acquit_core::time::Span;
 
@@ -82,7 +82,7 @@ impl Follower {
                 self.doing = format!("agent {agent}");
                 vec![self.faint(&format!("agent {agent} works"))]
             }
-            Body::AgentEnded { exit, left: 0, .. } if exit == "exit 0" => Vec::new(),
+            Body::AgentEnded { exit: Exit::Code(0), left: 0, .. } => Vec::new(),
             Body::Progress { text, .. } => {
                 self.doing = text::line(text, self.room());
                 let words = text::line(&event.body.summary(), self.room());

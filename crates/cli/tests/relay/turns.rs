@@ -23,7 +23,7 @@ const LIMIT: &str = r#"say '{"type":"limit","until":0,"text":"resets at nine"}';
 /// The event of an agent's end.
 fn ended(sandbox: &Sandbox) -> (String, u32) {
     let find = |event: acquit_core::event::Event| match event.body {
-        Body::AgentEnded { exit, left, .. } => Some((exit, left)),
+        Body::AgentEnded { exit, left, .. } => Some((exit.to_string(), left)),
         _ => None,
     };
     sandbox.events().into_iter().find_map(find).expect("an agent ended")

@@ -57,7 +57,7 @@ pub(super) fn base(
         return Ok(tree);
     }
     scratch.show(commit.as_str(), &commit)?;
-    let working_tree = WorkingTree::of_scratch(&scratch);
+    let working_tree = WorkingTree::of_scratch(scratch);
     setup_aside(ctx, job, scratch)?;
     let tree = suite.tree(ctx, job, &working_tree, "base", runs, spent)?;
     // What was cut short says nothing about the next time.

@@ -72,7 +72,7 @@ impl Trial<'_> {
         let suite = Suite { gate, build: settings.build.as_ref(), run: &settings.run, report };
         let base = baseline::base(ctx, job, &suite, workspace, scratch, 1, spent)?;
         self.show_work(ctx)?;
-        let mut now = suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "now", RUNS, spent)?;
+        let mut now = suite.tree(ctx, job, &WorkingTree::of_scratch(scratch), "now", RUNS, spent)?;
         origin::locate(&mut now, scratch, &settings.tests);
         let constant = origin::constant(&now, scratch);
         Ok(reproduced(&base, &now, &constant))
@@ -104,7 +104,7 @@ impl Trial<'_> {
         let Self { job, gate, settings, scratch, .. } = self;
         let name = format!("{}-{phase}", gate.name);
         let wanted = Wanted::of(job, gate, &name, &settings.run);
-        let ran = command(ctx, job, &WorkingTree::of_scratch(&scratch), &wanted)?;
+        let ran = command(ctx, job, &WorkingTree::of_scratch(scratch), &wanted)?;
         spent.add(&ran);
         Ok((!ran.passed).then(|| ran.why().to_owned()))
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use acquit_core::agent::{Fault, Session};
 use acquit_core::artifact::Artifact;
 use acquit_core::config::{Agent, Reporting};
-use acquit_core::event::Body;
+use acquit_core::event::{self, Body};
 use acquit_core::failure::kind;
 use acquit_core::ids::Name;
 use acquit_core::leg::Ending;
@@ -314,10 +314,12 @@ pub(super) fn run(
     let summary = transcript.summary;
     ctx.session =
         summary.session.as_ref().map(|id| Box::new(continued(&name, id, session.as_ref(), &summary)));
-    let exit = if lingered {
-        format!("stayed for {LINGER:?} after it had said how its turn ended, and was ended")
-    } else {
-        ended.exit.to_string()
+    let exit = match &ended.exit {
+        _ if lingered => event::Exit::Other(format!(
+            "stayed for {LINGER:?} after it had said how its turn ended, and was ended"
+        )),
+        process::Exit::Code(code) => event::Exit::Code(*code),
+        other => event::Exit::Other(other.to_string()),
     };
     ctx.note(Body::AgentEnded {
         exit,

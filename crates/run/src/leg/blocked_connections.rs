@@ -12,13 +12,10 @@ use acquit_core::ids::Name;
 use acquit_core::sandbox::{Host, Network};
 
 use super::LegAbort;
-use crate::network::{Connection, Verdict};
+use crate::network::{Connection, Verdict, Why};
 
 /// At most so many hosts are named: the question is read by a person.
 const MOST_HOSTS: usize = 8;
-
-/// The resolver's words for a name that does not exist. A resolver that cannot be asked uses others.
-const NO_SUCH_NAME: [&str; 2] = ["Name or service not known", "nodename nor servname provided"];
 
 /// What kept a program from reaching a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,22 +49,16 @@ impl BlockedConnection {
         let mut not_listed = BTreeSet::new();
         let mut other = None;
         for one in connections.iter().filter(|one| !one.host.is_empty()) {
-            let reason = one.reason.as_deref().unwrap_or_default();
-            match one.verdict {
-                Verdict::Refused if reason.contains("not listed") => {
+            match one.why() {
+                Why::NotListed => {
                     not_listed.insert(written(one));
                 }
-                Verdict::Refused if reason.contains("leads to") => {
-                    other = Some(Self::NotPublic { host: written(one), reason: reason.to_owned() });
+                Why::NotPublic => {
+                    let reason = one.reason.clone().unwrap_or_default();
+                    other = Some(Self::NotPublic { host: written(one), reason });
                 }
-                Verdict::Unreachable if NO_SUCH_NAME.iter().any(|words| reason.contains(words)) => {
-                    other = Some(Self::NoSuchName(written(one)));
-                }
-                Verdict::Refused
-                | Verdict::Unreachable
-                | Verdict::Granted
-                | Verdict::Malformed
-                | Verdict::Unlogged => {}
+                Why::NoSuchName => other = Some(Self::NoSuchName(written(one))),
+                Why::Other => {}
             }
         }
         if not_listed.is_empty() { other } else { Some(Self::NotListed(not_listed)) }

@@ -9,7 +9,7 @@ use acquit_core::sandbox::Host;
 use rustix::event::PollFlags;
 
 use super::body::Meter;
-use super::log::{Log, Opening, Verdict};
+use super::log::{Log, Opening, Verdict, Why};
 use super::name::{Hosts, Leads, Target};
 use super::relay::{self, Upward};
 use super::request::{self, Malformed, Request, Scan};
@@ -256,7 +256,7 @@ fn explained(to: &Target, closed: &Closed) -> Vec<u8> {
             let text = to.to_string();
             // As it is written in the list: without the port that needs not be written.
             let entry = text.parse::<Host>().map_or(text, |host| host.to_string());
-            let how = if reason.contains("leads to") {
+            let how = if Why::of(closed.verdict, reason) == Why::NotPublic {
                 "a person who wants that lists the address itself in `hosts` of [network] in .acquit/acquit.toml"
                     .to_owned()
             } else {

@@ -67,6 +67,45 @@ pub struct Connection {
     pub down: u64,
 }
 
+/// What stood in the way of a connection, as far as somebody can do something about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// No list has its host.
+    NotListed,
+    /// Its name leads to an address that is not public.
+    NotPublic,
+    /// There is no such name.
+    NoSuchName,
+    /// Something else, or nothing.
+    Other,
+}
+
+impl Why {
+    /// What the words of a log line say. The proxy and the resolver write them; nobody else reads them.
+    pub(super) fn of(verdict: Verdict, reason: &str) -> Self {
+        const NO_SUCH_NAME: [&str; 2] = ["Name or service not known", "nodename nor servname provided"];
+        match verdict {
+            Verdict::Refused if reason.contains(NOT_LISTED) => Self::NotListed,
+            Verdict::Refused if reason.contains(LEADS_TO) => Self::NotPublic,
+            Verdict::Unreachable if NO_SUCH_NAME.iter().any(|words| reason.contains(words)) => {
+                Self::NoSuchName
+            }
+            Verdict::Refused
+            | Verdict::Unreachable
+            | Verdict::Granted
+            | Verdict::Malformed
+            | Verdict::Unlogged => Self::Other,
+        }
+    }
+}
+
+impl Connection {
+    /// What stood in its way.
+    pub fn why(&self) -> Why {
+        Why::of(self.verdict, self.reason.as_deref().unwrap_or_default())
+    }
+}
+
 /// A line of the file.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]

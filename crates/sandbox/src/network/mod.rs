@@ -29,7 +29,7 @@ mod request;
 mod variables;
 
 pub use address::not_public;
-pub use log::{Connection, Verdict, read_log, refused_host, summary};
+pub use log::{Connection, Verdict, Why, read_log, refused_host, summary};
 pub use variables::variables;
 
 /// A socket that listens inside.
