@@ -23,6 +23,7 @@ mod doctor;
 mod inbox;
 mod live;
 mod page;
+mod pages;
 mod path;
 mod pool;
 mod request;

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use acquit_app::{App, Error, Kind};
 use acquit_core::ids::TaskId;
-use acquit_core::store::{Filter, Store};
 use acquit_core::time::Timestamp;
 use acquit_run::process::Call;
-use axum::extract::{DefaultBodyLimit, Form, Path, Query, Request, State};
+use axum::extract::{DefaultBodyLimit, Form, Query, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Redirect, Response};
@@ -19,16 +18,14 @@ use serde::Deserialize;
 
 use crate::access::{Files, Guard, Refusal, Token};
 use crate::live::Live;
-use crate::page::{self, Content, Frame, Place, Theme};
+use crate::page::{self, Theme};
 use crate::pool::Pool;
-use crate::{actions, board, costs, diff, doctor, inbox, task, transcript};
+use crate::{actions, pages};
 
 /// The usual port. Where it is taken and nobody asked for it, another one is used.
 const PORT: u16 = 4664;
 /// The largest form: an answer of many pages.
 const FORM_LIMIT: usize = 512 * 1024;
-/// So many waiting tasks are counted in the navigation.
-const MOST_WAITING: u32 = 1_000;
 
 /// How long the program that opens a browser may run. Some are the browser itself, so this is never reached.
 const BROWSER: Duration = Duration::from_hours(24 * 365);
@@ -61,11 +58,13 @@ pub struct Shared {
     pub app: Arc<App>,
     /// The threads that use them.
     pub pool: Pool,
-    live: Arc<Live>,
+    /// What happens, for open pages.
+    pub live: Arc<Live>,
     guard: Guard,
 }
 
-type Held = State<Arc<Shared>>;
+/// What a handler is given of them.
+pub type Held = State<Arc<Shared>>;
 
 /// Serves until the process ends. `ready` is told the login link as soon as the server listens.
 pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Result<(), Error> {
@@ -161,14 +160,7 @@ fn listen(wanted: Option<SocketAddr>) -> Result<std::net::TcpListener, Error> {
 
 fn router(shared: Arc<Shared>) -> axum::Router {
     axum::Router::new()
-        .route("/", get(home))
-        .route("/inbox", get(show_inbox))
-        .route("/costs", get(show_costs))
-        .route("/doctor", get(show_doctor))
-        .route("/tasks/{id}", get(show_task))
-        .route("/tasks/{id}/diff", get(show_diff))
-        .route("/tasks/{id}/legs/{leg}", get(show_leg))
-        .route("/tasks/{id}/{action}", post(act))
+        .merge(pages::routes())
         .route("/live", get(watch))
         .route("/login", get(login).post(login_by_token))
         .route("/logout", post(logout))
@@ -257,116 +249,6 @@ pub fn failed(error: Option<&Error>) -> Response {
 fn asset(kind: &'static str, text: &'static str) -> Response {
     let headers = [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "max-age=3600")];
     (headers, text).into_response()
-}
-
-/// Shows a page with its frame.
-async fn show(
-    shared: Arc<Shared>,
-    headers: HeaderMap,
-    place: Place,
-    make: impl FnOnce(&App, &mut dyn Store) -> Result<Content, Error> + Send + 'static,
-) -> Response {
-    let live = Arc::clone(&shared.live);
-    let theme = chosen_theme(&headers);
-    let done = shared.pool.run(move |app, store| {
-        // Before the page is made: what happens meanwhile is news to it.
-        let seq = live.newest(store)?;
-        let waiting = Filter { state: Some("waiting".to_owned()), limit: MOST_WAITING, ..Filter::default() };
-        let waiting = store.list(&waiting)?.len();
-        let content = make(app, store)?;
-        let task = content.task.map(|task| task.to_string());
-        let seq = Some(seq).filter(|_| place != Place::Doctor);
-        let frame =
-            Frame { place, title: content.title, waiting, seq, task, now: (app.runtime.now)(), theme };
-        Ok(page::page(&frame, content.body))
-    });
-    match done.await {
-        Some(Ok(page)) => Html(page).into_response(),
-        Some(Err(error)) => failed(Some(&error)),
-        None => failed(None),
-    }
-}
-
-async fn home(State(shared): Held, headers: HeaderMap, Query(query): Query<board::Wanted>) -> Response {
-    show(shared, headers, Place::Board, move |app, store| board::content(app, store, &query)).await
-}
-
-async fn show_inbox(State(shared): Held, headers: HeaderMap) -> Response {
-    show(shared, headers, Place::Inbox, |app, store| inbox::content(app, store)).await
-}
-
-async fn show_costs(State(shared): Held, headers: HeaderMap, Query(query): Query<costs::Wanted>) -> Response {
-    show(shared, headers, Place::Costs, move |app, store| costs::content(app, store, &query)).await
-}
-
-async fn show_doctor(State(shared): Held, headers: HeaderMap) -> Response {
-    show(shared, headers, Place::Doctor, |app, _| Ok(doctor::content(app))).await
-}
-
-/// A task id in an address, or the page that says that there is none.
-fn id(text: &str) -> Result<TaskId, Box<Response>> {
-    text.parse().map_err(|_| {
-        Box::new(told(StatusCode::NOT_FOUND, "There is no such task", "A task id looks like T-42.", None))
-    })
-}
-
-async fn show_task(State(shared): Held, headers: HeaderMap, Path(task): Path<String>) -> Response {
-    let id = match id(&task) {
-        Ok(id) => id,
-        Err(page) => return *page,
-    };
-    show(shared, headers, Place::Elsewhere, move |app, store| task::content(app, store, id)).await
-}
-
-async fn show_diff(State(shared): Held, headers: HeaderMap, Path(task): Path<String>) -> Response {
-    let id = match id(&task) {
-        Ok(id) => id,
-        Err(page) => return *page,
-    };
-    show(shared, headers, Place::Elsewhere, move |app, store| diff::content(app, store, id)).await
-}
-
-async fn show_leg(
-    State(shared): Held,
-    headers: HeaderMap,
-    Path((task, leg)): Path<(String, u32)>,
-    Query(query): Query<transcript::Wanted>,
-) -> Response {
-    let id = match id(&task) {
-        Ok(id) => id,
-        Err(page) => return *page,
-    };
-    show(shared, headers, Place::Elsewhere, move |app, store| {
-        transcript::content(app, store, id, leg, &query)
-    })
-    .await
-}
-
-/// A form was sent.
-async fn act(
-    State(shared): Held,
-    Path((task, action)): Path<(String, String)>,
-    Form(fields): Form<Vec<(String, String)>>,
-) -> Response {
-    let id = match id(&task) {
-        Ok(id) => id,
-        Err(page) => return *page,
-    };
-    let form = actions::Fields(fields);
-    let back = form.back(id);
-    let Some(action) = actions::Action::read(&action, &form) else {
-        return told(
-            StatusCode::BAD_REQUEST,
-            "Nothing was done",
-            "The form lacks something: choose an option or write an answer, and send it again.",
-            None,
-        );
-    };
-    match shared.pool.run(move |app, store| action.perform(app, store, id)).await {
-        Some(Ok(())) => Redirect::to(&back).into_response(),
-        Some(Err(error)) => failed(Some(&error)),
-        None => failed(None),
-    }
 }
 
 #[derive(Deserialize)]
@@ -458,7 +340,8 @@ async fn theme(headers: HeaderMap, Form(fields): Form<Vec<(String, String)>>) ->
     ([(header::SET_COOKIE, cookie)], Redirect::to(back)).into_response()
 }
 
-fn chosen_theme(headers: &HeaderMap) -> Theme {
+/// The theme that a person chose, by their cookie.
+pub fn chosen_theme(headers: &HeaderMap) -> Theme {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut named =
         cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().strip_prefix("acquit-theme="));
