@@ -1,11 +1,14 @@
 //! What waits for a person, and what the person replies.
 
-use acquit_core::decide::{Illegal, Input};
+use acquit_core::change::Change;
+use acquit_core::decide::{Illegal, Input, decide};
 use acquit_core::human_request::{Answer, Ask, Kind, Question};
 use acquit_core::ids::TaskId;
 use acquit_core::store::{Filter, Store};
-use acquit_core::task::{State, Task};
+use acquit_core::task::{Actor, End, State, Task};
+use acquit_core::workflow::Workflow;
 
+use crate::history::history;
 use crate::reload::Renewal;
 use crate::{App, Error};
 
@@ -20,6 +23,51 @@ pub enum Reply {
     Reject(String),
     /// As it is given, without any meaning of words.
     Exactly(Answer),
+}
+
+/// What a person saw when they replied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The request.
+    pub request: u32,
+    /// The commit of the work, where it was shown.
+    pub commit: Option<String>,
+}
+
+/// Where an answer leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Leads {
+    /// To a stage.
+    Stage {
+        /// Its name.
+        stage: String,
+        /// Which round of how many this is, where going there spends a budget.
+        round: Option<(u32, u32)>,
+    },
+    /// The task is done.
+    Done,
+    /// The task ends, and not well.
+    Ends,
+    /// A person is asked again.
+    Asks,
+}
+
+/// Where an answer to the open request would lead; `None` if the request does not take it.
+pub fn leads(task: &Task, workflow: &Workflow, answer: Answer) -> Option<Leads> {
+    let State::Waiting { request } = &task.state else { return None };
+    let input = Input::Answer { request: request.number, by: Actor::Supervisor, answer };
+    let changes = decide(task, workflow, input).ok()?;
+    let round = changes.iter().find_map(|change| match change {
+        Change::BudgetSpent { spent, limit, .. } => Some((*spent, *limit)),
+        _ => None,
+    });
+    changes.iter().rev().find_map(|change| match change {
+        Change::LegReadied { entry, .. } => Some(Leads::Stage { stage: entry.stage.to_string(), round }),
+        Change::RequestOpened { .. } => Some(Leads::Asks),
+        Change::Ended { end: End::Done } => Some(Leads::Done),
+        Change::Ended { .. } => Some(Leads::Ends),
+        _ => None,
+    })
 }
 
 impl Reply {
@@ -94,7 +142,24 @@ impl App {
             State::Waiting { request } if request.number == number => {
                 self.reply_as_of(store, &task, reply, false)
             }
-            _ => Err(Error::Illegal { task: id, source: Illegal::NotOpen(number) }),
+            _ => Err(answered(store, id, number)?),
+        }
+    }
+
+    /// The same for a person who also saw the work at a commit: if it is another one by now, nothing is answered.
+    pub fn reply_seen(
+        &self,
+        store: &mut dyn Store,
+        id: TaskId,
+        seen: &Seen,
+        reply: Reply,
+    ) -> Result<Task, Error> {
+        let task = store.task(id)?;
+        match &seen.commit {
+            Some(commit) if *commit != task.tip && matches!(task.state, State::Waiting { .. }) => {
+                Err(Error::WorkChanged { task: id, seen: commit.clone(), now: task.tip })
+            }
+            _ => self.reply_to(store, id, seen.request, reply),
         }
     }
 
@@ -117,6 +182,15 @@ impl App {
         let renewal = Renewal { pinned, ..Renewal::default() };
         self.decide_with(store, id, Some(&input), &renewal)
     }
+}
+
+/// Why a request takes no answer any more: somebody else gave one, or nobody did.
+fn answered(store: &mut dyn Store, task: TaskId, request: u32) -> Result<Error, Error> {
+    let found = history(store, task)?.answers.into_iter().rev().find(|known| known.request == request);
+    Ok(match found {
+        Some(known) => Error::Answered { task, request, by: known.by.to_string(), answer: known.answer },
+        None => Error::Illegal { task, source: Illegal::NotOpen(request) },
+    })
 }
 
 /// One answer for each question: words, or an option by its name or number.

@@ -256,6 +256,28 @@ pub enum Error {
         /// Those there are.
         known: String,
     },
+    /// Somebody else was faster.
+    #[error("answer request {request} of {task}: {by} answered it before: {answer}")]
+    Answered {
+        /// The task.
+        task: TaskId,
+        /// The request.
+        request: u32,
+        /// Who.
+        by: String,
+        /// What they said.
+        answer: String,
+    },
+    /// The work is another one than the person saw.
+    #[error("answer for {task}: its work was {seen} when you looked, and is {now} now")]
+    WorkChanged {
+        /// The task.
+        task: TaskId,
+        /// The commit that was shown.
+        seen: String,
+        /// The commit that it is.
+        now: String,
+    },
     /// Flags that have a meaning for a new task only.
     #[error("use {flags} for {task}, which exists already")]
     OnlyForNew {
@@ -435,6 +457,8 @@ impl Error {
             | Self::NoWorkflow { .. }
             | Self::StageGone { .. }
             | Self::NoSuch { .. }
+            | Self::Answered { .. }
+            | Self::WorkChanged { .. }
             | Self::NoBaseBranch { .. }
             | Self::OnlyForNew { .. }
             | Self::WhichWorkflow(_)

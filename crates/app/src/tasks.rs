@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use acquit_core::event::{Body, SetupAgain};
+use acquit_core::event::SetupAgain;
 use acquit_core::gate::Verdict;
 use acquit_core::ids::TaskId;
 use acquit_core::leg::Leg;
 use acquit_core::sandbox::Mode;
-use acquit_core::store::{Filter, Store, each_event};
+use acquit_core::store::{Filter, Store};
 use acquit_core::task::{Summary, Task};
 use acquit_core::time::Timestamp;
 use serde::Serialize;
 
 use crate::Error;
+use crate::history::history;
 
 /// The words for states by which tasks are listed.
 pub const STATES: [&str; 9] =
@@ -144,16 +145,8 @@ fn refuse_unknown_tags(
 pub fn show(store: &mut dyn Store, id: TaskId) -> Result<Details, Error> {
     let task = store.task(id)?;
     let sandbox = store.definition(id)?.config.sandbox;
-    let (mut gates, mut setups) = (Vec::<Verdict>::new(), Vec::new());
-    each_event(store, Some(id), |event| match event.body {
-        Body::Gate { verdict } => match gates.iter_mut().find(|known| known.gate == verdict.gate) {
-            Some(known) => *known = *verdict,
-            None => gates.push(*verdict),
-        },
-        Body::SetupAgain(setup) if !setups.iter().any(|known: &SetupAgain| known.is_same(&setup)) => {
-            setups.push(setup);
-        }
-        _ => {}
-    })?;
-    Ok(Details { state: task.state.word(), legs: store.legs(id)?, sandbox, gates, setups, task })
+    let history = history(store, id)?;
+    let gates = history.newest_verdicts().into_iter().cloned().collect();
+    let (legs, setups) = (store.legs(id)?, history.setups);
+    Ok(Details { state: task.state.word(), legs, sandbox, gates, setups, task })
 }

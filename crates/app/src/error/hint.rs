@@ -66,6 +66,10 @@ impl Error {
                 ));
             }
             Self::NoSuch { .. } => "name one of those",
+            Self::WorkChanged { .. } => "look at the request again",
+            Self::Answered { task, .. } => {
+                return Some(format!("`acquit show {task}` says how it goes on"));
+            }
             Self::StageGone { .. } => "name another stage: `acquit task retry … --stage …`",
             Self::OnlyForNew { .. } => {
                 "they say how a task is added; --agent, --model, --max-cost and --max-time can be changed later"

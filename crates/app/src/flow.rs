@@ -1,0 +1,184 @@
+//! How tasks went through a workflow: where they are, and how often each arrow was taken.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use acquit_core::ids::TaskId;
+use acquit_core::leg;
+use acquit_core::time::Timestamp;
+use acquit_core::workflow::{Target, Work, Workflow};
+use serde::Serialize;
+
+use crate::index::{IndexedTask, Reason, Standing};
+
+/// A way from one stage to another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Arrow {
+    /// The stage; `None` for the beginning.
+    pub from: Option<String>,
+    /// The outcome by which it was taken.
+    pub outcome: String,
+    /// The stage; `None` for the end of the task.
+    pub to: Option<String>,
+}
+
+/// What happened at a stage.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StageFigures {
+    /// Legs that ended here.
+    pub legs: u64,
+    /// First tries that were judged, and those that passed.
+    pub first_tries: u64,
+    /// First tries that passed.
+    pub first_passed: u64,
+    /// Which gates rejected, and how often.
+    pub rejected_by: BTreeMap<String, u64>,
+    /// How long each leg took, in milliseconds, shortest first.
+    pub lengths: Vec<u64>,
+    /// What they cost, in millionths of a dollar.
+    pub cost: u64,
+    /// Tasks that are here now, and how they stand.
+    pub here: Vec<(TaskId, Here)>,
+}
+
+/// How a task stands at a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Here {
+    /// It waits for a person.
+    Needs,
+    /// A leg runs.
+    Runs,
+    /// It waits for something else.
+    Waits,
+}
+
+/// How tasks went through a workflow.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Flow {
+    /// How many tasks were counted.
+    pub tasks: u64,
+    /// How many are over, without those that a person ended.
+    pub over: u64,
+    /// How many are done.
+    pub done: u64,
+    /// How often a person was asked.
+    pub asked: u64,
+    /// How often each arrow was taken.
+    pub arrows: BTreeMap<Arrow, u64>,
+    /// By stage.
+    pub stages: BTreeMap<String, StageFigures>,
+}
+
+impl StageFigures {
+    /// The length in the middle.
+    pub fn median(&self) -> Option<Duration> {
+        self.lengths.get(self.lengths.len() / 2).copied().map(Duration::from_millis)
+    }
+}
+
+impl Flow {
+    /// Leads arrows through the stages of people: these have no legs, so an arrow skips them.
+    fn through_people(&mut self, workflow: &Workflow) {
+        let person = |arrow: &Arrow| {
+            let stage = workflow.stage(arrow.from.as_deref()?)?;
+            let outcome = stage.on.iter().find(|(name, _)| name.as_str() == arrow.outcome)?.1;
+            let [Target::Stage(next)] = outcome.to.as_slice() else { return None };
+            let next = workflow.stage(next.as_str())?;
+            let skipped = arrow.to.as_deref() != Some(next.name.as_str());
+            (skipped && matches!(next.work, Work::Human { .. })).then_some(next)
+        };
+        for (arrow, count) in std::mem::take(&mut self.arrows) {
+            let Some(stage) = person(&arrow) else {
+                *self.arrows.entry(arrow).or_default() += count;
+                continue;
+            };
+            let to = arrow.to.as_deref();
+            let leads = |target: &Target| match target {
+                Target::Stage(name) => Some(name.as_str()) == to,
+                Target::Done | Target::Failed => to.is_none(),
+                Target::Person | Target::Back | Target::NextVariation => false,
+            };
+            let said = stage.on.iter().find(|(_, transition)| transition.to.iter().any(leads));
+            let said = said.map_or_else(|| "answered".to_owned(), |(name, _)| name.to_string());
+            let name = Some(stage.name.to_string());
+            let second = Arrow { from: name.clone(), outcome: said, to: arrow.to.clone() };
+            for arrow in [Arrow { to: name, ..arrow }, second] {
+                *self.arrows.entry(arrow).or_default() += count;
+            }
+        }
+    }
+}
+
+/// Counts how tasks of one workflow went.
+pub fn flow<'t>(
+    tasks: impl IntoIterator<Item = &'t IndexedTask>,
+    workflow: &Workflow,
+    now: Timestamp,
+) -> Flow {
+    let mut flow = Flow::default();
+    for task in tasks {
+        flow.tasks += 1;
+        flow.asked += u64::from(task.requests);
+        flow.done += u64::from(task.standing == Standing::Done);
+        flow.over +=
+            u64::from(matches!(task.standing, Standing::Done | Standing::Failed | Standing::NoImprovement));
+        let mut at: Option<(String, String)> = None;
+        for leg in &task.legs {
+            let stage = leg.stage.to_string();
+            if at.as_ref().is_none_or(|(from, outcome)| *from != stage || outcome != "again") {
+                let (from, outcome) = at.clone().map_or((None, String::new()), |(from, by)| (Some(from), by));
+                *flow.arrows.entry(Arrow { from, outcome, to: Some(stage.clone()) }).or_default() += 1;
+            }
+            let figures = flow.stages.entry(stage.clone()).or_default();
+            if leg.ended.is_some() {
+                figures.legs += 1;
+                figures.lengths.push(u64::try_from(leg.took(now).as_millis()).unwrap_or(u64::MAX));
+                figures.cost = figures.cost.saturating_add(leg.cost.unwrap_or(0));
+            }
+            for gate in &leg.rejected_by {
+                *figures.rejected_by.entry(gate.to_string()).or_default() += 1;
+            }
+            // A leg that was lost or held is run again, and goes nowhere.
+            at = Some((stage, leg.outcome.as_deref().unwrap_or("again").to_owned()));
+        }
+        for stage in task.stages.iter() {
+            let first = task.legs.iter().find(|leg| {
+                leg.stage == stage.name
+                    && matches!(leg.reason, Reason::Work | Reason::Fix)
+                    && matches!(leg.state, leg::State::Passed | leg::State::Rejected | leg::State::Failed)
+            });
+            if let Some(first) = first {
+                let figures = flow.stages.entry(stage.name.to_string()).or_default();
+                figures.first_tries += 1;
+                figures.first_passed += u64::from(first.state == leg::State::Passed);
+            }
+        }
+        // A person has it, at a stage that has no leg.
+        if let (Standing::Needs, Some(stage), Some((from, outcome))) = (task.standing, &task.stage, &at)
+            && **stage != **from
+        {
+            let arrow =
+                Arrow { from: Some(from.clone()), outcome: outcome.clone(), to: Some(stage.to_string()) };
+            *flow.arrows.entry(arrow).or_default() += 1;
+        }
+        if let (true, Some((from, outcome))) = (task.standing.is_over(), at) {
+            let outcome = if task.standing == Standing::Cancelled { "cancelled".to_owned() } else { outcome };
+            *flow.arrows.entry(Arrow { from: Some(from), outcome, to: None }).or_default() += 1;
+        }
+        if let (false, Some(stage)) = (task.standing.is_over(), &task.stage) {
+            let runs = task.legs.last().is_some_and(|leg| leg.state == leg::State::Running);
+            let here = match (task.standing, runs) {
+                (Standing::Needs, _) => Here::Needs,
+                (_, true) => Here::Runs,
+                (_, false) => Here::Waits,
+            };
+            flow.stages.entry(stage.to_string()).or_default().here.push((task.id, here));
+        }
+    }
+    for figures in flow.stages.values_mut() {
+        figures.lengths.sort_unstable();
+        figures.here.sort_by_key(|(id, here)| (*here, *id));
+    }
+    flow.through_people(workflow);
+    flow
+}

@@ -1,0 +1,406 @@
+//! An index of all tasks in memory, for pages that look at many of them: boards, costs, comparisons, drawings of workflows.
+//!
+//! It is built once and then follows the store's events, so a page costs the same with ten tasks and with ten thousand. It holds what lists and
+//! figures need and no texts of agents. What changes without an event, such as the usage of a leg that runs, is read from the store where it is shown.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use acquit_core::definition::Definition;
+use acquit_core::ids::TaskId;
+use acquit_core::leg::{self, Ending, Leg, Past, Purpose};
+use acquit_core::store::{Filter, Store};
+use acquit_core::task::{End, State, Task};
+use acquit_core::time::Timestamp;
+use acquit_core::workflow::{Mode, Stage, Work, Workflow};
+
+use crate::Error;
+
+/// At most so many tasks are indexed, the newest first.
+const MOST: u32 = 50_000;
+/// How many events are read at once.
+const PAGE: u32 = 500;
+/// With more news than this many pages the index is built anew: that is faster than to follow them.
+const FOLLOWED: usize = 40;
+
+/// A text that many tasks share.
+pub type Word = Arc<str>;
+
+/// All tasks, newest last.
+#[derive(Default)]
+pub struct TaskIndex {
+    tasks: BTreeMap<TaskId, IndexedTask>,
+    seen: Option<i64>,
+    words: HashSet<Word>,
+    shapes: HashSet<Arc<[StageShape]>>,
+}
+
+/// A task in short.
+#[derive(Clone, Debug)]
+pub struct IndexedTask {
+    /// Its id.
+    pub id: TaskId,
+    /// What is wanted.
+    pub title: String,
+    /// The repository's short name.
+    pub project: Word,
+    /// The workflow.
+    pub workflow: Word,
+    /// The agent that a person chose, or else that of its first stage with one.
+    pub agent: Option<Word>,
+    /// Words to find it by.
+    pub tags: Vec<Word>,
+    /// How it stands.
+    pub standing: Standing,
+    /// The stage it stands at.
+    pub stage: Option<Word>,
+    /// The stages of its workflow.
+    pub stages: Arc<[StageShape]>,
+    /// Its legs.
+    pub legs: Vec<IndexedLeg>,
+    /// How many requests it opened.
+    pub requests: u32,
+    /// When it was made.
+    pub created: Timestamp,
+    /// When its newest leg began or ended; before that, when it was made.
+    pub updated: Timestamp,
+    /// What its agents may cost, in millionths of a dollar.
+    pub max_cost: Option<u64>,
+    /// When the store says that it changed, if it was read with that.
+    stored: Option<Timestamp>,
+}
+
+/// How a task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// A leg is ready or runs.
+    Working,
+    /// It waits for a person.
+    Needs,
+    /// It waits for another task.
+    Blocked,
+    /// It is done.
+    Done,
+    /// It failed.
+    Failed,
+    /// Nothing was found to improve.
+    NoImprovement,
+    /// A person ended it.
+    Cancelled,
+}
+
+impl Standing {
+    /// Whether it is over.
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Done | Self::Failed | Self::NoImprovement | Self::Cancelled)
+    }
+}
+
+/// A stage of a workflow, as far as drawings and figures need it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StageShape {
+    /// Its name.
+    pub name: Word,
+    /// Who does it: a role, `agent`, `check`, `person`, or the name of an action.
+    pub who: Word,
+    /// Whether an agent writes the change here.
+    pub writes: bool,
+    /// Whether gates judge it.
+    pub gated: bool,
+    /// Whether it only repairs what other stages did.
+    pub repairs: bool,
+}
+
+/// A leg in short.
+#[derive(Clone, Debug)]
+pub struct IndexedLeg {
+    /// Its number.
+    pub number: u32,
+    /// Its stage.
+    pub stage: Word,
+    /// Why it was run.
+    pub reason: Reason,
+    /// The stage that it counts for: of a fix, the one that was rejected.
+    pub subject: Word,
+    /// How it stands.
+    pub state: leg::State,
+    /// The outcome that counted, or `rejected`.
+    pub outcome: Option<Word>,
+    /// The gates that rejected it.
+    pub rejected_by: Vec<Word>,
+    /// The agent.
+    pub agent: Option<Word>,
+    /// The model.
+    pub model: Option<Word>,
+    /// All its tokens.
+    pub tokens: u64,
+    /// What it cost, in millionths of a dollar.
+    pub cost: Option<u64>,
+    /// How much of that is by our list of prices.
+    pub estimated: u64,
+    /// Not to be claimed before this.
+    pub not_before: Timestamp,
+    /// When it was claimed.
+    pub started: Option<Timestamp>,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+}
+
+/// Why a leg was run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The stage's own work.
+    Work,
+    /// To fix what gates rejected.
+    Fix,
+    /// The gates once more.
+    Recheck,
+    /// To merge.
+    Merge,
+    /// To resolve a conflict.
+    Resolve,
+}
+
+impl IndexedLeg {
+    /// How long it took; until `now` if it runs.
+    pub fn took(&self, now: Timestamp) -> Duration {
+        self.started.map_or(Duration::ZERO, |started| self.ended.unwrap_or(now).since(started))
+    }
+}
+
+impl IndexedTask {
+    /// What its legs cost, as far as anybody told.
+    pub fn cost(&self) -> Option<u64> {
+        self.legs.iter().filter_map(|leg| leg.cost).reduce(u64::saturating_add)
+    }
+
+    /// How long its legs ran.
+    pub fn took(&self, now: Timestamp) -> Duration {
+        self.legs.iter().map(|leg| leg.took(now)).sum()
+    }
+}
+
+impl TaskIndex {
+    /// Brings it up to date.
+    pub fn refresh(&mut self, store: &mut dyn Store) -> Result<(), Error> {
+        let Some(mut after) = self.seen else { return self.build(store) };
+        let mut changed = BTreeSet::new();
+        for page in 0.. {
+            if page == FOLLOWED {
+                return self.build(store);
+            }
+            let events = store.events(None, after, PAGE)?;
+            after = events.last().map_or(after, |event| event.seq);
+            let full = events.len() == PAGE as usize;
+            changed.extend(events.into_iter().map(|event| event.task));
+            if !full {
+                break;
+            }
+        }
+        for id in changed {
+            self.read(store, id)?;
+        }
+        self.seen = Some(after);
+        Ok(())
+    }
+
+    fn build(&mut self, store: &mut dyn Store) -> Result<(), Error> {
+        // Before the tasks are read: what happens meanwhile is read again.
+        let seen = newest_event(store, self.seen.unwrap_or(0))?;
+        let all = store.list(&Filter { ended: true, limit: MOST, ..Filter::default() })?;
+        for summary in all {
+            let same = |known: &IndexedTask| known.stored == Some(summary.updated);
+            if self.tasks.get(&summary.id).is_none_or(|known| !same(known)) {
+                self.read(store, summary.id)?.stored = Some(summary.updated);
+            }
+        }
+        self.seen = Some(seen);
+        Ok(())
+    }
+
+    fn read(&mut self, store: &mut dyn Store, id: TaskId) -> Result<&mut IndexedTask, Error> {
+        let (task, legs, definition) = (store.task(id)?, store.legs(id)?, store.definition(id)?);
+        let entry = self.entry(&task, &legs, &definition);
+        Ok(self.tasks.entry(id).insert_entry(entry).into_mut())
+    }
+
+    /// All of them, newest first.
+    pub fn all(&self) -> impl Iterator<Item = &IndexedTask> {
+        self.tasks.values().rev()
+    }
+
+    /// One of them.
+    pub fn get(&self, id: TaskId) -> Option<&IndexedTask> {
+        self.tasks.get(&id)
+    }
+
+    fn word(&mut self, text: &str) -> Word {
+        shared(&mut self.words, text)
+    }
+
+    fn entry(&mut self, task: &Task, legs: &[Leg], definition: &Definition) -> IndexedTask {
+        let seed = &task.seed;
+        let workflow = &definition.workflow;
+        let agents: Vec<Option<Word>> = workflow
+            .stages
+            .iter()
+            .map(|stage| agent_of(stage, definition).map(|name| self.word(&name)))
+            .collect();
+        let legs: Vec<IndexedLeg> = legs.iter().map(|leg| self.leg(task, leg, workflow, &agents)).collect();
+        let shapes: Vec<StageShape> =
+            workflow.stages.iter().map(|stage| self.shape(stage, workflow)).collect();
+        let stages = shared(&mut self.shapes, shapes.as_slice());
+        let moments = legs.iter().flat_map(|leg: &IndexedLeg| [leg.started, leg.ended]).flatten();
+        let updated = moments.max().map_or(seed.created, |moment| moment.max(seed.created));
+        IndexedTask {
+            id: seed.id,
+            title: seed.wish.title.clone(),
+            project: self.word(&seed.project.name),
+            workflow: self.word(seed.workflow.as_str()),
+            agent: agents.into_iter().flatten().next(),
+            tags: seed.wish.tags.iter().map(|tag| self.word(tag)).collect(),
+            standing: standing(&task.state),
+            stage: task.state.stage().map(|stage| self.word(stage.as_str())),
+            stages,
+            legs,
+            requests: task.requests,
+            created: seed.created,
+            updated,
+            max_cost: definition.chosen.max_cost.or(definition.config.max_cost),
+            stored: None,
+        }
+    }
+
+    fn shape(&mut self, stage: &Stage, workflow: &Workflow) -> StageShape {
+        let who = match &stage.work {
+            Work::Agent(work) => work.role.as_ref().map_or("agent", |role| role.name.as_str()).to_owned(),
+            Work::Check => "check".to_owned(),
+            Work::Action { action, .. } => action_name(action).to_owned(),
+            Work::Human { .. } => "person".to_owned(),
+        };
+        let writes = matches!(&stage.work, Work::Agent(work) if work.mode == Mode::Implement);
+        StageShape {
+            name: self.word(stage.name.as_str()),
+            who: self.word(&who),
+            writes,
+            gated: !stage.gates.is_empty(),
+            repairs: repairs(workflow, stage),
+        }
+    }
+
+    fn leg(&mut self, task: &Task, leg: &Leg, workflow: &Workflow, agents: &[Option<Word>]) -> IndexedLeg {
+        let past = task.past.iter().find(|past| past.number == leg.id.number);
+        let ending = past.map(|past: &Past| &past.ending);
+        let (outcome, rejected_by) = match ending {
+            Some(Ending::Passed { outcome }) => (Some(outcome.name.to_string()), Vec::new()),
+            Some(Ending::Rejected { failures, .. }) => {
+                let gates = failures.iter().map(|failure| self.word(failure.gate.as_str())).collect();
+                (Some("rejected".to_owned()), gates)
+            }
+            Some(Ending::Conflict { .. }) => (Some("conflict".to_owned()), Vec::new()),
+            Some(Ending::Failed { kind, .. }) => (Some(format!("failed: {kind}")), Vec::new()),
+            Some(Ending::TimedOut { .. }) => (Some("timed out".to_owned()), Vec::new()),
+            Some(Ending::Cancelled | Ending::Lost { .. } | Ending::Held { .. }) | None => (None, Vec::new()),
+        };
+        let at = workflow.stages.iter().position(|stage| stage.name == leg.entry.stage);
+        let is_agent = at.is_some_and(|at| matches!(workflow.stages[at].work, Work::Agent(_)));
+        let recheck = matches!(leg.entry.purpose, Purpose::Recheck { .. });
+        let agent = at.filter(|_| is_agent && !recheck).and_then(|at| agents[at].clone());
+        let (reason, subject) = purpose(&leg.entry);
+        IndexedLeg {
+            number: leg.id.number,
+            stage: self.word(leg.entry.stage.as_str()),
+            reason,
+            subject: self.word(subject),
+            state: leg.state,
+            outcome: outcome.map(|name| self.word(&name)),
+            rejected_by,
+            agent,
+            model: leg.usage.model.as_deref().map(|model| self.word(model)),
+            tokens: leg.usage.tokens(),
+            cost: leg.usage.paid(),
+            estimated: leg.usage.estimated(),
+            not_before: leg.not_before,
+            started: leg.started,
+            ended: leg.ended,
+        }
+    }
+}
+
+/// One copy of what many share.
+fn shared<T>(known: &mut HashSet<Arc<T>>, value: &T) -> Arc<T>
+where
+    T: ?Sized + Hash + Eq,
+    for<'a> Arc<T>: From<&'a T>,
+{
+    if let Some(found) = known.get(value) {
+        return Arc::clone(found);
+    }
+    let new: Arc<T> = Arc::from(value);
+    known.insert(Arc::clone(&new));
+    new
+}
+
+fn agent_of(stage: &Stage, definition: &Definition) -> Option<String> {
+    match &stage.work {
+        Work::Agent(work) => {
+            work.agent.as_ref().or(definition.config.agent.as_ref()).map(ToString::to_string)
+        }
+        Work::Check | Work::Action { .. } | Work::Human { .. } => None,
+    }
+}
+
+fn standing(state: &State) -> Standing {
+    match state {
+        State::New | State::Working { .. } => Standing::Working,
+        State::Waiting { .. } => Standing::Needs,
+        State::Blocked { .. } => Standing::Blocked,
+        State::Ended { end: End::Done } => Standing::Done,
+        State::Ended { end: End::Failed { .. } } => Standing::Failed,
+        State::Ended { end: End::NoImprovement } => Standing::NoImprovement,
+        State::Ended { end: End::Cancelled { .. } } => Standing::Cancelled,
+    }
+}
+
+/// Why a leg is run, and the stage that it counts for.
+fn purpose(entry: &leg::Entry) -> (Reason, &str) {
+    match &entry.purpose {
+        Purpose::Work => (Reason::Work, entry.stage.as_str()),
+        Purpose::Fix { of, .. } => (Reason::Fix, of.as_str()),
+        Purpose::Recheck { .. } => (Reason::Recheck, entry.stage.as_str()),
+        Purpose::Merge => (Reason::Merge, entry.stage.as_str()),
+        Purpose::Resolve { of, .. } => (Reason::Resolve, purpose(of).1),
+    }
+}
+
+/// Whether a stage only repairs what others did.
+pub fn repairs(workflow: &Workflow, stage: &Stage) -> bool {
+    let fixes = workflow.stages.iter().any(|other| other.fix.as_ref() == Some(&stage.name));
+    (fixes || workflow.conflict.as_ref() == Some(&stage.name)) && workflow.start != stage.name
+}
+
+fn action_name(action: &acquit_core::workflow::Action) -> &'static str {
+    use acquit_core::workflow::Action;
+    match action {
+        Action::Squash => "squash",
+        Action::Merge => "merge",
+        Action::Publish(_) => "publish",
+        Action::Notify(_) => "notify",
+    }
+}
+
+/// The number of the newest event; `known` is one that exists, or 0.
+pub fn newest_event(store: &mut dyn Store, mut known: i64) -> Result<i64, Error> {
+    // Events are numbered from 1 on and some numbers may be missing, so the end is found by halving.
+    let mut step = 1_i64 << 40;
+    while step > 0 {
+        if let Some(next) = store.events(None, known.saturating_add(step - 1), 1)?.first() {
+            known = next.seq;
+        } else {
+            step /= 2;
+        }
+    }
+    Ok(known)
+}
