@@ -1,6 +1,6 @@
 //! What forms do: each is one call of a use case, and leads back to the page that it was on.
 
-use acquit_app::answer::Reply;
+use acquit_app::answer::{Reply, Seen};
 use acquit_app::reload::Renewal;
 use acquit_app::{App, Error};
 use acquit_core::decide::Input;
@@ -56,10 +56,12 @@ pub enum Action {
     },
     /// Bring its work into the base branch.
     Merge,
-    /// Answer the request of this number.
+    /// Fetch what was said about its pull request.
+    Feedback,
+    /// Answer a request.
     Reply {
-        /// The request that the person saw.
-        request: u32,
+        /// What the person saw.
+        seen: Seen,
         /// What they say.
         reply: Reply,
     },
@@ -68,10 +70,13 @@ pub enum Action {
 impl Action {
     /// What a form asks for; `None` if it lacks something.
     pub fn read(name: &str, form: &Fields) -> Option<Self> {
-        let reply = |reply| Some(Self::Reply { request: form.number("request")?, reply });
+        let seen =
+            || Some(Seen { request: form.number("request")?, commit: form.get("commit").map(str::to_owned) });
+        let reply = |reply| Some(Self::Reply { seen: seen()?, reply });
         match name {
             "cancel" => Some(Self::Cancel),
             "merge" => Some(Self::Merge),
+            "feedback" => Some(Self::Feedback),
             "retry" => {
                 let stage = match form.get("stage") {
                     Some(stage) => Some(stage.parse().ok()?),
@@ -96,7 +101,8 @@ impl Action {
                 let input = Input::Retry { by: app.person(), stage, note };
                 app.decide_with(store, task, Some(&input), &Renewal::default()).map(|_| ())
             }
-            Self::Reply { request, reply } => app.reply_to(store, task, request, reply).map(|_| ()),
+            Self::Feedback => app.feedback(store, task).map(|_| ()),
+            Self::Reply { seen, reply } => app.reply_seen(store, task, &seen, reply).map(|_| ()),
         }
     }
 }
@@ -125,6 +131,7 @@ mod tests {
         let all =
             [("request", "3"), ("questions", "2"), ("choice-1", "a"), ("words-1", " b "), ("choice-2", "c")];
         let reply = Reply::Words(vec!["b".to_owned(), "c".to_owned()]);
-        assert_eq!(read("answer", &all), Some(Action::Reply { request: 3, reply }));
+        let seen = Seen { request: 3, commit: None };
+        assert_eq!(read("answer", &all), Some(Action::Reply { seen, reply }));
     }
 }

@@ -1,28 +1,29 @@
 //! The board: what needs a person first, then what runs, waits, is queued, and what was finished today.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use acquit_app::index::{IndexedTask, Standing, TaskIndex};
 use acquit_app::{App, Error};
-use acquit_core::agent::AgentEvent;
+use acquit_core::agent::{AgentEvent, Usage};
 use acquit_core::human_request::Ask;
-use acquit_core::ids::LegId;
-use acquit_core::leg::{self, Ending, Leg};
-use acquit_core::store::{Filter, Store};
-use acquit_core::task::{End, State, Summary, Task};
+use acquit_core::ids::{LegId, TaskId};
+use acquit_core::leg::{self, Ending};
+use acquit_core::store::Store;
+use acquit_core::task::{End, State, Task};
 use acquit_core::time::Timestamp;
-use acquit_core::workflow::{Work, Workflow};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use crate::page::Sign;
-use crate::page::{Content, since};
-use crate::{path, transcript, words};
+use crate::page::{Content, Sign, since};
+use crate::shared::Shared;
+use crate::{path, words};
 
-/// So many tasks that are not over are looked at, and so many that are.
-const MOST_OPEN: u32 = 2_000;
-const MOST_ENDED: u32 = 500;
-/// So many cards a lane has; the rest is counted.
-const MOST_CARDS: usize = 40;
+/// So many cards a lane has; the rest is on its own page.
+const MOST_CARDS: usize = 25;
+/// So many cards a page of one lane has.
+const PAGE: usize = 50;
+/// How many of the newest lines of a transcript are looked at for an agent's last words.
+const LAST_LINES: usize = 12;
 
 /// What the person searches for, as it stands in the address.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -31,7 +32,10 @@ pub struct Wanted {
     q: String,
     project: String,
     workflow: String,
+    agent: String,
     tag: String,
+    lane: String,
+    page: Option<usize>,
 }
 
 /// The lanes, in their order.
@@ -55,149 +59,201 @@ impl Lane {
 }
 
 /// A task with what its card shows.
-struct Card {
+struct Card<'i> {
     lane: Lane,
+    known: &'i IndexedTask,
     task: Task,
-    legs: Vec<Leg>,
-    workflow: Workflow,
-    agent: Option<String>,
+    usage: Usage,
     words: Option<String>,
 }
 
 impl Wanted {
+    /// Whether anything narrows the board.
     fn is_empty(&self) -> bool {
-        [&self.q, &self.project, &self.workflow, &self.tag].iter().all(|text| text.trim().is_empty())
+        [&self.q, &self.project, &self.workflow, &self.agent, &self.tag]
+            .iter()
+            .all(|text| text.trim().is_empty())
     }
 
-    fn fits(&self, task: &Summary) -> bool {
+    fn fits(&self, task: &IndexedTask) -> bool {
         let q = self.q.trim().to_lowercase();
-        let found = task.title.to_lowercase().contains(&q) || task.id.to_string().to_lowercase() == q;
-        (q.is_empty() || found)
-            && (self.project.is_empty() || self.project == task.project)
-            && (self.workflow.is_empty() || self.workflow == task.workflow.as_str())
+        let found = || task.title.to_lowercase().contains(&q) || task.id.to_string().to_lowercase() == q;
+        let is = |wanted: &str, held: &str| wanted.is_empty() || wanted == held;
+        (q.is_empty() || found())
+            && is(&self.project, &task.project)
+            && is(&self.workflow, &task.workflow)
+            && is(&self.agent, task.agent.as_deref().unwrap_or_default())
+            && (self.tag.is_empty() || task.tags.iter().any(|tag| **tag == self.tag))
+    }
+
+    /// The address of this search, with another lane and page.
+    fn address(&self, lane: &str, page: usize) -> String {
+        let fields = [
+            ("q", &self.q),
+            ("project", &self.project),
+            ("workflow", &self.workflow),
+            ("agent", &self.agent),
+            ("tag", &self.tag),
+        ];
+        let mut address = format!("/?lane={lane}&page={page}");
+        for (name, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
+            address.push_str(&format!("&{name}={}", words::encoded(value)));
+        }
+        address
     }
 }
 
 /// The page.
-pub fn content(app: &App, store: &mut dyn Store, wanted: &Wanted) -> Result<Content, Error> {
+pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Result<Content, Error> {
     let now = store.now()?;
     let midnight = words::midnight(now);
-    let open = store.list(&Filter { ended: false, limit: MOST_OPEN, ..Filter::default() })?;
-    let ended = store.list(&Filter { ended: true, limit: MOST_ENDED, ..Filter::default() })?;
-    let is_open = |task: &Summary| open.iter().any(|other| other.id == task.id);
-    // Who searches wants to find what is older, too.
-    let old = |task: &Summary| wanted.is_empty() && task.updated < midnight;
-    let ended: Vec<Summary> = ended.into_iter().filter(|task| !is_open(task) && !old(task)).collect();
-    let all: Vec<&Summary> = open.iter().chain(&ended).collect();
-    let projects: BTreeSet<&str> = all.iter().map(|task| task.project.as_str()).collect();
-    let workflows: BTreeSet<&str> = all.iter().map(|task| task.workflow.as_str()).collect();
-
-    let running: BTreeSet<_> = store.running()?.into_iter().map(|(leg, _)| leg.id.task).collect();
-    let mut lanes: Vec<(Lane, Vec<&Summary>)> = Lane::ALL.iter().map(|lane| (lane.0, Vec::new())).collect();
-    for task in all.iter().copied().filter(|task| wanted.fits(task)) {
-        if !wanted.tag.is_empty() && !store.task(task.id)?.seed.wish.tags.contains(&wanted.tag) {
+    let running: BTreeMap<TaskId, (LegId, Usage)> =
+        store.running()?.into_iter().map(|(leg, _)| (leg.id.task, (leg.id, leg.usage))).collect();
+    let index = shared.index(store)?;
+    let mut lanes: Vec<(Lane, Vec<&IndexedTask>)> =
+        Lane::ALL.iter().map(|lane| (lane.0, Vec::new())).collect();
+    let mut spent = 0_u64;
+    for task in index.all() {
+        spent = spent.saturating_add(spent_since(task, midnight));
+        // Who searches wants to find what is older, too.
+        let old = wanted.is_empty() && wanted.lane.is_empty() && task.updated < midnight;
+        if !wanted.fits(task) || (task.standing.is_over() && old) {
             continue;
         }
-        let lane = match task.state.as_str() {
-            "waiting" => Lane::Needs,
-            "working" | "cancelling" if running.contains(&task.id) => Lane::Running,
-            "working" | "cancelling" | "new" => {
-                let due = store.legs(task.id)?.last().is_none_or(|leg| leg.not_before <= now);
-                if due { Lane::Queued } else { Lane::Waiting }
-            }
-            "blocked" => Lane::Waiting,
-            _ => Lane::Done,
-        };
-        if let Some((_, tasks)) = lanes.iter_mut().find(|(known, _)| *known == lane) {
-            tasks.push(task);
+        let lane = lane(task, running.contains_key(&task.id), now);
+        lanes[Lane::ALL.iter().position(|known| known.0 == lane).unwrap_or(0)].1.push(task);
+    }
+    // Who waits longest comes first; queued tasks come in the order in which they are claimed.
+    for (lane, tasks) in &mut lanes {
+        match lane {
+            Lane::Needs => tasks.sort_by_key(|task| task.updated),
+            Lane::Queued => tasks.sort_by_key(|task| task.id),
+            Lane::Done => tasks.sort_by_key(|task| std::cmp::Reverse(task.updated)),
+            Lane::Running | Lane::Waiting => {}
         }
     }
-    let count =
-        |lane: Lane| lanes.iter().find(|(known, _)| *known == lane).map_or(0, |(_, tasks)| tasks.len());
-    let needs = count(Lane::Needs);
-    let heading = match (needs, count(Lane::Running)) {
-        (0, 0) if open.is_empty() => "Nothing to do".to_owned(),
-        (0, running) => format!("{} running, nothing needs you", words::count(running, "task")),
-        (1, _) => "1 task needs you".to_owned(),
-        (needs, _) => format!("{needs} tasks need you"),
+    let counts: Vec<usize> = lanes.iter().map(|(_, tasks)| tasks.len()).collect();
+    let shown = match Lane::ALL.iter().position(|(_, id, ..)| *id == wanted.lane) {
+        Some(at) => vec![(lanes[at].0, wanted.page.unwrap_or(1).max(1), PAGE, lanes[at].1.clone())],
+        None => lanes.iter().map(|(lane, tasks)| (*lane, 1, MOST_CARDS, tasks.clone())).collect(),
     };
-    let spent = ended.iter().chain(&open).filter(|task| task.updated >= midnight);
-    let spent = spent.filter_map(|task| task.cost_micros).fold(0, u64::saturating_add);
     let mut drawn = Vec::new();
-    for (lane, tasks) in &lanes {
+    for (lane, page, size, tasks) in &shown {
         let mut cards = Vec::new();
-        for task in tasks.iter().take(MOST_CARDS) {
-            cards.push(card(app, store, *lane, task)?);
+        for task in tasks.iter().skip((page - 1) * size).take(*size) {
+            cards.push(card(&shared.app, store, *lane, task, running.get(&task.id))?);
         }
-        drawn.push((*lane, cards, tasks.len()));
+        drawn.push((*lane, *page, *size, cards, tasks.len()));
     }
     let body = html! {
-        div #head .head data-live {
-            h1 { (heading) }
-            p.lede { (count(Lane::Running)) " running, " (count(Lane::Waiting)) " waiting, " (count(Lane::Queued)) " queued. Tasks that changed today cost " (words::cost(Some(spent))) " so far." }
-        }
-        nav #tiles .tiles data-live aria-label="Lanes" {
-            @for (lane, id, name, sign) in Lane::ALL {
-                a href={ "#" (id) } class=[(lane == Lane::Needs && needs > 0).then_some("hot")] { (sign.bare()) b { (count(lane)) } span { (name) } }
-            }
-        }
-        (filter(wanted, &projects, &workflows))
-        div #board .lanes data-live {
-            @if drawn.iter().all(|(_, _, count)| *count == 0) {
+        (head(&counts, spent, wanted))
+        (filter(wanted, &index))
+        div #board .lanes.single[drawn.len() == 1] data-live {
+            @if drawn.iter().all(|(.., count)| *count == 0) {
                 p.panel.panel-body {
-                    @if wanted.is_empty() { "No tasks. " code { "acquit run \"…\"" } " in a repository adds one and runs it." } @else { "No task fits. " a href="/" { "Show all" } }
+                    @if wanted.is_empty() && wanted.lane.is_empty() { "No tasks. " a href="/new" { "Add one" } ", or run " code { "acquit run \"…\"" } " in a repository." } @else { "No task fits. " a href="/" { "Show all" } }
                 }
             }
-            @for (lane, cards, count) in &drawn { (section(*lane, cards, *count, now)) }
+            @for (lane, page, size, cards, count) in &drawn { (section(*lane, cards, (*page, *size, *count), wanted, now)) }
         }
     };
     Ok(Content { title: "Board".to_owned(), task: None, body })
 }
 
-fn filter(wanted: &Wanted, projects: &BTreeSet<&str>, workflows: &BTreeSet<&str>) -> Markup {
+/// What the legs of a task cost that began after a moment.
+fn spent_since(task: &IndexedTask, moment: Timestamp) -> u64 {
+    let legs = task.legs.iter().filter(|leg| leg.started.is_some_and(|started| started >= moment));
+    legs.filter_map(|leg| leg.cost).fold(0, u64::saturating_add)
+}
+
+fn lane(task: &IndexedTask, runs: bool, now: Timestamp) -> Lane {
+    match task.standing {
+        Standing::Needs => Lane::Needs,
+        Standing::Blocked => Lane::Waiting,
+        Standing::Working if runs => Lane::Running,
+        Standing::Working if task.legs.last().is_some_and(|leg| leg.not_before > now) => Lane::Waiting,
+        Standing::Working => Lane::Queued,
+        Standing::Done | Standing::Failed | Standing::NoImprovement | Standing::Cancelled => Lane::Done,
+    }
+}
+
+fn head(counts: &[usize], spent: u64, wanted: &Wanted) -> Markup {
+    let heading = match (counts[0], counts[1]) {
+        (0, 0) => "Nothing needs you".to_owned(),
+        (0, running) => format!("Nothing needs you; {} running", words::count(running, "task")),
+        (1, _) => "1 task needs you".to_owned(),
+        (needs, _) => format!("{needs} tasks need you"),
+    };
+    html! {
+        div #head .head.row data-live {
+            div {
+                h1 { (heading) }
+                p.lede { (counts[1]) " running, " (counts[2]) " waiting, " (counts[3]) " queued. " (words::cost(Some(spent))) " spent today." }
+            }
+            a.btn.main href="/new" { "New task" }
+        }
+        nav #tiles .tiles data-live aria-label="Lanes" {
+            @for (index, (lane, id, name, sign)) in Lane::ALL.into_iter().enumerate() {
+                a href=(wanted.address(id, 1)) class=[(lane == Lane::Needs && counts[0] > 0).then_some("hot")] aria-current=[(wanted.lane == id).then_some("true")] { (sign.bare()) b { (counts[index]) } span { (name) } }
+            }
+        }
+    }
+}
+
+fn filter(wanted: &Wanted, index: &TaskIndex) -> Markup {
+    let (mut projects, mut workflows, mut agents, mut tags) =
+        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for task in index.all() {
+        projects.insert(&*task.project);
+        workflows.insert(&*task.workflow);
+        agents.extend(task.agent.as_deref());
+        tags.extend(task.tags.iter().map(|tag| &**tag));
+    }
     let select = |name: &str, label: &str, all: &BTreeSet<&str>, chosen: &str| {
         html! {
             label { span.sr { (label) } select name=(name) {
                 option value="" { "All " (label) }
-                @for one in all { option value=(one) selected[*one == chosen] { (words::line(one, 60)) } }
+                @for one in all.iter().take(500) { option value=(one) selected[*one == chosen] { (words::line(one, 60)) } }
             } }
         }
     };
     html! {
         form.filter method="get" action="/" role="search" aria-label="Tasks" {
             label.find { span.sr { "Search titles and ids" } input #search type="search" name="q" value=(wanted.q) placeholder="Search titles and ids"; }
-            (select("project", "projects", projects, &wanted.project))
-            (select("workflow", "workflows", workflows, &wanted.workflow))
-            label { span.sr { "Tag" } input name="tag" value=(wanted.tag) placeholder="Tag"; }
+            (select("project", "projects", &projects, &wanted.project))
+            (select("workflow", "workflows", &workflows, &wanted.workflow))
+            (select("agent", "agents", &agents, &wanted.agent))
+            (select("tag", "tags", &tags, &wanted.tag))
             button.btn { "Filter" }
-            @if !wanted.is_empty() { a.btn href="/" { "Show all" } }
+            @if !wanted.is_empty() || !wanted.lane.is_empty() { a.btn href="/" { "Show all" } }
         }
     }
 }
 
-/// Reads what a card shows.
-fn card(app: &App, store: &mut dyn Store, lane: Lane, summary: &Summary) -> Result<Card, Error> {
-    let (task, legs) = (store.task(summary.id)?, store.legs(summary.id)?);
-    let definition = store.definition(summary.id)?;
-    let stage = task.state.stage().or_else(|| task.past.last().map(|past| &past.entry.stage));
-    let named = stage.and_then(|stage| definition.workflow.stage(stage.as_str())).and_then(|stage| {
-        match &stage.work {
-            Work::Agent(work) => work.agent.clone(),
-            Work::Check | Work::Action { .. } | Work::Human { .. } => None,
-        }
-    });
-    let agent = definition.chosen.agent.clone().or(named).map(|name| name.to_string());
-    let running = legs.last().filter(|leg| leg.state == leg::State::Running).map(|leg| leg.id);
-    let words = match running {
-        Some(leg) => last_words(app, store, leg)?,
+/// Reads what a card shows beside what the index has.
+fn card<'i>(
+    app: &App,
+    store: &mut dyn Store,
+    lane: Lane,
+    known: &'i IndexedTask,
+    runs: Option<&(LegId, Usage)>,
+) -> Result<Card<'i>, Error> {
+    let task = store.task(known.id)?;
+    let words = match runs {
+        Some((leg, _)) => last_words(app, store, *leg)?,
         None => None,
     };
-    Ok(Card { lane, task, legs, workflow: definition.workflow, agent, words })
+    let mut usage = Usage::default();
+    task.past.iter().for_each(|past| usage.add(&past.usage));
+    if let Some((_, now)) = runs {
+        usage.add(now);
+    }
+    Ok(Card { lane, known, task, usage, words })
 }
 
 /// The last thing that a running agent said or did.
 fn last_words(app: &App, store: &mut dyn Store, leg: LegId) -> Result<Option<String>, Error> {
-    let items = transcript::newest(app, store, leg)?;
+    let items = acquit_app::transcript::newest(app, store, leg, LAST_LINES)?;
     Ok(items.iter().rev().find_map(|item| match &item.said {
         AgentEvent::Text { text } | AgentEvent::Raw { text } => Some(words::line(text, 160)),
         AgentEvent::ToolUse { name, input } => Some(words::line(&format!("→ {name} {input}"), 160)),
@@ -205,30 +261,44 @@ fn last_words(app: &App, store: &mut dyn Store, leg: LegId) -> Result<Option<Str
     }))
 }
 
-fn section(lane: Lane, cards: &[Card], count: usize, now: Timestamp) -> Markup {
+fn section(
+    lane: Lane,
+    cards: &[Card<'_>],
+    (page, size, count): (usize, usize, usize),
+    wanted: &Wanted,
+    now: Timestamp,
+) -> Markup {
     let Some((_, id, name, sign)) = Lane::ALL.into_iter().find(|(known, ..)| *known == lane) else {
         return html! {};
     };
+    let name =
+        if lane == Lane::Done && (!wanted.is_empty() || !wanted.lane.is_empty()) { "Done" } else { name };
+    let last = count.div_ceil(size.max(1));
     html! {
         @if count > 0 {
             section id=(id) class={ "lane lane-" (id) } aria-labelledby={ (id) "-h" } {
                 div.lane-head { (sign.bare()) h2 id={ (id) "-h" } { (name) } span.count { (count) } }
                 ol.cards { @for card in cards { (draw(card, now)) } }
-                @if count > cards.len() { p.hint { (count - cards.len()) " more; search or filter to find them." } }
+                @if size == PAGE && last > 1 {
+                    nav.acts aria-label="Pages of this lane" {
+                        @if page > 1 { a.btn.s href=(wanted.address(id, page - 1)) { "Earlier" } }
+                        span.hint { "page " (page) " of " (last) }
+                        @if page < last { a.btn.s href=(wanted.address(id, page + 1)) { "Later" } }
+                    }
+                } @else if count > cards.len() { p.more { a href=(wanted.address(id, 1)) { "Show all " (count) } } }
             }
         }
     }
 }
 
-/// How a card's task stands.
-pub fn sign_of(task: &Task, legs: &[Leg], now: Timestamp) -> Sign {
-    let last = legs.last();
-    match &task.state {
+/// How a task stands, with the state of its last leg and the moment before which that is not claimed.
+pub fn sign_of(state: &State, last: Option<(leg::State, Timestamp)>, now: Timestamp) -> Sign {
+    match state {
         State::Waiting { .. } => Sign::Needs,
         State::Blocked { .. } => Sign::Waits,
         State::New | State::Working { .. } => match last {
-            Some(leg) if leg.state == leg::State::Running => Sign::Runs,
-            Some(leg) if leg.not_before > now => Sign::Waits,
+            Some((leg::State::Running, _)) => Sign::Runs,
+            Some((_, not_before)) if not_before > now => Sign::Waits,
             Some(_) | None => Sign::Queued,
         },
         State::Ended { end: End::Done } => Sign::Proven,
@@ -237,9 +307,20 @@ pub fn sign_of(task: &Task, legs: &[Leg], now: Timestamp) -> Sign {
     }
 }
 
+/// The word for how a task stands.
+pub fn state_word(state: &State, sign: Sign) -> &'static str {
+    match state {
+        State::Ended { end: End::Done } => "acquitted",
+        State::Ended { end: End::Failed { .. } } => "failed",
+        State::Ended { end: End::NoImprovement } => "no improvement",
+        State::Ended { end: End::Cancelled { .. } } => "cancelled",
+        _ => sign.word(),
+    }
+}
+
 /// What a task does or waits for, in a line.
-pub fn what(task: &Task, legs: &[Leg], now: Timestamp) -> Markup {
-    let last = legs.last();
+pub fn what(task: &Task, last: Option<(leg::State, Timestamp)>, now: Timestamp) -> Markup {
+    let later = last.filter(|(state, not_before)| *state != leg::State::Running && *not_before > now);
     html! {
         @match &task.state {
             State::New => { "Not started" },
@@ -259,8 +340,8 @@ pub fn what(task: &Task, legs: &[Leg], now: Timestamp) -> Markup {
             State::Blocked { root, .. } => { "for " a href={ "/tasks/" (root.task) } { (root.task) } ", which fixes the same failure" },
             State::Working { entry, cancel, .. } => {
                 @if cancel.is_some() { b { "Stopping. " } }
-                @if let Some(leg) = last.filter(|leg| leg.state != leg::State::Running && leg.not_before > now) {
-                    "until " b { (words::moment(leg.not_before, "%H:%M")) } ": "
+                @if let Some((_, until)) = later {
+                    "until " b { (words::moment(until, "%H:%M")) } ": "
                     @if let Some(Ending::Held { reason, .. }) = task.past.last().map(|past| &past.ending) { (words::line(reason, 160)) } @else { "retry after a delay" }
                 } @else { (words::heading(entry)) }
             },
@@ -268,7 +349,7 @@ pub fn what(task: &Task, legs: &[Leg], now: Timestamp) -> Markup {
                 @match end {
                     End::Done => (words::line(task.headline(), 160)),
                     End::Failed { reason } => (words::line(reason, 160)),
-                    End::NoImprovement => "no improvement found",
+                    End::NoImprovement => "nothing found to improve",
                     End::Cancelled { by } => { "cancelled by " (words::line(&by.to_string(), 60)) },
                 }
             },
@@ -276,34 +357,30 @@ pub fn what(task: &Task, legs: &[Leg], now: Timestamp) -> Markup {
     }
 }
 
-fn draw(card: &Card, now: Timestamp) -> Markup {
-    let Card { task, legs, workflow, .. } = card;
+fn draw(card: &Card<'_>, now: Timestamp) -> Markup {
+    let Card { task, known, .. } = card;
     let seed = &task.seed;
-    let sign = sign_of(task, legs, now);
-    let usage = legs.iter().fold(acquit_core::agent::Usage::default(), |mut sum, leg| {
-        sum.add(&leg.usage);
-        sum
-    });
-    let (label, href) = match card.lane {
-        Lane::Needs => ("Answer", "/inbox".to_owned()),
-        Lane::Running => ("Watch", format!("/tasks/{}#now", seed.id)),
-        Lane::Waiting | Lane::Queued | Lane::Done => ("Open", format!("/tasks/{}", seed.id)),
+    let last = match card.lane {
+        Lane::Running => Some((leg::State::Running, now)),
+        _ => known.legs.last().map(|leg| (leg.state, leg.not_before)),
     };
-    let href = match (&task.state, card.lane) {
-        (State::Waiting { request }, Lane::Needs) => format!("{href}#request-{}-{}", seed.id, request.number),
-        _ => href,
+    let sign = sign_of(&task.state, last, now);
+    let (label, href) = match (&task.state, card.lane) {
+        (State::Waiting { request }, Lane::Needs) => {
+            ("Answer", format!("/inbox#request-{}-{}", seed.id, request.number))
+        }
+        (_, Lane::Running) => ("Watch", format!("/tasks/{}#now", seed.id)),
+        _ => ("Open", format!("/tasks/{}", seed.id)),
     };
     html! {
         li.card id={ "task-" (seed.id) } {
             div.card-title { (sign.named()) a href={ "/tasks/" (seed.id) } { (words::line(&seed.wish.title, 160)) } }
-            div.meta { span.id { (seed.id) } span { (words::line(&seed.project.name, 40)) } span { (seed.workflow) } @if let Some(agent) = &card.agent { span { (words::line(agent, 40)) } } }
-            div.card-what { (what(task, legs, now)) @if let Some(said) = &card.words { div.said { (said) } } }
-            div.card-path { (path::small(&path::nodes(task, workflow, sign))) }
+            div.meta { span.id { (seed.id) } span { (words::line(&seed.project.name, 40)) } span { (seed.workflow) } @if let Some(agent) = &known.agent { span { (words::line(agent, 40)) } } }
+            div.card-what { (what(task, last, now)) @if let Some(said) = &card.words { div.said { (said) } } }
+            div.card-path { (path::small(&path::known(task, &known.stages, sign))) }
             div.card-sum {
-                b { @if matches!(task.state, State::Ended { .. }) {
-                    (words::length(legs.iter().map(|leg| words::took(leg, now)).sum()))
-                } @else { (since(seed.created, now)) } }
-                " " (words::usage_cost(&usage))
+                b { @if known.standing.is_over() { (words::length(known.took(now))) } @else { (since(seed.created, now)) } }
+                " " (words::usage_cost(&card.usage))
             }
             div.card-act { a.btn href=(href) aria-label={ (label) " " (seed.id) } { (label) } }
         }

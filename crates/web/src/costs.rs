@@ -1,89 +1,175 @@
-//! What tasks cost and how they ended, by workflow, agent and model.
+//! What tasks cost: by day, project, workflow, agent and model, and which cost most.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use acquit_app::stats::{self, Group, Which};
-use acquit_app::{App, Error};
+use acquit_app::Error;
+use acquit_app::figures::{Bill, Costs, costs};
+use acquit_app::index::TaskIndex;
 use acquit_core::store::Store;
-use acquit_core::time::Span;
+use acquit_core::time::{Span, Timestamp};
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use crate::page::Content;
+use crate::shared::Shared;
 use crate::words;
 
-/// At most so many tasks are counted, the newest first.
-const MOST: u32 = 1_000;
 /// The lengths of time that can be chosen.
-const SINCE: [&str; 4] = ["1d", "7d", "30d", "90d"];
+pub const SINCE: [(&str, &str); 4] =
+    [("1d", "1 day"), ("7d", "7 days"), ("30d", "30 days"), ("90d", "90 days")];
 
 /// What is to be counted.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
 pub struct Wanted {
-    since: Option<String>,
+    /// Which time.
+    pub since: String,
+    /// Of which project.
+    pub project: String,
+    /// Of which workflow.
+    pub workflow: String,
+}
+
+impl Wanted {
+    /// The time that was chosen, in words and as its first moment.
+    pub fn time(&self, now: Timestamp) -> (&'static str, &'static str, Timestamp) {
+        let (key, words) =
+            SINCE.into_iter().find(|(key, _)| *key == self.since).unwrap_or(("30d", "30 days"));
+        let length = Span::parse(key).map_or(Duration::ZERO, Span::duration);
+        (key, words, Timestamp(now.0 - i64::try_from(length.as_millis()).unwrap_or(0)))
+    }
+
+    /// The form that changes it.
+    pub fn form(&self, address: &str, index: &TaskIndex, chosen: &str) -> Markup {
+        let mut projects: Vec<&str> = index.all().map(|task| &*task.project).collect();
+        let mut workflows: Vec<&str> = index.all().map(|task| &*task.workflow).collect();
+        for list in [&mut projects, &mut workflows] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        let select = |name: &str, all: &[&str], held: &str| {
+            html! { label { span.sr { (name) } select name=(name) { option value="" { "All " (name) "s" } @for one in all { option value=(one) selected[*one == held] { (words::line(one, 60)) } } } } }
+        };
+        html! {
+            form.filter method="get" action=(address) {
+                (select("project", &projects, &self.project))
+                (select("workflow", &workflows, &self.workflow))
+                label { span.sr { "time" } select name="since" { @for (key, words) in SINCE { option value=(key) selected[key == chosen] { (words) } } } }
+                button.btn { "Show" }
+            }
+        }
+    }
+
+    /// Whether a task is counted.
+    pub fn fits(&self, task: &acquit_app::index::IndexedTask) -> bool {
+        (self.project.is_empty() || *task.project == *self.project)
+            && (self.workflow.is_empty() || *task.workflow == *self.workflow)
+    }
 }
 
 /// The page.
-pub fn content(app: &App, store: &mut dyn Store, wanted: &Wanted) -> Result<Content, Error> {
-    let since = wanted.since.as_deref().filter(|since| SINCE.contains(since)).unwrap_or("7d");
-    let stats =
-        stats::stats(app, store, Which { all_projects: true, since: Span::parse(since), limit: MOST })?;
-    let done: u64 = stats.workflows.values().map(|group| group.succeeded).sum();
-    let each =
-        stats.cost_micros.zip(Some(done)).filter(|(_, done)| *done > 0).map(|(cost, done)| cost / done);
+pub fn content(shared: &Shared, store: &mut dyn Store, wanted: &Wanted) -> Result<Content, Error> {
+    let now = store.now()?;
+    let (key, length, since) = wanted.time(now);
+    let index = shared.index(store)?;
+    let tasks = index.all().filter(|task| task.created >= since && wanted.fits(task));
+    let costs = costs(tasks, now, |at| words::midnight(at).0);
+    let today = costs.days.get(&words::midnight(now).0).map_or(0, |bill| bill.cost);
+    let vain = costs.all.cost - costs.all.proven;
     let body = html! {
         div #head .head data-live {
             h1 {
-                @match (each, done) {
-                    (Some(each), _) => { (words::cost(Some(each))) " for each finished task" },
-                    (None, 0) => "No task finished in this time",
-                    (None, done) => { (words::count(usize::try_from(done).unwrap_or(usize::MAX), "task")) " finished; no agent told a price" },
+                @match (costs.all.cost.checked_div(costs.done), costs.done) {
+                    (Some(each), _) if costs.all.cost > 0 => { (words::cost(Some(each))) " for each proven change" },
+                    (_, 0) => "No task finished in this time",
+                    (_, done) => { (words::count(usize::try_from(done).unwrap_or(usize::MAX), "task")) " finished; no agent told a price" },
                 }
             }
-            p.lede {
-                (stats.tasks) " tasks in the last " (since) ", " (done) " finished, "
-                (words::usage_cost(&stats.usage)) " in all"
-                @if stats.more { " (the newest " (MOST) " tasks)" } "."
-            }
+            p.lede { (words::cost(Some(costs.all.cost))) " in " (length) " for " (words::count(usize::try_from(costs.all.count).unwrap_or(usize::MAX), "task")) ", " (costs.done) " of them proven. What was spent in vain is counted in." }
         }
-        nav.acts aria-label="Time" { @for one in SINCE { a.btn.s href={ "/costs?since=" (one) } aria-current=[(one == since).then_some("true")] { (one) } } }
-        div #figures data-live {
-            (table("By workflow", "tasks", &stats.workflows))
-            (table("By agent", "legs", &stats.agents))
-            (table("By model", "legs", &stats.models))
+        (wanted.form("/costs", &index, key))
+        dl #stats .stats data-live {
+            div.panel { dt { "Today" } dd { (words::cost(Some(today))) } }
+            div.panel { dt { (length) } dd { (words::cost(Some(costs.all.cost))) } dd.small { (words::tokens(costs.all.tokens)) " tokens" } }
+            div.panel { dt { "Proven" } dd { (costs.done) " of " (costs.over) } dd.small { "finished tasks, without cancelled ones" } }
+            div.panel { dt { "Not accepted" } dd { (share(vain, costs.all.cost)) } dd.small { "of what was spent" } (words::meter(vain, costs.all.cost)) }
         }
+        section.panel { header.panel-head.row { h2 { "By day" } p.hint { span.key.solid {} " for proven changes " span.key.light {} " not accepted, or not over" } } div #days .panel-body data-live { (days(&costs, since, now)) } }
+        div.halves {
+            (table("By project", "tasks", &costs.projects))
+            (table("By workflow", "tasks", &costs.workflows))
+            (table("By agent", "legs", &costs.agents))
+            (table("By model", "legs", &costs.models))
+        }
+        (dearest(&costs))
+        p { a href="/agents" { "Compare agents" } }
     };
     Ok(Content { title: "Costs".to_owned(), task: None, body })
 }
 
-fn table(heading: &str, noun: &str, groups: &BTreeMap<String, Group>) -> Markup {
-    let most = groups.values().filter_map(|group| group.cost_micros).max().unwrap_or(0).max(1);
-    let share = |group: &Group| group.cost_micros.unwrap_or(0).saturating_mul(100) / most;
-    let rate = |group: &Group| {
-        let ended = group.succeeded + group.failed;
-        (ended > 0).then(|| format!("{} % of {ended}", (group.succeeded * 100 + ended / 2) / ended))
-    };
+fn share(part: u64, whole: u64) -> String {
+    (part * 100).checked_div(whole).map_or_else(|| "–".to_owned(), |percent| format!("{percent} %"))
+}
+
+/// A bar for each day.
+fn days(costs: &Costs, since: Timestamp, now: Timestamp) -> Markup {
+    const DAY: i64 = 86_400_000;
+    // A day is 23 to 25 hours long, so the middle of each is looked at.
+    let first = words::midnight(since);
+    let count = usize::try_from((now.0 - first.0) / DAY + 1).unwrap_or(1).min(92);
+    let moments: Vec<Timestamp> = (0..count)
+        .map(|day| words::midnight(Timestamp(first.0 + DAY * i64::try_from(day).unwrap_or(0) + DAY / 2)))
+        .collect();
+    let bill = |day: &Timestamp| costs.days.get(&day.0).cloned().unwrap_or_default();
+    let most = moments.iter().map(|day| bill(day).cost).max().unwrap_or(0).max(1);
+    let tall = |cost: u64| 96 * cost / most;
+    let wide = 100.0 / f64::from(u32::try_from(count).unwrap_or(1));
     html! {
-        section.panel {
+        svg.bars height="104" role="img" aria-label={ "Cost by day, at most " (words::cost(Some(most))) } {
+            line.base x1="0" y1="100" x2="100%" y2="100" {}
+            @for (place, day) in moments.iter().enumerate() {
+                @let bill = bill(day);
+                @let x = format!("{:.2}%", wide * (f64::from(u32::try_from(place).unwrap_or(0)) + 0.1));
+                @let width = format!("{:.2}%", wide * 0.8);
+                rect.light x=(x) y=(100 - tall(bill.cost)) width=(width) height=(tall(bill.cost)) { title { (words::moment(*day, "%d %b")) ": " (words::cost(Some(bill.cost))) } }
+                rect.solid x=(x) y=(100 - tall(bill.proven)) width=(width) height=(tall(bill.proven)) {}
+            }
+        }
+        p.axis { span { (words::moment(first, "%d %b")) } span { "most: " (words::cost(Some(most).filter(|most| *most > 1))) } span { "today" } }
+    }
+}
+
+fn table(heading: &str, noun: &str, groups: &BTreeMap<String, Bill>) -> Markup {
+    let most = groups.values().map(|bill| bill.cost).max().unwrap_or(0).max(1);
+    let mut all: Vec<(&String, &Bill)> = groups.iter().collect();
+    all.sort_by_key(|(name, bill)| (std::cmp::Reverse(bill.cost), (*name).clone()));
+    html! {
+        section.panel id={ (heading.to_lowercase().replace(' ', "-")) } data-live {
             header.panel-head { h2 { (heading) } }
             @if groups.is_empty() { p.panel-body.dim { "Nothing yet." } } @else {
                 div.scroll tabindex="0" role="region" aria-label=(heading) { table {
-                    thead { tr { th { "name" } th.n { (noun) } th.n { "succeeded" } th.n { "time" } th.n { "tokens" } th.n { "cost" } th { span.sr { "share" } } } }
-                    tbody {
-                        @for (name, group) in groups {
-                            tr {
-                                th scope="row" { (words::line(name, 80)) }
-                                td.n { (group.count) }
-                                td.n { (rate(group).unwrap_or_else(|| "–".to_owned())) }
-                                td.n { (words::length(Duration::from_millis(group.ran_millis))) }
-                                td.n { (words::tokens(group.usage.tokens())) }
-                                td.n { (words::usage_cost(&group.usage)) }
-                                td.share { svg width="100%" height="8" aria-hidden="true" { rect.bar-fill width={ (share(group)) "%" } height="8" rx="2" {} } }
-                            }
-                        }
-                    }
+                    thead { tr { th scope="col" { "name" } th.n scope="col" { (noun) } th.n scope="col" { "time" } th.n scope="col" { "tokens" } th.n scope="col" { "cost" } th scope="col" { "proven, light: not" } } }
+                    tbody { @for (name, bill) in all.into_iter().take(50) { tr {
+                        th scope="row" { (words::line(name, 80)) }
+                        td.n { (bill.count) }
+                        td.n { (words::length(Duration::from_millis(bill.ran_millis))) }
+                        td.n { (words::tokens(bill.tokens)) }
+                        td.n { @if bill.estimated > 0 { "≈" } (words::cost(Some(bill.cost))) }
+                        td.share { svg.meter width="100%" height="8" aria-hidden="true" { rect.light width={ (bill.cost * 100 / most) "%" } height="8" {} rect.solid width={ (bill.proven * 100 / most) "%" } height="8" {} } }
+                    } } }
                 } }
+            }
+        }
+    }
+}
+
+fn dearest(costs: &Costs) -> Markup {
+    html! {
+        @if !costs.dearest.is_empty() {
+            section #dearest .panel data-live {
+                header.panel-head { h2 { "Most expensive tasks" } }
+                div.scroll tabindex="0" role="region" aria-label="Most expensive tasks" { table { tbody { @for (id, title, cost) in &costs.dearest { tr { th scope="row" { a href={ "/tasks/" (id) } { (id) } } td { (words::line(title, 160)) } td.n { (words::cost(Some(*cost))) } } } } } }
             }
         }
     }

@@ -1,13 +1,19 @@
-//! What a task changed, by file.
+//! What a task changed, by file, with what gates say at the lines.
 
-use acquit_app::diff::FileChange;
-use acquit_app::{App, Error};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use acquit_app::Error;
+use acquit_app::diff::{FileChange, TaskDiff};
+use acquit_app::history::{History, history};
+use acquit_core::gate::Weight;
 use acquit_core::ids::TaskId;
 use acquit_core::store::Store;
 use acquit_run::git::Form;
 use maud::{Markup, html};
 
-use crate::page::Content;
+use crate::page::{Content, Sign};
+use crate::shared::Shared;
 use crate::words;
 
 /// So many lines of a diff are on the page.
@@ -15,23 +21,36 @@ const MOST_LINES: usize = 5_000;
 /// A file with more changed lines is folded.
 const LARGE: usize = 400;
 
+/// So many lines of a diff are where a person decides about it; the rest is on its page.
+const SHORT_LINES: usize = 400;
+
 /// One file of a diff, as it is printed.
 struct File<'t> {
     name: String,
     lines: Vec<&'t str>,
 }
 
+/// What a gate says about a line.
+struct Remark {
+    gate: String,
+    leg: u32,
+    sign: Sign,
+    text: String,
+}
+
+/// Remarks by file and line.
+type Remarks = BTreeMap<String, BTreeMap<u64, Vec<Remark>>>;
+
 /// The page.
-pub fn content(app: &App, store: &mut dyn Store, id: TaskId) -> Result<Content, Error> {
+pub fn content(shared: &Shared, store: &mut dyn Store, id: TaskId) -> Result<Content, Error> {
     let task = store.task(id)?;
-    let diff = app.diff(store, id, Form::Patch)?;
-    let text = String::from_utf8_lossy(&diff.text);
-    let files = files(&text);
-    let room = files.iter().scan(MOST_LINES, |left, file| {
-        let room = *left;
-        *left = left.saturating_sub(file.lines.len());
-        Some(room)
-    });
+    let runs = store.legs(id)?.last().is_some_and(|leg| leg.state == acquit_core::leg::State::Running);
+    let diff = if runs {
+        Arc::new(shared.app.diff(store, id, Form::Patch)?)
+    } else {
+        shared.diffs.get(&shared.app, store, &task)?
+    };
+    let remarks = remarks(&history(store, id)?);
     let sum = |count: fn(&FileChange) -> Option<u64>| diff.files.iter().filter_map(count).sum::<u64>();
     let body = html! {
         nav.crumbs aria-label="Place" { a href="/" { "Board" } " / " a href={ "/tasks/" (id) } { (id) } " / diff" }
@@ -42,9 +61,64 @@ pub fn content(app: &App, store: &mut dyn Store, id: TaskId) -> Result<Content, 
                 @match &diff.tip { Some(tip) => { "commit " code { (words::short(&tip.to_string())) } }, None => "the working tree as it is now" }
             }
         }
-        @for (file, room) in files.iter().zip(room) { (draw(file, room)) }
+        (files_of(&diff, MOST_LINES, &remarks))
     };
     Ok(Content { title: format!("Diff of {id}"), task: Some(id), body })
+}
+
+/// The diff where a person decides about it: the first lines open, the rest by a link.
+pub fn short(diff: &TaskDiff, task: TaskId) -> Markup {
+    let lines = String::from_utf8_lossy(&diff.text).lines().count();
+    html! {
+        div.short-diff { (files_of(diff, SHORT_LINES, &Remarks::new())) }
+        p { a href={ "/tasks/" (task) "/diff" } { @if lines > SHORT_LINES { "Show the whole diff" } @else { "Show the diff with what gates say at its lines" } } }
+    }
+}
+
+fn files_of(diff: &TaskDiff, most: usize, remarks: &Remarks) -> Markup {
+    let text = String::from_utf8_lossy(&diff.text);
+    let files = files(&text);
+    let room = files.iter().scan(most, |left, file| {
+        let room = *left;
+        *left = left.saturating_sub(file.lines.len());
+        Some(room)
+    });
+    let changed = |file: &File<'_>| diff.files.iter().find(|known| known.path == file.name);
+    html! { @for (file, room) in files.iter().zip(room) { (draw(file, room, changed(file), remarks.get(&file.name))) } }
+}
+
+/// What the newest verdicts say about lines.
+fn remarks(history: &History) -> Remarks {
+    let mut all = Remarks::new();
+    for verdict in history.newest_verdicts() {
+        let leg =
+            history.verdicts.iter().rev().find(|(_, known)| known == verdict).map_or(0, |(leg, _)| *leg);
+        let mut add = |path: &str, line: u32, sign: Sign, text: &str| {
+            let remark = Remark { gate: verdict.gate.to_string(), leg, sign, text: text.to_owned() };
+            all.entry(path.to_owned()).or_default().entry(u64::from(line)).or_default().push(remark);
+        };
+        for finding in &verdict.evidence.findings {
+            if let Some(place) = &finding.location {
+                let sign = if finding.weight == Weight::Noted || verdict.passed {
+                    Sign::Noted
+                } else {
+                    Sign::Rejected
+                };
+                add(&place.path, place.line, sign, &format!("{} [{}]", finding.message, finding.rule));
+            }
+        }
+        if let Some(failure) = &verdict.failure
+            && let Some(place) = &failure.location
+            && verdict.evidence.findings.iter().all(|finding| finding.location.as_ref() != Some(place))
+        {
+            add(&place.path, place.line, Sign::Rejected, &failure.message);
+        }
+    }
+    all
+}
+
+fn remark(remark: &Remark) -> Markup {
+    html! { p.remark { (remark.sign.named()) span { b { (words::line(&remark.gate, 60)) } " · leg " (remark.leg) " · " (words::line(&remark.text, 600)) } } }
 }
 
 fn files(text: &str) -> Vec<File<'_>> {
@@ -60,27 +134,44 @@ fn files(text: &str) -> Vec<File<'_>> {
     files
 }
 
-fn draw(file: &File<'_>, most: usize) -> Markup {
+/// Lines of a file's part of a diff that people read.
+fn readable<'t>(file: &File<'t>) -> impl Iterator<Item = &'t str> {
     let mut inside = false;
-    let body = file.lines.iter().copied().filter(|line| {
+    let known = ["Binary", "rename", "new file", "deleted", "old mode", "new mode"];
+    file.lines.iter().copied().filter(move |line| {
         inside |= line.starts_with("@@");
-        inside
-            || line.starts_with("Binary")
-            || line.starts_with("rename")
-            || line.starts_with("new file")
-            || line.starts_with("deleted")
-            || line.starts_with("old mode")
-            || line.starts_with("new mode")
-    });
-    let body: Vec<&str> = body.take(most).collect();
+        inside || known.iter().any(|word| line.starts_with(word))
+    })
+}
+
+fn draw(
+    file: &File<'_>,
+    most: usize,
+    changed: Option<&FileChange>,
+    remarks: Option<&BTreeMap<u64, Vec<Remark>>>,
+) -> Markup {
+    let body: Vec<&str> = readable(file).take(most).collect();
+    let count = remarks.map_or(0, |lines| lines.values().map(Vec::len).sum());
+    let rows = numbered(&body);
+    let at = |line: u64| remarks.and_then(|lines| lines.get(&line)).into_iter().flatten();
+    let is_shown = |line: u64| rows.iter().any(|(_, (_, new))| *new == line.to_string());
     html! {
         details.panel.diff open[body.len() <= LARGE] {
-            summary.panel-head { code { (words::line(&file.name, 300)) } }
-            div.scroll tabindex="0" role="region" aria-label={ "Changes of " (words::line(&file.name, 300)) } { table.code { tbody {
-                @for (line, numbers) in numbered(&body) {
-                    tr class=(class(line)) { td.ln { (numbers.0) } td.ln { (numbers.1) } td { pre { (words::text(line)) } } }
-                }
-            } } }
+            summary.panel-head {
+                code { (words::line(&file.name, 300)) }
+                @if let Some((added, removed)) = changed.and_then(|it| it.added.zip(it.removed)) { " " span.ok { "+" (added) } " " span.no { "−" (removed) } }
+                @if count > 0 { " " span.tag { (words::count(count, "remark")) } }
+            }
+            // What gates say about lines that did not change.
+            @for (line, all) in remarks.into_iter().flatten().filter(|(line, _)| !is_shown(**line)) { @for one in all { div.panel-body { span.dim { "line " (line) } (remark(one)) } } }
+            @if !body.is_empty() {
+                div.scroll tabindex="0" role="region" aria-label={ "Changes of " (words::line(&file.name, 300)) } { table.code { tbody {
+                    @for (line, (old, new)) in &rows {
+                        tr class=(class(line)) { td.ln { (old) } td.ln { (new) } td { pre { (words::text(line)) } } }
+                        @if let Ok(number) = new.parse::<u64>() { @for one in at(number) { tr.said-by { td colspan="3" { (remark(one)) } } } }
+                    }
+                } } }
+            }
             @if body.len() >= most { p.panel-body.dim { "The rest is not shown. `acquit diff` prints all of it." } }
         }
     }

@@ -1,21 +1,33 @@
-//! Everything that waits for a person, each with its form.
+//! Everything that waits for a person, each with its form, and what others have answered lately.
 
-use acquit_app::{App, Error};
+use acquit_app::Error;
 use acquit_core::store::Store;
 use acquit_core::task::{State, Task};
-use maud::html;
+use acquit_core::time::Timestamp;
+use maud::{Markup, html};
 
-use crate::page::Content;
-use crate::page::Sign;
-use crate::{request, words};
+use crate::page::{Content, Sign, since};
+use crate::request::{self, Subject};
+use crate::shared::Shared;
+use crate::words;
 
 /// So many requests are on the page. Who has more answers some first.
-const MOST: u32 = 100;
+const MOST: u32 = 50;
 
 /// The page.
-pub fn content(app: &App, store: &mut dyn Store) -> Result<Content, Error> {
-    let (tasks, more) = app.inbox(store, None, MOST)?;
-    let heading = match tasks.len() {
+pub fn content(shared: &Shared, store: &mut dyn Store) -> Result<Content, Error> {
+    let (mut tasks, more) = shared.app.inbox(store, None, MOST)?;
+    // Who waits longest comes first.
+    tasks.reverse();
+    let now = store.now()?;
+    let mut all = Vec::new();
+    for task in tasks {
+        let definition = store.definition(task.id())?;
+        let State::Waiting { request } = &task.state else { continue };
+        let subject = Subject::read(shared, store, &task, &definition, request)?;
+        all.push((task, subject));
+    }
+    let heading = match all.len() {
         0 => "Nothing waits for you".to_owned(),
         1 => "1 request waits for you".to_owned(),
         number => format!("{number} requests wait for you"),
@@ -25,24 +37,28 @@ pub fn content(app: &App, store: &mut dyn Store) -> Result<Content, Error> {
             h1 { (heading) @if more { ", and more" } }
             p.lede { "Tasks continue as soon as you answer. The first answer counts." }
         }
-        div #requests data-live data-list {
-            @for task in &tasks { (article(task)) }
+        div.inbox {
+            nav #waiting .panel data-live aria-label="Requests" { @if !all.is_empty() { ol { @for (task, subject) in &all { (entry(task, subject.asked, now)) } } } @else { p.panel-body.dim { "No requests." } } }
+            div #requests data-live data-list {
+                @for (task, subject) in &all { @if let State::Waiting { request } = &task.state {
+                    article.panel.asks id={ "request-" (task.id()) "-" (request.number) } data-live {
+                        (request::article(task, request, subject, "inbox", now))
+                    }
+                } }
+            }
         }
     };
     Ok(Content { title: "Inbox".to_owned(), task: None, body })
 }
 
-fn article(task: &Task) -> maud::Markup {
-    let seed = &task.seed;
+fn entry(task: &Task, asked: Option<Timestamp>, now: Timestamp) -> Markup {
     html! {
         @if let State::Waiting { request } = &task.state {
-            article.panel.asks id={ "request-" (seed.id) "-" (request.number) } data-live {
-                header.panel-head {
-                    h2 { (Sign::Needs.bare()) a href={ "/tasks/" (seed.id) } { (words::line(&seed.wish.title, 200)) } }
-                    p.meta { span.id { (seed.id) } span { (words::line(&seed.project.name, 60)) } span { (seed.workflow) } span { (request.stage) } }
-                }
-                div.panel-body { (request::form(task, request, "inbox")) }
-            }
+            li { a href={ "#request-" (task.id()) "-" (request.number) } {
+                (Sign::Needs.bare()) b { (request::headline(task, request)) }
+                @if let Some(asked) = asked { (since(asked, now)) }
+                small { (task.id()) " · " (words::line(&task.seed.project.name, 40)) " · " (words::line(&task.seed.wish.title, 60)) }
+            } }
         }
     }
 }

@@ -16,20 +16,31 @@
 
 pub mod access;
 mod actions;
+mod agents;
 mod board;
 mod costs;
 mod diff;
+mod diffs;
 mod doctor;
+mod flow;
 mod inbox;
+mod lines;
 mod live;
+mod new;
+mod nights;
 mod page;
 mod pages;
 mod path;
 mod pool;
 mod request;
+mod route;
 mod server;
+mod settings;
+mod shared;
 mod task;
 mod transcript;
 mod words;
+mod workers;
+mod workflows;
 
 pub use server::{Options, check_address, link, open_browser, serve};

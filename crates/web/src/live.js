@@ -5,6 +5,7 @@
 "use strict";
 (() => {
   const body = document.body;
+  let follow = null;
   if (!body.dataset.seq) return keys();
 
   let last = body.dataset.seq, source = null, timer = 0, busy = false, again = false, refreshed = 0;
@@ -55,19 +56,35 @@
       if (answer.status === 401) return location.reload();
       if (!answer.ok) throw new Error(answer.status);
       const next = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const bottom = innerHeight + scrollY >= document.documentElement.scrollHeight - 40;
+      const before = lineCount();
       const marked = [...document.querySelectorAll("[data-live]")].filter((it) => !it.parentElement.closest("[data-live]"));
       for (const now of marked) { const other = next.getElementById(now.id); if (other) swap(now, other); else if (!held(now)) now.remove(); }
       for (const other of next.querySelectorAll("main > [data-live]")) {
         if (!document.getElementById(other.id)) { const left = other.previousElementSibling && document.getElementById(other.previousElementSibling.id); if (left) left.after(document.importNode(other, true)); }
       }
-      if (bottom && document.getElementById("follow")) scrollTo(0, document.documentElement.scrollHeight);
+      follow.grew(lineCount() - before);
       count();
     } catch { say("as of " + clock() + ", trying again", false); }
     finally { busy = false; if (again) { again = false; schedule(); } }
   };
   // The first change shows at once, more of them at most twice a second.
   const schedule = () => { if (!timer) timer = setTimeout(() => { timer = 0; refresh(); }, Math.max(0, 500 - (Date.now() - refreshed))); };
+
+  // Follow mode keeps the newest line in view. Scrolling up ends it, and then the button counts the lines that are new.
+  const lineCount = () => document.querySelectorAll(".lines > li").length;
+  follow = (() => {
+    const button = () => document.querySelector("[data-follow]"), box = () => document.querySelector("#scroll.scrolled");
+    let on = true, fresh = 0;
+    const near = () => { const it = box() || document.documentElement; return it.scrollTop + it.clientHeight >= it.scrollHeight - 60; };
+    const show = () => { const it = button(); if (!it) return; it.hidden = false; it.setAttribute("aria-pressed", on); it.textContent = on ? "Stop following" : fresh ? `Follow, ${fresh} new` : "Follow"; };
+    const jump = () => { const it = box() || document.documentElement; it.scrollTop = it.scrollHeight; };
+    const set = (wanted) => { on = wanted; if (on) { fresh = 0; jump(); } show(); };
+    const scrolled = () => { if (!button()) return; const at = near(); if (at !== on) { on = at; if (on) fresh = 0; show(); } };
+    document.addEventListener("scroll", scrolled, { capture: true, passive: true });
+    document.addEventListener("click", (event) => { if (event.target.closest("[data-follow]")) set(!on); });
+    if (button()) { if (box()) jump(); on = near(); show(); }
+    return { grew: (count) => { if (count <= 0 || !button()) return show(); if (on) jump(); else fresh += count; show(); }, toggle: () => { if (button()) set(!on); } };
+  })();
 
   // A browser has six connections for a host, so one page listens for all: whoever holds the lock. The others hear it over a channel.
   const channel = new BroadcastChannel("acquit-live");
@@ -120,14 +137,22 @@
 
   function keys() {
     let g = false, at = -1;
-    const pages = { b: "/", i: "/inbox", c: "/costs", d: "/doctor" };
+    const pages = { b: "/", i: "/inbox", w: "/workflows", n: "/nights", c: "/costs", a: "/agents", d: "/doctor" };
+    const unfold = () => { const all = [...document.querySelectorAll("details.tool")], open = !all.every((it) => it.open); all.forEach((it) => { it.open = open; }); };
+    for (const it of document.querySelectorAll("[data-unfold]")) it.hidden = !document.querySelector("details.tool");
+    document.addEventListener("click", (event) => { if (event.target.closest("[data-unfold]")) unfold(); });
     document.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;
       if (g && pages[event.key]) { location.href = pages[event.key]; return; }
       g = event.key === "g";
+      const press = { n: () => { location.href = "/new"; }, f: () => follow?.toggle(), e: unfold, "[": () => document.getElementById("before")?.click(), "]": () => document.getElementById("after")?.click(),
+        a: () => document.querySelector("form[action$='/approve'] button")?.focus(), x: () => document.querySelector("form[action$='/reject'] input[name=reason]")?.focus(), Escape: () => document.querySelectorAll("details.menu[open]").forEach((it) => { it.open = false; }) }[event.key];
+      if (press) { event.preventDefault(); press(); return; }
+      if (/^[1-9]$/.test(event.key)) { const asked = event.target.closest("article") || document.querySelector("article.asks"), option = asked?.querySelectorAll("input[type=radio]")[event.key - 1]; if (option) { option.checked = true; option.focus(); } return; }
+      if (event.key === "?") { const menu = document.querySelector(".bar details.menu"); if (menu) { menu.open = true; menu.querySelector(".keys").open = true; } return; }
       if (event.key === "/") { const search = document.getElementById("search"); if (search) { event.preventDefault(); search.focus(); } }
       if (event.key === "j" || event.key === "k") {
-        const cards = [...document.querySelectorAll(".card")];
+        const cards = [...document.querySelectorAll(".card, #requests > article")];
         if (!cards.length) return;
         cards[at]?.classList.remove("at");
         at = Math.min(cards.length - 1, Math.max(0, at + (event.key === "j" ? 1 : -1)));

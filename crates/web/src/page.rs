@@ -23,10 +23,16 @@ pub enum Place {
     Board,
     /// What waits for a person.
     Inbox,
+    /// Workflows.
+    Workflows,
+    /// Schedules and their nights.
+    Nights,
     /// What it cost.
     Costs,
-    /// What the machine lacks.
-    Doctor,
+    /// How agents compare.
+    Agents,
+    /// Something that does not change while one looks: settings, a form, what the machine lacks.
+    Still,
     /// One task, or none of these.
     Elsewhere,
 }
@@ -142,6 +148,29 @@ impl Sign {
     }
 }
 
+/// The keys that the script knows.
+const KEYS: [(&str, &str); 10] = [
+    ("g b", "board"),
+    ("g i", "inbox"),
+    ("g w", "workflows"),
+    ("g n", "nights"),
+    ("g c", "costs"),
+    ("j k", "next, previous"),
+    ("n", "new task"),
+    ("/", "search"),
+    ("f", "follow the transcript"),
+    ("[ ]", "leg before, after"),
+];
+
+/// Heads of arrows for a drawing: plain, `-bad`, `-good` and `-ahead`.
+pub fn arrow_heads(name: &str) -> Markup {
+    html! {
+        defs { @for (kind, class) in [("", "head"), ("-bad", "head bad"), ("-good", "head good"), ("-ahead", "head ahead")] {
+            marker id={ (name) (kind) } viewBox="0 0 8 8" refX="4" refY="4" markerWidth="8" markerHeight="8" orient="auto" markerUnits="userSpaceOnUse" { path class=(class) d="M0 0.5L8 4L0 7.5z" {} }
+        } }
+    }
+}
+
 /// The drawings of all signs. Constant text of ours.
 const SIGNS: &str = include_str!("signs.svg");
 
@@ -165,7 +194,7 @@ pub fn page(frame: &Frame, content: Markup) -> String {
                 (PreEscaped(SIGNS))
                 a.skip href="#main" { "Skip to content" }
                 header.bar {
-                    a.brand href="/" { "acquit" }
+                    a.brand href="/" { svg viewBox="0 0 20 20" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="2.6" stroke-linecap="round" { path d="M5 3v14M5 10h11" {} } "acquit" }
                     nav.nav aria-label="Pages" {
                         a href="/" aria-current=[at(Place::Board)] { "Board" }
                         a href="/inbox" aria-current=[at(Place::Inbox)] {
@@ -174,14 +203,20 @@ pub fn page(frame: &Frame, content: Markup) -> String {
                                 (frame.waiting) span.sr { " waiting for you" }
                             }
                         }
+                        a href="/workflows" aria-current=[at(Place::Workflows)] { "Workflows" }
+                        a href="/nights" aria-current=[at(Place::Nights)] { "Nights" }
                         a href="/costs" aria-current=[at(Place::Costs)] { "Costs" }
-                        a href="/doctor" aria-current=[at(Place::Doctor)] { "Doctor" }
+                        a href="/agents" aria-current=[at(Place::Agents)] { "Agents" }
                     }
                     div.bar-end {
                         span #live .live { "as of " (words::moment(frame.now, "%H:%M:%S")) }
                         details.menu {
                             summary { "Menu" }
                             div.menu-box {
+                                a href="/new" { "New task" }
+                                a href="/workers" { "Workers" }
+                                a href="/settings" { "Settings" }
+                                a href="/doctor" { "Doctor" }
                                 form method="post" action="/theme" {
                                     span.label { "Theme" }
                                     div.acts {
@@ -191,12 +226,13 @@ pub fn page(frame: &Frame, content: Markup) -> String {
                                     }
                                 }
                                 form method="post" action="/logout" { button.btn.s { "Log out" } }
-                                p.hint { "Keys: " kbd { "g b" } " board, " kbd { "g i" } " inbox, " kbd { "g c" } " costs, " kbd { "/" } " search, " kbd { "j k" } " next, previous" }
+                                details.keys { summary { "Keys" } dl { @for (keys, what) in KEYS { dt { kbd { (keys) } } dd { (what) } } } }
                             }
                         }
                     }
                 }
                 main #main .page { (content) }
+                footer.foot { p.legend role="group" aria-label="Signs" { @for sign in [Sign::Needs, Sign::Runs, Sign::Waits, Sign::Queued, Sign::Proven, Sign::Rejected] { span { (sign.bare()) (sign.word()) } } } }
                 div #note .note hidden role="status" {}
             }
         }

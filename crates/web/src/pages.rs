@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
-use acquit_app::{App, Error};
-use acquit_core::ids::TaskId;
-use acquit_core::store::{Filter, Store};
+use acquit_app::{Error, schedules};
+use acquit_core::ids::{Name, TaskId};
+use acquit_core::store::{Filter, Follow, Store};
 use axum::extract::{Form, Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 
 use crate::page::{self, Content, Frame, Place};
-use crate::server::{Held, Shared, chosen_theme, failed, told};
-use crate::{actions, board, costs, diff, doctor, inbox, task, transcript};
+use crate::shared::{Held, Shared, chosen_theme, failed, told};
+use crate::{
+    actions, agents, board, costs, diff, doctor, inbox, new, nights, settings, task, transcript, workers,
+    workflows,
+};
 
 /// So many waiting tasks are counted in the navigation.
 const MOST_WAITING: u32 = 1_000;
@@ -22,12 +25,30 @@ pub fn routes() -> axum::Router<Arc<Shared>> {
     axum::Router::new()
         .route("/", get(home))
         .route("/inbox", get(show_inbox))
+        .route("/new", get(show_new).post(add))
+        .route("/workflows", get(show_workflows))
+        .route("/workflows/{name}", get(show_workflow))
+        .route("/nights", get(show_nights))
+        .route("/nights/{name}/{action}", post(follow))
         .route("/costs", get(show_costs))
+        .route("/agents", get(show_agents))
+        .route("/workers", get(show_workers))
+        .route("/settings", get(show_settings))
         .route("/doctor", get(show_doctor))
         .route("/tasks/{id}", get(show_task))
         .route("/tasks/{id}/diff", get(show_diff))
+        .route("/tasks/{id}/transcript", get(show_search))
         .route("/tasks/{id}/legs/{leg}", get(show_leg))
         .route("/tasks/{id}/{action}", post(act))
+}
+
+/// Reads all tasks once, so that the first page does not wait for it.
+pub async fn warm(shared: Arc<Shared>) {
+    let held = Arc::clone(&shared);
+    let read = shared.pool.run(move |_, store| held.index(store).map(|_| ()));
+    if let Some(Err(error)) = read.await {
+        shared.app.warn(format!("the dashboard cannot read tasks: {}", acquit_run::harness::chain(&error)));
+    }
 }
 
 /// Shows a page with its frame.
@@ -35,18 +56,17 @@ async fn show(
     shared: Arc<Shared>,
     headers: HeaderMap,
     place: Place,
-    make: impl FnOnce(&App, &mut dyn Store) -> Result<Content, Error> + Send + 'static,
+    make: impl FnOnce(&Shared, &mut dyn Store) -> Result<Content, Error> + Send + 'static,
 ) -> Response {
-    let live = Arc::clone(&shared.live);
     let theme = chosen_theme(&headers);
+    let held = Arc::clone(&shared);
     let done = shared.pool.run(move |app, store| {
         // Before the page is made: what happens meanwhile is news to it.
-        let seq = live.newest(store)?;
-        let waiting = Filter { state: Some("waiting".to_owned()), limit: MOST_WAITING, ..Filter::default() };
-        let waiting = store.list(&waiting)?.len();
-        let content = make(app, store)?;
+        let seq = held.live.newest(store)?;
+        let (waiting, _) = waiting(store)?;
+        let content = make(&held, store)?;
         let task = content.task.map(|task| task.to_string());
-        let seq = Some(seq).filter(|_| place != Place::Doctor);
+        let seq = Some(seq).filter(|_| place != Place::Still);
         let frame =
             Frame { place, title: content.title, waiting, seq, task, now: (app.runtime.now)(), theme };
         Ok(page::page(&frame, content.body))
@@ -58,20 +78,75 @@ async fn show(
     }
 }
 
+/// How many tasks wait for a person, and whether there are more.
+fn waiting(store: &mut dyn Store) -> Result<(usize, bool), Error> {
+    let listed = |store: &mut dyn Store, state: &str| {
+        store.list(&Filter { state: Some(state.to_owned()), limit: MOST_WAITING, ..Filter::default() })
+    };
+    let asked = listed(store, "waiting")?.len();
+    // Before a stage that cannot be undone a task is blocked, and waits for a person all the same.
+    let mut blocked = 0;
+    for summary in listed(store, "blocked")?.into_iter().take(100) {
+        let task = store.task(summary.id)?;
+        blocked += usize::from(matches!(task.state, acquit_core::task::State::Waiting { .. }));
+    }
+    Ok((asked + blocked, asked == MOST_WAITING as usize))
+}
+
 async fn home(State(shared): Held, headers: HeaderMap, Query(query): Query<board::Wanted>) -> Response {
-    show(shared, headers, Place::Board, move |app, store| board::content(app, store, &query)).await
+    show(shared, headers, Place::Board, move |shared, store| board::content(shared, store, &query)).await
 }
 
 async fn show_inbox(State(shared): Held, headers: HeaderMap) -> Response {
-    show(shared, headers, Place::Inbox, |app, store| inbox::content(app, store)).await
+    show(shared, headers, Place::Inbox, inbox::content).await
+}
+
+async fn show_new(State(shared): Held, headers: HeaderMap, Query(query): Query<new::Wanted>) -> Response {
+    show(shared, headers, Place::Still, move |shared, store| new::content(&shared.app, store, &query)).await
+}
+
+async fn show_workflows(State(shared): Held, headers: HeaderMap) -> Response {
+    show(shared, headers, Place::Workflows, |shared, store| workflows::content(shared, store, None)).await
+}
+
+async fn show_workflow(State(shared): Held, headers: HeaderMap, Path(name): Path<String>) -> Response {
+    show(shared, headers, Place::Workflows, move |shared, store| {
+        workflows::content(shared, store, Some(&name))
+    })
+    .await
+}
+
+async fn show_nights(State(shared): Held, headers: HeaderMap) -> Response {
+    show(shared, headers, Place::Nights, |shared, store| nights::content(&shared.app, store)).await
 }
 
 async fn show_costs(State(shared): Held, headers: HeaderMap, Query(query): Query<costs::Wanted>) -> Response {
-    show(shared, headers, Place::Costs, move |app, store| costs::content(app, store, &query)).await
+    show(shared, headers, Place::Costs, move |shared, store| costs::content(shared, store, &query)).await
+}
+
+async fn show_agents(
+    State(shared): Held,
+    headers: HeaderMap,
+    Query(query): Query<costs::Wanted>,
+) -> Response {
+    show(shared, headers, Place::Agents, move |shared, store| agents::content(shared, store, &query)).await
+}
+
+async fn show_workers(State(shared): Held, headers: HeaderMap) -> Response {
+    show(shared, headers, Place::Elsewhere, workers::content).await
+}
+
+async fn show_settings(
+    State(shared): Held,
+    headers: HeaderMap,
+    Query(query): Query<settings::Wanted>,
+) -> Response {
+    show(shared, headers, Place::Still, move |shared, store| settings::content(&shared.app, store, &query))
+        .await
 }
 
 async fn show_doctor(State(shared): Held, headers: HeaderMap) -> Response {
-    show(shared, headers, Place::Doctor, |app, _| Ok(doctor::content(app))).await
+    show(shared, headers, Place::Still, |shared, _| Ok(doctor::content(&shared.app))).await
 }
 
 /// A task id in an address, or the page that says that there is none.
@@ -86,7 +161,7 @@ async fn show_task(State(shared): Held, headers: HeaderMap, Path(task): Path<Str
         Ok(id) => id,
         Err(page) => return *page,
     };
-    show(shared, headers, Place::Elsewhere, move |app, store| task::content(app, store, id)).await
+    show(shared, headers, Place::Elsewhere, move |shared, store| task::content(shared, store, id)).await
 }
 
 async fn show_diff(State(shared): Held, headers: HeaderMap, Path(task): Path<String>) -> Response {
@@ -94,7 +169,20 @@ async fn show_diff(State(shared): Held, headers: HeaderMap, Path(task): Path<Str
         Ok(id) => id,
         Err(page) => return *page,
     };
-    show(shared, headers, Place::Elsewhere, move |app, store| diff::content(app, store, id)).await
+    show(shared, headers, Place::Elsewhere, move |shared, store| diff::content(shared, store, id)).await
+}
+
+async fn show_search(
+    State(shared): Held,
+    headers: HeaderMap,
+    Path(task): Path<String>,
+    Query(query): Query<transcript::Wanted>,
+) -> Response {
+    let id = match id(&task) {
+        Ok(id) => id,
+        Err(page) => return *page,
+    };
+    show(shared, headers, Place::Still, move |_, store| transcript::search(store, id, &query)).await
 }
 
 async fn show_leg(
@@ -107,13 +195,23 @@ async fn show_leg(
         Ok(id) => id,
         Err(page) => return *page,
     };
-    show(shared, headers, Place::Elsewhere, move |app, store| {
-        transcript::content(app, store, id, leg, &query)
+    show(shared, headers, Place::Elsewhere, move |shared, store| {
+        transcript::content(&shared.app, store, id, leg, &query)
     })
     .await
 }
 
-/// A form was sent.
+/// The answer to a form that lacks something.
+fn lacking() -> Response {
+    told(
+        StatusCode::BAD_REQUEST,
+        "Nothing was done",
+        "The form lacks something: choose an option or write an answer, and send it again.",
+        None,
+    )
+}
+
+/// The form of a task was sent.
 async fn act(
     State(shared): Held,
     Path((task, action)): Path<(String, String)>,
@@ -125,16 +223,35 @@ async fn act(
     };
     let form = actions::Fields(fields);
     let back = form.back(id);
-    let Some(action) = actions::Action::read(&action, &form) else {
-        return told(
-            StatusCode::BAD_REQUEST,
-            "Nothing was done",
-            "The form lacks something: choose an option or write an answer, and send it again.",
-            None,
-        );
-    };
+    let Some(action) = actions::Action::read(&action, &form) else { return lacking() };
     match shared.pool.run(move |app, store| action.perform(app, store, id)).await {
         Some(Ok(())) => Redirect::to(&back).into_response(),
+        Some(Err(error)) => failed(Some(&error)),
+        None => failed(None),
+    }
+}
+
+/// The form for a new task was sent.
+async fn add(State(shared): Held, Form(fields): Form<Vec<(String, String)>>) -> Response {
+    let form = actions::Fields(fields);
+    match shared.pool.run(move |app, store| new::add(app, store, &form)).await {
+        Some(Ok(Some(id))) => Redirect::to(&format!("/tasks/{id}")).into_response(),
+        Some(Ok(None)) => lacking(),
+        Some(Err(error)) => failed(Some(&error)),
+        None => failed(None),
+    }
+}
+
+/// A schedule is to be paused or resumed.
+async fn follow(State(shared): Held, Path((name, action)): Path<(String, String)>) -> Response {
+    let wanted = match action.as_str() {
+        "pause" => Follow::No,
+        "resume" => Follow::Yes,
+        _ => return lacking(),
+    };
+    let Ok(name) = name.parse::<Name>() else { return lacking() };
+    match shared.pool.run(move |app, store| schedules::follow(app, store, &name, wanted)).await {
+        Some(Ok(())) => Redirect::to("/nights").into_response(),
         Some(Err(error)) => failed(Some(&error)),
         None => failed(None),
     }

@@ -1,8 +1,9 @@
 //! The way of a task through its workflow, drawn: a node for each stage, a mark for each rejected try, the name of the current one.
 
+use acquit_app::index::{StageShape, repairs};
 use acquit_core::leg::{Ending, Entry, Purpose};
 use acquit_core::task::{End, State, Task};
-use acquit_core::workflow::{Stage, Workflow};
+use acquit_core::workflow::{Stage, Work, Workflow};
 use maud::{Markup, html};
 
 use crate::page::Sign;
@@ -31,8 +32,39 @@ fn subject(entry: &Entry) -> &str {
     }
 }
 
+/// What a stage is, for a drawing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Legs do it.
+    Work,
+    /// Legs do it, where another stage was rejected.
+    Repairs,
+    /// A person does it, without a leg.
+    Person,
+}
+
 /// The stages of a task's workflow, without those that only repair what others did.
-pub fn nodes(task: &Task, workflow: &Workflow, here: Sign) -> Vec<Node> {
+pub(crate) fn nodes(task: &Task, workflow: &Workflow, here: Sign) -> Vec<Node> {
+    let stages = workflow.stages.iter();
+    let kind = |stage: &Stage| match &stage.work {
+        _ if repairs(workflow, stage) => Kind::Repairs,
+        Work::Human { .. } => Kind::Person,
+        Work::Agent(_) | Work::Check | Work::Action { .. } => Kind::Work,
+    };
+    drawn(task, stages.map(|stage| (stage.name.as_str(), kind(stage))), here)
+}
+
+/// The same where only the shape of the workflow is known.
+pub(crate) fn known(task: &Task, stages: &[StageShape], here: Sign) -> Vec<Node> {
+    let kind = |stage: &StageShape| match &*stage.who {
+        _ if stage.repairs => Kind::Repairs,
+        "person" => Kind::Person,
+        _ => Kind::Work,
+    };
+    drawn(task, stages.iter().map(|stage| (&*stage.name, kind(stage))), here)
+}
+
+fn drawn<'s>(task: &Task, stages: impl Iterator<Item = (&'s str, Kind)>, here: Sign) -> Vec<Node> {
     let current = match &task.state {
         State::Working { entry, .. } | State::Blocked { resume: entry, .. } => Some(subject(entry)),
         State::Waiting { request } => Some(subject(&request.resume)),
@@ -40,26 +72,30 @@ pub fn nodes(task: &Task, workflow: &Workflow, here: Sign) -> Vec<Node> {
     };
     let last = task.past.last().map(|past| subject(&past.entry));
     let failed_end = matches!(&task.state, State::Ended { end } if !matches!(end, End::Done));
-    let repairs = |stage: &Stage| {
-        workflow.stages.iter().any(|other| other.fix.as_ref() == Some(&stage.name))
-            || workflow.conflict.as_ref() == Some(&stage.name)
-    };
-    let node = |stage: &Stage| {
-        let name = stage.name.as_str();
+    let node = |name: &str| {
         let legs: Vec<_> = task.past.iter().filter(|past| subject(&past.entry) == name).collect();
         let failed = legs
             .iter()
-            .filter(|past| !matches!(past.ending, Ending::Passed { .. } | Ending::Held { .. }))
+            .filter(|past| {
+                !matches!(
+                    past.ending,
+                    Ending::Passed { .. } | Ending::Held { .. } | Ending::Cancelled | Ending::Lost { .. }
+                )
+            })
             .count();
         let is_current = current == Some(name);
         let passed = legs
             .iter()
             .rev()
-            .any(|past| past.entry.stage == stage.name && matches!(past.ending, Ending::Passed { .. }));
+            .any(|past| past.entry.stage.as_str() == name && matches!(past.ending, Ending::Passed { .. }));
         let sign = if is_current {
             here
         } else if failed_end && last == Some(name) && !passed {
-            Sign::Rejected
+            if matches!(&task.state, State::Ended { end: End::Failed { .. } }) {
+                Sign::Rejected
+            } else {
+                Sign::Without
+            }
         } else if passed {
             Sign::Proven
         } else {
@@ -73,10 +109,14 @@ pub fn nodes(task: &Task, workflow: &Workflow, here: Sign) -> Vec<Node> {
             current: is_current,
         }
     };
-    let on_the_way = |stage: &&Stage| {
-        !repairs(stage) || current == Some(stage.name.as_str()) || workflow.start == stage.name
-    };
-    workflow.stages.iter().filter(on_the_way).map(node).collect()
+    let shown = stages.filter(|(name, kind)| *kind != Kind::Repairs || current == Some(*name));
+    let mut nodes: Vec<(Node, Kind)> = shown.map(|(name, kind)| (node(name), kind)).collect();
+    // What lies behind a task without a leg was left out, or a person did it.
+    let last = nodes.iter().rposition(|(node, _)| node.tries > 0).unwrap_or(0);
+    for (node, kind) in nodes.iter_mut().take(last).filter(|(node, _)| node.tries == 0) {
+        node.sign = if *kind == Kind::Person { Sign::Proven } else { Sign::Without };
+    }
+    nodes.into_iter().map(|(node, _)| node).collect()
 }
 
 /// In words, for those who do not see the drawing.
@@ -109,7 +149,7 @@ pub fn small(nodes: &[Node]) -> Markup {
                 }
                 use class=(node.sign.class()) href={ "#i-" (node.sign.class()) } x=(x) y="8" width=(SIZE) height=(SIZE) {}
                 @for pip in 0..node.failed.min(3) {
-                    rect.pip x=(x + 7 - node.failed.min(3) * 3 + pip * 6 + 1) y="1" width="4" height="4" {}
+                    rect.pip x=((x + 8 + pip * 6).saturating_sub(node.failed.min(3) * 3)) y="1" width="4" height="4" {}
                 }
             }
             @if let Some(at) = current {
@@ -131,19 +171,22 @@ fn anchored(at: usize, count: usize) -> (usize, &'static str) {
     }
 }
 
-/// The large drawing of a task's page: a list, so that it is one without styles too.
-pub fn large(nodes: &[Node]) -> Markup {
-    html! {
-        ol #route .route data-live aria-label="Stages" {
-            @for node in nodes {
-                li.here[node.current] {
-                    (node.sign.named()) b { (node.name) }
-                    span.dim {
-                        @if node.tries > 0 { (crate::words::count(node.tries, "leg")) } @else { "to come" }
-                        @if node.failed > 0 { span.no { " · " (node.failed) " rejected" } }
-                    }
-                }
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_first_stage_with_many_rejected_tries_is_drawn() {
+        let node = |failed| Node {
+            name: "code".to_owned(),
+            sign: Sign::Needs,
+            failed,
+            tries: failed,
+            current: true,
+        };
+        for failed in 0..9 {
+            let drawn = small(&[node(failed)]).into_string();
+            assert_eq!(drawn.matches("class=\"pip\"").count(), failed.min(3), "{drawn}");
         }
     }
 }

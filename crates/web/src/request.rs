@@ -1,98 +1,191 @@
-//! The form of a request: what is asked, what one must know, and every way to answer it.
+//! The form of a request: what is asked, what one must know, every way to answer it, and where each way leads.
 
+use acquit_app::Error;
+use acquit_app::answer::{Leads, leads};
+use acquit_app::diff::TaskDiff;
+use acquit_app::history::history;
 use acquit_core::artifact::Artifact;
-use acquit_core::human_request::{Ask, HumanRequest, Kind, Question};
+use acquit_core::definition::Definition;
+use acquit_core::gate::Verdict;
+use acquit_core::human_request::{Answer, Ask, HumanRequest, Kind, Question};
+use acquit_core::leg::{Ending, Past};
+use acquit_core::store::Store;
 use acquit_core::task::Task;
+use acquit_core::time::Timestamp;
+use acquit_core::workflow::Workflow;
 use maud::{Markup, html};
+use std::sync::Arc;
 
-use crate::words;
+use crate::page::{Sign, since};
+use crate::shared::Shared;
+use crate::{diff, words};
 
 /// The most of a plan that is shown where a person decides about it.
 const PLAN: usize = 20_000;
 
-/// The form, on a page.
-pub fn form(task: &Task, request: &HumanRequest, from: &str) -> Markup {
+/// What a person decides about.
+pub struct Subject {
+    workflow: Workflow,
+    verdicts: Vec<Verdict>,
+    diff: Option<Arc<TaskDiff>>,
+    /// Since when it is asked.
+    pub asked: Option<Timestamp>,
+}
+
+impl Subject {
+    /// Reads what the form of a request shows: for a decision about work its diff and its verdicts.
+    pub fn read(
+        shared: &Shared,
+        store: &mut dyn Store,
+        task: &Task,
+        definition: &Definition,
+        request: &HumanRequest,
+    ) -> Result<Self, Error> {
+        let decides = matches!(request.ask, Ask::Approval { .. } | Ask::Choice { .. } | Ask::Stage { .. });
+        let known = history(store, task.id())?;
+        let verdicts =
+            if decides { known.newest_verdicts().into_iter().cloned().collect() } else { Vec::new() };
+        // A diff that cannot be shown must not hide the question.
+        let diff = if decides && task.tip != task.base() {
+            shared.diffs.get(&shared.app, store, task).ok()
+        } else {
+            None
+        };
+        let asked = known.opened.get(&request.number).copied();
+        Ok(Self { workflow: definition.workflow.clone(), verdicts, diff, asked })
+    }
+}
+
+/// The whole panel of a request, without its frame.
+pub fn article(task: &Task, request: &HumanRequest, subject: &Subject, from: &str, now: Timestamp) -> Markup {
+    let seed = &task.seed;
+    html! {
+        header.panel-head {
+            h2 { (Sign::Needs.bare()) span { (headline(task, request)) } }
+            p.meta {
+                span { a href={ "/tasks/" (seed.id) } { (seed.id) } " " (words::line(&seed.wish.title, 120)) }
+                span { (words::line(&seed.project.name, 60)) } span { (seed.workflow) } span { (request.stage) }
+                @if let Some(at) = subject.asked { span { (since(at, now)) " ago" } }
+            }
+        }
+        div.panel-body { (form(task, request, subject, from)) }
+    }
+}
+
+/// The question in a line.
+pub fn headline(task: &Task, request: &HumanRequest) -> Markup {
+    html! {
+        @match &request.ask {
+            Ask::Question { questions } if questions.len() > 1 => { (questions.len()) " questions before " b { (request.resume.stage) } " goes on" },
+            Ask::Question { .. } => (words::line(&request.question, 160)),
+            Ask::Choice { .. } => "Which way?",
+            Ask::Stage { .. } => (words::line(&request.question, 160)),
+            Ask::Approval { to } => { "Approve " code { (words::short(&task.tip)) } " for " (to) "?" },
+            Ask::Budget { budget } => { "The budget " b { (budget) } " is spent. One more try?" },
+            Ask::Stuck => "Stuck. How should it go on?",
+        }
+    }
+}
+
+fn form(task: &Task, request: &HumanRequest, subject: &Subject, from: &str) -> Markup {
     let id = task.id();
     let action = |verb: &str| format!("/tasks/{id}/{verb}");
     let hidden = html! {
         input type="hidden" name="request" value=(request.number);
+        input type="hidden" name="commit" value=(task.tip);
         input type="hidden" name="from" value=(from);
     };
+    let to = |answer: Answer| leads(task, &subject.workflow, answer);
     let questions = match &request.ask {
         Ask::Question { questions } => questions.as_slice(),
         _ => &[],
     };
     html! {
-        @if questions.is_empty() { p.asked { (words::text(&request.question)) } }
+        @if questions.is_empty() && !matches!(request.ask, Ask::Stage { .. }) { p.asked { (words::text(&request.question)) } }
         @match &request.ask {
             Ask::Question { .. } => form.ask method="post" action=(action("answer")) {
                 (hidden)
                 input type="hidden" name="questions" value=(questions.len().max(1));
-                @if questions.is_empty() {
-                    label.field { span { "Your answer" } textarea name="words-1" rows="3" {} }
-                }
+                @if questions.is_empty() { label.field { span { "Your answer" } textarea name="words-1" rows="3" {} } }
                 @for (index, question) in questions.iter().enumerate() { (one(index + 1, questions.len(), question)) }
                 div.acts {
                     button.btn.main { @if questions.len() > 1 { "Send " (questions.len()) " answers" } @else { "Send the answer" } }
-                    span.hint { "The task continues at " b { (request.resume.stage) } "." }
+                    span.hint { "The same conversation continues at " b { (request.resume.stage) } "." }
                 }
             },
             Ask::Choice { options } => {
-                (subject(task))
-                (choices(&action("choose"), &hidden, &options.iter().map(ToString::to_string).collect::<Vec<_>>()))
+                (about(task, subject))
+                (choices(&action("choose"), &hidden, options.iter().map(ToString::to_string).map(|name| { let leads = to(Answer::Choose { option: name.clone() }); (name, leads) }).collect()))
             },
             Ask::Stage { outcomes } => {
-                (subject(task))
-                (choices(&action("choose"), &hidden, &outcomes.iter().map(ToString::to_string).collect::<Vec<_>>()))
+                (about(task, subject))
+                (choices(&action("choose"), &hidden, outcomes.iter().map(ToString::to_string).map(|name| { let leads = to(Answer::Choose { option: name.clone() }); (name, leads) }).collect()))
             },
-            Ask::Approval { to } => {
-                (subject(task))
+            Ask::Approval { .. } => {
+                (about(task, subject))
                 div.decide {
                     form method="post" action=(action("approve")) {
                         (hidden)
                         button.btn.main { "Approve " code { (words::short(&task.tip)) } }
-                        p.hint { "Approves this commit and no other. The task goes on to " b { (to) } "." }
+                        p.hint { "You approve this commit and no other. " (lead(to(Answer::Approve))) " If the work changes before, you are asked again." }
                     }
-                    (rejection(&action("reject"), &hidden, "Reject", "Rejecting ends the task unless its workflow has a way back."))
+                    (rejection(&action("reject"), &hidden, "What must change?", to(Answer::Reject { reason: String::new() })))
                 }
             },
             Ask::Budget { .. } | Ask::Stuck => {
-                (last_failure(task))
+                (tries(task))
                 div.decide {
                     form method="post" action=(action("answer")) {
                         (hidden)
                         input type="hidden" name="questions" value="1";
-                        label.field { span { "Words for the agent" } textarea name="words-1" rows="2" {} }
-                        button.btn.main { "Try again with these words" }
+                        label.field { span { "A note for the agent " span.hint { "(optional)" } } textarea name="words-1" rows="2" {} }
+                        div.acts {
+                            button.btn.main { "Try again with this note" }
+                            button.btn formaction=(action("approve")) { "Try again" }
+                        }
+                        p.hint { (lead(to(Answer::Approve))) " One more try; what is spent stays spent." }
                     }
-                    form method="post" action=(action("approve")) {
-                        (hidden)
-                        button.btn { "Try again" }
-                        p.hint { "All budgets are renewed; the task continues at " b { (request.resume.stage) } "." }
-                    }
-                    (rejection(&action("reject"), &hidden, "End the task", "Its attempts stay in private refs."))
+                    (rejection(&action("reject"), &hidden, "Why does it end?", to(Answer::Reject { reason: String::new() })))
                 }
             },
         }
     }
 }
 
-fn rejection(action: &str, hidden: &Markup, button: &str, hint: &str) -> Markup {
+/// Where an answer leads, as a sentence.
+fn lead(leads: Option<Leads>) -> Markup {
     html! {
-        form method="post" action=(action) {
-            (hidden)
-            label.field { span { "Why not?" } input name="reason" required; }
-            button.btn { (button) }
-            p.hint { (hint) }
+        @match leads {
+            Some(Leads::Stage { stage, round }) => { "The task goes to " b { (stage) } @if let Some((round, of)) = round { ", round " (round) " of " (of) } "." },
+            Some(Leads::Done) => "The task is done then.",
+            Some(Leads::Ends) => "The task ends. Its attempts are kept.",
+            Some(Leads::Asks) => "You are asked again.",
+            None => {},
         }
     }
 }
 
-fn choices(action: &str, hidden: &Markup, options: &[String]) -> Markup {
+/// Rejecting, with where it leads on the button.
+fn rejection(action: &str, hidden: &Markup, label: &str, leads: Option<Leads>) -> Markup {
+    let button = match &leads {
+        Some(Leads::Stage { stage, .. }) => format!("Send back to {stage}"),
+        Some(Leads::Done | Leads::Ends | Leads::Asks) | None => "Reject and end the task".to_owned(),
+    };
+    html! {
+        form method="post" action=(action) {
+            (hidden)
+            label.field { span { (label) } input name="reason" required; }
+            button.btn { (button) }
+            p.hint { (lead(leads)) @if button.starts_with("Send") { " The agent is told your words." } }
+        }
+    }
+}
+
+fn choices(action: &str, hidden: &Markup, options: Vec<(String, Option<Leads>)>) -> Markup {
     html! {
         form.ask method="post" action=(action) {
             (hidden)
-            div.acts { @for option in options { button.btn name="option" value=(option) { (words::line(option, 200)) } } }
+            div.ways { @for (option, leads) in options { div { button.btn name="option" value=(option) { (words::line(&option, 200)) } p.hint { (lead(leads)) } } } }
         }
     }
 }
@@ -105,14 +198,14 @@ fn one(number: usize, of: usize, question: &Question) -> Markup {
             legend { @if of > 1 { span.num { (number) } " " } (words::text(&question.question)) }
             @if !question.context.is_empty() { p.context { (words::text(&question.context)) } }
             @if question.kind == Kind::YesNo {
-                div.acts { @for word in ["yes", "no"] { label.pick { input type="radio" name=(choice) value=(word); " " (word) } } }
+                div.seg { @for (word, label) in [("yes", "Yes"), ("no", "No")] { label.option { input type="radio" name=(choice) value=(word); " " b { (label) } } } }
             }
             @for option in &question.options {
                 label.option {
                     input type="radio" name=(choice) value=(option.name);
                     span {
                         b { (words::text(&option.name)) }
-                        @if question.recommended.as_ref() == Some(&option.name) { span.tag { "the agent would take this" } }
+                        @if question.recommended.as_ref() == Some(&option.name) { " " span.tag { "recommended by the agent" } }
                         @if !option.trade_offs.is_empty() { span.trade { (words::text(&option.trade_offs)) } }
                     }
                 }
@@ -123,34 +216,50 @@ fn one(number: usize, of: usize, question: &Question) -> Markup {
     }
 }
 
-/// What a person decides about: the last words of the stage, the size of the change, the plan.
-fn subject(task: &Task) -> Markup {
-    let diff = task.artifacts.iter().find_map(|artifact| match artifact {
+/// What a person decides about: the commit, where it goes, what was proven, what was said, and the diff itself.
+fn about(task: &Task, subject: &Subject) -> Markup {
+    let stats = task.artifacts.iter().find_map(|artifact| match artifact {
         Artifact::Diff(stats) => Some(stats),
         _ => None,
     });
     html! {
         dl.facts {
-            dt { "commit" } dd { code { (words::short(&task.tip)) } " " (words::line(task.headline(), 200)) }
+            dt { "commit" }
+            dd {
+                code { (words::short(&task.tip)) } " " (words::line(task.headline(), 200))
+                @if let Some(stats) = stats { " · " span.ok { "+" (stats.insertions) } " " span.no { "−" (stats.deletions) } " in " (words::count(usize::try_from(stats.files).unwrap_or(usize::MAX), "file")) }
+            }
             dt { "onto" } dd { (words::line(task.seed.base.branch.as_deref().unwrap_or("a commit"), 200)) " at " code { (words::short(task.base())) } }
-            @if let Some(diff) = diff {
-                dt { "change" }
-                dd { (words::count(usize::try_from(diff.files).unwrap_or(usize::MAX), "file")) ", " span.ok { "+" (diff.insertions) } " " span.no { "−" (diff.deletions) } " " a href={ "/tasks/" (task.id()) "/diff" } { "show the diff" } }
+            @if !subject.verdicts.is_empty() {
+                dt { "gates" }
+                dd.gate-marks { @for verdict in &subject.verdicts { span { @if verdict.passed { (Sign::Proven.named()) } @else if verdict.rejects() { (Sign::Rejected.named()) } @else { (Sign::Noted.named()) } (verdict.gate) @if !verdict.evidence.red.is_empty() { ": " (words::count(verdict.evidence.red.len(), "test")) " red → green" } } " " } }
             }
             @for account in task.account() { dt { "said" } dd.said { (words::line(&account, 600)) } }
         }
         @if let Some(plan) = task.plan() {
             details.fold { summary { "Plan" } pre { (words::text(&acquit_core::agent::shorten(plan, PLAN))) } }
         }
+        @match &subject.diff {
+            Some(found) => (diff::short(found, task.id())),
+            None => @if task.tip != task.base() { p { a href={ "/tasks/" (task.id()) "/diff" } { "Show the diff" } } },
+        }
     }
 }
 
-/// Why the last leg did not pass.
-fn last_failure(task: &Task) -> Markup {
-    let trouble = task.past.last().and_then(|past| Some((past.number, past.ending.trouble()?)));
+/// The tries that did not pass, and why.
+fn tries(task: &Task) -> Markup {
+    let failed = |past: &&Past| !matches!(past.ending, Ending::Passed { .. } | Ending::Held { .. });
+    let all: Vec<&Past> = task.past.iter().filter(failed).collect();
     html! {
-        @if let Some((leg, trouble)) = trouble {
-            p { a href={ "/tasks/" (task.id()) "/legs/" (leg) } { "leg " (leg) } ": " span.no { (words::line(&trouble, 600)) } }
+        @if !all.is_empty() {
+            ol.tries { @for past in all.iter().skip(all.len().saturating_sub(6)) {
+                li { a href={ "/tasks/" (task.id()) "/legs/" (past.number) } { "leg " (past.number) } (Sign::Rejected.named()) span { (words::line(&past.ending.trouble().unwrap_or_default(), 400)) (messages(past)) } }
+            } }
         }
     }
+}
+
+/// The first line of what each gate said.
+fn messages(past: &Past) -> Markup {
+    html! { @if let Ending::Rejected { failures, .. } = &past.ending { @for failure in failures { span.said { (words::line(failure.message.lines().find(|line| !line.trim().is_empty()).unwrap_or_default(), 200)) } } } }
 }

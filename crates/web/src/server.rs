@@ -1,10 +1,10 @@
 //! The server: its routes, what stands before all of them, and how it is started.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use acquit_app::{App, Error, Kind};
+use acquit_app::{App, Error};
 use acquit_core::ids::TaskId;
 use acquit_core::time::Timestamp;
 use acquit_run::process::Call;
@@ -17,9 +17,11 @@ use maud::html;
 use serde::Deserialize;
 
 use crate::access::{Files, Guard, Refusal, Token};
+use crate::diffs::Diffs;
 use crate::live::Live;
 use crate::page::{self, Theme};
 use crate::pool::Pool;
+use crate::shared::{Held, Shared, failed, told};
 use crate::{actions, pages};
 
 /// The usual port. Where it is taken and nobody asked for it, another one is used.
@@ -52,20 +54,6 @@ pub struct Options {
     pub listen: Option<SocketAddr>,
 }
 
-/// What all requests share.
-pub struct Shared {
-    /// The use cases.
-    pub app: Arc<App>,
-    /// The threads that use them.
-    pub pool: Pool,
-    /// What happens, for open pages.
-    pub live: Arc<Live>,
-    guard: Guard,
-}
-
-/// What a handler is given of them.
-pub type Held = State<Arc<Shared>>;
-
 /// Serves until the process ends. `ready` is told the login link as soon as the server listens.
 pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Result<(), Error> {
     let listener = listen(options.listen)?;
@@ -82,6 +70,8 @@ pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Resul
         pool: Pool::start(&app).map_err(threads)?,
         live: Live::new(&app),
         guard: Guard::new(token, address, started),
+        diffs: Diffs::default(),
+        tasks: Mutex::default(),
         app,
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(threads)?;
@@ -89,6 +79,7 @@ pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Resul
         .block_on(async move {
             listener.set_nonblocking(true)?;
             let listener = tokio::net::TcpListener::from_std(listener)?;
+            tokio::spawn(pages::warm(Arc::clone(&shared)));
             ready(&first);
             axum::serve(listener, router(shared)).await
         })
@@ -219,33 +210,6 @@ fn refused(status: StatusCode, why: &str) -> Response {
     (status, Html(page::outside("Log in", body))).into_response()
 }
 
-/// A page that says why something was not done.
-pub fn told(status: StatusCode, title: &str, text: &str, hint: Option<&str>) -> Response {
-    (status, Html(page::outside(title, page::message(title, text, hint)))).into_response()
-}
-
-/// What a browser is told of an error.
-pub fn failed(error: Option<&Error>) -> Response {
-    let Some(error) = error else {
-        return told(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "Something went wrong",
-            "The page could not be made. The log of acquit serve says more.",
-            None,
-        );
-    };
-    let status = match (error, error.kind()) {
-        (Error::NoTask(_) | Error::Store(acquit_core::store::Error::NoTask(_)), _) => StatusCode::NOT_FOUND,
-        (Error::Illegal { .. } | Error::Store(acquit_core::store::Error::Conflict(_)), _) => {
-            StatusCode::CONFLICT
-        }
-        (_, Kind::Usage) => StatusCode::BAD_REQUEST,
-        (_, Kind::Internal) => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    let text = format!("Failed to {}.", acquit_run::harness::chain(error));
-    told(status, "That did not work", &text, error.hint().as_deref())
-}
-
 fn asset(kind: &'static str, text: &'static str) -> Response {
     let headers = [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "max-age=3600")];
     (headers, text).into_response()
@@ -338,12 +302,4 @@ async fn theme(headers: HeaderMap, Form(fields): Form<Vec<(String, String)>>) ->
     });
     let back = path.filter(|path| !path.starts_with("//") && !path.contains('\\')).unwrap_or("/");
     ([(header::SET_COOKIE, cookie)], Redirect::to(back)).into_response()
-}
-
-/// The theme that a person chose, by their cookie.
-pub fn chosen_theme(headers: &HeaderMap) -> Theme {
-    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut named =
-        cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().strip_prefix("acquit-theme="));
-    named.next().map(Theme::named).unwrap_or_default()
 }

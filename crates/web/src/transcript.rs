@@ -1,7 +1,7 @@
-//! What an agent said and did in a leg: tool calls folded, thinking dimmed, and an address for each line.
+//! What an agent said and did in a leg, and a search through all legs of a task.
 
+use acquit_app::transcript::{self, Part};
 use acquit_app::{App, Error};
-use acquit_core::agent::{AgentEvent, Item};
 use acquit_core::ids::{LegId, TaskId};
 use acquit_core::leg;
 use acquit_core::store::Store;
@@ -9,22 +9,20 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use crate::page::Content;
-use crate::page::Sign;
-use crate::words;
+use crate::{lines, route, words};
 
-/// How many chunks of a transcript are read at once.
-const CHUNKS: u32 = 200;
 /// How many things a page shows.
 const MOST: usize = 1_000;
-/// How many of them the task's page shows.
-const NEWEST: usize = 30;
-/// So far before the end of the output its newest part begins.
-const TAIL: u64 = 32 * 1024;
+/// How many hits of a search are shown.
+const HITS: usize = 200;
 
 /// Which part of a transcript is wanted.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Wanted {
     from: Option<u64>,
+    line: Option<u64>,
+    #[serde(default)]
+    find: String,
 }
 
 /// The page of a leg.
@@ -40,95 +38,75 @@ pub fn content(
     let legs = store.legs(task)?;
     let leg = legs.iter().find(|leg| leg.id == id).ok_or(Error::NoLeg { task, leg: number })?;
     let from = wanted.from.unwrap_or(0);
-    let (items, next, omitted) = part(store, id, from)?;
+    let Part { items, next, omitted } = transcript::part(store, id, from, MOST)?;
+    let first = if from == 0 { Some(1) } else { wanted.line };
+    let shown = items.iter().filter(|item| lines::is_shown(&item.said)).count() as u64;
     let now = (app.runtime.now)();
     let runs = leg.state == leg::State::Running;
+    let address = format!("/tasks/{task}/legs/{number}");
+    let last = legs.last().map_or(number, |leg| leg.id.number);
     let body = html! {
         nav.crumbs aria-label="Place" { a href="/" { "Board" } " / " a href={ "/tasks/" (task) } { (task) } " / leg " (number) }
         div #head .head data-live {
-            h1 { (words::heading(&leg.entry)) }
-            p.lede { (words::line(&known.seed.wish.title, 200)) " · " (leg.state.name().replace('_', " ")) " · " (words::length(words::took(leg, now))) " · " (words::usage_cost(&leg.usage)) }
+            h1 { (route::sign(&known, leg).named()) (words::heading(&leg.entry)) }
+            p.lede { (words::line(&known.seed.wish.title, 200)) " · " (route::result(&known, leg)) " · " (words::length(words::took(leg, now))) " · " (words::usage_cost(&leg.usage)) }
+        }
+        div.acts {
+            @if number > 1 { a.btn.s #before href={ "/tasks/" (task) "/legs/" (number - 1) } { "← leg " (number - 1) } }
+            @if number < last { a.btn.s #after href={ "/tasks/" (task) "/legs/" (number + 1) } { "leg " (number + 1) " →" } }
+            (search_form(task, &wanted.find))
         }
         section.panel {
             header.panel-head { h2 { "Transcript" } }
-            @if from > 0 { p.panel-body { a href={ "/tasks/" (task) "/legs/" (number) } { "From the beginning" } } }
-            (lines(&items, id))
+            @if from > 0 { p.panel-body { a href=(address) { "From the beginning" } } }
+            (lines::lines(&items, id, first, &wanted.find))
             @if items.is_empty() { p.panel-body.dim { "Nothing was printed." } }
-            @if omitted > 0 { p.panel-body.dim { (omitted) " more records are only in the leg's output file." } }
-            @if let Some(next) = next { p.panel-body { a.btn href={ "/tasks/" (task) "/legs/" (number) "?from=" (next) } { "Later lines" } } }
+            @if omitted > 0 { p.panel-body.dim { (omitted) " more records are only in the leg's output file. `acquit logs " (task) " --leg " (number) "` prints it." } }
+            @if let Some(next) = next { p.panel-body { a.btn href={ (address) "?from=" (next) @if let Some(first) = first { "&line=" (first + shown) } } { "Later lines" } } }
         }
-        @if runs { p #follow .hint { "New lines appear here." } }
+        @if runs { (follow()) }
     };
     Ok(Content { title: format!("{id}"), task: Some(task), body })
 }
 
-/// The items from a byte on, the byte at which the next part begins, and how many the store does not have.
-fn part(store: &mut dyn Store, leg: LegId, from: u64) -> Result<(Vec<Item>, Option<u64>, u64), Error> {
-    let (mut items, mut at, mut omitted) = (Vec::new(), from, 0);
-    loop {
-        let chunks = store.transcript(leg, at, CHUNKS)?;
-        let Some(last) = chunks.last() else { return Ok((items, None, omitted)) };
-        at = last.to;
-        for chunk in chunks {
-            omitted += chunk.omitted;
-            items.extend(chunk.items);
-        }
-        if items.len() >= MOST {
-            return Ok((items, Some(at), omitted));
-        }
-    }
+/// The line below a transcript that grows.
+pub fn follow() -> Markup {
+    html! { p #follow .follow { span.hint { "New lines appear here." } button.btn.s type="button" hidden aria-pressed="true" data-follow { "Stop following" } } }
 }
 
-/// The newest things of a leg. Where they begin is found by the size of the output, so it costs the same for every length.
-pub fn newest(app: &App, store: &mut dyn Store, leg: LegId) -> Result<Vec<Item>, Error> {
-    let size = std::fs::metadata(app.runtime.leg_folder(leg).output()).map_or(0, |about| about.len());
-    let (mut items, ..) = part(store, leg, size.saturating_sub(TAIL))?;
-    items.drain(..items.len().saturating_sub(NEWEST));
-    Ok(items)
-}
-
-/// Things that were said, one after another.
-pub fn lines(items: &[Item], leg: LegId) -> Markup {
+/// The search through all legs.
+pub fn search_form(task: TaskId, find: &str) -> Markup {
     html! {
-        ol.lines id={ "lines-" (leg.number) } data-live data-list {
-            @for item in items { @if let Some(shown) = one(&item.said) {
-                li id={ "l" (leg.number) "-" (item.offset) } {
-                    a.ln href={ "/tasks/" (leg.task) "/legs/" (leg.number) "?from=" (item.offset) "#l" (leg.number) "-" (item.offset) } { (item.offset) }
-                    div { (shown) }
-                }
-            } }
+        form.tools method="get" action={ "/tasks/" (task) "/transcript" } role="search" aria-label="Transcript" {
+            label { span.sr { "Search all legs" } input type="search" name="find" value=(find) placeholder="Search all legs"; }
+            button.btn.s { "Search" }
+            button.btn.s type="button" hidden data-unfold { "Unfold all" }
         }
     }
 }
 
-fn one(said: &AgentEvent) -> Option<Markup> {
-    let shown = match said {
-        AgentEvent::Text { text } => html! { p.says { (words::text(text)) } },
-        AgentEvent::Raw { text } => html! { p.raw { (words::text(text)) } },
-        AgentEvent::Thinking { text } => html! { p.thinks { (words::text(text)) } },
-        AgentEvent::ToolUse { name, input } => html! {
-            details.tool { summary { b { (words::line(name, 60)) } " " code { (words::line(input, 120)) } } pre { (words::text(input)) } }
-        },
-        AgentEvent::ToolResult { ok, text } => html! {
-            details.tool {
-                summary { @if *ok { (Sign::Proven.named()) } @else { (Sign::Rejected.named()) } " " code { (words::line(text, 120)) } }
-                pre { (words::text(text)) }
+/// The page of a search.
+pub fn search(store: &mut dyn Store, task: TaskId, wanted: &Wanted) -> Result<Content, Error> {
+    let known = store.task(task)?;
+    let find = wanted.find.trim();
+    let (hits, more) =
+        if find.is_empty() { (Vec::new(), false) } else { transcript::search(store, task, find, HITS)? };
+    let body = html! {
+        nav.crumbs aria-label="Place" { a href="/" { "Board" } " / " a href={ "/tasks/" (task) } { (task) } " / search" }
+        div.head {
+            h1 { @if find.is_empty() { "Search the transcript" } @else { (words::count(hits.len(), "line")) @if more { ", and more" } " with “" (words::line(find, 80)) "”" } }
+            p.lede { (words::line(&known.seed.wish.title, 200)) }
+        }
+        div.acts { (search_form(task, find)) }
+        @for leg in known.past.iter().map(|past| past.number).chain(known.past.len().try_into().ok().map(|past: u32| past + 1)) {
+            @let found: Vec<_> = hits.iter().filter(|hit| hit.leg.number == leg).collect();
+            @if !found.is_empty() {
+                section.panel {
+                    header.panel-head { h2 { a href={ "/tasks/" (task) "/legs/" (leg) } { "Leg " (leg) } } p.meta { span { (words::count(found.len(), "line")) } } }
+                    ol.lines { @for hit in found { (lines::line(&hit.item, hit.leg, None, find)) } }
+                }
             }
-        },
-        AgentEvent::Denied { tool, text } => {
-            html! { p { (Sign::Rejected.bare()) b { (words::line(tool, 60)) } " was denied: " (words::text(text)) } }
         }
-        AgentEvent::Limit { text, .. } => {
-            html! { p { (Sign::Waits.bare()) "usage limit: " (words::text(text)) } }
-        }
-        AgentEvent::Fault { text, .. } => html! { p { (Sign::Noted.bare()) (words::text(text)) } },
-        AgentEvent::End { ok, text } => {
-            html! { p.dim { @if *ok { "The agent ended its turn. " } @else { "The agent ended with an error. " } (words::text(text)) } }
-        }
-        AgentEvent::Report { value } => {
-            html! { details.tool { summary { b { "report" } } pre { (words::text(&serde_json::to_string_pretty(value).unwrap_or_default())) } } }
-        }
-        AgentEvent::Usage(_) | AgentEvent::Session { .. } | AgentEvent::Unknown { .. } => return None,
     };
-    Some(shown)
+    Ok(Content { title: format!("Search {task}"), task: Some(task), body })
 }

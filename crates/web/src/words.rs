@@ -8,6 +8,7 @@ use acquit_core::price::dollars;
 use acquit_core::prompt::visible;
 use acquit_core::time::Timestamp;
 use jiff::tz::TimeZone;
+use maud::{Markup, html};
 
 /// The longest text that is shown as a whole.
 const TEXT: usize = 64 * 1024;
@@ -98,6 +99,21 @@ pub fn tokens(count: u64) -> String {
         1_000..1_000_000 => format!("{}.{}k", count / 1_000, count % 1_000 / 100),
         _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
     }
+}
+
+/// A value in an address.
+pub fn encoded(text: &str) -> String {
+    let one = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => char::from(byte).to_string(),
+        other => format!("%{other:02X}"),
+    };
+    text.bytes().map(one).collect()
+}
+
+/// A bar that is filled as far as something is used up.
+pub fn meter(part: u64, whole: u64) -> Markup {
+    let share = (part.saturating_mul(100)).checked_div(whole).unwrap_or(0).min(100);
+    html! { svg.meter width="100%" height="6" aria-hidden="true" { rect.track width="100%" height="6" rx="3" {} rect.fill width={ (share) "%" } height="6" rx="3" {} } }
 }
 
 /// What a leg is about.

@@ -1,0 +1,42 @@
+//! The diffs that were shown last. Two commits always have the same one, so it is made once.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use acquit_app::diff::TaskDiff;
+use acquit_app::{App, Error};
+use acquit_core::store::Store;
+use acquit_core::task::Task;
+use acquit_run::git::Form;
+
+/// So many diffs are kept.
+const KEPT: usize = 24;
+
+/// A diff, and the two commits that it lies between.
+type Between = ((String, String), Arc<TaskDiff>);
+
+/// The diffs that were shown last.
+#[derive(Default)]
+pub struct Diffs(Mutex<VecDeque<Between>>);
+
+impl Diffs {
+    /// The diff of a task's work.
+    pub fn get(&self, app: &App, store: &mut dyn Store, task: &Task) -> Result<Arc<TaskDiff>, Error> {
+        let between = (task.base().to_owned(), task.tip.clone());
+        let known = |kept: &VecDeque<Between>| {
+            kept.iter().find(|(known, _)| *known == between).map(|(_, diff)| Arc::clone(diff))
+        };
+        if let Some(diff) = known(&self.0.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(diff);
+        }
+        let diff = Arc::new(app.diff(store, task.id(), Form::Patch)?);
+        // A tree that is worked on is another one in a moment.
+        if diff.tip.is_some() {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.push_back((between, Arc::clone(&diff)));
+            let surplus = kept.len().saturating_sub(KEPT);
+            kept.drain(..surplus);
+        }
+        Ok(diff)
+    }
+}

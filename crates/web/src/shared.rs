@@ -1,0 +1,83 @@
+//! What all requests share, and the pages that say why something was not done.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use acquit_app::index::TaskIndex;
+use acquit_app::{App, Error, Kind};
+use acquit_core::store::Store;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+
+use crate::access::Guard;
+use crate::diffs::Diffs;
+use crate::live::Live;
+use crate::page::{self, Theme};
+use crate::pool::Pool;
+
+/// What all requests share.
+pub struct Shared {
+    /// The use cases.
+    pub app: Arc<App>,
+    /// The threads that use them.
+    pub pool: Pool,
+    /// What happens, for open pages.
+    pub live: Arc<Live>,
+    /// Who may ask.
+    pub guard: Guard,
+    /// The diffs that were shown last.
+    pub diffs: Diffs,
+    /// All tasks, in memory.
+    pub tasks: Mutex<TaskIndex>,
+}
+
+/// What a handler is given of them.
+pub type Held = State<Arc<Shared>>;
+
+impl Shared {
+    /// All tasks, as they are now.
+    pub fn index(&self, store: &mut dyn Store) -> Result<MutexGuard<'_, TaskIndex>, Error> {
+        let mut index = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        index.refresh(store)?;
+        Ok(index)
+    }
+}
+
+/// A page that says why something was not done.
+pub fn told(status: StatusCode, title: &str, text: &str, hint: Option<&str>) -> Response {
+    (status, Html(page::outside(title, page::message(title, text, hint)))).into_response()
+}
+
+/// What a browser is told of an error.
+pub fn failed(error: Option<&Error>) -> Response {
+    let Some(error) = error else {
+        return told(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "Something went wrong",
+            "The page could not be made. The log of acquit serve says more.",
+            None,
+        );
+    };
+    let status = match (error, error.kind()) {
+        (Error::NoTask(_) | Error::Store(acquit_core::store::Error::NoTask(_)), _) => StatusCode::NOT_FOUND,
+        (
+            Error::Illegal { .. }
+            | Error::Answered { .. }
+            | Error::WorkChanged { .. }
+            | Error::Store(acquit_core::store::Error::Conflict(_)),
+            _,
+        ) => StatusCode::CONFLICT,
+        (_, Kind::Usage) => StatusCode::BAD_REQUEST,
+        (_, Kind::Internal) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    let text = format!("Failed to {}.", acquit_run::harness::chain(error));
+    told(status, "That did not work", &text, error.hint().as_deref())
+}
+
+/// The theme that a person chose, by their cookie.
+pub fn chosen_theme(headers: &HeaderMap) -> Theme {
+    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut named =
+        cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().strip_prefix("acquit-theme="));
+    named.next().map(Theme::named).unwrap_or_default()
+}

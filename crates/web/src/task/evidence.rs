@@ -1,0 +1,173 @@
+//! What agents said beside what gates showed, and the evidence of each verdict.
+
+use acquit_core::gate::{Finding, Verdict, Weight};
+use acquit_core::leg::Ending;
+use acquit_core::task::{End, State};
+use maud::{Markup, html};
+
+use super::view::View;
+use crate::page::Sign;
+use crate::words;
+
+/// The verdicts, by leg, and the newest evidence of each gate.
+pub(super) fn gates(view: &View<'_>) -> Markup {
+    let newest = view.history.newest_verdicts();
+    let done = matches!(view.task.state, State::Ended { end: End::Done });
+    html! {
+        @if !newest.is_empty() {
+            section.panel aria-labelledby="gates-h" {
+                header.panel-head.row { h2 #gates-h { "Gates" } p.hint { "What was executed decides; what an agent says does not." } }
+                (by_leg(view))
+                ul.rows.gates { @for verdict in newest { (gate(verdict, verdict.rejects() && !done)) } }
+            }
+        }
+    }
+}
+
+/// A line for each leg that gates judged: what the agent said, and what was shown.
+fn by_leg(view: &View<'_>) -> Markup {
+    let mut judged: Vec<u32> = view.history.verdicts.iter().map(|(leg, _)| *leg).collect();
+    judged.dedup();
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Verdicts by leg" { table.verdicts {
+            thead { tr { th scope="col" { "leg" } th scope="col" { "the agent said" } th scope="col" { "the gates showed" } } }
+            tbody { @for number in judged {
+                @let past = view.task.past.iter().find(|past| past.number == number);
+                @let heading = view.legs.iter().find(|leg| leg.id.number == number).map(|leg| words::heading(&leg.entry)).unwrap_or_default();
+                @let said = past.and_then(|past| match &past.ending { Ending::Passed { outcome } | Ending::Rejected { outcome, .. } => Some(outcome), _ => None });
+                tr {
+                    th scope="row" { a href={ "/tasks/" (view.task.id()) "/legs/" (number) } { (heading) " · leg " (number) } }
+                    td.dim { @match said { Some(outcome) => { (outcome.name) @if let Some(summary) = outcome.summary() { ": “" (words::line(&summary, 160)) "”" } }, None => "–" } }
+                    td { (shown(view, number)) }
+                }
+            } }
+        } }
+    }
+}
+
+fn shown(view: &View<'_>, leg: u32) -> Markup {
+    let all: Vec<&Verdict> = view.history.of_leg(leg).collect();
+    let rejecting: Vec<&str> =
+        all.iter().filter(|verdict| verdict.rejects()).map(|verdict| verdict.gate.as_str()).collect();
+    let red: usize = all.iter().map(|verdict| verdict.evidence.red.len()).sum();
+    html! {
+        @if rejecting.is_empty() {
+            (Sign::Proven.bare()) b.ok { "passed " (words::count(all.len(), "gate")) }
+            @if red > 0 { ": " (words::count(red, "test")) " red → green" }
+        } @else {
+            (Sign::Rejected.bare()) b.no { "rejected" } " by " (rejecting.join(", "))
+        }
+    }
+}
+
+fn gate(verdict: &Verdict, open: bool) -> Markup {
+    let sign = match (verdict.passed, verdict.rejects()) {
+        (true, _) => Sign::Proven,
+        (false, true) => Sign::Rejected,
+        (false, false) => Sign::Noted,
+    };
+    let evidence = &verdict.evidence;
+    html! {
+        li id={ "gate-" (verdict.gate) } {
+            details id={ "gate-fold-" (verdict.gate) } open[open] {
+                summary {
+                    (sign.named()) b { (verdict.gate) }
+                    span.gate-words { (headline(verdict)) }
+                    span.dim.end { @if let Some(leg) = verdict.reused { "same work as in leg " (leg) " · " } (verdict.took) }
+                }
+                p { code { (words::line(&verdict.command, 300)) } " " span.dim { (words::line(&verdict.ended, 100)) } }
+                @if evidence.figures.len() > 1 { p { @for figure in &evidence.figures { span.tag { (words::line(&figure.what, 60)) " " (words::line(&figure.value, 60)) } " " } } }
+                (tests(verdict))
+                @for finding in evidence.findings.iter().filter(|finding| !is_test(finding)) { (finding_line(finding)) }
+                @if evidence.more > 0 { p.dim { (evidence.more) " more findings" } }
+                @if let Some(failure) = &verdict.failure {
+                    pre { (words::text(&failure.message)) }
+                    @if let (Some(place), Some(excerpt)) = (&failure.location, &failure.excerpt) {
+                        p.dim { code { (words::line(&place.path, 200)) ":" (place.line) } " as it was judged" }
+                        (excerpt_lines(excerpt, place.line))
+                    }
+                } @else if !verdict.tail.trim().is_empty() { details.fold { summary { "output" } pre { (words::text(&verdict.tail)) } } }
+            }
+        }
+    }
+}
+
+/// What a gate found, in a few words.
+fn headline(verdict: &Verdict) -> String {
+    let evidence = &verdict.evidence;
+    let failing = evidence.failing().count();
+    if !evidence.red.is_empty() {
+        return format!("{} red → green", words::count(evidence.red.len(), "test"));
+    }
+    if failing > 0 {
+        return words::count(failing + evidence.more as usize, "finding");
+    }
+    match evidence.figures.first() {
+        Some(figure) => format!("{} {}", words::line(&figure.what, 60), words::line(&figure.value, 60)),
+        None => words::line(&verdict.ended, 100),
+    }
+}
+
+/// Rules of findings that are about one test each.
+const TEST_RULES: [&str; 11] = [
+    "never-red",
+    "weak-red",
+    "error-red",
+    "crash-red",
+    "timeout-red",
+    "compile-red",
+    "new-failure",
+    "not-run",
+    "now-skipped",
+    "base-red",
+    "flaky",
+];
+
+fn is_test(finding: &Finding) -> bool {
+    TEST_RULES.contains(&finding.rule.as_str())
+}
+
+/// A row for each test: how it ended without the change and with it.
+fn tests(verdict: &Verdict) -> Markup {
+    let evidence = &verdict.evidence;
+    let others: Vec<&Finding> = evidence.findings.iter().filter(|finding| is_test(finding)).collect();
+    html! {
+        @if !evidence.red.is_empty() || !others.is_empty() {
+            div.scroll tabindex="0" role="region" aria-label={ "Tests of " (verdict.gate) } { table.evidence {
+                thead { tr { th scope="col" { "test" } th scope="col" { "without the change" } th scope="col" { "with it" } th scope="col" { "class" } } }
+                tbody {
+                    @for test in &evidence.red {
+                        tr { th scope="row" { code { (words::line(test, 200)) } } td { (Sign::Rejected.bare()) "fails by assertion" } td { (Sign::Proven.bare()) "passes" } td.dim { "assert-red" } }
+                    }
+                    @for finding in others {
+                        tr.bad[finding.weight != Weight::Noted] { th scope="row" colspan="3" { (words::line(&finding.message, 400)) } td { (words::line(&finding.rule, 60)) } }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+fn finding_line(finding: &Finding) -> Markup {
+    html! {
+        p.finding {
+            @if finding.weight == Weight::Noted { (Sign::Noted.named()) } @else { (Sign::Rejected.named()) }
+            span {
+                b { (words::line(&finding.rule, 60)) } " "
+                @if let Some(place) = &finding.location { code { (words::line(&place.path, 200)) ":" (place.line) } " " }
+                (words::text(&finding.message))
+            }
+        }
+    }
+}
+
+/// Numbered lines around a place, with the place marked.
+pub(crate) fn excerpt_lines(excerpt: &str, line: u32) -> Markup {
+    let number = |text: &str| {
+        text.trim_start()
+            .split(|c: char| !c.is_ascii_digit())
+            .next()
+            .and_then(|digits| digits.parse::<u32>().ok())
+    };
+    html! { div.patch { @for text in excerpt.lines() { pre.hit[number(text) == Some(line)] { (words::text(text)) @if text.is_empty() { " " } } } } }
+}

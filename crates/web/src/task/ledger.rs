@@ -1,0 +1,177 @@
+//! What a task leaves behind: conversation, artifacts, the time its legs took, events, and the bill.
+
+use std::time::Duration;
+
+use acquit_core::artifact::Artifact;
+use acquit_core::event::Level;
+use acquit_core::leg::Leg;
+use acquit_core::task::Task;
+use maud::{Markup, html};
+
+use super::view::View;
+use crate::page::Sign;
+use crate::{route, words};
+
+/// What people said.
+pub(super) fn conversation(view: &View<'_>) -> Markup {
+    html! {
+        @if !view.task.conversation.is_empty() {
+            section.panel {
+                header.panel-head { h2 { "Conversation" } }
+                ul.rows.talk { @for remark in &view.task.conversation { li {
+                    b { (words::line(&remark.by.to_string(), 60)) }
+                    div {
+                        @if let Some(question) = &remark.question { blockquote.dim { (words::text(question)) } }
+                        p.prose { (words::text(&remark.text)) }
+                        @if remark.origin.is_some() { p.hint { "written at the forge; agents are told that it is untrusted" } }
+                    }
+                } } }
+            }
+        }
+    }
+}
+
+/// What legs left behind.
+pub(super) fn artifacts(view: &View<'_>) -> Markup {
+    html! {
+        @if !view.task.artifacts.is_empty() {
+            section.panel {
+                header.panel-head { h2 { "Artifacts" } }
+                dl.facts.panel-body {
+                    @for artifact in &view.task.artifacts { (artifact_row(view.task, artifact)) }
+                    @for (number, leg) in &view.history.legs { @if let Some(saved) = &leg.saved { dt { "attempt" } dd { code { (words::line(saved, 200)) } " · leg " (number) } } }
+                }
+            }
+        }
+    }
+}
+
+fn artifact_row(task: &Task, artifact: &Artifact) -> Markup {
+    html! {
+        @match artifact {
+            Artifact::Plan { text } => { dt { "plan" } dd { details.fold { summary { (words::count(text.lines().count(), "line")) } pre { (words::text(text)) } } } },
+            Artifact::Branch { commit, published, .. } => { dt { "work" } dd { code { (words::short(commit)) } @if *published { " in your repository" } @else { " in the workspace" } } },
+            Artifact::Merged { branch, commit } => { dt { "merged" } dd { "into " (words::line(branch, 200)) " as " code { (words::short(commit)) } } },
+            Artifact::Commits { leg, commits } => { dt { "commits" } dd { @for commit in commits { div { code { (words::short(&commit.id)) } " " (words::line(&commit.subject, 200)) " · leg " (leg) } } } },
+            Artifact::Diff(stats) => { dt { "change" } dd { (stats.files) " files, " span.ok { "+" (stats.insertions) } " " span.no { "−" (stats.deletions) } " " a href={ "/tasks/" (task.id()) "/diff" } { "show the diff" } } },
+            Artifact::File { stage, name, bytes, .. } => { dt { "file" } dd { code { (words::line(name, 200)) } " · " (bytes) " bytes · " (stage) } },
+            Artifact::Report { stage, gate, passed, .. } => { dt { "report" } dd { (gate) " · " @if *passed { "passed" } @else { "failed" } " · " (stage) } },
+            Artifact::Pushed { branch, .. } => { dt { "pushed" } dd { (words::line(branch, 200)) } },
+            Artifact::PullRequest(request) => { dt { "pull request" } dd { (words::line(&request.url, 300)) } },
+        }
+    }
+}
+
+/// A share of a whole, in percent with two digits, for attributes of SVG.
+fn percent(part: Duration, whole: Duration) -> String {
+    let share = if whole.is_zero() { 0.0 } else { part.as_secs_f64() / whole.as_secs_f64() * 100.0 };
+    format!("{:.2}%", share.clamp(0.0, 100.0))
+}
+
+/// The first moment of the task's legs, and how long it is until the last.
+fn extent(view: &View<'_>) -> Option<(acquit_core::time::Timestamp, Duration)> {
+    let first = view.legs.iter().filter_map(|leg| leg.started).min()?;
+    let last = view.legs.iter().filter_map(|leg| leg.started.map(|_| leg.ended.unwrap_or(view.now))).max()?;
+    Some((first, last.since(first).max(Duration::from_millis(1))))
+}
+
+/// When each leg ran, with the time of agents and of gates, and the newest events.
+pub(super) fn timeline(view: &View<'_>) -> Markup {
+    let shown: Vec<_> =
+        view.history.events.iter().filter(|event| event.body.level() > Level::Debug).collect();
+    html! {
+        section.panel {
+            header.panel-head.row { h2 { "Timeline" } p.hint { span.key.agent {} " agent " span.key.g-ok {} " gates passed " span.key.g-no {} " gates rejected" } }
+            @if let Some((first, whole)) = extent(view) {
+                div.panel-body {
+                    ol.gantt { @for leg in view.legs.iter().filter(|leg| leg.started.is_some()) { (bar(view, leg, first, whole)) } }
+                    p.axis { span { (words::moment(first, "%H:%M:%S")) } span { (words::moment(acquit_core::time::Timestamp(first.0 + i64::try_from(whole.as_millis()).unwrap_or(0)), "%H:%M:%S")) } }
+                }
+            }
+            details #events-fold .fold.panel-body {
+                summary { (words::count(view.history.count, "event")) @if view.history.count > view.history.events.len() { ", the newest " (view.history.events.len()) " here" } }
+                ol.events { @for event in shown.iter().rev() { li id={ "e" (event.seq) } {
+                    time datetime=(words::datetime(event.at)) { (words::moment(event.at, "%m-%d %H:%M:%S")) }
+                    span.dim { @if let Some(leg) = event.leg { "leg " (leg) } }
+                    span class=[(event.body.level() >= Level::Error).then_some("no")] { (words::line(&event.body.summary(), 300)) }
+                } } }
+            }
+        }
+    }
+}
+
+fn bar(view: &View<'_>, leg: &Leg, first: acquit_core::time::Timestamp, whole: Duration) -> Markup {
+    let sign = route::sign(view.task, leg);
+    let started = leg.started.unwrap_or(first);
+    let took = words::took(leg, view.now);
+    let known = view.history.legs.get(&leg.id.number).cloned().unwrap_or_default();
+    // Gates are the last thing of a leg that takes long.
+    let gates = known.gates_took.min(took);
+    let (at, work) = (started.since(first), took.saturating_sub(gates));
+    html! {
+        li {
+            span { (sign.named()) (words::line(leg.entry.stage.as_str(), 14)) " " (leg.id.number) }
+            svg height="28" role="img" aria-label={ (words::heading(&leg.entry)) ": " (words::length(work)) " and " (words::length(gates)) " of gates" } {
+                line.base x1="0" y1="14" x2="100%" y2="14" {}
+                rect class={ "agent" @if sign == Sign::Runs { " live" } } x=(percent(at, whole)) y="8" width=(percent(work, whole)) height="12" {}
+                rect class={ @if sign == Sign::Rejected { "g-no" } @else { "g-ok" } } x=(percent(at + work, whole)) y="8" width=(percent(gates, whole)) height="12" {}
+            }
+            span.dim { (words::length(took)) }
+        }
+    }
+}
+
+/// What it cost as it grew, and leg by leg.
+pub(super) fn cost(view: &View<'_>) -> Markup {
+    let paid = view.usage.paid().unwrap_or(0);
+    html! {
+        section.panel {
+            header.panel-head.row { h2 { "Cost" } p.hint { b { (words::usage_cost(&view.usage)) } @if let Some(most) = view.max_cost() { " of " (words::cost(Some(most))) } @if view.usage.estimated() > 0 { " · ≈ marks prices of our list, where the agent told none" } } }
+            @if let (Some((first, whole)), true) = (extent(view), paid > 0) { (growth(view, first, whole, paid)) }
+            div.scroll tabindex="0" role="region" aria-label="Cost by leg" { table {
+                thead { tr { th scope="col" { "leg" } th.n scope="col" { "tokens in" } th.n scope="col" { "from cache" } th.n scope="col" { "out" } th.n scope="col" { "time" } th.n scope="col" { "cost" } } }
+                tbody {
+                    @for leg in view.legs {
+                        tr {
+                            th scope="row" { a href={ "/tasks/" (leg.id.task) "/legs/" (leg.id.number) } { (leg.id.number) " " (words::heading(&leg.entry)) } }
+                            (figures(&leg.usage)) td.n { (words::length(words::took(leg, view.now))) } td.n { (words::usage_cost(&leg.usage)) }
+                        }
+                    }
+                    tr.total { th scope="row" { "total" } (figures(&view.usage)) td.n { (words::length(view.legs.iter().map(|leg| words::took(leg, view.now)).sum())) } td.n { (words::usage_cost(&view.usage)) } }
+                }
+            } }
+        }
+    }
+}
+
+fn figures(usage: &acquit_core::agent::Usage) -> Markup {
+    let input = usage.input + usage.cache_write_5m + usage.cache_write_1h;
+    html! { td.n { (words::tokens(input)) } td.n { (words::tokens(usage.cache_read)) } td.n { (words::tokens(usage.output)) } }
+}
+
+/// The sum after each leg, over time.
+fn growth(view: &View<'_>, first: acquit_core::time::Timestamp, whole: Duration, paid: u64) -> Markup {
+    let mut sum = 0_u64;
+    let steps: Vec<(Duration, Duration, u64, bool)> = view
+        .legs
+        .iter()
+        .filter_map(|leg| {
+            let started = leg.started?;
+            sum = sum.saturating_add(leg.usage.paid().unwrap_or(0));
+            let runs = leg.state == acquit_core::leg::State::Running;
+            Some((started.since(first), leg.ended.unwrap_or(view.now).since(first), sum, runs))
+        })
+        .collect();
+    html! {
+        div.panel-body {
+            svg.growth height="72" role="img" aria-label={ "The cost grew to " (words::cost(Some(paid))) } {
+                @for (index, (from, to, sum, runs)) in steps.iter().enumerate() {
+                    @let until = steps.get(index + 1).map_or(*to, |next| next.0);
+                    @let height = 64 * *sum / paid.max(1);
+                    rect class={ "area" @if *runs { " live" } } x=(percent(*from, whole)) y=(68 - height) width=(percent(until.saturating_sub(*from), whole)) height=(height) {}
+                }
+            }
+            p.axis { span { (words::moment(first, "%H:%M:%S")) } span { (words::cost(Some(paid))) } }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What happens right now, and the newest lines of the transcript.
+
+use acquit_core::agent::{AgentEvent, Item};
+use acquit_core::event::Step;
+use acquit_core::leg::{Leg, Purpose};
+use maud::{Markup, html};
+
+use super::view::View;
+use crate::page::{Sign, since};
+use crate::{lines, route, transcript as leg_page, words};
+
+/// The panel of the leg that runs.
+pub(super) fn right_now(view: &View<'_>) -> Markup {
+    let Some(leg) = view.running() else { return html! {} };
+    let known = view.history.legs.get(&leg.id.number).cloned().unwrap_or_default();
+    let at = known.step.map_or(Some(Step::Claim), Step::next);
+    let stage = view.definition.workflow.stage(leg.entry.stage.as_str());
+    let gates: Vec<&str> = stage
+        .map(|stage| stage.gates.iter().map(acquit_core::ids::Name::as_str).collect())
+        .unwrap_or_default();
+    html! {
+        section.panel.runs aria-labelledby="now-h" {
+            header.panel-head {
+                h2 #now-h { (Sign::Runs.bare()) "Right now" }
+                p.meta {
+                    span { (words::heading(&leg.entry)) }
+                    span { a href={ "/tasks/" (leg.id.task) "/legs/" (leg.id.number) } { "leg " (leg.id.number) } }
+                    @if let Some(agent) = &known.agent { span { (words::line(agent, 60)) } }
+                    @if let Some(model) = &leg.usage.model { span { (words::line(model, 60)) } }
+                    @if let Some(started) = leg.started { span { b { (since(started, view.now)) } } }
+                    span { (words::usage_cost(&leg.usage)) }
+                }
+            }
+            div.panel-body.stack-s {
+                @if let Some(text) = &known.progress { p.now-words { (words::line(text, 300)) } }
+                ol.steps aria-label="Steps of the leg" {
+                    @for (name, step) in Step::ALL {
+                        li.done[at.is_none_or(|at| step < at)].at[at == Some(step)] aria-current=[(at == Some(step)).then_some("step")] { (name.replace('_', " ")) }
+                    }
+                }
+                @match &leg.entry.purpose {
+                    Purpose::Fix { of, .. } => p.dim { "Next: the gates of " b { (of) } " run again." },
+                    _ if !gates.is_empty() => p.dim { "Next: the gates " (gates.join(", ")) "." },
+                    _ => {},
+                }
+            }
+        }
+    }
+}
+
+/// The newest lines, and the way to all others.
+pub(super) fn transcript(view: &View<'_>, spoken: Option<&Leg>, said: &[Item]) -> Markup {
+    let id = view.task.id();
+    let runs = view.running().is_some();
+    let words_of = |leg: &Leg| view.history.legs.get(&leg.id.number).and_then(|known| known.agent.as_deref());
+    html! {
+        section #transcript .panel aria-labelledby="tr-h" {
+            header.panel-head.row { h2 #tr-h { "Transcript" } (leg_page::search_form(id, "")) }
+            ol #leg-list .leg-list data-live {
+                @for leg in view.legs.iter().filter(|leg| spoken.is_none_or(|spoken| spoken.id != leg.id)) {
+                    li {
+                        (route::sign(view.task, leg).named())
+                        a href={ "/tasks/" (id) "/legs/" (leg.id.number) } { b { (words::heading(&leg.entry)) } }
+                        span.dim { (route::result(view.task, leg)) }
+                        span.dim.end { "leg " (leg.id.number) @if let Some(agent) = words_of(leg) { " · " (words::line(agent, 40)) } " · " (words::length(words::took(leg, view.now))) " · " (words::usage_cost(&leg.usage)) }
+                    }
+                }
+            }
+            @if let Some(leg) = spoken {
+                div.leg-open {
+                    p #leg-now .leg-name data-live {
+                        (route::sign(view.task, leg).named())
+                        a href={ "/tasks/" (id) "/legs/" (leg.id.number) } { b { (words::heading(&leg.entry)) } }
+                        span.dim { "leg " (leg.id.number) ", the newest lines" }
+                    }
+                    div #scroll .scrolled[said.len() > 30] tabindex=[(said.len() > 30).then_some("0")] role=[(said.len() > 30).then_some("region")] aria-label=[(said.len() > 30).then_some("Newest lines")] {
+                        (lines::lines(said, leg.id, None, ""))
+                    }
+                    @if said.iter().all(|item| !lines::is_shown(&item.said) || matches!(item.said, AgentEvent::End { .. })) { p.panel-body.dim { "The agent has said nothing yet." } }
+                    @if runs { (leg_page::follow()) }
+                }
+            } @else { p.panel-body.dim { "No agent has worked on this task yet." } }
+        }
+    }
+}

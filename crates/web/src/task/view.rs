@@ -1,0 +1,35 @@
+//! What a task's page is made of.
+
+use acquit_app::history::History;
+use acquit_core::agent::Usage;
+use acquit_core::definition::Definition;
+use acquit_core::leg::{self, Leg};
+use acquit_core::task::Task;
+use acquit_core::time::Timestamp;
+
+use crate::page::Sign;
+
+/// What the page is made of.
+pub(super) struct View<'t> {
+    pub(super) task: &'t Task,
+    pub(super) legs: &'t [Leg],
+    pub(super) definition: &'t Definition,
+    pub(super) history: &'t History,
+    pub(super) sign: Sign,
+    pub(super) usage: Usage,
+    pub(super) now: Timestamp,
+}
+
+impl View<'_> {
+    pub(super) fn running(&self) -> Option<&Leg> {
+        self.legs.last().filter(|leg| leg.state == leg::State::Running)
+    }
+
+    pub(super) fn max_cost(&self) -> Option<u64> {
+        self.definition.chosen.max_cost.or(self.definition.config.max_cost)
+    }
+
+    pub(super) fn has_diff(&self) -> bool {
+        self.task.tip != self.task.base() || self.running().is_some()
+    }
+}

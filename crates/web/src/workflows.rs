@@ -1,0 +1,161 @@
+//! Workflows: drawn, with where tasks are and how often each way was taken, and their stages in figures.
+
+use std::collections::BTreeMap;
+
+use acquit_app::flow::{Arrow, Flow, StageFigures, flow};
+use acquit_app::index::{IndexedTask, TaskIndex};
+use acquit_app::{App, Error};
+use acquit_core::store::Store;
+use acquit_core::workflow::Workflow;
+use maud::{Markup, html};
+
+use crate::page::{Content, Sign};
+use crate::shared::Shared;
+use crate::{flow as drawing, words};
+
+/// Tasks of so many days are counted.
+const DAYS: u64 = 30;
+
+/// The page of one workflow; without a name, of the one with most tasks.
+pub fn content(shared: &Shared, store: &mut dyn Store, name: Option<&str>) -> Result<Content, Error> {
+    let now = store.now()?;
+    let index = shared.index(store)?;
+    let since = acquit_core::time::Timestamp(now.0 - 86_400_000 * i64::try_from(DAYS).unwrap_or(0));
+    // Tasks that are not over count however old they are.
+    let recent = |task: &&IndexedTask| task.created >= since || !task.standing.is_over();
+    let own = own_workflows(&shared.app);
+    let mut names: BTreeMap<String, usize> = own.keys().map(|name| (name.clone(), 0)).collect();
+    for task in index.all().filter(recent) {
+        *names.entry(task.workflow.to_string()).or_default() += 1;
+    }
+    let most = names.iter().max_by_key(|(_, count)| **count).map(|(name, _)| name.clone());
+    let Some(chosen) = name.map(str::to_owned).or(most) else {
+        let body = html! { div.head { h1 { "No workflows" } p.lede { "Run " code { "acquit init" } " in a repository." } } };
+        return Ok(Content { title: "Workflows".to_owned(), task: None, body });
+    };
+    let workflow = match own.get(&chosen) {
+        Some(workflow) => workflow.clone(),
+        None => pinned(store, &index, &chosen)?.ok_or_else(|| Error::NoSuch {
+            doing: "show the workflow",
+            name: words::line(&chosen, 60),
+            known: names.keys().cloned().collect::<Vec<_>>().join(", "),
+        })?,
+    };
+    let flow = flow(index.all().filter(recent).filter(|task| *task.workflow == *chosen), &workflow, now);
+    drop(index);
+    let body = html! {
+        div #head .head data-live { (head(&workflow, &flow)) }
+        nav.tabs aria-label="Workflows" { @for (name, count) in &names { a href={ "/workflows/" (words::encoded(name)) } aria-current=[(*name == chosen).then_some("page")] { (words::line(name, 60)) " " span.dim { (count) } } } }
+        section.panel aria-labelledby="flow-h" {
+            header.panel-head.row { h2 #flow-h { @if workflow.description.is_empty() { (workflow.name) } @else { (words::line(&workflow.description, 200)) } } p.hint { "numbers: how often each way was taken · " span.no { "rejected or sent back" } " · " span.ok { "fixed" } } }
+            div #flow .flow-box data-live tabindex="0" role="region" aria-label="Drawing of the workflow" { (drawing::draw(&workflow, &flow)) }
+        }
+        div.thirds {
+            section.panel { header.panel-head { h2 { "Stages" } } div #stages data-live { (stages(&workflow, &flow)) } }
+            section.panel { header.panel-head { h2 { "Ways" } } div #ways data-live { (ways(&flow)) } }
+        }
+    };
+    Ok(Content { title: format!("Workflow {}", words::line(&chosen, 60)), task: None, body })
+}
+
+/// The workflows that the repository of this server can use.
+fn own_workflows(app: &App) -> BTreeMap<String, Workflow> {
+    let read = || {
+        let source = app.source().ok()?;
+        app.files(&source).ok()?.look().ok()
+    };
+    let all = read().map(|project| project.workflows).unwrap_or_default();
+    all.into_iter().filter_map(|known| Some((known.name.to_string(), known.read.ok()?))).collect()
+}
+
+/// A workflow as the newest task has it pinned.
+fn pinned(store: &mut dyn Store, index: &TaskIndex, name: &str) -> Result<Option<Workflow>, Error> {
+    let newest = index.all().find(|task| *task.workflow == *name).map(|task| task.id);
+    Ok(match newest {
+        Some(id) => Some(store.definition(id)?.workflow),
+        None => None,
+    })
+}
+
+fn head(workflow: &Workflow, flow: &Flow) -> Markup {
+    let worst = flow.stages.iter().max_by_key(|(_, figures)| figures.rejected_by.values().sum::<u64>());
+    let worst = worst.filter(|(_, figures)| !figures.rejected_by.is_empty());
+    let here: usize = flow.stages.values().map(|figures| figures.here.len()).sum();
+    html! {
+        h1 { (workflow.name) ": " @if flow.over == 0 { "no finished tasks" } @else { (flow.done) " of " (flow.over) " finished tasks were proven" } }
+        p.lede {
+            @if let Some((stage, figures)) = worst { "Most work is rejected at " b { (stage) } @if let Some((gate, _)) = figures.rejected_by.iter().max_by_key(|(_, count)| **count) { ", by " (gate) } ". " }
+            (words::count(here, "task")) " in it now. A person was asked " (times(flow.asked)) ". Last " (DAYS) " days."
+        }
+    }
+}
+
+fn times(count: u64) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
+fn stages(workflow: &Workflow, flow: &Flow) -> Markup {
+    let none = StageFigures::default();
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Stages, listed" { table {
+            thead { tr { th scope="col" { "stage" } th.n scope="col" { "legs" } th.n scope="col" { "passed at first try" } th scope="col" { "mostly rejected by" } th.n scope="col" { "median" } th.n scope="col" { "cost" } } }
+            tbody { @for stage in &workflow.stages {
+                @let figures = flow.stages.get(stage.name.as_str()).unwrap_or(&none);
+                tr {
+                    th scope="row" { (stage.name) }
+                    td.n { (figures.legs) }
+                    td.n { @if figures.first_tries > 0 { (figures.first_passed * 100 / figures.first_tries) " % of " (figures.first_tries) " " (words::meter(figures.first_passed, figures.first_tries)) } @else { "–" } }
+                    td { (rejecting(figures)) }
+                    td.n { (figures.median().map_or_else(|| "–".to_owned(), words::length)) }
+                    td.n { (words::cost(Some(figures.cost).filter(|cost| *cost > 0))) }
+                }
+            } }
+        } }
+    }
+}
+
+/// The three gates that reject most.
+fn rejecting(figures: &StageFigures) -> String {
+    let mut gates: Vec<(&String, &u64)> = figures.rejected_by.iter().collect();
+    gates.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    gates.iter().take(3).map(|(gate, count)| format!("{gate} {count}")).collect::<Vec<_>>().join(", ")
+}
+
+fn ways(flow: &Flow) -> Markup {
+    let mut all: Vec<(&Arrow, &u64)> = flow.arrows.iter().filter(|(arrow, _)| arrow.from.is_some()).collect();
+    all.sort_by_key(|(arrow, count)| (std::cmp::Reverse(**count), (*arrow).clone()));
+    let sign = |arrow: &Arrow| match arrow.outcome.as_str() {
+        "rejected" | "conflict" | "timed out" => Sign::Rejected,
+        "cancelled" => Sign::Without,
+        outcome if outcome.starts_with("failed") || outcome.starts_with("changes") => Sign::Rejected,
+        "needs_input" => Sign::Needs,
+        "again" => Sign::Waits,
+        _ => Sign::Proven,
+    };
+    html! {
+        @if all.is_empty() { p.panel-body.dim { "No task has gone through it yet." } } @else {
+            div.scroll tabindex="0" role="region" aria-label="Ways, listed" { table {
+                thead { tr { th scope="col" { "from" } th scope="col" { "outcome" } th scope="col" { "to" } th.n scope="col" { "taken" } } }
+                tbody { @for (arrow, count) in all { tr {
+                    th scope="row" { (arrow.from.as_deref().unwrap_or_default()) }
+                    td { (sign(arrow).named()) (words::line(&arrow.outcome, 60)) }
+                    td { (arrow.to.as_deref().unwrap_or("the end")) }
+                    td.n { (count) }
+                } } }
+            } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_times_is_read_as_words() {
+        assert_eq!([times(0), times(1), times(2)], ["0 times", "once", "2 times"]);
+    }
+}
