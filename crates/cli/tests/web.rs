@@ -10,6 +10,10 @@ mod browser;
 #[path = "web/chrome.rs"]
 mod chrome;
 mod common;
+#[path = "web/forms.rs"]
+mod forms;
+#[path = "web/office.rs"]
+mod office;
 #[path = "web/pages.rs"]
 mod pages;
 
@@ -43,7 +47,14 @@ fn only_who_has_the_link_or_the_token_gets_in() {
         "/tasks/T-1",
         "/tasks/T-1/diff",
         "/tasks/T-1/legs/1",
+        "/tasks/T-1/transcript",
+        "/new",
+        "/workflows",
+        "/nights",
         "/costs",
+        "/agents",
+        "/workers",
+        "/settings",
         "/doctor",
         "/live",
         "/nowhere",
@@ -179,7 +190,7 @@ fn an_answer_on_the_page_continues_the_task_and_the_second_one_is_refused() {
     assert_eq!(browser.submit(&inbox, path, &answers).status, 303);
     let second = browser.submit(&inbox, path, &answers);
     assert_eq!(second.status, 409);
-    assert!(second.body.contains("request 1 is not open"), "{}", second.body);
+    assert!(second.body.contains("tester answered it before: blue; yes; four"), "{}", second.body);
 
     // The daemon goes on with it, and its work can be merged from its page.
     let done = browser.until("/tasks/T-1", |page| page.contains("Merge into"));

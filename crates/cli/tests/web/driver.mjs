@@ -68,12 +68,12 @@ const commands = {
       return { tag: it.tagName.toLowerCase(), name: it.name || "", type: it.type || "", value: it.value || "", href: it.getAttribute("href") || "", text: (it.innerText || "").trim().slice(0, 80), ring };
     });
   },
-  async axe({ page }) {
+  async axe({ page, only }) {
     await pages.get(page).evaluate(axe);
-    return pages.get(page).evaluate(async () => {
-      const found = await window.axe.run(document, { resultTypes: ["violations"] });
+    return pages.get(page).evaluate(async (only) => {
+      const found = await window.axe.run(document, { resultTypes: ["violations"], ...(only && { runOnly: only }) });
       return found.violations.map((it) => `${it.id}: ${it.help}: ${it.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
-    });
+    }, only);
   },
   async eval({ page, script }) { return pages.get(page).evaluate(script); },
   async shot({ page, path }) { await pages.get(page).screenshot({ path, fullPage: true }); },

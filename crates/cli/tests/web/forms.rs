@@ -1,0 +1,152 @@
+//! What forms of the dashboard do: add tasks, retry, reject, find, pause.
+
+use acquit_core::task::State;
+
+use crate::browser::Served;
+use crate::common::{self, Sandbox, until};
+use crate::office::Office;
+
+/// Asks a person for consent before it is delivered; rejecting leads back to the stage.
+const CONSENT: &str = r#"
+[budgets]
+agent = 0
+[stages.code]
+mode = "implement"
+approval = true
+on = { pr_ready = "deliver" }
+[stages.deliver]
+kind = "action"
+action = "squash"
+on = { done = "done" }
+"#;
+
+const WRITES: &str = r#"
+[[code]]
+step = [ { write = "work.txt", content = "first\n" }, { outcome = "pr_ready", payload = { summary = "first" } } ]
+[[code]]
+step = [ { write = "work.txt", content = "second\n" }, { outcome = "pr_ready", payload = { summary = "second" } } ]
+"#;
+
+#[test]
+fn a_task_is_added_on_a_page_and_run() {
+    let sandbox = Sandbox::scripted(common::CODE, crate::ASKS);
+    let served = Served::start(&sandbox, &["--workers", "1"]);
+    let browser = served.browser();
+    let page = browser.get("/new");
+    assert!(page.body.contains("name=\"workflow\"") && page.body.contains("name=\"base\""), "{}", page.body);
+    assert_eq!(browser.submit(&page, "/new", &[("title", " ")]).status, 400);
+    let refused = browser.submit(&page, "/new", &[("title", "x"), ("workflow", "nothing")]);
+    assert_eq!(refused.status, 400, "{}", refused.body);
+    assert_eq!(browser.submit(&page, "/new", &[("title", "x"), ("base", "no-such-branch")]).status, 400);
+    let fields = [
+        ("title", "Add <b>it</b>"),
+        ("description", "all\r\nof it"),
+        ("workflow", "flow"),
+        ("tags", "a b, c"),
+        ("max_cost", "1,50"),
+    ];
+    let added = browser.submit(&page, "/new", &fields);
+    assert_eq!((added.status, added.header("location")), (303, "/tasks/T-1".to_owned()), "{}", added.body);
+    let wish = sandbox.task().seed.wish;
+    assert_eq!((wish.title.as_str(), wish.description.as_str()), ("Add <b>it</b>", "all\nof it"));
+    assert_eq!(wish.tags, ["a b", "c"]);
+    // The daemon runs it, and its page says where it stands.
+    browser.until("/tasks/T-1", |page| page.contains("Which colour?") && page.contains("$1.50"));
+    // A repository that no task is of is not one of those.
+    let other = browser.submit(&page, "/new", &[("title", "x"), ("project", "/etc")]);
+    assert!(other.status == 400 || sandbox.task().seed.project.path != "/etc", "{}", other.body);
+}
+
+#[test]
+fn rejecting_says_where_it_leads_and_goes_there_and_names_the_commit() {
+    let sandbox = Sandbox::scripted(CONSENT, WRITES);
+    sandbox.run_to(3);
+    let served = Served::start(&sandbox, &["--workers", "1"]);
+    let browser = served.browser();
+    let inbox = browser.get("/inbox");
+    let tip = sandbox.task().tip;
+    // What is approved stands there: the commit and its diff.
+    assert!(inbox.body.contains(&format!("name=\"commit\" value=\"{tip}\"")), "{}", inbox.body);
+    assert!(inbox.body.contains("work.txt") && inbox.body.contains("+first"), "{}", inbox.body);
+    assert!(inbox.body.contains("Send back to code"), "{}", inbox.body);
+    let path = "/tasks/T-1/reject";
+    assert_eq!(browser.submit(&inbox, path, &[]).status, 400);
+    // A person who saw another commit is asked again.
+    let stale = format!("request=1&commit={}&from=inbox&reason=no", "0".repeat(40));
+    let own = format!("http://127.0.0.1:{}", served.port());
+    let refused = browser.post(path, &[("Origin", &own)], &stale);
+    assert_eq!(refused.status, 409);
+    assert!(refused.body.contains("look at the request again"), "{}", refused.body);
+    assert!(matches!(sandbox.task().state, State::Waiting { .. }));
+    assert_eq!(browser.submit(&inbox, path, &[("reason", "Write it twice")]).status, 303);
+    let page = browser.until("/tasks/T-1", |page| page.contains("+second"));
+    assert!(page.contains("Write it twice"), "{page}");
+    // The first form is about a request that is answered.
+    let late = browser.submit(&inbox, "/tasks/T-1/approve", &[]);
+    assert_eq!(late.status, 409);
+    assert!(late.body.contains("its work was") || late.body.contains("answered it before"), "{}", late.body);
+}
+
+#[test]
+fn tasks_are_found_retried_and_compared_and_schedules_paused() {
+    let office = Office::open();
+    let served = Served::start(&office.sandbox, &["--workers", "1"]);
+    let browser = served.browser();
+    let ids = |path: &str| {
+        let page = browser.get(path).body;
+        (1..=7).filter(|id| page.contains(&format!("id=\"task-T-{id}\""))).collect::<Vec<u32>>()
+    };
+    assert_eq!(ids("/"), [1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(ids("/?tag=rates"), [1, 2]);
+    assert_eq!(ids("/?agent=codex"), [3, 4]);
+    assert_eq!(ids("/?workflow=chores&q=cart"), [6]);
+    assert_eq!(ids("/?q=t-3"), [3]);
+    assert_eq!(ids("/?lane=needs"), [2, 3, 4]);
+    assert_eq!(ids("/?lane=queued&page=2"), [0; 0]);
+
+    let board = browser.get("/").body;
+    assert!(board.find("Needs you") < board.find("Running") && board.contains("3 tasks need you"), "{board}");
+    let done = browser.get("/tasks/T-1").body;
+    for shown in
+        ["rejected</b> by test", "the agent said", "acquitted", "leg 3", "of $5.00", "claude-sonnet-5-5"]
+    {
+        assert!(done.contains(shown), "T-1 lacks {shown}: {done}");
+    }
+    let flow = browser.get("/workflows/feature").body;
+    assert!(flow.contains("2 rejected") && flow.contains("2 back") && flow.contains("T-3"), "{flow}");
+    let agents = browser.get("/agents").body;
+    assert!(agents.contains("claude") && agents.contains("too few to say"), "{agents}");
+    let workers = browser.get("/workers").body;
+    assert!(
+        workers.contains("1 leg running on 1 machine") && workers.contains("Warn about accounts"),
+        "{workers}"
+    );
+    let settings = browser.get("/settings").body;
+    assert!(settings.contains("agents.codex.script") && settings.contains("acquit.toml:"), "{settings}");
+
+    let nights = browser.get("/nights");
+    assert!(
+        nights.body.contains("The next night begins in")
+            && nights.body.contains("paused by its configuration"),
+        "{}",
+        nights.body
+    );
+    assert_eq!(browser.submit(&nights, "/nights/night/pause", &[]).status, 303);
+    let paused = browser.get("/nights");
+    assert!(paused.body.contains("No night will begin"), "{}", paused.body);
+    assert_eq!(browser.submit(&paused, "/nights/night/resume", &[]).status, 303);
+    assert!(browser.get("/nights").body.contains("The next night begins in"));
+
+    // Retried from a stage of its workflow, with a note; a stage that it does not have is refused.
+    let page = browser.get("/tasks/T-5");
+    let path = "/tasks/T-5/retry";
+    assert_eq!(browser.submit(&page, path, &[("stage", "nowhere")]).status, 409);
+    assert_eq!(
+        browser.submit(&page, path, &[("stage", "code"), ("note", "Keep the old format")]).status,
+        303
+    );
+    until("it is queued again", || {
+        let page = browser.get("/tasks/T-5").body;
+        (page.contains("Keep the old format") && page.contains("queued</span>")).then_some(())
+    });
+}
