@@ -48,6 +48,11 @@ fn the_benchmark_of_many_tasks_runs() {
     runs("tasks");
 }
 
+#[test]
+fn the_benchmark_of_pages_runs() {
+    runs("pages");
+}
+
 /// A new benchmark has its test here too.
 #[test]
 fn no_benchmark_is_forgotten() {
@@ -55,7 +60,7 @@ fn no_benchmark_is_forgotten() {
         Command::new(env!("CARGO_BIN_EXE_xtask")).args(["bench", "none"]).output().expect("xtask starts");
     let said = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert!(
-        said.contains("there is no benchmark `none`: leg, handoff, ingest, sandbox, parse, tasks"),
+        said.contains("there is no benchmark `none`: leg, handoff, ingest, sandbox, parse, tasks, pages"),
         "{said}"
     );
 }

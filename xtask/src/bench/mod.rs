@@ -8,6 +8,7 @@ mod handoff;
 pub(crate) mod ingest;
 mod leg;
 mod measure;
+mod pages;
 mod parse;
 mod project;
 mod sandbox;
@@ -81,13 +82,14 @@ impl Setting<'_> {
 
 /// All benchmarks, by name.
 type Run = fn(Setting<'_>) -> Result<Vec<Row>, Stop>;
-const ALL: [(&str, Run); 6] = [
+const ALL: [(&str, Run); 7] = [
     ("leg", leg::run),
     ("handoff", handoff::run),
     ("ingest", ingest::run),
     ("sandbox", sandbox::run),
     ("parse", parse::run),
     ("tasks", tasks::run),
+    ("pages", pages::run),
 ];
 
 /// Runs one benchmark in a scratch folder; fails if a target is missed or could not be measured. A brief one has no targets.

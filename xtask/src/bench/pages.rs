@@ -1,0 +1,328 @@
+//! What each page of the dashboard costs at the server with ten thousand tasks and millions of events, how soon an open page hears of an
+//! event, and how much memory the server has.
+//!
+//! A few tasks are run to their end. The rest are copies of their rows under other ids, so a page reads what it would read of real ones.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the server is started as a person starts it, and looked at until it answers"
+)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, params};
+
+use super::Setting;
+use super::measure::{Quantity, Row};
+use super::project::Project;
+use crate::Stop;
+
+/// A page may take so long.
+const PAGE: Duration = Duration::from_millis(50);
+/// An event may take so long to reach an open page.
+const EVENT: Duration = Duration::from_millis(100);
+/// The server may have so much memory before anybody asked for anything.
+const MEMORY: u64 = 20_000_000;
+const TASKS: u32 = 10_000;
+const EVENTS: u32 = 5_000_000;
+/// How long the server may take for its first answers.
+const PATIENCE: Duration = Duration::from_mins(3);
+
+const CONFIG: &str = "agent = \"bench\"\n[agents.bench]\nadapter = \"scripted\"\nscript = \"script.toml\"\n";
+const WORKFLOW: &str = r#"
+description = "plan, write, decide, deliver"
+[gates.test]
+run = "test ! -e bad.txt"
+kind = "test"
+[stages.plan]
+mode = "plan"
+on = { plan_complete = "code" }
+[stages.code]
+mode = "implement"
+gates = ["test"]
+fix = "fix"
+on = { pr_ready = "accept" }
+[stages.fix]
+mode = "fix"
+on = { fixed = "back" }
+[stages.accept]
+kind = "human"
+question = "Deliver it?"
+on = { approved = "deliver" }
+[stages.deliver]
+kind = "action"
+action = "squash"
+on = { done = "done" }
+"#;
+const SCRIPT: &str = r#"
+[[plan]]
+step = [ { say = "A plan." }, { output = "plan.md", content = "1. Do it." }, { outcome = "plan_complete", payload = { summary = "a plan" } } ]
+[[code]]
+step = [ { say = "I write it." }, { run = "echo bad > bad.txt; date +%s%N > work.txt" },
+    { usage = { model = "model", input = 9000, output = 900, cost_micros = 84000 } }, { outcome = "pr_ready", payload = { summary = "written" } } ]
+[[fix]]
+step = [ { run = "rm bad.txt" }, { outcome = "fixed", payload = { summary = "fixed" } } ]
+"#;
+
+/// The pages; DONE is a task that is done and WAITS one that waits.
+const PAGES: [&str; 14] = [
+    "/",
+    "/?q=file",
+    "/?lane=done&page=20",
+    "/inbox",
+    "/tasks/DONE",
+    "/tasks/WAITS",
+    "/tasks/DONE/legs/2",
+    "/tasks/DONE/transcript?find=write",
+    "/workflows",
+    "/nights",
+    "/costs?since=90d",
+    "/agents?since=90d",
+    "/workers",
+    "/new",
+];
+
+pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
+    let Setting { acquit, dir, size } = setting;
+    let (tasks, events) = (size.pick(TASKS, 50), size.pick(EVENTS, 2_000));
+    let template = dir.join("template");
+    super::leg::repository(&template)?;
+    let project = Project::new(acquit, &template, &dir.join("pages"), CONFIG, WORKFLOW)?;
+    project.write(".acquit/script.toml", SCRIPT)?;
+    let waits = waiting(&project)?;
+    let done = waiting(&project)?;
+    for arguments in [&["answer", &done, "approved"][..], &["run", &done]] {
+        let answered = project.acquit(arguments).output().map_err(Stop::doing("start acquit"))?;
+        if !answered.status.success() {
+            return Err(Stop(format!(
+                "acquit {arguments:?}: {}",
+                String::from_utf8_lossy(&answered.stderr).trim()
+            )));
+        }
+    }
+    fill(&project, &done, &waits, tasks, events)?;
+    let mut server = Server::start(&project)?;
+    let mut rows = vec![Row {
+        thing: "memory of the dashboard before the first page".to_owned(),
+        ours: Quantity::Bytes(server.memory()),
+        limit: Quantity::Bytes(MEMORY),
+        target: None,
+    }];
+    server.log_in()?;
+    // The index is built once; who comes first waits for it.
+    let first = server.page("/workers")?;
+    rows.push(Row {
+        thing: format!("first page, with {tasks} tasks to be indexed"),
+        ours: Quantity::Time(first),
+        limit: Quantity::Time(PAGE),
+        target: None,
+    });
+    for page in PAGES {
+        let path = page.replace("DONE", &done).replace("WAITS", &waits);
+        let mut times =
+            (0..setting.rounds().max(1)).map(|_| server.page(&path)).collect::<Result<Vec<_>, _>>()?;
+        times.sort_unstable();
+        let ours = Quantity::Time(times[times.len() / 2]);
+        rows.push(Row {
+            thing: format!("page {page}"),
+            ours,
+            limit: Quantity::Time(PAGE),
+            target: Some(1.0),
+        });
+    }
+    rows.push(Row {
+        thing: "an event on an open page".to_owned(),
+        ours: Quantity::Time(server.event(&project)?),
+        limit: Quantity::Time(EVENT),
+        target: Some(1.0),
+    });
+    rows.push(Row {
+        thing: "memory of the dashboard with all tasks indexed".to_owned(),
+        ours: Quantity::Bytes(server.memory()),
+        limit: Quantity::Bytes(MEMORY),
+        target: None,
+    });
+    Ok(rows)
+}
+
+/// A task that has gone as far as its question to a person.
+fn waiting(project: &Project) -> Result<String, Stop> {
+    let id = project.add("change a file")?;
+    project.acquit(&["run", &id]).output().map_err(Stop::doing("start acquit"))?;
+    Ok(id)
+}
+
+fn database(error: rusqlite::Error) -> Stop {
+    Stop(format!("failed to fill the store: {error}"))
+}
+
+/// Copies the rows of a task until there are so many tasks and events. One of a hundred waits for a person.
+fn fill(project: &Project, done: &str, waits: &str, tasks: u32, events: u32) -> Result<(), Stop> {
+    let mut store = Connection::open(project.home().join("acquit.db")).map_err(database)?;
+    let store = store.transaction().map_err(database)?;
+    let number = |id: &str| id.trim_start_matches("T-").parse::<i64>().unwrap_or(0);
+    for new in 3..=i64::from(tasks) {
+        let from = if new % 100 == 0 { waits } else { done };
+        let (old, id) = (number(from), format!("T-{new}"));
+        // Spread over ninety days.
+        let earlier = 90 * 86_400_000 / i64::from(tasks) * (i64::from(tasks) - new);
+        let columns = "version, state, ended, stage, project_path, project_name, title, workflow, sandbox, priority, legs, cost";
+        let sql = format!(
+            "insert into tasks (id, {columns}, created, updated, body, definition) select ?1, {columns}, created - ?4, updated - ?4,
+                replace(replace(body, '\"' || ?2 || '\"', '\"' || ?3 || '\"'), '\"created\":' || created, '\"created\":' || (created - ?4)), definition from tasks where id = ?5"
+        );
+        store
+            .prepare_cached(&sql)
+            .and_then(|mut it| it.execute(params![new, from, id, earlier, old]))
+            .map_err(database)?;
+        let columns = "number, stage, state, entry, not_before, cancel, owner, lease_until";
+        let sql = format!(
+            "insert into legs (task, {columns}, started, ended, usage, priority) select ?1, {columns}, started - ?2, ended - ?2, usage, priority from legs where task = ?3"
+        );
+        store
+            .prepare_cached(&sql)
+            .and_then(|mut it| it.execute(params![new, earlier, old]))
+            .map_err(database)?;
+        let columns = "leg, category, kind, level, actor, summary";
+        let sql = format!(
+            "insert into events (task, {columns}, at, data) select ?1, {columns}, at - ?2, replace(data, '\"' || ?3 || '\"', '\"' || ?4 || '\"') from events where task = ?5"
+        );
+        store
+            .prepare_cached(&sql)
+            .and_then(|mut it| it.execute(params![new, earlier, from, id, old]))
+            .map_err(database)?;
+        let columns = "leg, from_byte, to_byte, lines, items, omitted";
+        let sql = format!(
+            "insert into transcripts (task, {columns}) select ?1, {columns} from transcripts where task = ?2"
+        );
+        store.prepare_cached(&sql).and_then(|mut it| it.execute(params![new, old])).map_err(database)?;
+    }
+    let held: i64 = store.query_row("select count(*) from events", [], |row| row.get(0)).map_err(database)?;
+    let more = (i64::from(events) - held).max(0);
+    let sql = "insert into events (task, leg, at, category, kind, level, actor, summary, data)
+        with recursive more (n) as (select 1 union all select n + 1 from more where n < ?1)
+        select 3 + n % ?2, 1, (select max(at) from events), 'leg', 'step', 'debug', '{\"type\":\"supervisor\"}', 'run took 1s', '{\"event\":\"step\",\"step\":\"run\",\"took\":1000}' from more";
+    store.execute(sql, params![more, i64::from(tasks) - 2]).map_err(database)?;
+    store.execute("update counters set value = ?1 where name = 'task'", [tasks]).map_err(database)?;
+    store.commit().map_err(database)
+}
+
+/// `acquit serve`, and a browser that is logged in.
+struct Server {
+    child: Child,
+    address: String,
+    link: String,
+    cookie: String,
+}
+
+impl Server {
+    fn start(project: &Project) -> Result<Self, Stop> {
+        let mut command = project.acquit(&["serve", "--workers", "1", "--listen", "127.0.0.1:0"]);
+        let mut child = command
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(Stop::doing("start acquit serve"))?;
+        let said =
+            BufReader::new(child.stderr.take().ok_or_else(|| Stop("acquit serve has no output".to_owned()))?);
+        let mut lines = said.lines();
+        let link = lines
+            .by_ref()
+            .map_while(Result::ok)
+            .find_map(|line| Some(format!("http://{}", line.split_once("dashboard: http://")?.1)));
+        let link = link.ok_or_else(|| Stop("acquit serve printed no link".to_owned()))?;
+        // Nobody else reads what it says, and a full pipe would stop it.
+        std::thread::spawn(move || lines.for_each(drop));
+        let address = link.trim_start_matches("http://").split('/').next().unwrap_or_default().to_owned();
+        Ok(Self { child, address, link, cookie: String::new() })
+    }
+
+    fn ask(&self, path: &str) -> Result<TcpStream, Stop> {
+        let mut socket = TcpStream::connect(&self.address).map_err(Stop::doing("reach the dashboard"))?;
+        socket.set_read_timeout(Some(PATIENCE)).map_err(Stop::doing("reach the dashboard"))?;
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\nConnection: close\r\n\r\n",
+            self.address, self.cookie
+        );
+        socket.write_all(head.as_bytes()).map_err(Stop::doing("ask the dashboard"))?;
+        Ok(socket)
+    }
+
+    fn log_in(&mut self) -> Result<(), Stop> {
+        let path = self
+            .link
+            .trim_start_matches("http://")
+            .split_once('/')
+            .map_or(String::new(), |(_, path)| format!("/{path}"));
+        let mut answer = String::new();
+        self.ask(&path)?.read_to_string(&mut answer).map_err(Stop::doing("log in"))?;
+        let cookie = answer
+            .lines()
+            .find_map(|line| line.strip_prefix("set-cookie: "))
+            .and_then(|line| line.split(';').next());
+        self.cookie = cookie.ok_or_else(|| Stop(format!("no login: {answer}")))?.to_owned();
+        Ok(())
+    }
+
+    /// How long a page takes, from the question to the last byte.
+    fn page(&self, path: &str) -> Result<Duration, Stop> {
+        let begun = Instant::now();
+        let mut answer = Vec::new();
+        self.ask(path)?.read_to_end(&mut answer).map_err(Stop::doing("read a page"))?;
+        let took = begun.elapsed();
+        if !answer.starts_with(b"HTTP/1.1 200") {
+            return Err(Stop(format!(
+                "{path}: {}",
+                String::from_utf8_lossy(&answer[..answer.len().min(2_000)])
+            )));
+        }
+        Ok(took)
+    }
+
+    /// How long it takes until an open page hears of an event.
+    fn event(&self, project: &Project) -> Result<Duration, Stop> {
+        let mut stream = BufReader::new(self.ask("/live")?);
+        let mut line = String::new();
+        while !line.contains("connected") {
+            line.clear();
+            stream.read_line(&mut line).map_err(Stop::doing("listen"))?;
+        }
+        // The reader of the server begins when somebody listens.
+        std::thread::sleep(Duration::from_millis(500));
+        let store = Connection::open(project.home().join("acquit.db")).map_err(database)?;
+        let sql = "insert into events (task, leg, at, category, kind, level, actor, summary, data)
+            select 3, 1, max(at), 'leg', 'notice', 'info', '{\"type\":\"supervisor\"}', 'news', '{\"event\":\"notice\",\"level\":\"info\",\"text\":\"news\"}' from events";
+        let begun = Instant::now();
+        store.execute(sql, []).map_err(database)?;
+        while !line.contains("event: change") {
+            line.clear();
+            stream.read_line(&mut line).map_err(Stop::doing("listen"))?;
+        }
+        Ok(begun.elapsed())
+    }
+
+    /// The memory of the process that serves the dashboard.
+    fn memory(&self) -> u64 {
+        let pid = self.child.id();
+        let children =
+            std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        let of = |pid: &str| {
+            let command = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+            (command.split(|byte| *byte == 0).nth(1) == Some(b"web")).then_some(())?;
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+            let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+            line.split_whitespace().next()?.parse::<u64>().ok()
+        };
+        children.split_whitespace().find_map(of).unwrap_or_default() * 1_024
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        let _ = self.child.wait();
+    }
+}
