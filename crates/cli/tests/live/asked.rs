@@ -74,6 +74,8 @@ impl Mistake {
 
 /// Makes each of them, one after another, so that the times mean something.
 pub(crate) fn at_once(agent: Agent, mistakes: &[(Mistake, &'static str)]) {
+    // Processes whose parent ended become children of this one, so that their time is counted.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
     let mut rows = Vec::new();
     for &(mistake, called) in mistakes {
         let scripts = Scripts::default().with("mistake", [mistake.answer()]);
@@ -116,8 +118,13 @@ struct Took {
     processor: Duration,
 }
 
-/// Processor time of all children of this process that ended, and of theirs.
+/// Processor time of everything that this process started, once all of it has ended: a harness is nobody's child for long.
 fn processor() -> Duration {
+    use rustix::process::{WaitOptions, waitpid};
+    let deadline = Instant::now() + PATIENCE;
+    while waitpid(None, WaitOptions::NOHANG).is_ok() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     let text = std::fs::read_to_string("/proc/self/stat").unwrap();
     // After the name, which may have anything in it: the 16th and 17th field of the whole, in hundredths of a second.
     let fields: Vec<&str> = text.rsplit_once(')').unwrap().1.split_whitespace().collect();
