@@ -23,7 +23,6 @@ fn settings(stage: Stage) -> Settings {
         cost_before: 0,
         tools: Some(vec!["/bin/acquit".to_owned(), "mcp".to_owned(), "/leg/tools.json".to_owned()]),
         allowed: None,
-        commands: &[],
     }
 }
 

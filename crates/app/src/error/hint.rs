@@ -144,7 +144,6 @@ impl Error {
             Self::Copy(CopyError::Running { .. }) => {
                 "stop `acquit serve`, and wait for the legs or cancel their tasks: `acquit task list --state working`"
             }
-            Self::Copy(_) => return None,
             Self::OpenStore { .. } => {
                 "ACQUIT_STORE names the store; ACQUIT_HOME the folder of the default one"
             }
@@ -164,6 +163,7 @@ impl Error {
             | Self::File { .. }
             | Self::Output(_)
             | Self::Prompt(acquit_core::prompt::Error::Template { .. })
+            | Self::Copy(_)
             | Self::Signals(_) => return None,
         };
         Some(text.to_owned())
