@@ -39,9 +39,14 @@ impl App {
         let source = self.source()?;
         let project = self.files(&source)?.read()?;
         let subject = if let Some(number) = forge::number(&asked.what) {
-            let offered =
-                acquit_run::external_pull_request::fetch(&self.runtime, &project.config, &source, number)
-                    .map_err(|source| Error::Request { number, source })?;
+            let offered = acquit_run::external_pull_request::fetch(
+                &self.runtime,
+                &project.config,
+                &source,
+                &source,
+                number,
+            )
+            .map_err(|source| Error::Request { number, source })?;
             let here = &offered.seen.url;
             if asked.what.contains("://") && !asked.what.starts_with(here.as_str()) {
                 return Err(Error::OtherRequest { what: asked.what.clone(), here: here.clone() });

@@ -1,29 +1,33 @@
-//! A request at a forge that others made, brought here to be looked at. Its commits come into private refs, its words are bounded;
-//! both stay what they are: untrusted.
+//! Pull requests that others made: fetched to be looked at, and commented on. Commits go into private refs and texts are bounded;
+//! both stay untrusted.
 
 use acquit_core::config::Config;
 
-use crate::forge::{self, Error, Located, Seen, Token};
+use crate::forge::{self, Error, Located, Place, Seen, Token};
 use crate::git::{Offer, PushWay, Source};
 use crate::leg::chain;
 use crate::runtime::Runtime;
 
-/// A request, with its commits in the repository.
+/// A pull request, with its commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offered {
-    /// As its forge tells of it.
+    /// As its forge describes it.
     pub seen: Seen,
     /// Its commits.
     pub offer: Offer,
 }
 
-/// Looks at the request of this number and fetches it.
-pub fn fetch(runtime: &Runtime, config: &Config, source: &Source, number: u64) -> Result<Offered, Error> {
+/// Looks up pull request `number` at the forge of `source` and fetches its commits into `into`: the same repository, or one that
+/// borrows its objects.
+pub fn fetch(
+    runtime: &Runtime,
+    config: &Config,
+    source: &Source,
+    into: &Source,
+    number: u64,
+) -> Result<Offered, Error> {
     let settings = &config.forge;
-    let place = match forge::of(runtime, settings, source)? {
-        Located::At(place) => *place,
-        Located::Nowhere(why) => return Err(Error::Setting(format!("find the forge: {why}"))),
-    };
+    let place = locate(runtime, config, source)?;
     let token = forge::token::find(runtime, config, &place)?;
     let mut seen = forge::open(runtime, settings, &place, token.as_ref())?.look(number)?;
     let redactor = token.as_ref().map(Token::redactor).unwrap_or_default();
@@ -34,8 +38,33 @@ pub fn fetch(runtime: &Runtime, config: &Config, source: &Source, number: u64) -
     let access = forge::access(runtime, place.kind, address.transport, token.as_ref());
     let ca = forge::ca(runtime, settings);
     let way = PushWay { url: &address.url, access, ca: ca.as_deref(), proxy: settings.proxy.as_deref() };
-    let offer = source
+    let offer = into
         .fetch_request(&runtime.git, &way, number, &seen.head, &seen.base)
         .map_err(|error| git(&error))?;
     Ok(Offered { seen, offer })
+}
+
+/// Posts a comment on pull request `number`, or updates the one of ours that begins with the line `mark`. Returns its address.
+pub fn comment(
+    runtime: &Runtime,
+    config: &Config,
+    source: &Source,
+    number: u64,
+    mark: &str,
+    text: &str,
+) -> Result<String, Error> {
+    let place = locate(runtime, config, source)?;
+    let Some(token) = forge::token::find(runtime, config, &place)? else {
+        let words = format!("comment on request {number}: there is no token for {}", place.host);
+        return Err(Error::Setting(words));
+    };
+    let text = token.redactor().text(text);
+    forge::open(runtime, &config.forge, &place, Some(&token))?.comment(number, mark, &text)
+}
+
+fn locate(runtime: &Runtime, config: &Config, source: &Source) -> Result<Place, Error> {
+    match forge::of(runtime, &config.forge, source)? {
+        Located::At(place) => Ok(*place),
+        Located::Nowhere(why) => Err(Error::Setting(format!("find the forge: {why}"))),
+    }
 }

@@ -24,7 +24,7 @@ mod model_failure;
 pub mod notify;
 pub mod registry;
 pub mod retention;
-mod rpc;
+pub mod rpc;
 pub mod runtime;
 pub mod secrets;
 pub mod service;

@@ -3,20 +3,20 @@
 use serde_json::{Value, json};
 
 /// The longest message. A whole file in one fits; what is longer is a mistake or a flood, and is passed over.
-pub(crate) const LINE_LIMIT: usize = 4 * 1024 * 1024;
+pub const LINE_LIMIT: usize = 4 * 1024 * 1024;
 
 /// What is not JSON.
-pub(crate) const PARSE_ERROR: i64 = -32_700;
+pub const PARSE_ERROR: i64 = -32_700;
 /// What is JSON, but no message.
-pub(crate) const INVALID_REQUEST: i64 = -32_600;
+pub const INVALID_REQUEST: i64 = -32_600;
 /// What nobody here knows.
-pub(crate) const METHOD_NOT_FOUND: i64 = -32_601;
+pub const METHOD_NOT_FOUND: i64 = -32_601;
 /// What the method cannot use.
-pub(crate) const INVALID_PARAMS: i64 = -32_602;
+pub const INVALID_PARAMS: i64 = -32_602;
 
 /// What comes between two ends of lines.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
+pub enum Piece<'a> {
     /// A line, without its end.
     Line(&'a [u8]),
     /// A line of more than [`LINE_LIMIT`], which is gone.
@@ -25,14 +25,14 @@ pub(crate) enum Piece<'a> {
 
 /// Makes lines of bytes that come in pieces.
 #[derive(Default)]
-pub(crate) struct Lines {
+pub struct Lines {
     line: Vec<u8>,
     passing: bool,
 }
 
 impl Lines {
     /// Takes bytes that follow those before, and hands on each line that is whole now.
-    pub(crate) fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Piece<'_>)) {
+    pub fn push(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(Piece<'_>)) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (head, tail) = bytes.split_at(end);
             bytes = &tail[1..];
@@ -47,7 +47,7 @@ impl Lines {
     }
 
     /// No more bytes come: what is left without an end is a line too.
-    pub(crate) fn finish(&mut self, each: &mut dyn FnMut(Piece<'_>)) {
+    pub fn finish(&mut self, each: &mut dyn FnMut(Piece<'_>)) {
         if self.passing || !self.line.is_empty() {
             self.end(each);
         }
@@ -73,12 +73,12 @@ impl Lines {
 }
 
 /// The answer to a request.
-pub(crate) fn result(id: &Value, result: Value) -> Value {
+pub fn result(id: &Value, result: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "result": result })
 }
 
 /// The refusal of a request.
-pub(crate) fn error(id: &Value, code: i64, message: &str) -> Value {
+pub fn error(id: &Value, code: i64, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }
 

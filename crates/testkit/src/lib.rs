@@ -10,6 +10,7 @@ pub mod gauge;
 pub mod hostile;
 pub mod model;
 pub mod need;
+pub mod packages;
 pub mod postgres;
 pub mod proxy;
 pub mod receiver;

@@ -176,6 +176,10 @@ impl Forge for GitHub<'_> {
         comments::about(self, number)
     }
 
+    fn comment(&self, number: u64, mark: &str, words: &str) -> Result<String, Error> {
+        comments::post(self, number, mark, words)
+    }
+
     fn answer(&self, number: u64, thread: &str, words: &str) -> Result<(), Error> {
         let doing = "answer a comment";
         let pulls = format!("{}/pulls/{number}", self.project);

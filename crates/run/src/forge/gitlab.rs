@@ -252,6 +252,26 @@ impl Forge for GitLab<'_> {
         Ok(all)
     }
 
+    fn comment(&self, number: u64, mark: &str, words: &str) -> Result<String, Error> {
+        let doing = "comment on the merge request";
+        let me = self.http.get(doing, "/user")?.body.get("id").and_then(Value::as_u64);
+        let me = me.ok_or(Error::Nonsense { doing, words: "no id of the user".to_owned() })?;
+        let notes = format!("{}/notes", self.path(number));
+        let ours = |note: &Value| {
+            note.pointer("/author/id").and_then(Value::as_u64) == Some(me)
+                && text(note, "/body").lines().next() == Some(mark)
+        };
+        let found = self.http.list(doing, &format!("{notes}?sort=asc&order_by=created_at"))?;
+        let id = found.iter().find(|note| ours(note)).and_then(|note| note.get("id")?.as_u64());
+        let body = json!({ "body": words });
+        let note = match id {
+            Some(id) => self.http.send(doing, Method::PUT, &format!("{notes}/{id}"), &body)?,
+            None => self.http.send(doing, Method::POST, &notes, &body)?,
+        };
+        let request = self.http.get(doing, &self.path(number))?.body;
+        Ok(format!("{}#note_{}", text(&request, "/web_url"), note.get("id").unwrap_or(&Value::Null)))
+    }
+
     fn answer(&self, number: u64, thread: &str, words: &str) -> Result<(), Error> {
         let doing = "answer a comment";
         let path = format!("{}/discussions/{}", self.path(number), encoded(thread));

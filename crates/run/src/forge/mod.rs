@@ -127,6 +127,10 @@ pub trait Forge: merge::Merging {
     /// What people who may write said about an open request, and which of its checks failed. Nothing if it is not open.
     fn feedback(&self, number: u64) -> Result<Vec<Comment>, Error>;
 
+    /// Posts a comment on a request, or updates the one that this token's user wrote and that begins with the line `mark`. Comments
+    /// of others are left alone, whatever they begin with. Returns the comment's page.
+    fn comment(&self, number: u64, mark: &str, text: &str) -> Result<String, Error>;
+
     /// Answers a thread, unless it has this answer already.
     fn answer(&self, number: u64, thread: &str, text: &str) -> Result<(), Error>;
 }

@@ -23,6 +23,23 @@ pub enum Error {
         /// What it said, bounded, with invalid UTF-8 replaced.
         stderr: String,
     },
+    /// A program that makes or checks signatures could not be run.
+    #[error("run {program}")]
+    Signer {
+        /// The program.
+        program: String,
+        /// Why not.
+        #[source]
+        source: Box<process::Error>,
+    },
+    /// A program did not sign.
+    #[error("sign with {program}: {why}")]
+    NotSigned {
+        /// The program.
+        program: String,
+        /// What it said.
+        why: String,
+    },
     /// It took longer than it may.
     #[error("run git {verb}: it did not finish within {limit:?}")]
     TimedOut {

@@ -35,16 +35,16 @@ impl User {
 /// How the user's git signs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signing {
-    format: Format,
-    key: Option<String>,
-    program: Option<String>,
+    pub(super) format: Format,
+    pub(super) key: Option<String>,
+    pub(super) program: Option<String>,
     home: Option<PathBuf>,
     env: Vec<(OsString, OsString)>,
 }
 
 /// The kinds of signatures that git knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+pub(super) enum Format {
     OpenPgp,
     Ssh,
     X509,
@@ -55,7 +55,7 @@ impl Format {
         [("openpgp", Self::OpenPgp), ("ssh", Self::Ssh), ("x509", Self::X509)];
 
     /// The setting for its program, and what that is by default.
-    fn program(self) -> (&'static str, &'static str) {
+    pub(super) fn program(self) -> (&'static str, &'static str) {
         match self {
             Self::OpenPgp => ("gpg.program", "gpg"),
             Self::Ssh => ("gpg.ssh.program", "ssh-keygen"),
@@ -67,6 +67,33 @@ impl Format {
 impl Source {
     /// How the user's git signs commits here; `None` if it does not.
     pub fn signing(&self, git: &Git, user: &User) -> Result<Option<Signing>, Error> {
+        let settings = self.signing_settings(git, user)?;
+        let yes = |value: &str| ["true", "yes", "on", "1"].contains(&value.to_ascii_lowercase().as_str());
+        if !settings.last("commit.gpgsign").is_some_and(yes) {
+            return Ok(None);
+        }
+        self.signing_by(&settings, user).map(Some)
+    }
+
+    /// How the user's git signs here when it is asked to, whether or not it signs every commit.
+    pub fn signing_on_request(&self, git: &Git, user: &User) -> Result<Signing, Error> {
+        let settings = self.signing_settings(git, user)?;
+        let mut signing = self.signing_by(&settings, user)?;
+        if signing.key.is_none() {
+            // As git does: the key of the person who commits.
+            let who = self.identity(git, user.home.as_deref());
+            signing.key = Some(format!("{} <{}>", who.name(), who.email()));
+        }
+        Ok(signing)
+    }
+
+    /// The file of those whose SSH signatures the user trusts, if the user's own settings name one.
+    pub fn allowed_signers(&self, git: &Git, user: &User) -> Result<Option<PathBuf>, Error> {
+        let settings = self.signing_settings(git, user)?;
+        Ok(settings.own("gpg.ssh.allowedsignersfile").map(|path| user.expand(path)))
+    }
+
+    fn signing_settings(&self, git: &Git, user: &User) -> Result<Settings, Error> {
         let pattern = r"^(commit\.gpgsign|gpg\..*|user\.signingkey)$";
         let call =
             self.call(git, "config").args(["--includes", "--null", "--show-scope", "--get-regexp", pattern]);
@@ -74,9 +101,43 @@ impl Source {
         if !matches!(output.code, Some(0 | 1)) {
             return Err(output.failed("config"));
         }
-        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(Settings::read(&String::from_utf8_lossy(&output.stdout)))
+    }
+
+    fn signing_by(&self, settings: &Settings, user: &User) -> Result<Signing, Error> {
+        let name = settings.last("gpg.format").unwrap_or("openpgp");
+        let known = Format::ALL.iter().find(|(known, _)| *known == name);
+        let Some((_, format)) = known else {
+            let what = format!("its commits are signed, and its gpg.format {name:?} is not known");
+            return Err(Error::Unsupported { path: self.path().to_owned(), what });
+        };
+        let key = settings.last("user.signingkey").map(str::to_owned);
+        if *format == Format::Ssh && key.is_none() {
+            let what = "its commits are signed with ssh, and there is no user.signingkey".to_owned();
+            return Err(Error::Unsupported { path: self.path().to_owned(), what });
+        }
+        let program = settings.program(*format);
+        Ok(Signing { format: *format, key, program, home: user.home.clone(), env: user.env.clone() })
+    }
+
+    /// The user's program for a kind of signatures, where the user's own settings name one.
+    pub(super) fn signing_program(
+        &self,
+        git: &Git,
+        user: &User,
+        format: Format,
+    ) -> Result<Option<String>, Error> {
+        Ok(self.signing_settings(git, user)?.program(format))
+    }
+}
+
+/// The settings about signatures: scope, key in lower case, value; the last one counts.
+struct Settings(Vec<(String, String, String)>);
+
+impl Settings {
+    fn read(text: &str) -> Self {
         let mut fields = text.split('\0');
-        let mut set: Vec<(&str, String, String)> = Vec::new();
+        let mut set = Vec::new();
         while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
             // What stands on the command line is our own, and says that nothing is signed.
             if scope == "command" {
@@ -84,33 +145,43 @@ impl Source {
             }
             // A key without a value is a yes.
             let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
-            set.push((scope, key.to_ascii_lowercase(), value.to_owned()));
+            set.push((scope.to_owned(), key.to_ascii_lowercase(), value.to_owned()));
         }
-        let found = |key: &str, trusted: &dyn Fn(&str) -> bool| {
-            let fits = |(scope, known, _): &&(&str, String, String)| known == key && trusted(scope);
-            set.iter().rev().find(fits).map(|(_, _, value)| value.clone())
+        Self(set)
+    }
+
+    fn last(&self, key: &str) -> Option<&str> {
+        self.0.iter().rev().find(|(_, known, _)| known == key).map(|(_, _, value)| value.as_str())
+    }
+
+    /// The user's program for a kind of signatures, where their own files name one.
+    fn program(&self, format: Format) -> Option<String> {
+        let more = || self.own("gpg.openpgp.program").filter(|_| format == Format::OpenPgp);
+        self.own(format.program().0).or_else(more).map(str::to_owned)
+    }
+
+    /// What the user's own files say: whatever ran in the repository could have written into its own.
+    fn own(&self, key: &str) -> Option<&str> {
+        let fits = |(scope, known, _): &&(String, String, String)| {
+            known == key && (scope == "global" || scope == "system")
         };
-        let last = |key: &str| found(key, &|_| true);
-        // A program is named by the user's own files only: whatever ran in the repository could have written into its own.
-        let own = |key: &str| found(key, &|scope| scope == "global" || scope == "system");
-        let yes = |value: String| ["true", "yes", "on", "1"].contains(&value.to_ascii_lowercase().as_str());
-        if !last("commit.gpgsign").is_some_and(yes) {
-            return Ok(None);
+        self.0.iter().rev().find(fits).map(|(_, _, value)| value.as_str())
+    }
+}
+
+impl User {
+    /// A path of the user's settings, which may begin with `~/`.
+    pub(super) fn expand(&self, path: &str) -> PathBuf {
+        match (path.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => PathBuf::from(path),
         }
-        let name = last("gpg.format").unwrap_or_else(|| "openpgp".to_owned());
-        let known = Format::ALL.iter().find(|(known, _)| *known == name);
-        let Some((_, format)) = known else {
-            let what = format!("its commits are signed, and its gpg.format {name:?} is not known");
-            return Err(Error::Unsupported { path: self.path().to_owned(), what });
-        };
-        let key = last("user.signingkey");
-        if *format == Format::Ssh && key.is_none() {
-            let what = "its commits are signed with ssh, and there is no user.signingkey".to_owned();
-            return Err(Error::Unsupported { path: self.path().to_owned(), what });
-        }
-        let more = || own("gpg.openpgp.program").filter(|_| *format == Format::OpenPgp);
-        let program = own(format.program().0).or_else(more);
-        Ok(Some(Signing { format: *format, key, program, home: user.home.clone(), env: user.env.clone() }))
+    }
+
+    /// What a signing program is started with.
+    pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
+        let home = self.home.iter().map(|home| ("HOME".into(), home.clone().into()));
+        home.chain(self.env.iter().cloned()).collect()
     }
 }
 

@@ -29,7 +29,7 @@ mod server;
 mod tools;
 
 pub(crate) use progress::Progress;
-pub use serve::serve;
+pub use serve::{hello, serve};
 pub use server::Server;
 pub use tools::NAMES as TOOLS;
 

@@ -74,7 +74,7 @@ fn answer(ctx: &ToolContext, piece: &Piece<'_>) -> Option<Value> {
     let id = id?;
     let params = message.get("params").unwrap_or(&Value::Null);
     Some(match method {
-        "initialize" => result(&id, hello(params)),
+        "initialize" => result(&id, hello(params, INSTRUCTIONS)),
         "ping" => result(&id, json!({})),
         "tools/list" => result(&id, json!({ "tools": ctx.list() })),
         "tools/call" => call(ctx, &id, params),
@@ -85,7 +85,8 @@ fn answer(ctx: &ToolContext, piece: &Piece<'_>) -> Option<Value> {
     })
 }
 
-fn hello(params: &Value) -> Value {
+/// The answer to `initialize`: the version of the protocol, what the server can do, and what it is for.
+pub fn hello(params: &Value, instructions: &str) -> Value {
     let wanted = params.get("protocolVersion").and_then(Value::as_str);
     let newest = VERSIONS[VERSIONS.len() - 1];
     let version = VERSIONS.iter().find(|version| Some(**version) == wanted).unwrap_or(&newest);
@@ -93,7 +94,7 @@ fn hello(params: &Value) -> Value {
         "protocolVersion": version,
         "capabilities": { "tools": {} },
         "serverInfo": { "name": Server::NAME, "version": env!("CARGO_PKG_VERSION") },
-        "instructions": INSTRUCTIONS,
+        "instructions": instructions,
     })
 }
 

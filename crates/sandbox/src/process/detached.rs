@@ -7,9 +7,15 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getppid, kill_process, pidfd_open, set_parent_process_death_signal,
+};
 
+use super::watch::poll;
 use super::{Error, Spawner};
 
 /// A harness that was started. Dropping this leaves it running.
@@ -30,6 +36,27 @@ impl Detached {
         // Gone already is as good.
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+
+    /// Asks it to stop, as Ctrl-C does.
+    pub fn interrupt(&mut self) {
+        // One that is over and was waited for has no number any more.
+        let runs = self.0.try_wait().is_ok_and(|ended| ended.is_none());
+        let pid = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw).filter(|_| runs);
+        if let Some(pid) = pid {
+            let _ = kill_process(pid, Signal::INT);
+        }
+    }
+
+    /// Whether it is over within this time.
+    pub fn ends_within(&mut self, limit: Duration) -> Result<bool, Error> {
+        let pid = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
+        if self.has_ended()? {
+            return Ok(true);
+        }
+        let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
+        poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], limit)?;
+        self.has_ended()
     }
 
     /// Whether it is over. Never waits.

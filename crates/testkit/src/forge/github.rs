@@ -30,6 +30,19 @@ pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
             let plain = |one: &&Remark| one.place.is_none() && one.review.is_none();
             page(call, pull.remarks.iter().filter(plain).map(|one| comment(call, &pull, one)).collect())
         }
+        ("PATCH", ["issues", "comments", id]) => {
+            let id: u64 = id.parse().unwrap_or(0);
+            let known = |pull: &&Pull| pull.project == project && pull.remarks.iter().any(|one| one.id == id);
+            let Some(number) = state.pulls.iter().find(known).map(|pull| pull.number) else {
+                return Reply::message(404, "Not Found");
+            };
+            let Some(pull) = state.pull(&project, number) else { return Reply::message(404, "Not Found") };
+            for remark in pull.remarks.iter_mut().filter(|one| one.id == id) {
+                remark.text = call.text("body").unwrap_or_default();
+            }
+            let remark = pull.remarks.iter().find(|one| one.id == id).cloned().unwrap_or_default();
+            Reply::new(200, comment(call, pull, &remark))
+        }
         (method, ["pulls" | "issues", number, rest @ ..]) => {
             let Some(number) = number.parse().ok().filter(|number| state.pull(&project, *number).is_some())
             else {
@@ -251,6 +264,18 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
             });
             return page(call, shown.collect());
         }
+        ("POST", ["comments"]) => {
+            let remark = Remark {
+                id: 9_000 + pull.remarks.len() as u64,
+                author: call.user.to_owned(),
+                trusted: true,
+                text: call.text("body").unwrap_or_default(),
+                ..Remark::default()
+            };
+            let reply = Reply::new(201, comment(call, pull, &remark));
+            pull.remarks.push(remark);
+            return reply;
+        }
         ("POST", ["comments", id, "replies"]) => {
             let id: u64 = id.parse().unwrap_or(0);
             let place = pull.remarks.iter().find(|one| one.id == id).and_then(|one| one.place.clone());
@@ -313,7 +338,10 @@ fn by_graphql(call: &Call<'_>, state: &mut State) -> Reply {
         let project = format!("{}/{}", asked.text("owner"), asked.text("name"));
         let pull = asked.number("number").and_then(|number| state.pull(&project, number));
         return match pull {
-            Some(pull) => Reply::new(200, threads(call, pull, &asked)),
+            Some(pull) if asked.fields.iter().any(|field| field == "reviewThreads") => {
+                Reply::new(200, threads(call, pull, &asked))
+            }
+            Some(pull) => Reply::new(200, remarks(call, pull, &asked)),
             None => error(Some("NOT_FOUND"), "Could not resolve to a PullRequest"),
         };
     }
@@ -342,23 +370,35 @@ fn by_graphql(call: &Call<'_>, state: &mut State) -> Reply {
     Reply::new(200, json!({ "data": { asked.root: { "pullRequest": shown } } }))
 }
 
+/// A page of the remarks below a request.
+fn remarks(call: &Call<'_>, pull: &Pull, asked: &Asked) -> Value {
+    let plain = pull.remarks.iter().filter(|one| one.place.is_none() && one.review.is_none());
+    let all = plain.map(|one| {
+        json!({ "viewerDidAuthor": one.author == call.user, "body": one.text, "url": page_of(call, pull, one) })
+    });
+    connection(call, asked, "comments", all.collect())
+}
+
 /// A page of the threads of a request.
 fn threads(call: &Call<'_>, pull: &Pull, asked: &Asked) -> Value {
     let roots = pull.remarks.iter().filter(|one| one.place.is_some() && one.answers.is_none());
+    let all = roots.map(|one| {
+        let first = json!({ "url": page_of(call, pull, one) });
+        json!({ "isResolved": one.resolved, "comments": { "nodes": [first] } })
+    });
+    connection(call, asked, "reviewThreads", all.collect())
+}
+
+/// The page of a list that is asked for.
+fn connection(call: &Call<'_>, asked: &Asked, name: &str, all: Vec<Value>) -> Value {
     let after: usize = asked.text("after").parse().unwrap_or(0);
     let most = *lock(&call.shared.page);
     let size = asked.number("first").and_then(|size| usize::try_from(size).ok()).unwrap_or(most).min(most);
-    let all: Vec<Value> = roots
-        .map(|one| {
-            let first = json!({ "url": page_of(call, pull, one) });
-            json!({ "isResolved": one.resolved, "comments": { "nodes": [first] } })
-        })
-        .collect();
     let end = (after + size).min(all.len());
     let page = json!({ "hasNextPage": end < all.len(), "endCursor": end.to_string() });
     let nodes = all.get(after..end).unwrap_or_default();
-    let threads = json!({ "pageInfo": page, "nodes": nodes });
-    json!({ "data": { "repository": { "pullRequest": { "reviewThreads": threads } } } })
+    let list = json!({ "pageInfo": page, "nodes": nodes });
+    json!({ "data": { "repository": { "pullRequest": { name: list } } } })
 }
 
 fn node(pull: &Pull) -> String {

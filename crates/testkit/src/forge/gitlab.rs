@@ -59,6 +59,10 @@ const KNOWN: &[(&str, &str, &[&str])] = &[
     ("GET", "merge_requests/*/discussions", &["page", "per_page"]),
     ("GET", "merge_requests/*/discussions/*", &[]),
     ("POST", "merge_requests/*/discussions/*/notes", &["body"]),
+    ("GET", "merge_requests/*/notes", &["sort", "order_by", "page", "per_page"]),
+    ("POST", "merge_requests/*/notes", &["body"]),
+    ("PUT", "merge_requests/*/notes/*", &["body"]),
+    ("GET", "user", &[]),
     ("GET", "members/all/*", &[]),
     ("GET", "pipelines/*/jobs", &["scope[]", "include_retried", "page", "per_page"]),
 ];
@@ -89,6 +93,10 @@ pub(super) fn answer(call: &Call<'_>, state: &mut State) -> Reply {
         let name = call.query("username").unwrap_or_default();
         let found = state.user_id(&name).map(|id| json!({ "id": id, "username": name }));
         return Reply::new(200, Value::Array(found.into_iter().collect()));
+    }
+    if let ["user"] = parts[..] {
+        let id = state.user_id(call.user);
+        return Reply::new(200, json!({ "id": id, "username": call.user }));
     }
     let ["projects", id, ref rest @ ..] = parts[..] else { return Reply::message(404, "404 Not Found") };
     let named = id.parse().ok().and_then(|id| state.project_of(id));
@@ -244,6 +252,34 @@ fn one(call: &Call<'_>, state: &mut State, project: &str, number: u64, method: &
                 pull.reviewers = reviewers;
             }
         }
+        ("GET", ["notes"]) => {
+            let notes = pull.remarks.iter().map(|remark| note(remark, &authors));
+            return page(call, notes.collect());
+        }
+        ("POST", ["notes"]) => {
+            let remark = Remark {
+                id: 9_000 + pull.remarks.len() as u64,
+                author: call.user.to_owned(),
+                trusted: true,
+                text: call.text("body").unwrap_or_default(),
+                ..Remark::default()
+            };
+            let reply = Reply::new(201, note(&remark, &authors));
+            pull.remarks.push(remark);
+            return reply;
+        }
+        ("PUT", ["notes", id]) => {
+            let id: u64 = id.parse().unwrap_or(0);
+            let Some(remark) = pull.remarks.iter_mut().find(|one| one.id == id) else {
+                return Reply::message(404, "404 Not found");
+            };
+            // Only an owner may change what others wrote.
+            if remark.author != call.user {
+                return Reply::message(403, "403 Forbidden");
+            }
+            remark.text = call.text("body").unwrap_or_default();
+            return Reply::new(200, note(remark, &authors));
+        }
         ("GET", ["discussions"]) => {
             let threads = pull.remarks.iter().filter(|remark| remark.answers.is_none());
             return page(call, threads.map(|first| discussion(pull, first.id, &authors)).collect());
@@ -306,24 +342,26 @@ fn merge_one(call: &Call<'_>, state: &mut State, project: &str, number: u64) -> 
     reply
 }
 
+fn note(remark: &Remark, authors: &[(String, u64)]) -> Value {
+    let author = authors.iter().find(|(name, _)| *name == remark.author).map(|(_, id)| id);
+    let place = remark.place.as_ref();
+    json!({
+        "id": remark.id,
+        "body": remark.text,
+        "system": false,
+        "resolved": remark.resolved,
+        "author": { "id": author, "username": remark.author },
+        "position": place.map(|(path, line)| json!({ "new_path": path, "new_line": line })),
+    })
+}
+
 /// A thread with its notes.
 fn discussion(pull: &Pull, id: u64, authors: &[(String, u64)]) -> Value {
     let notes: Vec<Value> = pull
         .remarks
         .iter()
         .filter(|remark| remark.id == id || remark.answers == Some(id))
-        .map(|remark| {
-            let author = authors.iter().find(|(name, _)| *name == remark.author).map(|(_, id)| id);
-            let place = remark.place.as_ref();
-            json!({
-                "id": remark.id,
-                "body": remark.text,
-                "system": false,
-                "resolved": remark.resolved,
-                "author": { "id": author, "username": remark.author },
-                "position": place.map(|(path, line)| json!({ "new_path": path, "new_line": line })),
-            })
-        })
+        .map(|remark| note(remark, authors))
         .collect();
     json!({ "id": format!("d{id}"), "notes": notes })
 }

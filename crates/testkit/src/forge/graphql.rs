@@ -13,6 +13,12 @@ const FIELDS: &[Field] = &[
     ("Repository", "pullRequest", &[("number", "Int!")], "PullRequest"),
     ("PullRequest", "number", &[], ""),
     ("PullRequest", "isDraft", &[], ""),
+    ("PullRequest", "comments", PAGE, "IssueCommentConnection"),
+    ("IssueCommentConnection", "pageInfo", &[], "PageInfo"),
+    ("IssueCommentConnection", "nodes", &[], "IssueComment"),
+    ("IssueComment", "viewerDidAuthor", &[], ""),
+    ("IssueComment", "body", &[], ""),
+    ("IssueComment", "url", &[], ""),
     ("PullRequest", "reviewThreads", PAGE, "PullRequestReviewThreadConnection"),
     ("PullRequestReviewThreadConnection", "pageInfo", &[], "PageInfo"),
     ("PullRequestReviewThreadConnection", "nodes", &[], "PullRequestReviewThread"),
@@ -75,6 +81,8 @@ pub(super) struct Asked {
     pub(super) root: String,
     /// The values of all arguments, by their own names.
     pub(super) arguments: Vec<(String, Value)>,
+    /// Every field that is asked for, at whatever depth.
+    pub(super) fields: Vec<String>,
 }
 
 impl Asked {
@@ -95,8 +103,14 @@ pub(super) fn read(body: &Value) -> Result<Asked, String> {
     let text = body["query"].as_str().ok_or("A query attribute must be specified and must be a string.")?;
     let tokens = tokens(text)?;
     let variables = body.get("variables").cloned().unwrap_or_else(|| json!({}));
-    let mut reader =
-        Reader { tokens: &tokens, at: 0, declared: Vec::new(), given: variables, arguments: Vec::new() };
+    let mut reader = Reader {
+        tokens: &tokens,
+        at: 0,
+        declared: Vec::new(),
+        given: variables,
+        arguments: Vec::new(),
+        fields: Vec::new(),
+    };
     let kind = match reader.next()? {
         "query" => "Query",
         "mutation" => "Mutation",
@@ -115,7 +129,7 @@ pub(super) fn read(body: &Value) -> Result<Asked, String> {
         unknown.map(|(name, _)| name).find(|name| reader.declared.iter().all(|(known, _)| known != *name));
     match unknown {
         Some(name) => Err(format!("Variable ${name} was provided and is not declared")),
-        None => Ok(Asked { root, arguments: reader.arguments }),
+        None => Ok(Asked { root, arguments: reader.arguments, fields: reader.fields }),
     }
 }
 
@@ -146,6 +160,7 @@ struct Reader<'t> {
     declared: Vec<(String, String)>,
     given: Value,
     arguments: Vec<(String, Value)>,
+    fields: Vec<String>,
 }
 
 impl<'t> Reader<'t> {
@@ -193,6 +208,7 @@ impl<'t> Reader<'t> {
             let Some((_, _, takes, gives)) = known else {
                 return Err(format!("Field '{name}' doesn't exist on type '{of}'"));
             };
+            self.fields.push(name.to_owned());
             if self.peek() == Some("(") {
                 self.at += 1;
                 self.values(takes, &format!("Field '{name}'"), ")")?;

@@ -262,6 +262,30 @@ impl Forge {
         lock(&self.shared.state).pulls.clone()
     }
 
+    /// Opens a request as a person would, for a branch that is there. Forges keep a ref of every request.
+    pub fn open(&self, project: &str, head: &str, base: &str, title: &str) -> u64 {
+        let commit = self.branch(project, head).expect("the branch");
+        let mut state = lock(&self.shared.state);
+        let number = state.next_number(project);
+        state.pulls.push(Pull {
+            number,
+            project: project.to_owned(),
+            source: project.to_owned(),
+            head: head.to_owned(),
+            base: base.to_owned(),
+            title: title.to_owned(),
+            author: "bob".to_owned(),
+            state: "open".to_owned(),
+            ..Pull::default()
+        });
+        let kept = match self.shared.dialect {
+            Dialect::GitHub => format!("refs/pull/{number}/head"),
+            Dialect::GitLab => format!("refs/merge-requests/{number}/head"),
+        };
+        repo::git(&self.repository(project), &["update-ref", &kept, &commit]);
+        number
+    }
+
     /// Changes a request as a person would on its page.
     pub fn edit(&self, number: u64, edit: impl FnOnce(&mut Pull)) {
         let mut state = lock(&self.shared.state);

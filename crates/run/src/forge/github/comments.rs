@@ -9,6 +9,8 @@ use acquit_core::delivery::Comment;
 use serde_json::{Value, json};
 
 use super::GitHub;
+use ureq::http::Method;
+
 use crate::forge::checks;
 use crate::forge::error::Error;
 use crate::forge::feedback::{comment, text};
@@ -143,4 +145,44 @@ fn resolved(github: &GitHub<'_>, number: u64) -> Result<BTreeSet<String>, Error>
         after = threads.pointer("/pageInfo/endCursor").cloned().unwrap_or_default();
     }
     Ok(found)
+}
+
+/// Asks which of the comments are our own: REST does not tell a token of an app who it is.
+const OWN: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String) { \
+    repository(owner: $owner, name: $name) { pullRequest(number: $number) { \
+    comments(first: 100, after: $after) { pageInfo { hasNextPage endCursor } \
+    nodes { viewerDidAuthor body url } } } } }";
+
+/// Posts a comment below the request, or updates our own that begins with the line `mark`.
+pub(super) fn post(github: &GitHub<'_>, number: u64, mark: &str, words: &str) -> Result<String, Error> {
+    let doing = "comment on the pull request";
+    let body = json!({ "body": words });
+    let issues = format!("{}/issues", github.project);
+    let answer = match own(github, number, mark, doing)? {
+        Some(id) => github.http.send(doing, Method::PATCH, &format!("{issues}/comments/{id}"), &body)?,
+        None => github.http.send(doing, Method::POST, &format!("{issues}/{number}/comments"), &body)?,
+    };
+    Ok(text(&answer, "/html_url").to_owned())
+}
+
+/// The number of our own comment that begins with the line `mark`. It stands at the end of the comment's page.
+fn own(github: &GitHub<'_>, number: u64, mark: &str, doing: &'static str) -> Result<Option<u64>, Error> {
+    let (owner, name) = github.place.project.split_once('/').unwrap_or_default();
+    let mut after = Value::Null;
+    for _ in 0..PAGES {
+        let variables = json!({ "owner": owner, "name": name, "number": number, "after": after });
+        let answer = github.ask(doing, OWN, variables)?;
+        let Some(comments) = answer.pointer("/data/repository/pullRequest/comments") else { break };
+        for one in comments.get("nodes").and_then(Value::as_array).into_iter().flatten() {
+            let ours = one.get("viewerDidAuthor").and_then(Value::as_bool).unwrap_or(false);
+            if ours && text(one, "/body").lines().next() == Some(mark) {
+                return Ok(text(one, "/url").rsplit("issuecomment-").next().and_then(|id| id.parse().ok()));
+            }
+        }
+        if !comments.pointer("/pageInfo/hasNextPage").and_then(Value::as_bool).unwrap_or(false) {
+            break;
+        }
+        after = comments.pointer("/pageInfo/endCursor").cloned().unwrap_or_default();
+    }
+    Ok(None)
 }
