@@ -11,6 +11,7 @@ mod openapi;
 mod real;
 mod require;
 mod runners;
+mod schemas;
 mod scratch;
 mod screenshots;
 mod server;

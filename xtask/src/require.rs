@@ -246,7 +246,8 @@ pub(crate) fn all() -> Result<(), Stop> {
     crate::runners::javascript()?;
     crate::runners::browser()?;
     crate::runners::cargo_mutants()?;
-    crate::openapi::fetch()
+    crate::openapi::fetch()?;
+    crate::schemas::fetch()
 }
 
 impl Requirement {

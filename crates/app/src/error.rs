@@ -98,8 +98,31 @@ pub enum Error {
         #[source]
         source: acquit_run::forge::Error,
     },
+    /// A comment on a pull request could not be posted.
+    #[error("comment on pull request {number}")]
+    Comment {
+        /// Its number.
+        number: u64,
+        /// Why not.
+        #[source]
+        source: acquit_run::forge::Error,
+    },
+    /// Hooks are kept by another tool.
+    #[error(
+        "write the hook: git looks for hooks in {path} here (core.hooksPath), which belongs to another tool"
+    )]
+    HooksPath {
+        /// Where.
+        path: String,
+    },
+    /// Not the number or address of a pull request.
+    #[error("find a pull request called {what:?}: give its number or its address")]
+    NoRequest {
+        /// What was given.
+        what: String,
+    },
     /// A request of another project.
-    #[error("review {what}: under that number the forge of this repository has {here}")]
+    #[error("use {what}: under that number the forge of this repository has {here}")]
     OtherRequest {
         /// The address that was named.
         what: String,
@@ -476,6 +499,8 @@ impl Error {
             | Self::Permit { .. }
             | Self::Statement { .. }
             | Self::OtherRequest { .. }
+            | Self::NoRequest { .. }
+            | Self::HooksPath { .. }
             | Self::NoLeg { .. }
             | Self::NoTask(_)
             | Self::Prompt(_)
@@ -509,6 +534,7 @@ impl Error {
             | Self::Mirror(_)
             | Self::BusyNight { .. }
             | Self::Request { .. }
+            | Self::Comment { .. }
             | Self::Service(_)
             | Self::Init(init::Error::File { .. })
             | Self::File { .. }

@@ -17,7 +17,7 @@ mod workflow;
 pub use agents::Agents;
 pub use config::ConfigVerb;
 pub use nights::{ScheduleVerb, ServiceVerb, WhichNight};
-pub use prove::{CiForge, Format, HookAgent, Proved};
+pub use prove::{CiForge, Format, Hook, Output, Proved};
 pub use reviewed::Reviewed;
 pub use serve::ServeArgs;
 pub use store::StoreVerb;
@@ -84,9 +84,9 @@ pub enum Verb {
         /// Apply the edits that the check suggests without asking.
         #[arg(long, conflicts_with = "no_check")]
         fix: bool,
-        /// Only write stop hooks that run `acquit prove`, for these agents or for those found in the project.
-        #[arg(long, value_enum, value_name = "AGENTS", num_args = 0.., value_delimiter = ',', conflicts_with_all = ["fix", "no_check"])]
-        hooks: Option<Vec<HookAgent>>,
+        /// Only write hooks that run `acquit prove`: `pre-push` for git, or stop hooks for these agents [default: the agents found here]
+        #[arg(long, value_enum, value_name = "HOOKS", num_args = 0.., value_delimiter = ',', conflicts_with_all = ["fix", "no_check"])]
+        hooks: Option<Vec<Hook>>,
     },
     /// Run setup and every gate on the untouched base, in the sandbox.
     ///
@@ -112,14 +112,26 @@ pub enum Verb {
     },
     /// Verify an attestation of `acquit prove --attest` against this repository.
     ///
-    /// Looks up the commit, its tree and its base, and compares the gates' logs with the hashes in the attestation.
+    /// Looks up the commit, its tree and its base, compares the gates' logs with the hashes in the attestation, and checks the
+    /// signature in FILE.sig if there is one.
     #[command(
-        after_help = "Exit codes:\n  0  the statement fits this repository\n  1  it does not\n\nExample:\n  acquit prove --attest proof.json && acquit verify proof.json"
+        after_help = "Exit codes:\n  0  the statement fits this repository\n  1  it does not\n\nExample:\n  acquit prove --attest proof.json --sign && acquit verify proof.json --signed"
     )]
     Verify {
         /// The attestation file.
         file: std::path::PathBuf,
+        /// Fail unless the statement is signed by somebody you trust.
+        #[arg(long)]
+        signed: bool,
+        /// The people whose SSH signatures are trusted, as `ssh-keygen` reads them. Without it: git's `gpg.ssh.allowedSignersFile`.
+        #[arg(long, value_name = "FILE")]
+        allowed_signers: Option<std::path::PathBuf>,
     },
+    /// Serve the tool `prove` to any MCP client, on standard input and output.
+    ///
+    /// Add it to your client as a stdio server: program `acquit`, argument `mcp`.
+    #[command(after_help = "Example:\n  claude mcp add acquit -- acquit mcp")]
+    Mcp,
     /// Write a CI job that runs `acquit prove` on every pull request.
     #[command(
         after_help = "Examples:\n  acquit ci github     # .github/workflows/acquit.yml\n  acquit ci gitlab     # .gitlab/acquit.yml"

@@ -41,7 +41,11 @@ fn main() -> ExitCode {
             let code = environment::for_agent().map_or(1, |(_, variables)| verbs::acp::acp(words, variables));
             return ExitCode::from(u8::try_from(code).unwrap_or(1));
         }
-        Some(verb) if verb == acquit_run::mcp::VERB => return verbs::mcp::mcp(words),
+        // With a file, the tools of a leg; without one, those for any client.
+        Some(verb) if verb == acquit_run::mcp::VERB => match words.next() {
+            Some(brief) if !brief.to_string_lossy().starts_with('-') => return verbs::mcp::of_leg(&brief),
+            _ => None,
+        },
         Some(verb) if verb == acquit_run::syntax::VERB => return verbs::outline::outline(),
         // These start programs. Without a launcher they do so too, only slower.
         Some(verb) if verb == "leg" || verb == "sandbox" || verb == "open" => Launcher::fork().ok(),
@@ -51,6 +55,13 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
+    if let Verb::Prove { args: args::Proved { directory: Some(directory), .. } } = &args.verb
+        && let Err(error) = std::env::set_current_dir(directory)
+    {
+        let printer = Printer::new(args.json, args.color, true);
+        printer.error(&Error::File { doing: "go to", path: directory.clone(), source: error });
+        return ExitCode::from(Exit::Usage.code());
+    }
     let (surroundings, no_color) = match Surroundings::read() {
         Ok(surroundings) => {
             let no_color = surroundings.no_color;
@@ -96,7 +107,10 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
             verbs::check::check(&cli, if fix { verbs::check::Fix::All } else { verbs::check::Fix::Ask })
         }
         Verb::Prove { args } => verbs::prove::prove(&cli, &args),
-        Verb::Verify { file } => verbs::verify::verify(&cli, &file),
+        Verb::Verify { file, signed, allowed_signers } => {
+            verbs::verify::verify(&cli, &file, signed, allowed_signers.as_deref())
+        }
+        Verb::Mcp => verbs::mcp::for_any_client(&cli),
         Verb::Ci { forge, force } => {
             let overwrite = if force { init::Overwrite::Allowed } else { init::Overwrite::Never };
             verbs::ci::ci(&cli, forge, overwrite)

@@ -10,6 +10,8 @@
 mod agents;
 #[path = "prove/change.rs"]
 mod change;
+#[path = "prove/ci.rs"]
+mod ci;
 mod common;
 #[path = "prove/evidence.rs"]
 mod evidence;
@@ -19,6 +21,20 @@ mod formats;
 mod kit;
 #[path = "prove/lies.rs"]
 mod lies;
+#[path = "prove/packages.rs"]
+mod packages;
+#[path = "prove/push.rs"]
+mod push;
+#[path = "prove/quick.rs"]
+mod quick;
+#[path = "prove/request.rs"]
+mod request;
+#[path = "prove/schemas.rs"]
+mod schemas;
+#[path = "prove/signed.rs"]
+mod signed;
+#[path = "prove/tool.rs"]
+mod tool;
 #[path = "prove/untouched.rs"]
 mod untouched;
 #[path = "prove/verdict.rs"]

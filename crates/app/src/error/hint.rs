@@ -120,6 +120,12 @@ impl Error {
             Self::Permit { .. } => {
                 "name a rule, or a rule and its paths: `--allow test-removed:tests/old/**`"
             }
+            Self::Comment { .. } => {
+                "it needs a token that may write: GITHUB_TOKEN or GITLAB_TOKEN, a login of gh or glab, or `token` in [forge]"
+            }
+            Self::HooksPath { .. } => {
+                "add the line `acquit prove --hook pre-push` to the pre-push hook there"
+            }
             Self::NothingToReview { .. } => "name what it is to be merged into with --base",
             Self::NoTask(_) => "`acquit task list --all-projects` shows the tasks there are",
             Self::Store(store::Error::Newer { .. })
@@ -158,6 +164,7 @@ impl Error {
             | Self::Mirror(_)
             | Self::BusyNight { .. }
             | Self::Request { .. }
+            | Self::NoRequest { .. }
             | Self::Service(_)
             | Self::Illegal { .. }
             | Self::File { .. }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use acquit_run::git::{CommitId, Source};
+use acquit_run::git::{CommitId, Signed, Source, User};
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -29,6 +29,31 @@ pub fn logs_of(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".logs");
     name.into()
+}
+
+/// The file with the signature of a statement, beside it.
+pub fn signature_of(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".sig");
+    name.into()
+}
+
+/// Whether a statement is signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// It need not be.
+    No,
+    /// It is, or must be.
+    Yes,
+}
+
+/// What is asked of a statement.
+#[derive(Clone, Copy, Debug)]
+pub struct Demand<'d> {
+    /// Whether it must be signed.
+    pub signed: Sign,
+    /// The people whose SSH signatures are trusted; without it, those of the user's git.
+    pub allowed_signers: Option<&'d Path>,
 }
 
 /// Something that was looked up.
@@ -59,8 +84,8 @@ impl Verified {
 }
 
 impl App {
-    /// Writes a judgement as a statement.
-    pub fn attest(&self, report: &Report, file: &Path) -> Result<(), Error> {
+    /// Writes a judgement as a statement, and with [`Sign::Yes`] its signature by the key of the user's git beside it.
+    pub fn attest(&self, report: &Report, file: &Path, sign: Sign) -> Result<(), Error> {
         let change = &report.change;
         let mut subject = vec![json!({ "name": "tree", "digest": { "gitTree": change.tree } })];
         if !change.uncommitted {
@@ -80,12 +105,30 @@ impl App {
             },
         });
         let text = serde_json::to_string_pretty(&statement).unwrap_or_default();
-        let at = |source| Error::File { doing: "write", path: file.to_owned(), source };
-        std::fs::write(file, format!("{text}\n")).map_err(at)
+        let text = format!("{text}\n");
+        let signature = signature_of(file);
+        let at = |path: &Path, source| Error::File { doing: "write", path: path.to_owned(), source };
+        // One of an earlier statement would not fit this one.
+        match std::fs::remove_file(&signature) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(at(&signature, error)),
+            _ => {}
+        }
+        std::fs::write(file, &text).map_err(|source| at(file, source))?;
+        if sign == Sign::No {
+            return Ok(());
+        }
+        let user = self.git_user();
+        let signing = self.source()?.signing_on_request(&self.runtime.git, &user)?;
+        let made = signing.sign(&self.runtime, &user, text.into_bytes())?;
+        std::fs::write(&signature, made).map_err(|source| at(&signature, source))
     }
 
-    /// Checks a statement against the repository that the command was called in.
-    pub fn verify(&self, file: &Path) -> Result<Verified, Error> {
+    fn git_user(&self) -> User {
+        User::new(|name| self.runtime.environment.get(name).map(ToOwned::to_owned))
+    }
+
+    /// Checks a statement against the repository that the command was called in, and its signature if there is one.
+    pub fn verify(&self, file: &Path, demand: &Demand<'_>) -> Result<Verified, Error> {
         let unreadable = |why: String| Error::Statement { path: file.to_owned(), why };
         let at = |source| Error::File { doing: "read", path: file.to_owned(), source };
         let size = std::fs::metadata(file).map_err(at)?.len();
@@ -100,11 +143,34 @@ impl App {
         let source = self.source()?;
         let report = &value["predicate"]["report"];
         let mut checked = Vec::new();
+        checked.extend(self.check_signature(&source, file, &text, demand)?);
         self.check_commits(&source, &value, report, &mut checked)?;
         check_logs(&logs_of(file), report, &mut checked);
         let decision = report["decision"].as_str().unwrap_or("unknown").to_owned();
         checked.push(consistent(report, &decision));
         Ok(Verified { decision, checked })
+    }
+
+    fn check_signature(
+        &self,
+        source: &Source,
+        file: &Path,
+        text: &[u8],
+        demand: &Demand<'_>,
+    ) -> Result<Option<Checked>, Error> {
+        let signature = signature_of(file);
+        let what = format!("signature {}", signature.display());
+        if !signature.exists() {
+            let missing = Checked { what, holds: false, found: "the statement is not signed".to_owned() };
+            return Ok((demand.signed == Sign::Yes).then_some(missing));
+        }
+        let user = self.git_user();
+        let signed =
+            source.check_signature(&self.runtime, &user, text, &signature, demand.allowed_signers)?;
+        Ok(Some(match signed {
+            Signed::By(who) => Checked { what, holds: true, found: format!("by {who}") },
+            Signed::No(why) => Checked { what, holds: false, found: why },
+        }))
     }
 
     fn check_commits(

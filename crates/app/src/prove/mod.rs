@@ -19,15 +19,17 @@ use acquit_run::workspace::remove_folder;
 use crate::app::App;
 use crate::error::Error;
 
+mod affected;
 pub mod attest;
 pub mod hook;
 pub mod report;
 mod rules;
 mod subject;
+pub mod tool;
 mod trial;
 
 pub use crate::check::Run;
-pub use report::{Claim, Decision, Report, Status};
+pub use report::{Claim, Decision, Report, Status, Unchecked};
 pub use subject::Which;
 
 /// The folder of what judgements need while they run, in acquit's own, by process.
@@ -79,7 +81,7 @@ pub enum Empty {
 pub enum Depth {
     /// All gates.
     Full,
-    /// What needs no run of all tests: the gates that look, and those that know how to check changed files alone.
+    /// Static checks, and the tests that the change affects.
     Quick,
 }
 
@@ -136,7 +138,7 @@ fn judge(
     }
     place.make()?;
     let scratch = source.borrowed_at(&place.folder.join("repository"))?;
-    let subject = subject::take(app, asked, source, &scratch)?;
+    let subject = subject::take(app, asked, source, &scratch, &place.folder)?;
     if asked.empty == Empty::Pass && subject.head == subject.base {
         return Ok(Report::of_nothing(subject));
     }
@@ -186,6 +188,22 @@ fn judge(
     }
     report.finish((app.runtime.now)().since(began));
     Ok(report)
+}
+
+/// Posts the summary of a judgement on a pull request, or updates the one that is there. Returns its address.
+pub fn comment(app: &App, report: &Report, request: &str, text: &str) -> Result<String, Error> {
+    let number =
+        acquit_run::forge::number(request).ok_or_else(|| Error::NoRequest { what: request.to_owned() })?;
+    let mark = text.lines().next().unwrap_or_default();
+    acquit_run::external_pull_request::comment(
+        &app.runtime,
+        report.config(),
+        &app.source()?,
+        number,
+        mark,
+        text,
+    )
+    .map_err(|source| Error::Comment { number, source })
 }
 
 /// The gates of tests that said nothing about the tests that were there, because the change has none of its own.

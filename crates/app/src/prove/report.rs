@@ -146,9 +146,18 @@ pub struct Report {
     pub took: Span,
     #[serde(skip)]
     gates: Vec<Gate>,
+    #[serde(skip)]
+    nothing_to_test: bool,
+    #[serde(skip)]
+    config: Box<acquit_core::config::Config>,
 }
 
 impl Report {
+    /// The configuration that the rules came from.
+    pub(super) fn config(&self) -> &acquit_core::config::Config {
+        &self.config
+    }
+
     /// A judgement that somebody ended before it began.
     pub(super) fn cancelled(change: Subject, rules: &Rules) -> Self {
         let mut report = Self::empty(change, rules);
@@ -171,6 +180,8 @@ impl Report {
             cancelled: false,
             took: Span::secs(0),
             gates: Vec::new(),
+            nothing_to_test: true,
+            config: Box::default(),
         }
     }
 
@@ -199,6 +210,8 @@ impl Report {
             cancelled: false,
             took: Span::secs(0),
             gates: rules.gates.clone(),
+            nothing_to_test: rules.nothing_to_test,
+            config: Box::new(rules.config.clone()),
         }
     }
 
@@ -287,6 +300,7 @@ impl Report {
             claim.status == Status::Holds
                 && self.gates.iter().any(|gate| gate.name == claim.gate && runs_tests(gate))
         });
+        let tested = tested || self.nothing_to_test;
         let unjudged = self.stopped.is_some() || self.cancelled || !tested || self.claims.iter().any(gap);
         self.decision = match (guilty, unjudged) {
             (true, _) => Decision::Guilty,

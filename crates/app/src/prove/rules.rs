@@ -6,11 +6,13 @@
 use std::path::Path;
 
 use acquit_core::config::Config;
-use acquit_core::gate::{Check, Gate, Manner, Severity};
+use acquit_core::gate::check::Tests;
+use acquit_core::gate::{Check, Command, Gate, Manner, Severity};
 use acquit_core::ids::Name;
 use acquit_run::git::{CommitId, Source};
 use serde::Serialize;
 
+use super::affected::{self, Narrowed};
 use super::subject::Subject;
 use super::{Asked, Depth, Trusting};
 use crate::app::App;
@@ -45,6 +47,8 @@ pub(crate) struct Rules {
     pub(crate) seen: Vec<String>,
     /// What `acquit init` would write, if nobody wrote rules.
     pub(crate) plan: Option<init::Plan>,
+    /// Whether the change has nothing that a test could see, such as prose alone.
+    pub(crate) nothing_to_test: bool,
 }
 
 /// The checks that cost nothing and are always made.
@@ -63,9 +67,21 @@ pub(super) fn of(
     let mut gates: Vec<Gate> = Vec::new();
     let mut left_out = Vec::new();
     for gate in config.gates.iter().filter(|gate| gate.severity != Severity::Off) {
-        match why_not(gate, subject, asked.depth) {
+        match why_not(gate, subject) {
             Some(why) => left_out.push((gate.name.clone(), why.to_owned())),
-            None => gates.push(alone(gate, asked.depth)),
+            None => gates.push(Gate { manner: Manner::Alone, ..gate.clone() }),
+        }
+    }
+    let mut nothing_to_test = false;
+    if asked.depth == Depth::Quick {
+        let tree = checkout(app, scratch, &subject.head, &place.join("change"))?;
+        let files = affected::Files::read(&tree);
+        let mut seen = Vec::new();
+        for gate in std::mem::take(&mut gates) {
+            let (gate, why) = quick(gate, &files, &subject.paths, &mut seen);
+            nothing_to_test |= why.as_ref().is_some_and(|(_, why)| why == affected::PROSE);
+            left_out.extend(why);
+            gates.extend(gate);
         }
     }
     for gate in always()? {
@@ -75,39 +91,70 @@ pub(super) fn of(
         }
     }
     let seen = plan.as_ref().map(|plan| plan.seen.clone()).unwrap_or_default();
-    Ok(Rules { origin, config, gates, left_out, seen, plan })
+    Ok(Rules { origin, config, gates, left_out, seen, plan, nothing_to_test })
 }
 
 /// Why a gate is not run.
-fn why_not(gate: &Gate, subject: &Subject, depth: Depth) -> Option<&'static str> {
-    match (&gate.check, depth) {
-        (Check::Review(_), _) => Some("a review needs a reviewer"),
-        (Check::Reproduced(_), _) => Some("it is for changes that only reproduce a defect"),
-        (Check::Commits(_), _) if subject.uncommitted => Some("part of the change is not committed yet"),
-        (Check::Command(plain), Depth::Quick) if gate.related.is_none() && plain.related.is_none() => {
-            Some("--quick runs only what can be limited to changed files")
-        }
-        (Check::Tests(_) | Check::Tdd(_), Depth::Quick) if gate.related.is_none() => {
-            Some("--quick runs only what can be limited to changed files")
-        }
-        (Check::Coverage(_) | Check::Mutation(_), Depth::Quick) => {
-            Some("it runs all tests; --quick does not")
-        }
+fn why_not(gate: &Gate, subject: &Subject) -> Option<&'static str> {
+    match &gate.check {
+        Check::Review(_) => Some("a review needs a reviewer"),
+        Check::Reproduced(_) => Some("it is for changes that only reproduce a defect"),
+        Check::Commits(_) if subject.uncommitted => Some("part of the change is not committed yet"),
         _ => None,
     }
 }
 
-/// The gate as it is run here.
-fn alone(gate: &Gate, depth: Depth) -> Gate {
-    let gate = Gate { manner: Manner::Alone, ..gate.clone() };
-    match (&gate.related, depth) {
-        (Some(related), Depth::Quick) => {
-            let run = gate.check.command().cloned().unwrap_or_else(|| related.clone());
-            let plain = acquit_core::gate::check::Plain { run, report: None, related: Some(related.clone()) };
-            Gate { check: Check::Command(plain), ..gate }
-        }
-        _ => gate,
+/// The kinds of commands that only look at files.
+const STATIC: [&str; 3] = ["format", "lint", "types"];
+
+/// A gate as `--quick` runs it, and what it leaves out. `seen` are the commands whose affected tests run already.
+fn quick(
+    gate: Gate,
+    files: &affected::Files,
+    changed: &[String],
+    seen: &mut Vec<Command>,
+) -> (Option<Gate>, Option<(Name, String)>) {
+    let name = gate.name.clone();
+    let left_out = |why: &str| (None, Some((name.clone(), why.to_owned())));
+    if let Some(related) = &gate.related {
+        let run = gate.check.command().cloned().unwrap_or_else(|| related.clone());
+        let plain = acquit_core::gate::check::Plain { run, report: None, related: Some(related.clone()) };
+        return (Some(Gate { check: Check::Command(plain), ..gate }), None);
     }
+    let mut tests = match &gate.check {
+        Check::Command(plain) if plain.related.is_some() || STATIC.contains(&gate.kind.as_str()) => {
+            return (Some(gate), None);
+        }
+        Check::Command(_) if gate.kind.as_str() == "test" => {
+            return left_out("--quick cannot choose among the tests of this command");
+        }
+        Check::Command(_) => return left_out("--quick runs only static checks and affected tests"),
+        Check::Coverage(_) | Check::Mutation(_) => return left_out("it runs all tests; --quick does not"),
+        Check::Tests(tests) => tests.clone(),
+        Check::Tdd(tdd) => Tests::of(tdd),
+        _ => return (Some(gate), None),
+    };
+    if seen.contains(&tests.run) {
+        return left_out("--quick does not run tests on code that they were not written for");
+    }
+    seen.push(tests.run.clone());
+    // Once is enough to send somebody back; the full judgement tells flaky tests apart.
+    tests.again = 0;
+    let narrowed = affected::narrow(files, &tests.run, changed);
+    let said = match narrowed {
+        Narrowed::To { command, what } => {
+            if let Some(build) = &mut tests.build
+                && let Narrowed::To { command, .. } = affected::narrow(files, build, changed)
+            {
+                *build = command;
+            }
+            tests.run = command;
+            format!("only the affected tests were run: {what}")
+        }
+        Narrowed::All(why) => format!("all tests were run: {why}"),
+        Narrowed::Not(why) => return left_out(&why),
+    };
+    (Some(Gate { check: Check::Tests(tests), ..gate }), Some((name, said)))
 }
 
 fn always() -> Result<Vec<Gate>, Error> {
@@ -179,7 +226,7 @@ fn is_ours(path: &str) -> bool {
     path.split('/').next().is_some_and(|first| first.eq_ignore_ascii_case(FOLDER))
 }
 
-fn make(folder: &Path) -> Result<std::path::PathBuf, Error> {
+pub(super) fn make(folder: &Path) -> Result<std::path::PathBuf, Error> {
     std::fs::create_dir_all(folder).map_err(|source| Error::File {
         doing: "make the folder",
         path: folder.to_owned(),

@@ -1,9 +1,13 @@
 //! Which change is judged: its base and its head, found without writing to the user's repository.
 
+use std::path::Path;
+
+use acquit_core::config::Config;
+use acquit_run::forge;
 use acquit_run::git::{CommitId, Source, Taken, Uncommitted};
 use serde::Serialize;
 
-use super::Asked;
+use super::{Asked, Trusting};
 use crate::app::App;
 use crate::error::Error;
 
@@ -16,6 +20,8 @@ pub enum Which {
     Branch(String),
     /// What the second has over the first.
     Range(String, String),
+    /// A pull request, by `#12`, `!12` or the address of its page. A plain `12` is one as well, unless a branch has that name.
+    PullRequest(String),
     /// What is staged.
     Staged,
     /// All uncommitted work.
@@ -23,9 +29,12 @@ pub enum Which {
 }
 
 impl Which {
-    /// Reads `main..topic`, `main...topic` or the name of a branch.
+    /// Reads `main..topic`, `main...topic`, the name of a branch, or a pull request.
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
+        if forge::number(text).is_some() {
+            return Self::PullRequest(text.to_owned());
+        }
         let Some((from, to)) = text.split_once("...").or_else(|| text.split_once("..")) else {
             return Self::Branch(text.to_owned());
         };
@@ -68,8 +77,15 @@ fn as_text<S: serde::Serializer>(commit: &CommitId, to: S) -> Result<S::Ok, S::E
 /// Branches that others are usually compared with.
 const USUAL: [&str; 3] = ["main", "master", "trunk"];
 
-/// Finds the change, and puts uncommitted work into `scratch`.
-pub(super) fn take(app: &App, asked: &Asked, source: &Source, scratch: &Source) -> Result<Subject, Error> {
+/// Finds the change, and puts uncommitted work and the commits of a pull request into `scratch`. `place` is a folder for what is
+/// needed meanwhile.
+pub(super) fn take(
+    app: &App,
+    asked: &Asked,
+    source: &Source,
+    scratch: &Source,
+    place: &Path,
+) -> Result<Subject, Error> {
     let git = &app.runtime.git;
     let home = app.surroundings.user_home.as_deref();
     let named = |name: &str| -> Result<CommitId, Error> { Ok(source.base(git, Some(name))?.commit) };
@@ -80,7 +96,11 @@ pub(super) fn take(app: &App, asked: &Asked, source: &Source, scratch: &Source) 
             None => upstream(app, source, head),
         }
     };
-    let (commit, onto, what) = match &asked.which {
+    let which = match &asked.which {
+        Which::PullRequest(name) if is_commit(app, source, name)? => Which::Branch(name.clone()),
+        other => other.clone(),
+    };
+    let (commit, onto, what) = match &which {
         Which::Checkout => {
             let head = here()?;
             let (onto, name) = usual(&head)?;
@@ -92,14 +112,22 @@ pub(super) fn take(app: &App, asked: &Asked, source: &Source, scratch: &Source) 
             (head, onto, format!("{name} over {over}"))
         }
         Which::Range(from, to) => (named(to)?, named(from)?, format!("{from}..{to}")),
+        Which::PullRequest(name) => {
+            let (offer, what) = fetch(app, asked, source, scratch, place, name)?;
+            let onto = match &asked.base {
+                Some(base) => named(base)?,
+                None => offer.base,
+            };
+            (offer.head, onto, what)
+        }
         Which::Staged => (here()?, here()?, "what is staged".to_owned()),
         Which::WorkingTree => (here()?, here()?, "uncommitted work".to_owned()),
     };
-    let base = source.offer(git, commit.as_str(), onto.as_str())?.base;
-    let which = match &asked.which {
+    let base = scratch.offer(git, commit.as_str(), onto.as_str())?.base;
+    let which = match &which {
         Which::Checkout | Which::WorkingTree => Some(Uncommitted::All),
         Which::Staged => Some(Uncommitted::Staged),
-        Which::Branch(_) | Which::Range(..) => None,
+        Which::Branch(_) | Which::Range(..) | Which::PullRequest(_) => None,
     };
     let Taken { commit: head, left_out } = match which {
         Some(which) => source.take_uncommitted(git, scratch, &commit, which, home)?,
@@ -108,11 +136,59 @@ pub(super) fn take(app: &App, asked: &Asked, source: &Source, scratch: &Source) 
     let paths = scratch.paths_between(git, &base, &head)?;
     let tree = scratch.tree_of(git, &head)?;
     let own_base = match upstream(app, source, &commit) {
-        Ok((tip, _)) => source.contains(git, &tip, &base)?,
+        Ok((tip, _)) => scratch.contains(git, &tip, &base)?,
         Err(_) => false,
     };
     let uncommitted = head != commit;
     Ok(Subject { what, base, head, commit, tree, uncommitted, paths, left_out, own_base })
+}
+
+/// Whether a number names a branch, or is long enough for a commit and names one.
+fn is_commit(app: &App, source: &Source, name: &str) -> Result<bool, Error> {
+    const SHORTEST: usize = 7;
+    let git = &app.runtime.git;
+    if !name.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(false);
+    }
+    Ok(source.branch(git, name)?.is_some() || name.len() >= SHORTEST && source.base(git, Some(name)).is_ok())
+}
+
+/// Fetches a pull request into `scratch`.
+fn fetch(
+    app: &App,
+    asked: &Asked,
+    source: &Source,
+    scratch: &Source,
+    place: &Path,
+    name: &str,
+) -> Result<(acquit_run::git::Offer, String), Error> {
+    let number = forge::number(name).unwrap_or_default();
+    let config = forge_config(app, asked, source, place)?;
+    let offered = acquit_run::external_pull_request::fetch(&app.runtime, &config, source, scratch, number)
+        .map_err(|source| Error::Request { number, source })?;
+    let here = &offered.seen.url;
+    if name.contains("://") && !name.starts_with(here.as_str()) {
+        return Err(Error::OtherRequest { what: name.to_owned(), here: here.clone() });
+    }
+    let what = format!("pull request {number} ({}) into {}", offered.seen.title, offered.seen.base);
+    Ok((offered.offer, what))
+}
+
+/// Where the forge is and with which token: as the project says if the user trusts it, else by the user's own configuration.
+fn forge_config(app: &App, asked: &Asked, source: &Source, place: &Path) -> Result<Config, Error> {
+    match app.files(source) {
+        Ok(files) => match files.read() {
+            Ok(project) => return Ok(project.config),
+            Err(_) if asked.trust == Trusting::Base => {}
+            Err(error) => return Err(error),
+        },
+        Err(Error::NotInitialised(_)) => {}
+        Err(error) => return Err(error),
+    }
+    let folder = super::rules::make(&place.join("own"))?;
+    let file = super::rules::make(&folder.join(crate::project::FOLDER))?.join("acquit.toml");
+    std::fs::write(&file, "").map_err(|source| Error::File { doing: "write", path: file, source })?;
+    Ok(app.files_in(&folder, &folder)?.look()?.config)
 }
 
 /// What a change is compared with if nobody says: the project's base, the remote's default branch, or a branch of the usual names. On
@@ -158,6 +234,12 @@ mod tests {
             ("..topic", range("HEAD", "topic")),
             ("topic", Which::Branch("topic".to_owned())),
             ("v1.2", Which::Branch("v1.2".to_owned())),
+            ("12", Which::PullRequest("12".to_owned())),
+            ("#12", Which::PullRequest("#12".to_owned())),
+            (
+                "https://git.example.org/a/b/pull/12",
+                Which::PullRequest("https://git.example.org/a/b/pull/12".to_owned()),
+            ),
         ] {
             assert_eq!(Which::parse(text), which, "{text}");
         }

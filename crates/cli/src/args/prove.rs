@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use acquit_app::prove::hook::Agent;
 use clap::ValueEnum;
 
 /// The examples of `acquit prove --help`.
@@ -16,15 +17,20 @@ Exit codes:
 Examples:
   acquit prove                        # what your branch has over its base, with uncommitted work
   acquit prove main..topic            # a range of commits
+  acquit prove 12                     # pull request 12 of this repository's forge
   acquit prove --staged               # what `git commit` would commit now
-  acquit prove --quick                # static checks and tests of changed files only
+  acquit prove --quick                # static checks and the tests that the change affects
   acquit prove --format markdown      # a summary for a pull request
+  acquit prove --format junit=acquit.xml --format sarif=acquit.sarif
+  acquit prove 12 --comment 12        # post the summary there; the next run updates it
+  acquit prove --attest proof.json --sign
   acquit prove --save                 # also write the detected gates to .acquit/";
 
 /// The change, and how it is judged.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Proved {
-    /// A branch, a commit, or a range such as `main..topic` [default: the current branch with uncommitted work]
+    /// A branch, a commit, a range such as `main..topic`, or a pull request by number or address [default: the current branch with
+    /// uncommitted work]
     #[arg(value_name = "CHANGE", conflicts_with_all = ["staged", "working_tree"])]
     pub change: Option<String>,
     /// Judge the staged changes against HEAD.
@@ -36,7 +42,7 @@ pub struct Proved {
     /// Compare with this branch or commit [default: the project's base, the remote's default branch, main or master]
     #[arg(long, value_name = "BRANCH")]
     pub base: Option<String>,
-    /// Run only static checks, and the gates that can be limited to changed files.
+    /// Run only static checks and the tests that the change affects.
     #[arg(long)]
     pub quick: bool,
     /// Ignore cached results.
@@ -51,17 +57,27 @@ pub struct Proved {
     /// Allow a rule of the dilution check, optionally for paths only: RULE or RULE:GLOB; repeatable.
     #[arg(long, value_name = "RULE[:PATHS]")]
     pub allow: Vec<String>,
-    /// The output format.
-    #[arg(long, value_enum, conflicts_with = "json")]
-    pub format: Option<Format>,
+    /// Print the result as text, json, sarif, junit, markdown, github (annotations) or gitlab (Code Quality), or write it to a file;
+    /// repeatable.
+    #[arg(long, value_name = "FORMAT[=FILE]", conflicts_with = "json", value_parser = Output::parse)]
+    pub format: Vec<Output>,
+    /// Post the summary as a comment on this pull request of the forge, by number or address. The next run updates the comment.
+    #[arg(long, value_name = "PR")]
+    pub comment: Option<String>,
     /// Write an in-toto attestation of the commands, commits and results to this file, and the gates' logs to a directory
     /// beside it.
     #[arg(long, value_name = "FILE")]
     pub attest: Option<PathBuf>,
-    /// Run as this agent's stop hook: read the hook's message from standard input, and send the agent back if the change is
-    /// guilty. `acquit init --hooks` installs it.
-    #[arg(long, value_enum, value_name = "AGENT", conflicts_with_all = ["format", "json", "attest", "save"])]
-    pub hook: Option<HookAgent>,
+    /// Sign the attestation with the key that your git signs with (`gpg.format`, `user.signingkey`), to FILE.sig.
+    #[arg(long, requires = "attest")]
+    pub sign: bool,
+    /// Run as if started in this directory.
+    #[arg(short = 'C', value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+    /// Run as this hook: an agent's stop hook, or git's pre-push. Reads the hook's message from standard input. `acquit init --hooks`
+    /// installs hooks.
+    #[arg(long, value_enum, value_name = "HOOK", conflicts_with_all = ["format", "json", "attest", "save", "comment"])]
+    pub hook: Option<Hook>,
 }
 
 /// A forge with CI.
@@ -73,9 +89,9 @@ pub enum CiForge {
     Gitlab,
 }
 
-/// An agent whose hook is answered.
+/// A hook that is answered.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HookAgent {
+pub enum Hook {
     /// Claude Code: `Stop`.
     Claude,
     /// Codex: `Stop`.
@@ -86,36 +102,31 @@ pub enum HookAgent {
     Opencode,
     /// Cursor: `stop`.
     Cursor,
+    /// git: judges what is about to be pushed.
+    PrePush,
 }
 
-impl HookAgent {
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
+impl Hook {
+    /// The agent whose hook it is, with its name on the command line; none if it is git's.
+    pub fn agent(self) -> Option<(&'static str, Agent)> {
         match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Opencode => "opencode",
-            Self::Cursor => "cursor",
-        }
-    }
-
-    /// The agent.
-    pub fn agent(self) -> acquit_app::prove::hook::Agent {
-        use acquit_app::prove::hook::Agent;
-        match self {
-            Self::Claude => Agent::Claude,
-            Self::Codex => Agent::Codex,
-            Self::Gemini => Agent::Gemini,
-            Self::Opencode => Agent::Opencode,
-            Self::Cursor => Agent::Cursor,
+            Self::Claude => Some(("claude", Agent::Claude)),
+            Self::Codex => Some(("codex", Agent::Codex)),
+            Self::Gemini => Some(("gemini", Agent::Gemini)),
+            Self::Opencode => Some(("opencode", Agent::Opencode)),
+            Self::Cursor => Some(("cursor", Agent::Cursor)),
+            Self::PrePush => None,
         }
     }
 }
 
-/// How a judgement is printed.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+/// A form of the judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
+    /// As a terminal shows it, without colours.
+    Text,
+    /// Everything.
+    Json,
     /// SARIF 2.1.0, for code scanning.
     Sarif,
     /// `JUnit` XML: one test case for each claim.
@@ -124,6 +135,41 @@ pub enum Format {
     Markdown,
     /// Annotations of GitHub Actions.
     Github,
+    /// A Code Quality report of GitLab.
+    Gitlab,
+}
+
+/// A form, and where it goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// The form.
+    pub format: Format,
+    /// The file; standard output without one.
+    pub file: Option<PathBuf>,
+}
+
+impl Output {
+    const FORMATS: [(&'static str, Format); 7] = [
+        ("text", Format::Text),
+        ("json", Format::Json),
+        ("sarif", Format::Sarif),
+        ("junit", Format::Junit),
+        ("markdown", Format::Markdown),
+        ("github", Format::Github),
+        ("gitlab", Format::Gitlab),
+    ];
+
+    fn parse(word: &str) -> Result<Self, String> {
+        let (name, file) = match word.split_once('=') {
+            Some((_, "")) => return Err("there is no file after `=`".to_owned()),
+            Some((name, file)) => (name, Some(PathBuf::from(file))),
+            None => (word, None),
+        };
+        let known = Self::FORMATS.iter().find(|(known, _)| *known == name);
+        let names = || Self::FORMATS.map(|(known, _)| known).join(", ");
+        let (_, format) = known.ok_or_else(|| format!("the formats are {}", names()))?;
+        Ok(Self { format: *format, file })
+    }
 }
 
 impl Proved {

@@ -1,6 +1,6 @@
 //! `acquit init`: files that fit the repository.
 
-use crate::args::HookAgent;
+use crate::args::Hook;
 use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::verbs::check::{self, Fix};
@@ -67,18 +67,25 @@ pub fn init(cli: &Cli, overwrite: Overwrite, then: Option<Fix>) -> Result<Exit, 
     Ok(exit)
 }
 
-/// Writes the hooks of agents; of those that are used here, if none is named.
-pub fn hooks(cli: &Cli, agents: &[HookAgent]) -> Result<Exit, Error> {
+/// Writes the hooks that are named: of agents, and git's. Without names, of the agents that are used here.
+pub fn hooks(cli: &Cli, hooks: &[Hook]) -> Result<Exit, Error> {
     let source = cli.app.source()?;
     let top = source.top();
     let path = cli.app.surroundings.environment.get("PATH").unwrap_or_default();
-    let names: Vec<&str> = match agents {
+    let names: Vec<&str> = match hooks {
         [] => init::hooks::used(top, path),
-        named => named.iter().map(|agent| agent.name()).collect(),
+        named => named.iter().filter_map(|hook| hook.agent()).map(|(name, _)| name).collect(),
     };
-    let plan = init::hooks::plan(top, &names)?;
+    let mut plan = init::hooks::plan(top, &names)?;
     init::write(top, &plan, Overwrite::Allowed)?;
-    let files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
+    let mut files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
+    if hooks.contains(&Hook::PrePush) {
+        let written = init::pre_push::write(&cli.app, &source)?;
+        files.push(written.file.display().to_string());
+        plan.notes.extend(
+            written.kept.map(|kept| format!("your own hook is kept and runs first: {}", kept.display())),
+        );
+    }
     let printer = cli.printer;
     if printer.json {
         printer.json(&serde_json::json!({ "files": files, "notes": plan.notes }));

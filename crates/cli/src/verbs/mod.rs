@@ -22,6 +22,7 @@ pub mod merge;
 pub mod mirror;
 pub mod open;
 pub mod outline;
+pub mod pre_push;
 pub mod prompt;
 pub mod prove;
 pub mod report;

@@ -3,50 +3,76 @@
 use std::io::Read;
 
 use acquit_app::Error;
+use acquit_app::prove::attest::Sign;
 use acquit_app::prove::hook::{self, Answer, Count, Turn};
 use acquit_app::prove::{Asked, Cache, Conduct, Decision, Depth, Empty, Report, Save, Trusting, Which};
 use acquit_core::event::Level;
 use acquit_run::process::Interrupt;
 
-use crate::args::{Format, HookAgent, Proved};
+use crate::args::{Format, Hook, Output, Proved};
 use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::foreground::{self, Part};
 use crate::report::prove as show;
+use crate::verbs::pre_push;
 
 /// Judges the change and says what it came to.
 pub fn prove(cli: &Cli, args: &Proved) -> Result<Exit, Error> {
-    if let Some(agent) = args.hook {
-        return Ok(answer_hook(cli, args, agent));
+    match args.hook {
+        Some(Hook::PrePush) => return pre_push::pre_push(cli, args),
+        Some(hook) => {
+            return Ok(hook.agent().map_or(Exit::Usage, |(_, agent)| answer_hook(cli, args, agent)));
+        }
+        None => {}
     }
     let report = run(cli, args, Empty::Judge)?;
     let printer = cli.printer;
-    match args.format {
+    write(&args.format, &report)?;
+    match args.format.iter().find(|output| output.file.is_none()) {
         None if printer.json => printer.json(&report),
         None => show::people(printer, &report),
-        Some(format) => printer.document(&rendered(format, &report)),
+        Some(output) => printer.document(&rendered(output.format, &report)),
     }
-    if let Some(file) = &args.attest
-        && !report.cancelled
-    {
-        cli.app.attest(&report, file)?;
-        printer.say(&format!("wrote {}; `acquit verify {}` checks it", file.display(), file.display()));
+    if report.cancelled {
+        return Ok(Exit::Cancelled);
+    }
+    if let Some(file) = &args.attest {
+        let (sign, with) = if args.sign { (Sign::Yes, ", signed") } else { (Sign::No, "") };
+        cli.app.attest(&report, file, sign)?;
+        printer.say(&format!("wrote {}{with}; `acquit verify {}` checks it", file.display(), file.display()));
+    }
+    if let Some(request) = &args.comment {
+        let page = acquit_app::prove::comment(&cli.app, &report, request, &show::markdown(&report))?;
+        printer.say(&format!("commented: {page}"));
     }
     Ok(exit(&report))
+}
+
+/// Writes the forms that go to files.
+fn write(formats: &[Output], report: &Report) -> Result<(), Error> {
+    for Output { format, file } in formats {
+        let Some(path) = file else { continue };
+        std::fs::write(path, format!("{}\n", rendered(*format, report).trim_end()))
+            .map_err(|source| Error::File { doing: "write", path: path.clone(), source })?;
+    }
+    Ok(())
 }
 
 /// The report in a format.
 fn rendered(format: Format, report: &Report) -> String {
     match format {
+        Format::Text => show::plain(report),
+        Format::Json => serde_json::to_string_pretty(report).unwrap_or_default(),
         Format::Sarif => show::sarif(report),
         Format::Junit => show::junit(report),
         Format::Markdown => show::markdown(report),
         Format::Github => show::github(report),
+        Format::Gitlab => show::gitlab(report),
     }
 }
 
 /// The exit code of a judgement.
-fn exit(report: &Report) -> Exit {
+pub(super) fn exit(report: &Report) -> Exit {
     match report.decision {
         _ if report.cancelled => Exit::Cancelled,
         Decision::Acquitted => Exit::Done,
@@ -85,8 +111,7 @@ pub fn run(cli: &Cli, args: &Proved, empty: Empty) -> Result<Report, Error> {
 }
 
 /// Answers the hook of an agent: one line of JSON, and exit code 0 whatever happens, because agents take others for a broken hook.
-fn answer_hook(cli: &Cli, args: &Proved, agent: HookAgent) -> Exit {
-    let agent = agent.agent();
+fn answer_hook(cli: &Cli, args: &Proved, agent: hook::Agent) -> Exit {
     let mut bytes = Vec::new();
     // What cannot be read is a session without a name.
     let _ = std::io::stdin().lock().take(hook::LARGEST).read_to_end(&mut bytes);

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use acquit_app::Error;
+use acquit_app::prove::attest::{Demand, Sign};
 use serde_json::json;
 
 use crate::cli::Cli;
@@ -10,8 +11,9 @@ use crate::exit::Exit;
 use crate::report::{Look, text};
 
 /// Checks a statement and says what was looked up.
-pub fn verify(cli: &Cli, file: &Path) -> Result<Exit, Error> {
-    let verified = cli.app.verify(file)?;
+pub fn verify(cli: &Cli, file: &Path, signed: bool, allowed_signers: Option<&Path>) -> Result<Exit, Error> {
+    let signed = if signed { Sign::Yes } else { Sign::No };
+    let verified = cli.app.verify(file, &Demand { signed, allowed_signers })?;
     let printer = cli.printer;
     let holds = verified.holds();
     if printer.json {

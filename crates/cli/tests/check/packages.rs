@@ -11,23 +11,13 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::common::{Sandbox, binary};
+use acquit_testkit::packages::{From, sh, unpack};
 
-/// Where a package comes from.
-#[derive(Clone, Copy)]
-enum From {
-    PyPi,
-    Npm,
-    Crates,
-    /// A package of Debian with the source of a Go module; the version is the module's path.
-    Debian,
-    /// A repository of GitHub; the version is a tag.
-    GitHub,
-}
+use crate::common::{Sandbox, binary};
 
 /// What a repository is made of.
 struct Case {
@@ -218,49 +208,6 @@ describe) say described ;;
 esac
 "#;
 
-/// Runs a line for sh with the caller's own environment.
-fn sh(at: &Path, line: &str) -> String {
-    let mut command = Command::new("sh");
-    command.args(["-ec", line]).current_dir(at);
-    command.env("GIT_ALLOW_PROTOCOL", "file");
-    for name in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"] {
-        command.env(name, "user@example.org");
-    }
-    let output = command.output().unwrap();
-    let said =
-        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{line}: {said}");
-    said
-}
-
-/// Downloads a package and unpacks it.
-fn unpack(downloads: &Path, (from, name, version, to): (From, &str, &str, &str), repository: &Path) {
-    let place = repository.join(to);
-    // `package/.` cannot be made, only `package`.
-    fs::create_dir_all(repository).unwrap();
-    fs::create_dir_all(&place).unwrap();
-    let place = place.display();
-    let line = match from {
-        From::PyPi => format!(
-            "mkdir -p py-{name} && pip download -q --no-deps --no-binary :all: -d py-{name} {name}=={version} && tar xzf py-{name}/*{version}.tar.gz -C '{place}' --strip-components=1"
-        ),
-        From::Npm => {
-            format!("f=$(npm pack -s {name}@{version}) && tar xzf $f -C '{place}' --strip-components=1")
-        }
-        From::Crates => format!(
-            "mkdir -p crate-{name}/src && cd crate-{name} && : > src/lib.rs && printf '[package]\\nname = \"x\"\\nversion = \"0.1.0\"\\n[dependencies]\\n{name} = \"={version}\"\\n' > Cargo.toml && cargo vendor -q --versioned-dirs > /dev/null && cp -R vendor/{name}-{version}/. '{place}' && rm -f '{place}/.cargo-checksum.json'"
-        ),
-        // `url.<base>.insteadOf` of git leads elsewhere, where that is needed.
-        From::GitHub => format!(
-            "GIT_ALLOW_PROTOCOL=https:file git -c advice.detachedHead=false clone -q --depth 1 --branch {version} https://github.com/{name} '{place}' && rm -rf '{place}/.git'"
-        ),
-        From::Debian => format!(
-            "apt-get download -q {name} && dpkg -x {name}_*.deb deb-{name} && cp -R deb-{name}/usr/share/gocode/src/{version}/. '{place}'"
-        ),
-    };
-    sh(downloads, &line);
-}
-
 /// How a command of acquit ended.
 struct Ran {
     code: Option<i32>,
@@ -279,7 +226,7 @@ fn soak_real_packages_from_init_to_merge() {
         let (downloads, repository) = (root.join("downloads"), root.join("package"));
         fs::create_dir_all(&downloads).unwrap();
         for part in case.parts {
-            unpack(&downloads, *part, &repository);
+            unpack(&downloads, part, &repository);
         }
         sh(&repository, &format!("git init -q -b main\n{}\ngit add -A\ngit commit -qm first", case.arrange));
         fs::write(root.join("change.sh"), case.change).unwrap();

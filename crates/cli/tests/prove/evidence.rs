@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::common::{Sandbox, binary};
+use crate::common::Sandbox;
 use crate::kit::{BROKEN, HONEST, MENDED, package, ran};
 
 #[test]
@@ -57,62 +57,6 @@ fn a_statement_fits_the_repository_it_was_made_in_and_nothing_else() {
     sandbox.acquit(&["verify", &name]).must(1).said("it was changed since");
     fs::write(&file, "{}").unwrap();
     sandbox.acquit(&["verify", &name]).must(2);
-}
-
-/// Runs a line of a job, as the forge's shell would.
-fn step(sandbox: &Sandbox, line: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
-    let bin = binary().parent().unwrap().to_owned();
-    let mut command = sandbox.program("bash");
-    command.args(["-e", "-c", line]).envs(variables.iter().copied());
-    command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display()));
-    let output = command.output().unwrap();
-    (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
-}
-
-#[test]
-fn the_jobs_for_ci_judge_a_request_by_the_rules_of_its_base() {
-    let config = "[gates.test]\nrun = \"test -f README.md\"\nkind = \"test\"\n";
-    let sandbox = Sandbox::of_files("project", &[(".acquit/acquit.toml", config)]).untrusted();
-    let repo = &sandbox.repo;
-    sandbox.acquit(&["ci", "github"]).must(0);
-    sandbox.acquit(&["ci", "gitlab"]).must(0);
-    let job = fs::read_to_string(repo.path().join(".github/workflows/acquit.yml")).unwrap();
-    // What somebody changed is not written over.
-    repo.write(".github/workflows/acquit.yml", &format!("{job}# mine\n"));
-    sandbox.acquit(&["ci", "github"]).must(2);
-    repo.commit("CI");
-    let base = repo.git(&["rev-parse", "HEAD"]);
-    // A request that loosens its own gate.
-    repo.write(".acquit/acquit.toml", &config.replace("test -f README.md", "true"));
-    fs::remove_file(repo.path().join("README.md")).unwrap();
-    repo.commit("loosened");
-    let line = job.lines().find_map(|line| line.trim().strip_prefix("run: acquit prove")).unwrap();
-    let (code, said) = step(&sandbox, &format!("acquit prove{line}"), &[("BASE", base.trim())]);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("::error "), "{said}");
-    let script = job.split("name: Write the summary").nth(1).unwrap().split("run: |\n").nth(1).unwrap();
-    let script: Vec<&str> =
-        script.lines().take_while(|line| line.starts_with("          ")).map(str::trim).collect();
-    let summary = sandbox.place("summary.md");
-    let (code, said) = step(
-        &sandbox,
-        &script.join("\n"),
-        &[("BASE", base.trim()), ("GITHUB_STEP_SUMMARY", &summary.to_string_lossy())],
-    );
-    assert_eq!(code, Some(0), "{said}");
-    let text = fs::read_to_string(&summary).unwrap();
-    assert!(text.contains("acquit: guilty"), "{text}");
-
-    let job = fs::read_to_string(repo.path().join(".gitlab/acquit.yml")).unwrap();
-    let script = job.split("  script:\n").nth(1).unwrap().split("  artifacts:").next().unwrap();
-    let lines: Vec<&str> = script
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("- "))
-        .filter(|line| !line.starts_with("git fetch"))
-        .collect();
-    let (code, said) = step(&sandbox, &lines.join("\n").replace("FETCH_HEAD", base.trim()), &[]);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(repo.path().join("acquit.xml").exists() && repo.path().join("acquit.md").exists(), "{said}");
 }
 
 /// The answer to the hook of an agent.

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::common::Sandbox;
 use crate::kit::{BROKEN, package, ran};
+use crate::schemas;
 
 /// A test whose name tries to be a command, markup and a mention.
 const NASTY: &str = "import test from 'node:test';\nimport assert from 'node:assert';\nimport { sum } from '../sum.js';\n\
@@ -22,6 +23,16 @@ fn every_format_is_valid_and_nothing_breaks_out_of_it() {
     let sandbox = guilty();
     let sarif: Value = serde_json::from_str(&ran(&sandbox, &["--format", "sarif"], 1).out).unwrap();
     valid_sarif(&sarif);
+    let file = sandbox.place("acquit.sarif");
+    std::fs::write(&file, sarif.to_string()).unwrap();
+    if let Some(check) = schemas::check("SARIF 2.1.0") {
+        // The published schema has a pattern that is none by the strictest rules.
+        let args = ["--regex-variant", "nonunicode", "--schemafile", &check.sarif()];
+        check.must_fit(&args, &file);
+        // The check sees what is wrong.
+        std::fs::write(&file, sarif.to_string().replace("\"startLine\"", "\"line\"")).unwrap();
+        check.must_not_fit(&args, &file);
+    }
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     assert!(
         results.iter().any(|it| it["ruleId"] == "tests/new-failure" && it["level"] == "error"),
@@ -40,6 +51,24 @@ fn every_format_is_valid_and_nothing_breaks_out_of_it() {
         );
     }
     assert!(!github.contains("\n::error::owned"), "{github}");
+
+    let gitlab: Value = serde_json::from_str(&ran(&sandbox, &["--format", "gitlab"], 1).out).unwrap();
+    for one in gitlab.as_array().unwrap() {
+        let keys: Vec<&String> = one.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["check_name", "description", "fingerprint", "location", "severity"], "{gitlab:#}");
+        assert!(one["location"]["lines"]["begin"].as_u64().unwrap() >= 1, "{gitlab:#}");
+    }
+    assert!(gitlab.to_string().contains("tests/new-failure"), "{gitlab:#}");
+
+    // Several at once, from one judgement.
+    let (junit_file, text_file) = (sandbox.place("a.xml"), sandbox.place("a.txt"));
+    let (to_junit, to_text) =
+        (format!("junit={}", junit_file.display()), format!("text={}", text_file.display()));
+    let out = ran(&sandbox, &["--format", &to_junit, "--format", &to_text, "--format", "github"], 1).out;
+    assert!(out.starts_with("::error "), "{out}");
+    assert!(std::fs::read_to_string(&junit_file).unwrap().starts_with("<?xml"));
+    assert!(std::fs::read_to_string(&text_file).unwrap().contains("guilty: 1 claim does not hold"));
+    ran(&sandbox, &["--format", "yaml"], 2).said("sarif");
 
     let markdown = ran(&sandbox, &["--format", "markdown"], 1).out;
     assert!(markdown.starts_with("<!-- acquit prove -->\n### ❌ acquit: guilty"), "{markdown}");

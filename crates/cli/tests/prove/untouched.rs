@@ -10,7 +10,7 @@ use crate::kit::{HONEST, MENDED, package, prove};
 
 /// Every path below a folder with its mode and content, and the time of its last change where that means something. Git
 /// freshens the time of a pack or object that it finds again; its content says whether it changed.
-fn listing(folder: &Path) -> BTreeMap<String, String> {
+pub(crate) fn listing(folder: &Path) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     let mut open = vec![folder.to_owned()];
     while let Some(here) = open.pop() {

@@ -3,6 +3,7 @@
 //! Names of tests, messages and paths come from the repository. Each form escapes them in its own way.
 
 mod github;
+mod gitlab;
 mod junit;
 mod markdown;
 mod sarif;
@@ -13,6 +14,7 @@ use acquit_core::gate::Weight;
 use super::{Look, Printer, text};
 
 pub use github::github;
+pub use gitlab::gitlab;
 pub use junit::junit;
 pub use markdown::markdown;
 pub use sarif::sarif;
@@ -29,11 +31,25 @@ const MOST_RED: usize = 5;
 /// How long a line of evidence may be.
 const WIDTH: usize = 160;
 
-/// Prints it for people: a line for each claim with what it rests on, what was not checked, and the judgement.
+/// Prints it for people.
 pub fn people(printer: Printer, report: &Report) {
+    for line in lines(report, &|look, text| printer.paint(look, text)) {
+        printer.data(&line);
+    }
+}
+
+/// The same without colours.
+pub fn plain(report: &Report) -> String {
+    lines(report, &|_, text| text.to_owned()).join("\n")
+}
+
+/// A line for each claim with its evidence, what was not checked, and the judgement.
+fn lines(report: &Report, paint: &dyn Fn(Look, &str) -> String) -> Vec<String> {
+    let mut lines = Vec::new();
+    let faint = |line: &str| paint(Look::Faint, &format!("    {}", text::visible(&text::line(line, WIDTH))));
     let detected = &report.detected;
     if !detected.is_empty() {
-        printer.data(&printer.paint(
+        lines.push(paint(
             Look::Faint,
             &format!("no .acquit/ here: judged by what `acquit init` would write ({})", detected.join(", ")),
         ));
@@ -42,47 +58,32 @@ pub fn people(printer: Printer, report: &Report) {
         let (mark, look) = mark(claim.status);
         let beside =
             format!("{} · {}{}", claim.gate, claim.took, if claim.reused { " · cached" } else { "" });
-        printer.data(&format!(
-            "{} {}  {}",
-            printer.paint(look, mark),
-            claim.claim,
-            printer.paint(Look::Faint, &beside)
-        ));
-        for line in evidence(claim) {
-            printer.data(
-                &printer.paint(Look::Faint, &format!("    {}", text::visible(&text::line(&line, WIDTH)))),
-            );
-        }
-        if let Some(advice) = &claim.advice {
-            printer.data(&format!("    → {advice}"));
-        }
+        lines.push(format!("{} {}  {}", paint(look, mark), claim.claim, paint(Look::Faint, &beside)));
+        lines.extend(evidence(claim).iter().map(|line| faint(line)));
+        lines.extend(claim.advice.iter().map(|advice| format!("    → {advice}")));
     }
     if let Some(stopped) = &report.stopped {
-        printer.data(&format!("{} {}", printer.paint(Look::Bad, "✗"), stopped.what));
-        for said in &stopped.said {
-            printer.data(
-                &printer.paint(Look::Faint, &format!("    {}", text::visible(&text::line(said, WIDTH)))),
-            );
-        }
-        if let Some(advice) = &stopped.advice {
-            printer.data(&format!("    → {advice}"));
-        }
+        lines.push(format!("{} {}", paint(Look::Bad, "✗"), stopped.what));
+        lines.extend(stopped.said.iter().map(|line| faint(line)));
+        lines.extend(stopped.advice.iter().map(|advice| format!("    → {advice}")));
     }
     for setup in &report.setups {
         printer.data(&format!("setup {}", text::visible(&setup.summary())));
     }
     if !report.unchecked.is_empty() {
-        printer.data("not checked:");
-        for one in &report.unchecked {
-            printer.data(&format!("  - {}: {}", one.what, text::visible(&text::line(&one.why, WIDTH))));
-        }
+        lines.push("not checked:".to_owned());
+        let one = |it: &acquit_app::prove::Unchecked| {
+            format!("  - {}: {}", it.what, text::visible(&text::line(&it.why, WIDTH)))
+        };
+        lines.extend(report.unchecked.iter().map(one));
     }
     let look = match report.decision {
         Decision::Acquitted => Look::Good,
         Decision::Guilty => Look::Bad,
         Decision::Unjudged => Look::Notable,
     };
-    printer.data(&format!("{}: {}", printer.paint(look, report.decision.word()), headline(report)));
+    lines.push(format!("{}: {}", paint(look, report.decision.word()), headline(report)));
+    lines
 }
 
 /// The rest of the last line: how many claims hold, and what was judged.

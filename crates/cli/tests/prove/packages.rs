@@ -1,0 +1,219 @@
+//! Real packages of five languages, by the recipes beside this file: judged untouched, with honest changes, and with lies planted in them.
+//! It prints the tables of docs/prove.md.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use acquit_testkit::packages::{From, sh, unpack};
+use serde_json::Value;
+use toml::Table;
+
+use crate::common::{Sandbox, binary};
+
+const RECIPES: [&str; 5] = [
+    include_str!("packages/python.toml"),
+    include_str!("packages/javascript.toml"),
+    include_str!("packages/go.toml"),
+    include_str!("packages/rust.toml"),
+    include_str!("packages/java.toml"),
+];
+
+/// A package, unpacked and committed.
+struct Package {
+    recipe: Table,
+    /// Keeps the folders.
+    _sandbox: Sandbox,
+    root: PathBuf,
+    repository: PathBuf,
+}
+
+/// A judgement, and how long it took.
+struct Judged {
+    report: Value,
+    seconds: f64,
+}
+
+impl Judged {
+    fn decision(&self) -> &str {
+        self.report["decision"].as_str().unwrap_or("none")
+    }
+
+    /// What speaks against the change, or leaves it open.
+    fn why(&self) -> String {
+        let claims = self.report["claims"].as_array().into_iter().flatten();
+        let open = claims.filter(|claim| claim["status"] != "holds");
+        let words = open.map(|claim| {
+            let findings = claim["evidence"]["findings"].as_array().into_iter().flatten();
+            let rules: Vec<&str> =
+                findings.filter(|it| it["weight"] != "noted").filter_map(|it| it["rule"].as_str()).collect();
+            format!("{} {} {rules:?}", claim["gate"], claim["status"])
+        });
+        format!("{} {}", words.collect::<Vec<_>>().join("; "), self.report["stopped"])
+    }
+}
+
+impl Package {
+    fn new(recipe: Table) -> Self {
+        let sandbox = Sandbox::of_files("other", &[]);
+        let root = sandbox.place("").canonicalize().unwrap();
+        let (downloads, repository) = (root.join("downloads"), root.join("package"));
+        fs::create_dir_all(&downloads).unwrap();
+        let text = |key: &str| recipe[key].as_str().unwrap();
+        let from = match text("from") {
+            "pypi" => From::PyPi,
+            "npm" => From::Npm,
+            "crates" => From::Crates,
+            "debian" => From::Debian,
+            "github" => From::GitHub,
+            other => panic!("{other}"),
+        };
+        unpack(&downloads, &(from, text("package"), text("version"), "."), &repository);
+        sh(
+            &repository,
+            &format!("git init -q -b main\n{}\ngit add -A\ngit commit -qm first", text("arrange")),
+        );
+        Self { recipe, _sandbox: sandbox, root, repository }
+    }
+
+    fn text(&self, key: &str) -> &str {
+        self.recipe[key].as_str().unwrap()
+    }
+
+    /// The changes of a kind, by name.
+    fn changes(&self, kind: &str) -> Vec<(String, String)> {
+        let each = self.recipe[kind].as_array().unwrap().iter();
+        let text = |change: &toml::Value, key: &str| change[key].as_str().unwrap().to_owned();
+        each.map(|it| (text(it, "name"), text(it, "change").replace("$BREAK", self.text("break")))).collect()
+    }
+
+    fn prove(&self, args: &[&str]) -> Judged {
+        let start = Instant::now();
+        let mut command = Command::new(binary());
+        command.args(["prove", "--json"]).args(args).current_dir(&self.repository);
+        command.env("ACQUIT_HOME", self.root.join("acquit")).env_remove("ACQUIT_STORE");
+        command.env("XDG_CONFIG_HOME", self.root.join("config"));
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let report = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+            panic!("{error}: {}", String::from_utf8_lossy(&[output.stdout, output.stderr].concat()))
+        });
+        Judged { report, seconds: start.elapsed().as_secs_f64() }
+    }
+
+    /// Makes a change, looks at it, and takes it back.
+    fn with<T>(&self, change: &str, look: impl FnOnce() -> T) -> T {
+        sh(&self.repository, change);
+        let changed = sh(&self.repository, "git status --porcelain");
+        assert!(!changed.trim().is_empty(), "nothing was changed by {change}");
+        let seen = look();
+        sh(&self.repository, "git reset -q --hard && git clean -qfd");
+        seen
+    }
+}
+
+fn seconds(at: &Path, line: &str) -> f64 {
+    let start = Instant::now();
+    sh(at, line);
+    start.elapsed().as_secs_f64()
+}
+
+#[test]
+fn soak_lies_in_real_packages_are_found_and_honest_work_is_not_blamed() {
+    let only = std::env::var("ACQUIT_PACKAGES").unwrap_or_default();
+    let (mut table, mut times, mut wrong) = (String::new(), String::new(), String::new());
+    let (mut accepted, mut rejected) = ((0, 0), (0, 0));
+    for recipe in RECIPES {
+        let recipe: Table = recipe.parse().unwrap();
+        if !recipe["language"].as_str().unwrap().contains(&only) {
+            continue;
+        }
+        let package = Package::new(recipe);
+        let (name, language) = (package.text("name").to_owned(), package.text("language").to_owned());
+        println!("# {name}");
+        let untouched = package.prove(&[]);
+        println!("untouched: {} in {:.1} s {}", untouched.decision(), untouched.seconds, untouched.why());
+        let (mut honest, mut found) = (0, 0);
+        let changes = package.changes("honest");
+        for (what, change) in &changes {
+            let judged = package.with(change, || package.prove(&[]));
+            println!("honest, {what}: {} in {:.1} s {}", judged.decision(), judged.seconds, judged.why());
+            if judged.decision() == "acquitted" {
+                honest += 1;
+            } else {
+                let _ = writeln!(wrong, "{name}: refused: {what}: {}", judged.why());
+            }
+        }
+        if untouched.decision() != "acquitted" {
+            let _ = writeln!(wrong, "{name}: refused: untouched: {}", untouched.why());
+        }
+        let lies = package.changes("lie");
+        for (what, change) in &lies {
+            let judged = package.with(change, || package.prove(&[]));
+            println!("lie, {what}: {} in {:.1} s {}", judged.decision(), judged.seconds, judged.why());
+            if judged.decision() == "guilty" {
+                found += 1;
+            } else {
+                let _ = writeln!(wrong, "{name}: not found: {what}: {} {}", judged.decision(), judged.why());
+            }
+        }
+        let refused = changes.len() - honest + usize::from(untouched.decision() != "acquitted");
+        let _ = writeln!(
+            table,
+            "| {name} | {language} | {} | {honest} of {} | {found} of {} | {} | {refused} |",
+            untouched.decision(),
+            changes.len(),
+            lies.len(),
+            lies.len() - found
+        );
+        (accepted, rejected) = (
+            (accepted.0 + lies.len() - found, accepted.1 + lies.len()),
+            (rejected.0 + refused, rejected.1 + changes.len() + 1),
+        );
+        println!("{}", table.lines().last().unwrap_or_default());
+        times += &timed(&package);
+        println!("{}", times.lines().last().unwrap_or_default());
+    }
+    println!(
+        "| package | language | untouched | honest changes acquitted | lies found | false accepts | false rejects |\n|---|---|---|---|---|---|---|\n{table}"
+    );
+    println!(
+        "false accepts: {} of {}, false rejects: {} of {}",
+        accepted.0, accepted.1, rejected.0, rejected.1
+    );
+    println!(
+        "| package | by hand | first `prove` | ratio | by hand again | `prove` again | ratio | `--quick` |\n|---|---|---|---|---|---|---|---|\n{times}"
+    );
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// How long the same takes by hand, beside `prove` with nothing known, after another edit, and with `--quick`.
+fn timed(package: &Package) -> String {
+    let (repository, test) = (&package.repository, package.text("test"));
+    let ignored = "printf '.venv/\\n*.egg-info/\\ntarget/\\n' >> .git/info/exclude";
+    sh(repository, ignored);
+    let change = &package.changes("honest")[0].1;
+    // By hand: set up, put the change aside, test, bring it back, test, look at the difference.
+    sh(repository, change);
+    let line =
+        format!("{}\ngit stash -q -u\n{test}\ngit stash pop -q\n{test}\ngit diff", package.text("setup"));
+    let by_hand = seconds(repository, &line);
+    let by_hand_again = seconds(repository, &format!("{test}\ngit diff"));
+    let _ = fs::remove_dir_all(package.root.join("acquit"));
+    let first = package.prove(&[]).seconds;
+    sh(
+        repository,
+        "echo 'Another edit.' >> EDIT.md; f=$(git diff --name-only | head -1); [ -z \"$f\" ] || echo >> $f",
+    );
+    let again = package.prove(&[]).seconds;
+    sh(repository, "f=$(git diff --name-only | head -1); [ -z \"$f\" ] || echo >> $f");
+    let quick = package.prove(&["--quick"]).seconds;
+    sh(repository, "git reset -q --hard && git clean -qfd");
+    format!(
+        "| {} | {by_hand:.1} s | {first:.1} s | {:.1} | {by_hand_again:.1} s | {again:.1} s | {:.1} | {quick:.1} s |\n",
+        package.text("name"),
+        first / by_hand,
+        again / by_hand_again
+    )
+}
