@@ -34,7 +34,10 @@ fn only_affected_tests_run_and_what_was_left_out_is_named() {
     sandbox.repo.write("sum.js", MENDED);
     sandbox.repo.write("package.json", &crate::kit::MANIFEST.replace("sample", "renamed"));
     let report = prove(&sandbox, &["--quick"], 0);
-    assert!(report["unchecked"].to_string().contains("all tests were run: package.json changed"), "{report:#}");
+    assert!(
+        report["unchecked"].to_string().contains("all tests were run: package.json changed"),
+        "{report:#}"
+    );
 }
 
 #[test]
@@ -45,5 +48,8 @@ fn what_no_test_can_see_needs_none_and_code_without_a_test_is_not_acquitted() {
     assert_eq!(report["decision"], "acquitted", "{report:#}");
     sandbox.repo.write("lonely.js", "export const lonely = 1;\n");
     let report = prove(&sandbox, &["--quick"], 5);
-    assert!(report["unchecked"].to_string().contains("no test was found that the change affects"), "{report:#}");
+    assert!(
+        report["unchecked"].to_string().contains("no test was found that the change affects"),
+        "{report:#}"
+    );
 }
