@@ -160,6 +160,91 @@ fn codex_is_sent_back_and_mends_it() {
     sent_back("codex");
 }
 
+/// The settings by which opencode asks the scripted model.
+fn opencode_settings(url: &str) -> String {
+    json!({
+        "model": "fake/fake-model", "small_model": "fake/fake-model", "autoupdate": false, "share": "disabled",
+        "permission": { "bash": "allow", "edit": "allow" },
+        "provider": { "fake": {
+            "npm": "@ai-sdk/openai-compatible", "name": "fake",
+            "options": { "baseURL": format!("{url}/v1"), "apiKey": "none" },
+            "models": { "fake-model": { "name": "fake-model", "limit": { "context": 200_000, "output": 8_000 } } },
+        } },
+    })
+    .to_string()
+}
+
+/// What opencode would install for plugins, as if it were there: without a registry it waits for minutes.
+fn with_types_of_plugins(sandbox: &Sandbox) {
+    const VERSION: &str = "1.18.33";
+    let name = "@opencode-ai/plugin";
+    let needs = json!({ "dependencies": { name: VERSION } });
+    let place = format!("node_modules/{name}");
+    let lock = json!({ "lockfileVersion": 3, "packages": { "": needs, &place: { "version": VERSION } } });
+    for (file, text) in [
+        ("package.json".to_owned(), needs.to_string()),
+        ("package-lock.json".to_owned(), lock.to_string()),
+        (format!("{place}/package.json"), json!({ "name": name, "version": VERSION }).to_string()),
+    ] {
+        sandbox.repo.write(&format!(".opencode/{file}"), &text);
+    }
+    sandbox.repo.write(".gitignore", "junit.xml\nignored/\n.opencode/\n");
+    sandbox.repo.commit("types of plugins");
+}
+
+/// `opencode run` alone ends with the turn; where opencode goes on, as in its terminal or as a server, the plugin sends it back.
+#[test]
+fn soak_opencode_is_sent_back_and_mends_it() {
+    let sandbox = project("opencode");
+    with_types_of_plugins(&sandbox);
+    let scripts = Scripts::default()
+        .with("lie", [write(BROKEN), Step::say("Done, all tests pass.")])
+        .with("mend", [write(MENDED), Step::say("Mended.")]);
+    let model = Model::start(scripts).unwrap();
+    let Some(bin) = agents::bin() else { return };
+    let own = binary().parent().unwrap().to_owned();
+    let opencode = |args: &[&str], out: &str| {
+        let mut command = sandbox.program(bin.join("opencode"));
+        command.env("PATH", format!("{}:{}:/usr/local/bin:/usr/bin:/bin", bin.display(), own.display()));
+        command.env("OPENCODE_CONFIG_CONTENT", opencode_settings(&model.url()));
+        command.env("npm_config_registry", "http://127.0.0.1:9/").env("npm_config_fetch_retries", "0");
+        command.env("OPENCODE_DISABLE_MODELS_FETCH", "1").env("OPENCODE_DISABLE_AUTOUPDATE", "1");
+        let file = fs::File::create(sandbox.place(out)).unwrap();
+        let errors = file.try_clone().unwrap();
+        command.args(args).stdin(Stdio::null()).stdout(file).stderr(errors).spawn().unwrap()
+    };
+    let free =
+        std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port().to_string();
+    let mut server = opencode(&["serve", "--port", &free, "--print-logs"], "said/serve.out");
+    let said = |name: &str| fs::read_to_string(sandbox.place(name)).unwrap_or_default();
+    let patient = |what: &dyn Fn() -> Option<String>| {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if let Some(found) = what() {
+                return Some(found);
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        None
+    };
+    let address = patient(&|| {
+        let text = said("said/serve.out");
+        let (_, rest) = text.split_once("listening on ")?;
+        rest.split_whitespace().next().map(str::to_owned)
+    });
+    let mended = address.as_ref().and_then(|address| {
+        let args = ["run", "--attach", address, "--auto", "Make sum faster. [[lie]]"];
+        let _ = opencode(&args, "said/run.out").wait();
+        let code = || fs::read_to_string(sandbox.repo.path().join("sum.js")).ok();
+        patient(&|| code().filter(|code| code == MENDED))
+    });
+    let _ = server.kill();
+    let _ = server.wait();
+    let steps: Vec<_> = model.scripted().into_iter().filter_map(|request| request.step).collect();
+    let said = format!("{steps:?}\n{}\n{}", said("said/run.out"), short(&said("said/serve.out")));
+    assert!(mended.is_some() && steps.iter().any(|(name, _)| name == "mend"), "{said}");
+}
+
 #[test]
 fn soak_gemini_is_sent_back_and_mends_it() {
     sent_back("gemini");
