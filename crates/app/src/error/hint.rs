@@ -154,6 +154,7 @@ impl Error {
                 "ACQUIT_STORE names the store; ACQUIT_HOME the folder of the default one"
             }
             Self::Exe(_)
+            | Self::Copy(_)
             | Self::Git(_)
             | Self::Store(_)
             | Self::Retention(_)
