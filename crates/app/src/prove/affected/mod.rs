@@ -304,8 +304,8 @@ mod tests {
             ("test/c.test.js", "import fs from 'node:fs';\n"),
         ];
         let both = narrowed(FILES, "node --test", &["lib/a.js"]);
-        assert_eq!(to(&both).1, "test/a.test.js, test/b.test.js");
-        assert_eq!(to(&narrowed(FILES, "node --test", &["lib/b.ts"])).1, "test/b.test.js");
+        assert_eq!(to(&both).1, "./test/a.test.js, ./test/b.test.js");
+        assert_eq!(to(&narrowed(FILES, "node --test", &["lib/b.ts"])).1, "./test/b.test.js");
         let jest = narrowed(FILES, "npx --no-install jest --ci", &["lib/a.js"]);
         assert!(to(&jest).0.ends_with("jest --ci --passWithNoTests --findRelatedTests \"$@\""), "{jest:?}");
         let vitest = narrowed(FILES, "npx vitest run --reporter=junit", &["lib/a.js"]);
