@@ -154,7 +154,6 @@ impl Error {
                 "ACQUIT_STORE names the store; ACQUIT_HOME the folder of the default one"
             }
             Self::Exe(_)
-            | Self::Copy(_)
             | Self::Git(_)
             | Self::Store(_)
             | Self::Retention(_)

@@ -1,8 +1,8 @@
 //! Annotations of GitLab: a Code Quality report, which merge requests show at the changed lines.
 
 use acquit_app::prove::{Report, Status};
-use acquit_app::snapshot::hex;
 use acquit_core::gate::Weight;
+use acquit_core::hex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -40,7 +40,7 @@ pub fn gitlab(report: &Report) -> String {
             all.push(json!({
                 "description": words,
                 "check_name": rule,
-                "fingerprint": hex(&mark),
+                "fingerprint": hex::encode(&mark),
                 "severity": severity,
                 "location": { "path": path, "lines": { "begin": line.max(1) } },
             }));

@@ -67,9 +67,7 @@ fn lines(report: &Report, paint: &dyn Fn(Look, &str) -> String) -> Vec<String> {
         lines.extend(stopped.said.iter().map(|line| faint(line)));
         lines.extend(stopped.advice.iter().map(|advice| format!("    → {advice}")));
     }
-    for setup in &report.setups {
-        printer.data(&format!("setup {}", text::visible(&setup.summary())));
-    }
+    lines.extend(report.setups.iter().map(|setup| format!("setup {}", text::visible(&setup.summary()))));
     if !report.unchecked.is_empty() {
         lines.push("not checked:".to_owned());
         let one = |it: &acquit_app::prove::Unchecked| {
