@@ -56,6 +56,7 @@ on = { pr_ready = ["done", "failed"] }
 /// The agent, by itself, refuses what the stage does not list.
 #[track_caller]
 fn runs_only_what_is_listed(agent: Agent) {
+    let report = serde_json::json!({ "outcome": "pr_ready", "payload": { "summary": "by acquit's tool" } });
     let scripts = Scripts::default().with(
         "code",
         vec![
@@ -63,11 +64,12 @@ fn runs_only_what_is_listed(agent: Agent) {
             Step::bash("git status && touch behind.txt"),
             Step::bash("git log $(touch inside.txt)"),
             Step::bash("git mv README.md MOVED.md"),
-            Step::say("Done. <<<OUTCOME:pr_ready>>> {\"summary\": \"done\"} <<<END_PAYLOAD>>>"),
+            Step::tool("report_outcome", report),
+            Step::say("Done."),
         ],
     );
     let Some(live) = Live::new(agent, LISTED, scripts, More::default()) else { return };
-    live.run("Try it", 3);
+    live.run("Try it", 3).said("pr_ready: by acquit's tool");
     let tree = live.sandbox.place("acquit/tasks/T-1/workspace/work");
     for name in ["refused.txt", "behind.txt", "inside.txt"] {
         assert!(!tree.join(name).exists(), "{name}: {}", live.told());
@@ -78,6 +80,19 @@ fn runs_only_what_is_listed(agent: Agent) {
 #[test]
 fn claude_runs_only_the_commands_that_its_stage_lists() {
     runs_only_what_is_listed(Agent::Claude);
+}
+
+/// Where its commands are listed, all its other tools are still there: to write files, and to report in a form.
+#[test]
+fn claude_writes_and_reports_where_its_commands_are_listed() {
+    let report = serde_json::json!({ "outcome": "pr_ready", "payload": { "summary": "in a form" } });
+    let steps =
+        [Step::write("hello.txt", "hello\n"), Step::structured(report), Step::say("I have reported.")];
+    let more = More { lines: "report = \"structured\"", ..More::default() };
+    let scripts = Scripts::default().with("code", steps);
+    let Some(live) = Live::new(Agent::Claude, LISTED, scripts, more) else { return };
+    live.run("Try it", 3).said("pr_ready: in a form");
+    assert!(live.sandbox.place("acquit/tasks/T-1/workspace/work/hello.txt").exists(), "{}", live.told());
 }
 
 #[test]

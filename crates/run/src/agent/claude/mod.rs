@@ -69,7 +69,8 @@ fn only(commands: &[String]) -> String {
 }
 
 /// Its tools that start no command.
-const FREE: &str = "Read,Glob,Grep,Edit,Write,NotebookEdit,WebFetch,WebSearch,TodoWrite,Task,Agent,Skill";
+const FREE: &str = "Read,Glob,Grep,Edit,Write,NotebookEdit,WebFetch,WebSearch,TodoWrite,Task,Agent,Skill,StructuredOutput,\
+    TaskCreate,TaskUpdate,TaskOutput,TaskStop,BashOutput,KillShell,ToolSearch";
 
 fn launch(wanted: &Wanted<'_>, launch: &mut Launch, extra: Vec<OsString>) {
     launch.args(["-p", "--output-format", "stream-json", "--verbose"]);
