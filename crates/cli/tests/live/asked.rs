@@ -74,16 +74,14 @@ impl Mistake {
 
 /// Makes each of them, one after another, so that the times mean something.
 pub(crate) fn at_once(agent: Agent, mistakes: &[(Mistake, &'static str)]) {
-    // Processes whose parent ended become children of this one, so that their time is counted.
-    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
     let mut rows = Vec::new();
     for &(mistake, called) in mistakes {
         let scripts = Scripts::default().with("mistake", [mistake.answer()]);
         let more = More { lacks: mistake.lacks(), ..More::default() };
         let Some(live) = Live::new(agent, CODE, scripts, more) else { return };
-        let (begun, before) = (Instant::now(), processor());
+        let begun = Instant::now();
         let ran = live.start("Say hello. [[mistake]]").wait_within(PATIENCE);
-        let took = Took { clock: begun.elapsed(), processor: processor().saturating_sub(before) };
+        let took = begun.elapsed();
         if mistake == Mistake::NotInstalled {
             // Known before anything is started, so there is no task.
             let ran = ran.must(2);
@@ -112,26 +110,6 @@ pub(crate) fn at_once(agent: Agent, mistakes: &[(Mistake, &'static str)]) {
     document(agent.adapter(), &rows);
 }
 
-/// How long it took: by the clock, and of processors, which says the same on a machine that is busy.
-struct Took {
-    clock: Duration,
-    processor: Duration,
-}
-
-/// Processor time of everything that this process started, once all of it has ended: a harness is nobody's child for long.
-fn processor() -> Duration {
-    use rustix::process::{WaitOptions, waitpid};
-    let deadline = Instant::now() + PATIENCE;
-    while waitpid(None, WaitOptions::NOHANG).is_ok() && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap();
-    // After the name, which may have anything in it: the 16th and 17th field of the whole, in hundredths of a second.
-    let fields: Vec<&str> = text.rsplit_once(')').unwrap().1.split_whitespace().collect();
-    let ticks: u64 = fields[13..15].iter().map(|field| field.parse::<u64>().unwrap()).sum();
-    Duration::from_millis(ticks * 10)
-}
-
 /// `acquit agents --ask`: the model's answer arrives, or the words say what to add.
 pub(crate) fn by_agents(agent: Agent) {
     for (lacks, code) in [(Lacks::Nothing, 0), (Lacks::Host, 1), (Lacks::Key, 1)] {
@@ -158,8 +136,9 @@ pub(crate) fn by_agents(agent: Agent) {
     }
 }
 
-/// Writes the rows of an agent into the table, or compares them with it.
-fn document(agent: &str, rows: &[(&str, Took, String)]) {
+/// Writes the rows of an agent into the table, or compares them with it: the mistakes, and which of them take longer than the
+/// documentation says.
+fn document(agent: &str, rows: &[(&str, Duration, String)]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agents.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let first = |called: &str| format!("| {agent} | {called} |");
@@ -169,8 +148,7 @@ fn document(agent: &str, rows: &[(&str, Took, String)]) {
             row.map_or_else(
                 || line.to_owned(),
                 |(called, took, question)| {
-                    let times = [took.clock, took.processor].map(|time| time.as_secs_f64());
-                    format!("{} {:.1} s | {:.1} s | {} |", first(called), times[0], times[1], shown(question))
+                    format!("{} {:.1} s | {} |", first(called), took.as_secs_f64(), shown(question))
                 },
             )
         });
