@@ -89,6 +89,12 @@ impl Package {
         each.map(|it| (text(it, "name"), text(it, "change").replace("$BREAK", self.text("break")))).collect()
     }
 
+    /// Whether a lie is known to be missed.
+    fn is_missed(&self, lie: &str) -> bool {
+        let mut lies = self.recipe["lie"].as_array().unwrap().iter();
+        lies.any(|it| it["name"].as_str() == Some(lie) && it.get("missed").is_some())
+    }
+
     fn prove(&self, args: &[&str]) -> Judged {
         let start = Instant::now();
         let mut command = Command::new(binary());
@@ -152,10 +158,16 @@ fn soak_lies_in_real_packages_are_found_and_honest_work_is_not_blamed() {
         for (what, change) in &lies {
             let judged = package.with(change, || package.prove(&[]));
             println!("lie, {what}: {} in {:.1} s {}", judged.decision(), judged.seconds, judged.why());
-            if judged.decision() == "guilty" {
-                found += 1;
-            } else {
-                let _ = writeln!(wrong, "{name}: not found: {what}: {} {}", judged.decision(), judged.why());
+            let is_found = judged.decision() == "guilty";
+            found += usize::from(is_found);
+            // What is known to be missed is counted all the same; once it is found, its mark has to go.
+            if is_found == package.is_missed(what) {
+                let _ = writeln!(
+                    wrong,
+                    "{name}: not as expected: {what}: {} {}",
+                    judged.decision(),
+                    judged.why()
+                );
             }
         }
         let refused = changes.len() - honest + usize::from(untouched.decision() != "acquitted");
