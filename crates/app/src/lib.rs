@@ -25,6 +25,7 @@ pub mod merge;
 mod notice;
 mod options;
 pub mod places;
+pub mod pre_push;
 pub mod preflight;
 pub mod project;
 pub mod prove;

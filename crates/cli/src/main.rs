@@ -106,6 +106,9 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
         Verb::Check { fix } => {
             verbs::check::check(&cli, if fix { verbs::check::Fix::All } else { verbs::check::Fix::Ask })
         }
+        Verb::Prove { args } if args.hook == Some(args::Hook::PrePush) => {
+            verbs::pre_push::pre_push(&cli, &args)
+        }
         Verb::Prove { args } => verbs::prove::prove(&cli, &args),
         Verb::Verify { file, signed, allowed_signers } => {
             verbs::verify::verify(&cli, &file, signed, allowed_signers.as_deref())

@@ -11,7 +11,7 @@ use acquit_core::time::Timestamp;
 
 pub use acquit_sandbox::environment::{Environment, expand};
 
-use crate::git::Git;
+use crate::git::{self, Git};
 use crate::process::Spawner;
 
 /// What every agent and gate gets of it: enough to find programs and to speak the user's language, nothing that opens a door.
@@ -38,6 +38,11 @@ pub struct Runtime {
 }
 
 impl Runtime {
+    /// What signatures are made and checked with.
+    pub fn signing_programs(&self) -> git::Programs<'_> {
+        git::Programs { git: &self.git, spawner: &self.spawner, path: self.environment.get("PATH") }
+    }
+
     /// The folder of all tasks of the store. Several stores may use one home, and each has a `T-1`.
     pub fn tasks(&self) -> PathBuf {
         let all = self.home.join("tasks");

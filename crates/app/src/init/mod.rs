@@ -17,7 +17,6 @@ pub mod ci;
 pub mod detect;
 pub mod hooks;
 mod look;
-pub mod pre_push;
 mod render;
 mod write;
 

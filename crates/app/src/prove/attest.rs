@@ -119,7 +119,7 @@ impl App {
         }
         let user = self.git_user();
         let signing = self.source()?.signing_on_request(&self.runtime.git, &user)?;
-        let made = signing.sign(&self.runtime, &user, text.into_bytes())?;
+        let made = signing.sign(self.runtime.signing_programs(), &user, text.into_bytes())?;
         std::fs::write(&signature, made).map_err(|source| at(&signature, source))
     }
 
@@ -165,8 +165,13 @@ impl App {
             return Ok((demand.signed == Sign::Yes).then_some(missing));
         }
         let user = self.git_user();
-        let signed =
-            source.check_signature(&self.runtime, &user, text, &signature, demand.allowed_signers)?;
+        let signed = source.check_signature(
+            self.runtime.signing_programs(),
+            &user,
+            text,
+            &signature,
+            demand.allowed_signers,
+        )?;
         Ok(Some(match signed {
             Signed::By(who) => Checked { what, holds: true, found: format!("by {who}") },
             Signed::No(why) => Checked { what, holds: false, found: why },

@@ -80,7 +80,7 @@ pub fn hooks(cli: &Cli, hooks: &[Hook]) -> Result<Exit, Error> {
     init::write(top, &plan, Overwrite::Allowed)?;
     let mut files: Vec<String> = plan.files.iter().map(|(path, _)| path.display().to_string()).collect();
     if hooks.contains(&Hook::PrePush) {
-        let written = init::pre_push::write(&cli.app, &source)?;
+        let written = acquit_app::pre_push::write(&cli.app, &source)?;
         files.push(written.file.display().to_string());
         plan.notes.extend(
             written.kept.map(|kept| format!("your own hook is kept and runs first: {}", kept.display())),

@@ -9,21 +9,16 @@ use acquit_app::prove::{Asked, Cache, Conduct, Decision, Depth, Empty, Report, S
 use acquit_core::event::Level;
 use acquit_run::process::Interrupt;
 
-use crate::args::{Format, Hook, Output, Proved};
+use crate::args::{Format, Output, Proved};
 use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::foreground::{self, Part};
 use crate::report::prove as show;
-use crate::verbs::pre_push;
 
 /// Judges the change and says what it came to.
 pub fn prove(cli: &Cli, args: &Proved) -> Result<Exit, Error> {
-    match args.hook {
-        Some(Hook::PrePush) => return pre_push::pre_push(cli, args),
-        Some(hook) => {
-            return Ok(hook.agent().map_or(Exit::Usage, |(_, agent)| answer_hook(cli, args, agent)));
-        }
-        None => {}
+    if let Some(hook) = args.hook {
+        return Ok(hook.agent().map_or(Exit::Usage, |(_, agent)| answer_hook(cli, args, agent)));
     }
     let report = run(cli, args, Empty::Judge)?;
     let printer = cli.printer;

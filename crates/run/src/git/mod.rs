@@ -40,7 +40,7 @@ pub use mirror::is_address;
 pub(crate) use object::{Commit, file_name};
 pub use push::{Access, Direction, PushFailure, Pushed, Way as PushWay, meaning};
 pub use sign::{Signing, User};
-pub use signature::Signed;
+pub use signature::{Programs, Signed};
 use source::global_config;
 pub use source::{Base, Source};
 pub(crate) use source::{is_ref_component, is_ref_name};

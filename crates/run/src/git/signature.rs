@@ -1,20 +1,30 @@
 //! Detached signatures of a file, made and checked with the programs and keys that the user's git signs commits with. Anybody can check
 //! them without acquit: `gpg --verify FILE.sig FILE`, or `ssh-keygen -Y verify -n acquit …`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::sign::{Format, Signing, User};
-use super::{Error, Source};
+use super::{Error, Git, Source};
 use crate::process::{Call, Captured, Exit, Guard, Spawner, inherited};
-use crate::runtime::Runtime;
 
 /// The namespace of SSH signatures: one made for a commit or a mail is none for a statement.
 const NAMESPACE: &str = "acquit";
 
 /// How long a signature may take: somebody may have to touch a key.
 const LIMIT: Duration = Duration::from_mins(1);
+
+/// What signatures are made and checked with.
+#[derive(Clone, Copy)]
+pub struct Programs<'r> {
+    /// git, which knows the user's settings.
+    pub git: &'r Git,
+    /// Starts the signing program.
+    pub spawner: &'r Spawner,
+    /// Where programs are looked for.
+    pub path: Option<&'r OsStr>,
+}
 
 /// What a signature is worth.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +37,7 @@ pub enum Signed {
 
 impl Signing {
     /// Signs bytes.
-    pub fn sign(&self, runtime: &Runtime, user: &User, bytes: Vec<u8>) -> Result<Vec<u8>, Error> {
+    pub fn sign(&self, programs: Programs<'_>, user: &User, bytes: Vec<u8>) -> Result<Vec<u8>, Error> {
         let key = self.key.clone().unwrap_or_default();
         let program = self.program.clone().unwrap_or_else(|| self.format.program().1.to_owned());
         // A key that is no file but stands in the settings itself; the agent has its other half.
@@ -50,7 +60,7 @@ impl Signing {
                 ["-Y", "sign", "-U", "-n", NAMESPACE, "-f", &path].map(OsString::from).into()
             }
         };
-        let output = run(runtime, user, &program, args, bytes)?;
+        let output = run(programs, user, &program, args, bytes)?;
         let said = String::from_utf8_lossy(&output.stderr);
         let made = match self.format {
             Format::Ssh => true,
@@ -68,7 +78,7 @@ impl Source {
     /// without it, those of the user's git.
     pub fn check_signature(
         &self,
-        runtime: &Runtime,
+        programs: Programs<'_>,
         user: &User,
         bytes: &[u8],
         signature: &Path,
@@ -82,13 +92,13 @@ impl Source {
             "-----BEGIN SIGNED MESSAGE-----" => Format::X509,
             _ => return Ok(Signed::No("it is no signature".to_owned())),
         };
-        let own = self.signing_program(&runtime.git, user, format)?;
+        let own = self.signing_program(programs.git, user, format)?;
         let program = own.unwrap_or_else(|| format.program().1.to_owned());
-        let check = Check { runtime, user, program: &program, signature, bytes };
+        let check = Check { programs, user, program: &program, signature, bytes };
         match format {
             Format::OpenPgp | Format::X509 => check.gpg(),
             Format::Ssh => {
-                let configured = self.allowed_signers(&runtime.git, user)?;
+                let configured = self.allowed_signers(programs.git, user)?;
                 check.ssh(allowed.map(Path::to_owned).or(configured))
             }
         }
@@ -97,7 +107,7 @@ impl Source {
 
 /// One check.
 struct Check<'c> {
-    runtime: &'c Runtime,
+    programs: Programs<'c>,
     user: &'c User,
     program: &'c str,
     signature: &'c Path,
@@ -108,7 +118,7 @@ impl Check<'_> {
     fn gpg(&self) -> Result<Signed, Error> {
         let mut args: Vec<OsString> = ["--batch", "--status-fd=1", "--verify"].map(OsString::from).into();
         args.extend([self.signature.as_os_str().to_owned(), "-".into()]);
-        let output = run(self.runtime, self.user, self.program, args, self.bytes.to_vec())?;
+        let output = run(self.programs, self.user, self.program, args, self.bytes.to_vec())?;
         let said = String::from_utf8_lossy(&output.stdout);
         let status = |word: &str| {
             let front = format!("[GNUPG:] {word} ");
@@ -140,7 +150,7 @@ impl Check<'_> {
             let args = ["-Y", verb, "-n", NAMESPACE, "-s"].map(OsString::from).into_iter();
             let args = args.chain([self.signature.as_os_str().to_owned()]);
             let args = args.chain(more.iter().map(|word| (*word).to_owned())).collect();
-            run(self.runtime, self.user, self.program, args, self.bytes.to_vec())
+            run(self.programs, self.user, self.program, args, self.bytes.to_vec())
         };
         let found = call("find-principals", &["-f".as_ref(), allowed.as_os_str()])?;
         let names = String::from_utf8_lossy(&found.stdout);
@@ -161,15 +171,14 @@ impl Check<'_> {
 }
 
 fn run(
-    runtime: &Runtime,
+    programs: Programs<'_>,
     user: &User,
     program: &str,
     args: Vec<OsString>,
     input: Vec<u8>,
 ) -> Result<Captured, Error> {
     let mut env = user.environment();
-    env.extend(runtime.environment.get("PATH").map(|path| ("PATH".into(), path.to_owned())));
-    let spawner: &Spawner = &runtime.spawner;
+    env.extend(programs.path.map(|path| ("PATH".into(), path.to_owned())));
     let call = Call {
         program: program.into(),
         args,
@@ -179,7 +188,8 @@ fn run(
         limit: LIMIT,
         guard: Guard::Trusted,
     };
-    spawner
+    programs
+        .spawner
         .capture(&call)
         .map_err(|source| Error::Signer { program: program.to_owned(), source: Box::new(source) })
 }
