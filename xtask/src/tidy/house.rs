@@ -22,9 +22,9 @@ struct Sample {
 const SAMPLES: &[Sample] = &[
     Sample {
         kind: "gate kind",
-        name: "reproduced",
-        own: "reproduced",
-        words: &["mod reproduced;", "Reproduced,", "Reproduced =", "reproduced::Reproduced"],
+        name: "mutation",
+        own: "mutation",
+        words: &["mod mutation;", "Mutation(", "mutation::Mutation"],
         within: "crates/",
     },
     Sample {
@@ -48,7 +48,7 @@ const SAMPLES: &[Sample] = &[
         words: &["mod stats;", "Stats", "stats::"],
         within: "crates/cli/",
     },
-    Sample { kind: "column", name: "transcripts.bytes", own: "", words: &["bytes"], within: "crates/store/" },
+    Sample { kind: "column", name: "tasks.cost", own: "", words: &["cost"], within: "crates/store/" },
 ];
 
 /// Prints all figures.

@@ -303,3 +303,13 @@ fn sweep(app: &App) {
         }
     }
 }
+
+/// Makes a folder of the judgement's own.
+fn make_folder(folder: &std::path::Path) -> Result<PathBuf, Error> {
+    std::fs::create_dir_all(folder).map_err(|source| Error::File {
+        doing: "make the folder",
+        path: folder.to_owned(),
+        source,
+    })?;
+    Ok(folder.to_owned())
+}

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::affected::{self, Narrowed};
 use super::subject::Subject;
-use super::{Asked, Depth, Trusting};
+use super::{Asked, Depth, Trusting, make_folder};
 use crate::app::App;
 use crate::error::Error;
 use crate::init;
@@ -202,7 +202,7 @@ fn configuration(
         (Origin::DetectedInChange, detect(app, &change))
     };
     let folder = place.join("detected");
-    init::write(&make(&folder)?, &plan, init::Overwrite::Allowed)?;
+    init::write(&make_folder(&folder)?, &plan, init::Overwrite::Allowed)?;
     // Nobody has to trust what acquit itself has written from its own list of commands.
     let config = app.files_in(&folder, &folder)?.look()?.config;
     Ok((origin, config, Some(plan)))
@@ -226,18 +226,9 @@ fn is_ours(path: &str) -> bool {
     path.split('/').next().is_some_and(|first| first.eq_ignore_ascii_case(FOLDER))
 }
 
-pub(super) fn make(folder: &Path) -> Result<std::path::PathBuf, Error> {
-    std::fs::create_dir_all(folder).map_err(|source| Error::File {
-        doing: "make the folder",
-        path: folder.to_owned(),
-        source,
-    })?;
-    Ok(folder.to_owned())
-}
-
 /// The files of a commit in a folder.
 fn checkout(app: &App, scratch: &Source, commit: &CommitId, to: &Path) -> Result<std::path::PathBuf, Error> {
-    let to = make(to)?;
+    let to = make_folder(to)?;
     scratch.check_out(&app.runtime.git, commit, &to)?;
     Ok(to)
 }

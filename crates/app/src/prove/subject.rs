@@ -185,8 +185,8 @@ fn forge_config(app: &App, asked: &Asked, source: &Source, place: &Path) -> Resu
         Err(Error::NotInitialised(_)) => {}
         Err(error) => return Err(error),
     }
-    let folder = super::rules::make(&place.join("own"))?;
-    let file = super::rules::make(&folder.join(crate::project::FOLDER))?.join("acquit.toml");
+    let folder = super::make_folder(&place.join("own"))?;
+    let file = super::make_folder(&folder.join(crate::project::FOLDER))?.join("acquit.toml");
     std::fs::write(&file, "").map_err(|source| Error::File { doing: "write", path: file, source })?;
     Ok(app.files_in(&folder, &folder)?.look()?.config)
 }
