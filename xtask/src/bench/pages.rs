@@ -91,7 +91,6 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
     super::leg::repository(&template)?;
     let project = Project::new(acquit, &template, &dir.join("pages"), CONFIG, WORKFLOW)?;
     project.write(".acquit/script.toml", SCRIPT)?;
-    let waits = waiting(&project)?;
     let done = waiting(&project)?;
     for arguments in [&["answer", &done, "approved"][..], &["run", &done]] {
         let answered = project.acquit(arguments).output().map_err(Stop::doing("start acquit"))?;
@@ -102,6 +101,8 @@ pub(super) fn run(setting: Setting<'_>) -> Result<Vec<Row>, Stop> {
             )));
         }
     }
+    // Not before: a task that meets the same failure as another waits for it.
+    let waits = waiting(&project)?;
     fill(&project, &done, &waits, tasks, events)?;
     let mut server = Server::start(&project)?;
     let mut rows = vec![Row {
