@@ -242,6 +242,7 @@ pub(crate) fn all() -> Result<(), Stop> {
         println!("    {}: {}", requirement.name, there(requirement)?);
     }
     crate::runners::pytest()?;
+    crate::runners::http()?;
     crate::runners::stryker()?;
     crate::runners::javascript()?;
     crate::runners::browser()?;

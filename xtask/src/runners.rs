@@ -7,35 +7,49 @@ use std::path::PathBuf;
 
 use crate::{Stop, shell};
 
-/// Finds or makes an environment of Python with pytest and cosmic-ray in it, below the folder that cargo builds in: it touches
-/// nothing of the system, and goes away with `cargo clean`. Versions and hashes stand in `crates/testkit/runners/`.
+/// Finds or makes an environment of Python with pytest and cosmic-ray in it.
 pub(crate) fn pytest() -> Result<(), Stop> {
-    let pinned = shell::root().join("crates/testkit/runners/requirements.txt");
-    let place = target().join("runners/python");
-    let program = place.join("bin/pytest");
-    let version = || {
-        shell::first_line(shell::program(place.join("bin/cosmic-ray")).arg("--version"))?;
-        shell::first_line(shell::program(&program).arg("--version"))
+    python("python", "requirements.txt", &["cosmic-ray", "pytest"])
+}
+
+/// Finds or makes an environment of Python with what tests talk HTTP and SMTP to: schemathesis, which makes requests from an OpenAPI
+/// document, and aiosmtpd, which receives mail.
+pub(crate) fn http() -> Result<(), Stop> {
+    python("http", "http/requirements.txt", &["aiosmtpd", "schemathesis"])
+}
+
+/// Finds or makes an environment of Python with these programs in it, below the folder that cargo builds in: it touches
+/// nothing of the system, and goes away with `cargo clean`. Versions and hashes stand in `crates/testkit/runners/`.
+fn python(name: &str, requirements: &str, programs: &[&str]) -> Result<(), Stop> {
+    let pinned = shell::root().join("crates/testkit/runners").join(requirements);
+    let (place, what) = (target().join("runners").join(name), programs.join(" or "));
+    let (stamp, bin) = (place.join("requirements.stamp"), place.join("bin"));
+    let versions = || -> Option<String> {
+        let each = programs
+            .iter()
+            .map(|program| shell::first_line(shell::program(bin.join(program)).arg("--version")));
+        each.collect::<Option<Vec<_>>>().map(|all| all.join(", "))
     };
-    if version().is_none() {
+    let is_same = || fs::read(&pinned).ok() == fs::read(&stamp).ok();
+    if !is_same() || versions().is_none() {
         println!("    python3 -m venv {}", place.display());
         let made = shell::succeeds(shell::program("python3").args(["-m", "venv", "--clear"]).arg(&place))?
             && shell::succeeds(
-                shell::program(place.join("bin/python"))
+                shell::program(bin.join("python"))
                     .args(["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"])
                     .args(["--no-deps", "--only-binary", ":all:", "--require-hashes", "-r"])
                     .arg(&pinned),
             )?;
         if !made {
-            return Err(Stop(
-                "pytest or cosmic-ray is missing and could not be installed\n       install Python 3.10 or newer with its modules venv \
+            return Err(Stop(format!(
+                "{what} is missing and could not be installed\n       install Python 3.10 or newer with its modules venv \
                  and pip (Debian: python3-venv)"
-                    .to_owned(),
-            ));
+            )));
         }
+        fs::copy(&pinned, &stamp).map_err(Stop::doing("install packages of Python"))?;
     }
-    let found = version().ok_or_else(|| Stop("pytest was installed and does not run".to_owned()))?;
-    eprintln!("    pytest: {found} in {}", place.display());
+    let found = versions().ok_or_else(|| Stop(format!("{what} was installed and does not run")))?;
+    eprintln!("    {found} in {}", place.display());
     Ok(())
 }
 

@@ -44,6 +44,21 @@ impl App {
         Self { surroundings, runtime, notices }
     }
 
+    /// The same for another person, who is told what happens: what is done by it is done in that person's name. `here` is the repository
+    /// that it works in.
+    #[must_use]
+    pub fn acting_as(&self, person: &str, here: &Path, notices: Notices) -> Self {
+        let mut surroundings = self.surroundings.clone();
+        surroundings.user = person.to_owned();
+        surroundings.here = here.to_owned();
+        let app = Self::new(surroundings, notices, None);
+        if let Some(id) = self.runtime.store.get() {
+            // It is the same store, and stays so.
+            let _ = app.runtime.store.set(id.clone());
+        }
+        app
+    }
+
     /// Tells something.
     pub fn notice(&self, notice: &Notice) {
         (self.notices)(notice);

@@ -404,8 +404,13 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
-    /// The dashboard may only be reached from this machine.
-    #[error("listen at {address}: only addresses of this machine's loopback interface are allowed")]
+    /// A token that cannot be made or removed.
+    #[error("use the token: {0}")]
+    Token(String),
+    /// Others could reach the dashboard in the clear.
+    #[error(
+        "listen at {address}: without TLS only addresses of this machine's loopback interface are allowed"
+    )]
     NotLoopback {
         /// The address that was named.
         address: String,
@@ -463,6 +468,7 @@ impl Error {
         match self {
             Self::NoHome
             | Self::NotLoopback { .. }
+            | Self::Token(_)
             | Self::SandboxOfHome { .. }
             | Self::SandboxOfSecrets { .. }
             | Self::NotDelivered { .. }

@@ -34,6 +34,12 @@ pub struct Wanted {
     pub before: Option<Timestamp>,
     /// Those added after this moment.
     pub since: Option<Timestamp>,
+    /// Those of this workflow.
+    pub workflow: Option<String>,
+    /// Those with this text in their title or id.
+    pub search: Option<String>,
+    /// Those with a smaller id: where the page before ended.
+    pub below: Option<TaskId>,
 }
 
 /// Some tasks, newest first.
@@ -70,6 +76,24 @@ impl Wanted {
             || self.name.is_some()
             || self.before.is_some()
             || self.since.is_some()
+            || self.workflow.is_some()
+            || self.search.is_some()
+            || self.below.is_some()
+    }
+
+    /// Whether a task matches, as far as its summary tells.
+    fn matches(&self, task: &Summary) -> bool {
+        let found = |text: &String| {
+            let text = text.to_lowercase();
+            task.title.to_lowercase().contains(&text) || task.id.to_string().to_lowercase() == text
+        };
+        self.state.as_ref().is_none_or(|state| task.state == *state)
+            && self.name.as_ref().is_none_or(|name| task.project == *name)
+            && self.before.is_none_or(|moment| task.created <= moment)
+            && self.since.is_none_or(|moment| task.created >= moment)
+            && self.workflow.as_ref().is_none_or(|workflow| task.workflow.as_str() == workflow)
+            && self.search.as_ref().is_none_or(found)
+            && self.below.is_none_or(|id| task.id < id)
     }
 }
 
@@ -92,12 +116,7 @@ pub fn list(store: &mut dyn Store, wanted: &Wanted, limit: u32) -> Result<Listed
             task.state = "ready".to_owned();
         }
     }
-    tasks.retain(|task| {
-        state.is_none_or(|state| task.state == state)
-            && wanted.name.as_ref().is_none_or(|name| task.project == *name)
-            && wanted.before.is_none_or(|moment| task.created <= moment)
-            && wanted.since.is_none_or(|moment| task.created >= moment)
-    });
+    tasks.retain(|task| wanted.matches(task));
     if !wanted.tags.is_empty() {
         let (mut tagged, mut seen) = (Vec::new(), BTreeSet::new());
         for task in tasks {

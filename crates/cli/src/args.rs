@@ -12,6 +12,7 @@ mod reviewed;
 mod serve;
 mod store;
 mod task;
+mod token;
 mod workflow;
 
 pub use agents::Agents;
@@ -19,9 +20,10 @@ pub use config::ConfigVerb;
 pub use nights::{ScheduleVerb, ServiceVerb, WhichNight};
 pub use prove::{CiForge, Format, Hook, Output, Proved};
 pub use reviewed::Reviewed;
-pub use serve::ServeArgs;
+pub use serve::{Exposed, ServeArgs};
 pub use store::StoreVerb;
 pub use task::{Means, NewTask, TaskVerb};
+pub use token::TokenVerb;
 pub use workflow::{Ejected, WorkflowVerb};
 
 /// Run AI coding agents on tasks and accept only work that is proven.
@@ -472,6 +474,12 @@ pub enum Verb {
         /// The shell.
         shell: clap_complete::Shell,
     },
+    /// Make and remove tokens, by which others use the dashboard and the API.
+    ///
+    /// Each token has a name and a role: `viewer` looks, `operator` also adds, answers, merges and ends tasks, `admin` also sees tokens and the audit
+    /// log. What is done with a token is recorded under its name.
+    #[command(subcommand)]
+    Token(TokenVerb),
     /// Begin with one repository of a night, for a daemon.
     #[command(hide = true)]
     Begin {
@@ -494,6 +502,8 @@ pub enum Verb {
         /// The address.
         #[arg(long)]
         listen: Option<std::net::SocketAddr>,
+        #[command(flatten)]
+        exposed: Exposed,
         /// Open it in a browser.
         #[arg(long)]
         open: bool,

@@ -162,9 +162,10 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
             )
         }
         Verb::Serve { args } => verbs::serve::serve(&cli, args),
-        Verb::Web { listen, open, parent } => {
+        Verb::Token(verb) => verbs::token::token(&cli, verb),
+        Verb::Web { listen, exposed, open, parent } => {
             if acquit_run::process::end_with(parent) {
-                verbs::serve::web(cli.app, listen, open)
+                verbs::serve::web(cli.app, listen, exposed.exposure(), open)
             } else {
                 Ok(Exit::Done)
             }

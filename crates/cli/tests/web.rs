@@ -5,6 +5,10 @@
     reason = "tests start the real binary, and look again until a condition holds or a deadline passes"
 )]
 
+#[path = "web/api.rs"]
+mod api;
+#[path = "web/attacks.rs"]
+mod attacks;
 #[path = "web/browser.rs"]
 mod browser;
 #[path = "web/chrome.rs"]
@@ -12,6 +16,8 @@ mod chrome;
 mod common;
 #[path = "web/forms.rs"]
 mod forms;
+#[path = "web/fuzz.rs"]
+mod fuzz;
 #[path = "web/office.rs"]
 mod office;
 #[path = "web/pages.rs"]
@@ -249,7 +255,7 @@ fn it_listens_on_this_machine_alone() {
     let sandbox = Sandbox::scripted(common::CODE, ASKS);
     for address in ["0.0.0.0:8080", "192.0.2.1:80", "[::]:8080"] {
         let refused = sandbox.acquit(&["serve", "--listen", address]).must(2);
-        refused.said("only addresses of this machine's loopback interface are allowed");
+        refused.said("without TLS only addresses of this machine's loopback interface are allowed");
         refused.said("SSH tunnel");
     }
     let quiet = sandbox.start(&["serve", "--no-web"]);

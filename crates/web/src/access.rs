@@ -1,8 +1,13 @@
-//! Who may use the dashboard: one token, login links that work once, signed cookies, and the headers that a foreign page cannot forge.
+//! Who may use the dashboard and the API: the owner's token, login links that work once, named tokens with roles, signed cookies, and the
+//! headers that a foreign page cannot forge.
 //!
 //! The token is 32 random bytes in a file that only its owner can read; removing the file ends all sessions. Links and cookies are
 //! signed with it, so a restart of the server ends no session. A link carries the moment at which it was made. It works once, for
 //! [`LINK_LIFE`], and never at a server that was started later, because that one does not know whether it was used.
+
+mod exposure;
+mod rate;
+mod tokens;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,6 +22,10 @@ use acquit_core::time::Timestamp;
 use axum::http::{HeaderMap, Method, header};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+
+pub use exposure::{Exposure, Origin};
+pub use rate::{Limiter, Rate};
+pub use tokens::{Error as TokenError, Named, Role, Tokens};
 
 /// How long a login link works.
 pub const LINK_LIFE: Duration = Duration::from_mins(15);
@@ -46,6 +55,35 @@ impl Files {
         self.0.join("address")
     }
 
+    /// The file with the hashes of named tokens.
+    pub fn tokens(&self) -> PathBuf {
+        self.0.join("tokens.json")
+    }
+
+    /// The file that lists every write that somebody asked for.
+    pub fn audit(&self) -> PathBuf {
+        self.0.join("audit.jsonl")
+    }
+
+    /// The folder of idempotency keys.
+    pub fn keys(&self) -> PathBuf {
+        self.0.join("keys")
+    }
+
+    /// Waits for a lock file, and holds it until it is dropped.
+    pub fn lock(&self, path: &Path) -> std::io::Result<fs::File> {
+        self.make()?;
+        let file = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)?;
+        Ok(file)
+    }
+
+    /// Makes the folder, for its owner alone.
+    pub fn make(&self) -> std::io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
+        fs::set_permissions(&self.0, fs::Permissions::from_mode(0o700))
+    }
+
     /// A page that leads a browser to a login link, so that the link is in no argument of a process.
     pub fn open(&self) -> PathBuf {
         self.0.join("open.html")
@@ -53,8 +91,7 @@ impl Files {
 
     /// Writes a file that only its owner can read, all of it or nothing.
     pub fn write(&self, path: &Path, text: &str) -> std::io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
-        fs::set_permissions(&self.0, fs::Permissions::from_mode(0o700))?;
+        self.make()?;
         let beside = path.with_extension(format!("{}.new", std::process::id()));
         let _ = fs::remove_file(&beside);
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
@@ -138,15 +175,28 @@ impl Token {
 /// Decides about requests.
 pub struct Guard {
     token: Token,
+    tokens: Tokens,
     address: SocketAddr,
+    exposure: Exposure,
+    /// The name of the user that the server runs as, for whoever has the owner's token.
+    owner: String,
     started: Timestamp,
     used: Mutex<BTreeSet<String>>,
+}
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The name of the token, or the owner's.
+    pub name: String,
+    /// What they may do.
+    pub role: Role,
 }
 
 /// Why a request is not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is not addressed to this server by a name of the loopback interface: another site's name leads here.
+    /// It is not addressed to this server by one of its names: another site's name leads here.
     Host,
     /// Another page sent it.
     Origin,
@@ -154,14 +204,27 @@ pub enum Refusal {
 
 impl Guard {
     /// A guard for the server at this address, started now.
-    pub fn new(token: Token, address: SocketAddr, started: Timestamp) -> Self {
-        Self { token, address, started, used: Mutex::new(BTreeSet::new()) }
+    pub fn new(
+        files: &Files,
+        token: Token,
+        address: SocketAddr,
+        exposure: Exposure,
+        owner: &str,
+        started: Timestamp,
+    ) -> Self {
+        let used = Mutex::new(BTreeSet::new());
+        Self { token, tokens: Tokens::new(files), address, exposure, owner: owner.to_owned(), started, used }
     }
 
-    /// The names by which a browser may call this server.
-    fn hosts(&self) -> [String; 3] {
+    /// The names by which this server may be called.
+    fn hosts(&self) -> Vec<String> {
         let port = self.address.port();
-        [self.address.to_string(), format!("localhost:{port}"), format!("127.0.0.1:{port}")]
+        match self.exposure.origin() {
+            Some(origin) => vec![origin.host().to_owned()],
+            None => {
+                vec![self.address.to_string(), format!("localhost:{port}"), format!("127.0.0.1:{port}")]
+            }
+        }
     }
 
     /// Refuses what a page of somebody else could have sent.
@@ -169,18 +232,19 @@ impl Guard {
         let hosts = self.hosts();
         let mut given = headers.get_all(header::HOST).iter();
         let host = match (given.next().and_then(|host| host.to_str().ok()), given.next()) {
-            (Some(host), None) if hosts.iter().any(|known| known == host) => host,
+            (Some(host), None) if hosts.iter().any(|known| known.eq_ignore_ascii_case(host)) => host,
             _ => return Err(Refusal::Host),
         };
         let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("unreadable"));
-        let own = format!("http://{host}");
+        let own = self.exposure.origin().map_or_else(|| format!("http://{host}"), ToString::to_string);
         let foreign = text("origin").is_some_and(|origin| origin != own);
         let reads = method == Method::GET || method == Method::HEAD;
         let navigates = reads && text("sec-fetch-mode") == Some("navigate");
         let from_elsewhere =
             text("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none") && !navigates;
-        // Every browser names the origin of a POST. Who names none is no browser, and has to say so on purpose.
-        let unnamed = !reads && text("origin").is_none();
+        // Every browser names the origin of a POST. Who names none is no browser and brings a token, which no page of another site can
+        // make a browser send.
+        let unnamed = !reads && text("origin").is_none() && !headers.contains_key(header::AUTHORIZATION);
         if foreign || from_elsewhere || unnamed { Err(Refusal::Origin) } else { Ok(()) }
     }
 
@@ -189,15 +253,54 @@ impl Guard {
         format!("acquit-{}", self.address.port())
     }
 
-    /// Whether the browser is logged in.
-    pub fn knows(&self, headers: &HeaderMap, now: Timestamp) -> bool {
+    /// Who asks, by the token in `Authorization` or, without that header, by the cookie.
+    pub fn caller(&self, headers: &HeaderMap, now: Timestamp) -> Option<Caller> {
+        let mut given = headers.get_all(header::AUTHORIZATION).iter();
+        match (given.next(), given.next()) {
+            (Some(value), None) => {
+                let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+                scheme.eq_ignore_ascii_case("bearer").then_some(())?;
+                self.by_token(token.trim())
+            }
+            (Some(_), Some(_)) => None,
+            (None, _) => self.by_cookie(headers, now),
+        }
+    }
+
+    /// Who has this token. The owner's own works only where nobody else can listen.
+    pub fn by_token(&self, given: &str) -> Option<Caller> {
+        if self.exposure == Exposure::Loopback && self.token.is(given) {
+            return Some(self.owner());
+        }
+        self.tokens.find(given).map(|Named { name, role, .. }| Caller { name, role })
+    }
+
+    /// The user that the server runs as.
+    pub fn owner(&self) -> Caller {
+        Caller { name: self.owner.clone(), role: Role::Admin }
+    }
+
+    /// The named tokens.
+    pub fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
+    fn by_cookie(&self, headers: &HeaderMap, now: Timestamp) -> Option<Caller> {
         let name = self.cookie();
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let ours = cookies.flat_map(|line| line.split(';')).filter_map(|pair| {
             pair.trim().split_once('=').filter(|(key, _)| *key == name).map(|(_, value)| value)
         });
-        ours.into_iter().any(|ticket| {
-            self.token.read_ticket("session", ticket).is_some_and(|made| now.since(made) < SESSION_LIFE)
+        let fresh = |purpose: &str, ticket: &str| {
+            self.token.read_ticket(purpose, ticket).is_some_and(|made| now.since(made) < SESSION_LIFE)
+        };
+        ours.into_iter().find_map(|value| match value.split_once('!') {
+            None => fresh("session", value).then(|| self.owner()),
+            Some((name, ticket)) => {
+                // The session is bound to the token: another one of the same name does not revive it.
+                let token = self.tokens.current().into_iter().find(|token| token.name == name)?;
+                fresh(&purpose(&token), ticket).then_some(Caller { name: token.name, role: token.role })
+            }
         })
     }
 
@@ -209,16 +312,19 @@ impl Guard {
         fresh && used.insert(code.to_owned())
     }
 
-    /// Whether a person gave the token itself.
-    pub fn is_token(&self, given: &str) -> bool {
-        self.token.is(given)
-    }
-
     /// The cookie that logs a browser in.
-    pub fn session(&self, now: Timestamp) -> std::io::Result<String> {
-        let ticket = self.token.ticket("session", now)?;
+    pub fn session(&self, caller: &Caller, now: Timestamp) -> std::io::Result<String> {
+        let named = self.tokens.current().into_iter().find(|token| token.name == caller.name);
+        let ticket = match named.filter(|_| *caller != self.owner()) {
+            Some(token) => format!("{}!{}", token.name, self.token.ticket(&purpose(&token), now)?),
+            None => self.token.ticket("session", now)?,
+        };
         let seconds = SESSION_LIFE.as_secs();
-        Ok(format!("{}={ticket}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict", self.cookie()))
+        let secure = if self.exposure == Exposure::Loopback { "" } else { "; Secure" };
+        Ok(format!(
+            "{}={ticket}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}",
+            self.cookie()
+        ))
     }
 
     /// The cookie that logs it out.
@@ -227,13 +333,18 @@ impl Guard {
     }
 }
 
-fn random(bytes: usize) -> std::io::Result<String> {
+/// What the session of a named token is signed for.
+fn purpose(token: &Named) -> String {
+    format!("session/{}/{}", token.name, token.hash)
+}
+
+pub(crate) fn random(bytes: usize) -> std::io::Result<String> {
     let mut buffer = vec![0; bytes];
     fs::File::open("/dev/urandom")?.read_exact(&mut buffer)?;
     Ok(hex(&buffer))
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: [char; 16] =
         ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
     bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]).collect()
@@ -255,7 +366,13 @@ mod tests {
     fn guard() -> (tempfile::TempDir, Guard) {
         let home = tempfile::tempdir().unwrap();
         let token = Token::read_or_make(&Files::below(home.path())).unwrap();
-        (home, Guard::new(token, "127.0.0.1:4664".parse().unwrap(), NOW))
+        let guard = at(home.path(), token, NOW);
+        (home, guard)
+    }
+
+    fn at(home: &Path, token: Token, now: Timestamp) -> Guard {
+        let address = "127.0.0.1:4664".parse().unwrap();
+        Guard::new(&Files::below(home), token, address, Exposure::Loopback, "me", now)
     }
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
@@ -287,33 +404,35 @@ mod tests {
         assert!(!guard.redeem(&late, NOW.plus(LINK_LIFE)));
         let again = guard.token.link_code(NOW).unwrap();
         let token = Token::read_or_make(&Files::below(home.path())).unwrap();
-        let restarted = Guard::new(token, guard.address, NOW.plus(Duration::from_secs(1)));
+        let restarted = at(home.path(), token, NOW.plus(Duration::from_secs(1)));
         assert!(!restarted.redeem(&again, NOW.plus(Duration::from_secs(2))));
-        let session = guard.session(NOW).unwrap();
+        let session = guard.session(&guard.owner(), NOW).unwrap();
         let cookie = session.split(';').next().unwrap();
         // A session is no link, and a link is no session.
         assert!(!guard.redeem(cookie.split_once('=').unwrap().1, NOW));
-        assert!(!guard.knows(&headers(&[("cookie", &format!("acquit-4664={again}"))]), NOW));
+        assert!(guard.caller(&headers(&[("cookie", &format!("acquit-4664={again}"))]), NOW).is_none());
     }
 
     #[test]
     fn a_session_outlives_the_server_and_no_letter_of_it_can_be_changed() {
         let (home, guard) = guard();
-        let session = guard.session(NOW).unwrap();
+        let session = guard.session(&guard.owner(), NOW).unwrap();
         let cookie = session.split(';').next().unwrap().to_owned();
         let token = Token::read_or_make(&Files::below(home.path())).unwrap();
-        let restarted = Guard::new(token, guard.address, NOW.plus(Duration::from_secs(9)));
-        assert!(restarted.knows(&headers(&[("cookie", &format!("a=b; {cookie}"))]), NOW));
-        assert!(!restarted.knows(&headers(&[("cookie", &cookie)]), NOW.plus(SESSION_LIFE)));
+        let restarted = at(home.path(), token, NOW.plus(Duration::from_secs(9)));
+        let several = headers(&[("cookie", &format!("a=b; {cookie}"))]);
+        assert!(restarted.caller(&several, NOW).is_some());
+        assert!(restarted.caller(&headers(&[("cookie", &cookie)]), NOW.plus(SESSION_LIFE)).is_none());
         for at in "acquit-4664=".len()..cookie.len() {
             let mut forged = cookie.clone().into_bytes();
             forged[at] = if forged[at] == b'1' { b'2' } else { b'1' };
             let forged = String::from_utf8(forged).unwrap();
-            assert!(!restarted.knows(&headers(&[("cookie", &forged)]), NOW), "{forged}");
+            assert!(restarted.caller(&headers(&[("cookie", &forged)]), NOW).is_none(), "{forged}");
         }
         let (_home, other) = self::guard();
-        assert!(!other.knows(&headers(&[("cookie", &cookie)]), NOW));
-        assert!(!other.is_token(&guard.token.0) && guard.is_token(&format!(" {}\n", guard.token.0)));
+        assert!(other.caller(&headers(&[("cookie", &cookie)]), NOW).is_none());
+        assert!(other.by_token(&guard.token.0).is_none());
+        assert_eq!(guard.by_token(&format!(" {}\n", guard.token.0)), Some(guard.owner()));
     }
 
     #[test]
@@ -338,5 +457,51 @@ mod tests {
         assert_eq!(admit(Method::POST, &[own, same, elsewhere]), Err(Refusal::Origin));
         assert_eq!(admit(Method::GET, &[own, elsewhere]), Err(Refusal::Origin));
         assert_eq!(admit(Method::GET, &[own, elsewhere, ("sec-fetch-mode", "navigate")]), Ok(()));
+    }
+
+    #[test]
+    fn a_named_token_gives_its_role_and_its_sessions_end_with_it() {
+        let (home, guard) = guard();
+        let tokens = Tokens::new(&Files::below(home.path()));
+        let bearer = |token: &str| headers(&[("authorization", &format!("Bearer {token}"))]);
+        let token = tokens.add("eve", Role::Viewer, NOW).unwrap();
+        let eve = Caller { name: "eve".to_owned(), role: Role::Viewer };
+        assert_eq!(guard.caller(&bearer(&token), NOW), Some(eve.clone()));
+        assert_eq!(guard.caller(&bearer(&guard.token.0), NOW), Some(guard.owner()));
+        for bad in ["", "x", "acquit_", &token[1..], &format!("{token}0")] {
+            assert_eq!(guard.caller(&bearer(bad), NOW), None, "{bad}");
+        }
+        assert_eq!(guard.caller(&headers(&[("authorization", &format!("Basic {token}"))]), NOW), None);
+        let session = guard.session(&eve, NOW).unwrap();
+        let cookie = session.split(';').next().unwrap().to_owned();
+        assert_eq!(guard.caller(&headers(&[("cookie", &cookie)]), NOW), Some(eve.clone()));
+        // A wrong token is not helped by a cookie, and a name cannot be put before somebody else's ticket.
+        let both = headers(&[("cookie", &cookie), ("authorization", "Bearer x")]);
+        assert_eq!(guard.caller(&both, NOW), None);
+        tokens.add("root", Role::Admin, NOW).unwrap();
+        for forged in [cookie.replace("eve!", "root!"), cookie.replace("eve!", "")] {
+            assert_eq!(guard.caller(&headers(&[("cookie", &forged)]), NOW), None, "{forged}");
+        }
+        tokens.remove("eve").unwrap();
+        tokens.add("eve", Role::Admin, NOW).unwrap();
+        assert_eq!(guard.caller(&headers(&[("cookie", &cookie)]), NOW), None);
+        assert_eq!(guard.caller(&bearer(&token), NOW), None);
+    }
+
+    #[test]
+    fn behind_a_proxy_only_its_own_name_counts_and_the_owners_token_does_not() {
+        let (home, _) = guard();
+        let files = Files::below(home.path());
+        let token = Token::read_or_make(&files).unwrap();
+        let text = token.0.clone();
+        let exposure = Exposure::Proxy { origin: "https://a.example".parse().unwrap() };
+        let guard = Guard::new(&files, token, "127.0.0.1:4664".parse().unwrap(), exposure, "me", NOW);
+        let admit = |pairs: &[(&'static str, &str)]| guard.admit(&Method::POST, &headers(pairs));
+        let origin = ("origin", "https://a.example");
+        assert_eq!(admit(&[("host", "a.example"), origin]), Ok(()));
+        assert_eq!(admit(&[("host", "127.0.0.1:4664"), origin]), Err(Refusal::Host));
+        assert_eq!(admit(&[("host", "a.example"), ("origin", "http://a.example")]), Err(Refusal::Origin));
+        assert_eq!(guard.by_token(&text), None);
+        assert!(guard.session(&guard.owner(), NOW).unwrap().ends_with("; Secure"));
     }
 }

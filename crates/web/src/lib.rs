@@ -11,12 +11,15 @@
 //! right against hostile clients. maud checks templates when they are compiled and escapes every value, so a forgotten call
 //! cannot make an agent's text into markup.
 //!
-//! **Who may look.** See [`access`]: loopback only, a token that only its owner can read, cookies that no script reads, checks of `Host` and `Origin`,
-//! and a content security policy under which an injected script would not run.
+//! **Who may look.** See [`access`]: loopback only unless there is TLS or a named proxy, the owner's token, named tokens with roles, cookies that
+//! no script reads, checks of `Host` and `Origin`, and a content security policy under which an injected script would not run.
+//!
+//! **The API** for programs is in `api`: the same use cases with JSON, described by an OpenAPI document that is made from its types.
 
 pub mod access;
 mod actions;
 mod agents;
+mod api;
 mod board;
 mod costs;
 mod diff;
@@ -25,7 +28,9 @@ mod doctor;
 mod flow;
 mod inbox;
 mod lines;
+mod listen;
 mod live;
+mod login;
 mod new;
 mod nights;
 mod page;

@@ -31,7 +31,7 @@ const PAGE: u32 = 200;
 
 /// Something that changed.
 #[derive(Clone, Debug)]
-enum News {
+pub enum News {
     /// An event of the store.
     Event {
         /// Its number.
@@ -129,6 +129,13 @@ impl Live {
         let hello = sse::Event::default().retry(Duration::from_secs(2)).comment("connected");
         let all = tokio_stream::iter(std::iter::once(hello).chain(earlier)).chain(live).map(Ok);
         Sse::new(all).keep_alive(KeepAlive::new().interval(Duration::from_secs(15)))
+    }
+
+    /// Hears that something changed.
+    pub fn listen(self: &Arc<Self>) -> broadcast::Receiver<News> {
+        let news = self.sender.subscribe();
+        self.read_while_watched();
+        news
     }
 
     /// Events that a viewer has not seen.

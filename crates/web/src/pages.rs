@@ -5,11 +5,13 @@ use std::sync::Arc;
 use acquit_app::{Error, schedules};
 use acquit_core::ids::{Name, TaskId};
 use acquit_core::store::{Filter, Follow, Store};
+use axum::Extension;
 use axum::extract::{Form, Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 
+use crate::access::Caller;
 use crate::page::{self, Content, Frame, Place};
 use crate::shared::{Held, Shared, chosen_theme, failed, told};
 use crate::{
@@ -214,6 +216,7 @@ fn lacking() -> Response {
 /// The form of a task was sent.
 async fn act(
     State(shared): Held,
+    Extension(caller): Extension<Caller>,
     Path((task, action)): Path<(String, String)>,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Response {
@@ -224,7 +227,7 @@ async fn act(
     let form = actions::Fields(fields);
     let back = form.back(id);
     let Some(action) = actions::Action::read(&action, &form) else { return lacking() };
-    match shared.pool.run(move |app, store| action.perform(app, store, id)).await {
+    match shared.run_as(&caller, move |app, store| action.perform(app, store, id)).await {
         Some(Ok(())) => Redirect::to(&back).into_response(),
         Some(Err(error)) => failed(Some(&error)),
         None => failed(None),
@@ -232,9 +235,13 @@ async fn act(
 }
 
 /// The form for a new task was sent.
-async fn add(State(shared): Held, Form(fields): Form<Vec<(String, String)>>) -> Response {
+async fn add(
+    State(shared): Held,
+    Extension(caller): Extension<Caller>,
+    Form(fields): Form<Vec<(String, String)>>,
+) -> Response {
     let form = actions::Fields(fields);
-    match shared.pool.run(move |app, store| new::add(app, store, &form)).await {
+    match shared.run_as(&caller, move |app, store| new::add(app, store, &form)).await {
         Some(Ok(Some(id))) => Redirect::to(&format!("/tasks/{id}")).into_response(),
         Some(Ok(None)) => lacking(),
         Some(Err(error)) => failed(Some(&error)),
@@ -243,14 +250,18 @@ async fn add(State(shared): Held, Form(fields): Form<Vec<(String, String)>>) -> 
 }
 
 /// A schedule is to be paused or resumed.
-async fn follow(State(shared): Held, Path((name, action)): Path<(String, String)>) -> Response {
+async fn follow(
+    State(shared): Held,
+    Extension(caller): Extension<Caller>,
+    Path((name, action)): Path<(String, String)>,
+) -> Response {
     let wanted = match action.as_str() {
         "pause" => Follow::No,
         "resume" => Follow::Yes,
         _ => return lacking(),
     };
     let Ok(name) = name.parse::<Name>() else { return lacking() };
-    match shared.pool.run(move |app, store| schedules::follow(app, store, &name, wanted)).await {
+    match shared.run_as(&caller, move |app, store| schedules::follow(app, store, &name, wanted)).await {
         Some(Ok(())) => Redirect::to("/nights").into_response(),
         Some(Err(error)) => failed(Some(&error)),
         None => failed(None),

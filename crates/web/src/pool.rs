@@ -21,6 +21,18 @@ enum Connection {
     Broken,
 }
 
+/// An error that may say that the connection to the store is broken.
+pub trait Breaks: From<Error> {
+    /// Whether it does.
+    fn breaks(&self) -> bool;
+}
+
+impl Breaks for Error {
+    fn breaks(&self) -> bool {
+        matches!(self, Self::Store(acquit_core::store::Error::Database { .. }))
+    }
+}
+
 type Job = Box<dyn FnOnce(&App, &mut dyn Store) -> Connection + Send>;
 /// A job, and what tells that the store could not be opened.
 type Asked = (Job, Box<dyn FnOnce(Error) + Send>);
@@ -45,14 +57,14 @@ impl Pool {
     }
 
     /// Lets a thread do something with the store. `None` if it did not come to its end.
-    pub async fn run<T: Send + 'static>(
+    pub async fn run<T: Send + 'static, E: Breaks + Send + 'static>(
         &self,
-        job: impl FnOnce(&App, &mut dyn Store) -> Result<T, Error> + Send + 'static,
-    ) -> Option<Result<T, Error>> {
+        job: impl FnOnce(&App, &mut dyn Store) -> Result<T, E> + Send + 'static,
+    ) -> Option<Result<T, E>> {
         let (sender, receiver) = oneshot::channel();
         // Whichever of the two is called takes it.
         let answer = Arc::new(Mutex::new(Some(sender)));
-        let tell = move |done: Result<T, Error>| {
+        let tell = move |done: Result<T, E>| {
             if let Some(sender) = answer.lock().unwrap_or_else(PoisonError::into_inner).take() {
                 // A browser that went away needs no answer.
                 let _ = sender.send(done);
@@ -61,11 +73,11 @@ impl Pool {
         let refuse = tell.clone();
         let job = move |app: &App, store: &mut dyn Store| {
             let done = job(app, store);
-            let broken = matches!(done, Err(Error::Store(acquit_core::store::Error::Database { .. })));
+            let broken = done.as_ref().is_err_and(Breaks::breaks);
             tell(done);
             if broken { Connection::Broken } else { Connection::Good }
         };
-        self.0.send((Box::new(job), Box::new(move |error| refuse(Err(error))))).ok()?;
+        self.0.send((Box::new(job), Box::new(move |error| refuse(Err(error.into()))))).ok()?;
         receiver.await.ok()
     }
 }

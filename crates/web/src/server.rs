@@ -2,27 +2,29 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use acquit_app::{App, Error};
 use acquit_core::ids::TaskId;
 use acquit_core::time::Timestamp;
 use acquit_run::process::Call;
 use axum::extract::{DefaultBodyLimit, Form, Query, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::html;
 use serde::Deserialize;
 
-use crate::access::{Files, Guard, Refusal, Token};
+use crate::access::{Caller, Exposure, Files, Guard, Limiter, Rate, Refusal, Role, Token};
+use crate::api::{self, Api, problem::Problem};
 use crate::diffs::Diffs;
+use crate::listen;
 use crate::live::Live;
 use crate::page::{self, Theme};
 use crate::pool::Pool;
-use crate::shared::{Held, Shared, failed, told};
-use crate::{actions, pages};
+use crate::shared::{Client, Held, Shared, failed, told};
+use crate::{actions, login, pages};
 
 /// The usual port. Where it is taken and nobody asked for it, another one is used.
 const PORT: u16 = 4664;
@@ -47,31 +49,47 @@ const HEADERS: [(&str, &str); 7] = [
     ("permissions-policy", "camera=(), microphone=(), geolocation=()"),
 ];
 
+/// How often somebody at one address may show a wrong token, link or cookie.
+const GUESSES: Rate = Rate { burst: 20, every: Duration::from_secs(3) };
+
 /// How the dashboard is served.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The address that the person named. Only addresses of the loopback interface are taken.
+    /// The address that the person named. Without TLS or a proxy only addresses of the loopback interface are taken.
     pub listen: Option<SocketAddr>,
+    /// Who can reach it.
+    pub exposure: Exposure,
 }
 
 /// Serves until the process ends. `ready` is told the login link as soon as the server listens.
 pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Result<(), Error> {
-    let listener = listen(options.listen)?;
+    let Options { listen: wanted, exposure } = options;
+    let listener = listen(wanted, &exposure)?;
     let address =
         listener.local_addr().map_err(|source| Error::Listen { address: PORT.to_string(), source })?;
     let files = Files::below(&app.surroundings.home);
     let on_disk = |path: std::path::PathBuf| move |source| Error::File { doing: "write", path, source };
     let token = Token::read_or_make(&files).map_err(on_disk(files.token()))?;
-    files.write(&files.address(), &format!("{address}\n")).map_err(on_disk(files.address()))?;
+    let origin = exposure.origin().map_or_else(|| format!("http://{address}"), ToString::to_string);
+    files.write(&files.address(), &format!("{origin}\n")).map_err(on_disk(files.address()))?;
     let started = (app.runtime.now)();
-    let first = url(address, &token, started).map_err(on_disk(files.token()))?;
+    let first = url(&origin, &token, started).map_err(on_disk(files.token()))?;
     let threads = |source| Error::Listen { address: address.to_string(), source };
+    let tls = match &exposure {
+        Exposure::Tls { certificate, key, .. } => Some(listen::tls(certificate, key).map_err(threads)?),
+        Exposure::Loopback | Exposure::Proxy { .. } => None,
+    };
+    let proxied = matches!(exposure, Exposure::Proxy { .. });
+    let guard = Guard::new(&files, token, address, exposure, &app.surroundings.user, started);
     let shared = Arc::new(Shared {
         pool: Pool::start(&app).map_err(threads)?,
         live: Live::new(&app),
-        guard: Guard::new(token, address, started),
+        guard,
         diffs: Diffs::default(),
         tasks: Mutex::default(),
+        api: Api::new(),
+        guesses: Limiter::new(GUESSES),
+        proxied,
         app,
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(threads)?;
@@ -81,7 +99,7 @@ pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Resul
             let listener = tokio::net::TcpListener::from_std(listener)?;
             tokio::spawn(pages::warm(Arc::clone(&shared)));
             ready(&first);
-            axum::serve(listener, router(shared)).await
+            listen::serve(listener, tls, router(shared)).await
         })
         .map_err(threads)
 }
@@ -91,22 +109,27 @@ pub fn link(app: &App) -> Result<String, Error> {
     let files = Files::below(&app.surroundings.home);
     let reading = |source| Error::File { doing: "read", path: files.address(), source };
     let address = std::fs::read_to_string(files.address()).map_err(reading)?;
-    let address: SocketAddr =
-        address.trim().parse().map_err(|_| reading(std::io::Error::other("it is no address")))?;
     let token = Token::read_or_make(&files).map_err(reading)?;
-    url(address, &token, (app.runtime.now)()).map_err(reading)
+    url(address.trim(), &token, (app.runtime.now)()).map_err(reading)
 }
 
-fn url(address: SocketAddr, token: &Token, now: Timestamp) -> std::io::Result<String> {
-    Ok(format!("http://{address}/login?code={}", token.link_code(now)?))
+fn url(origin: &str, token: &Token, now: Timestamp) -> std::io::Result<String> {
+    Ok(format!("{origin}/login?code={}", token.link_code(now)?))
 }
 
-/// Refuses an address that others can reach: they could try to log in, over a connection that anybody between can read.
-pub fn check_address(address: SocketAddr) -> Result<(), Error> {
-    if address.ip().is_loopback() {
-        return Ok(());
+/// Refuses an address that others can reach in the clear: tokens would pass where anybody between can read them. Also refuses TLS files
+/// that cannot be used.
+pub fn check_address(address: Option<SocketAddr>, exposure: &Exposure) -> Result<(), Error> {
+    match (exposure, address) {
+        (Exposure::Loopback, Some(address)) if !address.ip().is_loopback() => {
+            Err(Error::NotLoopback { address: address.to_string() })
+        }
+        (Exposure::Tls { certificate, key, .. }, _) => {
+            let path = certificate.clone();
+            listen::tls(certificate, key).map(drop).map_err(|source| Error::ProjectFile { path, source })
+        }
+        (Exposure::Loopback | Exposure::Proxy { .. }, _) => Ok(()),
     }
-    Err(Error::NotLoopback { address: address.to_string() })
 }
 
 /// Opens the dashboard in a browser. If that fails the person opens the link that was printed.
@@ -136,10 +159,10 @@ pub fn open_browser(app: &App, link: &str) {
 }
 
 /// Binds the address.
-fn listen(wanted: Option<SocketAddr>) -> Result<std::net::TcpListener, Error> {
+fn listen(wanted: Option<SocketAddr>, exposure: &Exposure) -> Result<std::net::TcpListener, Error> {
     let usual = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
     let address = wanted.unwrap_or(usual);
-    check_address(address)?;
+    check_address(wanted, exposure)?;
     let refused = |source| Error::Listen { address: address.to_string(), source };
     match std::net::TcpListener::bind(address) {
         Err(error) if wanted.is_none() && error.kind() == std::io::ErrorKind::AddrInUse => {
@@ -153,12 +176,13 @@ fn router(shared: Arc<Shared>) -> axum::Router {
     axum::Router::new()
         .merge(pages::routes())
         .route("/live", get(watch))
-        .route("/login", get(login).post(login_by_token))
-        .route("/logout", post(logout))
+        .route("/login", get(login::login).post(login::login_by_token))
+        .route("/logout", post(login::logout))
         .route("/theme", post(theme))
         .route("/style.css", get(|| async { asset("text/css; charset=utf-8", include_str!("style.css")) }))
         .route("/live.js", get(|| async { asset("text/javascript; charset=utf-8", include_str!("live.js")) }))
         .route("/icon.svg", get(|| async { asset("image/svg+xml", include_str!("icon.svg")) }))
+        .merge(api::router())
         .fallback(async || {
             told(StatusCode::NOT_FOUND, "There is no such page", "The address is wrong.", None)
         })
@@ -170,23 +194,29 @@ fn router(shared: Arc<Shared>) -> axum::Router {
 /// Paths that show nothing of anybody.
 const OPEN: [&str; 4] = ["/login", "/style.css", "/live.js", "/icon.svg"];
 
-/// What stands before every page: who asks, from where, and the headers of the answer.
+/// What stands before every page and the API: who asks, from where, what they may, and the headers of the answer.
 async fn guard(State(shared): Held, request: Request, next: Next) -> Response {
-    let mut response = match shared.guard.admit(request.method(), request.headers()) {
-        Err(Refusal::Host) => refused(
-            StatusCode::MISDIRECTED_REQUEST,
-            "The address in your browser does not belong to this dashboard.",
-        ),
-        Err(Refusal::Origin) => {
-            refused(StatusCode::FORBIDDEN, "Another page sent this request, so nothing was done.")
-        }
-        Ok(()) => {
-            let known = shared.guard.knows(request.headers(), (shared.app.runtime.now)());
-            if known || OPEN.contains(&request.uri().path()) {
-                next.run(request).await
-            } else {
-                refused(StatusCode::UNAUTHORIZED, "You are not logged in.")
+    let api = request.uri().path() == "/api" || request.uri().path().starts_with("/api/");
+    let form = request.method() == Method::POST && !api && request.uri().path() != "/login";
+    let words = form.then(|| format!("POST {}", request.uri().path()));
+    let mut response = match admitted(&shared, &request) {
+        Ok(caller) => {
+            let mut request = request;
+            let client = Client(shared.client(&request));
+            request.extensions_mut().insert(client);
+            if let Some(caller) = caller.clone() {
+                request.extensions_mut().insert(caller);
             }
+            let response = next.run(request).await;
+            if let (Some(words), Some(caller)) = (words, caller) {
+                api::note(&shared, &caller, words, response.status().as_u16()).await;
+            }
+            response
+        }
+        Err(problem) if api => problem.into_response(),
+        Err(problem) => {
+            let status = StatusCode::from_u16(problem.status()).unwrap_or(StatusCode::FORBIDDEN);
+            refused(status, problem.detail())
         }
     };
     let headers = response.headers_mut();
@@ -197,13 +227,58 @@ async fn guard(State(shared): Held, request: Request, next: Next) -> Response {
     response
 }
 
-fn refused(status: StatusCode, why: &str) -> Response {
+/// Who asks; nobody for pages that show nothing of anybody. An error if they may not.
+fn admitted(shared: &Shared, request: &Request) -> Result<Option<Caller>, Problem> {
+    let (headers, path) = (request.headers(), request.uri().path());
+    match shared.guard.admit(request.method(), headers) {
+        Err(Refusal::Host) => {
+            let detail = "The address in your browser does not belong to this dashboard.";
+            return Err(Problem::new("wrong-host", detail));
+        }
+        Err(Refusal::Origin) => {
+            let detail = "Another page sent this request, so nothing was done.";
+            return Err(Problem::new("foreign-origin", detail));
+        }
+        Ok(()) => {}
+    }
+    let client = shared.client(request);
+    let wait = |wait: Duration| {
+        let seconds = (wait.as_secs() + 1).to_string();
+        let detail = format!("Too many wrong tokens came from your address. Wait {seconds} s.");
+        Problem::new("too-many-requests", detail).header("retry-after", seconds)
+    };
+    shared.guesses.has_room(&client, Instant::now()).map_err(wait)?;
+    let Some(caller) = shared.guard.caller(headers, (shared.app.runtime.now)()) else {
+        if OPEN.contains(&path) {
+            return Ok(None);
+        }
+        if headers.contains_key(header::AUTHORIZATION) {
+            shared.guesses.take(&client, Instant::now()).map_err(wait)?;
+        }
+        let problem =
+            Problem::new("unauthorized", "You are not logged in.").header("www-authenticate", "Bearer");
+        return Err(
+            problem.hint("send a token in the header Authorization: Bearer …; `acquit token add` makes one")
+        );
+    };
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    // The API knows the role of each of its routes; forms of pages change something.
+    let harmless = path.starts_with("/api/") || ["/login", "/logout", "/theme"].contains(&path);
+    if !reads && !harmless && caller.role < Role::Operator {
+        let detail = format!("Your role is {}: you can look, and change nothing.", caller.role.name());
+        return Err(Problem::new("forbidden", detail));
+    }
+    Ok(Some(caller))
+}
+
+/// The page for who is not let in.
+pub fn refused(status: StatusCode, why: &str) -> Response {
     let body = html! {
         h1 { "Log in to acquit" }
         p.lede { (why) }
         p { "Run " code { "acquit serve --link" } " and open the link that it prints. It works once." }
         form.stack method="post" action="/login" {
-            label.field { span { "Or paste the token from " code { "web/token" } " in acquit's folder" } input type="password" name="token" autocomplete="off"; }
+            label.field { span { "Or paste your token, or the one from " code { "web/token" } " in acquit's folder" } input type="password" name="token" autocomplete="off"; }
             button.btn.main { "Log in" }
         }
     };
@@ -242,53 +317,6 @@ async fn watch(State(shared): Held, headers: HeaderMap, Query(watched): Query<Wa
         Some(Err(error)) => failed(Some(&error)),
         None => failed(None),
     }
-}
-
-#[derive(Deserialize)]
-struct Code {
-    code: Option<String>,
-}
-
-async fn login(State(shared): Held, Query(query): Query<Code>) -> Response {
-    let now = (shared.app.runtime.now)();
-    match query.code {
-        Some(code) if shared.guard.redeem(&code, now) => welcome(&shared, now),
-        Some(_) => refused(
-            StatusCode::UNAUTHORIZED,
-            "This link was used, is too old, or belongs to a server that was stopped.",
-        ),
-        None => refused(StatusCode::OK, "You need a link or the token."),
-    }
-}
-
-async fn login_by_token(State(shared): Held, Form(fields): Form<Vec<(String, String)>>) -> Response {
-    let now = (shared.app.runtime.now)();
-    let given = actions::Fields(fields);
-    if shared.guard.is_token(given.get("token").unwrap_or_default()) {
-        return welcome(&shared, now);
-    }
-    refused(StatusCode::UNAUTHORIZED, "This is not the token.")
-}
-
-/// Sets the cookie. The next page is asked for by this one: after a redirect from elsewhere a browser would keep a strict cookie to itself.
-fn welcome(shared: &Shared, now: Timestamp) -> Response {
-    let cookie = match shared.guard.session(now) {
-        Ok(cookie) => cookie,
-        Err(error) => {
-            return told(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong", &error.to_string(), None);
-        }
-    };
-    let body = html! {
-        meta http-equiv="refresh" content="0;url=/";
-        h1 { "Logged in" }
-        p { a.btn.main href="/" { "Open the board" } }
-    };
-    ([(header::SET_COOKIE, cookie)], Html(page::outside("Logged in", body))).into_response()
-}
-
-async fn logout(State(shared): Held) -> Response {
-    let cookie = shared.guard.no_session();
-    ([(header::SET_COOKIE, cookie)], refused(StatusCode::OK, "You are logged out.")).into_response()
 }
 
 async fn theme(headers: HeaderMap, Form(fields): Form<Vec<(String, String)>>) -> Response {

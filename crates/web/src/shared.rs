@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use acquit_app::index::TaskIndex;
 use acquit_app::{App, Error, Kind};
 use acquit_core::store::Store;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
-use crate::access::Guard;
+use crate::access::{Caller, Guard, Limiter};
+use crate::api::Api;
 use crate::diffs::Diffs;
+use crate::listen::Peer;
 use crate::live::Live;
 use crate::page::{self, Theme};
 use crate::pool::Pool;
@@ -29,12 +31,47 @@ pub struct Shared {
     pub diffs: Diffs,
     /// All tasks, in memory.
     pub tasks: Mutex<TaskIndex>,
+    /// The routes of the API.
+    pub api: Api,
+    /// How often wrong tokens came from an address.
+    pub guesses: Limiter,
+    /// Whether a proxy stands before the server.
+    pub proxied: bool,
 }
+
+/// The address of a client, as far as limits go by it.
+#[derive(Clone, Debug)]
+pub struct Client(pub String);
 
 /// What a handler is given of them.
 pub type Held = State<Arc<Shared>>;
 
 impl Shared {
+    /// Lets a thread do something in the name of whoever asks.
+    pub async fn run_as<T: Send + 'static>(
+        &self,
+        caller: &Caller,
+        job: impl FnOnce(&App, &mut dyn Store) -> Result<T, Error> + Send + 'static,
+    ) -> Option<Result<T, Error>> {
+        let name = caller.name.clone();
+        let done = self.pool.run(move |app, store| {
+            let own = app.acting_as(&name, &app.surroundings.here, Box::new(|_| {}));
+            job(&own, store)
+        });
+        done.await
+    }
+
+    /// The address of a client, for limits. A proxy says whom it asks for; what a client itself wrote there is not believed.
+    pub fn client(&self, request: &Request) -> String {
+        let forwarded = request.headers().get_all("x-forwarded-for").iter().next_back();
+        let last = forwarded.and_then(|value| value.to_str().ok()?.rsplit(',').next().map(str::trim));
+        match (self.proxied, last, request.extensions().get::<Peer>()) {
+            (true, Some(last), _) => last.to_owned(),
+            (_, _, Some(Peer(address))) => address.to_string(),
+            (_, _, None) => String::new(),
+        }
+    }
+
     /// All tasks, as they are now.
     pub fn index(&self, store: &mut dyn Store) -> Result<MutexGuard<'_, TaskIndex>, Error> {
         let mut index = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);

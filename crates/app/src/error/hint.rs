@@ -20,8 +20,9 @@ impl Error {
         let text = match self {
             Self::Here(_) => "it was removed, or may not be entered: go to a folder that exists",
             Self::NotLoopback { .. } => {
-                "use 127.0.0.1 with another port, and an SSH tunnel to reach it from elsewhere"
+                "use an SSH tunnel to 127.0.0.1, or --tls-cert with --tls-key and --origin, or --behind-proxy"
             }
+            Self::Token(_) => "`acquit token list` shows the tokens there are",
             Self::Listen { .. } => {
                 "another program may use the port: name one with `--listen 127.0.0.1:PORT`, or use --no-web"
             }

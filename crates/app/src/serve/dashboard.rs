@@ -1,5 +1,6 @@
 //! The dashboard beside the daemon: a process of its own, started again when it dies. Nothing waits for it.
 
+use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use acquit_run::process::Detached;
@@ -15,8 +16,8 @@ const STEADY: Duration = Duration::from_mins(1);
 /// How the dashboard is served.
 #[derive(Clone, Debug)]
 pub struct Dashboard {
-    /// Its address, if a person named one.
-    pub listen: Option<String>,
+    /// Arguments that say where it listens, and for whom.
+    pub words: Vec<OsString>,
     /// Whether it is opened in a browser when it first starts.
     pub open: bool,
 }
@@ -58,12 +59,10 @@ impl Daemon<'_> {
         if self.web.not_before.is_some_and(|moment| Instant::now() < moment) {
             return;
         }
-        let mut words = vec!["web"];
-        if let Some(listen) = &wanted.listen {
-            words.extend(["--listen", listen]);
-        }
+        let mut words = vec![OsString::from("web")];
+        words.extend(wanted.words);
         if wanted.open && !self.web.opened {
-            words.push("--open");
+            words.push("--open".into());
         }
         match self.beside(&words) {
             Ok(process) => {

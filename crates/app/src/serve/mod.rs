@@ -18,7 +18,7 @@ mod rework;
 mod sweep;
 mod work;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::time::{Duration, Instant};
 
 use acquit_core::ids::Name;
@@ -32,7 +32,7 @@ pub use finished::remove;
 pub use home::{Home, repositories, zone};
 pub use mistakes::mistakes;
 pub use night_start::{Which, start as start_night};
-pub use nights::{date_of, report};
+pub use nights::{begin_by_hand, date_of, report};
 pub use outbox::send as send_messages;
 pub use sweep::tidy;
 
@@ -289,9 +289,9 @@ impl Daemon<'_> {
     }
 
     /// Starts this program again with a hidden verb, as a process that ends with this one.
-    fn beside(&self, words: &[&str]) -> Result<Detached, Error> {
-        let own = std::process::id().to_string();
-        let words = words.iter().copied().chain(["--parent", &own]).map(OsString::from);
+    fn beside(&self, words: &[impl AsRef<OsStr>]) -> Result<Detached, Error> {
+        let own = ["--parent".into(), std::process::id().to_string().into()];
+        let words = words.iter().map(|word| word.as_ref().to_owned()).chain(own);
         let args: Vec<OsString> = words.chain(self.options.pass_on.iter().cloned()).collect();
         Ok(self.app.runtime.spawner.beside(&args, self.app.harness_environment())?)
     }

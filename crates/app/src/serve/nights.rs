@@ -9,7 +9,7 @@ use acquit_core::ids::{Name, TaskId};
 use acquit_core::night::{
     Cause, Door, Job, Move, Night, Progress, Rules, Standing, State, Work, morning_report, moves,
 };
-use acquit_core::schedule::{Earlier, Schedule, Verdict, due, local};
+use acquit_core::schedule::{Earlier, NoCategory, Schedule, Verdict, due, local};
 use acquit_core::store::{self, Nights, Recorded, Store};
 use acquit_core::task::{Actor, State as TaskState};
 use acquit_core::time::{Span, Timestamp};
@@ -258,6 +258,33 @@ impl Daemon<'_> {
         let zone = self.home.schedule(&night.schedule).and_then(zone).ok()?;
         hour.next(night.nominal, &zone)
     }
+}
+
+/// Records a night of a schedule that begins now. Whoever looks after nights goes on with it.
+pub fn begin_by_hand(
+    store: &mut dyn Store,
+    home: &Home,
+    name: &Name,
+    category: Option<String>,
+) -> Result<(Night, Recorded), Error> {
+    let schedule = home.schedule(name)?;
+    let now = store.now()?;
+    let category = match (category, schedule.category(now, &zone(schedule)?)) {
+        (Some(category), _) => Some(category),
+        (None, Ok(category)) => category.map(str::to_owned),
+        (None, Err(NoCategory(day))) => {
+            return Err(Error::NoCategoryToday { schedule: name.clone(), day });
+        }
+    };
+    if let Some(category) = &category {
+        home.check_category(schedule, category)?;
+    }
+    let mut night =
+        Night::new(name.clone(), now, State::Running, category, &repositories(schedule)).of(&home.project());
+    night.began = Some(now);
+    night.cause = Cause::Hand;
+    let recorded = store.record(&night)?;
+    Ok((night, recorded))
 }
 
 /// The date that a night is called by: the one that people had at its nominal time.

@@ -1,6 +1,10 @@
 //! The arguments of `acquit serve`.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use acquit_web::access::{Exposure, Origin};
 
 /// How the daemon and its dashboard run.
 #[derive(clap::Args, Debug)]
@@ -17,15 +21,67 @@ pub struct ServeArgs {
     /// Don't serve the dashboard.
     #[arg(long, conflicts_with_all = ["listen", "open", "link"])]
     pub no_web: bool,
-    /// Serve the dashboard at this address, such as 127.0.0.1:8080.
+    /// Serve the dashboard and the API at this address, such as 127.0.0.1:8080.
     ///
-    /// The default is 127.0.0.1:4664, or another port if that one is taken.
+    /// The default is 127.0.0.1:4664, or another port if that one is taken. An address that others can reach needs --tls-cert,
+    /// --tls-key and --origin, or --behind-proxy.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "once")]
     pub listen: Option<SocketAddr>,
+    #[command(flatten)]
+    pub exposed: Exposed,
     /// Open the dashboard in a browser.
     #[arg(long, conflicts_with = "once")]
     pub open: bool,
     /// Print a new login link for the running dashboard, and exit.
     #[arg(long, conflicts_with_all = ["once", "drain", "listen", "open"])]
     pub link: bool,
+}
+
+/// How others can reach the dashboard and the API.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Exposed {
+    /// Serve TLS with the certificate chain in this PEM file.
+    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "origin"], conflicts_with = "behind_proxy")]
+    pub tls_cert: Option<PathBuf>,
+    /// The PEM file with the certificate's private key.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// The address that people open with --tls-cert, such as https://acquit.example.com:4664. Requests for other hosts are refused.
+    #[arg(long, value_name = "URL", requires = "tls_cert")]
+    pub origin: Option<Origin>,
+    /// Expect a proxy that does TLS, and name the address that people open, such as https://acquit.example.com.
+    ///
+    /// The proxy must pass on the header Host, and set X-Forwarded-For.
+    #[arg(long, value_name = "URL")]
+    pub behind_proxy: Option<Origin>,
+}
+
+impl Exposed {
+    /// What was chosen.
+    pub fn exposure(&self) -> Exposure {
+        match (&self.tls_cert, &self.tls_key, &self.origin, &self.behind_proxy) {
+            (Some(certificate), Some(key), Some(origin), _) => {
+                Exposure::Tls { origin: origin.clone(), certificate: certificate.clone(), key: key.clone() }
+            }
+            (_, _, _, Some(origin)) => Exposure::Proxy { origin: origin.clone() },
+            _ => Exposure::Loopback,
+        }
+    }
+
+    /// The same as arguments, for the process that serves.
+    pub fn words(&self) -> Vec<OsString> {
+        let origin = |flag: &str, origin: &Option<Origin>| {
+            origin.as_ref().map(|origin| [flag.into(), origin.to_string().into()])
+        };
+        let file = |flag: &str, path: &Option<PathBuf>| {
+            path.as_ref().map(|path| [flag.into(), path.as_os_str().to_owned()])
+        };
+        let all = [
+            file("--tls-cert", &self.tls_cert),
+            file("--tls-key", &self.tls_key),
+            origin("--origin", &self.origin),
+            origin("--behind-proxy", &self.behind_proxy),
+        ];
+        all.into_iter().flatten().flatten().collect()
+    }
 }

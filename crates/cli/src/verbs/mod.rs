@@ -37,6 +37,7 @@ pub mod service;
 pub mod stats;
 pub mod store;
 pub mod task;
+pub mod token;
 pub mod trust;
 pub mod verify;
 pub mod workflow;

@@ -1,8 +1,8 @@
 //! `acquit schedule …`: look at schedules, pause them, run one now.
 
 use acquit_core::ids::Name;
-use acquit_core::night::{Cause, Night, State};
-use acquit_core::schedule::{NoCategory, Schedule};
+use acquit_core::night::{Night, State};
+use acquit_core::schedule::Schedule;
 use acquit_core::store::{Follow, Nights, Recorded, Standing, Store};
 use acquit_core::time::Timestamp;
 use jiff::tz::TimeZone;
@@ -231,24 +231,9 @@ fn run(
     name: &Name,
     category: Option<String>,
 ) -> Result<Exit, Error> {
-    let schedule = home.schedule(name)?;
-    let now = store.now()?;
-    let zone = zone(schedule)?;
-    let category = match (category, schedule.category(now, &zone)) {
-        (Some(category), _) => Some(category),
-        (None, Ok(category)) => category.map(str::to_owned),
-        (None, Err(NoCategory(day))) => {
-            return Err(Error::NoCategoryToday { schedule: name.clone(), day });
-        }
-    };
-    if let Some(category) = &category {
-        home.check_category(schedule, category)?;
-    }
-    let mut night =
-        Night::new(name.clone(), now, State::Running, category, &repositories(schedule)).of(&home.project());
-    night.began = Some(now);
-    night.cause = Cause::Hand;
-    match store.record(&night)? {
+    let (night, recorded) = serve::begin_by_hand(store, home, name, category)?;
+    let now = night.nominal;
+    match recorded {
         Recorded::New => cli.printer.say(&format!("{name} begins now")),
         Recorded::Known => cli.printer.say(&format!("{name} began this very moment")),
     }

@@ -1,5 +1,6 @@
 //! `acquit serve`: the daemon, and the dashboard beside it.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use crate::cli::Cli;
 use crate::exit::Exit;
 use acquit_app::serve::{self, Dashboard, Options, Stop, Until};
 use acquit_app::{App, Error};
+use acquit_web::access::Exposure;
 
 /// Runs the daemon, or prints a login link for the dashboard that runs.
 pub fn serve(cli: &Cli, args: ServeArgs) -> Result<Exit, Error> {
@@ -21,11 +23,10 @@ pub fn serve(cli: &Cli, args: ServeArgs) -> Result<Exit, Error> {
         return Ok(Exit::Done);
     }
     // Said now: the process that would find it out is another one.
-    if let Some(address) = args.listen {
-        acquit_web::check_address(address)?;
-    }
-    let dashboard = (!args.no_web && !args.once)
-        .then(|| Dashboard { listen: args.listen.map(|address| address.to_string()), open: args.open });
+    acquit_web::check_address(args.listen, &args.exposed.exposure())?;
+    let listen = args.listen.map(|address| [OsString::from("--listen"), address.to_string().into()]);
+    let words = listen.into_iter().flatten().chain(args.exposed.words()).collect();
+    let dashboard = (!args.no_web && !args.once).then_some(Dashboard { words, open: args.open });
     serve::run(
         &cli.app,
         Options {
@@ -41,10 +42,10 @@ pub fn serve(cli: &Cli, args: ServeArgs) -> Result<Exit, Error> {
 }
 
 /// Serves the dashboard: the process beside the daemon.
-pub fn web(app: App, listen: Option<SocketAddr>, open: bool) -> Result<Exit, Error> {
+pub fn web(app: App, listen: Option<SocketAddr>, exposure: Exposure, open: bool) -> Result<Exit, Error> {
     let app = Arc::new(app);
     let told = Arc::clone(&app);
-    acquit_web::serve(app, acquit_web::Options { listen }, move |link| {
+    acquit_web::serve(app, acquit_web::Options { listen, exposure }, move |link| {
         serve::log(&told, "dashboard", link);
         if open {
             acquit_web::open_browser(&told, link);

@@ -39,6 +39,7 @@ pub fn task(cli: &Cli, verb: TaskVerb) -> Result<Exit, Error> {
                 name: named.filter(|_| path.is_none()),
                 before: older_than.map(|span| ago(store, span)).transpose()?,
                 since: newer_than.map(|span| ago(store, span)).transpose()?,
+                ..Wanted::default()
             };
             printer.tasks(&tasks::list(store, &wanted, limit)?);
             return Ok(Exit::Done);

@@ -82,6 +82,7 @@ pub(crate) struct Browser {
     port: u16,
     host: String,
     cookie: Option<String>,
+    token: Option<String>,
 }
 
 /// An answer.
@@ -104,7 +105,38 @@ impl Page {
 
 impl Browser {
     pub(crate) fn new(port: u16) -> Self {
-        Self { port, host: format!("127.0.0.1:{port}"), cookie: None }
+        Self { port, host: format!("127.0.0.1:{port}"), cookie: None, token: None }
+    }
+
+    /// A program that has a token.
+    pub(crate) fn with_token(&self, token: &str) -> Self {
+        Self { token: Some(token.trim().to_owned()), ..self.clone() }
+    }
+
+    /// Sends JSON, or nothing, and reads the answer as JSON.
+    pub(crate) fn api(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&serde_json::Value>,
+    ) -> (u16, serde_json::Value) {
+        let page = self.api_page(method, path, &[], body);
+        let shown = || panic!("{method} {path}: {} {}", page.status, page.body);
+        (page.status, serde_json::from_str(&page.body).unwrap_or_else(|_| shown()))
+    }
+
+    /// The same with more headers, and the whole answer.
+    pub(crate) fn api_page(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&serde_json::Value>,
+    ) -> Page {
+        let body = body.map(ToString::to_string).unwrap_or_default();
+        let mut all = vec![("Content-Type", "application/json")];
+        all.extend(headers);
+        self.send(method, &format!("/api/v1{path}"), &all, &body)
     }
 
     pub(crate) fn with_cookie(&self, cookie: &str) -> Self {
@@ -182,26 +214,29 @@ impl Browser {
         if let Some(cookie) = &self.cookie {
             head.push_str(&format!("Cookie: {cookie}\r\n"));
         }
+        if let Some(token) = &self.token {
+            head.push_str(&format!("Authorization: Bearer {token}\r\n"));
+        }
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         if method == "POST" {
-            head.push_str(&format!(
-                "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n",
-                body.len()
-            ));
+            if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+                head.push_str("Content-Type: application/x-www-form-urlencoded\r\n");
+            }
+            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
         }
         socket.write_all(format!("{head}\r\n{body}").as_bytes()).expect("the server reads");
         socket
     }
 
-    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Page {
+    pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Page {
         let mut socket = self.ask(method, path, headers, body);
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut answer = Vec::new();
         socket.read_to_end(&mut answer).expect("an answer");
         let answer = String::from_utf8(answer).expect("text");
-        let (headers, body) = answer.split_once("\r\n\r\n").expect("headers");
+        let (headers, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("headers: {answer}"));
         let status = headers.split(' ').nth(1).unwrap().parse().unwrap();
         Page { status, headers: headers.to_owned(), body: body.to_owned() }
     }

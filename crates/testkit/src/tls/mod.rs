@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
 /// How long either side may be silent.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -49,6 +49,39 @@ pub fn authority(folder: &Path) -> PathBuf {
     let file = folder.join("authority.pem");
     std::fs::write(&file, include_str!("authority.pem")).expect("a file");
     file
+}
+
+/// Writes the certificate for 127.0.0.1 and its key into a folder.
+pub fn files(folder: &Path) -> (PathBuf, PathBuf) {
+    let (certificate, key) = (folder.join("certificate.pem"), folder.join("key.pem"));
+    std::fs::write(&certificate, include_str!("certificate.pem")).expect("a file");
+    std::fs::write(&key, include_str!("key.pem")).expect("a file");
+    (certificate, key)
+}
+
+/// Says something to a server at 127.0.0.1 that has this certificate, and gives its answer.
+pub fn ask(port: u16, words: &[u8]) -> String {
+    let authority = CertificateDer::from_pem_slice(include_bytes!("authority.pem")).expect("a certificate");
+    let mut roots = RootCertStore::empty();
+    roots.add(authority).expect("an authority");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions that the provider knows")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = ServerName::try_from("127.0.0.1").expect("a name");
+    let client = ClientConnection::new(Arc::new(config), name).expect("a client");
+    let socket = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the server listens");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a limit");
+    let mut stream = StreamOwned::new(client, socket);
+    stream.write_all(words).expect("the server reads");
+    let mut answer = Vec::new();
+    match stream.read_to_end(&mut answer) {
+        // A server may close the connection without a last word of TLS.
+        Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => panic!("no answer: {error}"),
+        _ => String::from_utf8_lossy(&answer).into_owned(),
+    }
 }
 
 fn config() -> ServerConfig {

@@ -1,0 +1,76 @@
+//! Schemathesis makes requests from the OpenAPI document, for each role: right ones, and wrong ones. No answer may be a server error or one that the
+//! document does not describe, and no wrong request may be taken for a right one.
+//!
+//! `ACQUIT_FUZZ=500` makes so many requests for each operation instead of a few.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use acquit_testkit::need;
+
+use crate::browser::Served;
+use crate::common::{self, Sandbox};
+
+/// What is held against each answer.
+const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,\
+                      negative_data_rejection,unsupported_method,ignored_auth";
+
+/// The program, installed by `cargo xtask test`.
+fn schemathesis() -> Option<PathBuf> {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?.join("runners/http/bin/schemathesis");
+    let found = program.is_file().then_some(program);
+    need::or_skip(found, "schemathesis below target/runners", "tests of the API")
+}
+
+fn fuzz(role: &str) {
+    let Some(program) = schemathesis() else { return };
+    let sandbox = Sandbox::scripted(common::CODE, super::ASKS);
+    sandbox.run_to(3);
+    let served = Served::start(&sandbox, &["--workers", "1"]);
+    let token = sandbox.acquit(&["token", "add", role, "--role", role]).must(0).out;
+    let count = std::env::var("ACQUIT_FUZZ").unwrap_or_else(|_| "3".to_owned());
+    let output = Command::new(program)
+        .args(["run", &format!("http://127.0.0.1:{}/api/v1/openapi.json", served.port())])
+        .args(["--header", &format!("Authorization: Bearer {}", token.trim())])
+        .args([
+            "--checks",
+            CHECKS,
+            "--max-examples",
+            &count,
+            "--seed",
+            "1",
+            "--phases",
+            "examples,coverage,fuzzing",
+        ])
+        .args([
+            "--request-timeout",
+            "60",
+            "--rate-limit",
+            "auto",
+            "--generation-database",
+            "none",
+            "--no-color",
+        ])
+        .args(["--suppress-health-check", "all", "--continue-on-failure", "--warnings", "off"])
+        .current_dir(sandbox.place(""))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("passed") || said.contains("No issues"), "{said}");
+}
+
+#[test]
+fn no_request_of_a_viewer_is_answered_in_an_undocumented_way() {
+    fuzz("viewer");
+}
+
+#[test]
+fn no_request_of_an_operator_is_answered_in_an_undocumented_way() {
+    fuzz("operator");
+}
+
+#[test]
+fn no_request_of_an_admin_is_answered_in_an_undocumented_way() {
+    fuzz("admin");
+}

@@ -1,0 +1,285 @@
+//! What changes tasks: adding, running, answering, ending them. Each is one call of a use case, in the name of whoever asks.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use acquit_app::Origin;
+use acquit_app::answer::{Reply, Seen};
+use acquit_app::reload::Renewal;
+use acquit_app::review::Reviewed;
+use acquit_app::{Means, NewTask, drive, preflight, tasks};
+use acquit_core::decide::Input;
+use acquit_core::human_request::Answer as Given;
+use acquit_core::ids::TaskId;
+use acquit_core::leg;
+use acquit_core::task::State;
+use acquit_core::time::Span;
+
+use super::look;
+use super::problem::Problem;
+use super::route::{At, Context, Route, post};
+use super::schema::{answer, input};
+use super::types::{Nothing, Task};
+
+/// The routes.
+pub fn routes() -> Vec<Route> {
+    vec![
+        post("/tasks", "createTask", "Add a task", create),
+        post("/reviews", "createReview", "Add a task that reviews a branch or a pull request", review),
+        post("/tasks/{task}/run", "runTask", "Start a task that is ready, without waiting for a worker", run),
+        post("/tasks/{task}/cancel", "cancelTask", "Stop a task and end it", cancel),
+        post("/tasks/{task}/retry", "retryTask", "Try a task again, at its stage or at another", retry),
+        post("/tasks/{task}/answer", "answerTask", "Answer what a task asks", reply),
+        post("/tasks/{task}/approve", "approveTask", "Approve what a task asks for", approve),
+        post("/tasks/{task}/reject", "rejectTask", "Reject what a task asks for", reject),
+        post(
+            "/tasks/{task}/merge",
+            "mergeTask",
+            "Merge the work of a task that is done into its base branch",
+            merge,
+        ),
+        post(
+            "/tasks/{task}/feedback",
+            "fetchFeedback",
+            "Fetch review comments and failed checks of the pull request",
+            feedback,
+        ),
+    ]
+}
+
+input! {
+    /// A task to add.
+    CreateTask {
+        /// What is wanted, in a line.
+        title: String = { "minLength": 1, "maxLength": 500, "pattern": "^[^\\u0000-\\u001f]*[^\\u0000-\\u0020][^\\u0000-\\u001f]*$" },
+        /// The rest of what is wanted.
+        description: Option<String> = { "maxLength": 262_144, "pattern": "^[^\\u0000]*$" },
+        /// The repository, by its path or short name. By default the one that the server runs in.
+        project: Option<String> = { "minLength": 1, "maxLength": 4096 },
+        /// The workflow. By default the project's.
+        workflow: Option<String> = { "pattern": "^[a-z0-9][a-z0-9_-]{0,47}$" },
+        /// The agent of every stage.
+        agent: Option<String> = { "pattern": "^[a-z0-9][a-z0-9_-]{0,47}$" },
+        /// The model of every stage.
+        model: Option<String> = { "pattern": "^[!-~]{1,200}$" },
+        /// The branch or commit to start from.
+        base: Option<String> = { "pattern": "^[!-,.-~][!-~]{0,199}$" },
+        /// Higher runs first.
+        priority: Option<i32>,
+        /// Words to find it by.
+        tags: Vec<String> = { "maxItems": 50, "items": { "type": "string", "pattern": "^[^\\u0000-\\u001f]{1,100}$" } },
+        /// How large it is.
+        size: Option<String> = { "pattern": "^[^\\u0000-\\u001f]{1,100}$" },
+        /// How hard it is.
+        complexity: Option<String> = { "pattern": "^[^\\u0000-\\u001f]{1,100}$" },
+        /// The ticket that it comes from.
+        ticket: Option<String> = { "pattern": "^[^\\u0000-\\u001f]{1,500}$" },
+        /// Variables for templates.
+        variables: BTreeMap<String, String> = { "maxProperties": 50, "additionalProperties": { "type": "string", "maxLength": 10_000, "pattern": "^[^\\u0000]*$" }, "propertyNames": { "type": "string", "pattern": "^[a-z_][a-z0-9_]{0,63}$" } },
+        /// Anything else to keep with it.
+        metadata: BTreeMap<String, String> = { "maxProperties": 50, "additionalProperties": { "type": "string", "maxLength": 10_000, "pattern": "^[^\\u0000]*$" }, "propertyNames": { "type": "string", "pattern": "^[a-z_][a-z0-9_]{0,63}$" } },
+        /// Stop and ask when its agents have cost so much, in millionths of a dollar.
+        max_cost_micros: Option<u64> = { "maximum": 1_000_000_000_000_i64 },
+        /// Stop and ask when its legs took so many seconds.
+        max_seconds: Option<u32>,
+        /// Start it at once, without waiting for a worker of `acquit serve`.
+        run: Option<bool>,
+    }
+
+    /// A review to add.
+    CreateReview {
+        /// A branch, a commit, or the number or address of a pull request.
+        what: String = { "pattern": "^[!-,.-~][!-~]{0,499}$" },
+        /// What it is to be merged into.
+        base: Option<String> = { "pattern": "^[!-,.-~][!-~]{0,199}$" },
+        /// The repository, by its path or short name.
+        project: Option<String> = { "minLength": 1, "maxLength": 4096 },
+    }
+
+    /// How to try again.
+    Retry {
+        /// The stage to begin at. By default the one where the task stands.
+        stage: Option<String> = { "pattern": "^[a-z0-9][a-z0-9_-]{0,47}$" },
+        /// Words for the agent.
+        note: Option<String> = { "maxLength": 262_144, "pattern": "^[^\\u0000]*$" },
+        /// Keep the workflow and configuration that the task was added with.
+        pinned: Option<bool>,
+    }
+
+    /// An answer.
+    Answer {
+        /// The number of the request that you saw. Another one that is open by now is not answered.
+        request: u32 = { "minimum": 1 },
+        /// One text for each question, or a single one. Where there are options, a name or a number chooses one.
+        answers: Vec<String> = { "maxItems": 10, "items": { "type": "string", "maxLength": 262_144, "pattern": "^[^\\u0000]*$" } },
+        /// One of the options of a choice or a stage, instead of answers.
+        option: Option<String> = { "minLength": 1, "maxLength": 200, "pattern": "^[^\\u0000]*$" },
+    }
+
+    /// An approval.
+    Approve {
+        /// The number of the request that you saw.
+        request: u32 = { "minimum": 1 },
+        /// The commit that you saw. If the work has another by now, nothing is approved.
+        commit: Option<String> = { "pattern": "^[0-9a-f]{7,64}$" },
+    }
+
+    /// A rejection.
+    Reject {
+        /// The number of the request that you saw.
+        request: u32 = { "minimum": 1 },
+        /// Why.
+        reason: String = { "minLength": 1, "maxLength": 262_144, "pattern": "^[^\\u0000]*[^\\u0000-\\u0020][^\\u0000]*$" },
+    }
+}
+
+answer! {
+    /// What came of a merge.
+    Merged {
+        /// The task. Its leg that merges may still have to run.
+        task: Task,
+        /// The branch, if the work is in it already.
+        already_in: Option<String>,
+    }
+
+    /// What was said at the forge.
+    Feedback {
+        /// The task.
+        task: Task,
+        /// How many comments and checks are new.
+        new: u32,
+    }
+}
+
+/// The task as it is now.
+fn shown(cx: &mut Context<'_>, id: TaskId) -> Result<Task, Problem> {
+    Ok(Task::new(&tasks::show(cx.store, id)?))
+}
+
+fn names(text: Option<&String>) -> Option<acquit_core::ids::Name> {
+    text.and_then(|text| text.parse().ok())
+}
+
+fn create(cx: &mut Context<'_>, _: &At, new: CreateTask) -> Result<Task, Problem> {
+    if let Some(id) = cx.reserved
+        && cx.store.task(id).is_ok()
+    {
+        // Its server died before it could answer.
+        return shown(cx, id);
+    }
+    let wish = NewTask {
+        title: new.title,
+        description: new.description.unwrap_or_default(),
+        means: Means {
+            workflow: names(new.workflow.as_ref()),
+            agent: names(new.agent.as_ref()),
+            model: new.model,
+        },
+        base: new.base,
+        priority: new.priority,
+        tags: new.tags,
+        size: new.size,
+        complexity: new.complexity,
+        ticket: new.ticket,
+        metadata: new.metadata.into_iter().collect(),
+        variables: new.variables.into_iter().collect(),
+        limits: acquit_app::Limits {
+            max_cost: new.max_cost_micros,
+            max_time: new.max_seconds.map(|seconds| Span::from(u64::from(seconds) * 1_000)),
+        },
+    };
+    let top: PathBuf = look::project(cx, new.project.as_deref())?;
+    let source =
+        acquit_run::git::Source::discover(&cx.app.runtime.git, &top).map_err(acquit_app::Error::from)?;
+    let project = cx.app.files(&source)?.read()?;
+    let run = new.run == Some(true);
+    if run {
+        preflight::check_new(cx.app, &project, &wish.means)?;
+    }
+    let (by, id) = (cx.app.person(), cx.reserved);
+    let origin = Origin { source, project, id, category: None, metadata: BTreeMap::new(), by };
+    let task = cx.app.create_from(cx.store, &wish, origin)?;
+    if run {
+        drive::start(cx.app, task.id())?;
+    }
+    shown(cx, task.id())
+}
+
+fn review(cx: &mut Context<'_>, _: &At, new: CreateReview) -> Result<Task, Problem> {
+    let top = look::project(cx, new.project.as_deref())?;
+    let app = cx.app.acting_as(&cx.caller.name, &top, Box::new(|_| {}));
+    let asked = Reviewed { what: new.what, base: new.base, means: Means::default() };
+    let task = app.review(cx.store, &asked)?;
+    shown(cx, task.id())
+}
+
+fn run(cx: &mut Context<'_>, at: &At, _: Nothing) -> Result<Task, Problem> {
+    let id = at.task()?;
+    let task = cx.store.task(id)?;
+    let legs = cx.store.legs(id)?;
+    let ready = legs.last().is_some_and(|leg| leg.state == leg::State::Ready);
+    if !matches!(task.state, State::Working { cancel: None, .. }) || !ready {
+        let detail = format!("{id} has no leg that waits to be run: it is {}", task.state.word());
+        return Err(Problem::new("conflict", detail).hint("answer it, retry it, or wait for its end"));
+    }
+    let definition = cx.store.definition(id)?;
+    preflight::check(cx.app, &definition.config, &definition.workflow)?;
+    drive::Driver::default().step(cx.app, cx.store, id)?;
+    shown(cx, id)
+}
+
+fn cancel(cx: &mut Context<'_>, at: &At, _: Nothing) -> Result<Task, Problem> {
+    cx.app.cancel(cx.store, at.task()?)?;
+    shown(cx, at.task()?)
+}
+
+fn retry(cx: &mut Context<'_>, at: &At, how: Retry) -> Result<Task, Problem> {
+    let input = Input::Retry { by: cx.app.person(), stage: names(how.stage.as_ref()), note: how.note };
+    let renewal = Renewal { pinned: how.pinned == Some(true), ..Renewal::default() };
+    cx.app.decide_with(cx.store, at.task()?, Some(&input), &renewal)?;
+    shown(cx, at.task()?)
+}
+
+fn reply(cx: &mut Context<'_>, at: &At, given: Answer) -> Result<Task, Problem> {
+    let reply = match (given.option, given.answers.is_empty()) {
+        (Some(option), true) => Reply::Exactly(Given::Choose { option }),
+        (None, false) => Reply::Words(given.answers),
+        _ => {
+            let detail = "give either `answers` or `option`";
+            return Err(Problem::new("unprocessable", detail));
+        }
+    };
+    cx.app.reply_to(cx.store, at.task()?, given.request, reply)?;
+    shown(cx, at.task()?)
+}
+
+fn approve(cx: &mut Context<'_>, at: &At, given: Approve) -> Result<Task, Problem> {
+    let id = at.task()?;
+    let tip = cx.store.task(id)?.tip;
+    // The beginning of a commit's id is enough.
+    let commit = given.commit.map(|seen| if tip.starts_with(&seen) { tip } else { seen });
+    let seen = Seen { request: given.request, commit };
+    cx.app.reply_seen(cx.store, id, &seen, Reply::Approve)?;
+    shown(cx, id)
+}
+
+fn reject(cx: &mut Context<'_>, at: &At, given: Reject) -> Result<Task, Problem> {
+    cx.app.reply_to(cx.store, at.task()?, given.request, Reply::Reject(given.reason))?;
+    shown(cx, at.task()?)
+}
+
+fn merge(cx: &mut Context<'_>, at: &At, _: Nothing) -> Result<Merged, Problem> {
+    let already_in = match cx.app.merge(cx.store, at.task()?)? {
+        acquit_app::merge::Merge::Already { branch, .. } => Some(branch),
+        acquit_app::merge::Merge::Ready(task) => {
+            drive::Driver::default().step(cx.app, cx.store, task.id())?;
+            None
+        }
+    };
+    Ok(Merged { task: shown(cx, at.task()?)?, already_in })
+}
+
+fn feedback(cx: &mut Context<'_>, at: &At, _: Nothing) -> Result<Feedback, Problem> {
+    let (_, new) = cx.app.feedback(cx.store, at.task()?)?;
+    Ok(Feedback { task: shown(cx, at.task()?)?, new: u32::try_from(new).unwrap_or(u32::MAX) })
+}

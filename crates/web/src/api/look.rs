@@ -1,0 +1,467 @@
+//! Everything but tasks and schedules: projects, workflows, costs, agents, settings, the machine, tokens and the audit log.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use acquit_app::stats::{self, Which};
+use acquit_app::{doctor, settings};
+use acquit_core::store::Filter;
+use acquit_core::time::{Span, Timestamp};
+use acquit_core::workflow::Work;
+use acquit_run::agent::{Facts, discovery};
+use acquit_run::sandbox::machine::{Need, State};
+use serde_json::Value;
+
+use super::audit;
+use super::problem::Problem;
+use super::route::{At, Context, Route, get};
+use super::schema::{answer, input};
+use super::types::{Moment, Nothing, Project};
+use crate::access::{Files, Role};
+
+/// So many tasks are looked at for the projects they belong to.
+const TASKS: u32 = 100_000;
+
+/// The routes.
+pub fn routes() -> Vec<Route> {
+    vec![
+        get("/version", "getVersion", "Show the version of the server", version),
+        get("/whoami", "getCaller", "Show the name and role of your token", whoami),
+        get("/projects", "listProjects", "List repositories that have tasks", projects),
+        get("/workflows", "listWorkflows", "List workflows of a repository", workflows),
+        get("/workflows/{name}", "getWorkflow", "Show a workflow with its stages", workflow),
+        get("/stats", "getStats", "Show cost, time and success by workflow, agent and model", costs),
+        get("/agents", "listAgents", "List coding agents that are installed or configured", agents),
+        get("/settings", "listSettings", "List settings in effect with their origin", list_settings),
+        get("/doctor", "getDoctor", "Show what this machine can enforce and what it lacks", examine),
+        get("/tokens", "listTokens", "List named tokens", tokens).for_role(Role::Admin),
+        get("/audit", "listAudit", "List writes with who made them, newest first", audit_log)
+            .for_role(Role::Admin),
+    ]
+}
+
+input! {
+    /// Which repository.
+    ProjectQuery {
+        /// The repository, by its path or short name. By default the one that the server runs in.
+        project: Option<String> = { "minLength": 1, "maxLength": 4096 },
+    }
+
+    /// How many.
+    LimitQuery {
+        /// How many.
+        limit: Option<u32> = { "minimum": 1, "maximum": 500 },
+    }
+
+    /// Which tasks are counted.
+    StatsQuery {
+        /// Only tasks added in the last so many days.
+        days: Option<u32> = { "minimum": 1, "maximum": 3650 },
+        /// At most so many tasks, the newest.
+        limit: Option<u32> = { "minimum": 1, "maximum": 10_000 },
+    }
+
+    /// Which settings.
+    SettingsQuery {
+        /// The repository, by its path or short name. By default the one that the server runs in.
+        project: Option<String> = { "minLength": 1, "maxLength": 4096 },
+        /// Also settings of the stages of this workflow.
+        workflow: Option<String> = { "pattern": "^[a-z0-9][a-z0-9_-]{0,47}$" },
+    }
+}
+
+answer! {
+    /// The version of the server.
+    Version {
+        /// The version of acquit.
+        version: String,
+        /// The version of the API.
+        api: String,
+    }
+
+    /// Who asks.
+    Whoami {
+        /// The name of the token, or the user's.
+        name: String,
+        /// viewer, operator or admin.
+        role: String,
+    }
+
+    /// A workflow.
+    Workflow {
+        /// Its name.
+        name: String,
+        /// shipped, project or overrides_shipped.
+        origin: String,
+        /// What it is for.
+        description: String,
+        /// Whether it can be used here.
+        usable: bool,
+        /// Where a task begins.
+        start: Option<String>,
+        /// Its stages.
+        stages: Vec<Stage>,
+    }
+
+    /// A stage of a workflow.
+    Stage {
+        /// Its name.
+        name: String,
+        /// agent, check, action or human.
+        kind: String,
+        /// Its gates.
+        gates: Vec<String>,
+        /// The stage that mends what a gate rejects.
+        fix: Option<String>,
+        /// Where each outcome leads.
+        on: BTreeMap<String, String>,
+    }
+
+    /// Costs and results.
+    Stats {
+        /// How many tasks were counted.
+        tasks: u64,
+        /// Whether there are more than the limit.
+        more: bool,
+        /// What they cost, in millionths of a dollar; null if no price is known.
+        cost_micros: Option<u64>,
+        /// By workflow. Each task counts once.
+        workflows: BTreeMap<String, Group>,
+        /// By agent. Each leg counts.
+        agents: BTreeMap<String, Group>,
+        /// By model. Each leg counts.
+        models: BTreeMap<String, Group>,
+    }
+
+    /// Tasks or legs of one kind.
+    Group {
+        /// How many.
+        count: u64,
+        /// How many succeeded.
+        succeeded: u64,
+        /// How many ended otherwise.
+        failed: u64,
+        /// How long their legs ran, in milliseconds.
+        ran_ms: u64,
+        /// How many tokens they used.
+        tokens: u64,
+        /// What they cost, in millionths of a dollar; null if no price is known.
+        cost_micros: Option<u64>,
+    }
+
+    /// A coding agent.
+    Agent {
+        /// Its name.
+        name: String,
+        /// What it is called.
+        title: Option<String>,
+        /// Whether the project configures it.
+        configured: bool,
+        /// Its program; null if it is not installed.
+        program: Option<String>,
+        /// The version that acquit was tried with.
+        tried: Option<String>,
+    }
+
+    /// A setting in effect.
+    Setting {
+        /// Its key.
+        key: String,
+        /// Its value.
+        value: Value,
+        /// built-in, user, project, role, workflow or run.
+        origin: String,
+        /// The file that says so.
+        file: Option<String>,
+        /// The line in it.
+        line: Option<u64>,
+    }
+
+    /// What the machine has and lacks.
+    Doctor {
+        /// Whether everything is there that tasks need.
+        complete: bool,
+        /// Each ability.
+        abilities: Vec<Ability>,
+    }
+
+    /// Something that the machine can do, or cannot.
+    Ability {
+        /// What.
+        name: String,
+        /// Whether it can.
+        there: bool,
+        /// always, wall or useful.
+        need: String,
+        /// What was found.
+        found: String,
+        /// What follows from its not being there.
+        consequence: String,
+        /// How to get it.
+        fix: Option<String>,
+    }
+
+    /// A named token.
+    Token {
+        /// Its name.
+        name: String,
+        /// viewer, operator or admin.
+        role: String,
+        /// When it was made.
+        created: Moment,
+    }
+
+    /// A write.
+    AuditEntry {
+        /// When.
+        at: Moment,
+        /// Who.
+        actor: String,
+        /// Their role.
+        role: String,
+        /// Method and path.
+        request: String,
+        /// The status of the answer.
+        status: u32,
+    }
+}
+
+/// The folder of a repository that is known: the one that the server runs in, or one that has tasks. Nobody leads the server elsewhere.
+pub fn project(cx: &mut Context<'_>, named: Option<&str>) -> Result<PathBuf, Problem> {
+    let here = cx.app.project_here();
+    let Some(named) = named else {
+        let none = || {
+            Problem::new("unprocessable", "the server does not run in a repository").hint("name a project")
+        };
+        return here.map(PathBuf::from).ok_or_else(none);
+    };
+    let known = known_projects(cx)?;
+    let found = known.into_iter().find(|project| project.path == named || project.name == named);
+    found.map(|project| PathBuf::from(project.path)).ok_or_else(|| {
+        let detail = format!("there is no project {named} here");
+        Problem::new("unprocessable", detail).hint("GET /api/v1/projects lists those that are known")
+    })
+}
+
+/// The repositories that have tasks, and the one that the server runs in.
+fn known_projects(cx: &mut Context<'_>) -> Result<Vec<Project>, Problem> {
+    let mut all: Vec<Project> = Vec::new();
+    if let Some(path) = cx.app.project_here() {
+        let name = path.rsplit('/').next().unwrap_or_default().to_owned();
+        all.push(Project { name, path });
+    }
+    let filter = Filter { ended: true, limit: TASKS, ..Filter::default() };
+    for task in cx.store.list(&filter)? {
+        if all.iter().all(|known| known.name != task.project) {
+            let seed = cx.store.task(task.id)?.seed;
+            all.push((&seed.project).into());
+        }
+    }
+    Ok(all)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the form of a handler")]
+fn version(_: &mut Context<'_>, _: &At, _: Nothing) -> Result<Version, Problem> {
+    Ok(Version { version: super::VERSION.to_owned(), api: "v1".to_owned() })
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the form of a handler")]
+fn whoami(cx: &mut Context<'_>, _: &At, _: Nothing) -> Result<Whoami, Problem> {
+    Ok(Whoami { name: cx.caller.name.clone(), role: cx.caller.role.name().to_owned() })
+}
+
+fn projects(cx: &mut Context<'_>, _: &At, _: Nothing) -> Result<Vec<Project>, Problem> {
+    known_projects(cx)
+}
+
+fn of_project(cx: &mut Context<'_>, named: Option<&str>) -> Result<acquit_app::project::Project, Problem> {
+    let top = project(cx, named)?;
+    Ok(cx.app.files_at(&top)?.look()?)
+}
+
+fn workflows(cx: &mut Context<'_>, _: &At, query: ProjectQuery) -> Result<Vec<Workflow>, Problem> {
+    Ok(of_project(cx, query.project.as_deref())?.workflows.iter().map(Workflow::from).collect())
+}
+
+fn workflow(cx: &mut Context<'_>, at: &At, query: ProjectQuery) -> Result<Workflow, Problem> {
+    let name = at.name()?;
+    let project = of_project(cx, query.project.as_deref())?;
+    let known = project.workflows.iter().find(|known| known.name == name);
+    known.map(Workflow::from).ok_or_else(|| Problem::new("not-found", format!("there is no workflow {name}")))
+}
+
+impl From<&acquit_app::project::Known> for Workflow {
+    fn from(known: &acquit_app::project::Known) -> Self {
+        let origin = match known.origin {
+            acquit_app::project::Origin::Shipped => "shipped",
+            acquit_app::project::Origin::Project => "project",
+            acquit_app::project::Origin::OverridesShipped => "overrides_shipped",
+        };
+        let (name, origin) = (known.name.to_string(), origin.to_owned());
+        let Ok(read) = &known.read else {
+            return Self {
+                name,
+                origin,
+                description: String::new(),
+                usable: false,
+                start: None,
+                stages: Vec::new(),
+            };
+        };
+        let stage = |stage: &acquit_core::workflow::Stage| Stage {
+            name: stage.name.to_string(),
+            kind: match stage.work {
+                Work::Agent(_) => "agent",
+                Work::Check => "check",
+                Work::Action { .. } => "action",
+                Work::Human { .. } => "human",
+            }
+            .to_owned(),
+            gates: stage.gates.iter().map(ToString::to_string).collect(),
+            fix: stage.fix.as_ref().map(ToString::to_string),
+            on: stage.on.iter().map(|(outcome, way)| (outcome.to_string(), targets(way))).collect(),
+        };
+        Self {
+            name,
+            origin,
+            description: read.description.clone(),
+            usable: true,
+            start: Some(read.start.to_string()),
+            stages: read.stages.iter().map(stage).collect(),
+        }
+    }
+}
+
+fn targets(way: &acquit_core::workflow::Transition) -> String {
+    way.to.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn costs(cx: &mut Context<'_>, _: &At, query: StatsQuery) -> Result<Stats, Problem> {
+    let since = query.days.map(|days| Span::from(u64::from(days) * 86_400_000));
+    let which = Which { all_projects: true, since, limit: query.limit.unwrap_or(1_000) };
+    let stats = stats::stats(cx.app, cx.store, which)?;
+    let groups = |groups: BTreeMap<String, stats::Group>| {
+        let group = |(name, group): (String, stats::Group)| {
+            let shown = Group {
+                count: group.count,
+                succeeded: group.succeeded,
+                failed: group.failed,
+                ran_ms: group.ran_millis,
+                tokens: group.usage.tokens(),
+                cost_micros: group.cost_micros,
+            };
+            (name, shown)
+        };
+        groups.into_iter().map(group).collect()
+    };
+    Ok(Stats {
+        tasks: stats.tasks,
+        more: stats.more,
+        cost_micros: stats.cost_micros,
+        workflows: groups(stats.workflows),
+        agents: groups(stats.agents),
+        models: groups(stats.models),
+    })
+}
+
+fn agents(cx: &mut Context<'_>, _: &At, query: ProjectQuery) -> Result<Vec<Agent>, Problem> {
+    use acquit_core::config::{Adapter, Product};
+    let config = match (of_project(cx, query.project.as_deref()), query.project) {
+        (Ok(project), _) => project.config,
+        (Err(problem), Some(_)) => return Err(problem),
+        (Err(_), None) => acquit_core::config::Config::default(),
+    };
+    let runtime = &cx.app.runtime;
+    let shown = |path: PathBuf| path.display().to_string();
+    let mut all = Vec::new();
+    for (name, agent) in &config.agents {
+        let product = match agent.adapter {
+            Adapter::Product { product } => Some(product),
+            Adapter::Command { .. } | Adapter::Acp { .. } | Adapter::Scripted { .. } => None,
+        };
+        let program = product.and_then(|product| discovery::find(runtime, product, agent.program.as_deref()));
+        all.push(Agent {
+            name: name.to_string(),
+            title: product.map(|product| Facts::of(product).title.to_owned()),
+            configured: true,
+            program: program.map(shown),
+            tried: product.map(|product| Facts::of(product).tried.to_string()),
+        });
+    }
+    for &product in Product::ALL {
+        let facts = Facts::of(product);
+        let is_this = |agent: &acquit_core::config::Agent| matches!(agent.adapter, Adapter::Product { product: one } if one == product);
+        if !config.agents.values().any(is_this) {
+            all.push(Agent {
+                name: product.name().to_owned(),
+                title: Some(facts.title.to_owned()),
+                configured: false,
+                program: discovery::find(runtime, product, None).map(shown),
+                tried: Some(facts.tried.to_string()),
+            });
+        }
+    }
+    Ok(all)
+}
+
+fn list_settings(cx: &mut Context<'_>, _: &At, query: SettingsQuery) -> Result<Vec<Setting>, Problem> {
+    let top = project(cx, query.project.as_deref())?;
+    let means = acquit_app::Means {
+        workflow: query.workflow.and_then(|name| name.parse().ok()),
+        ..acquit_app::Means::default()
+    };
+    let run = settings::Run { means, variables: Vec::new() };
+    let all = settings::settings(&cx.app.files_at(&top)?, &run)?;
+    let setting = |setting: settings::Setting| Setting {
+        key: setting.key,
+        value: setting.value,
+        origin: setting.origin.to_owned(),
+        file: setting.file.map(|file| file.display().to_string()),
+        line: setting.line.map(|line| line as u64),
+    };
+    Ok(all.into_iter().map(setting).collect())
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the form of a handler")]
+fn examine(cx: &mut Context<'_>, _: &At, _: Nothing) -> Result<Doctor, Problem> {
+    let list = doctor::examine(cx.app);
+    let need = |need: Need| match need {
+        Need::Always => "always",
+        Need::Wall => "wall",
+        Need::Useful => "useful",
+    };
+    let complete = doctor::is_complete(&list);
+    let ability = |ability: acquit_run::sandbox::machine::Ability| Ability {
+        there: ability.is_there(),
+        name: ability.name,
+        need: need(ability.need).to_owned(),
+        found: match ability.state {
+            State::Yes(found) | State::No(found) => found,
+        },
+        consequence: ability.consequence,
+        fix: ability.mend,
+    };
+    Ok(Doctor { complete, abilities: list.into_iter().map(ability).collect() })
+}
+
+fn tokens(cx: &mut Context<'_>, _: &At, _: Nothing) -> Result<Vec<Token>, Problem> {
+    let token = |token: crate::access::Named| Token {
+        name: token.name,
+        role: token.role.name().to_owned(),
+        created: token.created.into(),
+    };
+    Ok(cx.guard.tokens().list()?.into_iter().map(token).collect())
+}
+
+fn audit_log(cx: &mut Context<'_>, _: &At, query: LimitQuery) -> Result<Vec<AuditEntry>, Problem> {
+    let files = Files::below(&cx.app.surroundings.home);
+    let entry = |entry: audit::Entry| AuditEntry {
+        at: Timestamp(entry.at.0).into(),
+        actor: entry.actor,
+        role: entry.role,
+        request: entry.request,
+        status: u32::from(entry.status),
+    };
+    let limit = usize::try_from(query.limit.unwrap_or(100)).unwrap_or(100);
+    Ok(audit::newest(&files, limit)?.into_iter().map(entry).collect())
+}

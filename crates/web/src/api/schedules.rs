@@ -1,0 +1,194 @@
+//! Schedules and their nights.
+
+use acquit_app::serve::{self, Home};
+use acquit_core::night::{Record, State as NightState};
+use acquit_core::store::{Follow, Nights};
+
+use super::look::LimitQuery;
+use super::problem::Problem;
+use super::route::{At, Context, Route, get, post};
+use super::schema::{answer, input};
+use super::types::{Moment, Nothing};
+
+/// The routes.
+pub fn routes() -> Vec<Route> {
+    vec![
+        get("/schedules", "listSchedules", "List schedules with their next and last nights", schedules),
+        get(
+            "/schedules/{name}/nights",
+            "listNights",
+            "List nights of a schedule with their results, newest first",
+            nights,
+        ),
+        post("/schedules/{name}/pause", "pauseSchedule", "Pause a schedule", pause),
+        post("/schedules/{name}/resume", "resumeSchedule", "Follow a schedule again", resume),
+        post(
+            "/schedules/{name}/run",
+            "runSchedule",
+            "Begin a night of a schedule now; the daemon works on it",
+            run,
+        ),
+    ]
+}
+
+input! {
+    /// What a night begins with.
+    RunSchedule {
+        /// The category. By default the one of today.
+        category: Option<String> = { "minLength": 1, "maxLength": 200, "pattern": "^[^\\u0000-\\u001f]*$" },
+    }
+}
+
+answer! {
+    /// A schedule.
+    Schedule {
+        /// Its name.
+        name: String,
+        /// When, as cron has it.
+        cron: String,
+        /// The time zone; null for the server's.
+        zone: Option<String>,
+        /// The workflow.
+        workflow: String,
+        /// The repositories.
+        repositories: Vec<String>,
+        /// Whether it is paused.
+        paused: bool,
+        /// When it runs next; null if it is paused.
+        next: Option<Moment>,
+        /// Its newest night.
+        last: Option<Night>,
+    }
+
+    /// One run of a schedule.
+    Night {
+        /// The schedule.
+        schedule: String,
+        /// Its time by the schedule.
+        at: Moment,
+        /// queued, running, over or skipped.
+        state: String,
+        /// Why it was skipped.
+        reason: Option<String>,
+        /// What it began with.
+        category: Option<String>,
+        /// When work began.
+        began: Option<Moment>,
+        /// When all was over.
+        ended: Option<Moment>,
+        /// The result of each repository.
+        results: Vec<NightResult>,
+    }
+
+    /// The result of a night in a repository.
+    NightResult {
+        /// The repository.
+        repository: String,
+        /// The task.
+        task: Option<String>,
+        /// The result in a word.
+        outcome: String,
+        /// The pull request.
+        url: Option<String>,
+        /// The branch, where there is no pull request.
+        branch: Option<String>,
+        /// The category of the work.
+        category: Option<String>,
+        /// Why there is no change.
+        reason: Option<String>,
+        /// What it cost, in millionths of a dollar.
+        cost_micros: Option<u64>,
+    }
+
+    /// A schedule that was paused or resumed.
+    ScheduleState {
+        /// Its name.
+        name: String,
+        /// Whether it is paused.
+        paused: bool,
+    }
+}
+
+fn schedules(cx: &mut Context<'_>, _: &At, _: Nothing) -> Result<Vec<Schedule>, Problem> {
+    let home = Home::look(cx.app)?;
+    let now = cx.store.now()?;
+    let mut all = Vec::new();
+    for schedule in &home.config.schedules {
+        let standing = cx.store.schedule(&home.project(), &schedule.name)?;
+        let paused = schedule.paused || standing.paused.is_some();
+        let last = cx.store.nights(&Nights::Of(home.project(), schedule.name.clone()), 1)?;
+        let last = last.first().map(|night| shown(cx, &home, night)).transpose()?;
+        let zone = serve::zone(schedule).ok().filter(|_| !paused);
+        let next = zone.and_then(|zone| schedule.upcoming(now, &zone, 1).into_iter().next());
+        all.push(Schedule {
+            name: schedule.name.to_string(),
+            cron: schedule.cron.to_string(),
+            zone: schedule.zone.clone(),
+            workflow: schedule.workflow.to_string(),
+            repositories: serve::repositories(schedule),
+            paused,
+            next: next.map(|(at, _)| at.into()),
+            last,
+        });
+    }
+    Ok(all)
+}
+
+fn nights(cx: &mut Context<'_>, at: &At, query: LimitQuery) -> Result<Vec<Night>, Problem> {
+    let home = Home::look(cx.app)?;
+    let name = at.name()?;
+    home.schedule(&name)?;
+    let nights = cx.store.nights(&Nights::Of(home.project(), name), query.limit.unwrap_or(50))?;
+    nights.iter().map(|night| shown(cx, &home, night)).collect()
+}
+
+fn shown(cx: &mut Context<'_>, home: &Home, night: &acquit_core::night::Night) -> Result<Night, Problem> {
+    let entries = serve::report(cx.store, home, night)?;
+    let own = |text: Option<&str>| text.map(str::to_owned);
+    let result = |record: Record<'_>| NightResult {
+        repository: record.repository.to_owned(),
+        task: record.task.map(|task| task.to_string()),
+        outcome: record.outcome.to_owned(),
+        url: own(record.url),
+        branch: own(record.branch),
+        category: own(record.category),
+        reason: record.reason.clone(),
+        cost_micros: record.cost_micros,
+    };
+    let reason = match &night.state {
+        NightState::Skipped { reason } => Some(reason.clone()),
+        NightState::Queued | NightState::Running | NightState::Over => None,
+    };
+    Ok(Night {
+        schedule: night.schedule.to_string(),
+        at: night.nominal.into(),
+        state: night.state.word().to_owned(),
+        reason,
+        category: night.category.clone(),
+        began: night.began.map(Moment::from),
+        ended: night.ended.map(Moment::from),
+        results: entries.iter().map(|entry| result(Record::from(entry))).collect(),
+    })
+}
+
+fn pause(cx: &mut Context<'_>, at: &At, _: Nothing) -> Result<ScheduleState, Problem> {
+    follow(cx, at, Follow::No)
+}
+
+fn resume(cx: &mut Context<'_>, at: &At, _: Nothing) -> Result<ScheduleState, Problem> {
+    follow(cx, at, Follow::Yes)
+}
+
+fn run(cx: &mut Context<'_>, at: &At, how: RunSchedule) -> Result<Night, Problem> {
+    let home = Home::read(cx.app)?.trusted()?;
+    let (night, _) = serve::begin_by_hand(cx.store, &home, &at.name()?, how.category)?;
+    shown(cx, &home, &night)
+}
+
+fn follow(cx: &mut Context<'_>, at: &At, follow: Follow) -> Result<ScheduleState, Problem> {
+    let home = Home::look(cx.app)?;
+    let name = at.name()?;
+    let written = home.schedule(&name)?.paused;
+    cx.store.follow(&home.project(), &name, follow)?;
+    Ok(ScheduleState { name: name.to_string(), paused: written || follow == Follow::No })
+}
