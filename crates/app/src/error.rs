@@ -404,6 +404,9 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
+    /// A screen is wanted where there is none.
+    #[error("show the board: standard input and output must be a terminal")]
+    NoTerminal,
     /// A token that cannot be made or removed.
     #[error("use the token: {0}")]
     Token(String),
@@ -469,6 +472,7 @@ impl Error {
             Self::NoHome
             | Self::NotLoopback { .. }
             | Self::Token(_)
+            | Self::NoTerminal
             | Self::SandboxOfHome { .. }
             | Self::SandboxOfSecrets { .. }
             | Self::NotDelivered { .. }

@@ -8,6 +8,7 @@
 pub mod answer;
 mod app;
 pub mod ask;
+pub mod board;
 pub mod check;
 mod decide;
 pub mod diff;

@@ -7,6 +7,7 @@ use acquit_core::ids::{Name, TaskId};
 mod agents;
 mod config;
 mod nights;
+mod prompt;
 mod prove;
 mod reviewed;
 mod serve;
@@ -18,6 +19,7 @@ mod workflow;
 pub use agents::Agents;
 pub use config::ConfigVerb;
 pub use nights::{ScheduleVerb, ServiceVerb, WhichNight};
+pub use prompt::PromptVerb;
 pub use prove::{CiForge, Format, Hook, Output, Proved};
 pub use reviewed::Reviewed;
 pub use serve::{Exposed, ServeArgs};
@@ -184,8 +186,14 @@ pub enum Verb {
     /// List, show, add, retry and cancel tasks.
     #[command(subcommand)]
     Task(TaskVerb),
-    /// List tasks that need your input.
+    /// List tasks that need your input. On a terminal, answer them one by one.
+    #[command(
+        after_help = "On a terminal it walks through them one by one: a number or words answer, y and n approve and reject, d shows the diff, enter leaves it for later, q quits.\n\nExamples:\n  acquit inbox\n  acquit inbox --list      # only list them\n  acquit inbox --json"
+    )]
     Inbox {
+        /// List them, also on a terminal.
+        #[arg(long)]
+        list: bool,
         /// Include all repositories.
         #[arg(long)]
         all_projects: bool,
@@ -474,6 +482,10 @@ pub enum Verb {
         /// The shell.
         shell: clap_complete::Shell,
     },
+    /// Watch all tasks live in the terminal: what needs you, runs, waits and is done today.
+    ///
+    /// Keys: arrows move, enter opens, a answers, s stops, r retries with a note, f follows, / searches, p switches the project, q quits.
+    Top,
     /// Make and remove tokens, by which others use the dashboard and the API.
     ///
     /// Each token has a name and a role: `viewer` looks, `operator` also adds, answers, merges and ends tasks, `admin` also sees tokens and the audit
@@ -542,29 +554,6 @@ pub enum Verb {
         /// When the harness that this one was before handed over, in milliseconds since 1970.
         #[arg(long, value_name = "MILLISECONDS")]
         passed_on: Option<i64>,
-    },
-}
-
-/// What can be done with prompts.
-#[derive(Subcommand, Debug)]
-pub enum PromptVerb {
-    /// Show the prompt of a stage, for a task or a new title. Starts nothing.
-    #[command(
-        after_help = "Examples:\n  acquit prompt show T-1 --stage code\n  acquit prompt show --workflow feature --stage code \"Add a --json flag\"\n  acquit prompt show T-1 --section task"
-    )]
-    Show {
-        /// A task, such as T-1, or the title of a new one.
-        #[arg(default_value = "a new task")]
-        subject: String,
-        /// The stage [default: the task's current stage, or the first]
-        #[arg(short, long)]
-        stage: Option<Name>,
-        /// The workflow of a new task [default: the project's default]
-        #[arg(short, long)]
-        workflow: Option<Name>,
-        /// Show only this section: rules, mode, role, step, task, plan, outcomes …
-        #[arg(long)]
-        section: Option<String>,
     },
 }
 

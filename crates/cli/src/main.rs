@@ -6,6 +6,7 @@ mod exit;
 mod foreground;
 mod report;
 mod suggest;
+mod top;
 mod verbs;
 
 use std::path::Path;
@@ -121,9 +122,9 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
         Verb::Trust { args } => verbs::trust::trust(&cli, args),
         Verb::Run { task, pinned } => verbs::run::run(&cli, &task, pinned),
         Verb::Task(verb) => verbs::task::task(&cli, verb),
-        Verb::Inbox { all_projects, limit } => {
+        Verb::Inbox { list, all_projects, limit } => {
             let whose = if all_projects { verbs::inbox::Whose::All } else { verbs::inbox::Whose::Here };
-            verbs::inbox::inbox(&cli, whose, limit)
+            verbs::inbox::inbox(&cli, whose, limit, list)
         }
         Verb::Answer { task, words, more, pinned } => {
             verbs::inbox::answer(&cli, task, words.into_iter().chain(more).collect(), pinned)
@@ -162,6 +163,7 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
             )
         }
         Verb::Serve { args } => verbs::serve::serve(&cli, args),
+        Verb::Top => top::top(&cli),
         Verb::Token(verb) => verbs::token::token(&cli, verb),
         Verb::Web { listen, exposed, open, parent } => {
             if acquit_run::process::end_with(parent) {

@@ -227,3 +227,103 @@ fn what_is_printed_fits_a_narrow_terminal() {
         }
     }
 }
+
+/// A task that asks two things, works, and is delivered.
+const ASKS: &str = "[[code]]\nstep = [{ outcome = \"needs_input\", payload = { questions = [\
+    { question = \"Which colour?\", options = [\"red\", \"blue\"] }, { question = \"Twice?\", kind = \"yes_no\" }] } }]\n\
+    [[code]]\nstep = [{ write = \"work.txt\", content = \"w\" }, { outcome = \"pr_ready\", payload = { summary = \"x\" } }]\n";
+
+/// Starts a command at a terminal of this width that can also be typed at.
+fn typed_at(sandbox: &Sandbox, columns: u16, args: &[&str]) -> (File, Child) {
+    let (seen, theirs) = terminal_of(columns);
+    let streams = || Stdio::from(theirs.try_clone().expect("a descriptor"));
+    let mut command = sandbox.command(args);
+    command.env("TERM", "xterm-256color").stdin(streams()).stdout(streams()).stderr(streams());
+    let child = command.spawn().expect("the binary starts");
+    (seen, child)
+}
+
+#[test]
+fn the_inbox_walks_through_what_waits_and_each_answer_counts() {
+    use std::io::Write;
+    let sandbox = Sandbox::scripted(common::CODE, ASKS);
+    sandbox.run_to(3);
+    let (mut seen, mut child) = typed_at(&sandbox, 80, &["inbox"]);
+    let shown = until_shown(&mut seen, "a number, or your own words");
+    assert!(shown.contains("? 1 of 1") && shown.contains("2) blue"), "{shown}");
+    seen.write_all(b"2\n").expect("typed");
+    until_shown(&mut seen, "yes or no");
+    seen.write_all(b"y\n").expect("typed");
+    until_shown(&mut seen, "T-1 working");
+    assert!(child.wait().expect("a child").success());
+    let said: Vec<String> = sandbox.task().conversation.into_iter().map(|remark| remark.text).collect();
+    assert_eq!(said, ["blue", "yes"]);
+    // For programs it stays a list.
+    let listed = sandbox.acquit(&["inbox", "--json"]).must(0).out;
+    assert_eq!(listed.trim(), "[]");
+}
+
+#[test]
+fn later_leaves_a_request_open_and_quit_ends_the_walk() {
+    use std::io::Write;
+    let sandbox = Sandbox::scripted(common::CODE, ASKS);
+    sandbox.run_to(3);
+    for keys in [&b"\n"[..], b"q\n"] {
+        let (mut seen, mut child) = typed_at(&sandbox, 80, &["inbox"]);
+        until_shown(&mut seen, "enter: later, q: quit");
+        seen.write_all(keys).expect("typed");
+        assert!(child.wait().expect("a child").success());
+    }
+    assert_eq!(sandbox.task().state.word(), "waiting");
+}
+
+#[test]
+fn top_shows_the_board_live_and_its_keys_answer_and_stop() {
+    use std::io::Write;
+    let sandbox = Sandbox::scripted(common::CODE, ASKS);
+    sandbox.run_to(3);
+    let (mut seen, mut child) = typed_at(&sandbox, 80, &["top"]);
+    let shown = until_shown(&mut seen, "q quit");
+    assert!(
+        shown.contains("NEEDS YOU  1") && shown.contains("T-1") && shown.contains("2 questions"),
+        "{shown}"
+    );
+    // What others do appears by itself.
+    sandbox.acquit(&["task", "add", "Another"]).must(0);
+    until_shown(&mut seen, "QUEUED");
+    seen.write_all(b"a").expect("typed");
+    until_shown(&mut seen, "a number, or your own words");
+    seen.write_all(b"1\n").expect("typed");
+    until_shown(&mut seen, "yes or no");
+    seen.write_all(b"no\n").expect("typed");
+    until_shown(&mut seen, "QUEUED  2");
+    // The search leaves one task, which is stopped.
+    seen.write_all(b"/another\r").expect("typed");
+    until_shown(&mut seen, "search: another");
+    seen.write_all(b"s").expect("typed");
+    until_shown(&mut seen, "stop this task and end it? y/n");
+    seen.write_all(b"y").expect("typed");
+    until_shown(&mut seen, "T-2 cancelled");
+    seen.write_all(b"q").expect("typed");
+    assert!(child.wait().expect("a child").success());
+    // The screen is given back.
+    assert!(until_shown(&mut seen, "\x1b[?1049l").contains("\x1b[?25h"));
+}
+
+#[test]
+fn top_needs_a_terminal_and_fits_a_narrow_one() {
+    use std::io::Write;
+    let sandbox = Sandbox::scripted(common::CODE, ASKS);
+    sandbox.run_to(3);
+    sandbox.acquit(&["top"]).must(2).said("must be a terminal");
+    let (mut seen, mut child) = typed_at(&sandbox, 40, &["top"]);
+    let shown = until_shown(&mut seen, "q quit");
+    seen.write_all(b"q").expect("typed");
+    assert!(child.wait().expect("a child").success());
+    let frame = shown.rsplit("\x1b[H").next().expect("a frame");
+    for line in frame.split("\r\n") {
+        let plain: String =
+            line.split('\x1b').map(|part| part.split_once(['m', 'K', 'J']).map_or(part, |it| it.1)).collect();
+        assert!(plain.trim_end_matches('\r').chars().count() <= 40, "{plain:?}");
+    }
+}

@@ -17,7 +17,8 @@ use crate::shared::{Client, Shared, told};
 use crate::{actions, page};
 
 #[derive(Deserialize)]
-struct Code {
+/// What stands in a login link.
+pub struct Code {
     code: Option<String>,
 }
 

@@ -22,6 +22,7 @@ impl Error {
             Self::NotLoopback { .. } => {
                 "use an SSH tunnel to 127.0.0.1, or --tls-cert with --tls-key and --origin, or --behind-proxy"
             }
+            Self::NoTerminal => "`acquit task list --json` and `acquit inbox --json` are for programs",
             Self::Token(_) => "`acquit token list` shows the tokens there are",
             Self::Listen { .. } => {
                 "another program may use the port: name one with `--listen 127.0.0.1:PORT`, or use --no-web"

@@ -16,6 +16,7 @@ mod gate;
 pub mod money;
 pub mod prove;
 pub mod request;
+pub mod screen;
 mod stats;
 mod status;
 pub mod table;
@@ -87,6 +88,11 @@ impl Printer {
     /// The same, in words even where JSON was asked for.
     pub fn in_words(self) -> Self {
         Self { json: false, ..self }
+    }
+
+    /// Whether colours are wanted.
+    pub fn colour(self) -> bool {
+        self.colour
     }
 
     /// How wide lines may be: as the terminal is, and elsewhere as is usual.

@@ -9,6 +9,7 @@ use acquit_core::task::{State, Task};
 
 use crate::cli::Cli;
 use crate::exit::Exit;
+use crate::verbs::walk;
 use acquit_app::Error;
 use acquit_app::answer::Reply;
 
@@ -24,13 +25,22 @@ pub enum Whose {
     All,
 }
 
-/// Lists what waits for a person.
-pub fn inbox(cli: &Cli, whose: Whose, limit: u32) -> Result<Exit, Error> {
+/// Walks through what waits for a person at a terminal; lists it elsewhere, or if only that is wanted.
+pub fn inbox(cli: &Cli, whose: Whose, limit: u32, list: bool) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let project = match whose {
         Whose::All => None,
         Whose::Here => cli.app.project_here(),
     };
+    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if terminal && !list && !cli.printer.json {
+        let tasks = walk::waiting(cli, store.as_mut(), project)?;
+        if tasks.is_empty() {
+            cli.printer.say("nothing waits for you");
+        }
+        walk::walk(cli, store.as_mut(), &tasks)?;
+        return Ok(Exit::Done);
+    }
     let (tasks, more) = cli.app.inbox(store.as_mut(), project, limit)?;
     cli.printer.inbox(&tasks);
     if more {

@@ -40,4 +40,5 @@ pub mod task;
 pub mod token;
 pub mod trust;
 pub mod verify;
+pub mod walk;
 pub mod workflow;

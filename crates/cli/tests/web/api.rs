@@ -50,6 +50,8 @@ fn a_task_is_made_answered_and_looked_at_by_http_alone() {
     let (status, merged) = ci.api("POST", "/tasks/T-1/merge", None);
     assert_eq!((status, &merged["already_in"]), (200, &json!(null)), "{merged}");
     until("it is merged", || {
+        let (_, task) = ci.api("GET", "/tasks/T-1", None);
+        assert_ne!(task["state"], "waiting", "{task}");
         sandbox.repo.git(&["log", "--format=%s", "main"]).contains("Paint it").then_some(())
     });
     // Every list answers.

@@ -189,7 +189,14 @@ fn page_of_events(
 }
 
 fn diff(cx: &mut Context<'_>, at: &At, _: Nothing) -> Result<Diff, Problem> {
-    let diff = cx.app.diff(cx.store, at.task()?, Form::Patch)?;
+    let diff = cx.app.diff(cx.store, at.task()?, Form::Patch).map_err(|error| match error {
+        // A leg that begins or ends just now takes the tree away that is looked at.
+        acquit_app::Error::Process(error) => {
+            let detail = format!("the work cannot be looked at now: {}", acquit_run::harness::chain(&error));
+            Problem::new("conflict", detail).hint("try again")
+        }
+        error => error.into(),
+    })?;
     let file = |file: acquit_app::diff::FileChange| DiffFile {
         path: file.path,
         added: file.added,

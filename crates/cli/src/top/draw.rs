@@ -1,0 +1,439 @@
+//! What `acquit top` shows, as lines of exactly the width of the screen. Nothing here knows a terminal or a store.
+//!
+//! With less room these go, in this order: the path, what a task does, the cost; of the lower part the evidence and earlier lines of the agent.
+
+use std::time::Duration;
+
+use acquit_app::board::{Board, Closer, Lane, Mark, Row};
+use acquit_core::task::End;
+
+use crate::report::{money, text};
+
+/// What is to be drawn.
+pub struct View<'v> {
+    /// The board.
+    pub board: &'v Board,
+    /// The rows that are shown: those that fit the search and the project.
+    pub rows: &'v [&'v Row],
+    /// The chosen row.
+    pub chosen: usize,
+    /// The chosen task, closer.
+    pub closer: Option<&'v Closer>,
+    /// The project that is shown; all if there is none.
+    pub project: Option<&'v str>,
+    /// The time of day.
+    pub clock: &'v str,
+    /// What stands in the last line instead of the keys.
+    pub prompt: Option<&'v str>,
+    /// Whether colours are wanted.
+    pub colour: bool,
+    /// Whether the chosen task takes the whole screen.
+    pub open: bool,
+}
+
+/// Lanes that are shown row by row.
+const LANES: [(Lane, &str); 3] =
+    [(Lane::Needs, "NEEDS YOU"), (Lane::Running, "RUNNING"), (Lane::Waiting, "WAITING")];
+/// The path is shown from this width on, what a task does, its cost.
+const WITH_PATH: usize = 72;
+const WITH_DOING: usize = 56;
+const WITH_COST: usize = 48;
+
+fn sign(mark: Mark) -> (char, &'static str) {
+    match mark {
+        Mark::Passed => ('✓', "32"),
+        Mark::Rejected => ('✗', "31"),
+        Mark::Running => ('●', "34"),
+        Mark::Needs => ('?', "33"),
+        Mark::Waits => ('◌', "2"),
+        Mark::ToCome => ('·', "2"),
+    }
+}
+
+fn lane_sign(row: &Row) -> (char, &'static str) {
+    match (row.lane, &row.end) {
+        (Lane::Needs, _) => sign(Mark::Needs),
+        (Lane::Running, _) => sign(Mark::Running),
+        (Lane::Waiting, _) => sign(Mark::Waits),
+        (Lane::Queued, _) => ('○', "2"),
+        (Lane::Done, Some(End::Done) | None) => sign(Mark::Passed),
+        (Lane::Done, Some(End::Failed { .. })) => sign(Mark::Rejected),
+        (Lane::Done, Some(End::NoImprovement | End::Cancelled { .. })) => ('–', "2"),
+    }
+}
+
+impl View<'_> {
+    /// All lines of a screen of this size.
+    pub fn lines(&self, width: usize, height: usize) -> Vec<String> {
+        let rule = self.paint("2", &"─".repeat(width));
+        let mut lines = vec![self.header(width), rule.clone()];
+        let below = height.saturating_sub(4);
+        if self.open {
+            let mut lower = self.lower(width, below);
+            lower.resize(below, String::new());
+            lines.extend(lower);
+        } else {
+            let lower = self.lower(width, (below / 3).min(9));
+            let mut rows = self.tasks(width, below - lower.len());
+            rows.resize(below - lower.len(), String::new());
+            lines.extend(rows);
+            lines.extend(lower);
+        }
+        lines.push(rule);
+        lines.push(self.keys(width));
+        lines.truncate(height);
+        lines
+    }
+
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.colour && !code.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    fn count(&self, lane: Lane) -> usize {
+        self.rows.iter().filter(|row| row.lane == lane).count()
+    }
+
+    fn header(&self, width: usize) -> String {
+        let failed = |row: &&&Row| matches!(row.end, Some(End::Failed { .. }));
+        let bad = self.rows.iter().filter(failed).count();
+        let done = self.rows.iter().filter(|row| matches!(row.end, Some(End::Done))).count();
+        let counts = [
+            (sign(Mark::Needs), self.count(Lane::Needs)),
+            (sign(Mark::Running), self.count(Lane::Running)),
+            (sign(Mark::Waits), self.count(Lane::Waiting)),
+            (('○', "2"), self.count(Lane::Queued)),
+            (sign(Mark::Passed), done),
+            (sign(Mark::Rejected), bad),
+        ];
+        let gap = if width >= 80 { "  " } else { " " };
+        let plain: Vec<String> = counts.iter().map(|((sign, _), count)| format!("{sign} {count}")).collect();
+        let money =
+            if width >= 60 { format!("  {}", money::cost(Some(self.board.spent))) } else { String::new() };
+        let right = format!("{}{money}  {} ", plain.join(gap), self.clock);
+        let left = format!(" acquit  {}", text::visible(self.project.unwrap_or("all projects")));
+        let room = width.saturating_sub(shown(&right) + 1);
+        let painted: Vec<String> =
+            counts.iter().zip(&plain).map(|(((_, code), _), text)| self.paint(code, text)).collect();
+        let right = format!("{}{money}  {} ", painted.join(gap), self.clock);
+        format!("{} {right}", self.paint("1", &fit(&left, room)))
+    }
+
+    /// The tasks, with the chosen one among them.
+    fn tasks(&self, width: usize, room: usize) -> Vec<String> {
+        let summary = self.summary(width);
+        let room = room.saturating_sub(summary.len());
+        let mut lines = Vec::new();
+        let mut at = 0;
+        for (lane, name) in LANES {
+            let count = self.count(lane);
+            if count == 0 {
+                continue;
+            }
+            lines.push(self.paint("1", &fit(&format!(" {name}  {count}"), width)));
+            for (index, row) in self.rows.iter().enumerate().filter(|(_, row)| row.lane == lane) {
+                if index == self.chosen {
+                    at = lines.len();
+                }
+                lines.push(self.row(row, index == self.chosen, width));
+            }
+        }
+        for (index, row) in self.rows.iter().enumerate().filter(|(_, row)| row.lane >= Lane::Queued) {
+            // Rows that are only counted are shown while one of them is chosen.
+            if index == self.chosen {
+                at = lines.len();
+                lines.push(self.row(row, true, width));
+            }
+        }
+        if lines.is_empty() && summary.is_empty() {
+            lines.push(fit(" no tasks; `acquit run \"…\"` adds one and runs it", width));
+        }
+        // So that the chosen row is seen.
+        let from = (at + 1).saturating_sub(room).min(lines.len());
+        lines.drain(..from);
+        lines.truncate(room);
+        lines.extend(summary);
+        lines
+    }
+
+    /// The lines for what is queued and done.
+    fn summary(&self, width: usize) -> Vec<String> {
+        let list = |lane: Lane, name: &str, sign: char| {
+            let rows: Vec<&&Row> = self.rows.iter().filter(|row| row.lane == lane).collect();
+            if rows.is_empty() {
+                return None;
+            }
+            let ids: Vec<String> = rows
+                .iter()
+                .map(|row| match lane {
+                    Lane::Done => format!("{} {}", row.id, lane_sign(row).0),
+                    _ => row.id.to_string(),
+                })
+                .collect();
+            Some(fit(&format!(" {sign} {name}  {}   {}", rows.len(), ids.join("  ")), width))
+        };
+        [list(Lane::Queued, "QUEUED", '○'), list(Lane::Done, "DONE", '✓')].into_iter().flatten().collect()
+    }
+
+    fn row(&self, row: &Row, chosen: bool, width: usize) -> String {
+        let (mark, code) = lane_sign(row);
+        let bar = if chosen { '▌' } else { ' ' };
+        let time = length(row.length);
+        let mut right = format!(" {time:>7}");
+        if width >= WITH_COST {
+            right.push_str(&format!(
+                " {:>8}",
+                row.cost.map_or_else(|| "–".to_owned(), |cost| money::cost(Some(cost)))
+            ));
+        }
+        let id = row.id.to_string();
+        let mut room = width.saturating_sub(5 + shown(&id) + shown(&right) + 1);
+        let doing = if width >= WITH_DOING { (room / 3).min(24) } else { 0 };
+        let path = if width >= WITH_PATH { 12 } else { 0 };
+        room = room.saturating_sub(doing + usize::from(doing > 0) + path + usize::from(path > 0));
+        let title = fit(&text::line(&row.title, 500), room);
+        let mut line = format!("{bar}{} {id} ", self.paint(code, &mark.to_string()));
+        line.push_str(&if chosen { self.paint("1", &title) } else { title });
+        if path > 0 {
+            // The newest marks count: of a long path the beginning is left out.
+            let skipped = row.path.len().saturating_sub(path);
+            let marks: Vec<String> = row.path[skipped..]
+                .iter()
+                .map(|mark| {
+                    let (mark, code) = sign(*mark);
+                    self.paint(code, &mark.to_string())
+                })
+                .collect();
+            line.push(' ');
+            line.push_str(&marks.concat());
+            line.push_str(&" ".repeat(path - (row.path.len() - skipped)));
+        }
+        if doing > 0 {
+            line.push(' ');
+            line.push_str(&fit(&text::line(&row.doing, 200), doing));
+        }
+        format!("{line}{right} ")
+    }
+
+    /// The chosen task: its stages, what it does, what a gate said, and the newest lines of its agent.
+    fn lower(&self, width: usize, room: usize) -> Vec<String> {
+        let (Some(row), Some(closer)) = (self.rows.get(self.chosen), self.closer) else { return Vec::new() };
+        if room < 3 {
+            return Vec::new();
+        }
+        let name = format!("── {} {} ", row.id, text::line(&row.title, width.saturating_sub(16)));
+        let mut lines =
+            vec![self.paint("1", &fit(&format!("{name}{}", "─".repeat(width)), width).replace('…', "─"))];
+        let wide = width >= WITH_PATH;
+        if wide && room >= 6 {
+            let stage = |(name, marks): &(String, Vec<Mark>)| {
+                format!("{} {name}", marks.iter().map(|mark| sign(*mark).0).collect::<String>())
+            };
+            let stages: Vec<String> = closer.stages.iter().map(stage).collect();
+            lines.push(fit(&format!(" {}", stages.join(" → ")), width));
+        }
+        if let Some(leg) = &closer.leg {
+            let model = leg.usage.model.as_deref().unwrap_or_default();
+            let about = format!(
+                " {} {}  leg {}  {}",
+                lane_sign(row).0,
+                text::line(&row.doing, 200),
+                leg.id.number,
+                text::line(model, 60)
+            );
+            lines.push(fit(&about, width));
+        }
+        if let Some(verdict) = &closer.rejected {
+            let what =
+                verdict.failure.as_ref().map_or(verdict.ended.as_str(), |failure| failure.message.as_str());
+            let line = format!(" ✗ {}: {}", verdict.gate, text::line(what, 500));
+            lines.push(self.paint("31", &fit(&line, width)));
+        }
+        let rest = room.saturating_sub(lines.len());
+        let said = closer.lines.len().saturating_sub(rest);
+        lines.extend(
+            closer.lines[said..].iter().map(|line| fit(&format!(" │ {}", text::line(line, 500)), width)),
+        );
+        lines.truncate(room);
+        lines
+    }
+
+    fn keys(&self, width: usize) -> String {
+        if let Some(prompt) = self.prompt {
+            return fit(&format!(" {}", text::visible(prompt)), width);
+        }
+        let back = if self.open { "esc back" } else { "enter open" };
+        let all = [
+            format!(
+                " ↑↓ move  {back}  a answer  s stop  r retry  f follow  / search  p project  ? keys  q quit"
+            ),
+            format!(" ↑↓ {back}  a answer  s stop  r retry  ? keys  q quit"),
+            " ↑↓ a answer  s stop  ? keys  q quit".to_owned(),
+        ];
+        let fits = all.iter().find(|keys| shown(keys) <= width).unwrap_or(&all[2]);
+        fit(fits, width)
+    }
+}
+
+/// A length of time in at most seven columns.
+pub fn length(length: Duration) -> String {
+    let seconds = length.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{}h {:02}m", seconds / 3_600, seconds % 3_600 / 60),
+        _ => format!("{}d {:02}h", seconds / 86_400, seconds % 86_400 / 3_600),
+    }
+}
+
+/// How many columns a letter takes: none for marks on the letter before, two for letters of East Asia and pictures.
+fn columns(letter: char) -> usize {
+    match u32::from(letter) {
+        0x300..=0x36f | 0x200b..=0x200f | 0xfe00..=0xfe0f | 0x20d0..=0x20ff => 0,
+        0x1100..=0x115f
+        | 0x2e80..=0x303e
+        | 0x3041..=0xa4cf
+        | 0xac00..=0xd7a3
+        | 0xf900..=0xfaff
+        | 0xfe30..=0xfe6f
+        | 0xff00..=0xff60
+        | 0xffe0..=0xffe6
+        | 0x1f300..=0x1faff
+        | 0x20000..=0x3fffd => 2,
+        _ => 1,
+    }
+}
+
+fn shown(text: &str) -> usize {
+    text.chars().map(columns).sum()
+}
+
+/// A text of exactly this width: cut with an ellipsis, or filled up.
+fn fit(text: &str, width: usize) -> String {
+    let whole = shown(text);
+    if whole <= width {
+        return format!("{text}{}", " ".repeat(width - whole));
+    }
+    let (mut cut, mut used) = (String::new(), 0);
+    for letter in text.chars() {
+        if used + columns(letter) + 1 > width {
+            break;
+        }
+        used += columns(letter);
+        cut.push(letter);
+    }
+    if width > used {
+        cut.push('…');
+        used += 1;
+    }
+    format!("{cut}{}", " ".repeat(width - used))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use acquit_core::ids::TaskId;
+
+    fn row(lane: Lane, id: u64, title: &str) -> Row {
+        Row {
+            lane,
+            id: TaskId(id),
+            title: title.to_owned(),
+            project: "ledger".to_owned(),
+            path: vec![Mark::Passed, Mark::Rejected, Mark::Running, Mark::ToCome],
+            doing: "fix for test".to_owned(),
+            length: Duration::from_secs(760),
+            cost: Some(840_000),
+            end: (lane == Lane::Done).then_some(End::Done),
+        }
+    }
+
+    fn rows() -> Vec<Row> {
+        let titles = [
+            "Stream large exports instead of buffering",
+            "口座を数える方法で並べる",
+            "evil \x1b[31m\u{202e}title",
+        ];
+        let lanes = [Lane::Needs, Lane::Running, Lane::Waiting, Lane::Queued, Lane::Done];
+        let all = lanes.iter().enumerate().flat_map(|(at, lane)| {
+            titles
+                .iter()
+                .enumerate()
+                .map(move |(index, title)| row(*lane, (at * 10 + index + 1) as u64, title))
+        });
+        all.collect()
+    }
+
+    fn drawn(width: usize, height: usize, chosen: usize, open: bool) -> Vec<String> {
+        let (rows, board) = (rows(), Board { rows: Vec::new(), spent: 18_460_000 });
+        let rows: Vec<&Row> = rows.iter().collect();
+        let lines = (0..40).map(|number| format!("line {number}\x1b[2J")).collect();
+        let stages = vec![("plan".to_owned(), vec![Mark::Passed]), ("code".to_owned(), vec![Mark::Running])];
+        let closer = Closer { stages, leg: None, rejected: None, lines };
+        let view = View {
+            board: &board,
+            rows: &rows,
+            chosen,
+            closer: Some(&closer),
+            project: None,
+            clock: "08:14",
+            prompt: None,
+            colour: false,
+            open,
+        };
+        view.lines(width, height)
+    }
+
+    #[test]
+    fn every_line_fits_every_screen_and_the_chosen_task_is_seen() {
+        for width in [40, 60, 80, 100, 200] {
+            for height in [12, 24, 50] {
+                for chosen in 0..rows().len() {
+                    let lines = drawn(width, height, chosen, false);
+                    assert!(lines.len() <= height, "{width}×{height}");
+                    for line in &lines {
+                        assert!(shown(line) <= width, "{width}: {} {line:?}", shown(line));
+                        assert!(!line.contains('\x1b') && !line.contains('\u{202e}'), "{line:?}");
+                    }
+                    assert!(
+                        lines.iter().any(|line| line.starts_with('▌')),
+                        "{width}×{height} {chosen}: {lines:#?}"
+                    );
+                }
+                let lines = drawn(width, height, 0, true);
+                assert!(lines.len() <= height && lines.iter().any(|line| line.contains("line 39")));
+            }
+        }
+    }
+
+    #[test]
+    fn a_screen_of_eighty_columns_shows_it_as_designed() {
+        insta::assert_snapshot!(drawn(80, 24, 3, false).join("\n"));
+    }
+
+    #[test]
+    fn a_screen_of_forty_columns_keeps_what_matters() {
+        insta::assert_snapshot!(drawn(40, 20, 0, false).join("\n"));
+    }
+
+    #[test]
+    fn colours_repeat_the_signs() {
+        let painted = View { colour: true, ..unpainted() }.paint("33", "?");
+        assert_eq!(painted, "\x1b[33m?\x1b[0m");
+    }
+
+    fn unpainted() -> View<'static> {
+        const EMPTY: Board = Board { rows: Vec::new(), spent: 0 };
+        static BOARD: Board = EMPTY;
+        View {
+            board: &BOARD,
+            rows: &[],
+            chosen: 0,
+            closer: None,
+            project: None,
+            clock: "",
+            prompt: None,
+            colour: false,
+            open: false,
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What waits for a person, one after another at the terminal: `acquit inbox` and the key `a` of `acquit top`.
+
+use std::io::{BufRead, Read};
+
+use acquit_core::artifact::Artifact;
+use acquit_core::human_request::{Answer, Ask, HumanRequest, Kind, Question};
+use acquit_core::store::Store;
+use acquit_core::task::{State, Task};
+use acquit_run::git::Form;
+
+use crate::cli::Cli;
+use crate::report::{Look, text};
+use acquit_app::Error;
+use acquit_app::answer::{Leads, Reply, leads};
+
+/// An answer longer than this is a file, not an answer.
+const ANSWER_LIMIT: u64 = 256 * 1024;
+/// How many requests are walked through.
+const MOST: u32 = 200;
+
+/// What a person does with a request.
+enum Choice {
+    /// Answers it.
+    Reply(Reply),
+    /// Leaves it for later.
+    Later,
+    /// Ends the walk.
+    Quit,
+}
+
+/// The tasks that wait, oldest first; of all projects if none is named.
+pub fn waiting(cli: &Cli, store: &mut dyn Store, project: Option<String>) -> Result<Vec<Task>, Error> {
+    let (mut tasks, _) = cli.app.inbox(store, project, MOST)?;
+    tasks.reverse();
+    Ok(tasks)
+}
+
+/// Walks through requests. Says how many were answered.
+pub fn walk(cli: &Cli, store: &mut dyn Store, tasks: &[Task]) -> Result<usize, Error> {
+    let mut answered = 0;
+    for (index, task) in tasks.iter().enumerate() {
+        let State::Waiting { request } = &task.state else { continue };
+        heading(cli, task, request, index + 1, tasks.len());
+        let reply = match choose(cli, store, task, request)? {
+            Choice::Reply(reply) => reply,
+            Choice::Later => continue,
+            Choice::Quit => break,
+        };
+        match cli.app.reply_to(store, task.id(), request.number, reply) {
+            Ok(task) => {
+                answered += 1;
+                cli.printer.data(&format!("{} {}", task.id(), task.state.word()));
+            }
+            // Somebody else was faster, or the answer does not fit: the others can still be answered.
+            Err(error @ (Error::Illegal { .. } | Error::Answered { .. })) => {
+                cli.printer.warn(&format!("failed to {}", acquit_run::harness::chain(&error)));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(answered)
+}
+
+fn heading(cli: &Cli, task: &Task, request: &HumanRequest, number: usize, of: usize) {
+    let printer = cli.printer;
+    let seed = &task.seed;
+    let place = format!("{} · {} · {}", text::visible(&seed.project.name), seed.workflow, request.stage);
+    let id = printer.paint(Look::Strong, &seed.id.to_string());
+    let count = printer.paint(Look::Notable, &format!("? {number} of {of}"));
+    printer.data("");
+    printer.data(&format!("{count}   {id}  {}", text::line(&seed.wish.title, 100)));
+    printer.data(&printer.paint(Look::Faint, &format!("  {place}")));
+}
+
+fn choose(cli: &Cli, store: &mut dyn Store, task: &Task, request: &HumanRequest) -> Result<Choice, Error> {
+    let printer = cli.printer;
+    match &request.ask {
+        Ask::Question { questions } if !questions.is_empty() => questions_of(cli, questions),
+        Ask::Question { .. } => {
+            printer.ask(&request.question, None);
+            Ok(words(&read(cli, "answer, enter: later, q: quit")?))
+        }
+        Ask::Choice { options } => {
+            printer.ask(&request.question, None);
+            subject(cli, task);
+            option(cli, store, task, &options.iter().map(ToString::to_string).collect::<Vec<_>>())
+        }
+        Ask::Stage { outcomes } => {
+            printer.ask(&request.question, None);
+            subject(cli, task);
+            option(cli, store, task, &outcomes.iter().map(ToString::to_string).collect::<Vec<_>>())
+        }
+        Ask::Approval { .. } => {
+            printer.ask(&request.question, None);
+            subject(cli, task);
+            decision(cli, store, task, "approve this commit and no other")
+        }
+        Ask::Budget { .. } | Ask::Stuck => {
+            printer.ask(&request.question, None);
+            decision(cli, store, task, "try again")
+        }
+    }
+}
+
+/// Each question of a request.
+fn questions_of(cli: &Cli, questions: &[Question]) -> Result<Choice, Error> {
+    let mut answers = Vec::new();
+    for question in questions {
+        cli.printer.ask(&question.question, Some(question));
+        let hint = match (question.kind, question.options.is_empty()) {
+            (Kind::YesNo, _) => "yes or no",
+            (_, false) => "a number, or your own words",
+            (_, true) => "answer",
+        };
+        let line = read(cli, &format!("{hint}, enter: later, q: quit"))?;
+        match line.as_str() {
+            "" => return Ok(Choice::Later),
+            "q" => return Ok(Choice::Quit),
+            "y" if question.kind == Kind::YesNo => answers.push("yes".to_owned()),
+            "n" if question.kind == Kind::YesNo => answers.push("no".to_owned()),
+            _ => answers.push(line),
+        }
+    }
+    Ok(Choice::Reply(Reply::Words(answers)))
+}
+
+fn option(cli: &Cli, store: &mut dyn Store, task: &Task, options: &[String]) -> Result<Choice, Error> {
+    for (index, option) in options.iter().enumerate() {
+        cli.printer.data(&format!("  {}) {}", index + 1, text::visible(option)));
+    }
+    loop {
+        let line = read(cli, "a number, d: diff, enter: later, q: quit")?;
+        if line == "d" {
+            diff(cli, store, task);
+            continue;
+        }
+        return Ok(words(&line));
+    }
+}
+
+/// Yes or no, and what follows from no.
+fn decision(cli: &Cli, store: &mut dyn Store, task: &Task, yes: &str) -> Result<Choice, Error> {
+    let printer = cli.printer;
+    let workflow = store.definition(task.id())?.workflow;
+    let no = match leads(task, &workflow, Answer::Reject { reason: "no".to_owned() }) {
+        Some(Leads::Stage { stage, round: Some((spent, limit)) }) => {
+            format!("send it back to {stage}, with your words (round {spent} of {limit})")
+        }
+        Some(Leads::Stage { stage, round: None }) => format!("send it back to {stage}, with your words"),
+        Some(Leads::Asks) => "leave it to a person".to_owned(),
+        Some(Leads::Done | Leads::Ends) | None => "end the task".to_owned(),
+    };
+    printer.data(&format!("  y  {yes}"));
+    printer.data(&format!("  n  {no}"));
+    loop {
+        match read(cli, "y, n, d: diff, enter: later, q: quit")?.as_str() {
+            "y" => return Ok(Choice::Reply(Reply::Approve)),
+            "n" => {
+                let reason = read(cli, "why not? (enter: leave it)")?;
+                if !reason.is_empty() {
+                    return Ok(Choice::Reply(Reply::Reject(reason)));
+                }
+            }
+            "d" => diff(cli, store, task),
+            "" => return Ok(Choice::Later),
+            "q" => return Ok(Choice::Quit),
+            _ => printer.say("y approves, n rejects"),
+        }
+    }
+}
+
+/// What a person decides about: the commit, where it goes, and how large it is.
+fn subject(cli: &Cli, task: &Task) {
+    let printer = cli.printer;
+    let short = |commit: &str| text::visible(commit.get(..10).unwrap_or(commit));
+    let faint = |word: &str| printer.paint(Look::Faint, &format!("  {word:<8}"));
+    let diff = task.artifacts.iter().find_map(|artifact| match artifact {
+        Artifact::Diff(stats) => {
+            Some(format!("   +{} −{} in {} files", stats.insertions, stats.deletions, stats.files))
+        }
+        _ => None,
+    });
+    let commit =
+        format!("{}  {}{}", short(&task.tip), text::line(task.headline(), 80), diff.unwrap_or_default());
+    printer.data(&format!("{}{commit}", faint("commit")));
+    let branch = task.seed.base.branch.as_deref().unwrap_or("a commit");
+    printer.data(&format!("{}{} at {}", faint("onto"), text::line(branch, 80), short(task.base())));
+    for said in task.account() {
+        printer.data(&format!("{}{}", faint("said"), text::line(&said, 200)));
+    }
+}
+
+fn diff(cli: &Cli, store: &mut dyn Store, task: &Task) {
+    match cli.app.diff(store, task.id(), Form::Patch) {
+        Ok(diff) => cli.printer.diff(&String::from_utf8_lossy(&diff.text)),
+        Err(error) => cli.printer.warn(&format!("failed to {}", acquit_run::harness::chain(&error))),
+    }
+}
+
+/// What a line means where words are wanted.
+fn words(line: &str) -> Choice {
+    match line {
+        "" => Choice::Later,
+        "q" => Choice::Quit,
+        line => Choice::Reply(Reply::Words(vec![line.to_owned()])),
+    }
+}
+
+/// A line of the terminal. Its end is a wish to quit.
+fn read(cli: &Cli, hint: &str) -> Result<String, Error> {
+    cli.printer.say(&cli.printer.paint(Look::Faint, &format!("  [{hint}]")));
+    let mut line = String::new();
+    let file = |source| Error::File { doing: "read", path: "standard input".into(), source };
+    let count = std::io::stdin().lock().take(ANSWER_LIMIT).read_line(&mut line).map_err(file)?;
+    Ok(if count == 0 { "q".to_owned() } else { line.trim().to_owned() })
+}
