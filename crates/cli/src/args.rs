@@ -7,6 +7,7 @@ use acquit_core::ids::{Name, TaskId};
 mod agents;
 mod config;
 mod nights;
+mod notify;
 mod prompt;
 mod prove;
 mod reviewed;
@@ -19,6 +20,7 @@ mod workflow;
 pub use agents::Agents;
 pub use config::ConfigVerb;
 pub use nights::{ScheduleVerb, ServiceVerb, WhichNight};
+pub use notify::NotifyVerb;
 pub use prompt::PromptVerb;
 pub use prove::{CiForge, Format, Hook, Output, Proved};
 pub use reviewed::Reviewed;
@@ -486,6 +488,9 @@ pub enum Verb {
     ///
     /// Keys: arrows move, enter opens, a answers, s stops, r retries with a note, f follows, / searches, p switches the project, q quits.
     Top,
+    /// Send test messages by the channels of [notify].
+    #[command(subcommand)]
+    Notify(NotifyVerb),
     /// Make and remove tokens, by which others use the dashboard and the API.
     ///
     /// Each token has a name and a role: `viewer` looks, `operator` also adds, answers, merges and ends tasks, `admin` also sees tokens and the audit

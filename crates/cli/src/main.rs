@@ -163,6 +163,7 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
             )
         }
         Verb::Serve { args } => verbs::serve::serve(&cli, args),
+        Verb::Notify(verb) => verbs::notify::notify(&cli, &verb),
         Verb::Top => top::top(&cli),
         Verb::Token(verb) => verbs::token::token(&cli, verb),
         Verb::Web { listen, exposed, open, parent } => {

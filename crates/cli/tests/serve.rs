@@ -7,6 +7,8 @@
 
 #[path = "serve/admin.rs"]
 mod admin;
+#[path = "serve/channels.rs"]
+mod channels;
 mod common;
 #[path = "serve/forge.rs"]
 mod forge;

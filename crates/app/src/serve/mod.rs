@@ -33,7 +33,7 @@ pub use home::{Home, repositories, zone};
 pub use mistakes::mistakes;
 pub use night_start::{Which, start as start_night};
 pub use nights::{begin_by_hand, date_of, report};
-pub use outbox::send as send_messages;
+pub use outbox::{Tested, send as send_messages, test_channels};
 pub use sweep::tidy;
 
 use crate::app::App;

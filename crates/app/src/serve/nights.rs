@@ -236,11 +236,20 @@ impl Daemon<'_> {
             text: morning_report::markdown(&over, &date, &entries),
             link,
             task: None,
+            project: self.home.top.file_name().map(|name| name.to_string_lossy().into_owned()),
             page: Some(morning_report::page(&over, &date, &entries)),
         };
         let key = format!("night/{}/{}", night.schedule, night.nominal.0);
         let hour = self.report_hour(night);
-        let messages = notify::messages(&self.home.config, &night.project, Told::Report, &key, &notice, hour);
+        let messages = notify::messages(
+            &self.home.config,
+            &night.project,
+            Told::Report,
+            &key,
+            &notice,
+            store.now()?,
+            hour,
+        );
         if store.keep(&over, &messages)?.is_some() {
             self.log("night", &format!("{title}; over"));
         }

@@ -4,6 +4,7 @@ use acquit_core::agent::shorten;
 use acquit_core::change::Change;
 use acquit_core::config::notify::Told;
 use acquit_core::event::{Body, Event};
+use acquit_core::ids::Name;
 use acquit_core::night::key;
 use acquit_core::store::{self, Delivery, Letter, Mark, Store, each_event};
 use acquit_core::task::{End, State, Task};
@@ -31,6 +32,7 @@ impl Daemon<'_> {
         let project = self.home.project();
         let mark = Mark { project: &project, name: MARK };
         let told = !self.home.config.notices.channels.is_empty();
+        let (now, dashboard) = (store.now()?, self.dashboard_address());
         let Some(mut after) = store.mark(mark)? else {
             // What happened before anybody wanted to know is not news.
             let newest = newest(store)?;
@@ -52,8 +54,16 @@ impl Daemon<'_> {
                         &key,
                         &notice,
                     ));
-                } else if let Some((what, notice)) = notice(store, &self.home, event)? {
-                    messages.extend(notify::messages(&self.home.config, &project, what, &key, &notice, None));
+                } else if let Some((what, notice)) = notice(store, &self.home, event, dashboard.as_deref())? {
+                    messages.extend(notify::messages(
+                        &self.home.config,
+                        &project,
+                        what,
+                        &key,
+                        &notice,
+                        now,
+                        None,
+                    ));
                 }
             }
             // In one transaction: nothing is told twice, and nothing is left out.
@@ -62,6 +72,13 @@ impl Daemon<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// The address of the dashboard, if one is served beside this.
+    fn dashboard_address(&self) -> Option<String> {
+        self.options.dashboard.as_ref()?;
+        let written = std::fs::read_to_string(self.app.surroundings.home.join("web/address")).ok()?;
+        Some(written.trim().to_owned()).filter(|address| address.starts_with("http"))
     }
 
     /// Sees to it that messages which are due are sent, by a process beside this one: a server that does not answer holds up nothing.
@@ -129,7 +146,12 @@ fn is_answered(store: &mut dyn Store, letter: &Letter) -> Result<bool, Error> {
 }
 
 /// What an event is worth telling, if it is.
-fn notice(store: &mut dyn Store, home: &Home, event: &Event) -> Result<Option<(Told, Notice)>, Error> {
+fn notice(
+    store: &mut dyn Store,
+    home: &Home,
+    event: &Event,
+    dashboard: Option<&str>,
+) -> Result<Option<(Told, Notice)>, Error> {
     let Body::Change { change } = &event.body else { return Ok(None) };
     let (what, words, text) = match change {
         Change::RequestOpened { request } => (Told::NeedsPerson, "needs you", request.question.clone()),
@@ -159,12 +181,78 @@ fn notice(store: &mut dyn Store, home: &Home, event: &Event) -> Result<Option<(T
         event: what.word().to_owned(),
         title: format!("{id} {words}: {}", shorten(title, 100)),
         text: format!("{}: {}{answer}", task.seed.project.name, shorten(&text, TEXT)),
-        link: super::memory::link(&task),
+        link: link(&task, request, dashboard),
         task: Some(id.to_string()),
+        project: Some(task.seed.project.name.clone()),
         request,
         page: None,
     };
     Ok(Some((what, notice)))
+}
+
+/// Where more is to be seen: the very request on the dashboard, the pull request, or the task on the dashboard.
+fn link(task: &Task, request: Option<u32>, dashboard: Option<&str>) -> Option<String> {
+    let id = task.id();
+    match (request, dashboard) {
+        (Some(number), Some(dashboard)) => Some(format!("{dashboard}/inbox#request-{id}-{number}")),
+        (None, Some(dashboard)) => {
+            super::memory::link(task).or_else(|| Some(format!("{dashboard}/tasks/{id}")))
+        }
+        (_, None) => super::memory::link(task),
+    }
+}
+
+/// What came of a test message.
+pub struct Tested {
+    /// The channel.
+    pub name: Name,
+    /// Why it did not arrive.
+    pub trouble: Option<String>,
+}
+
+/// Sends a test message by every channel of the configuration, or by one.
+pub fn test_channels(app: &App, only: Option<&Name>) -> Result<Vec<Tested>, Error> {
+    let home = Home::read(app)?.trusted()?;
+    let known: Vec<&Name> = home.config.notices.channels.keys().collect();
+    if let Some(name) = only.filter(|name| !known.contains(name)) {
+        let known = known.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+        let known = if known.is_empty() { "none; declare one as [notify.NAME]".to_owned() } else { known };
+        return Err(Error::NoSuch { doing: "test the channel", name: name.to_string(), known });
+    }
+    let now = (app.runtime.now)();
+    let notice = Notice {
+        event: notify::OF_STAGES.to_owned(),
+        title: "acquit: test message".to_owned(),
+        text: format!("This channel works. Sent by `acquit notify test` on {}.", app.surroundings.host),
+        link: None,
+        task: None,
+        project: None,
+        request: None,
+        page: None,
+    };
+    let wanted = known.into_iter().filter(|name| only.is_none_or(|only| only == *name));
+    let each = wanted.map(|name| {
+        let key = format!("test/{}", now.0);
+        let mut messages =
+            notify::messages_to(&home.config, &home.project(), std::slice::from_ref(name), &key, &notice);
+        let delivery = messages.pop().map(|message| {
+            let letter = Letter {
+                message,
+                attempts: 1,
+                due: now,
+                state: store::Post::Waiting,
+                error: None,
+                fence: None,
+            };
+            notify::deliver(&app.runtime, &home.config, &home.top, &letter)
+        });
+        let trouble = match delivery {
+            Some(Delivery::Again { error, .. } | Delivery::Never { error }) => Some(error),
+            Some(Delivery::Done) | None => None,
+        };
+        Tested { name: name.clone(), trouble }
+    });
+    Ok(each.collect())
 }
 
 /// The message of a stage, if its task is one of this project.
@@ -180,6 +268,7 @@ fn of_stage(store: &mut dyn Store, home: &Home, event: &Event, text: &str) -> Re
         text: format!("{}: {text}", task.seed.project.name),
         link: super::memory::link(&task),
         task: Some(event.task.to_string()),
+        project: Some(task.seed.project.name.clone()),
         request: None,
         page: None,
     }))

@@ -20,6 +20,7 @@ pub mod logs;
 pub mod mcp;
 pub mod merge;
 pub mod mirror;
+pub mod notify;
 pub mod open;
 pub mod outline;
 pub mod pre_push;

@@ -6,13 +6,17 @@ use std::collections::BTreeMap;
 use super::read::declare;
 use crate::toml_reader::{At, Table, did_you_mean, quoted};
 
+mod desktop;
 mod discord;
+mod email;
 mod ntfy;
 mod slack;
 mod teams;
 mod webhook;
 
+pub use desktop::Desktop;
 pub use discord::Discord;
+pub use email::{Email, Encryption};
 pub use ntfy::Ntfy;
 pub use slack::Slack;
 pub use teams::Teams;
@@ -67,6 +71,10 @@ kinds! { $
     Discord,
     /// A channel of Microsoft Teams, by a workflow that takes webhooks.
     Teams,
+    /// A notification on the desktop.
+    Desktop,
+    /// Mail by an SMTP server.
+    Email,
 }
 
 impl Target {

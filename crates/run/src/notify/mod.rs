@@ -2,16 +2,19 @@
 //!
 //! A message is sent at least once. Whoever sends it may die between sending and writing that down, so each way has something by which
 //! a second one is known: ntfy replaces a message with the same sequence id, a webhook has the message's key in a header, a file and a page
-//! hold each report under its key. Slack, Discord and Teams have nothing of the kind: there a message may come twice. What went wrong is told in words that hold no secret and no address with one.
+//! hold each report under its key, mail has the same message id. Slack, Discord and Teams have nothing of the kind: there a message may come twice. What went wrong is told in words that hold no secret and no address with one.
 
 mod confluence;
+mod desktop;
 mod discord;
+mod email;
 mod file;
 mod http;
 mod incoming;
 mod ntfy;
 mod sign;
 mod slack;
+mod smtp;
 mod teams;
 mod webhook;
 
@@ -19,10 +22,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acquit_core::config::Config;
-use acquit_core::config::notify::Told;
+use acquit_core::config::notify::{Channel, Told};
 use acquit_core::ids::Name;
 use acquit_core::store::{Delivery, Letter, Message};
 use acquit_core::time::{Timestamp, backoff};
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use crate::leg::chain;
@@ -63,6 +67,9 @@ pub struct Notice {
     /// The task, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
+    /// The repository's short name, if it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     /// The question that is to be answered, by its number within the task. Once it is answered, nobody is told any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<u32>,
@@ -79,6 +86,7 @@ pub fn messages(
     told: Told,
     key: &str,
     notice: &Notice,
+    now: Timestamp,
     not_before: Option<Timestamp>,
 ) -> Vec<Message> {
     let later = |channel: String, notice: &Notice, not_before| {
@@ -87,8 +95,12 @@ pub fn messages(
     };
     let to = |channel: String, notice: &Notice| later(channel, notice, None);
     let brief = Notice { page: None, ..notice.clone() };
-    let channels = config.notices.channels.iter().filter(|(_, channel)| channel.events.contains(&told));
-    let channels = channels.map(|(name, _)| later(format!("{NOTIFY}{name}"), &brief, not_before));
+    let wants = |(_, channel): &(&Name, &Channel)| channel.wants(told, notice.project.as_deref());
+    let channels = config.notices.channels.iter().filter(wants).map(|(name, channel)| {
+        let moment = not_before.unwrap_or(now);
+        let hours = channel.hours.and_then(|hours| hours.later(moment, &TimeZone::system()));
+        later(format!("{NOTIFY}{name}"), &brief, hours.or(not_before))
+    });
     let mut all: Vec<Message> = channels.collect();
     if told == Told::Report {
         all.extend(config.notices.report.file.as_ref().map(|_| to(FILE.to_owned(), &brief)));
@@ -134,6 +146,8 @@ pub(crate) enum Error {
     Away(String),
     #[error("send it: the server answered {status}{words}")]
     Refused { status: u16, words: String, after: Option<Duration> },
+    #[error("send it: the mail server answered {code} {words}")]
+    Mail { code: u16, words: String },
     #[error("understand what the server answered: {0}")]
     Nonsense(&'static str),
     #[error("write {}", path.display())]
@@ -175,6 +189,8 @@ fn wait(attempts: u32) -> Duration {
 fn is_final(error: &Error) -> bool {
     match error {
         Error::Refused { status, .. } => matches!(status, 400 | 405 | 406 | 410 | 411 | 413..=415 | 422),
+        // 530 and 535 are about the login, 552 about a full mailbox: that may be mended.
+        Error::Mail { code, .. } => (500..600).contains(code) && ![530, 534, 535, 552].contains(code),
         Error::NoChannel(_) | Error::Form(_) => true,
         Error::Secret(_) | Error::Away(_) | Error::Nonsense(_) | Error::File { .. } => false,
     }
@@ -203,7 +219,7 @@ fn send(
         other => {
             let name = other.strip_prefix(NOTIFY).ok_or_else(gone)?;
             let channel = config.notices.channels.get(name).ok_or_else(gone)?;
-            let envelope = Envelope { key, notice: &notice, seconds: (runtime.now)().0 / 1_000 };
+            let envelope = Envelope { key, notice: &notice, seconds: (runtime.now)().0 / 1_000, runtime };
             let secret = |name: &str| vault.resolve(name).map_err(Error::Secret);
             acquit_core::each_channel!(&channel.target, settings => settings.send(&envelope, &secret))
         }
@@ -217,6 +233,8 @@ struct Envelope<'e> {
     notice: &'e Notice,
     /// The time, in seconds since 1970.
     seconds: i64,
+    /// What a channel may start programs with.
+    runtime: &'e Runtime,
 }
 
 /// The value of a secret, by its name.

@@ -1,7 +1,8 @@
 //! The parts of the configuration that say whom to tell: `[notify.…]` and `[report]`.
 
 use super::super::channel::{Fields, Target};
-use super::super::notify::{Channel, Flavour, Notices, Page, Reports, Told};
+use super::super::notify::{Channel, Flavour, LEVELS, Notices, Page, Reports, Told};
+use crate::event::Level;
 use crate::schedule::Cron;
 use crate::toml_reader::{Table, did_you_mean, quoted};
 
@@ -37,8 +38,19 @@ fn channel(mut table: Table<'_, '_>, secrets: &[&str]) -> Option<Channel> {
     if listed.is_none() {
         events = USUAL.to_vec();
     }
+    let projects = table.strings("projects").unwrap_or_default();
+    let projects = projects.into_iter().map(|name| name.value).collect();
+    let level = table.word("level", &LEVELS).map_or(Level::Info, |level| level.value);
+    let hours = table.string("hours").and_then(|text| {
+        let hours = text.value.parse().ok();
+        if hours.is_none() {
+            let what = format!("{} are not hours of the day", quoted(&text.value));
+            table.source.report(text.place, what, Some("write them as \"08:00-20:00\"".to_owned()));
+        }
+        hours
+    });
     table.finish();
-    Some(Channel { target: target?, events })
+    Some(Channel { target: target?, events, projects, level, hours })
 }
 
 fn report(mut table: Table<'_, '_>, under: Reports, secrets: &[&str]) -> Reports {
