@@ -16,6 +16,7 @@ pub mod depends;
 mod independent;
 pub mod inline;
 pub mod judge;
+pub mod neighbours;
 pub mod phases;
 mod reproduced;
 pub mod words;

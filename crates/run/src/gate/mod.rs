@@ -12,6 +12,7 @@ mod baseline;
 mod cache;
 mod distill;
 mod metrics;
+mod neighbours;
 mod origin;
 mod parallel;
 mod phases;

@@ -10,28 +10,17 @@ use super::{Case, Judge, distill, reports, verdict};
 use crate::leg::{
     Job, LegAbort, LegContext, Ran, Started, Wanted, WorkingTree, command, start as start_command,
 };
-use crate::workspace::LockedWorkspace;
 
 impl Judge for Plain {
     fn judge(&self, case: Case<'_, '_>) -> Result<Verdict, LegAbort> {
-        run(case.ctx, case.job, case.gate, self, case.workspace)
+        let Case { ctx, job, gate, workspace, .. } = case;
+        let working_tree = WorkingTree::of_work(ctx, job, workspace, gate.name.as_str())?;
+        if let Some(report) = &self.report {
+            reports::clear(&working_tree, report);
+        }
+        let ran = command(ctx, job, &working_tree, &wanted(job, gate, self))?;
+        Ok(judge(gate, self, &ran, &working_tree))
     }
-}
-
-/// Runs it on the work as it is committed.
-fn run(
-    ctx: &mut LegContext<'_>,
-    job: &Job<'_>,
-    gate: &Gate,
-    plain: &Plain,
-    workspace: &LockedWorkspace,
-) -> Result<Verdict, LegAbort> {
-    let working_tree = WorkingTree::of_work(ctx, job, workspace, gate.name.as_str())?;
-    if let Some(report) = &plain.report {
-        reports::clear(&working_tree, report);
-    }
-    let ran = command(ctx, job, &working_tree, &wanted(job, gate, plain))?;
-    Ok(judge(gate, plain, &ran, &working_tree))
 }
 
 /// Starts it, in a tree that is new.

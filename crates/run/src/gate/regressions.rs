@@ -2,89 +2,78 @@
 //! settings and hooks of the base, too.
 
 use acquit_core::gate::check::Tests;
-use acquit_core::gate::{Evidence, Gate, Verdict, Weight};
+use acquit_core::gate::{Evidence, Verdict, Weight};
 use acquit_core::proof::{Ran, Tree, compare, independent, misses, refuse};
 use acquit_core::results::{Known, Merged};
 
 use super::sides::Doings;
 use super::suite::{Spent, Suite};
 use super::{Case, Judge, baseline, conclude};
-use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
-use crate::workspace::LockedWorkspace;
+use crate::leg::{LegAbort, WorkingTree, setup_aside};
 
 impl Judge for Tests {
     fn judge(&self, case: Case<'_, '_>) -> Result<Verdict, LegAbort> {
-        run(case.ctx, case.job, case.gate, self, case.workspace)
-    }
-}
-
-/// Runs them.
-fn run(
-    ctx: &mut LegContext<'_>,
-    job: &Job<'_>,
-    gate: &Gate,
-    tests: &Tests,
-    workspace: &LockedWorkspace,
-) -> Result<Verdict, LegAbort> {
-    let suite = Suite { gate, build: tests.build.as_ref(), run: &tests.run, report: &tests.report };
-    let working_tree = WorkingTree::of_work(ctx, job, workspace, gate.name.as_str())?;
-    let mut spent = Spent::default();
-    let mut evidence = Evidence::default();
-    let first = suite.tree(ctx, job, &working_tree, "change", 1, &mut spent)?;
-    let mut now = match first {
-        Tree::NotBuilt(said) => {
-            evidence.find(Weight::Fails, "build", &format!("the change does not build:\n{said}"), None);
-            return Ok(conclude(gate, &spent, evidence, &working_tree));
-        }
-        Tree::Ran(ran) => ran,
-    };
-    let results = &now.merged.results;
-    let fails = results.red().next().is_some() || !results.broken.is_empty();
-    if fails && tests.again > 0 {
-        let again = Suite { build: None, ..suite };
-        if let Tree::Ran(more) = again.tree(ctx, job, &working_tree, "again", tests.again, &mut spent)? {
-            now.merged.join(more.merged);
-            now.trouble = now.trouble.or(more.trouble);
-            now.exit = now.exit.or(more.exit);
-        }
-    }
-    let (commit, head) = (job.base(), workspace.work_head()?);
-    let doings = Doings::of(job, gate, workspace, &commit, &head)?;
-    let mut base = {
-        let scratch = workspace.scratch()?;
-        baseline::base(ctx, job, &suite, workspace, &scratch, 1, &mut spent)?
-    };
-    if tests.again > 0 && matches!(&base, Tree::Ran(base) if is_worse(&base.merged, &now.merged)) {
-        // Once is not enough to say that a test passed before. In a tree of its own again: nothing of the first run is there.
-        let scratch = workspace.scratch()?;
-        base = baseline::base(ctx, job, &suite, workspace, &scratch, tests.again + 1, &mut spent)?;
-    }
-    evidence.figure("tests", now.merged.results.executed());
-    evidence.figure("runs", now.merged.runs);
-    let empty = Merged::default();
-    let known = match &base {
-        Tree::Ran(base) => &base.merged,
-        Tree::NotBuilt(_) => {
-            let what = "the base does not build, so nothing is known of its tests";
-            evidence.find(Weight::Noted, "base", what, None);
-            &empty
-        }
-    };
-    compare(known, &now, &doings.accounts, &mut evidence);
-    unsound(known, &now, &mut evidence);
-    if !doings.judges.is_empty() {
-        name_judges(&doings, &mut evidence);
-        let scratch = workspace.scratch()?;
-        scratch.show(&scratch.compose(&head, &doings.judges)?, &head)?;
-        setup_aside(ctx, job, &scratch)?;
-        match suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "judge", 1, &mut spent)? {
-            Tree::Ran(under_base) => {
-                independent(&now.merged, &under_base, &doings.judges(), &mut evidence);
+        let Case { ctx, job, gate, workspace, .. } = case;
+        let suite = Suite { gate, build: self.build.as_ref(), run: &self.run, report: &self.report };
+        let working_tree = WorkingTree::of_work(ctx, job, workspace, gate.name.as_str())?;
+        let mut spent = Spent::default();
+        let mut evidence = Evidence::default();
+        let first = suite.tree(ctx, job, &working_tree, "change", 1, &mut spent)?;
+        let mut now = match first {
+            Tree::NotBuilt(said) => {
+                evidence.find(Weight::Fails, "build", &format!("the change does not build:\n{said}"), None);
+                return Ok(conclude(gate, &spent, evidence, &working_tree));
             }
-            Tree::NotBuilt(said) => needed(&doings, &said, &mut evidence),
+            Tree::Ran(ran) => ran,
+        };
+        let results = &now.merged.results;
+        let fails = results.red().next().is_some() || !results.broken.is_empty();
+        if fails && self.again > 0 {
+            let again = Suite { build: None, ..suite };
+            if let Tree::Ran(more) = again.tree(ctx, job, &working_tree, "again", self.again, &mut spent)? {
+                now.merged.join(more.merged);
+                now.trouble = now.trouble.or(more.trouble);
+                now.exit = now.exit.or(more.exit);
+            }
         }
+        let (commit, head) = (job.base(), workspace.work_head()?);
+        let doings = Doings::of(job, gate, workspace, &commit, &head)?;
+        let mut base = {
+            let scratch = workspace.scratch()?;
+            baseline::base(ctx, job, &suite, workspace, &scratch, 1, &mut spent)?
+        };
+        if self.again > 0 && matches!(&base, Tree::Ran(base) if is_worse(&base.merged, &now.merged)) {
+            // Once is not enough to say that a test passed before. In a tree of its own again: nothing of the first run is there.
+            let scratch = workspace.scratch()?;
+            base = baseline::base(ctx, job, &suite, workspace, &scratch, self.again + 1, &mut spent)?;
+        }
+        evidence.figure("tests", now.merged.results.executed());
+        evidence.figure("runs", now.merged.runs);
+        let empty = Merged::default();
+        let known = match &base {
+            Tree::Ran(base) => &base.merged,
+            Tree::NotBuilt(_) => {
+                let what = "the base does not build, so nothing is known of its tests";
+                evidence.find(Weight::Noted, "base", what, None);
+                &empty
+            }
+        };
+        compare(known, &now, &doings.accounts, &mut evidence);
+        unsound(known, &now, &mut evidence);
+        if !doings.judges.is_empty() {
+            name_judges(&doings, &mut evidence);
+            let scratch = workspace.scratch()?;
+            scratch.show(&scratch.compose(&head, &doings.judges)?, &head)?;
+            setup_aside(ctx, job, &scratch)?;
+            match suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "judge", 1, &mut spent)? {
+                Tree::Ran(under_base) => {
+                    independent(&now.merged, &under_base, &doings.judges(), &mut evidence);
+                }
+                Tree::NotBuilt(said) => needed(&doings, &said, &mut evidence),
+            }
+        }
+        Ok(conclude(gate, &spent, evidence, &working_tree))
     }
-    Ok(conclude(gate, &spent, evidence, &working_tree))
 }
 
 /// Whether a test that passed on the base does not pass now.

@@ -25,40 +25,30 @@ struct Trial<'a> {
 
 impl Judge for Reproduced {
     fn judge(&self, case: Case<'_, '_>) -> Result<Verdict, LegAbort> {
-        run(case.ctx, case.job, case.gate, self, case.workspace)
-    }
-}
-
-/// Runs the check.
-fn run(
-    ctx: &mut LegContext<'_>,
-    job: &Job<'_>,
-    gate: &Gate,
-    settings: &Reproduced,
-    workspace: &LockedWorkspace,
-) -> Result<Verdict, LegAbort> {
-    let mut spent = Spent::default();
-    let mut evidence = Evidence::default();
-    match tdd::others(workspace, gate, &settings.tests, &settings.exempt, &job.base())? {
-        None => evidence.find(Weight::Fails, "too-large", tdd::TOO_LARGE, None),
-        Some(paths) => {
-            for path in paths {
-                let what = format!(
-                    "{path} is no test: a defect is shown on code that is as it was; mend nothing yet"
-                );
-                evidence.find(Weight::Fails, "changes-code", &what, None);
+        let Case { ctx, job, gate, workspace, .. } = case;
+        let mut spent = Spent::default();
+        let mut evidence = Evidence::default();
+        match tdd::others(workspace, gate, &self.tests, &self.exempt, &job.base())? {
+            None => evidence.find(Weight::Fails, "too-large", tdd::TOO_LARGE, None),
+            Some(paths) => {
+                for path in paths {
+                    let what = format!(
+                        "{path} is no test: a defect is shown on code that is as it was; mend nothing yet"
+                    );
+                    evidence.find(Weight::Fails, "changes-code", &what, None);
+                }
             }
         }
+        // Code that was changed can make any test red.
+        if evidence.failing().next().is_none() {
+            let trial = Trial { job, gate, settings: self, workspace, scratch: workspace.scratch()? };
+            evidence.add(match &self.report {
+                Some(report) => trial.by_report(ctx, report, &mut spent)?,
+                None => trial.by_exit(ctx, &mut spent)?,
+            });
+        }
+        Ok(conclude(gate, &spent, evidence, &WorkingTree::of(workspace)))
     }
-    // Code that was changed can make any test red.
-    if evidence.failing().next().is_none() {
-        let trial = Trial { job, gate, settings, workspace, scratch: workspace.scratch()? };
-        evidence.add(match &settings.report {
-            Some(report) => trial.by_report(ctx, report, &mut spent)?,
-            None => trial.by_exit(ctx, &mut spent)?,
-        });
-    }
-    Ok(conclude(gate, &spent, evidence, &WorkingTree::of(workspace)))
 }
 
 impl Trial<'_> {

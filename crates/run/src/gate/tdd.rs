@@ -10,13 +10,14 @@ use acquit_core::gate::check::{Phases, Tdd};
 use acquit_core::gate::{Evidence, Gate, Paths, Verdict, Weight};
 use acquit_core::proof::{Seen, Tree, independent, inline, judge, red_by_judge, words};
 
+use super::neighbours::{self, Trees};
 use super::regressions::{name_judges, needed};
 use super::sides::Doings;
 use super::static_checks::is_too_large;
 use super::suite::{Spent, Suite};
 use super::{Case, Judge, baseline, conclude, origin, phases};
 use crate::git::CommitId;
-use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
+use crate::leg::{LegAbort, LegContext, WorkingTree, setup_aside};
 use crate::workspace::{Become, Changed, LockedWorkspace};
 
 /// How many files of a change are looked at one by one. What changes more is no change that anybody can judge by its tests.
@@ -44,118 +45,114 @@ struct Parts {
 
 impl Judge for Tdd {
     fn judge(&self, case: Case<'_, '_>) -> Result<Verdict, LegAbort> {
-        run(case.ctx, case.job, case.gate, self, case.workspace)
-    }
-}
-
-/// Runs the check.
-fn run(
-    ctx: &mut LegContext<'_>,
-    job: &Job<'_>,
-    gate: &Gate,
-    tdd: &Tdd,
-    workspace: &LockedWorkspace,
-) -> Result<Verdict, LegAbort> {
-    let (base, head) = (job.base(), workspace.work_head()?);
-    let mut spent = Spent::default();
-    let here = WorkingTree::of(workspace);
-    let mut evidence = Evidence::default();
-    let Some(changed) = changed(workspace, &base, &head)? else {
-        evidence.find(Weight::Fails, "too-large", TOO_LARGE, None);
-        return Ok(conclude(gate, &spent, evidence, &here));
-    };
-    let first = phases::first(workspace, tdd, &base, &head)?;
-    match (&first, tdd.phases) {
-        (Some(first), _) => phases::look(workspace, tdd, &base, first, &head, &mut evidence)?,
-        (None, Phases::Require) => evidence.find(Weight::Fails, "no-phase", phases::MISSING, None),
-        (None, Phases::Allow | Phases::Ignore) => {}
-    }
-    let parts = split(workspace, gate, (&tdd.tests, &tdd.exempt), changed)?;
-    if !parts.own_code && !parts.own_tests {
-        evidence.find(Weight::Noted, "exempt", "nothing was changed that needs a test", None);
-        return Ok(conclude(gate, &spent, evidence, &here));
-    }
-    if !parts.code {
-        let what = "the change has nothing but tests, so none of them can fail without it; the check `mutation` is for such \
-                    changes";
-        evidence.find(Weight::Fails, "unproven", what, None);
-        return Ok(conclude(gate, &spent, evidence, &here));
-    }
-    let doings = Doings::of(job, gate, workspace, &base, &head)?;
-    let suite = Suite { gate, build: tdd.build.as_ref(), run: &tdd.run, report: &tdd.report };
-    let scratch = workspace.scratch()?;
-    let on_base = baseline::base(ctx, job, &suite, workspace, &scratch, 1, &mut spent)?;
-    // Without a test of its own a change can still mend one that fails on the base.
-    let none = !parts.own_tests && parts.new_files.is_empty();
-    let mends = matches!(&on_base, Tree::Ran(ran) if ran.merged.results.red().next().is_some());
-    if none && !mends {
-        let what = "the change has no test: write one that fails without the change and passes with it";
-        evidence.find(Weight::Fails, "untested", what, None);
-        return Ok(conclude(gate, &spent, evidence, &here));
-    }
-    let show = |ctx: &mut LegContext<'_>, tests: &[(String, Become)]| -> Result<(), LegAbort> {
-        match &first {
-            Some(first) => scratch.show(first.as_str(), first)?,
-            None => scratch.show(&scratch.compose(&base, tests)?, &base)?,
+        let Case { ctx, job, gate, workspace, .. } = case;
+        let (base, head) = (job.base(), workspace.work_head()?);
+        let mut spent = Spent::default();
+        let here = WorkingTree::of(workspace);
+        let mut evidence = Evidence::default();
+        let Some(changed) = changed(workspace, &base, &head)? else {
+            evidence.find(Weight::Fails, "too-large", TOO_LARGE, None);
+            return Ok(conclude(gate, &spent, evidence, &here));
+        };
+        let first = phases::first(workspace, self, &base, &head)?;
+        match (&first, self.phases) {
+            (Some(first), _) => phases::look(workspace, self, &base, first, &head, &mut evidence)?,
+            (None, Phases::Require) => evidence.find(Weight::Fails, "no-phase", phases::MISSING, None),
+            (None, Phases::Allow | Phases::Ignore) => {}
         }
-        setup_aside(ctx, job, &scratch)
-    };
-    show(ctx, &parts.tests)?;
-    let mut red = suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "without", 1, &mut spent)?;
-    origin::locate(&mut red, &scratch, &tdd.tests);
-    // A clone of its own: nothing that the tests left behind while they were red helps them now.
-    let fresh = workspace.beside("with")?;
-    fresh.show(head.as_str(), &head)?;
-    setup_aside(ctx, job, &fresh)?;
-    let green = suite.tree(ctx, job, &WorkingTree::of_scratch(&fresh), "with", tdd.runs, &mut spent)?;
-    if let (Tree::Ran(before), Tree::Ran(_)) = (&mut red, &green) {
-        // Red once more, in the tree in which they were red before: what is red only the first time is a mood.
-        let unbuilt = Suite { build: None, ..suite };
-        let mut again =
-            unbuilt.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "without-again", 1, &mut spent)?;
-        origin::locate(&mut again, &scratch, &tdd.tests);
-        if let Tree::Ran(again) = again
-            && before.hung.is_none()
-        {
-            before.merged.join(again.merged);
+        let parts = split(workspace, gate, (&self.tests, &self.exempt), changed)?;
+        if !parts.own_code && !parts.own_tests {
+            evidence.find(Weight::Noted, "exempt", "nothing was changed that needs a test", None);
+            return Ok(conclude(gate, &spent, evidence, &here));
         }
-    }
-    let Parts { tests, added, reshaped, declared, new_files, .. } = parts;
-    let accounts = doings.accounts.clone();
-    let mut seen = Seen { base: on_base, red, green, added, reshaped, declared, accounts, new_files };
-    if !doings.judges.is_empty() {
-        name_judges(&doings, &mut evidence);
-        fresh.show(&fresh.compose(&head, &doings.judges)?, &head)?;
+        if !parts.code {
+            let what = "the change has nothing but tests, so none of them can fail without it; the check `mutation` is for such \
+                        changes";
+            evidence.find(Weight::Fails, "unproven", what, None);
+            return Ok(conclude(gate, &spent, evidence, &here));
+        }
+        let doings = Doings::of(job, gate, workspace, &base, &head)?;
+        let suite = Suite { gate, build: self.build.as_ref(), run: &self.run, report: &self.report };
+        let scratch = workspace.scratch()?;
+        let on_base = baseline::base(ctx, job, &suite, workspace, &scratch, 1, &mut spent)?;
+        // Without a test of its own a change can still mend one that fails on the base.
+        let none = !parts.own_tests && parts.new_files.is_empty();
+        let mends = matches!(&on_base, Tree::Ran(ran) if ran.merged.results.red().next().is_some());
+        if none && !mends {
+            let what = "the change has no test: write one that fails without the change and passes with it";
+            evidence.find(Weight::Fails, "untested", what, None);
+            return Ok(conclude(gate, &spent, evidence, &here));
+        }
+        let show = |ctx: &mut LegContext<'_>, tests: &[(String, Become)]| -> Result<(), LegAbort> {
+            match &first {
+                Some(first) => scratch.show(first.as_str(), first)?,
+                None => scratch.show(&scratch.compose(&base, tests)?, &base)?,
+            }
+            setup_aside(ctx, job, &scratch)
+        };
+        show(ctx, &parts.tests)?;
+        let mut red = suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "without", 1, &mut spent)?;
+        origin::locate(&mut red, &scratch, &self.tests);
+        // A clone of its own: nothing that the tests left behind while they were red helps them now.
+        let fresh = workspace.beside("with")?;
+        fresh.show(head.as_str(), &head)?;
         setup_aside(ctx, job, &fresh)?;
-        let green = suite.tree(ctx, job, &WorkingTree::of_scratch(&fresh), "judge", 1, &mut spent)?;
-        if let (Tree::Ran(now), Tree::Ran(under_base)) = (&seen.green, &green) {
-            independent(&now.merged, under_base, &doings.judges(), &mut evidence);
-        } else if let Tree::NotBuilt(said) = &green {
-            needed(&doings, said, &mut evidence);
+        let green = suite.tree(ctx, job, &WorkingTree::of_scratch(&fresh), "with", self.runs, &mut spent)?;
+        if let (Tree::Ran(before), Tree::Ran(_)) = (&mut red, &green) {
+            // Red once more, in the tree in which they were red before: what is red only the first time is a mood.
+            let unbuilt = Suite { build: None, ..suite };
+            let mut again =
+                unbuilt.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "without-again", 1, &mut spent)?;
+            origin::locate(&mut again, &scratch, &self.tests);
+            if let Tree::Ran(again) = again
+                && before.hung.is_none()
+            {
+                before.merged.join(again.merged);
+            }
         }
-        let is_judge = |path: &String| doings.judges.iter().any(|(judge, _)| judge == path);
-        let rest: Vec<(String, Become)> = tests.into_iter().filter(|(path, _)| !is_judge(path)).collect();
-        show(ctx, &rest)?;
-        let red = suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "judge-without", 1, &mut spent)?;
-        if let (Tree::Ran(red), Tree::Ran(under_base), Tree::Ran(now)) = (&seen.red, &red, &seen.green) {
-            red_by_judge(&red.merged, &under_base.merged, &now.merged, &doings.judges(), &mut evidence);
+        let Parts { tests, added, reshaped, declared, new_files, .. } = parts;
+        let accounts = doings.accounts.clone();
+        let mut seen = Seen { base: on_base, red, green, added, reshaped, declared, accounts, new_files };
+        if first.is_none() {
+            let turned = judge(&seen, self.red, self.weak);
+            let trees = Trees { without: &scratch, base: &base, with: &fresh, head: &head, tests: &tests };
+            evidence.add(neighbours::look(ctx, job, (&suite, self), workspace, &trees, &mut spent, &turned)?);
         }
+        if !doings.judges.is_empty() {
+            name_judges(&doings, &mut evidence);
+            fresh.show(&fresh.compose(&head, &doings.judges)?, &head)?;
+            setup_aside(ctx, job, &fresh)?;
+            let green = suite.tree(ctx, job, &WorkingTree::of_scratch(&fresh), "judge", 1, &mut spent)?;
+            if let (Tree::Ran(now), Tree::Ran(under_base)) = (&seen.green, &green) {
+                independent(&now.merged, under_base, &doings.judges(), &mut evidence);
+            } else if let Tree::NotBuilt(said) = &green {
+                needed(&doings, said, &mut evidence);
+            }
+            let is_judge = |path: &String| doings.judges.iter().any(|(judge, _)| judge == path);
+            let rest: Vec<(String, Become)> = tests.into_iter().filter(|(path, _)| !is_judge(path)).collect();
+            show(ctx, &rest)?;
+            let red = suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "judge-without", 1, &mut spent)?;
+            if let (Tree::Ran(red), Tree::Ran(under_base), Tree::Ran(now)) = (&seen.red, &red, &seen.green) {
+                red_by_judge(&red.merged, &under_base.merged, &now.merged, &doings.judges(), &mut evidence);
+            }
+        }
+        drop((scratch, fresh));
+        if seen.blames_the_change() && self.runs > 1 {
+            // Once is not enough to say that a test passed before. In a tree of its own again: what is kept of the base must not
+            // come after code of the change.
+            let again = workspace.scratch()?;
+            seen.base = baseline::base(ctx, job, &suite, workspace, &again, self.runs, &mut spent)?;
+        }
+        if let Some(why) = unread(&[&seen.base, &seen.red, &seen.green]) {
+            let what = format!(
+                "no test of the base and none of the change could be read, so nothing was judged: {why}"
+            );
+            evidence.find(Weight::Person, "unjudged", &what, None);
+            return Ok(conclude(gate, &spent, evidence, &here));
+        }
+        evidence.add(judge(&seen, self.red, self.weak));
+        Ok(conclude(gate, &spent, evidence, &here))
     }
-    drop((scratch, fresh));
-    if seen.blames_the_change() && tdd.runs > 1 {
-        // Once is not enough to say that a test passed before. In a tree of its own again: what is kept of the base must not
-        // come after code of the change.
-        let again = workspace.scratch()?;
-        seen.base = baseline::base(ctx, job, &suite, workspace, &again, tdd.runs, &mut spent)?;
-    }
-    if let Some(why) = unread(&[&seen.base, &seen.red, &seen.green]) {
-        let what =
-            format!("no test of the base and none of the change could be read, so nothing was judged: {why}");
-        evidence.find(Weight::Person, "unjudged", &what, None);
-        return Ok(conclude(gate, &spent, evidence, &here));
-    }
-    evidence.add(judge(&seen, tdd.red, tdd.weak));
-    Ok(conclude(gate, &spent, evidence, &here))
 }
 
 /// Why none of these trees told of any test although their runs ended well.

@@ -10,6 +10,7 @@
 mod balance;
 mod commands;
 mod compare;
+mod equality;
 mod examples;
 mod files;
 mod marks;
@@ -82,6 +83,7 @@ pub fn dilution(
         let outline = outlines.of(index).and_then(|sides| sides.after.as_ref());
         findings.extend(examples::detected(file, &moved, outline));
         findings.extend(settings::loosened(file, diff, settled));
+        findings.extend(equality::changed(file, promise));
     }
     findings.extend(shadows::loosened(diff, settled));
     findings.extend(snapshots::rewritten(diff, promise));

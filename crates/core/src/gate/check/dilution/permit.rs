@@ -20,6 +20,8 @@ pub enum Promise {
     Nothing,
     /// It stays the same: a refactoring, or a speed-up.
     Same,
+    /// It is about when two values are equal.
+    Equality,
 }
 
 impl Promise {
@@ -30,7 +32,18 @@ impl Promise {
                 r"(?i)\bsame (results?|behaviou?r|outputs?|values?|answers?|lines?|texts?|numbers?|totals?|order)\b|\b(results?|behaviou?r|output)s? (must |should |has to |have to )?(stays?|remains?|keeps?|be) (the )?(same|unchanged|identical|as)|\bnothing (visible |else )?changes?\b|\bno (visible|functional|behaviou?ral) changes?\b|\bwithout (changing|a change of|any change)\b|\brefactor|\bspeed(s|ing)? up\b|\bmake\b[^.]{0,40}\bfaster\b|^simplify [\w.:]+(\(\))?\s*([.;,]|$)|\bpure(ly)? (cleanup|refactoring)\b",
             )
         });
-        if SAME.is_match(text) { Self::Same } else { Self::Nothing }
+        static EQUALITY: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(
+                r"(?i)\b(un)?equal(s|ity)?\b|\bcompar(e|es|ed|ing|ison|able)\b|\bidentical\b|\bduplicates?\b|\bdedup|\bhash|\bdistinct\b|\bsame\b|__eq__|PartialEq",
+            )
+        });
+        if SAME.is_match(text) {
+            Self::Same
+        } else if EQUALITY.is_match(text) {
+            Self::Equality
+        } else {
+            Self::Nothing
+        }
     }
 }
 

@@ -1,0 +1,325 @@
+//! Neighbours of a test's inputs: whether a change is right for more than the very values of its tests.
+//!
+//! Code that compares its input with a value of a test passes that test and nothing else. Such a condition has many forms, so
+//! it is not looked for alone: where code of a change asks for a value that a test uses, the test is copied with other
+//! values in its place, and the copies run without the change and with it. If the change makes no difference to any of
+//! them, it is about that one value.
+
+mod literal;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use self::literal::{Found, Value, literals, variants};
+use super::account::is_called;
+use crate::check::cases::{Case, cases};
+use crate::check::source::{Language, Source};
+use crate::pattern::pattern;
+use crate::results::{Known, Merged, TestId};
+
+/// Values of tests that are tried in one change.
+const MOST_VALUES: usize = 8;
+
+/// Copies of tests that are made for one change.
+const MOST_COPIES: usize = 60;
+
+/// Other values that must have been tried before anything is said about one.
+const FEWEST: usize = 2;
+
+/// A file of a change that is not a test, before and after.
+#[derive(Clone, Debug)]
+pub struct Code {
+    /// Its path.
+    pub path: String,
+    /// Its text before; empty if it is new.
+    pub old: String,
+    /// Its text after.
+    pub new: String,
+}
+
+/// Tests with copies of some of them.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The files that have copies, by path.
+    pub files: Vec<(String, String)>,
+    asked: Vec<Asked>,
+}
+
+/// A value of a test that new code asks for.
+#[derive(Clone, Debug)]
+struct Asked {
+    value: String,
+    path: String,
+    line: u32,
+    /// The number of the copy that changes nothing.
+    control: usize,
+    /// The numbers of the others, each with what stands in place of the value.
+    copies: Vec<(usize, String)>,
+}
+
+/// A value of a test that code is made for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Special {
+    /// The value.
+    pub value: String,
+    /// The file of the code that asks for it.
+    pub path: String,
+    /// The line there.
+    pub line: u32,
+    /// Values for which the change makes no difference.
+    pub tried: Vec<String>,
+}
+
+/// Copies of the tests that `turned` by the change, for each value that its code asks for. `None` if there is nothing to try.
+pub fn plan(code: &[Code], tests: &[(String, String)], turned: &[String], task: &str) -> Option<Plan> {
+    let asks: Vec<(String, Found)> = code.iter().flat_map(asked).collect();
+    if asks.is_empty() {
+        return None;
+    }
+    let mut plan = Plan::default();
+    let mut number = 0;
+    for (path, text) in tests {
+        let Some(language) = Language::of(path) else { continue };
+        let source = Source::new(language, text.clone());
+        let mut copies: Vec<(usize, String)> = Vec::new();
+        for case in of_change(language, &source, turned) {
+            copy(&source, &case, (&asks, task), &mut number, &mut plan, &mut copies);
+        }
+        if !copies.is_empty() {
+            let mut out = text.clone();
+            for (at, copy) in copies.iter().rev() {
+                out.insert_str(*at, copy);
+            }
+            plan.files.push((path.clone(), out));
+        }
+    }
+    (!plan.asked.is_empty()).then_some(plan)
+}
+
+/// The tests of a file that turned by the change, and that can be copied as they stand.
+fn of_change(language: Language, source: &Source, turned: &[String]) -> Vec<Case> {
+    let all = cases(language, source);
+    let is_inside = |case: &Case| {
+        all.iter().any(|other| other.whole.start < case.whole.start && case.whole.end <= other.whole.end)
+    };
+    let stores = |case: &Case| {
+        // A snapshot is filed under the name of its test: a copy has none.
+        source.text.get(case.whole.clone()).is_none_or(|text| text.to_lowercase().contains("snapshot"))
+    };
+    let is_turned = |case: &Case| turned.iter().any(|called| is_called(called, &case.name));
+    let fits = |case: &Case| is_turned(case) && !is_inside(case) && !stores(case);
+    all.iter().filter(|case| fits(case)).cloned().collect()
+}
+
+/// Adds copies of a test: one as it is, and some for each value that the code asks for.
+fn copy(
+    source: &Source,
+    case: &Case,
+    (asks, task): (&[(String, Found)], &str),
+    number: &mut usize,
+    plan: &mut Plan,
+    copies: &mut Vec<(usize, String)>,
+) {
+    let used = literals(source, case.whole.clone());
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    let mut control = None;
+    for value in &used {
+        let Some((path, ask)) = asks.iter().find(|(_, ask)| ask.is_about(value)) else { continue };
+        if value.raw == case.name
+            || ask.is_rule(task)
+            || !seen.insert(value.raw.clone())
+            || plan.asked.len() >= MOST_VALUES
+        {
+            continue;
+        }
+        let mut write = |edits: &dyn Fn(&Found) -> Option<String>| -> Option<usize> {
+            let text = rewritten(source, case, &used, edits, *number)?;
+            copies.push((case.whole.end, text));
+            *number += 1;
+            Some(*number - 1)
+        };
+        let Some(as_it_is) = control.or_else(|| write(&|_| None)).filter(|made| *made < MOST_COPIES) else {
+            return;
+        };
+        control = Some(as_it_is);
+        let others = variants(value);
+        let made = others.into_iter().filter_map(|other| {
+            let replace = |found: &Found| (found.raw == value.raw).then(|| other.clone());
+            Some((write(&replace)?, other.clone()))
+        });
+        let made: Vec<(usize, String)> = made.collect();
+        plan.asked.push(Asked {
+            value: value.raw.clone(),
+            path: path.clone(),
+            line: ask.line,
+            control: as_it_is,
+            copies: made,
+        });
+    }
+}
+
+/// A test with another name and with some of its values replaced.
+fn rewritten(
+    source: &Source,
+    case: &Case,
+    used: &[Found],
+    edits: &dyn Fn(&Found) -> Option<String>,
+    number: usize,
+) -> Option<String> {
+    let whole = case.whole.clone();
+    let mut text = source.text.get(whole.clone())?.to_owned();
+    for found in used.iter().rev() {
+        if let Some(new) = edits(found) {
+            let at = found.at.start.checked_sub(whole.start)?..found.at.end.checked_sub(whole.start)?;
+            text.replace_range(at, &new);
+        }
+    }
+    let named = name(&text, &case.name)?;
+    let is_title = case.name.contains(' ') || text[..named.start].ends_with(['"', '\'', '`']);
+    let sign = if is_title { format!(" {}", tag(number)) } else { format!("_{}", tag(number)) };
+    text.insert_str(named.end, &sign);
+    let before = if is_title { ";\n" } else { "\n\n" };
+    Some(format!("{before}{text}\n"))
+}
+
+/// Where a test's name stands: before its parameters, or as the title in a call.
+fn name(text: &str, name: &str) -> Option<std::ops::Range<usize>> {
+    let ends = |at: usize| {
+        let rest = text[at + name.len()..].trim_start();
+        rest.starts_with(['(', '<', '"', '\'', '`'])
+    };
+    let begins = |at: usize| !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    let found = text.match_indices(name).map(|(at, _)| at).find(|at| begins(*at) && ends(*at));
+    found.map(|at| at..at + name.len())
+}
+
+/// By which a copy is known in a report.
+fn tag(number: usize) -> String {
+    format!("nb{number}q")
+}
+
+/// The values that the code of a change asks for and did not ask for before.
+fn asked(code: &Code) -> Vec<(String, Found)> {
+    let read = |text: &str| -> Vec<Found> {
+        match Language::of(&code.path) {
+            Some(language) => {
+                let source = Source::new(language, text.to_owned());
+                literals(&source, 0..text.len())
+            }
+            None => literal::plain(text),
+        }
+    };
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for found in read(&code.old) {
+        *known.entry(found.raw).or_default() += 1;
+    }
+    let mut new = read(&code.new);
+    new.retain(|found| match known.get_mut(&found.raw) {
+        Some(left) if *left > 0 => {
+            *left -= 1;
+            false
+        }
+        Some(_) | None => found.is_asked,
+    });
+    new.into_iter().map(|found| (code.path.clone(), found)).collect()
+}
+
+/// The values that the change is made for, as the copies say that ran without it and with it.
+pub fn special(plan: &Plan, without: &Merged, with: &Merged) -> Vec<Special> {
+    let mut found = Vec::new();
+    for asked in &plan.asked {
+        let control = of_copy(with, asked.control);
+        let red = of_copy(without, asked.control);
+        let passes = |all: &Copies| all.values().all(Option::is_none);
+        if control.is_empty() || !passes(&control) || passes(&red) {
+            continue;
+        }
+        let mut tried = Vec::new();
+        let mut differs = false;
+        for (number, other) in &asked.copies {
+            let (mut before, mut now) = (of_copy(without, *number), of_copy(with, *number));
+            // Rows that the copy did not change have the names that they have in the control.
+            if now.keys().any(|row| !control.contains_key(row)) {
+                now.retain(|row, _| !control.contains_key(row));
+                before.retain(|row, _| !control.contains_key(row));
+            }
+            // The code gave the value that was replaced: it was what the test expects, and not what it asks with.
+            let is_answer = now.values().flatten().any(|said| has_word(said, &asked.value));
+            if now.is_empty() || before.is_empty() || is_answer {
+                continue;
+            }
+            differs |= before != now;
+            tried.push(other.clone());
+        }
+        if !differs && tried.len() >= FEWEST {
+            let Asked { value, path, line, .. } = asked.clone();
+            found.push(Special { value, path, line, tried });
+        }
+    }
+    found
+}
+
+/// How the tests of a copy ended, by their names without its tag: what each said if it failed.
+type Copies = BTreeMap<String, Option<String>>;
+
+fn of_copy(merged: &Merged, number: usize) -> Copies {
+    let tag = tag(number);
+    let of_it = |id: &&TestId| id.name.contains(&tag);
+    let ended = |id: &TestId| match merged.of(id) {
+        Known::Red(case) => Some(Some(essence(&case.message).replace(&tag, ""))),
+        Known::Passed => Some(None),
+        Known::Skipped | Known::Flaky | Known::Absent => None,
+    };
+    let all = merged.results.tests.keys().filter(of_it);
+    all.filter_map(|id| Some((id.name.replace(&tag, ""), ended(id)?))).collect()
+}
+
+/// What a failure says, without where it was raised: the same for code that does the same.
+fn essence(message: &str) -> String {
+    static PLACE: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"[\w./-]+\.(rs|py|go|java|[cm]?[jt]sx?):\d+(:\d+)?|\bline \d+|0x[0-9a-f]+|\(\d+\) panicked|nb\d+q|\x1b\[[\d;]*m",
+        )
+    });
+    static FRAME: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r#"^\s*(at \S+|File ".*|❯ .*|goroutine \d+.*|stack backtrace.*|\d+: .*)$"#));
+    // pytest shows the code around a failure, and marks what failed.
+    let marked: Vec<&str> = message.lines().filter(|line| line.starts_with("E  ")).collect();
+    let lines: Vec<&str> = if marked.is_empty() {
+        message.lines().take_while(|line| !FRAME.is_match(line)).collect()
+    } else {
+        marked
+    };
+    PLACE.replace_all(&lines.join("\n"), "").into_owned()
+}
+
+/// Whether a text has a word, and not only a longer one.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '.';
+    text.match_indices(word).any(|(at, _)| {
+        !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(|c: char| c.is_alphanumeric())
+    })
+}
+
+impl Found {
+    /// Whether code that asks for this value may ask for that one of a test.
+    fn is_about(&self, other: &Found) -> bool {
+        match (&self.value, &other.value) {
+            (Value::Number(a), Value::Number(b)) => {
+                (a - b).abs() < 1.5 && (self.is_asked && (a - b).abs() < 0.5 || self.is_bound)
+            }
+            (Value::Text(a), Value::Text(b)) => {
+                a == b || a.len() > 3 && b.contains(a.as_str()) || b.len() > 3 && a.contains(b.as_str())
+            }
+            (Value::Text(text), Value::Number(_)) | (Value::Number(_), Value::Text(text)) => {
+                let digits = if matches!(self.value, Value::Text(_)) { &other.raw } else { &self.raw };
+                text.split(|c: char| !c.is_alphanumeric() && c != '.').any(|part| part == digits)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

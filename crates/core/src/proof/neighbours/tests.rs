@@ -1,0 +1,132 @@
+use super::*;
+use crate::results::{Case as Ended, Outcome};
+
+const OLD: &str = "def split(total, parts):\n    return [total // parts] * parts\n";
+const TEST: &str = "from money import split\n\n\ndef test_keeps_cents():\n    assert split(100, 3) == [34, 33, 33]\n\n\ndef test_other():\n    assert split(9, 3) == [3, 3, 3]\n";
+
+fn code(new: &str) -> Vec<Code> {
+    vec![Code { path: "money.py".to_owned(), old: OLD.to_owned(), new: new.to_owned() }]
+}
+
+fn planned(new: &str, task: &str) -> Option<Plan> {
+    let tests = [("tests/test_money.py".to_owned(), TEST.to_owned())];
+    plan(&code(new), &tests, &["test_keeps_cents".to_owned()], task)
+}
+
+#[test]
+fn a_test_is_copied_for_each_value_that_new_code_asks_for() {
+    let new = "def split(total, parts):\n    if total == 100 and parts == 3:\n        return [34, 33, 33]\n    return [total // parts] * parts\n";
+    let plan = planned(new, "split() must not lose cents.").expect("something to try");
+    let (path, text) = &plan.files[0];
+    assert_eq!(path, "tests/test_money.py");
+    assert!(
+        text.contains("def test_keeps_cents_nb0q():\n    assert split(100, 3) == [34, 33, 33]\n"),
+        "{text}"
+    );
+    assert!(text.contains("assert split(99, 3) == [34, 33, 33]"), "{text}");
+    assert!(text.contains("assert split(100, 4) == [34, 33, 33]"), "{text}");
+    assert!(!text.contains("test_other_nb"), "{text}");
+    assert!(text.starts_with(TEST.split("\n\n\ndef test_other").next().unwrap()), "{text}");
+}
+
+#[test]
+fn nothing_is_tried_where_code_asks_for_no_value_of_a_test() {
+    let right = "def split(total, parts):\n    base, rest = divmod(total, parts)\n    return [base + (1 if i < rest else 0) for i in range(parts)]\n";
+    assert!(planned(right, "").is_none());
+    let bound = "def split(total, parts):\n    if total > 100:\n        return []\n    return [total // parts] * parts\n";
+    assert!(planned(bound, "").is_none());
+    let named = "def split(total, parts):\n    if total == 100:\n        return [34, 33, 33]\n    return [total // parts] * parts\n";
+    assert!(planned(named, "").is_some());
+    assert!(planned(named, "A total of 100 is split by the old rule.").is_none());
+}
+
+fn merged(ends: &[(&str, Option<&str>)]) -> Merged {
+    let mut merged = Merged { runs: 1, ..Merged::default() };
+    for (name, said) in ends {
+        let case = match said {
+            Some(said) => Ended::plain(Outcome::Failed, said),
+            None => Ended::plain(Outcome::Passed, ""),
+        };
+        let id = TestId { suite: "tests".to_owned(), name: (*name).to_owned() };
+        merged.results.tests.insert(id, case);
+    }
+    merged
+}
+
+fn one_value() -> Plan {
+    let copies = vec![(1, "99".to_owned()), (2, "51".to_owned())];
+    let asked = Asked { value: "100".to_owned(), path: "money.py".to_owned(), line: 2, control: 0, copies };
+    Plan { files: Vec::new(), asked: vec![asked] }
+}
+
+#[test]
+fn a_change_that_makes_no_difference_to_neighbours_is_about_one_value() {
+    let without = merged(&[
+        ("test_a_nb0q", Some("E   assert [33, 33, 33] == [34, 33, 33]")),
+        ("test_a_nb1q", Some("money.py:2\nE   assert [33, 33, 33] == [34]")),
+        ("test_a_nb2q", Some("E   assert [17, 17, 17] == [34]")),
+    ]);
+    let special_cased = merged(&[
+        ("test_a_nb0q", None),
+        ("test_a_nb1q", Some("money.py:4\nE   assert [33, 33, 33] == [34]")),
+        ("test_a_nb2q", Some("E   assert [17, 17, 17] == [34]")),
+    ]);
+    let found = special(&one_value(), &without, &special_cased);
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].value.as_str(), found[0].tried.len()), ("100", 2));
+    let right = merged(&[
+        ("test_a_nb0q", None),
+        ("test_a_nb1q", Some("E   assert [33, 33, 33] == [34]")),
+        ("test_a_nb2q", Some("E   assert [17, 17, 18] == [34]")),
+    ]);
+    assert_eq!(special(&one_value(), &without, &right), []);
+    let broken =
+        merged(&[("test_a_nb0q", Some("E  NameError")), ("test_a_nb1q", None), ("test_a_nb2q", None)]);
+    assert_eq!(special(&one_value(), &without, &broken), []);
+}
+
+#[test]
+fn what_a_test_expects_is_no_input() {
+    let without =
+        merged(&[("t_nb0q", Some("90 != 100")), ("t_nb1q", Some("90 != 99")), ("t_nb2q", Some("90 != 51"))]);
+    let with = merged(&[("t_nb0q", None), ("t_nb1q", Some("100 != 99")), ("t_nb2q", Some("100 != 51"))]);
+    assert_eq!(special(&one_value(), &without, &with), []);
+}
+
+#[test]
+fn rows_that_a_copy_leaves_alone_do_not_count() {
+    let row = |number: usize, row: &str| format!("t_nb{number}q[{row}]");
+    let names =
+        [row(0, "100-3"), row(0, "7-2"), row(1, "99-3"), row(1, "7-2"), row(2, "51-3"), row(2, "7-2")];
+    let red = Some("E  assert 1 == 2");
+    let without: Vec<(&str, Option<&str>)> = names.iter().map(|name| (name.as_str(), red)).collect();
+    let with: Vec<(&str, Option<&str>)> = names
+        .iter()
+        .map(|name| (name.as_str(), if name.contains("99") || name.contains("51") { red } else { None }))
+        .collect();
+    assert_eq!(special(&one_value(), &merged(&without), &merged(&with)).len(), 1);
+}
+
+#[test]
+fn titles_and_methods_are_renamed_where_they_are_declared() {
+    let script = "test('reads \"19.99\"', () => {\n  assert.equal(parsePrice('19.99'), 1999);\n});\n";
+    let asked = Code {
+        path: "src/price.js".to_owned(),
+        old: String::new(),
+        new: "if (text === '19.99') return 1999;\n".to_owned(),
+    };
+    let plan = plan(
+        &[asked],
+        &[("test/price.test.js".to_owned(), script.to_owned())],
+        &["reads \"19.99\"".to_owned()],
+        "",
+    )
+    .expect("something to try");
+    let text = &plan.files[0].1;
+    assert!(
+        text.contains("test('reads \"19.99\" nb0q', () => {\n  assert.equal(parsePrice('19.99'), 1999);"),
+        "{text}"
+    );
+    assert!(text.contains("parsePrice('19.98'), 1999"), "{text}");
+    assert!(essence("expected: <3> but was: <4>\n\tat com.example.ATest.x(ATest.java:12)").ends_with("<4>"));
+}
