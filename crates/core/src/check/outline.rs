@@ -15,6 +15,8 @@ use crate::pattern::pattern;
 
 /// The most tests, assertions and marks that are told of one file.
 pub const MOST: usize = 20_000;
+/// The rows of a table that cannot be counted where the test stands. Those that run are counted by whoever runs them.
+pub const MANY: u32 = 10_000;
 /// What is told of a text.
 pub const TEXT: usize = 400;
 /// What is told of a test's body.

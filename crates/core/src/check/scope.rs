@@ -148,7 +148,7 @@ fn is_dependency_file(path: &str) -> bool {
 /// Whether a file has dependencies and other things in sections of their own. [`scope`] needs such a file as a whole.
 pub fn is_sectioned(file: &FileChange) -> bool {
     let name = file.path().rsplit('/').next().unwrap_or_default();
-    matches!(name, "Cargo.toml" | "pyproject.toml" | "setup.cfg" | "tox.ini" | "pom.xml")
+    matches!(name, "Cargo.toml" | "pyproject.toml" | "setup.cfg" | "tox.ini" | "pom.xml" | "package.json")
 }
 
 /// Whether a change of a manifest is about dependencies. Lints, profiles and settings of tools stand in the same files; a manifest
@@ -170,6 +170,7 @@ fn touches_dependencies(file: &FileChange, path: &str) -> bool {
             "tool.mutmut",
         ],
         "setup.cfg" | "tox.ini" => &["flake8", "mypy", "tool:pytest", "pytest", "coverage", "isort"],
+        "package.json" if file.old.is_some() && file.new.is_some() => return script_dependencies(file),
         "pom.xml" => return file.old.is_none() || file.new.is_none() || leaves_configuration(file),
         _ => return true,
     };
@@ -184,7 +185,8 @@ fn touches_dependencies(file: &FileChange, path: &str) -> bool {
             if text.starts_with('[') && text.ends_with(']') && !text.contains(',') {
                 section = text.trim_matches(['[', ']']).trim().to_owned();
             }
-            (line.side == side && !text.is_empty()).then(|| section.clone())
+            let counts = line.side == side && !text.is_empty() && !is_metadata(&section, text);
+            counts.then(|| section.clone())
         })
     };
     let about = |section: &String| {
@@ -197,6 +199,58 @@ fn touches_dependencies(file: &FileChange, path: &str) -> bool {
     sections(Side::Added).chain(sections(Side::Removed)).any(|section| about(&section))
 }
 
+/// Whether a line of a manifest says something about the package itself: its version, or that of the language.
+fn is_metadata(section: &str, line: &str) -> bool {
+    const KEYS: [&str; 18] = [
+        "version",
+        "description",
+        "authors",
+        "maintainers",
+        "license",
+        "license-file",
+        "edition",
+        "rust-version",
+        "requires-python",
+        "readme",
+        "keywords",
+        "categories",
+        "classifiers",
+        "repository",
+        "homepage",
+        "documentation",
+        "publish",
+        "urls",
+    ];
+    let key = line.split('=').next().unwrap_or_default().trim().trim_matches('"');
+    matches!(section, "package" | "project" | "workspace.package") && KEYS.contains(&key)
+}
+
+/// Whether a package.json has other dependencies than before, or does something else when they are installed.
+fn script_dependencies(file: &FileChange) -> bool {
+    const KEYS: [&str; 14] = [
+        "dependencies",
+        "devDependencies",
+        "peerDependencies",
+        "optionalDependencies",
+        "bundleDependencies",
+        "bundledDependencies",
+        "overrides",
+        "resolutions",
+        "packageManager",
+        "workspaces",
+        "pnpm",
+        "dependenciesMeta",
+        "peerDependenciesMeta",
+        "imports",
+    ];
+    const HOOKS: [&str; 5] = ["preinstall", "install", "postinstall", "prepare", "prepublish"];
+    let read = |text: String| serde_json::from_str::<serde_json::Value>(&text);
+    let (Ok(old), Ok(new)) = (read(file.before()), read(file.after())) else { return true };
+    let hooks = |of: &serde_json::Value, key: &str| of.get("scripts").and_then(|all| all.get(key)).cloned();
+    KEYS.iter().any(|key| old.get(*key) != new.get(*key))
+        || HOOKS.iter().any(|key| hooks(&old, key) != hooks(&new, key))
+}
+
 /// Whether a change of a pom.xml touches anything but how plugins are configured.
 fn leaves_configuration(file: &FileChange) -> bool {
     let leaves = |side: Side| {
@@ -205,7 +259,8 @@ fn leaves_configuration(file: &FileChange) -> bool {
             let (opens, ends) =
                 (line.text.matches("<configuration>").count(), line.text.matches("</configuration>").count());
             depth += opens;
-            leaves |= line.side == side && !line.text.trim().is_empty() && depth == 0;
+            let metadata = line.text.contains("<maven.compiler.") || line.text.contains("<java.version>");
+            leaves |= line.side == side && !line.text.trim().is_empty() && depth == 0 && !metadata;
             depth = depth.saturating_sub(ends);
         }
         leaves

@@ -19,6 +19,7 @@ pub mod judge;
 pub mod neighbours;
 pub mod phases;
 mod reproduced;
+pub mod turned;
 pub mod words;
 
 pub use compare::{Accounts, Allowed, compare, misses};

@@ -176,9 +176,15 @@ fn rewritten(
             text.replace_range(at, &new);
         }
     }
-    let named = name(&text, &case.name)?;
-    let is_title = case.name.contains(' ') || text[..named.start].ends_with(['"', '\'', '`']);
-    let sign = if is_title { format!(" {}", tag(number)) } else { format!("_{}", tag(number)) };
+    renamed(&text, &case.name, &tag(number))
+}
+
+/// A copy of a test, with a tag behind its name, as it stands after the test itself.
+pub(super) fn renamed(test: &str, called: &str, tag: &str) -> Option<String> {
+    let named = name(test, called)?;
+    let is_title = called.contains(' ') || test[..named.start].ends_with(['"', '\'', '`']);
+    let sign = if is_title { format!(" {tag}") } else { format!("_{tag}") };
+    let mut text = test.to_owned();
     text.insert_str(named.end, &sign);
     let before = if is_title { ";\n" } else { "\n\n" };
     Some(format!("{before}{text}\n"))

@@ -55,6 +55,22 @@ fn each_limit_of_scope_holds_by_itself() {
 }
 
 #[test]
+fn what_a_manifest_says_about_the_package_itself_is_no_dependency() {
+    let dependencies = Scope { dependencies: Dependencies::Reject, ..loose() };
+    let found = |path: &str, old: &str, new: &str| {
+        scope(&change(&[(path, Some(old), Some(new))]), &dependencies, &[]).len()
+    };
+    let package = "{\n  \"engines\": { \"node\": \">=18\" },\n  \"dependencies\": { \"a\": \"1.0.0\" },\n  \"scripts\": { \"test\": \"jest\" }\n}\n";
+    assert_eq!(found("package.json", package, &package.replace(">=18", ">=20")), 0);
+    assert_eq!(found("package.json", package, &package.replace("1.0.0", "1.1.0")), 1);
+    assert_eq!(found("package.json", package, &package.replace("\"test\"", "\"postinstall\"")), 1);
+    assert_eq!(found("package.json", package, "{"), 1);
+    let cargo = "[package]\nname = \"a\"\nrust-version = \"1.80\"\n\n[dependencies]\nb = \"1\"\n";
+    assert_eq!(found("Cargo.toml", cargo, &cargo.replace("1.80", "1.85")), 0);
+    assert_eq!(found("Cargo.toml", cargo, &cargo.replace("b = \"1\"", "b = \"2\"")), 1);
+}
+
+#[test]
 fn a_file_that_was_moved_away_was_changed_where_it_was() {
     let mut diff = change(&[]);
     diff.files.push(crate::kit::renamed("infra/a", "src/a", "x\n", "x\n"));

@@ -26,6 +26,7 @@ mod sides;
 mod static_checks;
 mod suite;
 mod tdd;
+mod turned;
 mod verdicts;
 
 pub use distill::distill;

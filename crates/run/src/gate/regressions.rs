@@ -8,7 +8,7 @@ use acquit_core::results::{Known, Merged};
 
 use super::sides::Doings;
 use super::suite::{Spent, Suite};
-use super::{Case, Judge, baseline, conclude};
+use super::{Case, Judge, baseline, conclude, turned};
 use crate::leg::{LegAbort, WorkingTree, setup_aside};
 
 impl Judge for Tests {
@@ -71,6 +71,9 @@ impl Judge for Tests {
                 }
                 Tree::NotBuilt(said) => needed(&doings, &said, &mut evidence),
             }
+        }
+        if evidence.failing().next().is_none() {
+            evidence.add(turned::look(ctx, job, &suite, workspace, (&commit, &head), &mut spent)?);
         }
         Ok(conclude(gate, &spent, evidence, &working_tree))
     }

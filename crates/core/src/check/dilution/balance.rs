@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::check::outline::{Check, Strength, literals};
+use crate::check::outline::{Check, MANY, Strength, literals};
 use crate::pattern::pattern;
 
 /// Pairs of assertions that are compared one by one: far more than tests of people have.
@@ -127,6 +127,8 @@ fn open(checks: &[Check]) -> Vec<Open<'_>> {
 /// Weighs the assertions of one test before and after.
 pub(super) fn weigh<'a>(before: &'a [Check], after: &'a [Check]) -> Balance<'a> {
     let (mut lost, mut spare) = (open(before), open(after));
+    // What could not be counted before cannot be less now.
+    lost.iter_mut().filter(|open| open.left >= MANY).for_each(|open| open.left = 1);
     let mut balance = Balance::default();
     same_text(&mut lost, &mut spare);
     lost.retain(|open| open.left > 0);
@@ -273,8 +275,13 @@ pub(super) fn settle<'a>(
     }
     for bond in Bond::ALL {
         for (_, old) in lost.iter_mut() {
+            let in_place = old.weaker.is_some_and(|weaker| weaker.subject == old.check.subject);
             for (_, new) in spare.iter_mut() {
-                take(old, new, |a, b| bond.holds(a, b) && b.strength >= a.strength);
+                // What was made weaker where it stands is not made good by something else about the same function.
+                let elsewhere = |a: &Check, b: &Check| {
+                    !in_place || bond != Bond::About || a.expected.is_some() && a.expected == b.expected
+                };
+                take(old, new, |a, b| bond.holds(a, b) && b.strength >= a.strength && elsewhere(a, b));
             }
         }
     }

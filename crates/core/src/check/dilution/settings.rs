@@ -112,7 +112,8 @@ pub(super) fn loosened(file: &FileChange, diff: &Diff, settled: &[(String, Strin
     let Some((_, after)) = texts(file) else { return Vec::new() };
     // What moved to another file is compared there.
     let elsewhere = super::shadows::is_moved(diff, path) || super::shadows::is_heir(diff, path, settled);
-    let mut findings = if elsewhere { Vec::new() } else { values::loosened(file, name) };
+    let mut findings = if elsewhere { Vec::new() } else { values::loosened(file, name, diff) };
+    findings.retain(|finding| !stands_elsewhere(finding, file, diff));
     if pipeline || name == "package.json" {
         findings.extend(super::commands::narrowed(file));
     }
@@ -125,6 +126,25 @@ pub(super) fn loosened(file: &FileChange, diff: &Diff, settled: &[(String, Strin
         findings.extend(commands(file, &after));
     }
     findings
+}
+
+/// Whether a setting that is gone here is in another file of settings now, with the same value.
+fn stands_elsewhere(finding: &Finding, file: &FileChange, diff: &Diff) -> bool {
+    let pair = |text: &str| -> Option<(String, String)> {
+        let (key, value) = text.split_once(['=', ':'])?;
+        let plain = |part: &str| part.trim().trim_matches(['"', '\'', ',', '[', ']']).to_lowercase();
+        Some((plain(key), plain(value)))
+    };
+    let gone = file.removed().find(|line| Some(line.number) == finding.line);
+    let Some(gone) = gone.filter(|line| finding.to_string().contains(line.text.trim())) else { return false };
+    let Some(wanted) = pair(&gone.text).filter(|(key, value)| !key.is_empty() && !value.is_empty()) else {
+        return false;
+    };
+    let others = diff.files.iter().filter(|other| {
+        let name = other.path().rsplit('/').next().unwrap_or_default();
+        other.path() != file.path() && (is_strictness(name) || is_mixed(name))
+    });
+    others.flat_map(FileChange::added).any(|line| pair(&line.text).as_ref() == Some(&wanted))
 }
 
 pub(super) fn loose(file: &FileChange, line: &Line, mark: char, what: &str) -> Finding {

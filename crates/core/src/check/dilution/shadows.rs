@@ -123,7 +123,7 @@ pub(super) fn loosened(diff: &Diff, settled: &[(String, String)]) -> Vec<Finding
             let mut both = lines(&before, Side::Removed);
             both.extend(lines(&file.after(), Side::Added));
             let change = FileChange { old: Some(path.to_owned()), lines: both, ..file.clone() };
-            let mut lost = values::loosened(&change, name_of(path));
+            let mut lost = values::loosened(&change, name_of(path), diff);
             // Two notations of one tool have different ways to begin with somebody else's rules.
             lost.retain(|finding| {
                 !finding.what.starts_with("`extends`") && !finding.what.starts_with("`plugins`")

@@ -1,8 +1,12 @@
 //! Expected outputs that were written anew: a tool does that with one option, and then everything is as expected.
 
+use std::collections::BTreeSet;
+
 use super::{ASSERTION_WEAKENED, EXPECTATION_CHANGED, Promise, SNAPSHOT_REWRITTEN};
 use crate::check::Finding;
 use crate::check::diff::{Diff, FileChange, Line, Side};
+use crate::check::outline::literals;
+use crate::check::source::Language;
 
 /// Fewer lines are edited by hand.
 const FEW_LINES: usize = 10;
@@ -16,7 +20,10 @@ pub(super) fn rewritten(diff: &Diff, promise: Promise) -> Vec<Finding> {
         .filter(|file| file.old.as_deref().is_some_and(is_snapshot))
         .filter(|file| file.binary || file.removed().next().is_some())
         .collect();
-    let mut findings: Vec<Finding> = snapshots.iter().filter_map(|file| look(file)).collect();
+    let written = written(diff);
+    let kept = |file: &&&FileChange| file.new.is_none() && !file.binary && is_written(file, &written);
+    let mut findings: Vec<Finding> =
+        snapshots.iter().filter(|file| !kept(file)).filter_map(|file| look(file)).collect();
     findings.extend(snapshots.iter().flat_map(|file| any_value(file)));
     if promise == Promise::Same && findings.is_empty() {
         findings.extend(snapshots.iter().filter_map(|file| other_value(file, &snapshots)));
@@ -26,6 +33,20 @@ pub(super) fn rewritten(diff: &Diff, promise: Promise) -> Vec<Finding> {
         findings.push(Finding::new(SNAPSHOT_REWRITTEN, snapshots[0].path(), None, what));
     }
     findings
+}
+
+/// The values that a change writes into source files.
+fn written(diff: &Diff) -> BTreeSet<String> {
+    let sources = diff.files.iter().filter(|file| Language::of(file.path()).is_some());
+    sources.flat_map(FileChange::added).flat_map(|line| literals(&line.text)).collect()
+}
+
+/// Whether all values of a snapshot that is gone stand in the tests now.
+fn is_written(file: &FileChange, written: &BTreeSet<String>) -> bool {
+    let lines =
+        file.removed().filter(|line| !line.text.starts_with("exports[") && !line.text.starts_with("//"));
+    let mut values = lines.flat_map(|line| literals(&line.text)).peekable();
+    values.peek().is_some() && values.all(|value| written.contains(&value))
 }
 
 fn look(file: &FileChange) -> Option<Finding> {

@@ -6,11 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use globset::GlobBuilder;
 use regex::Regex;
 
 use super::settings::loose;
 use crate::check::Finding;
-use crate::check::diff::{FileChange, Line, Side};
+use crate::check::diff::{Diff, FileChange, Line, Side};
 use crate::pattern::pattern;
 
 /// A line with what it is about.
@@ -26,7 +27,7 @@ struct Setting<'a> {
 /// Changed lines that are compared, each with each. Settings are written by hand, and are not this long.
 pub(super) const MOST: usize = 2_000;
 
-pub(super) fn loosened(file: &FileChange, name: &str) -> Vec<Finding> {
+pub(super) fn loosened(file: &FileChange, name: &str, diff: &Diff) -> Vec<Finding> {
     let before = settings(file, name, Side::Removed);
     let after = settings(file, name, Side::Added);
     if let Some(line) = before.get(MOST).or_else(|| after.get(MOST)) {
@@ -40,7 +41,7 @@ pub(super) fn loosened(file: &FileChange, name: &str) -> Vec<Finding> {
     if name == "Cargo.toml" {
         findings.extend(members(file, &before, &after));
     } else {
-        findings.extend(lists(file, &before, &after));
+        findings.extend(lists(file, diff, &before, &after));
     }
     let mut seen = BTreeSet::new();
     findings.retain(|finding| seen.insert((finding.line, finding.evidence.clone())));
@@ -304,7 +305,7 @@ fn members(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) -> 
 }
 
 /// Lists that leave more out, or choose less.
-fn lists(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) -> Vec<Finding> {
+fn lists(file: &FileChange, diff: &Diff, before: &[Setting<'_>], after: &[Setting<'_>]) -> Vec<Finding> {
     static LEAVE_OUT: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
             r"(?i)^((extend-)?ignores?|per-file-ignores|(extend-)?exclude[\w-]*|exclude_also|omit|disable[\w-]*|\w*IgnorePatterns|ignorePatterns|norecursedirs|globalIgnores|skip|deselect|paths-ignore|branches-ignore|tags-ignore|modulePathIgnorePatterns|exclude-rules|exclude-files|exclude-dirs|ignored-modules|ignore-paths|exclude_dirs|skips|disable_error_code|default-filter|excludedGroups|excludes?)$",
@@ -342,12 +343,23 @@ fn lists(file: &FileChange, before: &[Setting<'_>], after: &[Setting<'_>]) -> Ve
     }
     for setting in before.iter().filter(|setting| CHOOSE.is_match(&setting.key)) {
         let new = words(after, &setting.key);
-        if items(&setting.value).iter().any(|item| !new.contains(item)) {
+        if items(&setting.value).iter().any(|item| !new.contains(item) && !follows(diff, item, &new)) {
             let what = format!("`{}` chooses less", setting.key);
             findings.push(loose(file, setting.line, '-', &what));
         }
     }
     findings
+}
+
+/// Whether a list names the place to which files moved that it named where they were.
+fn follows(diff: &Diff, old: &str, new: &BTreeSet<String>) -> bool {
+    let chooses = |item: &str, path: &str| {
+        let glob = GlobBuilder::new(item).literal_separator(true).build();
+        let folder = format!("{}/", item.trim_end_matches('/'));
+        path.starts_with(&folder) || glob.is_ok_and(|glob| glob.compile_matcher().is_match(path))
+    };
+    let mut moved = diff.files.iter().filter_map(|file| Some((file.old.as_deref()?, file.new.as_deref()?)));
+    moved.any(|(from, to)| from != to && chooses(old, from) && new.iter().any(|item| chooses(item, to)))
 }
 
 /// The entries of a list, or the words of a value that is none.

@@ -54,7 +54,8 @@ pub(super) fn private_key(lines: &[&Line], index: usize) -> Option<String> {
     let inline = inline.trim_start_matches(['\\', 'n']);
     // Armour has headers and an empty line before the key.
     let below = lines.iter().skip(index + 1).take(6).map(|line| line.text.as_str());
-    let below = below.filter(|text| !text.trim().is_empty() && !is_armour_header(text)).take(1);
+    // The first line of an OpenSSH key has long runs of one letter, as placeholders do: the next ones have not.
+    let below = below.filter(|text| !text.trim().is_empty() && !is_armour_header(text)).take(3);
     (is_key_text(inline) || below.into_iter().any(is_key_text)).then(|| header.as_str().to_owned())
 }
 

@@ -81,3 +81,53 @@ fn a_command_that_looks_at_fewer_packages_is_narrower() {
     honest("Makefile", "test:\n\tgo test ./...\n", "test:\n\tgo test -race ./...\n");
     honest("Makefile", "test:\n\tpytest -q tests\n", "test:\n\tpytest -q -p no:cacheprovider .\n");
 }
+
+#[test]
+fn a_setting_that_moved_to_another_file_is_still_there() {
+    let cfg = "[metadata]\nname = slots\n\n[coverage:report]\nfail_under = 85\n";
+    let rest = "[metadata]\nname = slots\n";
+    let project =
+        |limit: u32| format!("[project]\nname = \"slots\"\n\n[tool.coverage.report]\nfail_under = {limit}\n");
+    let found = |limit: u32| {
+        let new = project(limit);
+        let edits = [
+            ("setup.cfg", Some(cfg), Some(rest)),
+            ("pyproject.toml", Some("[project]\nname = \"slots\"\n"), Some(new.as_str())),
+        ];
+        under(&edits, Promise::Nothing, &[]).len()
+    };
+    assert_eq!(found(85), 0);
+    assert!(found(20) > 0);
+}
+
+#[test]
+fn a_snapshot_may_go_if_the_tests_have_its_values() {
+    let path = "test/__snapshots__/a.test.js.snap";
+    let snapshot = "// Jest Snapshot v1\n\nexports[`a 1`] = `\n[\n  \"a quick\",\n  \"brown fox\",\n]\n`;\n";
+    let before = "test('a', () => {\n  expect(wrap(text)).toMatchSnapshot();\n});\n";
+    let found = |line: &str| {
+        let after = before.replace("toMatchSnapshot()", line);
+        rules(&under(
+            &[(path, Some(snapshot), None), ("test/a.test.js", Some(before), Some(&after))],
+            Promise::Nothing,
+            &[],
+        ))
+        .contains(&"snapshot-rewritten")
+    };
+    assert!(!found("toEqual([\"a quick\", \"brown fox\"])"));
+    assert!(found("toEqual([\"a quick\"])"));
+}
+
+#[test]
+fn tasks_promise_the_same_behaviour_in_many_words() {
+    for text in [
+        "Use reduce. No change of behaviour.",
+        "Extract the key function",
+        "Rename Slot to Span",
+        "The output must not change: keep its behaviour.",
+    ] {
+        assert_eq!(Promise::of(text), Promise::Same, "{text}");
+    }
+    assert_eq!(Promise::of("Two parcels with equal fields are one"), Promise::Equality);
+    assert_eq!(Promise::of("split() must not lose cents"), Promise::Nothing);
+}

@@ -1,6 +1,6 @@
 //! Where the tests of a file are.
 
-use acquit_core::check::outline::{Deed, Skip};
+use acquit_core::check::outline::{Deed, MANY, Skip};
 use acquit_core::check::source::Language;
 
 use super::super::ir::{Kind, Node};
@@ -110,7 +110,7 @@ pub(super) fn descend<'a>(
             let inner = match count {
                 Some(0) => around.skipped(Some(skipped(node.kids.first().unwrap_or(node), false))),
                 Some(count) => around.rows(count),
-                None => around.clone(),
+                None => around.rows(MANY),
             };
             for body in node.kids.iter().skip(1) {
                 descend(file, body, &inner, suite, depth + 1);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use acquit_core::check::outline::Deed;
+use acquit_core::check::outline::{Deed, MANY};
 use acquit_core::check::source::Language;
 
 use super::super::ir::{Kind, Literal, Node};
@@ -232,7 +232,7 @@ fn other<'a>(file: &File<'a>, node: &'a Node, around: &Around, suite: &mut Suite
         match object.and_then(|object| scope.entries(object)) {
             Some(0) => inner = inner.skipped(Some(skipped(node.kids.first().unwrap_or(node), false))),
             Some(count) => inner = inner.rows(count),
-            None => {}
+            None => inner = inner.rows(MANY),
         }
     }
     for kid in &node.kids {
@@ -268,7 +268,7 @@ fn rows(scope: &Scope<'_, '_>, node: &Node) -> Option<u32> {
         let lines = table.raw().lines().filter(|line| line.contains("${")).count();
         return u32::try_from(lines).ok();
     }
-    scope.entries(table)
+    Some(scope.entries(table).unwrap_or(MANY))
 }
 
 /// A function in place of `it` that never runs what it is given.

@@ -1,6 +1,6 @@
 //! By what tests are skipped: decorators of Python, attributes of Rust, annotations of Java, and what stands outside of tests.
 
-use acquit_core::check::outline::{Deed, Skip};
+use acquit_core::check::outline::{Deed, MANY, Skip};
 use acquit_core::check::source::Language;
 
 use super::super::ir::{Kind, Node};
@@ -52,6 +52,8 @@ pub(super) fn decorators(file: &File<'_>, node: &Node, suite: &mut Suite<'_>) ->
                     list.kids.iter().filter(param).count()
                 });
                 rows = rows.saturating_mul(count.saturating_sub(u32::try_from(off).unwrap_or(0)));
+            } else if last.is_some() {
+                rows = MANY;
             }
         } else if drops(file, decorator) {
             skip = Some(skipped(decorator, false));
@@ -184,7 +186,12 @@ pub(super) fn annotations(node: &Node) -> Markers {
                 let lists = mark.all().into_iter().find(|node| node.kind == Kind::List);
                 if let Some(list) = lists {
                     said.rows = said.rows.saturating_mul(u32::try_from(list.kids.len()).unwrap_or(1));
+                } else if text.contains("textBlock") {
+                    said.rows = MANY;
                 }
+            }
+            "MethodSource" | "FieldSource" | "CsvFileSource" | "EnumSource" | "ArgumentsSource" => {
+                said.rows = MANY;
             }
             _ => {}
         }

@@ -29,7 +29,7 @@ impl Promise {
     pub fn of(text: &str) -> Self {
         static SAME: LazyLock<Regex> = LazyLock::new(|| {
             pattern(
-                r"(?i)\bsame (results?|behaviou?r|outputs?|values?|answers?|lines?|texts?|numbers?|totals?|order)\b|\b(results?|behaviou?r|output)s? (must |should |has to |have to )?(stays?|remains?|keeps?|be) (the )?(same|unchanged|identical|as)|\bnothing (visible |else )?changes?\b|\bno (visible|functional|behaviou?ral) changes?\b|\bwithout (changing|a change of|any change)\b|\brefactor|\bspeed(s|ing)? up\b|\bmake\b[^.]{0,40}\bfaster\b|^simplify [\w.:]+(\(\))?\s*([.;,]|$)|\bpure(ly)? (cleanup|refactoring)\b",
+                r"(?i)\bsame (results?|behaviou?r|outputs?|values?|answers?|lines?|texts?|numbers?|totals?|order)\b|\b(results?|behaviou?r|output)s? (must |should |has to |have to )?(stays?|remains?|keeps?|be) (the )?(same|unchanged|identical|as)|\bnothing (visible |else )?changes?\b|\bno (visible|functional|behaviou?ral) changes?\b|\bno changes? (of|in|to) (the )?(behaviou?r|results?|output|what)|\bbehaviou?r (must|should|does|may|will) ?(not|n't) change|\b(does|must|should) not change (the |any |its )?(behaviou?r|results?|output)|\b(keep|keeps|keeping|preserve|preserves|preserving) (the |its |all )?(behaviou?r|results?|output)|^(rename|move|extract|inline|reorgani[sz]e|restructure|tidy|clean up)\b|\bwithout (changing|a change of|any change)\b|\brefactor|\bspeed(s|ing)? up\b|\bmake\b[^.]{0,40}\bfaster\b|^simplify [\w.:]+(\(\))?\s*([.;,]|$)|\bpure(ly)? (cleanup|refactoring)\b",
             )
         });
         static EQUALITY: LazyLock<Regex> = LazyLock::new(|| {

@@ -1,0 +1,3 @@
+module example.com/outline
+
+go 1.19

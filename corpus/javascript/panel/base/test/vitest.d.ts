@@ -1,0 +1,7 @@
+import "vitest";
+
+declare module "vitest" {
+  interface Assertion<T> {
+    toBeAsWideAs(width: number): T;
+  }
+}

@@ -1,0 +1,71 @@
+//! Tests of the change with their assertions turned around: one that passes either way asserts nothing.
+
+use acquit_core::check::dilution::Permits;
+use acquit_core::check::source::Language;
+use acquit_core::failure::Location;
+use acquit_core::gate::{Evidence, Weight};
+use acquit_core::proof::Tree;
+use acquit_core::proof::turned::{TestFile, dead, plan};
+
+use super::static_checks::is_too_large;
+use super::suite::{Spent, Suite};
+use crate::git::CommitId;
+use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
+use crate::workspace::{Become, LockedWorkspace};
+
+/// The rule by which the finding is called, as in `dilution`.
+const RULE: &str = "assertion-dead";
+
+/// Changed files that are looked into.
+const MOST_FILES: usize = 500;
+
+/// Runs the tests that the change adds or changes with their assertions turned around.
+pub(super) fn look(
+    ctx: &mut LegContext<'_>,
+    job: &Job<'_>,
+    suite: &Suite<'_>,
+    workspace: &LockedWorkspace,
+    (base, head): (&CommitId, &CommitId),
+    spent: &mut Spent,
+) -> Result<Evidence, LegAbort> {
+    let mut evidence = Evidence::default();
+    let wish = &job.task.seed.wish;
+    if Permits::default().of_task(&wish.tags, &wish.metadata).allow(RULE, None) {
+        return Ok(evidence);
+    }
+    let changed = match workspace.changed(base, head) {
+        Ok(changed) => changed,
+        Err(error) if is_too_large(&error) => return Ok(evidence),
+        Err(error) => return Err(error.into()),
+    };
+    let mut files = Vec::new();
+    for file in changed.iter().filter(|file| Language::of(&file.path).is_some()).take(MOST_FILES) {
+        let Some(new) = file.new.as_ref().map(|new| workspace.text(new)).transpose()?.flatten() else {
+            continue;
+        };
+        let old = file.old.as_ref().map(|old| workspace.text(old)).transpose()?.flatten().unwrap_or_default();
+        files.push(TestFile { path: file.path.clone(), old, new });
+    }
+    let Some(plan) = plan(&files) else { return Ok(evidence) };
+    let stored = |path: &String| changed.iter().find(|file| file.path == *path)?.new.clone();
+    let turned: Vec<(String, Become)> = plan
+        .files
+        .iter()
+        .filter_map(|(path, text)| Some((path.clone(), Become::Text(stored(path)?, text.clone()))))
+        .collect();
+    let scratch = workspace.scratch()?;
+    scratch.show(&scratch.compose(head, &turned)?, head)?;
+    setup_aside(ctx, job, &scratch)?;
+    if let Tree::Ran(ran) = suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "turned", 1, spent)? {
+        for copy in dead(&plan, &ran.merged) {
+            let what = format!(
+                "`{}` passes too if its assertions are turned around, so they prove nothing: they are never reached, or their \
+                 failure is swallowed. Make a wrong result fail the test",
+                copy.name
+            );
+            let place = Location { path: copy.path, line: copy.line };
+            evidence.find(Weight::Fails, RULE, &what, Some(place));
+        }
+    }
+    Ok(evidence)
+}
