@@ -78,7 +78,8 @@ pub(super) fn look(
         on_head.push((path.clone(), Become::Text(file.stored.clone(), text.clone())));
     }
     trees.without.show(&trees.without.compose(trees.base, &on_base)?, trees.base)?;
-    let without = suite.tree(ctx, job, &WorkingTree::of_scratch(trees.without), "neighbours-without", 1, spent)?;
+    let without =
+        suite.tree(ctx, job, &WorkingTree::of_scratch(trees.without), "neighbours-without", 1, spent)?;
     trees.with.show(&trees.with.compose(trees.head, &on_head)?, trees.head)?;
     let with = suite.tree(ctx, job, &WorkingTree::of_scratch(trees.with), "neighbours", 1, spent)?;
     if let (Tree::Ran(without), Tree::Ran(with)) = (without, with) {

@@ -131,7 +131,8 @@ impl Judge for Tdd {
             let is_judge = |path: &String| doings.judges.iter().any(|(judge, _)| judge == path);
             let rest: Vec<(String, Become)> = tests.into_iter().filter(|(path, _)| !is_judge(path)).collect();
             show(ctx, &rest)?;
-            let red = suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "judge-without", 1, &mut spent)?;
+            let red =
+                suite.tree(ctx, job, &WorkingTree::of_scratch(&scratch), "judge-without", 1, &mut spent)?;
             if let (Tree::Ran(red), Tree::Ran(under_base), Tree::Ran(now)) = (&seen.red, &red, &seen.green) {
                 red_by_judge(&red.merged, &under_base.merged, &now.merged, &doings.judges(), &mut evidence);
             }
