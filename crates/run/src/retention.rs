@@ -5,6 +5,7 @@
 //! under the lock: nothing of a live task is touched.
 
 use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use acquit_core::definition::Definition;
@@ -86,9 +87,23 @@ pub fn clean(runtime: &Runtime, definition: &Definition, task: TaskId) -> Result
         return Ok(());
     }
     let (source, locked) = locked(runtime, definition, task, CLEANING)?;
+    remove_gate_trees(runtime, task);
     locked.remove(&source)?;
     source.unpin(&runtime.git, runtime.store(), task)?;
     Ok(())
+}
+
+/// Removes the trees of gates that were killed with their harness.
+fn remove_gate_trees(runtime: &Runtime, task: TaskId) {
+    let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+    for leg in entries(runtime.task_folder(task).join("legs")) {
+        for entry in entries(leg.path()) {
+            if entry.file_name().to_string_lossy().starts_with("tree-") {
+                // What cannot be removed goes with the task.
+                let _ = remove_folder(&entry.path());
+            }
+        }
+    }
 }
 
 /// Removes the workspaces of tasks just before `id` that are done: whoever ran them was killed before it could. Looks at a fixed
@@ -194,6 +209,7 @@ fn remove(runtime: &Runtime, store: &mut dyn Store, id: TaskId) -> store::Result
     // Under the lock: whoever began with it again since waits for us, and finds it gone.
     let task = store.task(id)?;
     let State::Ended { end } = &task.state else { return Ok(Verdict::Refused(RetentionError::GoesOn)) };
+    remove_gate_trees(runtime, id);
     let redactor = harness::redactor(runtime, &definition, &task);
     let retired = retire(runtime, id, end, &source, locked, &redactor);
     Ok(retired.map_or_else(Verdict::Refused, |()| Verdict::Removed))
