@@ -312,7 +312,8 @@ fn python(source: &Source) -> Vec<Found> {
                 for (at, _) in bare.match_indices(['(', '[', '{']) {
                     last = last.max(source.balanced(line.start + at).end);
                 }
-                end = last;
+                // What follows the bracket in its line belongs to it.
+                end = last.max(source.line(source.line_of(last.saturating_sub(1))).end);
                 number = number.max(source.line_of(last.saturating_sub(1)));
             }
             number += 1;

@@ -54,6 +54,10 @@ pub(super) fn of(language: Language, source: &Source, range: Range<usize>) -> Ve
     edits.extend(named(language, source, &range));
     edits.sort_by_key(|(at, _)| at.start);
     edits.dedup_by(|b, a| b.0.start < a.0.end);
+    // An assertion that does not end where its test does is none that was understood.
+    if edits.iter().any(|(at, _)| at.end > range.end) {
+        return Vec::new();
+    }
     edits
 }
 
