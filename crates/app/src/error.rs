@@ -116,11 +116,8 @@ pub enum Error {
         path: String,
     },
     /// Not the number or address of a pull request.
-    #[error("find a pull request called {what:?}: give its number or its address")]
-    NoRequest {
-        /// What was given.
-        what: String,
-    },
+    #[error("find a pull request called {0:?}: give its number or its address")]
+    NoRequest(String),
     /// A request of another project.
     #[error("use {what}: under that number the forge of this repository has {here}")]
     OtherRequest {
@@ -509,7 +506,7 @@ impl Error {
             | Self::Permit { .. }
             | Self::Statement { .. }
             | Self::OtherRequest { .. }
-            | Self::NoRequest { .. }
+            | Self::NoRequest(_)
             | Self::HooksPath { .. }
             | Self::NoLeg { .. }
             | Self::NoTask(_)

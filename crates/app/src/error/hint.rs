@@ -166,7 +166,7 @@ impl Error {
             | Self::Mirror(_)
             | Self::BusyNight { .. }
             | Self::Request { .. }
-            | Self::NoRequest { .. }
+            | Self::NoRequest(_)
             | Self::Service(_)
             | Self::Illegal { .. }
             | Self::File { .. }

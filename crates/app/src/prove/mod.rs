@@ -192,8 +192,7 @@ fn judge(
 
 /// Posts the summary of a judgement on a pull request, or updates the one that is there. Returns its address.
 pub fn comment(app: &App, report: &Report, request: &str, text: &str) -> Result<String, Error> {
-    let number =
-        acquit_run::forge::number(request).ok_or_else(|| Error::NoRequest { what: request.to_owned() })?;
+    let number = acquit_run::forge::number(request).ok_or_else(|| Error::NoRequest(request.to_owned()))?;
     let mark = text.lines().next().unwrap_or_default();
     acquit_run::external_pull_request::comment(
         &app.runtime,
