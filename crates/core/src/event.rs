@@ -11,6 +11,8 @@ use crate::leg::Ending;
 use crate::task::{Actor, End};
 use crate::time::{Span, Timestamp};
 
+pub use crate::level::Level;
+
 /// The ten steps of a leg, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -215,20 +217,6 @@ impl SetupAgain {
         };
         format!("network {}{reached}{}", self.network, hosts("was refused", &self.refused))
     }
-}
-
-/// How much an event matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// For those who look closely.
-    Debug,
-    /// What one expects.
-    Info,
-    /// Not what one hoped for.
-    Warning,
-    /// Something a person should see.
-    Error,
 }
 
 /// An entry of the history.

@@ -29,6 +29,7 @@ pub mod human_request;
 pub mod ids;
 pub mod json_schema;
 pub mod leg;
+pub mod level;
 pub mod mode;
 pub mod night;
 pub mod outcome;

@@ -12,7 +12,6 @@ use maud::html;
 use serde::Deserialize;
 
 use crate::access::Caller;
-use crate::server::refused;
 use crate::shared::{Client, Shared, told};
 use crate::{actions, page};
 
@@ -71,4 +70,18 @@ fn welcome(shared: &Shared, caller: &Caller, now: Timestamp) -> Response {
 pub async fn logout(State(shared): State<Arc<Shared>>) -> Response {
     let cookie = shared.guard.no_session();
     ([(header::SET_COOKIE, cookie)], refused(StatusCode::OK, "You are logged out.")).into_response()
+}
+
+/// The page for who is not let in.
+pub fn refused(status: StatusCode, why: &str) -> Response {
+    let body = html! {
+        h1 { "Log in to acquit" }
+        p.lede { (why) }
+        p { "Run " code { "acquit serve --link" } " and open the link that it prints. It works once." }
+        form.stack method="post" action="/login" {
+            label.field { span { "Or paste your token, or the one from " code { "web/token" } " in acquit's folder" } input type="password" name="token" autocomplete="off"; }
+            button.btn.main { "Log in" }
+        }
+    };
+    (status, Html(page::outside("Log in", body))).into_response()
 }

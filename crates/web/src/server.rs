@@ -11,17 +11,17 @@ use acquit_run::process::Call;
 use axum::extract::{DefaultBodyLimit, Form, Query, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::html;
 use serde::Deserialize;
 
 use crate::access::{Caller, Exposure, Files, Guard, Limiter, Rate, Refusal, Role, Token};
-use crate::api::{self, Api, problem::Problem};
+use crate::api::{self, problem::Problem};
 use crate::diffs::Diffs;
 use crate::listen;
 use crate::live::Live;
-use crate::page::{self, Theme};
+use crate::page::Theme;
 use crate::pool::Pool;
 use crate::shared::{Client, Held, Shared, failed, told};
 use crate::{actions, login, pages};
@@ -87,7 +87,6 @@ pub fn serve(app: Arc<App>, options: Options, ready: impl FnOnce(&str)) -> Resul
         guard,
         diffs: Diffs::default(),
         tasks: Mutex::default(),
-        api: Api::new(),
         guesses: Limiter::new(GUESSES),
         proxied,
         app,
@@ -216,7 +215,7 @@ async fn guard(State(shared): Held, request: Request, next: Next) -> Response {
         Err(problem) if api => problem.into_response(),
         Err(problem) => {
             let status = StatusCode::from_u16(problem.status()).unwrap_or(StatusCode::FORBIDDEN);
-            refused(status, problem.detail())
+            login::refused(status, problem.detail())
         }
     };
     let headers = response.headers_mut();
@@ -269,20 +268,6 @@ fn admitted(shared: &Shared, request: &Request) -> Result<Option<Caller>, Proble
         return Err(Problem::new("forbidden", detail));
     }
     Ok(Some(caller))
-}
-
-/// The page for who is not let in.
-pub fn refused(status: StatusCode, why: &str) -> Response {
-    let body = html! {
-        h1 { "Log in to acquit" }
-        p.lede { (why) }
-        p { "Run " code { "acquit serve --link" } " and open the link that it prints. It works once." }
-        form.stack method="post" action="/login" {
-            label.field { span { "Or paste your token, or the one from " code { "web/token" } " in acquit's folder" } input type="password" name="token" autocomplete="off"; }
-            button.btn.main { "Log in" }
-        }
-    };
-    (status, Html(page::outside("Log in", body))).into_response()
 }
 
 fn asset(kind: &'static str, text: &'static str) -> Response {

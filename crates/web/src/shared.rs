@@ -10,7 +10,6 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
 use crate::access::{Caller, Guard, Limiter};
-use crate::api::Api;
 use crate::diffs::Diffs;
 use crate::listen::Peer;
 use crate::live::Live;
@@ -31,8 +30,6 @@ pub struct Shared {
     pub diffs: Diffs,
     /// All tasks, in memory.
     pub tasks: Mutex<TaskIndex>,
-    /// The routes of the API.
-    pub api: Api,
     /// How often wrong tokens came from an address.
     pub guesses: Limiter,
     /// Whether a proxy stands before the server.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 
 use super::channel::Target;
-use crate::event::Level;
 use crate::ids::Name;
+use crate::level::Level;
 use crate::schedule::{Cron, local};
 use crate::time::Timestamp;
 

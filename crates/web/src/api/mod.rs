@@ -124,13 +124,14 @@ fn matched(pattern: &str, path: &str) -> Option<At> {
 /// The routes of the server that belong to the API.
 pub fn router() -> axum::Router<Arc<Shared>> {
     axum::Router::new()
-        .route("/api", get(async |State(shared): State<Arc<Shared>>| page::page(&shared.api.routes)))
+        .route("/api", get(async |Extension(api): Extension<Arc<Api>>| page::page(&api.routes)))
         .route("/api/v1/openapi.json", get(document))
         .route("/api/{*path}", any(handle))
+        .layer(Extension(Arc::new(Api::new())))
 }
 
-async fn document(State(shared): State<Arc<Shared>>) -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], shared.api.document.clone()).into_response()
+async fn document(Extension(api): Extension<Arc<Api>>) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], api.document.clone()).into_response()
 }
 
 /// A request as it was read.
@@ -144,6 +145,7 @@ struct Asked {
 
 async fn handle(
     State(shared): State<Arc<Shared>>,
+    Extension(api): Extension<Arc<Api>>,
     Extension(caller): Extension<Caller>,
     request: Request,
 ) -> Response {
@@ -151,7 +153,7 @@ async fn handle(
     let words = format!("{} {}", request.method(), request.uri().path());
     let follow = stream::wanted(request.headers());
     let last = stream::last_event(request.headers());
-    let answer = match read(&shared, &caller, request).await {
+    let answer = match read(&api, &caller, request).await {
         Ok(asked) if follow && asked.route.id == "listEvents" => {
             let cursor = asked.input["cursor"].as_str().and_then(|cursor| cursor.parse().ok());
             return stream::stream(shared, last.or(cursor)).await;
@@ -194,8 +196,7 @@ pub async fn note(shared: &Arc<Shared>, caller: &Caller, request: String, status
 }
 
 /// Matches and checks a request.
-async fn read(shared: &Arc<Shared>, caller: &Caller, request: Request) -> Result<Asked, Problem> {
-    let api = &shared.api;
+async fn read(api: &Api, caller: &Caller, request: Request) -> Result<Asked, Problem> {
     let full = request.uri().path().to_owned();
     let path = full.strip_prefix("/api/v1").unwrap_or("/").to_owned();
     let (route, at) = api.find(request.method(), &path)?;

@@ -2,7 +2,7 @@
 
 use super::super::channel::{Fields, Target};
 use super::super::notify::{Channel, Flavour, LEVELS, Notices, Page, Reports, Told};
-use crate::event::Level;
+use crate::level::Level;
 use crate::schedule::Cron;
 use crate::toml_reader::{Table, did_you_mean, quoted};
 

@@ -1,3 +1,5 @@
+//! Tests with neighbouring values: what is copied, and what follows from the runs.
+
 use super::*;
 use crate::results::{Case as Ended, Outcome};
 

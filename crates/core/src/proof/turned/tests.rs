@@ -1,3 +1,5 @@
+//! Turned assertions: what is turned, and what follows from the run.
+
 use super::*;
 use crate::results::{Case as Ended, Outcome};
 

@@ -1,3 +1,5 @@
+//! Runs the command under test.
+
 use std::process::Command;
 
 pub struct Out {
