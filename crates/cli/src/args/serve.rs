@@ -46,10 +46,10 @@ pub struct Exposed {
     /// The PEM file with the certificate's private key.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// The address that people open with --tls-cert, such as https://acquit.example.com:4664. Requests for other hosts are refused.
+    /// The address that people open with --tls-cert, such as `https://acquit.example.com:4664`. Requests for other hosts are refused.
     #[arg(long, value_name = "URL", requires = "tls_cert")]
     pub origin: Option<Origin>,
-    /// Expect a proxy that does TLS, and name the address that people open, such as https://acquit.example.com.
+    /// Expect a proxy that does TLS, and name the address that people open, such as `https://acquit.example.com`.
     ///
     /// The proxy must pass on the header Host, and set X-Forwarded-For.
     #[arg(long, value_name = "URL")]

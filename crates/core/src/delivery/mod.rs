@@ -1,7 +1,7 @@
 //! What the work becomes when it leaves acquit: commits in the repository's style, a place in the merge queue, and what people
 //! get to see of it at a forge, made of evidence, with nothing alive in it.
 //!
-//! Everything here is pure. [`style`] and [`message`] write commits, [`conflict`] says whether a resolution lost something,
+//! Everything here is pure. [`style`] and [`message`] write commits, [`crate::conflict`] says whether a resolution lost something,
 //! [`queue`] is what merge queues consist of. [`inert`] takes from a text of others whatever a forge would act on; [`body`] writes the
 //! request's text; [`Marker`] is how a request is found again, and the part of its text that is acquit's own.
 
