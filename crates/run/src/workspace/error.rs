@@ -197,8 +197,9 @@ fn first_lines(stderr: &str) -> String {
 /// How many lines of git's words the agent is told: the reason is among the first.
 const LINES: usize = 4;
 
-/// What git says when the machine, not the content, is at fault. The last two are those of a sending side that did not start.
-const TROUBLES: [&str; 12] = [
+/// What git says when the machine, not the content, is at fault. The last three are those of a sending side
+/// that did not start, or was killed.
+const TROUBLES: [&str; 13] = [
     "died of signal",
     "No space left",
     "quota exceeded",
@@ -211,6 +212,7 @@ const TROUBLES: [&str; 12] = [
     "cannot fork",
     "cannot run",
     "Could not read from remote repository",
+    "unable to write to remote",
 ];
 
 #[cfg(test)]
@@ -230,6 +232,7 @@ mod tests {
             Some(128),
             "error: index-pack died of signal 9\nfatal: fetch-pack: invalid index-pack output"
         ));
+        assert!(!blamed(Some(128), "Killed\nfatal: unable to write to remote: Broken pipe"));
         assert!(!blamed(Some(128), "fatal: write error: No space left on device"));
     }
 }
