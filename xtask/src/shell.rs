@@ -19,11 +19,25 @@ pub(crate) fn root() -> PathBuf {
     Path::new(&own).parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-/// The cargo that runs us, at the root of the repository.
+/// The cargo that runs us, at the root of the repository, in the environment that we were called in. What `cargo run` says about our own
+/// package stays here: build scripts that watch these variables (that of ring) would run again, and all that is built on them, whenever
+/// `cargo xtask` and plain `cargo` take turns.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.args(arguments).current_dir(root()).stdin(Stdio::null());
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(is_of_our_package) {
+            command.env_remove(name);
+        }
+    }
     command
+}
+
+/// Whether `cargo run` sets a variable of this name to describe the package that it runs, rather than to pass on a setting.
+fn is_of_our_package(name: &str) -> bool {
+    const PREFIXES: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "DEP_"];
+    const NAMES: [&str; 4] = ["CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE", "CARGO_TARGET_TMPDIR", "OUT_DIR"];
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.contains(&name)
 }
 
 /// Any other program, without a terminal to ask questions on.
@@ -76,5 +90,25 @@ fn pass_on(from: impl Read, mut to: impl Write, see: &impl Fn(&str)) {
         let _ = to.write_all(&line).and_then(|()| to.flush());
         see(&String::from_utf8_lossy(&line));
         line.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargo_is_called_without_what_describes_our_own_package() {
+        for name in ["CARGO_PKG_NAME", "CARGO_PKG_VERSION_MAJOR", "CARGO_MANIFEST_DIR"] {
+            // Whoever runs this test has set them.
+            assert!(std::env::var_os(name).is_some(), "{name}");
+            let removed = cargo(&[]).get_envs().any(|(removed, value)| removed == name && value.is_none());
+            assert!(removed, "{name}");
+        }
+        for name in
+            ["CARGO", "CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_NET_OFFLINE", "CARGO_INCREMENTAL", "PATH"]
+        {
+            assert!(!is_of_our_package(name), "{name}");
+        }
     }
 }

@@ -302,7 +302,24 @@ fn seconds(duration: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "cargo says what it would build")]
+    fn what_xtask_shares_with_the_workspace_is_built_once() {
+        let built = |which: &[&str]| -> BTreeSet<String> {
+            let mut command = shell::cargo(&["tree", "--offline", "--prefix", "none", "--no-dedupe"]);
+            let told =
+                command.args(["--format", "{p} with features {f}"]).args(which).output().expect("cargo");
+            assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+            String::from_utf8_lossy(&told.stdout).lines().map(str::to_owned).collect()
+        };
+        let (own, all) = (built(&["--package", "xtask", "--edges", "normal,build"]), built(&["--workspace"]));
+        let twice: Vec<&String> = own.difference(&all).collect();
+        assert!(own.len() > 50 && twice.is_empty(), "to be built again with more features: {twice:#?}");
+    }
 
     #[test]
     fn only_blocks_that_rustdoc_compiles_are_examples() {
