@@ -13,6 +13,8 @@
 //! <home>/layers/<project>/<key>.lock       held exclusively while it is made or removed, shared while it is used
 //! ```
 //!
+//! `<home>/layers/trial-…` is there while a leg tries whether the machine has overlays, and locked meanwhile.
+//!
 //! A layer is made in `<key>.new` and appears by renaming, so half of one is never used. No agent and no gate writes to one: they
 //! see it as the lower folder of an overlay.
 
@@ -254,7 +256,11 @@ fn is_real_folder(root: &Path, relative: &Path) -> bool {
 /// How many layers there are and what they take on the disk, after removing those that nobody used for long if that is wanted.
 pub fn sweep(runtime: &Runtime, wish: acquit_core::retention::Wish) -> (usize, u64) {
     let mut all = (0, 0);
-    for project in folders(&runtime.home.join("layers")) {
+    let layers = runtime.home.join("layers");
+    if wish == acquit_core::retention::Wish::Clean {
+        sweep_trials(&layers);
+    }
+    for project in folders(&layers) {
         if wish == acquit_core::retention::Wish::Clean {
             // What is in use, or cannot be removed, is found again by the next sweep.
             let _ = prune(&project, MOST_KEPT);
@@ -265,6 +271,32 @@ pub fn sweep(runtime: &Runtime, wish: acquit_core::retention::Wish) -> (usize, u
         }
     }
     all
+}
+
+/// How the folders of trials begin.
+const TRIAL: &str = "trial-";
+
+/// A new folder beside the layers, and its lock. Those of trials that were killed are removed.
+pub(crate) fn trial(layers: &Path) -> io::Result<(PathBuf, File)> {
+    sweep_trials(layers);
+    let folder = layers.join(format!("{TRIAL}{}", crate::agent::new_session()));
+    make_private(&folder)?;
+    let lock = File::open(&folder)?;
+    flock(&lock, FlockOperation::LockExclusive)?;
+    Ok((folder, lock))
+}
+
+/// Removes the folders of trials that nobody holds the lock of.
+fn sweep_trials(layers: &Path) {
+    let is_trial =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(TRIAL));
+    for folder in folders(layers).filter(is_trial) {
+        let Ok(lock) = File::open(&folder) else { continue };
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            // What cannot be removed is found again by the next sweep.
+            let _ = remove(&folder);
+        }
+    }
 }
 
 /// Removes layers of a project beyond the last used, and those that nobody used for long, unless somebody uses them now.
@@ -323,5 +355,22 @@ fn locked(path: &Path, how: FlockOperation) -> io::Result<Option<File>> {
         {
             return Ok(Some(file));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_a_trial_goes_with_its_process() {
+        let dir = tempfile::tempdir().unwrap();
+        let (first, held) = trial(dir.path()).unwrap();
+        fs::create_dir_all(first.join("upper.work/work")).unwrap();
+        let (second, _held) = trial(dir.path()).unwrap();
+        assert!(first.exists(), "its process is at work");
+        drop(held);
+        sweep_trials(dir.path());
+        assert!(!first.exists() && second.exists());
     }
 }

@@ -88,8 +88,7 @@ pub fn clean(runtime: &Runtime, definition: &Definition, task: TaskId) -> Result
     }
     let (source, locked) = locked(runtime, definition, task, CLEANING)?;
     remove_gate_trees(runtime, task);
-    locked.remove(&source)?;
-    source.unpin(&runtime.git, runtime.store(), task)?;
+    locked.remove_after(&source, || source.unpin(&runtime.git, runtime.store(), task))?;
     Ok(())
 }
 
@@ -224,14 +223,13 @@ fn retire(
     redactor: &Redactor,
 ) -> Result<(), RetentionError> {
     crate::fault::point("clean", &runtime.environment);
-    locked.retire(source, &format!("{id}-left"), redactor)?;
+    locked.retire(source, &format!("{id}-left"), redactor, || match end {
+        // Nobody tries it again, so nobody needs its base.
+        End::Done => source.unpin(&runtime.git, runtime.store(), id),
+        End::NoImprovement | End::Failed { .. } | End::Cancelled { .. } => Ok(()),
+    })?;
     crate::fault::point("clean", &runtime.environment);
     remove_folder(&runtime.agent_homes(id))?;
-    match end {
-        // Nobody tries it again, so nobody needs its base.
-        End::Done => source.unpin(&runtime.git, runtime.store(), id)?,
-        End::NoImprovement | End::Failed { .. } | End::Cancelled { .. } => {}
-    }
     crate::fault::point("clean", &runtime.environment);
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Random kills of any process: the tasks end all the same, soon, and nothing is left behind.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -76,8 +77,29 @@ fn state(sandbox: &Sandbox, id: &str) -> &'static str {
     serde_json::from_value::<Task>(shown["task"].clone()).unwrap().state.word()
 }
 
+/// Something that should not be there: its path, and what tells how it came there.
+fn described(path: &Path) -> String {
+    let Ok(meta) = fs::symlink_metadata(path) else { return format!("{} (gone now)", path.display()) };
+    let age = meta.modified().ok().and_then(|time| time.elapsed().ok()).unwrap_or_default();
+    let inside = if meta.is_dir() {
+        let mut names = vec![path.to_owned()];
+        // Nearest first, because the deepest say least.
+        let mut at = 0;
+        while at < names.len().min(60) {
+            names.extend(fs::read_dir(&names[at]).into_iter().flatten().flatten().map(|entry| entry.path()));
+            at += 1;
+        }
+        let shown = names.iter().skip(1).filter_map(|name| name.strip_prefix(path).ok()?.to_str());
+        shown.take(60).collect::<Vec<_>>().join(" ")
+    } else {
+        String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).chars().take(200).collect()
+    };
+    let (owner, mode) = (meta.uid(), meta.mode());
+    format!("{} (uid {owner}, mode {mode:o}, {} bytes, {age:?} old): {inside}", path.display(), meta.len())
+}
+
 /// What should not be there once every task is over: workspaces, homes of agents, locks and temporary files.
-fn left(sandbox: &Sandbox) -> Vec<PathBuf> {
+fn left(sandbox: &Sandbox) -> Vec<String> {
     fn gather(folder: &Path, into: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -100,7 +122,7 @@ fn left(sandbox: &Sandbox) -> Vec<PathBuf> {
     gather(&sandbox.repo.path().join(".git"), &mut found);
     found
         .extend(fs::read_dir(sandbox.place("tmp")).into_iter().flatten().flatten().map(|entry| entry.path()));
-    found
+    found.iter().map(|path| described(path)).collect()
 }
 
 fn nothing_is_left(tasks: u32, kills: u64, seed: u64) {
@@ -115,9 +137,9 @@ fn nothing_is_left(tasks: u32, kills: u64, seed: u64) {
     }
     let root = sandbox.place("").to_string_lossy().into_owned();
     until("no process is left", || marked(&root).is_empty().then_some(()));
-    sandbox.acquit(&["clean"]).must(0);
+    let cleaned = sandbox.acquit(&["clean"]).must(0);
     let left = left(&sandbox);
-    assert!(left.is_empty(), "left behind: {left:#?}");
+    assert!(left.is_empty(), "left behind: {left:#?}\n{}{}", cleaned.out, cleaned.err);
     let log = read(&sandbox.place("said/0.err"));
     assert_eq!(sandbox.repo.git(&["fsck", "--no-dangling"]), "", "{log}");
     assert_eq!(sandbox.repo.git(&["status", "--porcelain"]), "");
@@ -142,5 +164,5 @@ fn the_next_run_removes_what_a_killed_run_left() {
     assert_eq!(sandbox.acquit(&["run", "One"]).code, None);
     assert!(sandbox.place("acquit/tasks/T-1/workspace").exists());
     sandbox.acquit(&["run", "Two"]).must(0);
-    assert_eq!(left(&sandbox), Vec::<PathBuf>::new());
+    assert_eq!(left(&sandbox), Vec::<String>::new());
 }

@@ -12,7 +12,7 @@ use acquit_core::event::Level;
 use acquit_core::sandbox::{Mode, Resources};
 
 use super::{GRACE, Job, LegAbort, LegContext};
-use crate::layers::SharedLayer;
+use crate::layers::{self, SharedLayer};
 use crate::process::{Exit, Limits, Next, Spec, Stderr, Stdin, Stdout, Wall, Watcher};
 use crate::runtime::make_private;
 use crate::sandbox::{Entry, Policy, Reach, What};
@@ -198,24 +198,19 @@ pub(crate) fn overlays(ctx: &mut LegContext<'_>, mode: Mode) -> Result<bool, Leg
         _ => {}
     }
     make_private(&folder).map_err(at)?;
-    let trial = folder.join(format!("trial-{}", std::process::id()));
+    let (trial, _held) = layers::trial(&folder).map_err(at)?;
     let works = attempt(ctx, &trial);
+    if let Some(works) = works {
+        // Written as a whole: the first legs after a boot may all write it at once.
+        let (new, text) = (trial.join("found"), format!("{boot} {}\n", if works { "yes" } else { "no" }));
+        super::private(&new, text.as_bytes()).and_then(|()| std::fs::rename(&new, &known)).map_err(at)?;
+    }
     let _ = remove_folder(&trial);
     if works != Some(true) {
         let words = "this machine refuses overlays: every tree is a copy, and setup runs in each of them";
         ctx.notice(Level::Warning, words.to_owned());
     }
-    if let Some(works) = works {
-        remember(&known, &format!("{boot} {}\n", if works { "yes" } else { "no" })).map_err(at)?;
-    }
     Ok(works.unwrap_or(false))
-}
-
-/// Writes the file as a whole: the first legs after a boot may all write it at once.
-fn remember(file: &Path, text: &str) -> std::io::Result<()> {
-    let new = file.with_extension(crate::agent::new_session());
-    super::private(&new, text.as_bytes())?;
-    std::fs::rename(&new, file)
 }
 
 /// Starts a program over an overlay. Gives nothing if it did not come to an end.

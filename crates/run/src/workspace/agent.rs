@@ -193,6 +193,8 @@ impl LockedWorkspace {
         let mut names = loose_refs(&root);
         let odd = names.is_none() || packed.is_err();
         let names = names.get_or_insert_default();
+        // The lock that a killed git left is no ref: git allows no name that ends like this.
+        names.retain(|r| !r.ends_with(".lock"));
         // The base branch is no work of the agent's, as long as it is what we wrote.
         let written = files::read(&self.dir.join(BASE_REF), files::SMALL)?.unwrap_or_default();
         let written = String::from_utf8_lossy(&written).into_owned();

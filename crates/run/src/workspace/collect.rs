@@ -273,11 +273,9 @@ impl LockedWorkspace {
     /// Refuses protected branches, which an agent neither makes nor stands on.
     fn check_branches(&self, branches: &[String], own: &str) -> Result<(), Error> {
         let Some(rules) = &self.rules else { return Ok(()) };
-        // A lock that a killed git left is no branch. Others are names that tools take for options, for HEAD or for another ref.
-        let is_odd = |branch: &&String| {
-            let takes_for_else = *branch == "HEAD" || branch.starts_with("refs/");
-            (takes_for_else || !is_ref_name(branch)) && branch.strip_suffix(".lock").is_none()
-        };
+        // Names that tools take for options, for HEAD or for another ref.
+        let is_odd =
+            |branch: &&String| *branch == "HEAD" || branch.starts_with("refs/") || !is_ref_name(branch);
         if let Some(branch) = branches.iter().find(is_odd) {
             return Err(Error::guardrail(format!(
                 "it made a branch with the name {:?}, which tools take for something else; stay on {own:?}, which acquit \

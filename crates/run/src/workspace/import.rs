@@ -33,18 +33,23 @@ impl LockedWorkspace {
         self.set_ref("refs/acquit/start", start)?;
         files::remove(&self.git_dir().join(format!("{reference}.lock")))?;
 
-        let mut call = self
-            .call("fetch")
-            .allowing_local_transport()
-            .set("fetch.fsckObjects=true")
-            .set("fetch.negotiationAlgorithm=default")
-            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
-            .args(["--no-recurse-submodules", "--no-show-forced-updates", "--force"]);
-        if let Some(command) = &self.upload_pack {
-            call = call.arg("--upload-pack").arg(command);
-        }
         let refspec = format!("+refs/heads/tip:{reference}");
-        call.arg(&view).arg(refspec).run().map_err(Error::by_agent("take in its commits"))?;
+        let fetch = || {
+            let mut call = self
+                .call("fetch")
+                .allowing_local_transport()
+                .set("fetch.fsckObjects=true")
+                .set("fetch.negotiationAlgorithm=default")
+                .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
+                .args(["--no-recurse-submodules", "--no-show-forced-updates", "--force"]);
+            if let Some(command) = &self.upload_pack {
+                call = call.arg("--upload-pack").arg(command);
+            }
+            call.arg(&view).arg(&refspec).run().map_err(Error::by_agent("take in its commits"))
+        };
+        // Bad content fails every time. A fetch is several processes, and when one of them is killed, the others complain about
+        // what they read from it.
+        fetch().or_else(|_| fetch())?;
         files::remove(&view)?;
         self.check_commit_size(start, tip)
     }

@@ -9,6 +9,16 @@ impl LockedWorkspace {
     /// Deletes the folder if nothing in it would be lost: the tree is clean, its commits are in the user's repository
     /// (as themselves or squashed), so are the attempts, and nothing was moved aside.
     pub fn remove(self, source: &Source) -> Result<(), Error> {
+        self.remove_after(source, || Ok(()))
+    }
+
+    /// The same, and does something else between the look and the deletion. Whoever is killed there is followed by another one,
+    /// because the folder is still there.
+    pub(crate) fn remove_after(
+        self,
+        source: &Source,
+        first: impl FnOnce() -> Result<(), crate::git::Error>,
+    ) -> Result<(), Error> {
         if self.is_made() {
             if let Some(what) = self.unsaved(source)? {
                 return Err(Error::Unsaved { path: self.dir.clone(), what });
@@ -16,6 +26,7 @@ impl LockedWorkspace {
             // From here on it is not a workspace any more, so that a half-removed one is never taken for a whole.
             files::remove(&self.git_dir().join("acquit-complete"))?;
         }
+        first().map_err(Error::git("remove the ref that kept the base"))?;
         files::remove(&self.dir)
     }
 

@@ -6,9 +6,15 @@ use crate::secrets::Redactor;
 
 impl LockedWorkspace {
     /// Saves what is in here as an attempt called `name`, except what has a secret in it, and deletes the folder. Killed in between, it
-    /// can be done again: what is saved is saved, and what is half removed is no workspace any more. Refuses if something cannot
-    /// become a commit.
-    pub fn retire(self, source: &Source, name: &str, redactor: &Redactor) -> Result<(), Error> {
+    /// can be done again: what is saved is saved, and what is half removed is no workspace any more. `first` is done before the folder is
+    /// deleted. Refuses if something cannot become a commit.
+    pub(crate) fn retire(
+        self,
+        source: &Source,
+        name: &str,
+        redactor: &Redactor,
+        first: impl FnOnce() -> Result<(), crate::git::Error>,
+    ) -> Result<(), Error> {
         if self.is_made() {
             if let Some(state) = self.load()? {
                 let (head, branch) = (state.facts.head.clone(), state.facts.branch.clone());
@@ -21,7 +27,7 @@ impl LockedWorkspace {
                 self.keep_in_source(source, name)?;
             }
         }
-        self.remove(source)
+        self.remove_after(source, first)
     }
 
     /// Forgets attempts that have a secret in them: those of a leg that was lost were saved before anybody looked. (What the task

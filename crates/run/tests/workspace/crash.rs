@@ -54,6 +54,22 @@ fn a_ready_workspace_loses_nothing_to_leftover_locks_or_a_lost_state() {
 }
 
 #[test]
+fn the_lock_of_an_agents_git_that_was_killed_is_no_work_of_the_agent() {
+    let bench = Bench::new();
+    bench.prepare("L1");
+    bench.write("README.md", "work\n");
+    repo::commit_all(&bench.tree(), "mine");
+    let locks = ["HEAD.lock", "index.lock", &format!("refs/heads/{BRANCH}.lock")];
+    for lock in locks {
+        fs::write(bench.tree().join(".git").join(lock), "").unwrap();
+    }
+    let saved = bench.prepare("L2").saved.expect("the commit");
+    assert_eq!(saved.kept, Vec::<std::path::PathBuf>::new());
+    bench.assert_fresh();
+    assert_eq!(bench.collect("L2").unwrap().head, bench.base);
+}
+
+#[test]
 fn a_reset_that_was_cut_short_is_finished_with_its_attempt() {
     // Every state between "announced" and "done" is the announced one with some of the files already put back.
     let bench = Bench::new();

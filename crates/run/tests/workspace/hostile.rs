@@ -293,6 +293,29 @@ fn the_sending_side_can_be_replaced() {
     assert_eq!(wrapped.collect("L1", crate::kit::commit_leftovers()).unwrap().new_commits.len(), 1);
 }
 
+#[test]
+fn a_sending_side_that_was_killed_midway_is_asked_again() {
+    let bench = Bench::new();
+    bench.prepare("L1");
+    // More than the refs and the negotiation take, so that the end comes in the middle of the pack.
+    bench.write(
+        "noise.txt",
+        &(0..4000_u64).map(|n| format!("{:x}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect::<String>(),
+    );
+    repo::commit_all(&bench.tree(), "mine");
+    let (command, asked) = (bench.repo.beside("sender"), bench.repo.beside("asked"));
+    let text = format!(
+        "#!/bin/sh\necho again >> '{asked}'\n[ $(wc -l < '{asked}') -gt 1 ] && exec git-upload-pack \"$@\"\n\
+         git-upload-pack \"$@\" | dd bs=1 count=9000 status=none\n",
+        asked = asked.display()
+    );
+    repo::write(&command, &text);
+    fs::set_permissions(&command, fs::Permissions::from_mode(0o755)).unwrap();
+    let workspace = bench.workspace().with_upload_pack(&command).lock("t").unwrap();
+    assert_eq!(workspace.collect("L1", crate::kit::commit_leftovers()).unwrap().new_commits.len(), 1);
+    assert_eq!(fs::read_to_string(&asked).unwrap().lines().count(), 2);
+}
+
 /// The room that the harness's own repository takes.
 fn stored(bench: &Bench) -> u64 {
     let counted = bench.harness(&["count-objects", "-v"]);
