@@ -279,11 +279,18 @@ const TRIAL: &str = "trial-";
 /// A new folder beside the layers, and its lock. Those of trials that were killed are removed.
 pub(crate) fn trial(layers: &Path) -> io::Result<(PathBuf, File)> {
     sweep_trials(layers);
-    let folder = layers.join(format!("{TRIAL}{}", crate::agent::new_session()));
-    make_private(&folder)?;
-    let lock = File::open(&folder)?;
-    flock(&lock, FlockOperation::LockExclusive)?;
-    Ok((folder, lock))
+    loop {
+        let folder = layers.join(format!("{TRIAL}{}", crate::agent::new_session()));
+        // Whoever sweeps may come before it is locked.
+        let lock = match make_private(&folder).and_then(|()| File::open(&folder)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            lock => lock?,
+        };
+        flock(&lock, FlockOperation::LockExclusive)?;
+        if folder.exists() {
+            return Ok((folder, lock));
+        }
+    }
 }
 
 /// Removes the folders of trials that nobody holds the lock of.

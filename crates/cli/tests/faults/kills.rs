@@ -166,3 +166,16 @@ fn the_next_run_removes_what_a_killed_run_left() {
     sandbox.acquit(&["run", "Two"]).must(0);
     assert_eq!(left(&sandbox), Vec::<String>::new());
 }
+
+#[test]
+fn half_a_file_that_a_killed_run_wrote_is_written_again() {
+    let sandbox = Sandbox::scripted(WORKFLOW, SCRIPT);
+    sandbox.acquit(&["run", "One"]).must(0);
+    let one = sandbox.place("acquit/tasks/T-1/policy-sender.json");
+    let whole = read(&one);
+    sandbox.acquit(&["task", "add", "Two"]).must(0);
+    let two = one.parent().and_then(Path::parent).unwrap().join("T-2");
+    fs::create_dir_all(&two).unwrap();
+    fs::write(two.join("policy-sender.json"), &whole[..whole.len() / 2]).unwrap();
+    sandbox.acquit(&["run", "T-2"]).must(0);
+}

@@ -174,7 +174,9 @@ pub(crate) fn sender(ctx: &LegContext<'_>, job: &Job<'_>) -> Result<OsString, Le
     let task = ctx.hold.leg.task;
     let (folder, workspace) = (ctx.runtime.task_folder(task), ctx.runtime.workspace_folder(task));
     let file = folder.join("policy-sender.json");
-    if !file.exists() {
+    // One that was killed while it wrote the file left half of it.
+    let whole = std::fs::read(&file).is_ok_and(|text| serde_json::from_slice::<Policy>(&text).is_ok());
+    if !whole {
         let mut read = job.source.all_objects();
         read.extend(["view", "work/.git/objects", "git/objects"].map(|place| workspace.join(place)));
         seclude(ctx, job, &file, &folder.join("sender"), &read)?;

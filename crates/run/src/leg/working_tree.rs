@@ -201,9 +201,7 @@ pub(crate) fn overlays(ctx: &mut LegContext<'_>, mode: Mode) -> Result<bool, Leg
     let (trial, _held) = layers::trial(&folder).map_err(at)?;
     let works = attempt(ctx, &trial);
     if let Some(works) = works {
-        // Written as a whole: the first legs after a boot may all write it at once.
-        let (new, text) = (trial.join("found"), format!("{boot} {}\n", if works { "yes" } else { "no" }));
-        super::private(&new, text.as_bytes()).and_then(|()| std::fs::rename(&new, &known)).map_err(at)?;
+        remember(&trial, &known, &format!("{boot} {}\n", if works { "yes" } else { "no" })).map_err(at)?;
     }
     let _ = remove_folder(&trial);
     if works != Some(true) {
@@ -211,6 +209,13 @@ pub(crate) fn overlays(ctx: &mut LegContext<'_>, mode: Mode) -> Result<bool, Leg
         ctx.notice(Level::Warning, words.to_owned());
     }
     Ok(works.unwrap_or(false))
+}
+
+/// Writes the file as a whole, by way of the folder of a trial: the first legs after a boot may all write it at once.
+fn remember(trial: &Path, file: &Path, text: &str) -> std::io::Result<()> {
+    let new = trial.join("found");
+    super::private(&new, text.as_bytes())?;
+    std::fs::rename(&new, file)
 }
 
 /// Starts a program over an overlay. Gives nothing if it did not come to an end.
@@ -271,8 +276,10 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    for _ in 0..50 {
-                        remember(&file, "boot yes\n").unwrap();
+                    for _ in 0..10 {
+                        let (trial, _held) = layers::trial(folder.path()).unwrap();
+                        remember(&trial, &file, "boot yes\n").unwrap();
+                        remove_folder(&trial).unwrap();
                         assert_eq!(std::fs::read_to_string(&file).unwrap(), "boot yes\n");
                     }
                 });
