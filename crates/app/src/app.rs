@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use acquit_core::config::{self, Config};
 use acquit_core::store::Store;
 use acquit_core::task::Actor;
 use acquit_run::git::{Git, Source};
@@ -57,6 +58,18 @@ impl App {
             let _ = app.runtime.store.set(id.clone());
         }
         app
+    }
+
+    /// The same on another store.
+    #[must_use]
+    pub fn on_store(self, store: String, launcher: Option<Launcher>) -> Self {
+        let surroundings = Surroundings { store, ..self.surroundings };
+        Self::new(surroundings, self.notices, launcher)
+    }
+
+    /// The user's own configuration, without that of any repository.
+    pub fn user_config(&self) -> Result<Config, Error> {
+        self.surroundings.user_config.as_deref().map_or_else(|| Ok(Config::default()), user)
     }
 
     /// Tells something.
@@ -135,5 +148,13 @@ impl App {
         let written = written.iter().filter_map(inside).collect();
         files.trust().keep_written(files.snapshot(), &written, (self.runtime.now)())?;
         Ok(files.trust().standing(files.snapshot()).is_trusted())
+    }
+}
+
+fn user(path: &Path) -> Result<Config, Error> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(config::read(&path.to_string_lossy(), &text)?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
+        Err(source) => Err(Error::ProjectFile { path: path.to_owned(), source }),
     }
 }

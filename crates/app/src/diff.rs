@@ -10,8 +10,10 @@ use acquit_core::leg;
 use acquit_core::sandbox::Mode;
 use acquit_core::store::Store;
 use acquit_core::task::Task;
+use acquit_run::fleet;
 use acquit_run::git::{CommitId, Form, Source};
 use acquit_run::process::{Call, Guard};
+use acquit_run::trusted_definitions;
 use acquit_run::workspace::Workspace;
 use serde::Serialize;
 
@@ -60,15 +62,29 @@ impl App {
         let definition = store.definition(id)?;
         let source = Source::of(&definition)
             .map_err(|_| Error::NotDelivered { task: id, what: "its repository is not known any more" })?;
+        let own = trusted_definitions::check(&self.runtime, id, &definition).is_ok();
+        let here = own && self.runtime.workspace_folder(id).is_dir();
         let parse = |text: &str| text.parse::<CommitId>().ok();
         let running = store.legs(id)?.last().is_some_and(|leg| leg.state == leg::State::Running);
         let (base, tip) = match (parse(task.base()), parse(&task.tip)) {
-            (Some(base), Some(tip)) if base != tip && !running => (base, tip),
+            (Some(base), Some(tip)) if base != tip && !(running && here) => (base, tip),
             (Some(base), _) => return partial(self, store, id, base, form),
             (None, _) => return Err(NOTHING(id)),
         };
         let git = &self.runtime.git;
         let published = is_published(&task);
+        if let Some(key) = &definition.travel.repository {
+            // Another machine may have done it. The repository that the definition names is this machine's only if it made the task.
+            let source = if own {
+                fleet::receive(&self.runtime, store, &source, key, id, &[&base, &tip])?;
+                source
+            } else {
+                fleet::clone(&self.runtime, store, key, id)?
+            };
+            let show = |form| source.diff(git, &base, &tip, form);
+            let (text, files) = (show(form)?, numbers(&show(Form::Numbers)?));
+            return Ok(TaskDiff { base, tip: Some(tip), published, text, files });
+        }
         let (text, stats) = if published {
             (source.diff(git, &base, &tip, form)?, source.diff(git, &base, &tip, Form::Numbers)?)
         } else {

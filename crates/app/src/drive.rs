@@ -6,6 +6,7 @@
 use acquit_core::ids::TaskId;
 use acquit_core::leg;
 use acquit_core::store::Store;
+use acquit_run::harness;
 use acquit_run::process::Detached;
 use acquit_run::supervise;
 
@@ -34,7 +35,7 @@ impl Driver {
         }
         supervise::reap_lost(&app.runtime, store)?;
         supervise::release(store)?;
-        if !is_due(store, id)? {
+        if !is_due(store, id)? || harness::is_for_workers(&app.runtime, store, id)? {
             return Ok(());
         }
         if !acquit_run::trusted_definitions::is_trusted(&app.runtime, store, id)? {

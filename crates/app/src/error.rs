@@ -2,6 +2,8 @@
 
 mod disk;
 mod hint;
+mod missing;
+mod refused;
 
 use std::path::PathBuf;
 
@@ -13,6 +15,8 @@ use acquit_run::{git, harness, process};
 use acquit_store::{CopyError, OpenError};
 
 use crate::init;
+use missing::{finding, lines};
+pub use refused::Refused;
 
 /// Whose turn it is to mend an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +60,12 @@ pub enum Error {
     /// What a task runs by is not trusted on this machine.
     #[error(transparent)]
     Pinned(#[from] acquit_run::trusted_definitions::Untrusted),
+    /// What is for other machines could not be sent or received.
+    #[error(transparent)]
+    Fleet(#[from] acquit_run::fleet::Error),
+    /// A worker cannot begin.
+    #[error(transparent)]
+    Worker(#[from] Refused),
     /// Another store is at the same place since this command began.
     #[error("go on with the store {location}: another store has taken its place")]
     OtherStore {
@@ -467,6 +477,7 @@ impl Error {
     pub fn kind(&self) -> Kind {
         match self {
             Self::NoHome
+            | Self::Worker(_)
             | Self::NotLoopback { .. }
             | Self::Token(_)
             | Self::NoTerminal
@@ -532,6 +543,7 @@ impl Error {
             | Self::Copy(_)
             | Self::OtherStore { .. }
             | Self::Pinned(_)
+            | Self::Fleet(_)
             | Self::Retention(_)
             | Self::Store(_)
             | Self::Process(_)
@@ -571,30 +583,4 @@ fn of_git(error: &git::Error) -> Kind {
         | git::Error::Unexpected { .. } => Kind::Internal,
         _ => Kind::Usage,
     }
-}
-
-/// What is missing, and the lines to add.
-fn finding(finding: &acquit_run::agent::trial::Finding) -> String {
-    let mut text = format!("  {}", finding.what);
-    if !finding.add.is_empty() {
-        text.push_str("; add to .acquit/acquit.toml:");
-        finding.add.iter().for_each(|line| text.push_str(&format!("\n    {line}")));
-    }
-    text
-}
-
-/// A line for each thing that is missing, with all stages that lack it.
-fn lines(missing: &[acquit_core::config::Lacking]) -> String {
-    let mut rest: Vec<_> = missing.iter().collect();
-    let mut lines = Vec::new();
-    while let Some(first) = rest.first().copied() {
-        let is_same = |other: &&&acquit_core::config::Lacking| {
-            other.workflow == first.workflow && other.what == first.what
-        };
-        let stages: Vec<String> = rest.iter().filter(is_same).map(|it| format!("`{}`", it.stage)).collect();
-        let word = if stages.len() == 1 { "stage" } else { "stages" };
-        lines.push(format!("  workflow `{}`, {word} {}: {}", first.workflow, stages.join(", "), first.what));
-        rest.retain(|other| !is_same(&other));
-    }
-    lines.join("\n")
 }

@@ -45,6 +45,8 @@ mod task;
 pub mod tasks;
 pub mod transcript;
 pub mod trust;
+pub mod worker;
+pub mod workers;
 
 pub use app::App;
 pub use environment::Surroundings;

@@ -14,6 +14,7 @@ use acquit_core::task::{Actor, Base, Project as Known, Seed, TICKET, Task, Wish}
 use acquit_core::workflow::Workflow;
 use acquit_run::base;
 use acquit_run::checkout;
+use acquit_run::fleet;
 use acquit_run::git::{Offer, Source};
 use acquit_run::trusted_definitions;
 use acquit_run::workspace::branch_name;
@@ -143,6 +144,8 @@ impl App {
         if source.is_taken(git, own, id, &branch)? {
             branch = format!("{branch}-{own}");
         }
+        let sent: Vec<_> = std::iter::once(&base.commit).chain(work.as_ref()).collect();
+        let travel = fleet::send_base(&self.runtime, store, &source, &project.config, id, &sent)?;
         let seed = Seed {
             id,
             wish: Wish {
@@ -176,6 +179,7 @@ impl App {
             author: Author { name: author.name().to_owned(), email: author.email().to_owned() },
             source: serde_json::to_value(&source).unwrap_or_default(),
             chosen,
+            travel,
         };
         trusted_definitions::keep(&self.runtime, id, &definition).map_err(|source| Error::File {
             doing: "write to",

@@ -15,6 +15,7 @@ mod serve;
 mod store;
 mod task;
 mod token;
+mod worker;
 mod workflow;
 
 pub use agents::Agents;
@@ -28,6 +29,7 @@ pub use serve::{Exposed, ServeArgs};
 pub use store::StoreVerb;
 pub use task::{Means, NewTask, TaskVerb};
 pub use token::TokenVerb;
+pub use worker::{FleetVerb, WorkerArgs};
 pub use workflow::{Ejected, WorkflowVerb};
 
 /// Run AI coding agents on tasks and accept only work that is proven.
@@ -326,6 +328,9 @@ pub enum Verb {
         #[command(flatten)]
         args: ServeArgs,
     },
+    /// Take legs from a PostgreSQL store that other machines share.
+    #[command(flatten)]
+    Fleet(FleetVerb),
     /// Remove workspaces that are no longer needed, and show disk use.
     ///
     /// Removes workspaces of finished tasks at once, and those of failed or cancelled tasks after the time set in `[retention]`. Saves
@@ -553,6 +558,9 @@ pub enum Verb {
         /// Only a leg of this task.
         #[arg(long)]
         task: Option<TaskId>,
+        /// Only a leg that this worker offers everything for.
+        #[arg(long)]
+        worker: Option<String>,
         /// Stop after the handoff instead of going on with the next leg.
         #[arg(long)]
         once: bool,

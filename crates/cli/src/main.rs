@@ -163,6 +163,7 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
             )
         }
         Verb::Serve { args } => verbs::serve::serve(&cli, args),
+        Verb::Fleet(verb) => verbs::worker::fleet(cli, verb),
         Verb::Notify(verb) => verbs::notify::notify(&cli, &verb),
         Verb::Top => top::top(&cli),
         Verb::Token(verb) => verbs::token::token(&cli, verb),
@@ -218,9 +219,9 @@ fn run(cli: Cli, verb: Verb) -> Result<Exit, Error> {
         Verb::Mirror { url, largest, within } => {
             verbs::mirror::mirror(&cli, &url, largest, std::time::Duration::from_secs(within))
         }
-        Verb::Leg { task, once, passed_on } => {
+        Verb::Leg { task, worker, once, passed_on } => {
             let then = if once { verbs::leg::Then::Stop } else { verbs::leg::Then::GoOn };
-            verbs::leg::leg(&cli, task, then, passed_on.map(Timestamp))
+            verbs::leg::leg(&cli, task, worker.as_deref(), then, passed_on.map(Timestamp))
         }
     }
 }

@@ -12,6 +12,16 @@ pub enum Command {
     Program(Vec<String>),
 }
 
+impl Command {
+    /// The program that is started, if it is not the shell's to say.
+    pub fn program(&self) -> Option<&str> {
+        match self {
+            Self::Shell(_) => None,
+            Self::Program(words) => words.first().map(String::as_str),
+        }
+    }
+}
+
 impl std::fmt::Display for Command {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

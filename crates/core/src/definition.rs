@@ -28,6 +28,21 @@ pub struct Definition {
     /// What a person chose for this task.
     #[serde(default)]
     pub chosen: Chosen,
+    /// How the repository gets to other machines.
+    #[serde(default)]
+    pub travel: Travel,
+}
+
+/// How a task's repository gets to other machines.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Travel {
+    /// The key by which the store has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
+    /// Why it stays where it is, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stays: Option<String>,
 }
 
 /// What a person chose for the task on the command line. It counts before the files, also when those are read again.

@@ -148,8 +148,8 @@ impl PartialEq<str> for Name {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not {form}", text.escape_debug())]
 pub struct BadId {
-    text: String,
-    form: &'static str,
+    pub(crate) text: String,
+    pub(crate) form: &'static str,
 }
 
 /// Lets serde read and write an id by its text form.

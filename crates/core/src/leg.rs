@@ -288,6 +288,9 @@ pub struct Owner {
     pub pid: u32,
     /// When that process began, in the kernel's ticks since boot.
     pub started: u64,
+    /// The worker that started it, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
 }
 
 /// The right to write for a leg, as long as nobody else claimed it since.

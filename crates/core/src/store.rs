@@ -4,10 +4,12 @@
 //! one transaction. A harness writes only with its [`Hold`]: once another claim has raised the leg's fence, or the leg
 //! has ended, each of its writes fails with [`Error::Fenced`], and it must stop its agent.
 
+mod fleet;
 mod ledger;
 
 use std::time::Duration;
 
+pub use fleet::Fleet;
 pub use ledger::{Delivery, Follow, Ledger, Letter, Mark, Message, Nights, Post, Ready, Recorded, Standing};
 
 use crate::agent::{Chunk, Usage};
@@ -126,11 +128,13 @@ pub struct Claim {
 
 /// Which legs a harness would take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Wanted<'a> {
     /// Any that is due, highest priority first, then oldest.
     Any,
     /// The one of this task.
     Of(TaskId),
+    /// One that this worker offers everything for: of this task, if one is named.
+    By(&'a str, Option<TaskId>),
 }
 
 /// Whether a harness is to go on.
@@ -156,7 +160,7 @@ pub struct Filter {
 }
 
 /// The database of acquit.
-pub trait Store: Ledger {
+pub trait Store: Ledger + Fleet {
     /// What tells this store from all others. Given once, when it is made.
     fn id(&mut self) -> Result<StoreId>;
 
@@ -180,7 +184,7 @@ pub trait Store: Ledger {
     fn commit(&mut self, commit: Commit<'_>) -> Result<Task>;
 
     /// Takes a ready leg whose time has come: makes it running, gives it a fence higher than any before, and a lease.
-    fn claim(&mut self, wanted: Wanted, owner: &Owner, lease: Duration) -> Result<Option<Claim>>;
+    fn claim(&mut self, wanted: Wanted<'_>, owner: &Owner, lease: Duration) -> Result<Option<Claim>>;
 
     /// Looks whether the leg is still this harness's, and whether a person asked for its end. Writes nothing, so that a thousand
     /// harnesses can ask often.

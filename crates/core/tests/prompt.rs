@@ -62,6 +62,7 @@ fn stage(called: &str, mode: Mode, instructions: &str, outcomes: &[&str]) -> Sta
         limits: Limits::default(),
         consent: Consent::NotNeeded,
         from: acquit_core::workflow::Begin::Work,
+        runs_on: Vec::new(),
     }
 }
 
@@ -97,6 +98,7 @@ fn definition() -> Definition {
         author: Author { name: "Ann".to_owned(), email: "ann@example.org".to_owned() },
         source: json!(null),
         chosen: acquit_core::definition::Chosen::default(),
+        travel: acquit_core::definition::Travel::default(),
     }
 }
 

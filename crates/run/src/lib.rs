@@ -12,6 +12,7 @@ mod client;
 mod event_lines;
 pub mod external_pull_request;
 mod fault;
+pub mod fleet;
 pub mod forge;
 pub mod gate;
 pub mod git;

@@ -17,6 +17,9 @@ use crate::{Clock, Location, OpenError};
 /// Rows that are read and written at a time.
 const BATCH: usize = 500;
 
+/// The same of rows with bytes, each of which may be a megabyte.
+const BATCH_OF_BYTES: usize = 8;
+
 /// A table, in an order that satisfies every foreign key.
 pub(crate) struct Table {
     pub(crate) name: &'static str,
@@ -30,6 +33,7 @@ pub(crate) enum Kind {
     /// A boolean in PostgreSQL; 0 or 1 in SQLite.
     Bool,
     Text,
+    Bytes,
 }
 
 /// A value of a row.
@@ -39,9 +43,10 @@ pub(crate) enum Value {
     Int(i64),
     Bool(bool),
     Text(String),
+    Bytes(Vec<u8>),
 }
 
-use Kind::{Bool, Int, Text};
+use Kind::{Bool, Bytes, Int, Text};
 
 /// All tables but `meta` and the counters, which are copied by name.
 pub(crate) const TABLES: &[Table] = &[
@@ -65,6 +70,7 @@ pub(crate) const TABLES: &[Table] = &[
             ("updated", Int),
             ("body", Text),
             ("definition", Text),
+            ("needs", Text),
         ],
     },
     Table {
@@ -84,6 +90,7 @@ pub(crate) const TABLES: &[Table] = &[
             ("ended", Int),
             ("usage", Text),
             ("priority", Int),
+            ("needs", Text),
         ],
     },
     Table {
@@ -168,9 +175,32 @@ pub(crate) const TABLES: &[Table] = &[
         name: "queue_heads",
         columns: &[("project_path", Text), ("branch", Text), ("task", Int), ("leg", Int), ("fence", Int)],
     },
+    Table {
+        name: "workers",
+        columns: &[("name", Text), ("process", Text), ("seen", Int), ("offers", Text), ("body", Text)],
+    },
+    Table {
+        name: "parcels",
+        columns: &[
+            ("id", Int),
+            ("repository", Text),
+            ("kind", Text),
+            ("task", Int),
+            ("leg", Int),
+            ("path", Text),
+            ("bytes", Int),
+            ("body", Text),
+        ],
+    },
+    Table { name: "parcel_parts", columns: &[("parcel", Int), ("part", Int), ("data", Bytes)] },
 ];
 
 impl Table {
+    /// How many of its rows are read and written at a time.
+    fn batch(&self) -> usize {
+        if self.columns.iter().any(|(_, kind)| *kind == Bytes) { BATCH_OF_BYTES } else { BATCH }
+    }
+
     /// The names of its columns, for a statement.
     fn names(&self) -> String {
         self.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")

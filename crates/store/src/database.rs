@@ -1,5 +1,6 @@
 //! The store's methods, each one transaction, whatever the database.
 
+mod fleet;
 mod ledger;
 
 use std::time::Duration;
@@ -78,7 +79,7 @@ impl<B: Backend> Store for Database<B> {
         self.write("take a step of a task", |tables, now| step::commit(tables, now, commit))
     }
 
-    fn claim(&mut self, wanted: Wanted, owner: &Owner, lease: Duration) -> Result<Option<Claim>> {
+    fn claim(&mut self, wanted: Wanted<'_>, owner: &Owner, lease: Duration) -> Result<Option<Claim>> {
         self.write("give a leg", |tables, now| {
             let owner = json("owner", owner)?;
             let terms = Terms { owner: &owner, now, lease_until: now.plus(lease) };

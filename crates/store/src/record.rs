@@ -5,6 +5,7 @@
 //! only look at, it becomes U+FFFD, on both databases alike.
 
 use acquit_core::agent::{Chunk, shorten};
+use acquit_core::definition::Definition;
 use acquit_core::event::{Body, Event, Level};
 use acquit_core::ids::{Fence, LegId, TaskId};
 use acquit_core::leg::{Leg, State};
@@ -73,6 +74,26 @@ impl TaskRow {
             created: seed.created.0,
             updated: updated.0,
             body: json("task", task)?,
+        })
+    }
+}
+
+/// What a task's row holds of its definition.
+pub(crate) struct DefinitionRow {
+    pub(crate) definition: String,
+    pub(crate) sandbox: &'static str,
+    pub(crate) needs: String,
+}
+
+impl DefinitionRow {
+    /// Its columns, for an insert.
+    pub(crate) const COLUMNS: &[&str] = &["definition", "sandbox", "needs"];
+
+    pub(crate) fn of(definition: &Definition) -> Result<Self> {
+        Ok(Self {
+            definition: json("definition", definition)?,
+            sandbox: mode_word(definition.config.sandbox),
+            needs: json("needs", &acquit_core::fleet::needs(definition))?,
         })
     }
 }
@@ -312,7 +333,7 @@ pub(crate) fn natural(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)
 }
 
-fn small(value: i64) -> u32 {
+pub(crate) fn small(value: i64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 

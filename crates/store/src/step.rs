@@ -1,17 +1,20 @@
 //! Carries out what was decided about a task, row by row, in the order that all writers keep: task, roots, leg, transcript,
 //! events. With one order for all, no two of them wait for each other in a circle.
 
+use std::collections::BTreeMap;
+
 use acquit_core::change::Change;
 use acquit_core::definition::Definition;
 use acquit_core::event::Body;
 use acquit_core::fingerprint::Fingerprint;
-use acquit_core::ids::LegId;
-use acquit_core::leg::{Hold, Report};
+use acquit_core::fleet::Need;
+use acquit_core::ids::{LegId, TaskId};
+use acquit_core::leg::{Entry, Hold, Report};
 use acquit_core::store::{Commit, Error, Note};
 use acquit_core::task::{Actor, State, Task};
 use acquit_core::time::Timestamp;
 
-use crate::record::{NewEvent, TaskRow, json, key, mode_word, number, plain};
+use crate::record::{DefinitionRow, NewEvent, TaskRow, json, key, number, plain, read};
 use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Touched};
 use crate::tx_error::{Result, TxError};
 
@@ -27,8 +30,7 @@ pub(crate) fn create(
         TxError::corrupt("history of a new task", "it does not begin with the task's creation")
     })?;
     task.version = 1;
-    let sandbox = mode_word(definition.config.sandbox);
-    tables.insert_task(&TaskRow::of(&task, now)?, &json("definition", definition)?, sandbox)?;
+    tables.insert_task(&TaskRow::of(&task, now)?, &DefinitionRow::of(definition)?)?;
     move_legs(tables, now, &task, changes, None)?;
     tables.append(key(task.id()), &events(now, changes, by)?)?;
     Ok(task)
@@ -95,18 +97,21 @@ fn move_legs(
     let id = |number: u32| LegId { task: task.id(), number };
     for change in changes {
         match change {
-            Change::LegReadied { leg, entry, delay } => tables.insert_leg(&NewLeg {
-                place: id(*leg).into(),
-                stage: entry.stage.as_str(),
-                entry: json("entry", entry)?,
-                not_before: now.plus(delay.duration()),
-                priority: i64::from(task.seed.wish.priority),
-            })?,
+            Change::LegReadied { leg, entry, delay } => {
+                let needs = needs(tables, task.id(), entry)?;
+                tables.insert_leg(&NewLeg {
+                    place: id(*leg).into(),
+                    stage: entry.stage.as_str(),
+                    entry: json("entry", entry)?,
+                    not_before: now.plus(delay.duration()),
+                    priority: i64::from(task.seed.wish.priority),
+                    needs,
+                })?;
+            }
             Change::LegEnded { leg, report } => end_leg(tables, now, id(*leg), report, hold)?,
             Change::CancelAsked { .. } => tables.ask_cancel(key(task.id()))?,
             Change::DefinitionUpdated { definition, .. } => {
-                let sandbox = mode_word(definition.config.sandbox);
-                tables.set_definition(key(task.id()), &json("definition", definition)?, sandbox)?;
+                tables.set_definition(key(task.id()), &DefinitionRow::of(definition)?)?;
             }
             Change::Created { .. }
             | Change::BudgetSpent { .. }
@@ -122,6 +127,14 @@ fn move_legs(
         }
     }
     Ok(())
+}
+
+/// What a leg needs of the machine that runs it: what its stage does.
+fn needs(tables: &mut dyn Tables, task: TaskId, entry: &Entry) -> Result<String> {
+    let what = "needs of a task";
+    let known = tables.needs(key(task))?.unwrap_or_else(|| "{}".to_owned());
+    let stages: BTreeMap<String, Vec<Need>> = read(what, &known)?;
+    json(what, &stages.get(entry.stage.as_str()).map(Vec::as_slice).unwrap_or_default())
 }
 
 fn end_leg(

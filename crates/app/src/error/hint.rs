@@ -138,6 +138,11 @@ impl Error {
                 "write `changes_requested` in `on` of the stage that publishes: { to = \"code\", budget = \"review\" }"
             }
             Self::OtherStore { .. } => "run the command again",
+            Self::Worker(refused) => refused.hint(),
+            Self::Fleet(acquit_run::fleet::Error::Missing { .. }) => {
+                "make the task again where its repository is"
+            }
+            Self::Fleet(_) => return None,
             Self::Pinned(_) | Self::Harness(harness::Error::Untrusted(_)) => {
                 "run the task where it was made; or `acquit run` it here, in a repository whose .acquit/ you trust (docs/trust.md)"
             }

@@ -1,8 +1,8 @@
 //! What the daemon goes by: the project that it was started in, or the user's own configuration where there is none.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use acquit_core::config::{self, Config};
+use acquit_core::config::Config;
 use acquit_core::ids::Name;
 use acquit_core::schedule::Schedule;
 use acquit_run::git::{self, Source, is_address};
@@ -61,10 +61,7 @@ impl Home {
             Err(error) => return Err(error),
         };
         let project = source.as_ref().map(|source| app.files(source).and_then(|files| read(&files)));
-        let own = || match &app.surroundings.user_config {
-            Some(path) => user(path),
-            None => Ok(Config::default()),
-        };
+        let own = || app.user_config();
         match (project, source) {
             (Some(Ok(Project { config, workflows, .. })), Some(source)) => {
                 let top = source.top().to_owned();
@@ -133,14 +130,6 @@ impl Home {
     fn path(&self, app: &App, written: &str) -> PathBuf {
         // One that is absolute stays as it is.
         self.top.join(app.runtime.environment.expand(written).unwrap_or_else(|| PathBuf::from(written)))
-    }
-}
-
-fn user(path: &Path) -> Result<Config, Error> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(config::read(&path.to_string_lossy(), &text)?),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
-        Err(source) => Err(Error::ProjectFile { path: path.to_owned(), source }),
     }
 }
 

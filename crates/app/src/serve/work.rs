@@ -83,6 +83,9 @@ impl Daemon<'_> {
             if busy.contains(&task) || waits || wanted.as_ref().is_some_and(|tasks| !tasks.contains(&task)) {
                 continue;
             }
+            if acquit_run::harness::is_for_workers(&self.app.runtime, store, task)? {
+                continue;
+            }
             if !acquit_run::trusted_definitions::is_trusted(&self.app.runtime, store, task)? {
                 if self.workers.untrusted.insert(task) {
                     let why = acquit_run::trusted_definitions::Untrusted { task };

@@ -22,6 +22,7 @@ mod status;
 pub mod table;
 pub mod task;
 pub mod text;
+mod workers;
 
 /// Why standard output took no more, as the system's number; 0 while it does.
 static REFUSED: AtomicI32 = AtomicI32::new(0);

@@ -4,8 +4,9 @@ use std::ffi::OsString;
 
 use acquit_core::event::Step;
 use acquit_core::ids::TaskId;
-use acquit_core::store::Wanted;
+use acquit_core::store::{Claim, Store, Wanted};
 use acquit_core::time::Timestamp;
+use acquit_run::fleet;
 use acquit_run::harness::{self, Began};
 use acquit_run::supervise;
 
@@ -23,23 +24,48 @@ pub enum Then {
 }
 
 /// Claims a leg and runs it. Ends well if there was nothing to claim: somebody else was faster.
-pub fn leg(cli: &Cli, task: Option<TaskId>, then: Then, passed_on: Option<Timestamp>) -> Result<Exit, Error> {
-    run(cli, task, then, passed_on)
+pub fn leg(
+    cli: &Cli,
+    task: Option<TaskId>,
+    worker: Option<&str>,
+    then: Then,
+    passed_on: Option<Timestamp>,
+) -> Result<Exit, Error> {
+    run(cli, task, worker, then, passed_on)
         .inspect_err(|error| cli.printer.say(&supervise::farewell(std::process::id(), error)))
 }
 
-fn run(cli: &Cli, task: Option<TaskId>, then: Then, passed_on: Option<Timestamp>) -> Result<Exit, Error> {
+fn run(
+    cli: &Cli,
+    task: Option<TaskId>,
+    worker: Option<&str>,
+    then: Then,
+    passed_on: Option<Timestamp>,
+) -> Result<Exit, Error> {
     // A session of its own: a terminal that closes, or a Ctrl-C meant for who looks on, does not reach the harness.
     // Fails where it already leads a group, which is just as good.
     let _ = rustix::process::setsid();
     let began = Began { passed_on, ..Began::now() };
     let mut store = cli.app.store()?;
-    let wanted = task.map_or(Wanted::Any, Wanted::Of);
-    let Some(claim) = harness::claim(&cli.app.runtime, store.as_mut(), wanted)? else {
+    let wanted = match worker {
+        Some(worker) => Wanted::By(worker, task),
+        None => task.map_or(Wanted::Any, Wanted::Of),
+    };
+    let Some(mut claim) = harness::claim(&cli.app.runtime, store.as_mut(), wanted)? else {
         return Ok(Exit::Done);
     };
+    if worker.is_some() {
+        prepare(cli, store.as_mut(), &mut claim)?;
+    }
     let task = harness::run(&cli.app.runtime, store.as_mut(), claim, began)?;
-    if then == Then::Stop || !acquit_app::drive::is_due(store.as_mut(), task.id())? {
+    let goes_on = match worker {
+        Some(worker) => {
+            let now = store.now()?;
+            acquit_app::worker::goes_on(store.as_mut(), worker, now)?
+        }
+        None => true,
+    };
+    if then == Then::Stop || !goes_on || !acquit_app::drive::is_due(store.as_mut(), task.id())? {
         harness::point(&cli.app.runtime, Step::PassOn);
         return Ok(Exit::Done);
     }
@@ -47,6 +73,16 @@ fn run(cli: &Cli, task: Option<TaskId>, then: Then, passed_on: Option<Timestamp>
     drop(store);
     harness::point(&cli.app.runtime, Step::PassOn);
     let now = (cli.app.runtime.now)().0.to_string();
-    let args = ["leg", "--task", &task.id().to_string(), "--passed-on", &now].map(OsString::from);
+    let mut args =
+        ["leg", "--task", &task.id().to_string(), "--passed-on", &now].map(OsString::from).to_vec();
+    args.extend(worker.into_iter().flat_map(|worker| ["--worker", worker].map(OsString::from)));
     Err(cli.app.runtime.spawner.become_again(&args).into())
+}
+
+/// Makes a claim what a worker runs: on its own copy of the repository, with its own word on secrets and safety.
+fn prepare(cli: &Cli, store: &mut dyn Store, claim: &mut Claim) -> Result<(), Error> {
+    let Some(key) = claim.definition.travel.repository.clone() else { return Ok(()) };
+    let source = fleet::clone(&cli.app.runtime, store, &key, claim.leg.id.task)?;
+    claim.definition = fleet::worker_definition(&claim.definition, &cli.app.user_config()?, &source);
+    Ok(())
 }

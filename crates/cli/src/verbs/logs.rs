@@ -34,6 +34,7 @@ pub fn logs(cli: &Cli, task: TaskId, level: Level, follow: bool) -> Result<Exit,
 pub fn newest(cli: &Cli, task: TaskId, follow: bool) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     store.task(task)?;
+    acquit_run::fleet::fetch_files(&cli.app.runtime, store.as_mut(), task)?;
     let legs = store.legs(task)?;
     let printed = legs.iter().rev().find(|leg| cli.app.runtime.leg_folder(leg.id).output().exists());
     let number = printed.or(legs.last()).map_or(1, |leg| leg.id.number);
@@ -46,6 +47,7 @@ pub fn output(cli: &Cli, leg: LegId, follow: bool) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
     let store = store.as_mut();
     store.task(leg.task)?;
+    acquit_run::fleet::fetch_files(&cli.app.runtime, store, leg.task)?;
     let path = cli.app.runtime.leg_folder(leg).output();
     let file = |source| Error::File { doing: "read", path: path.clone(), source };
     let mut output = File::open(&path).map_err(|_| Error::NoLeg { task: leg.task, leg: leg.number })?;

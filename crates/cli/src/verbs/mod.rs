@@ -42,4 +42,5 @@ pub mod token;
 pub mod trust;
 pub mod verify;
 pub mod walk;
+pub mod worker;
 pub mod workflow;

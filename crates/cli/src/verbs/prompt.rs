@@ -85,6 +85,7 @@ fn imagined(cli: &Cli, title: &str, workflow: Option<&Name>) -> Result<(Task, De
         author: Author { name: String::new(), email: String::new() },
         source: serde_json::Value::Null,
         chosen: acquit_core::definition::Chosen::default(),
+        travel: acquit_core::definition::Travel::default(),
     };
     Ok((Task::new(seed), definition))
 }

@@ -87,7 +87,11 @@ pub fn task(cli: &Cli, verb: TaskVerb) -> Result<Exit, Error> {
 /// `acquit show`: one task in full, with its evidence and what can be done with it.
 pub fn show(cli: &Cli, task: TaskId) -> Result<Exit, Error> {
     let mut store = cli.app.store()?;
-    let details = tasks::show(store.as_mut(), task)?;
+    let mut details = tasks::show(store.as_mut(), task)?;
+    if cli.app.runtime.shared {
+        acquit_run::fleet::fetch_files(&cli.app.runtime, store.as_mut(), task)?;
+        details.task = acquit_run::fleet::local_task(&cli.app.runtime, &details.task);
+    }
     cli.printer.task(&details);
     Ok(Exit::Done)
 }

@@ -34,7 +34,7 @@ impl Drop for Started {
 
 impl Started {
     /// Starts it, with what it says in these files.
-    pub(super) fn new(command: &mut Command, out: PathBuf, err: PathBuf) -> Self {
+    pub(crate) fn new(command: &mut Command, out: PathBuf, err: PathBuf) -> Self {
         command.stdin(Stdio::null());
         command.stdout(File::create(&out).expect("a file")).stderr(File::create(&err).expect("a file"));
         Self { child: command.spawn().expect("the binary starts"), out, err }

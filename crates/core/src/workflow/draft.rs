@@ -51,6 +51,8 @@ pub(super) struct StageDraft {
     pub(super) limits: Limits,
     pub(super) consent: Consent,
     pub(super) from: Begin,
+    /// The labels of workers that take it.
+    pub(super) runs_on: Vec<String>,
     /// Whether the stage is left out.
     pub(super) disabled: bool,
 }
@@ -142,6 +144,7 @@ impl StageDraft {
             limits: self.limits,
             consent: self.consent,
             from: self.from,
+            runs_on: self.runs_on,
         })
     }
 }

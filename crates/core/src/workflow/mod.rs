@@ -96,6 +96,9 @@ pub struct Stage {
     /// Which commit a turn of it begins from.
     #[serde(default)]
     pub from: Begin,
+    /// The labels that a worker must have to take its legs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs_on: Vec<String>,
 }
 
 /// Which commit a stage's own work begins from.

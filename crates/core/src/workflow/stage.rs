@@ -10,6 +10,7 @@ use super::{
 use crate::gate::Gate;
 use crate::ids::Name;
 use crate::json_schema;
+use crate::label;
 use crate::role::{self, Role};
 use crate::sandbox::Network;
 use crate::template::{Found, Reader, Template};
@@ -135,6 +136,7 @@ pub(super) fn read(
     let fix = table.name("fix");
     *whole &= fix.is_some() || !table.has("fix");
     let consent = consent(&mut table);
+    let runs_on = runs_on(&mut table, kind);
     let on_value = table.value("on");
     let on_place = on_value.as_ref().map(|value| value.key);
     let on = on_value.and_then(|value| value.table()).map(|table| transitions(table, whole));
@@ -153,6 +155,7 @@ pub(super) fn read(
         limits,
         consent,
         from,
+        runs_on,
         disabled,
     })
 }
@@ -421,6 +424,19 @@ fn consent(table: &mut Table<'_, '_>) -> Consent {
             Consent::BeforeIt
         }
     }
+}
+
+/// The labels of workers that take its legs.
+fn runs_on(table: &mut Table<'_, '_>, kind: Option<Kind>) -> Vec<String> {
+    if matches!(kind, Some(Kind::Action | Kind::Human)) {
+        table.refuse(&["runs_on"], "only stages of agents and checks run on workers");
+    }
+    let labels = table.strings("runs_on").unwrap_or_default();
+    for label in labels.iter().filter(|label| !label::is_label(&label.value)) {
+        let hint = "letters, digits and = . _ - / are possible: \"gpu\", \"os=linux\"".to_owned();
+        table.source.report(label.place, format!("{} is not a label", quoted(&label.value)), Some(hint));
+    }
+    labels.into_iter().map(|label| label.value).collect()
 }
 
 fn transitions(table: Table<'_, '_>, whole: &mut bool) -> Vec<TransitionDraft> {

@@ -64,6 +64,7 @@ pub(crate) fn stage(called: &str, work: Work) -> Stage {
         limits: Limits::default(),
         consent: Consent::NotNeeded,
         from: acquit_core::workflow::Begin::Work,
+        runs_on: Vec::new(),
     }
 }
 

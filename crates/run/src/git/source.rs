@@ -410,7 +410,7 @@ impl Source {
     }
 
     /// Packs of a partial clone are marked by a file beside them.
-    fn is_partial(&self) -> bool {
+    pub(crate) fn is_partial(&self) -> bool {
         let packs = std::fs::read_dir(self.objects.join("pack")).into_iter().flatten().flatten();
         packs.into_iter().any(|entry| entry.path().extension().is_some_and(|e| e == "promisor"))
     }

@@ -26,7 +26,8 @@ use acquit_core::decide::{Illegal, Input, decide_among};
 use acquit_core::event::{Body, Level, Step};
 use acquit_core::failure::kind;
 use acquit_core::fingerprint::Fingerprint;
-use acquit_core::ids::Name;
+use acquit_core::fleet::{Need, WaitingLeg};
+use acquit_core::ids::{Name, TaskId};
 use acquit_core::leg::{Ending, Owner, Purpose, Report};
 use acquit_core::store::{self, Claim, Commit, Store, Wanted};
 use acquit_core::task::{Actor, State, Task};
@@ -34,6 +35,7 @@ use acquit_core::time::Timestamp;
 use acquit_core::workflow::Work;
 
 use crate::fault;
+use crate::fleet;
 use crate::leg::{LegAbort, LegContext, span};
 use crate::runtime::Runtime;
 use crate::secrets::{self, Vault};
@@ -67,7 +69,7 @@ pub enum Error {
 }
 
 /// Takes a leg that is due, if there is one. A leg whose task's definition is not trusted on this machine is left to others.
-pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted) -> Result<Option<Claim>, Error> {
+pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted<'_>) -> Result<Option<Claim>, Error> {
     let wanted = match wanted {
         Wanted::Of(task) if !trusted_definitions::is_trusted(runtime, store, task)? => {
             return Err(Untrusted { task }.into());
@@ -85,21 +87,36 @@ pub fn claim(runtime: &Runtime, store: &mut dyn Store, wanted: Wanted) -> Result
             let Some(task) = own else { return Ok(None) };
             Wanted::Of(task)
         }
-        Wanted::Any | Wanted::Of(_) => wanted,
+        Wanted::Any | Wanted::Of(_) | Wanted::By(..) => wanted,
     };
+    if let Wanted::Of(task) = wanted
+        && is_for_workers(runtime, store, task)?
+    {
+        return Ok(None);
+    }
     let process = crate::process::Identity::of_self().map_err(Error::Identity)?;
     let owner = Owner {
         host: runtime.host.clone(),
         boot: process.boot().to_owned(),
         pid: process.pid().unsigned_abs(),
         started: process.start(),
+        worker: match wanted {
+            Wanted::By(worker, _) => Some(worker.to_owned()),
+            Wanted::Any | Wanted::Of(_) => None,
+        },
     };
     let claim = store.claim(wanted, &owner, LEASE)?;
     // Again, for what was written in between. This process ends with its claim, and the leg is found lost.
-    if let Some(claim) = &claim {
+    if let (Some(claim), Wanted::Any | Wanted::Of(_)) = (&claim, wanted) {
         trusted_definitions::check(runtime, claim.leg.id.task, &claim.definition)?;
     }
     Ok(claim)
+}
+
+/// Whether a task waits for a worker: its stage names labels, and others can have them. Without a shared store there is nobody else.
+pub fn is_for_workers(runtime: &Runtime, store: &mut dyn Store, task: TaskId) -> store::Result<bool> {
+    let labelled = |leg: &WaitingLeg| leg.needs.iter().any(|need| matches!(need, Need::Label(_)));
+    Ok(runtime.shared && store.waiting(LOOKED_AT)?.iter().any(|leg| leg.leg.task == task && labelled(leg)))
 }
 
 /// How many legs that wait are looked at for one that is trusted here.
@@ -160,6 +177,15 @@ pub fn run(runtime: &Runtime, store: &mut dyn Store, claim: Claim, began: Began)
         let reason = "what the leg reported cannot be told without a secret".to_owned();
         Report::bare(Ending::Failed { kind: Name::literal(kind::HARNESS), reason })
     });
+    let report = match fleet::send_leg(&mut ctx, &task, &definition, &report) {
+        Ok(()) => report,
+        Err(fleet::Error::Store(error)) => return Err(error.into()),
+        Err(error) => {
+            let reason = format!("failed to {}", chain(&error));
+            let ending = Ending::Failed { kind: Name::literal(kind::HARNESS), reason };
+            Report { usage: report.usage, session: report.session, ..Report::bare(ending) }
+        }
+    };
     // Noted before it is done, because it is the leg's last write.
     ctx.time(Step::Handoff);
     let task = hand_over(&mut ctx, task, leg.id.number, report, &definition)?;

@@ -30,7 +30,10 @@ pub(super) fn earlier(
         (None, Ending::Lost { .. }) => lost(ctx, past, agent),
         (session, _) => session.as_deref().cloned(),
     };
-    told.filter(|session| session.agent == *agent)
+    // What an agent keeps of a conversation is on the machine that it ran on; so is its prompt, which is never sent.
+    let leg = LegId { task: ctx.hold.leg.task, number: past.number };
+    let here = !ctx.runtime.shared || ctx.runtime.leg_folder(leg).prompt().exists();
+    told.filter(|session| here && session.agent == *agent)
 }
 
 /// Whether a leg was about what this one is about, and had an agent.

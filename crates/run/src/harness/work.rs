@@ -15,6 +15,7 @@ use acquit_core::task::Task;
 use acquit_core::workflow::{Action, AgentWork, Mode, Work};
 
 use super::{artifacts, guard, perform, review, sync, turn};
+use crate::fleet;
 use crate::gate::{self, Judged};
 use crate::git::{CommitId, Identity, Source};
 use crate::leg::git_server::Server;
@@ -73,6 +74,14 @@ pub(super) fn stage(
     let start = task.start_of(entry, &definition.workflow);
     let start = start.parse::<CommitId>().map_err(|e| LegAbort::harness(&e))?;
     let base = task.base().parse::<CommitId>().map_err(|e| LegAbort::harness(&e))?;
+    let local;
+    let task = if definition.travel.repository.is_some() {
+        receive(ctx, task, definition, entry, &source, &[&start, &base])?;
+        local = fleet::local_task(ctx.runtime, task);
+        &local
+    } else {
+        task
+    };
     let mut job = Job { task, definition, entry, stage, source, start, base, upstream: None, server: None };
     job.upstream = Upstream::of(ctx, &job);
     job.server = Server::of(ctx, &job);
@@ -122,6 +131,36 @@ pub(super) fn stage(
     let artifacts = artifacts::collect(ctx, &job, &done, &workspace);
     ctx.step(Step::Artifacts);
     Ok(report(ctx, &job, done, failures, artifacts, proof))
+}
+
+/// Brings what other machines left for this leg to this one.
+fn receive(
+    ctx: &mut LegContext<'_>,
+    task: &Task,
+    definition: &Definition,
+    entry: &Entry,
+    source: &Source,
+    commits: &[&CommitId],
+) -> Result<(), LegAbort> {
+    let Some(key) = &definition.travel.repository else { return Ok(()) };
+    let resolves = match &entry.purpose {
+        Purpose::Resolve { onto, side, .. } => {
+            let sides = side.iter().flat_map(|side| [&side.base, &side.tip]);
+            std::iter::once(onto).chain(sides).filter_map(|text| text.parse().ok()).collect()
+        }
+        Purpose::Work | Purpose::Fix { .. } | Purpose::Recheck { .. } | Purpose::Merge => Vec::new(),
+    };
+    let commits: Vec<&CommitId> = commits.iter().copied().chain(&resolves).collect();
+    let aborts = |error: fleet::Error| match error {
+        fleet::Error::Store(error) => LegAbort::Store(error),
+        error => LegAbort::harness(&error),
+    };
+    fleet::receive(ctx.runtime, ctx.store, source, key, task.id(), &commits).map_err(aborts)?;
+    // Kept from the user's own clean-up until the work is delivered.
+    let tip = commits.first().copied();
+    let pinned = tip.map(|tip| source.pin(&ctx.runtime.git, ctx.runtime.store(), task.id(), tip));
+    pinned.transpose().map_err(|error| LegAbort::harness(&error))?;
+    fleet::fetch_files(ctx.runtime, ctx.store, task.id()).map_err(aborts)
 }
 
 pub(super) fn by_harness(name: &'static str) -> Done {

@@ -225,7 +225,7 @@ impl Workspace {
     }
 
     /// A call through the harness's own repository, without a look at the tree.
-    fn call(&self, verb: &str) -> Call {
+    pub(crate) fn call(&self, verb: &str) -> Call {
         self.git.call(verb).git_dir(&self.git_dir())
     }
 

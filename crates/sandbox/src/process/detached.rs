@@ -59,6 +59,16 @@ impl Detached {
         self.has_ended()
     }
 
+    /// Its number.
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Whether it ended well; `None` while it runs. Never waits.
+    pub fn has_succeeded(&mut self) -> Result<Option<bool>, Error> {
+        Ok(self.0.try_wait()?.map(|status| status.success()))
+    }
+
     /// Whether it is over. Never waits.
     pub fn has_ended(&mut self) -> Result<bool, Error> {
         Ok(self.0.try_wait()?.is_some())

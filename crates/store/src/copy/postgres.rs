@@ -4,7 +4,7 @@ use std::io::Write;
 
 use postgres::{IsolationLevel, Row, Transaction};
 
-use super::{BATCH, Copied, Identity, Kind, Lock, Result, Rows, Source, TABLES, Table, Target, Value};
+use super::{Copied, Identity, Kind, Lock, Result, Rows, Source, TABLES, Table, Target, Value};
 use crate::location::Address;
 use crate::postgres::connect;
 
@@ -69,7 +69,7 @@ impl Source for Reader<'_> {
         let statement = self.0.prepare(&format!("select {} from {}", table.names(), table.name))?;
         let portal = self.0.bind(&statement, &[])?;
         loop {
-            let rows = self.0.query_portal(&portal, i32::try_from(BATCH).unwrap_or(i32::MAX))?;
+            let rows = self.0.query_portal(&portal, i32::try_from(table.batch()).unwrap_or(i32::MAX))?;
             if rows.is_empty() {
                 return Ok(());
             }
@@ -83,6 +83,7 @@ fn values(row: &Row, table: &Table) -> Vec<Value> {
         Kind::Int => row.get::<_, Option<i64>>(index).map_or(Value::Null, Value::Int),
         Kind::Bool => row.get::<_, Option<bool>>(index).map_or(Value::Null, Value::Bool),
         Kind::Text => row.get::<_, Option<String>>(index).map_or(Value::Null, Value::Text),
+        Kind::Bytes => row.get::<_, Option<Vec<u8>>>(index).map_or(Value::Null, Value::Bytes),
     };
     table.columns.iter().enumerate().map(value).collect()
 }
@@ -146,7 +147,7 @@ impl Target for Writer<'_> {
                 &[&sequence, &value],
             )?;
         }
-        for (table, column) in [("events", "seq"), ("outbox", "id")] {
+        for (table, column) in [("events", "seq"), ("outbox", "id"), ("parcels", "id")] {
             self.0.batch_execute(&format!(
                 "select setval(pg_get_serial_sequence('{table}', '{column}'), greatest(max({column}), 1), count(*) > 0) from {table}"
             ))?;
@@ -161,6 +162,10 @@ fn field(text: &mut String, value: Value) {
         Value::Null => text.push_str("\\N"),
         Value::Int(value) => text.push_str(&value.to_string()),
         Value::Bool(value) => text.push(if value { 't' } else { 'f' }),
+        Value::Bytes(value) => {
+            text.push_str("\\\\x");
+            text.push_str(&acquit_core::hex::encode(&value));
+        }
         Value::Text(value) => {
             for character in value.chars() {
                 match character {

@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_iter};
 
-use super::{BATCH, Copied, Identity, Kind, Lock, Result, Rows, Source, TABLES, Table, Target, Value};
+use super::{Copied, Identity, Kind, Lock, Result, Rows, Source, TABLES, Table, Target, Value};
 use crate::sqlite::file;
 
 /// Lets something read a snapshot of the file. If the store moves, nobody else writes meanwhile, and it is marked at the end.
@@ -64,7 +64,7 @@ impl Source for Reader<'_> {
         let mut batch = Rows::new();
         while let Some(row) = found.next()? {
             batch.push(values(row, table)?);
-            if batch.len() == BATCH {
+            if batch.len() == table.batch() {
                 take(std::mem::take(&mut batch))?;
             }
         }
@@ -80,6 +80,7 @@ fn values(row: &Row<'_>, table: &Table) -> Result<Vec<Value>> {
             (_, Kind::Int) => Value::Int(row.get(index)?),
             (_, Kind::Bool) => Value::Bool(row.get(index)?),
             (_, Kind::Text) => Value::Text(row.get(index)?),
+            (_, Kind::Bytes) => Value::Bytes(row.get(index)?),
         });
     }
     Ok(values)
@@ -140,6 +141,7 @@ impl ToSql for Value {
             Self::Int(value) => value.to_sql(),
             Self::Bool(value) => value.to_sql(),
             Self::Text(value) => value.to_sql(),
+            Self::Bytes(value) => value.to_sql(),
         }
     }
 }

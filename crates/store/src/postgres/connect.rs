@@ -38,7 +38,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 const MIGRATION_LOCK: i64 = 0x6163_7175_6974_0001;
 
 /// The steps that make the tables what they are today. Never changed, only added to.
-const STEPS: &[&str] = &[include_str!("schema-1.sql"), include_str!("schema-2.sql")];
+const STEPS: &[&str] =
+    &[include_str!("schema-1.sql"), include_str!("schema-2.sql"), include_str!("schema-3.sql")];
 
 /// A connection with what belongs to it.
 pub(super) struct Session {

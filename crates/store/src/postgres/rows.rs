@@ -1,6 +1,7 @@
 //! The statements of PostgreSQL. Others write at the same time, so what a transaction relies on it locks: the task's row,
 //! then the leg's row, then the events.
 
+mod fleet;
 mod ledger;
 
 use std::collections::HashMap;
@@ -14,8 +15,8 @@ use postgres::{GenericClient, Row, Statement};
 
 use super::CHANNEL;
 use crate::record::{
-    ChunkRow, EventRow, LegRow, NewEvent, RELEASED, SummaryRow, TaskRow, chunk_columns, event_columns, key,
-    leg_columns, list_query,
+    ChunkRow, DefinitionRow, EventRow, LegRow, NewEvent, RELEASED, SummaryRow, TaskRow, chunk_columns,
+    event_columns, key, leg_columns, list_query,
 };
 use crate::row::{insert, update};
 use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Terms, Touched};
@@ -79,12 +80,13 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         Ok(self.client.query_one(&statement, &[])?.get(0))
     }
 
-    fn insert_task(&mut self, task: &TaskRow, definition: &str, sandbox: &str) -> Result<()> {
+    fn insert_task(&mut self, task: &TaskRow, definition: &DefinitionRow) -> Result<()> {
         static INSERT: LazyLock<String> =
-            LazyLock::new(|| insert("tasks", TaskRow::COLUMNS, &["definition", "sandbox"], '$'));
+            LazyLock::new(|| insert("tasks", TaskRow::COLUMNS, DefinitionRow::COLUMNS, '$'));
         let mut values = task.postgres();
-        values.push(&definition);
-        values.push(&sandbox);
+        values.push(&definition.definition);
+        values.push(&definition.sandbox);
+        values.push(&definition.needs);
         self.execute(&INSERT, &values)?;
         Ok(())
     }
@@ -108,10 +110,10 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         self.one("select definition from tasks where id = $1", &[&task], |row| row.get(0))
     }
 
-    fn set_definition(&mut self, task: i64, definition: &str, sandbox: &str) -> Result<()> {
+    fn set_definition(&mut self, task: i64, definition: &DefinitionRow) -> Result<()> {
         self.execute(
-            "update tasks set definition = $2, sandbox = $3 where id = $1",
-            &[&task, &definition, &sandbox],
+            "update tasks set definition = $2, sandbox = $3, needs = $4 where id = $1",
+            &[&task, &definition.definition, &definition.sandbox, &definition.needs],
         )?;
         Ok(())
     }
@@ -156,9 +158,17 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
 
     fn insert_leg(&mut self, leg: &NewLeg<'_>) -> Result<()> {
         self.execute(
-            "insert into legs (task, number, stage, state, entry, not_before, priority)
-             values ($1, $2, $3, 'ready', $4, $5, $6)",
-            &[&leg.place.task, &leg.place.number, &leg.stage, &leg.entry, &leg.not_before.0, &leg.priority],
+            "insert into legs (task, number, stage, state, entry, not_before, priority, needs)
+             values ($1, $2, $3, 'ready', $4, $5, $6, $7)",
+            &[
+                &leg.place.task,
+                &leg.place.number,
+                &leg.stage,
+                &leg.entry,
+                &leg.not_before.0,
+                &leg.priority,
+                &leg.needs,
+            ],
         )?;
         Ok(())
     }
@@ -194,7 +204,7 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
     }
 
     /// Racing claimers of any leg pass by each other's; the claimer of a task's leg waits for whoever is at it.
-    fn claim(&mut self, wanted: Wanted, terms: &Terms<'_>) -> Result<Option<LegRow>> {
+    fn claim(&mut self, wanted: Wanted<'_>, terms: &Terms<'_>) -> Result<Option<LegRow>> {
         macro_rules! claim {
             ($which:literal) => {
                 concat!(
@@ -211,6 +221,12 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
         const ANY: &str =
             claim!("order by priority desc, not_before, task, number limit 1 for update skip locked");
         const OF: &str = claim!("and task = $4 for update");
+        // A leg whose repository is not in the store is for the machine that has it.
+        const BY: &str = claim!(
+            "and ($5::bigint is null or task = $5) and needs like '%\"repository:%'
+             and needs::jsonb <@ (select offers::jsonb from workers where name = $4)
+             order by priority desc, not_before, task, number limit 1 for update skip locked"
+        );
         match wanted {
             Wanted::Any => {
                 self.one(ANY, &[&terms.now.0, &terms.owner, &terms.lease_until.0], LegRow::of_postgres)
@@ -218,6 +234,11 @@ impl<C: GenericClient> Tables for Rows<'_, C> {
             Wanted::Of(task) => self.one(
                 OF,
                 &[&terms.now.0, &terms.owner, &terms.lease_until.0, &key(task)],
+                LegRow::of_postgres,
+            ),
+            Wanted::By(worker, task) => self.one(
+                BY,
+                &[&terms.now.0, &terms.owner, &terms.lease_until.0, &worker, &task.map(key)],
                 LegRow::of_postgres,
             ),
         }

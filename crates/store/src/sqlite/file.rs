@@ -30,7 +30,8 @@ const STATEMENTS: usize = 40;
 const OLDEST: (i32, &str) = (3_051_003, "3.51.3");
 
 /// The steps that make a file what it is today. Never changed, only added to.
-pub(super) const STEPS: &[&str] = &[include_str!("schema-1.sql"), include_str!("schema-2.sql")];
+pub(super) const STEPS: &[&str] =
+    &[include_str!("schema-1.sql"), include_str!("schema-2.sql"), include_str!("schema-3.sql")];
 
 /// Opens the file, making or migrating it where that is needed.
 pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {

@@ -1,6 +1,7 @@
 //! The statements of SQLite. Its writers come one after the other, so what a transaction has read stays true until it
 //! commits: nothing here needs a lock of its own.
 
+mod fleet;
 mod ledger;
 
 use std::sync::LazyLock;
@@ -11,8 +12,8 @@ use acquit_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params, params_from_iter};
 
 use crate::record::{
-    ChunkRow, EventRow, LegRow, NewEvent, RELEASED, SummaryRow, TaskRow, chunk_columns, event_columns, key,
-    leg_columns, list_query,
+    ChunkRow, DefinitionRow, EventRow, LegRow, NewEvent, RELEASED, SummaryRow, TaskRow, chunk_columns,
+    event_columns, key, leg_columns, list_query,
 };
 use crate::row::{insert, update};
 use crate::tables::{Blocked, LegEnd, NewLeg, Place, Tables, Terms, Touched};
@@ -67,12 +68,13 @@ impl Tables for Rows<'_> {
         self.count("task")
     }
 
-    fn insert_task(&mut self, task: &TaskRow, definition: &str, sandbox: &str) -> Result<()> {
+    fn insert_task(&mut self, task: &TaskRow, definition: &DefinitionRow) -> Result<()> {
         static INSERT: LazyLock<String> =
-            LazyLock::new(|| insert("tasks", TaskRow::COLUMNS, &["definition", "sandbox"], '?'));
+            LazyLock::new(|| insert("tasks", TaskRow::COLUMNS, DefinitionRow::COLUMNS, '?'));
         let mut values = task.sqlite();
-        values.push(&definition);
-        values.push(&sandbox);
+        values.push(&definition.definition);
+        values.push(&definition.sandbox);
+        values.push(&definition.needs);
         self.execute(&INSERT, values.as_slice())?;
         Ok(())
     }
@@ -95,10 +97,10 @@ impl Tables for Rows<'_> {
         self.one("select definition from tasks where id = ?1", [task], |row| row.get(0))
     }
 
-    fn set_definition(&mut self, task: i64, definition: &str, sandbox: &str) -> Result<()> {
+    fn set_definition(&mut self, task: i64, definition: &DefinitionRow) -> Result<()> {
         self.execute(
-            "update tasks set definition = ?2, sandbox = ?3 where id = ?1",
-            (task, definition, sandbox),
+            "update tasks set definition = ?2, sandbox = ?3, needs = ?4 where id = ?1",
+            (task, &definition.definition, definition.sandbox, &definition.needs),
         )?;
         Ok(())
     }
@@ -141,9 +143,17 @@ impl Tables for Rows<'_> {
 
     fn insert_leg(&mut self, leg: &NewLeg<'_>) -> Result<()> {
         self.execute(
-            "insert into legs (task, number, stage, state, entry, not_before, priority)
-             values (?1, ?2, ?3, 'ready', ?4, ?5, ?6)",
-            params![leg.place.task, leg.place.number, leg.stage, leg.entry, leg.not_before.0, leg.priority],
+            "insert into legs (task, number, stage, state, entry, not_before, priority, needs)
+             values (?1, ?2, ?3, 'ready', ?4, ?5, ?6, ?7)",
+            params![
+                leg.place.task,
+                leg.place.number,
+                leg.stage,
+                leg.entry,
+                leg.not_before.0,
+                leg.priority,
+                leg.needs
+            ],
         )?;
         Ok(())
     }
@@ -181,13 +191,21 @@ impl Tables for Rows<'_> {
         Ok(if found.is_some() { Touched::Row } else { Touched::Nothing })
     }
 
-    fn claim(&mut self, wanted: Wanted, terms: &Terms<'_>) -> Result<Option<LegRow>> {
+    fn claim(&mut self, wanted: Wanted<'_>, terms: &Terms<'_>) -> Result<Option<LegRow>> {
         const OF: &str = "select task, number from legs
              where state in ('ready', 'running') and state = 'ready' and not_before <= ?1 and task = ?2";
+        const BY: &str = "select task, number from legs
+             where state = 'ready' and not_before <= ?1 and (?3 is null or task = ?3)
+                and exists (select 1 from json_each(needs) where value like 'repository:%')
+                and not exists (select 1 from json_each(needs) where value not in
+                    (select value from json_each((select offers from workers where name = ?2))))
+                and exists (select 1 from workers where name = ?2)
+             order by priority desc, not_before, task, number limit 1";
         let place = |row: &Row<'_>| Ok(Place { task: row.get(0)?, number: row.get(1)? });
         let found = match wanted {
             Wanted::Any => self.one(CLAIM_ANY, [terms.now.0], place)?,
             Wanted::Of(task) => self.one(OF, [terms.now.0, key(task)], place)?,
+            Wanted::By(worker, task) => self.one(BY, params![terms.now.0, worker, task.map(key)], place)?,
         };
         let Some(leg) = found else { return Ok(None) };
         let fence = self.count("fence")?;

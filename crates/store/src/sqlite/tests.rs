@@ -7,6 +7,7 @@ use acquit_core::store::{Error, Store};
 
 use super::*;
 use crate::database::Database;
+use crate::record::DefinitionRow;
 
 fn open(path: &Path) -> std::result::Result<Database<Sqlite>, OpenError> {
     Sqlite::open(path, Clock::System).map(Database)
@@ -82,7 +83,10 @@ fn a_full_disk_is_told_and_loses_nothing() {
     let fill = |store: &mut Database<Sqlite>, bytes: usize| {
         store.0.write(|tables| {
             tables.reserve()?;
-            tables.insert_task(&row(bytes), "{}", "on")
+            tables.insert_task(
+                &row(bytes),
+                &DefinitionRow { definition: "{}".to_owned(), sandbox: "on", needs: "{}".to_owned() },
+            )
         })
     };
     // The smallest limit that SQLite accepts is the size that the file has.

@@ -7,22 +7,27 @@ use acquit_core::leg::Hold;
 use acquit_core::store::{self, Filter, Wanted};
 use acquit_core::time::Timestamp;
 
-use crate::record::{ChunkRow, EventRow, LegRow, NewEvent, SummaryRow, TaskRow};
+use crate::record::{ChunkRow, DefinitionRow, EventRow, LegRow, NewEvent, SummaryRow, TaskRow};
 use crate::tx_error::Result;
 
+mod fleet;
 mod ledger;
 mod queue;
 
+pub(crate) use fleet::{
+    FleetTables, ParcelRow, SeenRow, StoredRow, WaitingRow, WorkerRow, seen_columns, stored_columns,
+    waiting_columns,
+};
 pub(crate) use ledger::{DeliveryRow, LedgerTables, LetterRow, MessageRow, NightRow, letter_columns};
 pub(crate) use queue::{EntryRow, QueueRow, Queues};
 
 /// Rows, as one transaction sees them.
-pub(crate) trait Tables: LedgerTables + Queues {
+pub(crate) trait Tables: LedgerTables + FleetTables + Queues {
     /// What the store is told from others by.
     fn store_id(&mut self) -> Result<String>;
     /// A number for a new task.
     fn reserve(&mut self) -> Result<i64>;
-    fn insert_task(&mut self, task: &TaskRow, definition: &str, sandbox: &str) -> Result<()>;
+    fn insert_task(&mut self, task: &TaskRow, definition: &DefinitionRow) -> Result<()>;
     /// The task's version; from here to the end of the transaction nobody else changes the task.
     fn lock_task(&mut self, task: i64) -> Result<Option<i64>>;
     fn update_task(&mut self, task: &TaskRow) -> Result<()>;
@@ -30,7 +35,7 @@ pub(crate) trait Tables: LedgerTables + Queues {
     fn task(&mut self, task: i64) -> Result<Option<String>>;
     fn definition(&mut self, task: i64) -> Result<Option<String>>;
     /// Replaces what a task runs by.
-    fn set_definition(&mut self, task: i64, definition: &str, sandbox: &str) -> Result<()>;
+    fn set_definition(&mut self, task: i64, definition: &DefinitionRow) -> Result<()>;
     fn list(&mut self, filter: &Filter) -> Result<Vec<SummaryRow>>;
 
     /// Makes these the failures that the task mends, as far as no other task mends them already.
@@ -49,7 +54,7 @@ pub(crate) trait Tables: LedgerTables + Queues {
     fn ask_cancel(&mut self, task: i64) -> Result<()>;
     /// Whether the hold is good; if so, it stays so to the end of the transaction.
     fn lock_hold(&mut self, hold: Hold) -> Result<Touched>;
-    fn claim(&mut self, wanted: Wanted, terms: &Terms<'_>) -> Result<Option<LegRow>>;
+    fn claim(&mut self, wanted: Wanted<'_>, terms: &Terms<'_>) -> Result<Option<LegRow>>;
     /// Says of a held leg whether its end was asked for; `None` if it is not held.
     fn pulse(&mut self, hold: Hold) -> Result<Option<bool>>;
     /// Renews a held leg's lease and says whether its end was asked for; `None` if it is not held.
@@ -124,6 +129,8 @@ pub(crate) struct NewLeg<'a> {
     pub(crate) entry: String,
     pub(crate) not_before: Timestamp,
     pub(crate) priority: i64,
+    /// What it needs of the machine that runs it, as JSON.
+    pub(crate) needs: String,
 }
 
 /// How a leg ended, as its row says it.

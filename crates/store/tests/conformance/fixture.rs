@@ -106,7 +106,7 @@ pub fn me() -> Actor {
 }
 
 pub fn owner(pid: u32) -> Owner {
-    Owner { host: "here".to_owned(), boot: "today".to_owned(), pid, started: 7 }
+    Owner { host: "here".to_owned(), boot: "today".to_owned(), pid, started: 7, worker: None }
 }
 
 /// The changes that make a task.

@@ -13,6 +13,7 @@ mod copies;
 mod events;
 mod fences;
 mod fixture;
+mod fleet;
 mod migrations;
 mod nights;
 mod queues;
@@ -85,6 +86,11 @@ suite! {
         what_is_settled_is_found_by_its_task_until_it_leaves,
         a_leg_that_was_handed_back_keeps_its_place_and_comes_again_when_the_queue_moves,
         whoever_is_settled_while_away_comes_again_and_who_waits_for_something_else_does_not;
+    fleet:
+        a_worker_takes_only_legs_that_it_offers_everything_for,
+        the_next_leg_needs_what_its_stage_does,
+        a_name_belongs_to_one_living_worker,
+        a_parcel_arrives_whole_and_only_from_the_holder;
     events:
         replaying_a_tasks_events_gives_the_task,
         events_are_read_in_order_from_any_place,

@@ -1,0 +1,311 @@
+//! A worker: takes legs from a shared store that its machine has everything for, and needs no checkout.
+//!
+//! It reports itself in the store with what it offers, looks at the legs that wait, and finds out whether it has what they need: labels from its
+//! command line, agents on its `PATH`, secrets of its own configuration, repositories from the store. For each leg that fits it starts a harness,
+//! which claims by the worker's row. Like the daemon it may be killed at any time: its harnesses go on, what died with it is found by whoever
+//! looks, and another worker goes on from the last handoff.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use acquit_core::fleet::{Need, WaitingLeg, Worker, WorkerState};
+use acquit_core::label::is_label;
+use acquit_core::store::Store;
+use acquit_core::time::{Timestamp, backoff};
+use acquit_run::fleet::{Offered, offer};
+use acquit_run::process::{Detached, Identity, Interrupt};
+use acquit_run::supervise;
+
+use crate::error::Refused;
+use crate::serve::log;
+use crate::{App, Error};
+
+/// The longest sleep: so soon a request to stop is heard.
+const BEAT: Duration = Duration::from_secs(1);
+/// How often it says that it is there: several times within [`Worker::SILENCE`].
+const REPORT: Duration = Duration::from_secs(5);
+/// How often it looks for legs whose harness died, and for tasks that wait for nobody any more.
+const PATROL: Duration = Duration::from_secs(5);
+/// How long it does not look again for something that it does not have.
+const LACKING: Duration = Duration::from_secs(30);
+/// How long it relies on something that it has found.
+const OFFERED: Duration = Duration::from_mins(5);
+/// How many legs that wait are looked at.
+const LOOKED_AT: u32 = 1_000;
+/// After a harness that failed, the next one waits so long, and longer with each; and after the store refused.
+const FIRST: Duration = Duration::from_secs(1);
+/// The longest of these waits.
+const LONGEST: Duration = Duration::from_secs(15);
+
+/// How a worker runs.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Its name; the machine's without one.
+    pub name: Option<String>,
+    /// Its labels.
+    pub labels: Vec<String>,
+    /// How many legs it runs at the same time.
+    pub slots: u32,
+    /// Whether its user agrees to run what others wrote to the store.
+    pub trust_store: bool,
+    /// Whether legs that run are given back at once when it is asked to stop, instead of finished.
+    pub hand_back: bool,
+}
+
+/// What is known of a need.
+struct Probed {
+    at: Instant,
+    offered: Offered,
+}
+
+/// The worker. What is in here can be found again.
+struct Work<'w> {
+    app: &'w App,
+    options: Options,
+    worker: Worker,
+    harnesses: Vec<Detached>,
+    probed: BTreeMap<Need, Probed>,
+    reported: Option<Instant>,
+    patrolled: Option<Instant>,
+    failures: u32,
+    paused: Option<Instant>,
+}
+
+/// Runs until it is stopped.
+pub fn run(app: &App, options: Options) -> Result<(), Error> {
+    if !app.runtime.shared {
+        return Err(Refused::NotShared(app.surroundings.store.clone()).into());
+    }
+    if !options.trust_store {
+        return Err(Refused::Untrusting.into());
+    }
+    if let Some(label) = options.labels.iter().find(|label| !is_label(label)) {
+        return Err(Refused::Label(label.clone()).into());
+    }
+    let name = options.name.clone().unwrap_or_else(|| app.runtime.host.clone());
+    if !is_label(&name) {
+        return Err(Refused::Name(name).into());
+    }
+    let interrupt = Interrupt::listen().map_err(Error::Signals)?;
+    let mut store = app.store()?;
+    // Mistakes in it are said now, and not by each harness.
+    app.user_config()?;
+    let own = Identity::of_self().map_err(acquit_run::harness::Error::Identity)?;
+    let worker = Worker {
+        name,
+        process: format!("{}/{}/{}", own.boot(), own.pid(), own.start()),
+        host: app.runtime.host.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        slots: options.slots,
+        state: WorkerState::Working,
+        offers: options.labels.iter().cloned().map(Need::Label).collect(),
+        lacks: BTreeMap::new(),
+    };
+    let mut work = Work {
+        app,
+        options,
+        worker,
+        harnesses: Vec::new(),
+        probed: BTreeMap::new(),
+        reported: None,
+        patrolled: None,
+        failures: 0,
+        paused: None,
+    };
+    work.report(store.as_mut())?;
+    log(app, "worker", &format!("{} takes up to {} legs", work.worker.name, work.worker.slots));
+    let mut troubles = 0;
+    while interrupt.count() == 0 {
+        let pause = match work.look(store.as_mut()) {
+            Ok(()) => {
+                troubles = 0;
+                BEAT
+            }
+            Err(error @ (Error::Store(_) | Error::NoTask(_) | Error::Process(_))) => {
+                if troubles == 0 {
+                    log(app, "trouble", &acquit_run::harness::chain(&error));
+                }
+                troubles += 1;
+                backoff(FIRST, troubles - 1, LONGEST)
+            }
+            Err(error) => return Err(error),
+        };
+        sleep(store.as_mut(), pause, &interrupt);
+    }
+    work.stop(store.as_mut(), &interrupt)
+}
+
+/// Sleeps in the store, or without it while it cannot be reached.
+fn sleep(store: &mut dyn Store, pause: Duration, interrupt: &Interrupt) {
+    if pause <= BEAT && store.wait(pause).is_ok() {
+        return;
+    }
+    let begun = Instant::now();
+    while begun.elapsed() < pause && interrupt.count() == 0 {
+        std::thread::park_timeout(Duration::from_millis(100));
+    }
+}
+
+impl Work<'_> {
+    fn look(&mut self, store: &mut dyn Store) -> Result<(), Error> {
+        self.reap();
+        if self.patrolled.is_none_or(|at| at.elapsed() >= PATROL) {
+            self.patrolled = Some(Instant::now());
+            let lost = supervise::reap_lost(&self.app.runtime, store)?;
+            if lost > 0 {
+                log(self.app, "lost", &format!("{lost} legs whose harness is gone are ready again"));
+            }
+            supervise::release(store)?;
+        }
+        let now = store.now()?;
+        let mut due = store.waiting(LOOKED_AT)?;
+        due.retain(|leg| leg.not_before <= now && travels(leg));
+        let before = self.worker.clone();
+        self.probe(store, &due)?;
+        if self.worker != before || self.reported.is_none_or(|at| at.elapsed() >= REPORT) {
+            self.report(store)?;
+        }
+        let fitting = due.iter().filter(|leg| self.worker.missing(&leg.needs).is_empty()).count();
+        let used = self.used(store)?;
+        let free = (self.worker.slots as usize).saturating_sub(used).min(fitting);
+        if free == 0 || self.paused.is_some_and(|until| until > Instant::now()) {
+            return Ok(());
+        }
+        for _ in 0..free {
+            self.start()?;
+        }
+        Ok(())
+    }
+
+    /// Finds out whether this machine has what legs need, where that is not known or was not true a while ago.
+    fn probe(&mut self, store: &mut dyn Store, due: &[WaitingLeg]) -> Result<(), Error> {
+        let own = self.app.user_config()?;
+        for leg in due {
+            // Without its labels, nothing else of it matters here.
+            let unfit = |need: &Need| {
+                matches!(need, Need::Label(_) | Need::Home(_)) && !self.worker.offers.contains(need)
+            };
+            if leg.needs.iter().any(unfit) {
+                continue;
+            }
+            for need in leg.needs.iter().filter(|need| !matches!(need, Need::Label(_))) {
+                let known = self.probed.get(need).is_some_and(|probed| match probed.offered {
+                    Offered::Yes => probed.at.elapsed() < OFFERED,
+                    Offered::No(_) => probed.at.elapsed() < LACKING,
+                });
+                if known {
+                    continue;
+                }
+                let offered = offer(&self.app.runtime, store, &own, leg.leg.task, need)?;
+                if let Offered::No(why) = &offered {
+                    log(self.app, "lacks", &format!("{}: {why}", need.words()));
+                }
+                self.probed.insert(need.clone(), Probed { at: Instant::now(), offered });
+            }
+        }
+        let labels = self.options.labels.iter().cloned().map(Need::Label);
+        let found = self.probed.iter().filter(|(_, probed)| probed.offered == Offered::Yes);
+        self.worker.offers = labels.chain(found.map(|(need, _)| need.clone())).collect();
+        self.worker.lacks = self
+            .probed
+            .iter()
+            .filter_map(|(need, probed)| match &probed.offered {
+                Offered::Yes => None,
+                Offered::No(why) => Some((need.to_string(), why.clone())),
+            })
+            .collect();
+        Ok(())
+    }
+
+    fn report(&mut self, store: &mut dyn Store) -> Result<(), Error> {
+        if !store.report_worker(&self.worker)? {
+            return Err(Refused::NameTaken(self.worker.name.clone()).into());
+        }
+        self.reported = Some(Instant::now());
+        Ok(())
+    }
+
+    /// How many slots are in use: by harnesses that it started, and by those that a worker of the same name left.
+    fn used(&self, store: &mut dyn Store) -> Result<usize, Error> {
+        let own: Vec<u32> = self.harnesses.iter().map(Detached::pid).collect();
+        let left = store.running()?.into_iter().filter(|(leg, _)| {
+            leg.owner.as_ref().is_some_and(|owner| {
+                owner.worker.as_ref() == Some(&self.worker.name) && !own.contains(&owner.pid)
+            })
+        });
+        Ok(left.count() + own.len())
+    }
+
+    fn start(&mut self) -> Result<(), Error> {
+        let home = &self.app.runtime.home;
+        let path = home.join(format!("worker-{}.log", self.worker.name.replace('/', "-")));
+        let made = std::fs::create_dir_all(home);
+        made.map_err(|source| Error::File { doing: "create", path: home.clone(), source })?;
+        let args = ["leg".into(), "--worker".into(), self.worker.name.clone().into()];
+        let harness = self.app.runtime.spawner.detach(&args, self.app.harness_environment(), &path)?;
+        self.harnesses.push(harness);
+        Ok(())
+    }
+
+    /// Forgets harnesses that have ended. One that failed lets the next wait.
+    fn reap(&mut self) {
+        let mut failed = None;
+        self.harnesses.retain_mut(|harness| match harness.has_succeeded() {
+            Ok(None) => true,
+            Ok(Some(succeeded)) => {
+                failed = Some(failed.unwrap_or(false) || !succeeded);
+                false
+            }
+            Err(_) => false,
+        });
+        match failed {
+            Some(true) => {
+                self.paused = Some(Instant::now() + backoff(FIRST, self.failures, LONGEST));
+                self.failures = self.failures.saturating_add(1);
+                log(self.app, "trouble", "a harness failed, see the log of the worker in ACQUIT_HOME");
+                self.patrolled = None;
+            }
+            Some(false) => self.failures = 0,
+            None => {}
+        }
+    }
+
+    /// Takes no more legs. Those that run are finished, or given back; a second request gives them back.
+    fn stop(&mut self, store: &mut dyn Store, interrupt: &Interrupt) -> Result<(), Error> {
+        self.worker.state = WorkerState::Stopping;
+        let most = if self.options.hand_back { 1 } else { 2 };
+        self.reap();
+        if !self.harnesses.is_empty() && interrupt.count() < most {
+            log(self.app, "worker", &format!("stops when {} legs are over", self.harnesses.len()));
+        }
+        while !self.harnesses.is_empty() && interrupt.count() < most {
+            // A store that is away keeps nobody from ending.
+            let _ = self.report(store);
+            sleep(store, BEAT, interrupt);
+            self.reap();
+        }
+        let given_back = self.harnesses.len();
+        for harness in self.harnesses.drain(..) {
+            harness.end();
+        }
+        if given_back > 0 {
+            supervise::reap_lost(&self.app.runtime, store)?;
+            log(self.app, "worker", &format!("gave {given_back} legs back"));
+        }
+        store.remove_worker(&self.worker)?;
+        log(self.app, "worker", "stops");
+        Ok(())
+    }
+}
+
+/// Whether a leg's repository is in the store.
+fn travels(leg: &WaitingLeg) -> bool {
+    leg.needs.iter().any(|need| matches!(need, Need::Repository(_)))
+}
+
+/// Whether a worker still takes legs: its harnesses go on with the next leg only then.
+pub fn goes_on(store: &mut dyn Store, name: &str, now: Timestamp) -> Result<bool, Error> {
+    let silent = |seen: Timestamp| now.since(seen) > Worker::SILENCE;
+    let working = store.workers()?.into_iter().find(|seen| seen.worker.name == name && !silent(seen.seen));
+    Ok(working.is_some_and(|seen| seen.worker.state == WorkerState::Working))
+}

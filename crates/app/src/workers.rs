@@ -1,0 +1,199 @@
+//! The workers of a store, and why a leg that waits is taken by none of them.
+
+use acquit_core::fleet::{Need, SeenWorker, WaitingLeg, Worker, WorkerState};
+use acquit_core::ids::LegId;
+use acquit_core::store::Store;
+use acquit_core::time::Timestamp;
+use serde::Serialize;
+
+use crate::Error;
+
+/// How many legs that wait are looked at.
+const LOOKED_AT: u32 = 1_000;
+
+/// All workers, and the legs that wait.
+#[derive(Clone, Debug, Serialize)]
+pub struct Workers {
+    /// The workers, by name.
+    pub workers: Vec<Shown>,
+    /// Legs that are due and that nobody has taken, the next first.
+    pub waiting: Vec<Waiting>,
+}
+
+/// A worker.
+#[derive(Clone, Debug, Serialize)]
+pub struct Shown {
+    /// What it said.
+    #[serde(flatten)]
+    pub seen: SeenWorker,
+    /// `working`, `stopping` or `silent`.
+    pub standing: &'static str,
+    /// How many legs it runs.
+    pub running: usize,
+}
+
+/// A leg that waits.
+#[derive(Clone, Debug, Serialize)]
+pub struct Waiting {
+    /// Which.
+    pub leg: LegId,
+    /// Its stage.
+    pub stage: String,
+    /// Since when it could be taken.
+    pub since: Timestamp,
+    /// What it needs.
+    pub needs: Vec<Need>,
+    /// The workers that have all of it and no free slot yet, by name.
+    pub fits: Vec<String>,
+    /// Why nobody takes it, if nobody does.
+    pub why: Vec<String>,
+}
+
+/// Looks at them.
+pub fn look(store: &mut dyn Store) -> Result<Workers, Error> {
+    let now = store.now()?;
+    let running = store.running()?;
+    let runs = |name: &str| {
+        let by = |leg: &acquit_core::leg::Leg| leg.owner.as_ref().and_then(|owner| owner.worker.clone());
+        running.iter().filter(|(leg, _)| by(leg).as_deref() == Some(name)).count()
+    };
+    let shown = |seen: SeenWorker| Shown {
+        standing: match seen.worker.state {
+            _ if now.since(seen.seen) > Worker::SILENCE => "silent",
+            WorkerState::Working => "working",
+            WorkerState::Stopping => "stopping",
+        },
+        running: runs(&seen.worker.name),
+        seen,
+    };
+    let workers: Vec<Shown> = store.workers()?.into_iter().map(shown).collect();
+    let living: Vec<&Worker> =
+        workers.iter().filter(|shown| shown.standing == "working").map(|shown| &shown.seen.worker).collect();
+    let due = store.waiting(LOOKED_AT)?.into_iter().filter(|leg| leg.not_before <= now);
+    let waiting = due.map(|leg| explain(leg, &living)).collect();
+    Ok(Workers { workers, waiting })
+}
+
+fn explain(leg: WaitingLeg, living: &[&Worker]) -> Waiting {
+    let fits: Vec<String> = living
+        .iter()
+        .filter(|worker| travels(&leg) && worker.missing(&leg.needs).is_empty())
+        .map(|worker| worker.name.clone())
+        .collect();
+    let why = if fits.is_empty() { reasons(&leg, living) } else { Vec::new() };
+    Waiting { leg: leg.leg, stage: leg.stage, since: leg.not_before, needs: leg.needs, fits, why }
+}
+
+fn travels(leg: &WaitingLeg) -> bool {
+    leg.needs.iter().any(|need| matches!(need, Need::Repository(_)))
+}
+
+fn reasons(leg: &WaitingLeg, living: &[&Worker]) -> Vec<String> {
+    let home = leg.needs.iter().find(|need| matches!(need, Need::Home(_)));
+    if let Some(home) = home {
+        return vec![format!("it needs {}", home.words())];
+    }
+    if !travels(leg) {
+        return vec![
+            "its repository is not in the store; it waits for the machine that it was made on".to_owned(),
+        ];
+    }
+    if living.is_empty() {
+        return vec!["no worker runs".to_owned()];
+    }
+    // A worker looks for the rest only if it has the labels.
+    let is_label = |need: &&Need| matches!(need, Need::Label(_));
+    let labels: Vec<&Need> = leg.needs.iter().filter(is_label).collect();
+    let labelled: Vec<&Worker> = living
+        .iter()
+        .filter(|worker| labels.iter().all(|label| worker.offers.contains(label)))
+        .copied()
+        .collect();
+    if labelled.is_empty() {
+        let words: Vec<String> = labels.iter().map(|label| label.words()).collect();
+        return vec![format!("no worker has {}", words.join(" and "))];
+    }
+    let living = labelled;
+    let nobody: Vec<String> = leg
+        .needs
+        .iter()
+        .filter(|need| living.iter().all(|worker| !worker.offers.contains(need)))
+        .map(|need| {
+            let told = living.iter().filter_map(|worker| {
+                Some(format!("{}: {}", worker.name, worker.lacks.get(&need.to_string())?))
+            });
+            let told: Vec<String> = told.collect();
+            let told = if told.is_empty() { String::new() } else { format!(" ({})", told.join("; ")) };
+            format!("no worker has {}{told}", need.words())
+        })
+        .collect();
+    if !nobody.is_empty() {
+        return nobody;
+    }
+    let lacks = |worker: &&Worker| {
+        let missing: Vec<String> = worker.missing(&leg.needs).iter().map(|need| need.words()).collect();
+        format!("{} does not have {}", worker.name, missing.join(" and "))
+    };
+    living.iter().map(lacks).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn worker(name: &str, offers: &[&str], lacks: &[(&str, &str)]) -> Worker {
+        Worker {
+            name: name.to_owned(),
+            process: String::new(),
+            host: String::new(),
+            version: String::new(),
+            slots: 1,
+            state: WorkerState::Working,
+            offers: offers.iter().map(|need| need.parse().expect("a need")).collect(),
+            lacks: lacks
+                .iter()
+                .map(|(need, why)| ((*need).to_owned(), (*why).to_owned()))
+                .collect::<BTreeMap<_, _>>(),
+        }
+    }
+
+    fn told(needs: &[&str], living: &[Worker]) -> (Vec<String>, Vec<String>) {
+        let leg = WaitingLeg {
+            leg: "T-1.1".parse().expect("a leg"),
+            stage: "code".to_owned(),
+            not_before: Timestamp(0),
+            needs: needs.iter().map(|need| need.parse().expect("a need")).collect(),
+        };
+        let waiting = explain(leg, &living.iter().collect::<Vec<_>>());
+        (waiting.fits, waiting.why)
+    }
+
+    #[test]
+    fn it_is_said_why_nobody_takes_a_leg() {
+        let needs = ["repository:r", "label:gpu", "agent:claude"];
+        let why = |workers: &[Worker]| told(&needs, workers).1.join("\n");
+        assert_eq!(why(&[]), "no worker runs");
+        let bare =
+            worker("a", &["repository:r", "label:gpu"], &[("agent:claude", "claude is not installed")]);
+        assert_eq!(why(&[bare.clone()]), "no worker has the agent `claude` (a: claude is not installed)");
+        let other = worker("b", &["repository:r", "agent:claude"], &[]);
+        assert_eq!(why(&[bare, other]), "no worker has the agent `claude` (a: claude is not installed)");
+        let other = worker("b", &["repository:r", "agent:claude"], &[]);
+        assert_eq!(why(&[other]), "no worker has the label `gpu`");
+        let keyless = worker("k", &["repository:r", "label:gpu", "agent:claude"], &[]);
+        let agentless = worker("l", &["repository:r", "label:gpu", "secret:KEY"], &[]);
+        assert_eq!(
+            told(&["repository:r", "label:gpu", "agent:claude", "secret:KEY"], &[keyless, agentless]).1,
+            ["k does not have the secret `KEY`", "l does not have the agent `claude`"]
+        );
+        let whole = worker("c", &needs, &[]);
+        assert_eq!(told(&needs, &[whole]), (vec!["c".to_owned()], Vec::new()));
+        assert_eq!(
+            told(&["home:submodules"], &[]).1,
+            ["it needs the machine that the task was made on: submodules"]
+        );
+        assert!(told(&[], &[]).1[0].contains("not in the store"));
+    }
+}

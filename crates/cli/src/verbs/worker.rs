@@ -1,0 +1,37 @@
+//! `acquit worker` and `acquit workers`: running legs of a store that many machines share, and looking at who does.
+
+use acquit_app::worker::{self, Options};
+use acquit_app::{Error, workers};
+
+use crate::args::{FleetVerb, WorkerArgs};
+use crate::cli::Cli;
+use crate::exit::Exit;
+
+/// Does one of them.
+pub fn fleet(cli: Cli, verb: FleetVerb) -> Result<Exit, Error> {
+    match verb {
+        FleetVerb::Worker { args } => run(cli, args),
+        FleetVerb::Workers => list(&cli),
+    }
+}
+
+fn run(cli: Cli, args: WorkerArgs) -> Result<Exit, Error> {
+    let WorkerArgs { store, labels, slots, name, trust_store, hand_back } = args;
+    let app = match store {
+        Some(store) => cli.app.on_store(store, None),
+        None => cli.app,
+    };
+    worker::run(&app, Options { name, labels, slots, trust_store, hand_back })?;
+    Ok(Exit::Done)
+}
+
+fn list(cli: &Cli) -> Result<Exit, Error> {
+    let mut store = cli.app.store()?;
+    let found = workers::look(store.as_mut())?;
+    if cli.printer.json {
+        cli.printer.json(&found);
+    } else {
+        cli.printer.workers(&found);
+    }
+    Ok(Exit::Done)
+}

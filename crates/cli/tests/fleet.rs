@@ -1,0 +1,264 @@
+//! Many machines on one PostgreSQL: workers without a checkout take turns at a task, one of them is killed, and every machine can see it all.
+//!
+//! Each worker has a home, a configuration and an ACQUIT_HOME of its own, and runs in a folder that is no repository.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start the real binary, and look again until a condition holds"
+)]
+
+mod common;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use acquit_core::leg::{Ending, State};
+use acquit_testkit::postgres::{Database, database_or_skip};
+use common::{Ran, Sandbox, Started, processes, until, until_file};
+use rustix::process::Signal;
+
+/// Two stages for machines with labels, one for any, and the delivery.
+const RELAY: &str = r#"
+[budgets]
+lost = 2
+[stages.first]
+mode = "implement"
+runs_on = ["a"]
+outputs = ["*.md"]
+on = { pr_ready = "second" }
+[stages.second]
+mode = "implement"
+runs_on = ["b"]
+inputs = ["notes.md"]
+on = { pr_ready = "check" }
+[stages.check]
+kind = "check"
+gates = ["lines"]
+on = { passed = "deliver" }
+[gates.lines]
+run = "echo the gate speaks; test $(wc -l < work.txt) = 2"
+[stages.deliver]
+kind = "action"
+action = "squash"
+on = { done = "done" }
+"#;
+
+/// Writes a line for each stage, and a note that the second stage needs.
+const AGENT: &str = r#"
+prompt=$(cat)
+echo "I work in $(basename "$PWD")"
+if [ -e work.txt ]; then
+    echo "notes at $(printf '%s' "$prompt" | grep -o '/[^ `"]*notes\.md' | head -n 1)"
+    echo "second" >> work.txt
+else
+    out=$(printf '%s' "$prompt" | grep -o '/[^ `"]*/legs/[0-9]*/out' | head -n 1)
+    echo "from the first" > "$out/notes.md"
+    echo "first" >> work.txt
+fi
+"#;
+
+/// One stage whose agent waits for a word, and the delivery.
+const SLOW: &str = r#"
+[budgets]
+lost = 2
+[stages.code]
+mode = "implement"
+on = { pr_ready = "deliver" }
+[stages.deliver]
+kind = "action"
+action = "squash"
+on = { done = "done" }
+"#;
+
+const WAITS: &str =
+    "touch '@ROOT@/began'; while [ ! -e '@ROOT@/go' ]; do sleep 0.1; done; echo work > work.txt\n";
+
+/// A machine beside the user's: where it lives, and the store.
+struct Machine<'s> {
+    sandbox: &'s Sandbox,
+    name: &'static str,
+    store: String,
+}
+
+impl<'s> Machine<'s> {
+    fn new(sandbox: &'s Sandbox, database: &Database, name: &'static str, config: &str) -> Self {
+        let machine = Self { sandbox, name, store: database.url.clone() };
+        for folder in ["home/.config/acquit", "acquit", "tmp", "elsewhere"] {
+            std::fs::create_dir_all(machine.place(folder)).unwrap();
+        }
+        std::fs::write(machine.place("home/.config/acquit/config.toml"), config).unwrap();
+        machine
+    }
+
+    fn place(&self, name: &str) -> PathBuf {
+        self.sandbox.place(&format!("machine-{}/{name}", self.name))
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.sandbox.command(args);
+        command.current_dir(self.place("elsewhere")).env("HOME", self.place("home"));
+        command.env("TMPDIR", self.place("tmp")).env("ACQUIT_HOME", self.place("acquit"));
+        command.env("ACQUIT_STORE", &self.store);
+        command
+    }
+
+    fn start(&self, args: &[&str]) -> Started {
+        let file = |end: &str| self.place(&format!("{}.{end}", args[0]));
+        Started::new(&mut self.command(args), file("out"), file("err"))
+    }
+
+    fn acquit(&self, args: &[&str]) -> Ran {
+        self.start(args).wait()
+    }
+
+    fn worker(&self, more: &[&str]) -> Started {
+        let args = ["worker", "--trust-store", "--name", self.name];
+        self.start(&args.iter().chain(more).copied().collect::<Vec<_>>())
+    }
+}
+
+/// What a worker lets programs reach: the folder by which a test talks to them.
+fn reaching(sandbox: &Sandbox) -> String {
+    format!("[access]\nwrite = [\"{}\"]\n", sandbox.place("").display())
+}
+
+/// Where the first task waits, as `acquit workers` tells.
+fn waits_at(machine: &Machine<'_>) -> Option<(String, Vec<String>)> {
+    let found = machine.acquit(&["workers", "--json"]).must(0).json();
+    let leg = found["waiting"].as_array()?.first()?.clone();
+    let why = leg["why"].as_array()?.iter().map(|why| why.as_str().unwrap().to_owned()).collect();
+    Some((leg["stage"].as_str()?.to_owned(), why))
+}
+
+#[test]
+fn a_task_passes_between_workers_that_have_no_checkout_and_every_machine_sees_it() {
+    let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
+    let sandbox = Sandbox::shell(RELAY, AGENT).with("ACQUIT_STORE", database.url.clone());
+    sandbox.acquit(&["task", "add", "Do it"]).must(0);
+    let third = Machine::new(&sandbox, &database, "third", "");
+    assert_eq!(waits_at(&third), Some(("first".to_owned(), vec!["no worker runs".to_owned()])));
+
+    let two = Machine::new(&sandbox, &database, "two", "");
+    let second = two.worker(&["--labels", "b,os=linux", "--slots", "2"]);
+    until("the worker is listed, and it is said what it lacks", || {
+        let why = waits_at(&third)?.1;
+        (why == ["no worker has the label `a`"]).then_some(())
+    });
+    let one = Machine::new(&sandbox, &database, "one", "");
+    let first = one.worker(&["--labels", "a"]);
+    until("the delivery waits for the user's own machine", || {
+        let (stage, why) = waits_at(&third)?;
+        (stage == "deliver" && why[0].contains("the machine that the task was made on")).then_some(())
+    });
+    let legs = sandbox.legs();
+    let workers: Vec<_> =
+        legs.iter().map(|leg| leg.owner.as_ref().and_then(|owner| owner.worker.clone())).collect();
+    assert_eq!(workers[..2], [Some("one".to_owned()), Some("two".to_owned())]);
+
+    // A machine that took no part shows the work, what was said, what a gate printed, and files.
+    let diff = third.acquit(&["diff", "T-1"]).must(0).out;
+    assert!(diff.contains("+first") && diff.contains("+second"), "{diff}");
+    let said = third.acquit(&["logs", "T-1"]).must(0).out;
+    assert!(said.contains("I work in"), "{said}");
+    // The second machine got the file that the first one left, and its agent was told where.
+    let notes = said.split("notes at ").nth(1).unwrap().split_whitespace().next().unwrap();
+    assert!(notes.contains("machine-two"), "{said}");
+    assert_eq!(std::fs::read_to_string(notes).unwrap(), "from the first\n");
+    assert!(third.acquit(&["logs", "T-1", "--leg", "1"]).must(0).out.contains("I work in"));
+    let shown = third.acquit(&["task", "show", "T-1"]).must(0).out;
+    let report =
+        shown.lines().find_map(|line| line.split_whitespace().find(|word| word.ends_with(".log"))).unwrap();
+    assert!(report.contains("machine-third"), "{shown}");
+    assert!(std::fs::read_to_string(report).unwrap().contains("the gate speaks"));
+
+    // The user's own machine delivers what others made.
+    sandbox.acquit(&["run", "T-1"]).must(0).said("T-1 is done");
+    let branch = sandbox.task().seed.branch;
+    assert_eq!(sandbox.repo.git(&["show", &format!("{branch}:work.txt")]), "first\nsecond");
+    for machine in [&one, &two] {
+        assert!(!machine.place("elsewhere/.git").exists());
+    }
+    for worker in [first, second] {
+        worker.signal(Signal::TERM);
+        worker.wait().must(0);
+    }
+    let left = third.acquit(&["workers", "--json"]).must(0).json();
+    assert_eq!(left["workers"].as_array().unwrap().len(), 0, "{left}");
+}
+
+#[test]
+fn a_machine_that_dies_is_replaced_by_another_from_the_last_handoff() {
+    let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
+    let sandbox = Sandbox::shell(SLOW, WAITS).with("ACQUIT_STORE", database.url.clone());
+    sandbox.acquit(&["task", "add", "Do it"]).must(0);
+    let one = Machine::new(&sandbox, &database, "one", &reaching(&sandbox));
+    let first = one.worker(&[]);
+    until_file(&sandbox.place("began"));
+    let harness = sandbox.legs()[0].owner.clone().unwrap();
+    assert_eq!(harness.worker.as_deref(), Some("one"));
+    first.signal(Signal::KILL);
+    processes::signal(harness.pid, Signal::KILL);
+    until("the agent went with its harness", || {
+        processes::marked(&sandbox.place("began").to_string_lossy()).is_empty().then_some(())
+    });
+    std::fs::write(sandbox.place("go"), "").unwrap();
+    let two = Machine::new(&sandbox, &database, "two", &reaching(&sandbox));
+    let second = two.worker(&[]);
+    until("the leg is done by the other", || (waits_at(&two)?.0 == "deliver").then_some(()));
+    sandbox.acquit(&["run", "T-1"]).must(0);
+    let endings = sandbox.endings();
+    assert!(
+        matches!(endings[..], [Ending::Lost { .. }, Ending::Passed { .. }, Ending::Passed { .. }]),
+        "{endings:?}"
+    );
+    second.signal(Signal::TERM);
+    second.wait().must(0);
+}
+
+#[test]
+fn a_worker_that_is_stopped_finishes_its_leg_or_gives_it_back() {
+    let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
+    for finishes in [true, false] {
+        let sandbox = Sandbox::shell(SLOW, WAITS).with("ACQUIT_STORE", database.url.clone());
+        let number = if finishes { 1 } else { 2 };
+        let task = format!("T-{number}");
+        sandbox.acquit(&["task", "add", "Do it"]).must(0).said(&task);
+        let one = Machine::new(&sandbox, &database, "one", &reaching(&sandbox));
+        let worker = one.worker(&[]);
+        until_file(&sandbox.place("began"));
+        worker.signal(Signal::TERM);
+        until("it says that it waits", || worker.err().contains("stops when 1 legs are over").then_some(()));
+        if finishes {
+            std::fs::write(sandbox.place("go"), "").unwrap();
+        } else {
+            worker.signal(Signal::TERM);
+        }
+        worker.wait().must(0);
+        let legs = one.acquit(&["task", "show", &task, "--json"]).must(0).json()["legs"].clone();
+        let legs: Vec<acquit_core::leg::Leg> = serde_json::from_value(legs).unwrap();
+        let states: Vec<State> = legs.iter().map(|leg| leg.state).collect();
+        let expected = if finishes { [State::Passed, State::Ready] } else { [State::Lost, State::Ready] };
+        assert_eq!(states, expected);
+        // The next pass of this test must not find it.
+        one.acquit(&["cancel", &task]);
+    }
+}
+
+#[test]
+fn a_worker_says_what_keeps_it_from_beginning() {
+    let Some(database) = database_or_skip("workers on PostgreSQL") else { return };
+    let sandbox = Sandbox::shell(SLOW, WAITS);
+    sandbox.acquit(&["worker", "--trust-store"]).must(2).said("is a file");
+    let one = Machine::new(&sandbox, &database, "one", "");
+    one.acquit(&["worker"]).must(2).said("--trust-store");
+    one.acquit(&["worker", "--trust-store", "--labels", "a b"]).must(2).said("use the label");
+    let running = one.worker(&[]);
+    until("it is listed", || {
+        let found = one.acquit(&["workers", "--json"]).must(0).json();
+        (found["workers"][0]["name"] == "one").then_some(())
+    });
+    let twin = Machine::new(&sandbox, &database, "twin", "");
+    twin.acquit(&["worker", "--trust-store", "--name", "one"]).must(2).said("another one is called one");
+    running.signal(Signal::TERM);
+    running.wait().must(0);
+}

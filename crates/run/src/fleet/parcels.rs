@@ -1,0 +1,359 @@
+//! Sending and receiving.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use acquit_core::artifact::Artifact;
+use acquit_core::config::Config;
+use acquit_core::definition::{Definition, Travel};
+use acquit_core::event::Level;
+use acquit_core::fleet::{Content, Parcel, Parcels, StoredParcel};
+use acquit_core::ids::{LegId, TaskId};
+use acquit_core::leg::{Ending, Report};
+use acquit_core::store::Store;
+use acquit_core::task::Task;
+
+use super::Error;
+use crate::git::{self, CommitId, Git, ObjectFormat, Source};
+use crate::leg::LegContext;
+use crate::process::CAPTURE_OUTPUT;
+use crate::runtime::{Runtime, make_private};
+use crate::untrusted;
+use crate::workspace::Workspace;
+
+/// The largest file of a leg that is sent. Transcripts are in the store in any case.
+const FILE_LIMIT: u64 = 8 * 1024 * 1024;
+/// The most files of a leg that are sent.
+const FILES: usize = 100;
+/// The address that a repository is known by.
+const ORIGIN: &str = "origin";
+
+/// Sends what a new task starts from, as far as the store does not have it. Says by which key others find it, or why it stays here.
+pub fn send_base(
+    runtime: &Runtime,
+    store: &mut dyn Store,
+    source: &Source,
+    config: &Config,
+    task: TaskId,
+    commits: &[&CommitId],
+) -> Result<Travel, Error> {
+    if !runtime.shared {
+        return Ok(Travel::default());
+    }
+    let stays = |why: &str| Ok(Travel { repository: None, stays: Some(why.to_owned()) });
+    if !source.shallow().is_empty() {
+        return stays("its repository is a shallow clone");
+    }
+    if source.is_partial() {
+        return stays("its repository is a partial clone");
+    }
+    if source.of_clone("lfs/objects").iter().any(|folder| folder.is_dir()) {
+        return stays("its repository has files of Git LFS");
+    }
+    if config.setup.as_ref().is_some_and(|setup| !setup.copy.is_empty()) {
+        return stays("setup copies files from the checkout");
+    }
+    for commit in commits {
+        let modules = source
+            .call(&runtime.git, "ls-tree")
+            .args([commit.as_str(), ".gitmodules"])
+            .run()
+            .map_err(Error::git("look for submodules"))?;
+        if !modules.stdout.is_empty() {
+            return stays("its repository has submodules");
+        }
+    }
+    let key = key(runtime, source)?;
+    let known = tips(&store.parcels(&Parcels::Objects(key.clone(), task))?);
+    let fresh: Vec<&CommitId> = commits.iter().filter(|commit| !known.contains(**commit)).copied().collect();
+    if !fresh.is_empty() {
+        let known = present(&runtime.git, source, known)?;
+        let pack = match pack(source.call(&runtime.git, "pack-objects"), &fresh, &known) {
+            Ok(pack) => pack,
+            Err(git::Error::TooMuchOutput { .. }) => return stays("its repository is larger than 64 MiB"),
+            Err(source) => return Err(Error::Git { doing: "pack the repository", source }),
+        };
+        let content = objects(&fresh, source.format());
+        store.send(&Parcel { repository: key.clone(), leg: None, content }, None, &pack)?;
+    }
+    Ok(Travel { repository: Some(key), stays: None })
+}
+
+/// What a repository is known by: the address of its origin, or where it is.
+fn key(runtime: &Runtime, source: &Source) -> Result<String, Error> {
+    let url = source
+        .remote_url(&runtime.git, None, ORIGIN, git::Direction::Fetch)
+        .map_err(Error::git("look for the address of the repository"))?
+        .filter(|url| git::is_address(url) && !url.starts_with("file:"));
+    let plain = |url: String| match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let place = rest.split('/').next().unwrap_or_default();
+            let login = place.rfind('@').map_or(0, |at| at + 1);
+            format!("{scheme}://{}", &rest[login..])
+        }
+        None => url,
+    };
+    Ok(url.map_or_else(|| format!("{}:{}", runtime.host, source.owner().git_dir().display()), plain))
+}
+
+/// Sends what a leg leaves: the commits that its report names and the store does not have, and its files. To be called before the handoff.
+pub(crate) fn send_leg(
+    ctx: &mut LegContext<'_>,
+    task: &Task,
+    definition: &Definition,
+    report: &Report,
+) -> Result<(), Error> {
+    let Some(key) = &definition.travel.repository else { return Ok(()) };
+    send_work(ctx, task, definition, report, key)?;
+    let folder = ctx.runtime.leg_folder(ctx.hold.leg);
+    for path in leg_files(folder.path(), &report.artifacts) {
+        let size = folder.path().join(&path).symlink_metadata().map_or(0, |meta| meta.len());
+        if size > FILE_LIMIT {
+            let words = format!("{} has {size} bytes and stays on {}", path.display(), ctx.runtime.host);
+            ctx.notice(Level::Info, words);
+            continue;
+        }
+        let below = path.to_string_lossy().into_owned();
+        let Some(content) = untrusted::plain(folder.path(), &below, FILE_LIMIT) else { continue };
+        let content = ctx.redactor.bytes(&content).into_owned();
+        let file = Content::File { path: below };
+        let parcel = Parcel { repository: key.clone(), leg: Some(ctx.hold.leg), content: file };
+        ctx.store.send(&parcel, Some(ctx.hold), &content)?;
+    }
+    Ok(())
+}
+
+fn send_work(
+    ctx: &mut LegContext<'_>,
+    task: &Task,
+    definition: &Definition,
+    report: &Report,
+    key: &str,
+) -> Result<(), Error> {
+    let onto = match &report.ending {
+        Ending::Conflict { onto, .. } => Some(onto),
+        _ => None,
+    };
+    let named: Vec<CommitId> = [report.tip.as_ref(), report.base.as_ref(), onto]
+        .into_iter()
+        .flatten()
+        .filter_map(|commit| commit.parse().ok())
+        .collect();
+    if named.is_empty() {
+        return Ok(());
+    }
+    let known = tips(&ctx.store.parcels(&Parcels::Objects(key.to_owned(), task.id()))?);
+    let fresh: Vec<&CommitId> = named.iter().filter(|commit| !known.contains(*commit)).collect();
+    let Ok(source) = Source::of(definition) else { return Ok(()) };
+    if fresh.is_empty() {
+        return Ok(());
+    }
+    let runtime = ctx.runtime;
+    let folder = runtime.workspace_folder(task.id());
+    let workspace = Workspace::open(&folder, &source, runtime.git.clone(), runtime.store())?;
+    let known = present(&runtime.git, &source, known)?;
+    let pack = match pack(workspace.call("pack-objects"), &fresh, &known) {
+        Ok(pack) => pack,
+        Err(git::Error::TooMuchOutput { .. }) => {
+            return Err(Error::TooLarge { limit: CAPTURE_OUTPUT as u64 });
+        }
+        Err(source) => return Err(Error::Git { doing: "pack the work", source }),
+    };
+    let content = objects(&fresh, source.format());
+    let parcel = Parcel { repository: key.to_owned(), leg: Some(ctx.hold.leg), content };
+    Ok(ctx.store.send(&parcel, Some(ctx.hold), &pack)?)
+}
+
+/// Brings what the store has of a task's work into a repository, unless the commits are there.
+pub fn receive(
+    runtime: &Runtime,
+    store: &mut dyn Store,
+    source: &Source,
+    key: &str,
+    task: TaskId,
+    commits: &[&CommitId],
+) -> Result<(), Error> {
+    let wanted: BTreeSet<CommitId> = commits.iter().map(|commit| (*commit).clone()).collect();
+    let there = present(&runtime.git, source, wanted.clone())?;
+    if there.len() == wanted.len() {
+        return Ok(());
+    }
+    let parcels = store.parcels(&Parcels::Objects(key.to_owned(), task))?;
+    receive_all(runtime, store, source, &parcels)?;
+    let there = present(&runtime.git, source, wanted.clone())?;
+    let missing = wanted.into_iter().find(|commit| !there.contains(commit));
+    missing.map_or(Ok(()), |commit| {
+        Err(Error::Missing { commit: commit.to_string(), repository: key.to_owned() })
+    })
+}
+
+/// Brings the objects of parcels into a repository, oldest first, unless they are there.
+pub(super) fn receive_all(
+    runtime: &Runtime,
+    store: &mut dyn Store,
+    source: &Source,
+    parcels: &[StoredParcel],
+) -> Result<(), Error> {
+    let there = present(&runtime.git, source, tips(parcels))?;
+    for stored in parcels {
+        let all = tips(std::slice::from_ref(stored));
+        if all.iter().all(|tip| there.contains(tip)) {
+            continue;
+        }
+        let data = whole(store, stored)?;
+        let take = source.call(&runtime.git, "index-pack").args(["--strict", "--stdin"]).input(data);
+        take.run().map_err(Error::git("take objects from the store"))?;
+    }
+    Ok(())
+}
+
+/// Brings the files of a task's legs from other machines to this one, where they are not here.
+pub fn fetch_files(runtime: &Runtime, store: &mut dyn Store, task: TaskId) -> Result<(), Error> {
+    if !runtime.shared {
+        return Ok(());
+    }
+    for stored in store.parcels(&Parcels::Files(task))? {
+        let (Some(leg), Content::File { path }) = (stored.parcel.leg, &stored.parcel.content) else {
+            continue;
+        };
+        let Some(path) = plain_path(path) else { continue };
+        let place = runtime.leg_folder(leg).path().join(path);
+        if stored.bytes > FILE_LIMIT * 2 || place.symlink_metadata().is_ok() {
+            continue;
+        }
+        let data = whole(store, &stored)?;
+        let failed = |source| Error::File { path: place.clone(), source };
+        write(runtime, leg, &place, &data).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn write(runtime: &Runtime, leg: LegId, place: &Path, data: &[u8]) -> std::io::Result<()> {
+    for folder in
+        [&runtime.home, &runtime.home.join("tasks"), &runtime.tasks(), &runtime.task_folder(leg.task)]
+    {
+        make_private(folder)?;
+    }
+    fs::create_dir_all(place.parent().unwrap_or(place))?;
+    let fresh = place.with_extension(format!("{}.new", std::process::id()));
+    fs::write(&fresh, data)?;
+    fs::rename(fresh, place)
+}
+
+/// The task with the paths of its files as they are on this machine.
+pub fn local_task(runtime: &Runtime, task: &Task) -> Task {
+    let mut task = task.clone();
+    for artifact in &mut task.artifacts {
+        if let Artifact::File { path, .. } | Artifact::Report { path, .. } = artifact
+            && let Some(local) = local_path(runtime, path)
+        {
+            *path = local.to_string_lossy().into_owned();
+        }
+    }
+    task
+}
+
+/// Where a file of a leg is on this machine, whatever the home of the machine that it was written on.
+fn local_path(runtime: &Runtime, path: &str) -> Option<PathBuf> {
+    let front = format!("/tasks/{}/", runtime.store());
+    let (_, rest) = path.rsplit_once(&front)?;
+    Some(runtime.tasks().join(plain_path(rest)?))
+}
+
+/// A path that leads nowhere but down.
+fn plain_path(text: &str) -> Option<&Path> {
+    let path = Path::new(text);
+    let down = path.components().all(|part| matches!(part, Component::Normal(_)));
+    (down && path.components().next().is_some()).then_some(path)
+}
+
+/// The files of a leg that others may want to see, below its folder: what was printed, and what it left.
+fn leg_files(folder: &Path, artifacts: &[Artifact]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if name.ends_with(".log") {
+            found.push(PathBuf::from(name));
+        }
+    }
+    for artifact in artifacts {
+        if let Artifact::File { path, .. } | Artifact::Report { path, .. } = artifact
+            && let Ok(below) = Path::new(path).strip_prefix(folder)
+        {
+            found.push(below.to_owned());
+        }
+    }
+    found.sort();
+    found.dedup();
+    found.truncate(FILES);
+    found
+}
+
+fn whole(store: &mut dyn Store, stored: &StoredParcel) -> Result<Vec<u8>, Error> {
+    let mut data = Vec::new();
+    for part in 0.. {
+        let Some(bytes) = store.receive(stored.id, part)? else { break };
+        data.extend(bytes);
+        if data.len() as u64 > stored.bytes {
+            break;
+        }
+    }
+    Ok(data)
+}
+
+fn objects(tips: &[&CommitId], format: ObjectFormat) -> Content {
+    let format = match format {
+        ObjectFormat::Sha1 => "sha1",
+        ObjectFormat::Sha256 => "sha256",
+    };
+    Content::Objects { tips: tips.iter().map(ToString::to_string).collect(), format: format.to_owned() }
+}
+
+/// The commits that parcels are complete up to.
+fn tips(parcels: &[StoredParcel]) -> BTreeSet<CommitId> {
+    let of = |stored: &StoredParcel| match &stored.parcel.content {
+        Content::Objects { tips, .. } => tips.iter().filter_map(|tip| tip.parse().ok()).collect(),
+        Content::File { .. } => Vec::new(),
+    };
+    parcels.iter().flat_map(of).collect()
+}
+
+/// Which of these commits a repository has.
+fn present(git: &Git, source: &Source, commits: BTreeSet<CommitId>) -> Result<BTreeSet<CommitId>, Error> {
+    if commits.is_empty() {
+        return Ok(commits);
+    }
+    let lines: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
+    let output = source
+        .call(git, "cat-file")
+        .arg("--batch-check=%(objectname) %(objecttype)")
+        .input(lines)
+        .run()
+        .map_err(Error::git("look for commits"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let there = text.lines().filter_map(|line| line.strip_suffix(" commit")?.parse().ok());
+    let there: BTreeSet<CommitId> = there.collect();
+    Ok(commits.into_iter().filter(|commit| there.contains(commit)).collect())
+}
+
+/// A pack of all that `tips` have and `known` have not.
+fn pack(call: git::Call, tips: &[&CommitId], known: &BTreeSet<CommitId>) -> Result<Vec<u8>, git::Error> {
+    let mut revisions: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
+    revisions.extend(known.iter().map(|known| format!("^{known}\n")));
+    let call = call.args(["--quiet", "--revs", "--stdout", "--delta-base-offset"]).input(revisions);
+    call.run().map(|output| output.stdout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_from_the_store_leads_nowhere_but_down() {
+        assert_eq!(plain_path("out/plan.md"), Some(Path::new("out/plan.md")));
+        for bad in ["", "/etc/passwd", "../x", "a/../../b", "."] {
+            assert_eq!(plain_path(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The statements of SQLite for workers and parcels.
+
+use acquit_core::time::Timestamp;
+use rusqlite::params;
+
+use super::Rows;
+use crate::tables::{
+    FleetTables, ParcelRow, SeenRow, StoredRow, Touched, WaitingRow, WorkerRow, seen_columns, stored_columns,
+    waiting_columns,
+};
+use crate::tx_error::Result;
+
+impl FleetTables for Rows<'_> {
+    fn put_worker(&mut self, worker: &WorkerRow, silent: Timestamp) -> Result<Touched> {
+        self.execute(
+            "insert into workers (name, process, seen, offers, body) values (?1, ?2, ?3, ?4, ?5)
+             on conflict (name) do update set process = excluded.process, seen = excluded.seen,
+                offers = excluded.offers, body = excluded.body
+             where workers.process = excluded.process or workers.seen < ?6",
+            params![&worker.name, &worker.process, &worker.seen, &worker.offers, &worker.body, &silent.0],
+        )
+    }
+
+    fn delete_worker(&mut self, name: &str, process: &str) -> Result<()> {
+        self.execute("delete from workers where name = ?1 and process = ?2", params![&name, &process])?;
+        Ok(())
+    }
+
+    fn workers(&mut self) -> Result<Vec<SeenRow>> {
+        const ALL: &str = concat!("select ", seen_columns!(), " from workers order by name");
+        self.all(ALL, [], SeenRow::of_sqlite)
+    }
+
+    fn waiting(&mut self, limit: u32) -> Result<Vec<WaitingRow>> {
+        const WAITING: &str = concat!(
+            "select ",
+            waiting_columns!(),
+            " from legs where state = 'ready' order by priority desc, not_before, task, number limit ?1"
+        );
+        self.all(WAITING, params![&i64::from(limit)], WaitingRow::of_sqlite)
+    }
+
+    fn needs(&mut self, task: i64) -> Result<Option<String>> {
+        self.one("select needs from tasks where id = ?1", params![&task], |row| row.get(0))
+    }
+
+    fn insert_parcel(&mut self, parcel: &ParcelRow) -> Result<Option<i64>> {
+        self.one(
+            "insert into parcels (repository, kind, task, leg, path, bytes, body) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             on conflict do nothing returning id",
+            params![
+                &parcel.repository,
+                &parcel.kind,
+                &parcel.task,
+                &parcel.leg,
+                &parcel.path,
+                &parcel.bytes,
+                &parcel.body,
+            ],
+            |row| row.get(0),
+        )
+    }
+
+    fn insert_part(&mut self, parcel: i64, part: i64, data: &[u8]) -> Result<()> {
+        self.execute(
+            "insert into parcel_parts (parcel, part, data) values (?1, ?2, ?3)",
+            params![&parcel, &part, &data],
+        )?;
+        Ok(())
+    }
+
+    fn objects(&mut self, repository: &str, task: i64) -> Result<Vec<StoredRow>> {
+        const OBJECTS: &str = concat!(
+            "select ",
+            stored_columns!(),
+            " from parcels where kind = 'objects' and repository = ?1 and (task is null or task = ?2) order by id"
+        );
+        self.all(OBJECTS, params![&repository, &task], StoredRow::of_sqlite)
+    }
+
+    fn files(&mut self, task: i64) -> Result<Vec<StoredRow>> {
+        const FILES: &str = concat!(
+            "select ",
+            stored_columns!(),
+            " from parcels where kind = 'file' and task = ?1 order by leg, id"
+        );
+        self.all(FILES, params![&task], StoredRow::of_sqlite)
+    }
+
+    fn part(&mut self, parcel: i64, part: i64) -> Result<Option<Vec<u8>>> {
+        const PART: &str = "select data from parcel_parts where parcel = ?1 and part = ?2";
+        self.one(PART, params![&parcel, &part], |row| row.get(0))
+    }
+}

@@ -1,0 +1,129 @@
+//! What a database must be able to do with the rows of workers and parcels.
+
+use acquit_core::fleet::{Content, Parcel, SeenWorker, StoredParcel, WaitingLeg, Worker};
+use acquit_core::ids::LegId;
+use acquit_core::time::Timestamp;
+
+use super::Touched;
+use crate::record::{json, natural, plain, read, small, task_id};
+use crate::row::read_row;
+use crate::tx_error::Result;
+
+/// Rows of workers and parcels, as one transaction sees them.
+pub(crate) trait FleetTables {
+    /// Writes a worker's row, unless another process has written it since `silent`.
+    fn put_worker(&mut self, worker: &WorkerRow, silent: Timestamp) -> Result<Touched>;
+    /// Removes the row of a worker that this process has written.
+    fn delete_worker(&mut self, name: &str, process: &str) -> Result<()>;
+    fn workers(&mut self) -> Result<Vec<SeenRow>>;
+    fn waiting(&mut self, limit: u32) -> Result<Vec<WaitingRow>>;
+    /// The needs of a task, stage by stage.
+    fn needs(&mut self, task: i64) -> Result<Option<String>>;
+    /// The parcel's number; `None` if the leg has left a file of this path already.
+    fn insert_parcel(&mut self, parcel: &ParcelRow) -> Result<Option<i64>>;
+    fn insert_part(&mut self, parcel: i64, part: i64, data: &[u8]) -> Result<()>;
+    /// Objects that belong to a repository, and to no task or to this one.
+    fn objects(&mut self, repository: &str, task: i64) -> Result<Vec<StoredRow>>;
+    /// Files that legs of a task left.
+    fn files(&mut self, task: i64) -> Result<Vec<StoredRow>>;
+    fn part(&mut self, parcel: i64, part: i64) -> Result<Option<Vec<u8>>>;
+}
+
+/// A worker's row.
+pub(crate) struct WorkerRow {
+    pub(crate) name: String,
+    pub(crate) process: String,
+    pub(crate) seen: i64,
+    pub(crate) offers: String,
+    pub(crate) body: String,
+}
+
+impl WorkerRow {
+    pub(crate) fn of(worker: &Worker, now: Timestamp) -> Result<Self> {
+        Ok(Self {
+            name: plain(&worker.name),
+            process: plain(&worker.process),
+            seen: now.0,
+            offers: json("offers", &worker.offers)?,
+            body: json("worker", worker)?,
+        })
+    }
+}
+
+read_row! {
+    /// A worker as stored.
+    SeenRow, seen_columns {
+        body: String,
+        seen: i64,
+    }
+}
+
+impl SeenRow {
+    pub(crate) fn worker(self) -> Result<SeenWorker> {
+        Ok(SeenWorker { worker: read("worker", &self.body)?, seen: Timestamp(self.seen) })
+    }
+}
+
+read_row! {
+    /// A leg that waits.
+    WaitingRow, waiting_columns {
+        task: i64,
+        number: i64,
+        stage: String,
+        not_before: i64,
+        needs: String,
+    }
+}
+
+impl WaitingRow {
+    pub(crate) fn waiting(self) -> Result<WaitingLeg> {
+        let leg = LegId { task: task_id(self.task), number: small(self.number) };
+        let needs = read(&format!("needs of leg {leg}"), &self.needs)?;
+        Ok(WaitingLeg { leg, stage: self.stage, not_before: Timestamp(self.not_before), needs })
+    }
+}
+
+/// A parcel's row, without its number.
+pub(crate) struct ParcelRow {
+    pub(crate) repository: String,
+    pub(crate) kind: &'static str,
+    pub(crate) task: Option<i64>,
+    pub(crate) leg: Option<i64>,
+    pub(crate) path: Option<String>,
+    pub(crate) bytes: i64,
+    pub(crate) body: String,
+}
+
+impl ParcelRow {
+    pub(crate) fn of(parcel: &Parcel, bytes: usize) -> Result<Self> {
+        let (kind, path) = match &parcel.content {
+            Content::Objects { .. } => ("objects", None),
+            Content::File { path } => ("file", Some(plain(path))),
+        };
+        Ok(Self {
+            repository: plain(&parcel.repository),
+            kind,
+            task: parcel.leg.map(|leg| crate::record::key(leg.task)),
+            leg: parcel.leg.map(|leg| i64::from(leg.number)),
+            path,
+            bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
+            body: json("parcel", parcel)?,
+        })
+    }
+}
+
+read_row! {
+    /// A parcel as stored.
+    StoredRow, stored_columns {
+        id: i64,
+        bytes: i64,
+        body: String,
+    }
+}
+
+impl StoredRow {
+    pub(crate) fn parcel(self) -> Result<StoredParcel> {
+        let parcel = read(&format!("parcel {}", self.id), &self.body)?;
+        Ok(StoredParcel { id: self.id, bytes: natural(self.bytes), parcel })
+    }
+}
