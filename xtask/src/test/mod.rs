@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use crate::agents::{self, Installing};
 use crate::server::Server;
 use crate::tidy::{self, source::Tree};
-use crate::{Stop, require, shell};
+use crate::{Stop, require, scratch, shell};
 use counts::{Counts, Runner};
 
 /// Makes a missing requirement a failure; see `acquit_testkit::need`.
@@ -29,7 +29,7 @@ const HOSTILE: &str = "ACQUIT_TEST_HOSTILE";
 /// How many seconds each parser is given output that was changed at random; see `acquit-run`'s tests of parsers.
 const FUZZ: &str = "ACQUIT_FUZZ_SECONDS";
 /// Most of what is found is found in the first seconds.
-const FUZZ_SECONDS: &str = "5";
+const FUZZ_SECONDS: &str = "2";
 /// `cargo xtask soak` looks longer.
 const SOAK_FUZZ_SECONDS: &str = "60";
 
@@ -245,6 +245,9 @@ fn tests(filters: &[&str], total: &Cell<Counts>) -> Result<Ended, Stop> {
     command.env(POSTGRES, &server.url);
     let own = std::env::current_exe().map_err(Stop::doing("find the target folder"))?;
     command.env(HOSTILE, own.with_file_name("hostile"));
+    let (mut command, memory) = scratch::in_memory(command)?;
+    let medium = if memory.is_some() { "a tmpfs of their own" } else { "the folder for temporary files" };
+    println!("    repositories and stores of the tests: in {medium}");
     counted(&mut command, runner, total)
 }
 
