@@ -10,7 +10,7 @@ use std::process::Command;
 
 use acquit_testkit::need;
 
-use crate::kit::{Case, Kind, Sample};
+use crate::kit::{Case, Kind, Sample, Tried};
 
 const GATE: &str = r#"
 check = "tdd"
@@ -40,7 +40,7 @@ const FILES: [(&str, &str); 4] = [
     ("testdata/list.txt", "4 2 2 0\n"),
 ];
 
-const CASES: [Case; 17] = [
+pub(crate) static CASES: [Case; 17] = [
     Case::new(Kind::Honest, &[("sample.go", MENDED), ("new_test.go", HONEST)]),
     Case::new(
         Kind::NewThing,
@@ -163,6 +163,15 @@ fn warm_cache(go: &Path) -> PathBuf {
 
 #[test]
 fn changes_in_go_are_judged_by_what_their_tests_show() {
+    judged(Tried::OfTheLanguage);
+}
+
+#[test]
+fn soak_every_change_in_go_is_judged_by_what_its_tests_show() {
+    judged(Tried::All);
+}
+
+fn judged(tried: Tried) {
     let Some(go) = need::program("go", "tests of Go") else { return };
     let cache = warm_cache(&go);
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", go.parent().unwrap().display());
@@ -172,5 +181,5 @@ fn changes_in_go_are_judged_by_what_their_tests_show() {
     // The world of a test is a folder that programs may write to, in which no link is followed.
     let copied = Command::new("cp").arg("-R").arg(cache).arg(home.join(".cache/go-build")).status();
     assert!(copied.unwrap().success());
-    sample.table(&CASES);
+    sample.table(&CASES, tried);
 }

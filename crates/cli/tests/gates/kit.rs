@@ -10,7 +10,7 @@ use acquit_core::gate::{Finding, Verdict};
 use crate::common::Sandbox;
 
 /// What a change is like, and what is to be said of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// A test that fails by an assertion without the change.
     Honest,
@@ -67,6 +67,35 @@ pub(crate) enum Expected {
 }
 
 impl Kind {
+    /// Whether what is seen of it is up to the language and its runner: how a failure, a crash, a skipped test or a test that does not
+    /// load is told. The other kinds are judged by rules that know of no language.
+    fn shows_the_language(self) -> bool {
+        match self {
+            Self::Honest
+            | Self::NewThing
+            | Self::NeverRan
+            | Self::Skipped
+            | Self::NewSignature
+            | Self::Crash
+            | Self::OddRed
+            | Self::Inline
+            | Self::InlineTautology
+            | Self::InlineNewFile
+            | Self::OneUnloadable => true,
+            Self::Tautology
+            | Self::StillRed
+            | Self::Regression
+            | Self::FlakyToo
+            | Self::FlakyAlone
+            | Self::BrokenBefore
+            | Self::Fixture
+            | Self::FixtureOnly
+            | Self::Renamed
+            | Self::Untested
+            | Self::Docs => false,
+        }
+    }
+
     /// The verdict expected, the same in each language.
     pub(crate) fn expected(self) -> Expected {
         use Expected::{Accepted, Rejected};
@@ -85,6 +114,21 @@ impl Kind {
             Self::FlakyAlone | Self::FixtureOnly => Rejected(&["unproven"]),
             Self::Untested => Rejected(&["untested"]),
         }
+    }
+}
+
+/// Which kinds of a table are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tried {
+    All,
+    /// Those that show the language, where another language tries them all.
+    OfTheLanguage,
+}
+
+impl Tried {
+    /// These of the table.
+    pub(crate) fn of(self, cases: &'static [Case]) -> impl Iterator<Item = &'static Case> {
+        cases.iter().filter(move |case| self == Self::All || case.kind.shows_the_language())
     }
 }
 
@@ -182,10 +226,10 @@ impl Sample {
         verdict.unwrap_or_else(|| panic!("{:?}: no verdict\n{}\n{}", case.kind, ran.out, ran.err))
     }
 
-    /// Judges all of them. Tells of every one that did not come out as expected.
-    pub(crate) fn table(&mut self, cases: &[Case]) {
+    /// Judges these of the table. Tells of every one that did not come out as expected.
+    pub(crate) fn table(&mut self, cases: &'static [Case], tried: Tried) {
         let mut wrong = String::new();
-        for case in cases {
+        for case in tried.of(cases) {
             let verdict = self.judge(case);
             let evidence = &verdict.evidence;
             let noted = |rule: &str| {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use acquit_testkit::need;
 
-use crate::kit::{Case, Kind, Sample};
+use crate::kit::{Case, Kind, Sample, Tried};
 
 const GATE: &str = r#"
 check = "tdd"
@@ -32,7 +32,7 @@ const FILES: [(&str, &str); 5] = [
     ("tests/data/list.json", "{ \"list\": [2, 2], \"total\": 4 }\n"),
 ];
 
-const CASES: [Case; 19] = [
+pub(crate) static CASES: [Case; 19] = [
     Case::new(
         Kind::OddRed,
         &[
@@ -160,9 +160,18 @@ fn pytest() -> Option<PathBuf> {
 
 #[test]
 fn changes_in_python_are_judged_by_what_their_tests_show() {
+    judged(Tried::OfTheLanguage);
+}
+
+#[test]
+fn soak_every_change_in_python_is_judged_by_what_its_tests_show() {
+    judged(Tried::All);
+}
+
+fn judged(tried: Tried) {
     let Some(bin) = pytest() else { return };
     // The environment borrows its interpreter, which a sandbox shows only where it is named.
     let real = bin.join("python").canonicalize().unwrap();
     let path = format!("{}:{}:/usr/local/bin:/usr/bin:/bin", bin.display(), real.parent().unwrap().display());
-    Sample::new(GATE, &FILES, &path).table(&CASES);
+    Sample::new(GATE, &FILES, &path).table(&CASES, tried);
 }

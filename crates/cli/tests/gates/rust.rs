@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use acquit_testkit::need;
 
-use crate::kit::{Case, Kind, Sample};
+use crate::kit::{Case, Kind, Sample, Tried};
 
 const GATE: &str = r#"
 check = "tdd"
@@ -39,7 +39,7 @@ const FILES: [(&str, &str); 6] = [
     ("tests/data/list.txt", "4 2 2\n"),
 ];
 
-const CASES: [Case; 20] = [
+pub(crate) static CASES: [Case; 20] = [
     Case::new(Kind::Honest, &[("src/lib.rs", MENDED), ("tests/new.rs", HONEST)]),
     Case::new(
         Kind::NewThing,
@@ -156,9 +156,18 @@ const CASES: [Case; 20] = [
 
 #[test]
 fn changes_in_rust_are_judged_by_what_their_tests_show() {
+    judged(Tried::OfTheLanguage);
+}
+
+#[test]
+fn soak_every_change_in_rust_is_judged_by_what_its_tests_show() {
+    judged(Tried::All);
+}
+
+fn judged(tried: Tried) {
     // Set by cargo for every test: the toolchain's own program, not one that looks for a toolchain first.
     let cargo = std::env::var_os("CARGO").map(PathBuf::from);
     let Some(cargo) = need::or_skip(cargo, "cargo", "tests of Rust") else { return };
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", cargo.parent().unwrap().display());
-    Sample::new(GATE, &FILES, &path).table(&CASES);
+    Sample::new(GATE, &FILES, &path).table(&CASES, tried);
 }
