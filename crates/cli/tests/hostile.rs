@@ -73,7 +73,7 @@ fn soak_heavy_an_ordinary_user_is_held_in_every_way() {
         "what_an_agent_leaves_with_its_model_does_no_harm",
         "what_a_gate_leaves_without_network_does_no_harm",
         "heavy_an_agent_with_its_model_is_limited",
-        "heavy_a_gate_without_network_is_limited",
+        "soak_heavy_a_gate_without_network_is_limited_in_every_way",
     ];
     as_a_user(user::Machine::Whole, &tests, &[]);
 }
@@ -105,7 +105,8 @@ fn of_root_without_user_namespaces_exactly_what_is_said_is_not_held() {
 }
 
 /// One test for each role, network and part: what can share a leg, what needs one of its own, what uses things up. What
-/// is left behind and what is used up do not depend on the network, so the ordinary run tries them once for each role.
+/// is left behind and what is used up do not depend on the network, so the ordinary run tries them once for each role. Limits are set in
+/// the same way for agents and gates: an agent tries every way to use something up, a gate one for each limit.
 macro_rules! held {
     ($($name:ident: $role:ident, $network:ident, $part:ident;)*) => {
         $(#[test]
@@ -131,7 +132,8 @@ held! {
     soak_heavy_an_agent_without_network_is_limited: Agent, Off, Bomb;
     heavy_an_agent_with_its_model_is_limited: Agent, Model, Bomb;
     soak_heavy_an_agent_with_an_open_network_is_limited: Agent, Open, Bomb;
-    heavy_a_gate_without_network_is_limited: Gate, Off, Bomb;
+    heavy_a_gate_without_network_is_limited: Gate, Off, BombOfEachLimit;
+    soak_heavy_a_gate_without_network_is_limited_in_every_way: Gate, Off, Bomb;
     soak_heavy_a_gate_with_the_listed_hosts_is_limited: Gate, Model, Bomb;
     soak_heavy_a_gate_with_an_open_network_is_limited: Gate, Open, Bomb;
 }

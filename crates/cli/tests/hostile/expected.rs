@@ -37,6 +37,8 @@ pub(crate) enum Part {
     Own,
     /// A leg for each, and the machine for itself.
     Bomb,
+    /// Of those, the first for each limit.
+    BombOfEachLimit,
 }
 
 impl Expect {
@@ -58,6 +60,15 @@ pub(crate) fn all() -> Vec<(&'static str, Expect)> {
 
 /// Those that a test runs.
 pub(crate) fn of(part: Part) -> Vec<(&'static str, Expect)> {
+    if part == Part::BombOfEachLimit {
+        let mut attacks: Vec<(&str, Expect)> = Vec::new();
+        for (verb, expect) in of(Part::Bomb) {
+            if !attacks.iter().any(|(_, known)| *known == expect) {
+                attacks.push((verb, expect));
+            }
+        }
+        return attacks;
+    }
     all().into_iter().filter(|(_, expect)| expect.part() == part).collect()
 }
 

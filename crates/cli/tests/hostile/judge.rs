@@ -21,7 +21,7 @@ pub(crate) fn held(role: Role, network: Network, part: Part) {
     let verbs: Vec<&str> = attacks.iter().map(|(verb, _)| *verb).collect();
     let (shared, own): (&[&str], &[&str]) = match part {
         Part::Shared => (&verbs, &[]),
-        Part::Own | Part::Bomb => (&[], &verbs),
+        Part::Own | Part::Bomb | Part::BombOfEachLimit => (&[], &verbs),
     };
     let mut arena = Arena::new(role, network, shared, own);
     let mut wrong = Vec::new();
@@ -38,7 +38,7 @@ pub(crate) fn held(role: Role, network: Network, part: Part) {
                 wrong.extend(judge(&leg, verb, *expect, role, network));
             }
         }
-        Part::Own | Part::Bomb => {
+        Part::Own | Part::Bomb | Part::BombOfEachLimit => {
             for (verb, expect) in &attacks {
                 let begun = std::time::Instant::now();
                 let leg = arena.run(verb);
