@@ -185,38 +185,55 @@ pub(crate) fn fill_submodule(s: &Stage) {
     fs::copy(&program, sub.join(".git/hooks/post-index-change")).unwrap();
 }
 
+/// Each only adds settings that name a program, so none hides another.
+#[rustfmt::skip] // A plant is a line.
+static PROGRAMS: &[Plant] = &[
+    ("all hooks", Fine, |s| hooks(s, ".git/hooks")),
+    ("core.hooksPath", Fine, |s| { hooks(s, "my-hooks"); config(s, "[core]\n\thooksPath = my-hooks"); }),
+    ("hooks by configuration", Fine, |s| config(s, "[hook \"x\"]\n\tcommand = @\n\tevent = reference-transaction\n\tevent = post-index-change")),
+    ("core.fsmonitor", Fine, |s| config(s, "[core]\n\tfsmonitor = @\n\tfsmonitorHookVersion = 1")),
+    ("programs of core", Fine, |s| config(s, "[core]\n\tsshCommand = @\n\teditor = @\n\tpager = @\n\taskPass = @\n\tgitProxy = @\n\talternateRefsCommand = @\n[sequence]\n\teditor = @")),
+    ("pagers", Fine, |s| config(s, "[pager]\n\tlog = @\n\tstatus = @\n\tdiff = @\n\tconfig = @\n\tbranch = @")),
+    ("credential.helper", Fine, |s| config(s, "[credential]\n\thelper = !@")),
+    ("diff.external", Fine, |s| config(s, "[diff]\n\texternal = @")),
+    ("signing", Fine, |s| config(s, "[gpg]\n\tprogram = @\n[gpg \"ssh\"]\n\tprogram = @\n[commit]\n\tgpgSign = true\n[log]\n\tshowSignature = true")),
+    ("aliases", Fine, |s| config(s, "[alias]\n\tstatus = !@\n\tadd = !@\n\tlog = !@\n\tfetch = !@\n\tcommit = !@")),
+    ("include", Fine, |s| { put(s, "evil.inc", &format!("[core]\n\tfsmonitor = {}\n", s.program())); config(s, "[include]\n\tpath = ../evil.inc\n[includeIf \"gitdir:/\"]\n\tpath = ../evil.inc"); }),
+    ("uploadpack.packObjectsHook", Fine, |s| config(s, "[uploadpack]\n\tpackObjectsHook = @")),
+    ("remotes", Fine, |s| config(s, "[protocol \"ext\"]\n\tallow = always\n[protocol]\n\tallow = always\n[url \"ext::@ \"]\n\tinsteadOf = /\n[remote \"origin\"]\n\turl = ext::@\n\tuploadpack = @\n\tvcs = @\n\tpromisor = true\n[extensions]\n\tpartialClone = origin\n[fetch]\n\tbundleURI = ext::@")),
+    ("submodules by configuration", Fine, |s| config(s, "[submodule \"sub\"]\n\tupdate = !@\n\turl = ext::@\n\tactive = true\n[submodule]\n\trecurse = true")),
+    ("trailers", Fine, |s| config(s, "[trailer \"x\"]\n\tcommand = @\n\tcmd = @\n\tifmissing = add")),
+    ("help and browsers", Fine, |s| config(s, "[man]\n\tviewer = x\n[man \"x\"]\n\tcmd = @\n[browser \"x\"]\n\tcmd = @\n[help]\n\tbrowser = x\n\tautocorrect = 1")),
+];
+
 #[test]
 #[rustfmt::skip] // A plant is a line.
 fn planted_settings_never_run() {
+    // All in one life of a workspace; soak has a life for each.
+    let stage = Stage::new();
+    let before = stage.listing();
+    let told = everything(&stage, "programs", &|s| PROGRAMS.iter().for_each(|(_, _, plant)| plant(s)));
+    stage.nothing_ran("programs");
+    stage.unchanged("programs", &before);
+    assert!(told.is_empty(), "{told:?}");
     play(&[
-        ("all hooks", Fine, |s| hooks(s, ".git/hooks")),
-        ("core.hooksPath", Fine, |s| { hooks(s, "my-hooks"); config(s, "[core]\n\thooksPath = my-hooks"); }),
-        ("hooks by configuration", Fine, |s| config(s, "[hook \"x\"]\n\tcommand = @\n\tevent = reference-transaction\n\tevent = post-index-change")),
-        ("core.fsmonitor", Fine, |s| config(s, "[core]\n\tfsmonitor = @\n\tfsmonitorHookVersion = 1")),
-        ("programs of core", Fine, |s| config(s, "[core]\n\tsshCommand = @\n\teditor = @\n\tpager = @\n\taskPass = @\n\tgitProxy = @\n\talternateRefsCommand = @\n[sequence]\n\teditor = @")),
-        ("pagers", Fine, |s| config(s, "[pager]\n\tlog = @\n\tstatus = @\n\tdiff = @\n\tconfig = @\n\tbranch = @")),
-        ("credential.helper", Fine, |s| config(s, "[credential]\n\thelper = !@")),
         ("filters", Fine, |s| { attributes(s, "* filter=x\n"); config(s, "[filter \"x\"]\n\tclean = @\n\tsmudge = @\n\trequired = true"); }),
         ("filter.process", Fine, |s| { attributes(s, "* filter=x\n"); config(s, "[filter \"x\"]\n\tprocess = @\n\trequired = true"); }),
-        ("diff.external", Fine, |s| config(s, "[diff]\n\texternal = @")),
         ("diff drivers", Fine, |s| { attributes(s, "* diff=x\n"); config(s, "[diff \"x\"]\n\tcommand = @\n\ttextconv = @\n\tcachetextconv = true"); }),
         ("merge drivers", Fine, |s| { attributes(s, "* merge=x\n"); config(s, "[merge \"x\"]\n\tdriver = @ %A\n[merge]\n\ttool = x\n[mergetool \"x\"]\n\tcmd = @"); }),
-        ("signing", Fine, |s| config(s, "[gpg]\n\tprogram = @\n[gpg \"ssh\"]\n\tprogram = @\n[commit]\n\tgpgSign = true\n[log]\n\tshowSignature = true")),
-        ("aliases", Fine, |s| config(s, "[alias]\n\tstatus = !@\n\tadd = !@\n\tlog = !@\n\tfetch = !@\n\tcommit = !@")),
-        ("include", Fine, |s| { put(s, "evil.inc", &format!("[core]\n\tfsmonitor = {}\n", s.program())); config(s, "[include]\n\tpath = ../evil.inc\n[includeIf \"gitdir:/\"]\n\tpath = ../evil.inc"); }),
         ("include of itself", Fine, |s| config(s, "[include]\n\tpath = config")),
         ("include of a pipe", Fine, |s| { pipe(s, "waits"); config(s, "[include]\n\tpath = ../waits"); }),
         ("core.worktree", Fine, |s| config(s, "[core]\n\tworktree = /\n\tbare = true")),
-        ("uploadpack.packObjectsHook", Fine, |s| config(s, "[uploadpack]\n\tpackObjectsHook = @")),
-        ("remotes", Fine, |s| config(s, "[protocol \"ext\"]\n\tallow = always\n[protocol]\n\tallow = always\n[url \"ext::@ \"]\n\tinsteadOf = /\n[remote \"origin\"]\n\turl = ext::@\n\tuploadpack = @\n\tvcs = @\n\tpromisor = true\n[extensions]\n\tpartialClone = origin\n[fetch]\n\tbundleURI = ext::@")),
-        ("submodules by configuration", Fine, |s| config(s, "[submodule \"sub\"]\n\tupdate = !@\n\turl = ext::@\n\tactive = true\n[submodule]\n\trecurse = true")),
-        ("trailers", Fine, |s| config(s, "[trailer \"x\"]\n\tcommand = @\n\tcmd = @\n\tifmissing = add")),
-        ("help and browsers", Fine, |s| config(s, "[man]\n\tviewer = x\n[man \"x\"]\n\tcmd = @\n[browser \"x\"]\n\tcmd = @\n[help]\n\tbrowser = x\n\tautocorrect = 1")),
         ("config.worktree", Fine, |s| { config(s, "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tworktreeConfig = true"); put(s, ".git/config.worktree", &format!("[core]\n\tfsmonitor = {}\n", s.program())); }),
         ("a line without end", Fine, |s| config(s, &format!("[x]\n\ty = {}", "z".repeat(20 << 20)))),
         ("commondir", Fine, |s| put(s, ".git/commondir", &format!("{}\n", s.repo.path().join(".git").display()))),
         ("gitdir", Fine, |s| put(s, ".git/gitdir", "/\n")),
     ]);
+}
+
+#[test]
+fn soak_each_planted_program_alone_never_runs() {
+    play(PROGRAMS);
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn changes_of_acquits_folder_are_found_in_commits_in_the_tree_and_where_only_loo
 #[test]
 fn an_ordinary_leg_pays_no_git_call_for_the_rules() {
     let calls = |rules: bool| {
-        let stage = Stage::new();
+        let stage = Stage::listening();
         let source = stage.source();
         let base = source.base(&stage.git(), None).unwrap().commit;
         stage.calls();
@@ -219,7 +219,7 @@ fn an_ordinary_leg_pays_no_git_call_for_the_rules() {
 
 #[test]
 fn a_leg_that_changes_one_file_starts_git_for_the_tree_and_for_the_commit() {
-    let stage = Stage::new();
+    let stage = Stage::listening();
     let source = stage.source();
     let base = source.base(&stage.git(), None).unwrap().commit;
     let locked = stage.workspace(&source).lock("t").unwrap();

@@ -14,18 +14,18 @@ fn every_verb_that_the_source_calls_is_run_by_the_suite() {
     verbs_below(&source, &mut called);
     assert!(called.len() > 15, "the source is read wrongly: {called:?}");
 
-    let stage = Stage::new();
+    let stage = Stage::listening();
     everything(&stage, "nothing planted", &|_| {});
     mirrored(&stage);
     // A repository inside the tree asks for more, and an attempt beside another for a merge of both.
-    let second = Stage::new();
+    let second = Stage::listening();
     everything(&second, "a repository inside", &|s| {
         let inner = s.tree().join("vendor");
         let _ = fs::create_dir_all(&inner);
         acquit_testkit::repo::git(&inner, &["init", "--quiet"]);
         fill_submodule(s);
     });
-    let no_commits = Stage::new();
+    let no_commits = Stage::listening();
     no_commits.repo.git(&["checkout", "--quiet", "--orphan", "unborn"]);
     let _ = no_commits.source().base(&no_commits.git(), Some("nowhere"));
     let large = large_file();
@@ -42,7 +42,7 @@ fn every_verb_that_the_source_calls_is_run_by_the_suite() {
 
 /// A merge into a branch that is checked out, in a repository whose settings name programs.
 fn checkout_that_follows() -> Stage {
-    let stage = Stage::new();
+    let stage = Stage::listening();
     let source = stage.source();
     let git = stage.git();
     let base = source.base(&git, None).unwrap().commit;
@@ -67,7 +67,7 @@ fn checkout_that_follows() -> Stage {
 
 /// The way of a git that merges in a checkout and reads attributes from files, in a repository whose settings name programs.
 fn older_git() -> Stage {
-    let stage = Stage::new();
+    let stage = Stage::listening();
     let source = stage.source();
     let base = source.base(&stage.git(), None).unwrap().commit;
     let older = stage.git().assuming(acquit_run::git::version::OLDEST);
@@ -93,7 +93,7 @@ fn older_git() -> Stage {
 /// A file that is too large to be read with others.
 fn large_file() -> Stage {
     const LARGE: usize = 33 << 20;
-    let stage = Stage::new();
+    let stage = Stage::listening();
     let source = stage.source();
     let base = source.base(&stage.git(), None).unwrap().commit;
     let workspace = stage.workspace(&source).lock("a test").unwrap();
@@ -113,7 +113,7 @@ fn large_file() -> Stage {
 
 /// A repository with so many refs and objects that they are packed, and settings that name programs.
 fn crowded() -> Stage {
-    let stage = Stage::new();
+    let stage = Stage::listening();
     let source = stage.source();
     let base = source.base(&stage.git(), None).unwrap().commit;
     let refs: Vec<String> = (0..300).map(|n| format!("create refs/heads/acquit/t-{n} {base}\n")).collect();

@@ -51,16 +51,21 @@ impl Stage {
         let text = format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncat\n", repo.beside("TRIPPED").display());
         repo::write(&program, &text);
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        // A git that writes down what it is asked for.
-        let wrapper = repo.beside("bin/git");
+        let dir = repo.beside("tasks/T-1");
+        Self { repo, dir }
+    }
+
+    /// One whose git writes down what it is asked for, which costs a shell for each call.
+    pub(crate) fn listening() -> Self {
+        let stage = Self::new();
+        let wrapper = stage.repo.beside("bin/git");
         let text = format!(
             "#!/bin/sh\necho \"$*\" >> '{}'\nPATH=/usr/local/bin:/usr/bin:/bin exec git \"$@\"\n",
-            repo.beside("calls").display()
+            stage.repo.beside("calls").display()
         );
         repo::write(&wrapper, &text);
         fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
-        let dir = repo.beside("tasks/T-1");
-        Self { repo, dir }
+        stage
     }
 
     pub(crate) fn git(&self) -> Git {
@@ -85,7 +90,7 @@ impl Stage {
         Workspace::open(&self.dir, source, self.git(), &store()).unwrap().with_rules(rules())
     }
 
-    /// The calls that git got since the last time.
+    /// The calls that git got since the last time, of a stage that is listening.
     pub(crate) fn calls(&self) -> Vec<String> {
         let file = self.repo.beside("calls");
         let text = fs::read_to_string(&file).unwrap_or_default();
