@@ -10,6 +10,8 @@
 mod common;
 #[path = "gates/compared.rs"]
 mod compared;
+#[path = "gates/earlier.rs"]
+mod earlier;
 #[path = "gates/go.rs"]
 mod go;
 #[path = "gates/kit.rs"]

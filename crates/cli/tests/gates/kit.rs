@@ -197,6 +197,11 @@ impl Sample {
 
     /// Lets an agent make the change, and gives the verdict on it.
     pub(crate) fn judge(&mut self, case: &Case) -> Verdict {
+        self.judge_task(case, "Do it")
+    }
+
+    /// The same for a task of these words.
+    pub(crate) fn judge_task(&mut self, case: &Case, task: &str) -> Verdict {
         let repo = &self.sandbox.repo;
         let before = repo.git(&["rev-parse", "HEAD"]);
         if !case.base.is_empty() {
@@ -212,10 +217,10 @@ impl Sample {
             acquit_testkit::repo::write(&change.join(path), text);
         }
         fs::write(self.sandbox.place("gone"), case.remove.join("\n")).unwrap();
-        let ran = self.sandbox.acquit(&["run", "Do it"]);
+        let ran = self.sandbox.acquit(&["run", task]);
         self.tasks += 1;
-        let task = format!("T-{}", self.tasks);
-        let log = self.sandbox.acquit(&["logs", &task, "--json", "--all"]).must(0);
+        let name = format!("T-{}", self.tasks);
+        let log = self.sandbox.acquit(&["logs", &name, "--json", "--all"]).must(0);
         let events = log.out.lines().map(|line| serde_json::from_str::<Event>(line).unwrap());
         let verdict = events.filter_map(|event| match event.body {
             Body::Gate { verdict } => Some(*verdict),

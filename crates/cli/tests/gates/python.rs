@@ -152,10 +152,17 @@ pub(crate) static CASES: [Case; 19] = [
 ];
 
 /// The folder of programs with pytest, made by `cargo xtask test`.
-fn pytest() -> Option<PathBuf> {
+pub(crate) fn pytest() -> Option<PathBuf> {
     let bin = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?.join("runners/python/bin");
     let found = bin.join("pytest").is_file().then_some(bin);
     need::or_skip(found, "pytest below target/runners", "tests of Python")
+}
+
+/// Where programs are looked for.
+pub(crate) fn path(bin: &Path) -> String {
+    // The environment borrows its interpreter, which a sandbox shows only where it is named.
+    let real = bin.join("python").canonicalize().unwrap();
+    format!("{}:{}:/usr/local/bin:/usr/bin:/bin", bin.display(), real.parent().unwrap().display())
 }
 
 #[test]
@@ -170,8 +177,5 @@ fn soak_every_change_in_python_is_judged_by_what_its_tests_show() {
 
 fn judged(tried: Tried) {
     let Some(bin) = pytest() else { return };
-    // The environment borrows its interpreter, which a sandbox shows only where it is named.
-    let real = bin.join("python").canonicalize().unwrap();
-    let path = format!("{}:{}:/usr/local/bin:/usr/bin:/bin", bin.display(), real.parent().unwrap().display());
-    Sample::new(GATE, &FILES, &path).table(&CASES, tried);
+    Sample::new(GATE, &FILES, &path(&bin)).table(&CASES, tried);
 }

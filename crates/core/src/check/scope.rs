@@ -1,9 +1,14 @@
 //! Scope: the change is small, and stays where it may.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::Finding;
 use super::diff::{Diff, FileChange, Side};
 use crate::gate::Paths;
 use crate::gate::check::{Dependencies, Scope};
+use crate::pattern::pattern;
 
 /// Files that say what a project depends on, and where that comes from. In small letters.
 const DEPENDENCY_FILES: &[&str] = &[
@@ -268,6 +273,19 @@ fn leaves_configuration(file: &FileChange) -> bool {
     leaves(Side::Added) || leaves(Side::Removed)
 }
 
+/// Whether a task asks for another dependency, or another place for them to come from.
+pub fn is_about_dependencies(task: &str) -> bool {
+    static ASKS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?i)\b(dependenc(y|ies)|registry|lock ?files?|toolchain|(upgrade|bump|update) [\w@/.-]+ (to|from) v?\d|(add|use|switch to) the (package|crate|library|module)\b)",
+        )
+    });
+    static NOT: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"(?i)\b(no|without|not|never|avoid)\b[^.;]{0,40}\b(dependenc(y|ies)|packages?|crates?)\b")
+    });
+    ASKS.is_match(task) && !NOT.is_match(task)
+}
+
 /// What a line of a program has at most that a person writes: a longer one counts as several.
 const LINE_BYTES: usize = 120;
 
@@ -277,8 +295,10 @@ fn worth(text: &str) -> usize {
     (text.len().div_ceil(LINE_BYTES)).max(if statements > 3 { statements } else { 1 }).max(1)
 }
 
-/// What the change does that it should not. `recent` are the files that the newest commits of the base changed.
-pub fn scope(diff: &Diff, settings: &Scope, recent: &[String]) -> Vec<Finding> {
+/// What the change does that it should not. `recent` are the files that the newest commits of the base changed; a `task` that asks for
+/// another dependency gets it.
+pub fn scope(diff: &Diff, settings: &Scope, recent: &[String], task: &str) -> Vec<Finding> {
+    let wanted = is_about_dependencies(task);
     let mut findings = Vec::new();
     let uncounted = settings.uncounted.compile();
     let counted = diff.files.iter().filter(|file| !uncounted.is_match(file.path()));
@@ -306,7 +326,7 @@ pub fn scope(diff: &Diff, settings: &Scope, recent: &[String]) -> Vec<Finding> {
                 findings.push(Finding::new("forbidden-path", path, None, what));
             }
             let is_dependency = is_dependency_file(path) && touches_dependencies(file, path);
-            if settings.dependencies == Dependencies::Reject && is_dependency {
+            if settings.dependencies == Dependencies::Reject && is_dependency && !wanted {
                 let what = "what the project depends on may not be changed here: put it back";
                 findings.push(Finding::new("dependency-file", path, None, what));
             }

@@ -28,6 +28,7 @@ pub use reproduced::Reproduced;
 pub use review::Review;
 pub use scope::{Dependencies, Scope};
 pub use secrets::Secrets;
+pub(crate) use tdd::TESTS;
 pub use tdd::{Phases, Red, Tdd, Weak};
 pub use tests::Tests;
 

@@ -171,7 +171,7 @@ fn skipped(id: &TestId, now: &Merged, accounts: &Accounts, evidence: &mut Eviden
 }
 
 /// The name without what varies from run to run and from case to case: parameters, numbers, addresses, times.
-fn family(id: &TestId) -> (String, String) {
+pub(super) fn family(id: &TestId) -> (String, String) {
     let name = &id.name;
     let bare = name.split('[').next().filter(|bare| !bare.trim().is_empty()).unwrap_or(name);
     let bare = match bare.split_once('/') {

@@ -11,8 +11,10 @@ use crate::gate::{Evidence, Weight};
 use crate::results::{Broken, Case, Known, Merged, Outcome, Results, TestId};
 
 pub mod account;
+pub mod broken;
 mod compare;
 pub mod depends;
+pub mod earlier;
 mod independent;
 pub mod inline;
 pub mod judge;
@@ -24,7 +26,7 @@ pub mod words;
 
 pub use compare::{Accounts, Allowed, compare, misses};
 pub use independent::{independent, red_by_judge};
-pub use reproduced::{reproduced, reproduced_by_exit};
+pub use reproduced::{reproduced, reproduced_by_exit, unlike};
 
 /// What a tree came to.
 #[derive(Clone, Debug)]

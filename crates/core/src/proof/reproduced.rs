@@ -1,9 +1,13 @@
 //! Whether tests show a defect: they are red by an assertion on code that is as it was, every time.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::{Ran, Tree};
 use crate::gate::{Evidence, Weight};
+use crate::pattern::pattern;
 use crate::results::{Known, Merged, Outcome, TestId};
 
 /// What follows from running the tests on the base, and on the base with the tests of the change. `constant` are the tests whose
@@ -90,6 +94,46 @@ pub fn reproduced(base: &Tree, now: &Tree, constant: &BTreeSet<TestId>) -> Evide
         evidence.find(Weight::Fails, "not-reproduced", what, None);
     }
     evidence
+}
+
+/// The tests that compare what the code gave with a text, and it is a list, or the other way round: nothing that the code does makes
+/// them pass. A task that is about the kind of a value is shown in just this way.
+pub fn unlike(now: &Tree, task: &str) -> BTreeSet<TestId> {
+    static KINDS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?i)\b(str|strings?|texts?|lists?|arrays?|tuples?|dict|objects?|maps?|types?|int|numbers?|json|instead of|iterable)\b",
+        )
+    });
+    let Tree::Ran(now) = now else { return BTreeSet::new() };
+    if KINDS.is_match(task) {
+        return BTreeSet::new();
+    }
+    now.merged.results.red().filter(|(_, case)| is_unlike(&case.message)).map(|(id, _)| id.clone()).collect()
+}
+
+/// Whether a message compares a text with a list or a table.
+fn is_unlike(message: &str) -> bool {
+    static BOTH: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?m)^(?:E\s+)?(?:\w*Error: )?(?:assert )?(\S.*?) (?:!=|==|!==|===) (\S.*)$|[Ee]xpected:?\s+(\S.*)\n\s*[Rr]eceived:?\s+(\S.*)|expected (\S.*?) to (?:be|equal|deeply equal|strictly equal) (\S.*?)(?: //.*)?$",
+        )
+    });
+    #[derive(PartialEq, Eq)]
+    enum Kind {
+        Text,
+        Many,
+    }
+    let kind = |text: &str| match text.trim().chars().next() {
+        Some('"' | '\'') => Some(Kind::Text),
+        Some('[' | '{' | '(') => Some(Kind::Many),
+        _ => None,
+    };
+    let Some(found) = BOTH.captures(message) else { return false };
+    let mut sides = found.iter().skip(1).flatten().map(|side| kind(side.as_str()));
+    match (sides.next().flatten(), sides.next().flatten()) {
+        (Some(one), Some(other)) => one != other,
+        _ => false,
+    }
 }
 
 /// Whether a test could not use what the code gave it: an error that it unwraps, a field or an element of nothing.
@@ -214,6 +258,38 @@ mod tests {
         now.merged.add(again.merged.results);
         let found = reproduced(&tree(&[]), &Tree::Ran(now), &BTreeSet::new());
         assert_eq!(rules(&found), [(Weight::Fails, "flaky"), (Weight::Fails, "not-reproduced")]);
+    }
+
+    #[test]
+    fn a_list_that_is_compared_with_a_text_shows_nothing() {
+        for message in [
+            "AssertionError: [(540, 570)] != 'not reproduced yet'",
+            "E       assert [] == 'x'",
+            "Expected values to be strictly equal:\n\n[] !== 'x'",
+            "expected [ 1 ] to deeply equal 'x'",
+            "Expected: \"x\"\nReceived: [1, 2]",
+        ] {
+            assert!(is_unlike(message), "{message}");
+        }
+        for message in [
+            "assert 3 == 4",
+            "assert '3' == 3",
+            "AssertionError: [1] != [2]",
+            "KeyError not raised",
+            "assert None == 'a'",
+        ] {
+            assert!(!is_unlike(message), "{message}");
+        }
+        let mut now = Ran::default();
+        let mut results = Results::default();
+        results.tests.insert(
+            TestId { suite: String::new(), name: "a".to_owned() },
+            Case::plain(Outcome::Failed, "assert [] == 'x'"),
+        );
+        now.merged.add(results);
+        let now = Tree::Ran(now);
+        assert_eq!(unlike(&now, "cancel() must raise KeyError").len(), 1);
+        assert_eq!(unlike(&now, "tags() must give a text").len(), 0);
     }
 
     #[test]

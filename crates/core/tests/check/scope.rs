@@ -33,32 +33,42 @@ fn each_limit_of_scope_holds_by_itself() {
         ("Cargo.lock", None, Some(&long)),
         ("api/requirements-dev.txt", Some("x\n"), None),
     ]);
-    assert_eq!(rules(&scope(&diff, &loose(), &[])), []);
+    assert_eq!(rules(&scope(&diff, &loose(), &[], "")), []);
     let lines = Scope { max_lines: 3, ..loose() };
-    assert_eq!(rules(&scope(&diff, &lines, &[])), [("too-many-lines", None)]);
+    assert_eq!(rules(&scope(&diff, &lines, &[], "")), [("too-many-lines", None)]);
     let counted = Scope { uncounted: Paths::default(), ..loose() };
     assert_eq!(
-        scope(&diff, &counted, &[])[0].what,
+        scope(&diff, &counted, &[], "")[0].what,
         "15 lines were changed, and 10 may be (a line counts once for every 120 bytes and every statement): do less at once"
     );
     let files = Scope { max_files: Some(3), ..loose() };
-    assert_eq!(rules(&scope(&diff, &files, &[])), [("too-many-files", None)]);
+    assert_eq!(rules(&scope(&diff, &files, &[], "")), [("too-many-files", None)]);
     let forbidden = Scope { forbidden: Paths::literal(&["infra/**"]), ..loose() };
-    assert_eq!(rules(&scope(&diff, &forbidden, &[])), [("forbidden-path", Some("infra/prod.tf"))]);
+    assert_eq!(rules(&scope(&diff, &forbidden, &[], "")), [("forbidden-path", Some("infra/prod.tf"))]);
     let dependencies = Scope { dependencies: Dependencies::Reject, ..loose() };
     let expected =
         [("dependency-file", Some("Cargo.lock")), ("dependency-file", Some("api/requirements-dev.txt"))];
-    assert_eq!(rules(&scope(&diff, &dependencies, &[])), expected);
+    assert_eq!(rules(&scope(&diff, &dependencies, &[], "")), expected);
+    assert_eq!(
+        rules(&scope(&diff, &dependencies, &[], "Declare the dependency on core once for the workspace.")),
+        []
+    );
+    assert_eq!(rules(&scope(&diff, &dependencies, &[], "Let npm use our registry for @shop.")), []);
+    assert_eq!(
+        rules(&scope(&diff, &dependencies, &[], "Mend the crash, without a new dependency.")),
+        expected
+    );
+    assert_eq!(rules(&scope(&diff, &dependencies, &[], "Mend the crash of the packages page.")), expected);
     let recent = Scope { recent: Some(5), ..loose() };
     let touched = ["src/a.rs".to_owned(), "src/b.rs".to_owned()];
-    assert_eq!(rules(&scope(&diff, &recent, &touched)), [("recently-changed", Some("src/a.rs"))]);
+    assert_eq!(rules(&scope(&diff, &recent, &touched, "")), [("recently-changed", Some("src/a.rs"))]);
 }
 
 #[test]
 fn what_a_manifest_says_about_the_package_itself_is_no_dependency() {
     let dependencies = Scope { dependencies: Dependencies::Reject, ..loose() };
     let found = |path: &str, old: &str, new: &str| {
-        scope(&change(&[(path, Some(old), Some(new))]), &dependencies, &[]).len()
+        scope(&change(&[(path, Some(old), Some(new))]), &dependencies, &[], "").len()
     };
     let package = "{\n  \"engines\": { \"node\": \">=18\" },\n  \"dependencies\": { \"a\": \"1.0.0\" },\n  \"scripts\": { \"test\": \"jest\" }\n}\n";
     assert_eq!(found("package.json", package, &package.replace(">=18", ">=20")), 0);
@@ -75,7 +85,7 @@ fn a_file_that_was_moved_away_was_changed_where_it_was() {
     let mut diff = change(&[]);
     diff.files.push(crate::kit::renamed("infra/a", "src/a", "x\n", "x\n"));
     let forbidden = Scope { forbidden: Paths::literal(&["infra/**"]), ..loose() };
-    assert_eq!(rules(&scope(&diff, &forbidden, &[])), [("forbidden-path", Some("infra/a"))]);
+    assert_eq!(rules(&scope(&diff, &forbidden, &[], "")), [("forbidden-path", Some("infra/a"))]);
 }
 
 fn check(message: &str, author: &str, settings: &Commits) -> Vec<&'static str> {

@@ -11,6 +11,7 @@ use crate::workspace::LockedWorkspace;
 mod baseline;
 mod cache;
 mod distill;
+mod earlier;
 mod metrics;
 mod neighbours;
 mod origin;

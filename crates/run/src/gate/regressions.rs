@@ -6,9 +6,10 @@ use acquit_core::gate::{Evidence, Verdict, Weight};
 use acquit_core::proof::{Ran, Tree, compare, independent, misses, refuse};
 use acquit_core::results::{Known, Merged};
 
+use super::earlier::Ends;
 use super::sides::Doings;
 use super::suite::{Spent, Suite};
-use super::{Case, Judge, baseline, conclude, turned};
+use super::{Case, Judge, baseline, conclude, earlier, turned};
 use crate::leg::{LegAbort, WorkingTree, setup_aside};
 
 impl Judge for Tests {
@@ -19,6 +20,7 @@ impl Judge for Tests {
         let mut spent = Spent::default();
         let mut evidence = Evidence::default();
         let first = suite.tree(ctx, job, &working_tree, "change", 1, &mut spent)?;
+        let took = spent.took;
         let mut now = match first {
             Tree::NotBuilt(said) => {
                 evidence.find(Weight::Fails, "build", &format!("the change does not build:\n{said}"), None);
@@ -71,6 +73,10 @@ impl Judge for Tests {
                 }
                 Tree::NotBuilt(said) => needed(&doings, &said, &mut evidence),
             }
+        }
+        if evidence.failing().next().is_none() && matches!(base, Tree::Ran(_)) {
+            let ends = Ends { base: &commit, head: &head, before: known, now: &now.merged, took };
+            evidence.add(earlier::look(ctx, job, &suite, workspace, &doings, &ends, &mut spent)?);
         }
         if evidence.failing().next().is_none() {
             evidence.add(turned::look(ctx, job, &suite, workspace, (&commit, &head), &mut spent)?);

@@ -4,7 +4,7 @@
 
 use acquit_core::gate::check::Reproduced;
 use acquit_core::gate::{Evidence, Gate, Report, Verdict, Weight};
-use acquit_core::proof::{reproduced, reproduced_by_exit};
+use acquit_core::proof::{reproduced, reproduced_by_exit, unlike};
 
 use super::suite::{Spent, Suite};
 use super::{Case, Judge, baseline, conclude, origin, tdd};
@@ -64,7 +64,9 @@ impl Trial<'_> {
         self.show_work(ctx)?;
         let mut now = suite.tree(ctx, job, &WorkingTree::of_scratch(scratch), "now", RUNS, spent)?;
         origin::locate(&mut now, scratch, &settings.tests);
-        let constant = origin::constant(&now, scratch);
+        let mut constant = origin::constant(&now, scratch);
+        let wish = &job.task.seed.wish;
+        constant.extend(unlike(&now, &format!("{}\n{}", wish.title, wish.description)));
         Ok(reproduced(&base, &now, &constant))
     }
 

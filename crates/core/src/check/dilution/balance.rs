@@ -115,6 +115,20 @@ fn is_laxer(old: &str, new: &str) -> bool {
     })
 }
 
+/// Whether an assertion compares with a pattern that fits every text: `match=".*"`, `toThrow(/^|x/)`.
+fn fits_anything(text: &str) -> bool {
+    static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r#"(?:match|regex|pattern|expected_regex)\s*=\s*[rbf]*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')|(?:Regexp?|RegExp|matches|MatchString|MustCompile|compile|Regex::new)\(\s*[rbf]*#*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')|[(,]\s*/((?:[^/\\\n]|\\.)+)/[a-z]*\s*[,)]|Regex\([^"'/]*,\s*[rbf]*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')"#,
+        )
+    });
+    PATTERN.captures_iter(text).any(|found| {
+        let form = found.iter().skip(1).flatten().next().map_or("", |form| form.as_str());
+        // A pattern that cannot be read here may say anything.
+        Regex::new(&form.replace("[^]", r"[\s\S]")).is_ok_and(|form| form.is_match("") || form.is_match("~"))
+    })
+}
+
 /// Whether two assertions are about what the same functions gave.
 pub(super) fn is_about_same(a: &Check, b: &Check) -> bool {
     a.about.iter().any(|name| b.about.contains(name))
@@ -154,6 +168,7 @@ pub(super) fn weigh<'a>(before: &'a [Check], after: &'a [Check]) -> Balance<'a> 
                 bond.holds(old, new)
                     && (new.strength >= old.strength || has_more(old, new))
                     && !is_laxer(&old.text, &new.text)
+                    && (!fits_anything(&new.text) || fits_anything(&old.text))
             },
             |old, new| {
                 if old.only_if.is_none() && new.only_if.is_some() && bond != Bond::About {
@@ -303,5 +318,33 @@ fn take(old: &mut Open<'_>, new: &mut Open<'_>, fits: impl Fn(&Check, &Check) ->
         let taken = old.left.min(new.left);
         old.left -= taken;
         new.left -= taken;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits_anything;
+
+    #[test]
+    fn patterns_that_fit_every_text_are_known_in_each_notation() {
+        for text in [
+            r#"pytest.raises(ValueError, match=r".*")"#,
+            r#"pytest.raises(ValueError, match=r"^|kg")"#,
+            r#"self.assertRaisesRegex(ValueError, "")"#,
+            "expect(f).toThrow(/.*/)",
+            "expect(text).toMatch(/[^]*|x/i)",
+            r#"assertTrue(text.matches(".*"))"#,
+            r#"regexp.MustCompile(".").MatchString(got)"#,
+        ] {
+            assert!(fits_anything(text), "{text}");
+        }
+        for text in [
+            r#"pytest.raises(ValueError, match="not a quantity")"#,
+            "expect(f).toThrow(/too (many|few)/)",
+            "assert.equal(a / b, c / d)",
+            r#"assertTrue(text.matches("\\d+"))"#,
+        ] {
+            assert!(!fits_anything(text), "{text}");
+        }
     }
 }

@@ -107,11 +107,11 @@ fn resolve(sides: &mut HashMap<usize, Side>) {
             // A call that counts by its name is worth what the function of that name is worth.
             let mut more = Vec::new();
             test.checks.retain(|check| {
-                let name: String =
-                    check.text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-                let known = helpers
-                    .get(&name)
-                    .filter(|_| check.text.get(name.len()..).is_some_and(|rest| rest.starts_with('(')));
+                // `golden.Check(t, …)`: a package or object before the name says where it is, not what it asserts.
+                let callee = check.text.split('(').next().unwrap_or_default();
+                let is_path = callee.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | ':'));
+                let name = callee.rsplit(['.', ':']).next().unwrap_or_default();
+                let known = helpers.get(name).filter(|_| is_path && callee.len() < check.text.len());
                 match known {
                     Some(known) => {
                         more.extend(known.iter().map(|inner| Check {

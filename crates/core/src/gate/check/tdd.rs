@@ -15,7 +15,7 @@ const RUNS: u32 = 3;
 const MOST_RUNS: u32 = 20;
 
 /// What belongs to the tests if a gate does not say: where the runners of the common languages look for them.
-pub(super) const TESTS: [&str; 26] = [
+pub(crate) const TESTS: [&str; 26] = [
     "tests/**",
     "**/tests/**",
     "test/**",

@@ -31,7 +31,9 @@ impl Look for Scope {
         };
         evidence.figure("files", diff.files.len());
         evidence.figure("changed lines", diff.changed_lines());
-        add(evidence, Weight::Fails, &scope(&diff, self, &recent));
+        let wish = &change.job.task.seed.wish;
+        let task = format!("{}\n{}", wish.title, wish.description);
+        add(evidence, Weight::Fails, &scope(&diff, self, &recent, &task));
         Ok(())
     }
 }

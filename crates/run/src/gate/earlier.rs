@@ -1,0 +1,323 @@
+//! The tests, helpers and data of the base on the code of the change, and both on code that is broken on purpose.
+//!
+//! Only for changes that edit what tests consist of: one that adds tests costs nothing here.
+
+use std::collections::BTreeSet;
+
+use acquit_core::check::dilution::Permits;
+use acquit_core::check::source::Language;
+use acquit_core::gate::{Evidence, Gate, Weight};
+use acquit_core::proof::broken::{Way, broken};
+use acquit_core::proof::earlier::{Edited, Part, Runs, blinded, part};
+use acquit_core::proof::turned::TestFile;
+use acquit_core::proof::{Ran, Tree, inline, judge};
+use acquit_core::results::{Known, Merged, TestId};
+use acquit_core::time::Span;
+
+use super::sides::Doings;
+use super::static_checks::is_too_large;
+use super::suite::{Spent, Suite};
+use crate::git::CommitId;
+use crate::leg::{Job, LegAbort, LegContext, WorkingTree, setup_aside};
+use crate::workspace::{Become, Changed, LockedWorkspace, Scratch, Stored};
+
+/// Changed files that are looked into.
+const MOST_FILES: usize = 500;
+
+/// Changed lines of a file that are compared with the words of the task.
+const MOST_LINES: usize = 1_000;
+
+/// Files of code that are broken.
+const MOST_BROKEN: usize = 400;
+
+/// How long all runs on broken code may take. The first way is always tried.
+const MOST_TIME: u64 = 10 * 60 * 1000;
+
+/// How much longer than the tests of the change those of broken code may run: they may never end.
+const PATIENCE: u64 = 3;
+
+/// And at least this long: compilers start anew.
+const LEAST_TIME: u64 = 60 * 1000;
+
+/// How many tests are named that do not notice broken code any more.
+const NAMED: usize = 5;
+
+/// What the change is compared with.
+pub(super) struct Ends<'a> {
+    pub(super) base: &'a CommitId,
+    pub(super) head: &'a CommitId,
+    /// What the tests came to on the base.
+    pub(super) before: &'a Merged,
+    /// What they come to with the change.
+    pub(super) now: &'a Merged,
+    /// How long that took.
+    pub(super) took: u64,
+}
+
+/// What a change does to what its tests consist of.
+#[derive(Default)]
+struct Beside {
+    /// Tests, helpers and settings of runners, as they are on the base.
+    code: Vec<(String, Become)>,
+    /// The tests of the base that stand in source files, to be put on the code there.
+    inline: Vec<(String, Stored, String)>,
+    /// What tests read, as it is on the base.
+    data: Vec<(String, Become)>,
+    /// What was changed in it.
+    lines: String,
+    edited: Edited,
+    /// Whether anything else was changed.
+    others: bool,
+}
+
+/// Runs the tests of the base on the code of the change, if the change edits them.
+pub(super) fn look(
+    ctx: &mut LegContext<'_>,
+    job: &Job<'_>,
+    suite: &Suite<'_>,
+    workspace: &LockedWorkspace,
+    doings: &Doings,
+    ends: &Ends<'_>,
+    spent: &mut Spent,
+) -> Result<Evidence, LegAbort> {
+    let mut evidence = Evidence::default();
+    let changed = match workspace.changed(ends.base, ends.head) {
+        Ok(changed) => changed,
+        Err(error) if is_too_large(&error) => return Ok(evidence),
+        Err(error) => return Err(error.into()),
+    };
+    let beside = Beside::of(workspace, doings, changed)?;
+    let edits = !beside.edited.is_nothing() || !doings.judges.is_empty();
+    if !edits && beside.data.is_empty() {
+        return Ok(evidence);
+    }
+    let scratch = workspace.scratch()?;
+    let mut run = Run { ctx, job, workspace, scratch: &scratch, head: ends.head, spent };
+    let mut all = beside.files(workspace, &[])?;
+    let code = all.clone();
+    all.extend(beside.data.iter().cloned());
+    let earlier = if beside.others {
+        run.once(suite, &all, "earlier")?
+    } else {
+        // Without other code this is what the base is.
+        Some(Ran { merged: ends.before.clone(), ..Ran::default() })
+    };
+    let Some(mut earlier) = earlier else { return Ok(evidence) };
+    let (before, now) = (ends.before, ends.now);
+    let is_worse = |earlier: &Ran| Runs { base: before, now, earlier, new_data: None }.is_worse();
+    if beside.others
+        && is_worse(&earlier)
+        && let Some(again) = run.once(suite, &all, "earlier-again")?
+    {
+        earlier.merged.join(again.merged);
+    }
+    let new_data =
+        if beside.data.is_empty() || !edits { None } else { run.once(suite, &code, "earlier-code")? };
+    let wish = &job.task.seed.wish;
+    let task = format!("{}\n{}", wish.title, wish.description);
+    let permits = Permits::default().of_task(&wish.tags, &wish.metadata);
+    let runs = Runs { base: before, now, earlier: &earlier, new_data: new_data.as_ref() };
+    runs.conclude(&beside.edited, &doings.judges(), (&task, &beside.lines), &mut evidence);
+    evidence.findings.retain(|finding| !permits.allow(&finding.rule, None));
+    if evidence.failing().next().is_none() && edits && !permits.allow("assertion-weakened", None) {
+        run.broken(suite, &beside, &runs, ends.took, &mut evidence)?;
+    }
+    Ok(evidence)
+}
+
+impl Beside {
+    fn of(workspace: &LockedWorkspace, doings: &Doings, changed: Vec<Changed>) -> Result<Self, LegAbort> {
+        let mut beside = Self::default();
+        let mut files = Vec::new();
+        let is_judge = |path: &String| doings.judges.iter().any(|(judge, _)| judge == path);
+        let read = |stored: &Option<Stored>| match stored {
+            Some(stored) => workspace.text(stored),
+            None => Ok(None),
+        };
+        for file in changed.into_iter().take(MOST_FILES) {
+            let before = file.old.clone().map_or(Become::Gone, Become::Stored);
+            match part(&file.path) {
+                Part::Tests => {
+                    if file.old.is_some() {
+                        let (old, new) = (read(&file.old)?, read(&file.new)?);
+                        let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+                        files.push(TestFile { path: file.path.clone(), old, new });
+                    }
+                    beside.code.push((file.path, before));
+                }
+                _ if is_judge(&file.path) => beside.code.push((file.path, before)),
+                Part::Data if file.old.is_some() => {
+                    let (old, new) = (read(&file.old)?, read(&file.new)?);
+                    beside.add_lines(&file.path, &old.unwrap_or_default(), &new.unwrap_or_default());
+                    beside.data.push((file.path, before));
+                }
+                Part::Data => {}
+                Part::Other if Language::of(&file.path) == Some(Language::Rust) => {
+                    let (old, new) = (read(&file.old)?, read(&file.new)?);
+                    let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+                    beside.others |= inline::without_tests(&old) != inline::without_tests(&new);
+                    if let (Some(stored), Some(_)) = (file.new, inline::graft(&new, &old)) {
+                        let tests = |text: &str| -> String {
+                            let items = inline::test_items(text);
+                            items.into_iter().map(|item| &text[item]).collect::<Vec<_>>().join("\n\n")
+                        };
+                        if inline::has_tests(&old) {
+                            let (old, new) = (tests(&old), tests(&new));
+                            files.push(TestFile { path: file.path.clone(), old, new });
+                        }
+                        beside.inline.push((file.path, stored, old));
+                    }
+                }
+                Part::Other => beside.others = true,
+            }
+        }
+        beside.edited = Edited::of(&files);
+        Ok(beside)
+    }
+
+    /// Adds the lines that only one side of a file has.
+    fn add_lines(&mut self, path: &str, old: &str, new: &str) {
+        let (before, after): (BTreeSet<&str>, BTreeSet<&str>) =
+            (old.lines().collect(), new.lines().collect());
+        self.lines.push_str(path);
+        for line in before.symmetric_difference(&after).take(MOST_LINES) {
+            self.lines.push('\n');
+            self.lines.push_str(line);
+        }
+        self.lines.push('\n');
+    }
+
+    /// The tests, helpers and settings of the base over some files of the change.
+    fn files(
+        &self,
+        workspace: &LockedWorkspace,
+        over: &[(String, Become)],
+    ) -> Result<Vec<(String, Become)>, LegAbort> {
+        let mut files = over.to_vec();
+        for (path, stored, old) in &self.inline {
+            let known = files.iter_mut().find(|(known, _)| known == path);
+            let new = match &known {
+                Some((_, Become::Text(_, text))) => text.clone(),
+                Some(_) | None => workspace.text(stored)?.unwrap_or_default(),
+            };
+            let Some(text) = inline::graft(&new, old) else { continue };
+            let becomes = Become::Text(stored.clone(), text);
+            match known {
+                Some(known) => known.1 = becomes,
+                None => files.push((path.clone(), becomes)),
+            }
+        }
+        files.extend(self.code.iter().cloned());
+        Ok(files)
+    }
+}
+
+/// Where trees that are put together run.
+struct Run<'a, 'c, 'w> {
+    ctx: &'a mut LegContext<'c>,
+    job: &'a Job<'a>,
+    workspace: &'a LockedWorkspace,
+    scratch: &'a Scratch<'w>,
+    head: &'a CommitId,
+    spent: &'a mut Spent,
+}
+
+impl Run<'_, '_, '_> {
+    /// Runs the change with other files. `None` if no test ran.
+    fn once(
+        &mut self,
+        suite: &Suite<'_>,
+        files: &[(String, Become)],
+        phase: &str,
+    ) -> Result<Option<Ran>, LegAbort> {
+        self.scratch.show(&self.scratch.compose(self.head, files)?, self.head)?;
+        setup_aside(self.ctx, self.job, self.scratch)?;
+        let working_tree = WorkingTree::of_scratch(self.scratch);
+        let tree = suite.tree(self.ctx, self.job, &working_tree, phase, 1, self.spent)?;
+        Ok(match tree {
+            Tree::Ran(ran) if ran.merged.results.executed() > 0 => Some(ran),
+            Tree::Ran(_) | Tree::NotBuilt(_) => None,
+        })
+    }
+
+    /// Runs the tests as they were and as they are on code that is broken in the same way.
+    fn broken(
+        &mut self,
+        suite: &Suite<'_>,
+        beside: &Beside,
+        runs: &Runs<'_>,
+        took: u64,
+        evidence: &mut Evidence,
+    ) -> Result<(), LegAbort> {
+        let sound = runs.sound();
+        if sound.is_empty() {
+            return Ok(());
+        }
+        let least = took.saturating_mul(PATIENCE).max(LEAST_TIME);
+        let timeout = Span::from(least.min(u64::from(suite.gate.timeout)));
+        let gate = Gate { timeout, ..suite.gate.clone() };
+        let suite = Suite { gate: &gate, ..*suite };
+        let is_code = |path: &str| {
+            Language::of(path).is_some() && part(path) == Part::Other && !judge::judges(path, None, None, &[])
+        };
+        let mut sources = Vec::new();
+        for (path, stored) in self.workspace.files_of(self.head, &is_code)?.into_iter().take(MOST_BROKEN) {
+            if let Some(text) = self.workspace.text(&stored)? {
+                sources.push((path, stored, text));
+            }
+        }
+        let began = self.spent.took;
+        for way in Way::ALL {
+            if self.spent.took > began && self.spent.took - began + 2 * took > MOST_TIME {
+                break;
+            }
+            let files: Vec<(String, Become)> = sources
+                .iter()
+                .filter_map(|(path, stored, text)| {
+                    Some((path.clone(), Become::Text(stored.clone(), broken(path, text, way)?)))
+                })
+                .collect();
+            if files.is_empty() {
+                continue;
+            }
+            let old = beside.files(self.workspace, &files)?;
+            let mut blind: Option<Vec<TestId>> = None;
+            // What is found is tried again: a test may have a mood.
+            for number in 1..=2 {
+                let phase = |side: &str| format!("broken-{}-{side}-{number}", way.name());
+                let Some(before) = self.once(&suite, &old, &phase("before"))? else { break };
+                if !notices(&sound, &before.merged) {
+                    break;
+                }
+                let Some(after) = self.once(&suite, &files, &phase("after"))? else { break };
+                let mut found = blinded(&sound, &beside.edited, &before.merged, &after.merged);
+                if let Some(known) = blind.take() {
+                    found.retain(|id| known.contains(id));
+                    blind = Some(found);
+                    break;
+                }
+                if found.is_empty() {
+                    break;
+                }
+                blind = Some(found);
+            }
+            if let Some(blind) = blind.filter(|blind| !blind.is_empty()) {
+                for id in blind.iter().take(NAMED) {
+                    let what = format!(
+                        "{id} as it was fails on code in which {}, and with the change of the tests, their helpers or settings it passes \
+                         there: it notices less. Restore what it noticed",
+                        way.words()
+                    );
+                    evidence.find(Weight::Fails, "assertion-weakened", &what, None);
+                }
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether one of these tests fails.
+fn notices(sound: &BTreeSet<TestId>, broken: &Merged) -> bool {
+    sound.iter().any(|id| matches!(broken.of(id), Known::Red(_)))
+}
